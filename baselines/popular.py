@@ -1,0 +1,61 @@
+"""Popular: the same list for everyone, the candidates with most events before the cut-off."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from harness.dataset import Int32
+from harness.lists import top_k
+from harness.recommender import Draws, Train
+
+
+class Popular:
+    """Candidates by their number of events, most first; ties by item id ascending.
+
+    Fewer candidates with events than places leave the rest of the list empty.
+
+    Parameters
+    ----------
+    window_days : float, optional
+        Only events of the last so many days before the cut-off count; all by default.
+    half_life_days : float, optional
+        An event counts 2^(−age / half_life_days); 1 by default.
+    weights : mapping of kind to weight, optional
+        What an event of each kind counts, such as ``{visit = 0.1}``; 1 by default.
+    """
+
+    def __init__(
+        self,
+        window_days: float | None = None,
+        half_life_days: float | None = None,
+        weights: Mapping[str, float] | None = None,
+    ) -> None:
+        self.window_days = window_days
+        self.half_life_days = half_life_days
+        self.weights = weights
+
+    def fit(self, train: Train) -> Self:
+        """Count the events of every candidate."""
+        for name in ("window_days", "half_life_days"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ValueError(f"{name} is {value}; expected days above 0")
+        counted = None if self.window_days is None else train.last_days(self.window_days)
+        weight = None
+        if self.weights:
+            weight = train.kind_weights(self.weights)
+        if self.half_life_days is not None:
+            decay = np.exp2(-train.age_days() / self.half_life_days)
+            weight = decay if weight is None else weight * decay
+        self.order_ = train.candidates_by_count(counted, weight)
+        return self
+
+    def recommend(
+        self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
+    ) -> Int32:
+        """Return the most popular candidates that each user may be shown."""
+        return top_k(self.order_, users, k, exclude)

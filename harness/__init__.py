@@ -1,0 +1,32 @@
+"""One exam for recommender systems: fixed users, candidates, truth and k, marked by one rule.
+
+The names below are imported when they are first used, so that ``import harness`` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from harness.lists import fill, first_k, top_k
+    from harness.recommender import Draws, Recommender, Train
+    from harness.runner import run
+
+__all__ = ["Draws", "Recommender", "Train", "fill", "first_k", "run", "top_k"]
+
+_HOME = {
+    "Draws": "harness.recommender",
+    "Recommender": "harness.recommender",
+    "Train": "harness.recommender",
+    "fill": "harness.lists",
+    "first_k": "harness.lists",
+    "run": "harness.runner",
+    "top_k": "harness.lists",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'harness' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)

@@ -1,0 +1,172 @@
+"""The command ``harness``: options in, exit status out; the work is done elsewhere.
+
+Heavy modules are imported inside the commands, so that ``harness --help`` is instant.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from harness.errors import HarnessError
+
+if TYPE_CHECKING:
+    from harness.results import Result
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="harness",
+    help="One exam for recommender systems: same users, candidates, truth and k for every model.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+class Format(StrEnum):
+    """How figures are printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+
+
+class SynthLayout(StrEnum):
+    """Competitions that can be imitated."""
+
+    HM = "hm"
+    PONPARE = "ponpare"
+    KION = "kion"
+
+
+@app.callback()
+def _commands() -> None:
+    """Group the commands, even while there is one."""
+
+
+@app.command()
+def run(
+    config: Annotated[Path, typer.Argument(help="A config file (TOML).")],
+    out: Annotated[
+        Path | None, typer.Option(help="The run folder; runs/<date>-<layout>-<exam> by default.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Override a key, as evaluation.k=5."),
+    ] = None,
+    format_: Annotated[Format, typer.Option("--format", help="What to print.")] = Format.TABLE,
+) -> None:
+    """Let every model of a config sit one exam, print the table, write a run folder."""
+    from harness import config as config_
+    from harness.results import is_run
+    from harness.runner import run as run_
+
+    settings = config_.read(config, set_ or [])
+    if out is not None and out.exists() and not is_run(out):
+        from harness.errors import UsageError
+
+        raise UsageError(f"{out}: exists and is no run folder; choose another --out")
+    result = run_(settings, progress=sys.stderr.isatty())
+    folder = out or _free(Path("runs") / f"{result.start}-{result.layout}-{result.exam.fingerprint[:6]}")
+    result.write(folder)
+    _show(result, format_)
+    written = f"\nwritten to {folder}/"
+    print(written, file=sys.stdout if format_ is Format.TABLE else sys.stderr)
+
+
+def _free(folder: Path) -> Path:
+    """Return `folder`, or with a number behind it where an earlier run has the name."""
+    number, free = 1, folder
+    while free.exists():
+        number += 1
+        free = folder.with_name(f"{folder.name}-{number}")
+    return free
+
+
+def _show(result: Result, format_: Format) -> None:
+    from harness.report import text
+
+    match format_:
+        case Format.JSON:
+            print(result.to_json())
+        case Format.CSV:
+            print(text.as_csv(result))
+        case Format.MARKDOWN:
+            print(text.markdown(result))
+        case Format.TABLE if sys.stdout.isatty():
+            text.print_rich(result)
+        case Format.TABLE:
+            print(text.plain(result))
+
+
+@app.command()
+def synth(
+    layout: Annotated[SynthLayout, typer.Argument(help="The competition to imitate.")],
+    out: Annotated[Path, typer.Option(help="The folder to write to.")],
+    users: Annotated[int | None, typer.Option(help="How many users.")] = None,
+    items: Annotated[int | None, typer.Option(help="How many items.")] = None,
+    events: Annotated[int | None, typer.Option(help="How many events.")] = None,
+    seed: Annotated[int, typer.Option(help="Equal seeds give equal bytes.")] = 0,
+    gzip: Annotated[bool, typer.Option("--gzip", help="Write .csv.gz files.")] = False,
+) -> None:
+    """Make raw competition files of any size: same arguments, same bytes."""
+    from harness.progress import steps
+    from harness.synth import synthesise
+
+    with steps("writing", events, " rows", sys.stderr.isatty()) as bar:
+        files = synthesise(
+            layout.value,
+            out,
+            users=users,
+            items=items,
+            events=events,
+            seed=seed,
+            gzip=gzip,
+            progress=bar.update,
+        )
+    for path in files:
+        print(f"{path}  {path.stat().st_size:,} bytes")
+
+
+def main() -> None:
+    """Run the command line; a person's mistake ends in its message and exit status."""
+    sys.exit(guarded(lambda: app(standalone_mode=False)))
+
+
+def guarded(command: Callable[[], Any]) -> int:
+    """Return the exit status of `command`; mistakes are printed, never shown as tracebacks."""
+    try:
+        status = command()
+        sys.stdout.flush()
+        return status if isinstance(status, int) else 0
+    except HarnessError as error:
+        print(_printable(str(error)), file=sys.stderr)
+        return error.exit_status
+    except (typer.Exit, SystemExit) as done:
+        code = getattr(done, "exit_code", getattr(done, "code", 0))
+        return code if isinstance(code, int) else 1
+    except (KeyboardInterrupt, typer.Abort):
+        print("interrupted; nothing was written", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of our output has gone: that is its right
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        show = getattr(error, "show", None)
+        if show is None:
+            raise
+        show()  # a wrong option or argument: the option parser words it
+        return int(getattr(error, "exit_code", 2))
+
+
+def _printable(message: str) -> str:
+    """Return a message without characters that steer a terminal; they may come from a file."""
+    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in message)

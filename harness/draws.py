@@ -1,0 +1,58 @@
+"""Randomness as data: a draw is a pure function of seed, repeat and user id, of nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+UInt64 = npt.NDArray[np.uint64]
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def user_hashes(ids: pl.Series) -> UInt64:
+    """Return a 64-bit BLAKE2b hash of every id: the same on every machine and in every release."""
+    digests = [hashlib.blake2b(i.encode(), digest_size=8).digest() for i in ids.to_list()]
+    return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)
+
+
+def mixed(values: UInt64) -> UInt64:
+    """Return SplitMix64's output function of every value (Steele, Lea and Flood 2014)."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """The random numbers of one repeat.
+
+    Attributes
+    ----------
+    seed, repeat : int
+        Which run and which of its repeats (from 0).
+    hashes : uint64 array
+        `user_hashes` of all user ids, indexed by user position.
+    """
+
+    seed: int
+    repeat: int
+    hashes: UInt64
+
+    def keys(self, users: npt.NDArray[np.int32]) -> UInt64:
+        """Return a 64-bit key for each user position, to seed that user's own stream with."""
+        seed, repeat = (np.array([v], np.uint64) for v in (self.seed, self.repeat + 1))
+        return mixed(mixed(self.hashes[users] ^ mixed(seed + _GOLDEN)) + repeat * _GOLDEN)
+
+    def generator(self, user: int | None = None) -> np.random.Generator:
+        """Return a NumPy generator for one user position, or one that all users share.
+
+        The shared one starts anew at every call, so that batches do not change what is drawn.
+        """
+        key = self.repeat if user is None else int(self.keys(np.array([user], np.int32))[0])
+        words = [self.seed, self.repeat, key, user is None]
+        return np.random.default_rng(np.random.SeedSequence([int(w) for w in words]))

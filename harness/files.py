@@ -1,0 +1,136 @@
+"""Files in and out: find one, unpack one, write one whole or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from harness.errors import DataError
+
+_PACKED = (".gz", ".zip")
+_TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".data", ".parquet")
+
+
+def find(path: Path) -> Path:
+    """Return `path`, or its .gz or .zip sibling where only that is there.
+
+    Raises
+    ------
+    DataError
+        None of them exists; the message names the folder and what it does hold.
+    """
+    names = [path, *(path.with_name(path.name + end) for end in _PACKED), path.with_suffix(".zip")]
+    for candidate in names:
+        if candidate.exists():
+            return candidate
+    raise DataError(
+        f"{path}: no such file (nor {path.name}.gz, {path.name}.zip)\n{_neighbours(path)}"
+    )
+
+
+def _neighbours(path: Path) -> str:
+    folder = path.parent
+    if not folder.is_dir():
+        return f"the folder {folder} does not exist; put the files there or change [data] path"
+    names = sorted(p.name for p in folder.iterdir())
+    shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+    return f"the folder {folder} holds: {shown or 'nothing'}"
+
+
+def parts(path: Path) -> list[Path]:
+    """Return the files that make up one table: the file itself, or a folder's tables by name."""
+    found = find(path)
+    if not found.is_dir():
+        return [found]
+    files = sorted(p for p in found.rglob("*") if p.is_file() and _is_table(p))
+    if not files:
+        allowed = ", ".join(_TABLE_SUFFIXES)
+        raise DataError(f"{found}: the folder holds no table; expected files ending in {allowed}")
+    return files
+
+
+def _is_table(path: Path) -> bool:
+    name = path.name.lower()
+    if name.startswith((".", "_")):  # hidden files and the markers that Spark leaves
+        return False
+    return name.removesuffix(".gz").removesuffix(".zip").endswith(_TABLE_SUFFIXES)
+
+
+@contextmanager
+def unpacked(path: Path) -> Iterator[Path]:
+    """Yield a plain file with the content of `path`; a packed one is unpacked beside nothing.
+
+    The copy is streamed to a temporary folder, so memory stays bounded, and goes when done.
+
+    Raises
+    ------
+    DataError
+        A damaged archive, or a .zip with other than one member.
+    """
+    if path.suffix not in _PACKED:
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="harness-") as folder:
+        plain = Path(folder) / path.with_suffix("").name
+        try:
+            with _open_packed(path) as source, plain.open("wb") as target:
+                shutil.copyfileobj(source, target, 1 << 20)
+        except (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError) as error:
+            raise DataError(f"{path}: cannot be unpacked ({error}); copy it again") from error
+        yield plain
+
+
+def _open_packed(path: Path) -> IO[bytes]:
+    if path.suffix == ".gz":
+        return gzip.open(path, "rb")
+    archive = zipfile.ZipFile(path)
+    members = [n for n in archive.namelist() if not n.endswith("/")]
+    if len(members) != 1:
+        names = ", ".join(members[:5]) or "none"
+        raise DataError(f"{path}: holds {len(members)} files ({names}); expected exactly one")
+    return archive.open(members[0])
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Yield a temporary name beside `path`; it takes the name `path` only when all went well."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        yield temporary
+        with temporary.open("rb+") as handle:
+            os.fsync(handle.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_folder(path: Path) -> Iterator[Path]:
+    """Yield a temporary folder beside `path` that replaces it only when all went well."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent))
+    try:
+        temporary.chmod(0o755)  # mkdtemp makes it private; a result is for others to read
+        yield temporary
+        _swap(temporary, path)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _swap(temporary: Path, path: Path) -> None:
+    if path.exists():
+        old = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".old", dir=path.parent))
+        path.replace(old)
+        temporary.replace(path)
+        shutil.rmtree(old, ignore_errors=True)
+    else:
+        temporary.replace(path)

@@ -1,0 +1,274 @@
+"""Lists and truth come in, a `Tally` for every user goes out: the one marking pass.
+
+Every metric is a short formula over a `Tally` (`harness.metrics`), so a list is read once however
+many metrics are wanted. This module imports numba: import it in the function that marks.
+"""
+
+import operator
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.metrics import LARGEST, Tally, discounts
+
+__all__ = ["Tally", "tally"]
+
+BLOCK_USERS = 1 << 14  # users marked by one call: enough to hide the call, few enough to share out
+SCANNED_TRUTH = 128  # up to so many truth items a scan per item beats a search per place
+LANES = 8  # places compared at once: a fixed number, so that the compiler makes it one instruction
+
+
+def tally(
+    items: NDArray[np.int32],
+    truth_indptr: NDArray[np.integer[Any]],
+    truth_indices: NDArray[np.int32],
+    k: int,
+    *,
+    relevant: NDArray[np.integer[Any]] | None = None,
+    threads: int | None = None,
+) -> Tally:
+    """Mark the first k places of every list against the truth.
+
+    Parameters
+    ----------
+    items : (n, K) int32
+        One list a row, best first. -1 is an empty place; it uses its rank wherever it stands. A
+        repeated item is no second hit and uses its rank. If K < k, the missing places are empty.
+    truth_indptr, truth_indices : (n + 1,) integer and (nnz,) int32
+        The truth as CSR: a user's row holds positions from 0, each once, ascending.
+    k : int
+        The cut-off, from 1.
+    relevant : (n,) integer, optional
+        R for users whose truth also holds items without a position; by default the row lengths.
+    threads : int, optional
+        So many threads mark blocks of users; by default one a processor. The result does not
+        depend on it, to the last bit.
+
+    Raises
+    ------
+    ValueError
+        For any other type or shape, a CSR that is none, a row of truth that is not ascending, an
+        item below -1, an R below the row's length, and k or threads below 1.
+
+    Examples
+    --------
+    Truth {2, 7}: the list 2, 9, 7 hits at ranks 1 and 3, so P(1) + P(3) = 1 + 2/3.
+
+    >>> marked = tally(np.array([[2, 9, 7]], np.int32), np.array([0, 2]),
+    ...                np.array([2, 7], np.int32), k=3)
+    >>> marked.precision_sum.round(4).tolist(), marked.hits.tolist(), marked.first_hit.tolist()
+    ([1.6667], [2], [1])
+    """
+    k = _count("k", k)
+    threads = _count("threads", (os.cpu_count() or 1) if threads is None else threads)
+    _require_int32("items", items, dimensions=2)
+    _require_int32("truth_indices", truth_indices, dimensions=1)
+    rows = _row_lengths(truth_indptr, len(items), len(truth_indices))
+    marked = _blank(k, _relevant(relevant, rows))
+    discount = _read_only(discounts(min(k, items.shape[1])))
+    # Read-only views have one type, so numba compiles once, whatever arrays a caller holds.
+    indptr = truth_indptr.astype(np.int64, copy=False)
+    given = [_read_only(array) for array in (items, indptr, truth_indices)]
+    written = marked.precision_sum, marked.dcg, marked.hits, marked.first_hit, marked.length
+
+    def mark(start: int) -> int:
+        stop = min(start + BLOCK_USERS, len(items))
+        return int(_mark(*given, discount, start, stop, *written))
+
+    faulty = _first_fault(mark, range(0, len(items), BLOCK_USERS), threads)
+    if faulty >= 0:
+        raise ValueError(_describe_fault(faulty, given[0][:, :k], *given[1:]))
+    return marked
+
+
+def _count(name: str, value: int) -> int:
+    """Return a whole number from 1 that fits int32."""
+    number = operator.index(value) if hasattr(value, "__index__") else None
+    if number is None or not 1 <= number <= LARGEST:
+        raise ValueError(f"{name} must be a whole number from 1 to {LARGEST}, got {value!r}")
+    return number
+
+
+def _require_int32(name: str, array: object, dimensions: int) -> None:
+    wanted = isinstance(array, np.ndarray) and array.ndim == dimensions and array.dtype == np.int32
+    if not wanted:
+        raise ValueError(f"{name} must be a {dimensions}-d int32 array, got {_seen(array)}")
+
+
+def _require_integers(name: str, array: object, shape: tuple[int, ...]) -> None:
+    wanted = isinstance(array, np.ndarray) and array.shape == shape and array.dtype.kind in "iu"
+    if not wanted:
+        raise ValueError(f"{name} must be an integer array of shape {shape}, got {_seen(array)}")
+
+
+def _seen(thing: object) -> str:
+    if isinstance(thing, np.ndarray):
+        return f"{thing.dtype} of shape {thing.shape}"
+    return type(thing).__name__
+
+
+def _row_lengths(
+    indptr: NDArray[np.integer[Any]], users: int, entries: int
+) -> NDArray[np.integer[Any]]:
+    """Return how many truth items each user has, from an indptr that must fit."""
+    _require_integers("truth_indptr", indptr, (users + 1,))
+    if indptr[0] != 0 or indptr[-1] != entries:
+        raise ValueError(
+            f"truth_indptr must run from 0 to {entries}, the length of truth_indices; "
+            f"it runs from {indptr[0]} to {indptr[-1]}"
+        )
+    # Compared, not subtracted: a difference of unsigned numbers is never negative.
+    falling = indptr[1:] < indptr[:-1]
+    if falling.any():
+        raise ValueError(f"truth_indptr must not fall, it does at user {falling.argmax()}")
+    return np.diff(indptr)
+
+
+def _relevant(
+    relevant: NDArray[np.integer[Any]] | None, rows: NDArray[np.integer[Any]]
+) -> NDArray[np.int32]:
+    """Return R of every user, never below the truth items that have a position."""
+    if relevant is None:
+        return rows.astype(np.int32)
+    _require_integers("relevant", relevant, rows.shape)
+    wrong = (relevant < rows) | (relevant > LARGEST)
+    if wrong.any():
+        user = int(wrong.argmax())
+        raise ValueError(
+            f"relevant must be from {rows[user]} (the truth items with a position) to {LARGEST} "
+            f"for user {user}, got {relevant[user]}"
+        )
+    return relevant.astype(np.int32)
+
+
+def _blank(k: int, relevant: NDArray[np.int32]) -> Tally:
+    """Return a tally whose arrays, R apart, are still to be written."""
+    # Rows of two arrays, not five arrays: large memory comes in large pages, which is faster.
+    precision_sum, dcg = np.empty((2, len(relevant)), np.float64)
+    hits, first_hit, length = np.empty((3, len(relevant)), np.int32)
+    return Tally(k, precision_sum, dcg, hits, first_hit, length, relevant)
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def _first_fault(mark: Callable[[int], int], starts: range, threads: int) -> int:
+    """Mark all blocks; return the first user that cannot be marked, or -1."""
+    if threads == 1 or len(starts) < 2:
+        faults = list(map(mark, starts))
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            faults = list(pool.map(mark, starts))
+    return next((user for user in faults if user >= 0), -1)
+
+
+def _describe_fault(
+    user: int, items: NDArray[np.int32], indptr: NDArray[np.int64], indices: NDArray[np.int32]
+) -> str:
+    lowest = items[user].min(initial=0)
+    if lowest < -1:
+        return f"items of user {user} hold {lowest}; a position is from 0, an empty place is -1"
+    row = indices[indptr[user] : indptr[user + 1]]
+    wrong = int((row <= np.concatenate(([-1], row[:-1]))).argmax())
+    found = ", ".join(map(str, row[max(wrong - 1, 0) : wrong + 1]))
+    return f"truth_indices of user {user} must be from 0, each once, ascending; found {found}"
+
+
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile at the first call and keep the result on disk, where there is a place for it."""
+    try:
+        return numba.njit(nogil=True, error_model="numpy", cache=True)(function)
+    except RuntimeError:  # no directory can be written: compile in every process
+        return numba.njit(nogil=True, error_model="numpy")(function)
+
+
+# One long loop on purpose: every call that takes an array costs its reference count, a quarter of
+# the time per user in all, and every NumPy routine costs compilation, for which a first call waits.
+@_compiled
+def _mark(  # noqa: C901 - see above
+    items: Any,
+    indptr: Any,
+    indices: Any,
+    discount: Any,
+    start: int,
+    stop: int,
+    precision_sum: Any,
+    dcg: Any,
+    hits: Any,
+    first_hit: Any,
+    length: Any,
+) -> int:
+    """Mark the users from start to stop; return the first that is faulty, or -1."""
+    cut = len(discount)
+    places = np.full((cut + LANES - 1) // LANES * LANES, -1, np.int32)
+    hit = np.zeros(len(places), np.bool_)
+    for user in range(start, stop):
+        filled, lowest = np.int32(0), np.int32(0)
+        for i in range(cut):
+            item = items[user, i]
+            places[i] = item
+            filled += np.int32(item >= 0)
+            lowest = min(lowest, item)
+        left, last, ascending = 0, np.int32(-1), True
+        row, end = indptr[user], indptr[user + 1]
+        long = end - row > SCANNED_TRUTH
+        for t in range(row, end):
+            wanted = indices[t]
+            ascending &= wanted > last
+            last = wanted
+            if long:
+                continue
+            for base in range(0, len(places), LANES):
+                present = False
+                for lane in range(LANES):
+                    present |= places[base + lane] == wanted
+                if present:  # its first place: a repetition is never flagged
+                    while places[base] != wanted:
+                        base += 1
+                    hit[base] = True
+                    left += 1
+                    break
+        if lowest < -1 or not ascending:
+            return user
+        if long:
+            left = _flag_by_search(places, indices, row, end, hit)
+        seen, first, precision, gain, i = 0, 0, 0.0, 0.0, 0
+        while seen < left:
+            if hit[i]:
+                hit[i] = False
+                seen += 1
+                first = i + 1 if seen == 1 else first
+                precision += seen / (i + 1)
+                gain += discount[i]
+            i += 1
+        precision_sum[user], dcg[user] = precision, gain
+        hits[user], first_hit[user], length[user] = seen, first, filled
+    return -1
+
+
+@_compiled
+def _flag_by_search(places: Any, indices: Any, row: int, end: int, hit: Any) -> int:
+    """Search each place in a long row of truth; flag it unless that truth item is found already."""
+    found = np.zeros(end - row, np.bool_)
+    hits = 0
+    for i in range(len(hit)):
+        low, high = row, end
+        while low < high:
+            middle = (low + high) // 2
+            if indices[middle] < places[i]:
+                low = middle + 1
+            else:
+                high = middle
+        if low < end and indices[low] == places[i] and not found[low - row]:
+            found[low - row] = True
+            hit[i] = True
+            hits += 1
+    return hits

@@ -1,0 +1,169 @@
+"""Finds the first value that made a table unreadable: its physical line, column and text.
+
+The fast reader says that something is wrong, seldom where. This walk is slow and exact, and runs
+only when there is an error to show.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import narwhals as nw
+import polars as pl
+
+from harness.errors import DataError
+from harness.layouts.tables import Table
+
+_CHUNK_ROWS = 20_000
+_SHOWN = 60
+
+
+@dataclass(frozen=True)
+class FieldRule:
+    """What a column must hold: text that is not empty where `required`, and that `parse` reads."""
+
+    column: str
+    expected: str
+    parse: nw.Expr | None
+    required: bool
+
+
+@dataclass(frozen=True)
+class _Row:
+    line: int
+    fields: list[str]
+
+
+def locate(
+    table: Table,
+    plain: Path,
+    shown: Path,
+    names: list[str],
+    rules: tuple[FieldRule, ...],
+    reason: str,
+) -> DataError:
+    """Return the error for the first bad value of `plain`, named `shown` to the user.
+
+    Where the walk finds nothing wrong, the error carries the reader's own `reason`.
+    """
+    fallback = DataError(f"{shown}: cannot be read: {reason.strip().splitlines()[0]}")
+    if plain.suffix == ".parquet":
+        return _locate_parquet(plain, shown, rules) or fallback
+    rows = _rows(table, plain)
+    try:
+        while chunk := list(islice(rows, _CHUNK_ROWS)):
+            error = _first_bad(chunk, shown, names, rules)
+            if error is not None:
+                return error
+    except csv.Error as error:
+        return DataError(f"{shown}: cannot be read as a table: {error}")
+    return fallback
+
+
+def _rows(table: Table, plain: Path) -> Iterator[_Row]:
+    """Yield the rows after the header, each with the physical line it starts on."""
+    with plain.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as handle:
+        reader = csv.reader(handle, delimiter=table.separator, strict=True)
+        line = 1
+        try:
+            for number, fields in enumerate(reader):
+                if number or table.header is not None:
+                    yield _Row(line, fields)
+                line = reader.line_num + 1
+        except csv.Error as error:
+            raise csv.Error(f"line {line}: {error}") from error
+
+
+def _first_bad(
+    rows: list[_Row], shown: Path, names: list[str], rules: tuple[FieldRule, ...]
+) -> DataError | None:
+    faults = [_bad_shape(rows, shown, names)]
+    faults += [_bad_field(rows, shown, names.index(rule.column), rule) for rule in rules]
+    found = [fault for fault in faults if fault is not None]
+    return min(found, key=lambda fault: fault[0])[1] if found else None
+
+
+def _bad_shape(rows: list[_Row], shown: Path, names: list[str]) -> tuple[int, DataError] | None:
+    for row in rows:
+        if not row.fields:
+            return row.line, DataError(f"{shown}: line {row.line} is blank; remove it")
+        if len(row.fields) != len(names):
+            return row.line, DataError(
+                f"{shown}: line {row.line} has {len(row.fields)} fields, expected {len(names)} "
+                f"({', '.join(names)})"
+            )
+        if not "".join(row.fields).isprintable() and _undecodable(row.fields):
+            return row.line, DataError(
+                f"{shown}: line {row.line} is not UTF-8 text; save the file as UTF-8"
+            )
+    return None
+
+
+def _undecodable(fields: list[str]) -> bool:
+    return any("\udc80" <= letter <= "\udcff" for field in fields for letter in field)
+
+
+def _bad_field(
+    rows: list[_Row], shown: Path, index: int, rule: FieldRule
+) -> tuple[int, DataError] | None:
+    usable = [row for row in rows if len(row.fields) > index and not _undecodable(row.fields)]
+    values = [row.fields[index] or None for row in usable]
+    bad = [rule.required and value is None for value in values]
+    if rule.parse is not None:
+        text = pl.Series(rule.column, values, dtype=pl.String)
+        bad = [b or v for b, v in zip(bad, _unreadable(text, rule.parse), strict=True)]
+    if True not in bad:
+        return None
+    at = bad.index(True)
+    line = usable[at].line
+    return line, DataError(
+        f'{shown}: line {line}, column "{rule.column}": '
+        f"found {_printable(values[at])}, expected {rule.expected}"
+    )
+
+
+def _unreadable(text: pl.Series, parse: nw.Expr) -> list[bool]:
+    """Return which values `parse` refuses: all at once when none, else by halving."""
+    frame = nw.from_native(text.to_frame())
+    try:
+        frame.select(parse.alias("parsed"))
+    except (pl.exceptions.PolarsError, nw.exceptions.NarwhalsError):
+        if len(text) == 1:
+            return [True]
+        half = len(text) // 2
+        left = _unreadable(text[:half], parse)
+        # Only the first bad value is shown, so the right half matters when the left is clean.
+        right = [False] * (len(text) - half) if True in left else _unreadable(text[half:], parse)
+        return left + right
+    return [False] * len(text)
+
+
+def _printable(value: str | None) -> str:
+    if value is None:
+        return "an empty value"
+    cut = value if len(value) <= _SHOWN else value[:_SHOWN] + "…"
+    return f'"{cut}"' if cut.isprintable() else repr(cut)
+
+
+def _locate_parquet(plain: Path, shown: Path, rules: tuple[FieldRule, ...]) -> DataError | None:
+    for rule in rules:
+        values = pl.read_parquet(plain, columns=[rule.column])[rule.column]
+        if rule.required and values.has_nulls():
+            row = int(values.is_null().arg_max() or 0) + 1
+            return DataError(
+                f'{shown}: row {row}, column "{rule.column}": found an empty value, '
+                f"expected {rule.expected}"
+            )
+        if rule.parse is not None and values.dtype == pl.String:
+            bad = _unreadable(values, rule.parse)
+            if True in bad:
+                at = bad.index(True)
+                return DataError(
+                    f'{shown}: row {at + 1}, column "{rule.column}": '
+                    f"found {_printable(values[at])}, expected {rule.expected}"
+                )
+    return None

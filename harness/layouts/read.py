@@ -1,0 +1,241 @@
+"""Carries out a layout: tables in, batches of canonical columns out (lazy, in bounded memory)."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+import narwhals as nw
+import polars as pl
+
+from harness import schema
+from harness.errors import DataError, suggest
+from harness.files import parts, unpacked
+from harness.layouts import times
+from harness.layouts.locate import FieldRule, locate
+from harness.layouts.tables import AttributeTable, EventTable, Table
+
+BATCH_ROWS = 1_000_000
+_KEEP = "keep"
+
+
+def event_batches(
+    events: EventTable, user: pl.Categorical, item: pl.Categorical
+) -> Iterator[tuple[pl.DataFrame, int]]:
+    """Yield batches of events and, beside each, the number of its rows left out by a minimum.
+
+    Parameters
+    ----------
+    user, item : polars.Categorical
+        The dictionaries that turn ids into codes, shared by all tables of a layout.
+
+    Yields
+    ------
+    frame : polars.DataFrame
+        Columns ``user``, ``item`` (codes, uint32) and ``time`` (int64 microseconds since 1970).
+    left_out : int
+        Rows below a minimum.
+
+    Raises
+    ------
+    DataError
+        A missing file or column, an empty id, a time or number that cannot be read; the message
+        names file, line, column and value.
+    """
+    for part in parts(events.table.path):
+        with unpacked(part) as plain:
+            yield from _part_batches(events, (user, item), plain, part)
+
+
+def _part_batches(
+    events: EventTable, dictionaries: tuple[pl.Categorical, pl.Categorical], plain: Path, shown: Path
+) -> Iterator[tuple[pl.DataFrame, int]]:
+    source = _scan(events.table, plain)
+    names = _checked_columns(events.columns, source, shown)
+    rules = _rules(events, source)
+    query = nw.from_native(source).select(
+        nw.col(events.user).cast(nw.String).alias(schema.USER),
+        nw.col(events.item).cast(nw.String).alias(schema.ITEM),
+        _time(events, source, shown).alias(schema.TIME),
+        _keep(events).alias(_KEEP),
+    )
+    codes = [
+        pl.col(name).cast(dtype).to_physical()
+        for name, dtype in zip((schema.USER, schema.ITEM), dictionaries, strict=True)
+    ]
+    coded = query.to_native().with_columns(codes)
+    try:
+        for batch in coded.collect_batches(chunk_size=BATCH_ROWS):
+            kept = batch.filter(pl.col(_KEEP)) if events.minimum else batch
+            if kept.select(pl.col(schema.USER, schema.ITEM, schema.TIME).has_nulls()).row(0) != (
+                False,
+                False,
+                False,
+            ):
+                raise locate(events.table, plain, shown, names, rules, "an empty value")
+            yield kept.drop(_KEEP), batch.height - kept.height
+    except (pl.exceptions.PolarsError, nw.exceptions.NarwhalsError) as error:
+        raise locate(events.table, plain, shown, names, rules, str(error)) from error
+
+
+def _scan(table: Table, plain: Path) -> pl.LazyFrame:
+    """Scan a plain file; every column of a text file is text."""
+    if plain.suffix == ".parquet":
+        return pl.scan_parquet(plain)
+    return pl.scan_csv(
+        plain,
+        separator=table.separator,
+        has_header=table.header is None,
+        new_columns=None if table.header is None else list(table.header),
+        infer_schema=False,
+    )
+
+
+def column_names(table: Table, plain: Path, shown: Path) -> list[str]:
+    """Return the column names of a plain file, in file order."""
+    if plain.suffix == ".parquet":
+        return list(pl.read_parquet_schema(plain))
+    try:
+        with plain.open(encoding="utf-8-sig", newline="") as handle:
+            first = next(csv.reader(handle, delimiter=table.separator), None)
+    except UnicodeDecodeError as error:
+        raise DataError(f"{shown}: is not UTF-8 text ({error.reason}); save it as UTF-8") from error
+    if first is None:
+        raise DataError(f"{shown}: the file is empty; expected a table")
+    return first if table.header is None else _named(table.header, first, shown)
+
+
+def _named(header: tuple[str, ...], first: list[str], shown: Path) -> list[str]:
+    if len(header) != len(first):
+        raise DataError(
+            f"{shown}: line 1 has {len(first)} fields, but [data] header names {len(header)} "
+            f"({', '.join(header)}); name every column, in the order of the file"
+        )
+    return list(header)
+
+
+def _checked_columns(needed: tuple[str, ...], source: pl.LazyFrame, shown: Path) -> list[str]:
+    """Return the names of all columns; a missing one is an error that shows those there are."""
+    try:
+        names = source.collect_schema().names()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise DataError(f"{shown}: cannot be read as a table: {_first_line(error)}") from error
+    for name in needed:
+        if name not in names:
+            raise DataError(
+                f'{shown}: line 1: no column "{name}"; {suggest(name, names)}\n'
+                f"the file has: {', '.join(names)}"
+            )
+    return names
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+
+
+def _time(events: EventTable, source: pl.LazyFrame, shown: Path) -> nw.Expr:
+    if events.time is None:
+        return nw.lit(0, nw.Int64)
+    column = events.time
+    head = nw.from_native(source).select(column)
+    dtype = head.collect_schema()[column]
+    if dtype.is_temporal():
+        return times.from_dtype(column, dtype)
+    if dtype.is_numeric() and events.time_format not in times.EPOCH_UNITS_US:
+        raise DataError(
+            f'{shown}: column "{column}" holds numbers, not {times.expected(events.time_format)}; '
+            'set time_format = "epoch_s" or "epoch_ms" under [data]'
+        )
+    return times.from_text(column, events.time_format, _pattern(events, source))
+
+
+def _pattern(events: EventTable, source: pl.LazyFrame) -> str | None:
+    if events.time is None or events.time_format in times.EPOCH_UNITS_US:
+        return None
+    first = source.select(pl.col(events.time).cast(pl.String)).head(1).collect()
+    sample = "" if first.is_empty() else str(first.item())
+    # A first value that is no ISO time is met again, and located, when the column is read.
+    return times.pattern_of(events.time_format, sample) or "%Y-%m-%d"
+
+
+def _keep(events: EventTable) -> nw.Expr:
+    """Return the rows that reach every minimum; an empty cell reaches none."""
+    keep = nw.lit(True)
+    for column, lowest in events.minimum:
+        keep = keep & (nw.col(column).cast(nw.Float64) >= lowest).fill_null(False)
+    return keep
+
+
+def _rules(events: EventTable, source: pl.LazyFrame) -> tuple[FieldRule, ...]:
+    """Return what each read column must hold, for finding the first value that does not."""
+    rules = [FieldRule(c, "an id", None, True) for c in (events.user, events.item)]
+    if events.time is not None:
+        expr = nw.col(events.time)
+        if source.collect_schema()[events.time] == pl.String:
+            expr = times.from_text(events.time, events.time_format, _pattern(events, source))
+        rules.append(FieldRule(events.time, times.expected(events.time_format), expr, True))
+    for column, _ in events.minimum:
+        rules.append(FieldRule(column, "a number", nw.col(column).cast(nw.Float64), False))
+    return tuple(rules)
+
+
+def attributes(table: AttributeTable, columns: list[str] | None = None) -> pl.DataFrame:
+    """Return the rows of an attribute table; `columns` None reads them all, as text.
+
+    Raises
+    ------
+    DataError
+        A missing file or column, an empty or repeated id.
+    """
+    frames = []
+    for part in parts(table.table.path):
+        with unpacked(part) as plain:
+            source = _scan(table.table, plain)
+            names = _checked_columns((table.id, *(columns or ())), source, part)
+            wanted = names if columns is None else list(dict.fromkeys((table.id, *columns)))
+            try:
+                frame = source.select(pl.col(wanted).cast(pl.String)).collect()
+            except pl.exceptions.PolarsError as error:
+                rules = (FieldRule(table.id, "an id", None, True),)
+                raise locate(table.table, plain, part, names, rules, str(error)) from error
+            _check_ids(table, frame, part)
+            frames.append(frame)
+    return pl.concat(frames)
+
+
+def _check_ids(table: AttributeTable, frame: pl.DataFrame, shown: Path) -> None:
+    ids = frame[table.id]
+    if ids.has_nulls():
+        row = int(ids.is_null().arg_max() or 0)
+        raise DataError(
+            f'{shown}: column "{table.id}": {ids.null_count()} ids are empty, '
+            f"the first in row {row + 1} after the header; expected an id in every row"
+        )
+    if ids.n_unique() < ids.len():
+        again = ids.filter(ids.is_duplicated()).min()
+        raise DataError(
+            f'{shown}: column "{table.id}": the id "{again}" stands in more than one row; '
+            "expected each id once"
+        )
+
+
+def since(table: AttributeTable, frame: pl.DataFrame) -> pl.Series:
+    """Return the times of an attribute table's ``since`` column, int64 microseconds.
+
+    Raises
+    ------
+    DataError
+        A value that is no time.
+    """
+    column = table.since or ""
+    first = frame[column].drop_nulls().head(1).to_list()
+    pattern = times.pattern_of(table.time_format, first[0] if first else "") or "%Y-%m-%d"
+    expr = times.from_text(column, table.time_format, pattern)
+    try:
+        return nw.from_native(frame).select(expr.alias(column)).to_native()[column]
+    except (pl.exceptions.PolarsError, nw.exceptions.NarwhalsError) as error:
+        path = parts(table.table.path)[0]
+        rules = (FieldRule(column, times.expected(table.time_format), expr, False),)
+        with unpacked(path) as plain:
+            raise locate(table.table, plain, path, list(frame.columns), rules, "") from error

@@ -1,0 +1,107 @@
+"""How a layout describes its files: which table, which columns, how times are written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+CandidateRule = Literal["catalogue", "shown", "train"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A delimited or Parquet file, a folder of them, or one member in a .gz or .zip.
+
+    Attributes
+    ----------
+    path : Path
+        The plain name; ``path.gz`` and ``path.zip`` are taken when it is absent.
+    separator : str
+        One character between fields (not used for Parquet).
+    header : tuple of str, optional
+        Column names of a file that has no header line.
+    """
+
+    path: Path
+    separator: str = ","
+    header: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class EventTable:
+    """A table whose rows are events, and which of its columns say so.
+
+    Attributes
+    ----------
+    time : str, optional
+        None: the events carry no time (allowed for given splits alone).
+    time_format : str
+        ``iso``, ``epoch_s``, ``epoch_ms`` or a strptime pattern.
+    minimum : tuple of (column, lowest value that is an event)
+        Rows below are counted and left out.
+    """
+
+    table: Table
+    user: str
+    item: str
+    time: str | None
+    kind: str
+    time_format: str = "iso"
+    minimum: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that is read, each once."""
+        time = () if self.time is None else (self.time,)
+        return tuple(dict.fromkeys((self.user, self.item, *time, *(c for c, _ in self.minimum))))
+
+
+@dataclass(frozen=True)
+class AttributeTable:
+    """A table with one row per user or item.
+
+    Attributes
+    ----------
+    since : str, optional
+        The column with the time a user registered or an item was first shown.
+    """
+
+    table: Table
+    id: str
+    since: str | None = None
+    time_format: str = "iso"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Everything that turns a folder into events.
+
+    Attributes
+    ----------
+    candidates : {"catalogue", "shown", "train"}
+        What may be recommended unless the config says otherwise: every item of the
+        items table, those first shown in the window, or the items seen in training.
+    id_width : int, optional
+        The width of item ids whose leading zeros are known to get lost.
+    restore_zeros : bool
+        Whether shorter item ids are padded with zeros to ``id_width``.
+    """
+
+    name: str
+    events: tuple[EventTable, ...]
+    users: AttributeTable | None = None
+    items: AttributeTable | None = None
+    candidates: CandidateRule = "train"
+    id_width: int | None = None
+    restore_zeros: bool = False
+    kinds: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kinds", tuple(dict.fromkeys(e.kind for e in self.events)))
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """All tables of the layout."""
+        attributes = [a.table for a in (self.users, self.items) if a is not None]
+        return (*(e.table for e in self.events), *attributes)

@@ -1,0 +1,183 @@
+"""A layout's files in, a `Dataset` out: read in batches, ids to codes, canonical order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from harness import schema
+from harness.dataset import NO_TIME, Dataset, Events, Int32, Int64, canonical
+from harness.errors import DataError
+from harness.layouts.read import attributes, event_batches, since
+from harness.layouts.tables import AttributeTable, EventTable, Layout
+
+
+
+def load(layout: Layout, progress: Callable[[int], None] = lambda rows: None) -> Dataset:
+    """Read every file of `layout`; `progress` is told the rows of each batch.
+
+    Raises
+    ------
+    DataError
+        A file, column or value that cannot be used.
+    """
+    coded = _Coded()
+    for table in layout.events:
+        coded.read(table, layout.kinds.index(table.kind), progress)
+    users, items = coded.users.ids(), coded.items.ids()
+    users_frame, items_frame = _attributes(layout.users), _attributes(layout.items)
+    notes = [*coded.notes]
+    catalogue_ids = None if layout.items is None else _column(items_frame, layout.items.id)
+    if layout.id_width is not None and catalogue_ids is not None:
+        width = layout.id_width
+        notes += _zeros(layout, items, catalogue_ids, width)
+        if layout.restore_zeros:
+            items, catalogue_ids = items.str.zfill(width), catalogue_ids.str.zfill(width)
+    user_ids, user_map = _index(users, None)
+    item_ids, item_map = _index(items, catalogue_ids)
+    return Dataset(
+        layout=layout.name,
+        user_ids=user_ids,
+        item_ids=item_ids,
+        events=coded.events(user_map, item_map, len(layout.kinds)),
+        kinds=layout.kinds,
+        candidates=layout.candidates,
+        has_time=all(e.time is not None for e in layout.events),
+        catalogue=None if catalogue_ids is None else _positions(catalogue_ids, item_ids),
+        shown_from=_times(layout.items, items_frame, catalogue_ids, item_ids),
+        registered=_times(layout.users, users_frame, None, user_ids),
+        notes=tuple(notes),
+        users_table=layout.users,
+        items_table=layout.items,
+    )
+
+
+class _Dictionary:
+    """Text to codes while reading, and back; the codes' order is the reader's own, not final."""
+
+    def __init__(self) -> None:
+        self.dtype = pl.Categorical(pl.Categories.random())
+        # Polars forgets the text of categories once no column of their type is left.
+        self.alive = pl.Series([], dtype=self.dtype)
+        self.used = np.zeros(0, np.bool_)
+
+    def saw(self, codes: Int32) -> Int32:
+        """Remember which codes are in use, and return them unchanged."""
+        size = int(codes.max(initial=0)) + 1
+        if size > len(self.used):
+            self.used = np.concatenate([self.used, np.zeros(size - len(self.used), np.bool_)])
+        self.used[codes] = True
+        return codes
+
+    def spread(self, final: Int32) -> Int32:
+        """Return `final`, one entry a used code, as one entry a code."""
+        full = np.zeros(len(self.used), np.int32)
+        full[self.used] = final
+        return full
+
+    def ids(self) -> pl.Series:
+        """Return the text of every used code, in code order."""
+        codes = pl.Series(np.flatnonzero(self.used).astype(np.uint32))
+        return codes.cat.to(self.dtype).cast(pl.String)
+
+
+@dataclass
+class _Coded:
+    """The events read so far, as codes."""
+
+    users: _Dictionary = field(default_factory=_Dictionary)
+    items: _Dictionary = field(default_factory=_Dictionary)
+    batches: list[Events] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def read(self, table: EventTable, kind: int, progress: Callable[[int], None]) -> None:
+        rows = left_out = 0
+        for batch, below in event_batches(table, self.users.dtype, self.items.dtype):
+            left_out += below
+            rows += batch.height + below
+            progress(batch.height + below)
+            user = self.users.saw(batch[schema.USER].to_numpy())
+            item = self.items.saw(batch[schema.ITEM].to_numpy())
+            time = batch[schema.TIME].to_numpy()
+            self.batches.append(Events(user, item, time, np.full(len(user), kind, np.uint8)))
+        if rows == 0:
+            raise DataError(f"{table.table.path}: the table has no rows; expected events")
+        if left_out:
+            limits = ", ".join(f"{c} >= {v:g}" for c, v in table.minimum)
+            self.notes.append(
+                f"{table.table.path.name}: {left_out:,} of {rows:,} rows left out ({limits})"
+            )
+
+    def events(self, user_map: Int32, item_map: Int32, n_kinds: int) -> Events:
+        """Return all events in canonical order; `*_map` lead from the reader's codes to final."""
+        user, item = self.users.spread(user_map), self.items.spread(item_map)
+        batches = []
+        while self.batches:  # each batch is let go as soon as its codes are final
+            b = self.batches.pop()
+            batches.append(Events(user[b.user], item[b.item], b.time, b.kind))
+        return canonical(batches, int(user.max()) + 1, int(item.max()) + 1, n_kinds)
+
+
+def _attributes(table: AttributeTable | None) -> pl.DataFrame:
+    if table is None:
+        return pl.DataFrame()
+    return attributes(table, [] if table.since is None else [table.since])
+
+
+def _column(frame: pl.DataFrame, name: str) -> pl.Series:
+    return frame[name].alias(schema.ID)
+
+
+def _index(ids: pl.Series, more: pl.Series | None) -> tuple[pl.Series, Int32]:
+    """Return all ids sorted, each once, and the position of each of `ids` among them."""
+    every = ids if more is None else pl.concat([ids.alias(schema.ID), more.alias(schema.ID)])
+    index = every.unique().sort().alias(schema.ID)
+    return index, _positions(ids, index)
+
+
+def _positions(ids: pl.Series, index: pl.Series) -> Int32:
+    """Return where each of `ids` stands in the sorted `index`, −1 where it does not."""
+    at = pl.DataFrame({schema.ID: index}).with_row_index("at")
+    found = pl.DataFrame({schema.ID: ids.alias(schema.ID)}).join(
+        at, on=schema.ID, how="left", maintain_order="left"
+    )
+    return found["at"].cast(pl.Int32).fill_null(-1).to_numpy()
+
+
+def _times(
+    table: AttributeTable | None,
+    frame: pl.DataFrame,
+    ids: pl.Series | None,
+    index: pl.Series,
+) -> Int64 | None:
+    if table is None or table.since is None:
+        return None
+    known = _column(frame, table.id) if ids is None else ids
+    at = _positions(known, index)
+    times = np.full(len(index), NO_TIME, np.int64)
+    values = since(table, frame).fill_null(NO_TIME).to_numpy()
+    times[at[at >= 0]] = values[at >= 0]
+    return times
+
+
+def _zeros(layout: Layout, items: pl.Series, catalogue: pl.Series, width: int) -> list[str]:
+    """Return a note on item ids that lost their leading zero, or raise where nothing matches."""
+    short = [int((s.str.len_chars() == width - 1).sum()) for s in (items, catalogue)]
+    if not any(short) or layout.restore_zeros:
+        padded = sum(short)
+        return [f"{padded:,} item ids padded to {width} digits"] if padded else []
+    example = next(s for s in (items, catalogue) if (s.str.len_chars() == width - 1).any())
+    example = example.filter(example.str.len_chars() == width - 1).min()
+    what = (
+        f"{short[0]:,} of {len(items):,} item ids in {layout.events[0].table.path.name} and "
+        f"{short[1]:,} of {len(catalogue):,} in "
+        f"{'' if layout.items is None else layout.items.table.path.name} have {width - 1} digits "
+        f'(such as "{example}"): the leading zero was lost when the file was saved as numbers'
+    )
+    cure = "restore it with [data] restore_zeros = true"
+    if (short[0] > 0) != (short[1] > 0):
+        raise DataError(f"{layout.events[0].table.path.parent}: {what}\n{cure}")
+    return [f"{what}; {cure}"]

@@ -1,0 +1,119 @@
+"""An import path in a config in, a recommender out: ours, a stranger's, or a file's beside it."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+
+from harness.errors import UsageError, suggest
+from harness.recommender import Recommender
+
+
+def load(name: str, use: str, params: Mapping[str, Any], folder: Path) -> Recommender:
+    """Return the recommender that ``use = "module:Class"`` names, made with `params`.
+
+    A file ``module.py`` in `folder`, the config's own, is taken before an installed module.
+
+    Raises
+    ------
+    UsageError
+        No such module, class or parameter; the message names the model and the nearest valid name.
+    """
+    module_name, colon, class_name = use.partition(":")
+    if not (module_name and colon and class_name):
+        raise UsageError(
+            f'model "{name}": use = "{use}" is no import path; '
+            'expected "module:Class", such as "baselines.popular:Popular"'
+        )
+    module = _module(name, module_name, folder)
+    factory = getattr(module, class_name, None)
+    if factory is None or not callable(factory):
+        raise UsageError(
+            f'model "{name}": {module_name} has no class "{class_name}"; '
+            f"{suggest(class_name, _classes(module))}"
+        )
+    _check_params(name, use, factory, params)
+    try:
+        made = factory(**params)
+    except Exception as error:
+        raise UsageError(
+            f'model "{name}": {use} cannot be made with these parameters: '
+            f"{type(error).__name__}: {error}"
+        ) from error
+    for method in ("fit", "recommend"):
+        if not callable(getattr(made, method, None)):
+            raise UsageError(f'model "{name}": {use} has no method "{method}"')
+    return cast(Recommender, made)
+
+
+def _module(name: str, module_name: str, folder: Path) -> ModuleType:
+    beside = folder / f"{module_name}.py"
+    try:
+        return _from_file(beside) if beside.is_file() else importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
+            raise UsageError(f'model "{name}": {module_name} needs the module {error.name}, '
+                             "which is not installed") from error
+        raise UsageError(
+            f'model "{name}": no module "{module_name}" (nor {beside}); '
+            f"{suggest(module_name, _neighbours(module_name))}"
+        ) from error
+    except Exception as error:  # a stranger's module may raise anything while it is imported
+        raise UsageError(
+            f'model "{name}": {module_name} cannot be imported: {type(error).__name__}: {error}'
+        ) from error
+
+
+def _from_file(path: Path) -> ModuleType:
+    # The folder is part of the name, so that two configs' model.py do not become one module.
+    name = f"_beside_{abs(hash(path.resolve())):x}_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _neighbours(module_name: str) -> list[str]:
+    """Return the modules of the package that `module_name` would be in."""
+    package = module_name.rpartition(".")[0]
+    try:
+        paths = importlib.import_module(package).__path__ if package else []
+    except (ImportError, AttributeError):
+        return []
+    return [f"{package}.{m.name}" for m in pkgutil.iter_modules(paths)]
+
+
+def _classes(module: ModuleType) -> list[str]:
+    return [
+        name
+        for name, value in vars(module).items()
+        if inspect.isclass(value) and value.__module__ == module.__name__
+    ]
+
+
+def _check_params(name: str, use: str, factory: Any, params: Mapping[str, Any]) -> None:
+    try:
+        accepted = inspect.signature(factory).parameters
+    except (TypeError, ValueError):  # a class written in C need not tell
+        return
+    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in accepted.values()):
+        return
+    for param in params:
+        if param not in accepted:
+            raise UsageError(
+                f'model "{name}": {use} has no parameter "{param}"; {suggest(param, accepted)}'
+            )

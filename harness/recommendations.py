@@ -1,0 +1,117 @@
+"""Recommendations: every model's lists in one shape, checked before anything is marked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from harness.dataset import Bool, Int32
+from harness.errors import RecommenderError
+from harness.evaluation import Ragged
+
+EMPTY = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Recommendations:
+    """Ragged of candidate positions, best first.
+
+    Attributes
+    ----------
+    items : int32 array, (n users, k)
+        Row order is the evaluation set's; ``EMPTY`` (−1) where there is no item.
+    """
+
+    items: Int32
+
+
+def checked(
+    name: str,
+    answer: Any,
+    users: pl.Series,
+    k: int,
+    n_candidates: int,
+    exclude: Ragged | None,
+) -> Int32:
+    """Return a recommender's answer as a (n, k) int32 matrix, or say what is wrong with it.
+
+    Parameters
+    ----------
+    name : str
+        The model's name, for the message.
+    users : polars.Series of str, (n,)
+        The ids that were asked for.
+
+    Raises
+    ------
+    RecommenderError
+        Too few or too many rows, another width than `k`, NaN or other values that are no whole
+        numbers, a position that is no candidate, an item twice, or one that `exclude` holds; the
+        message names the model and the first such user.
+    """
+    raw = np.asarray(answer)
+    if raw.ndim != 2 or raw.shape[1:] != (k,):
+        raise RecommenderError(
+            f'model "{name}" returned shape {raw.shape}, expected ({len(users)}, {k}): '
+            "a row for each user, k positions wide, −1 where empty"
+        )
+    if len(raw) != len(users):
+        at = f"; user {users[len(raw)]} is the first without a row" if len(raw) < len(users) else ""
+        raise RecommenderError(
+            f'model "{name}" returned {len(raw):,} rows for {len(users):,} users{at}'
+        )
+    items = _whole(name, raw, users)
+    _refuse(name, users, items, (items < EMPTY) | (items >= n_candidates), (
+        f"no candidate has this position; expected 0 to {n_candidates - 1}, or −1 for empty"
+    ))
+    _refuse(name, users, items, _repeats(items), "the item stands twice in the list")
+    if exclude is not None:
+        _refuse(name, users, items, _excluded(items, exclude, n_candidates), (
+            "the item is excluded for this user (seen_items); leave out what exclude holds"
+        ))
+    return np.ascontiguousarray(items, np.int32)
+
+
+def _whole(name: str, raw: Any, users: pl.Series) -> Any:
+    if np.issubdtype(raw.dtype, np.integer):
+        return raw
+    if np.issubdtype(raw.dtype, np.floating):
+        bad = ~np.isfinite(raw) | (raw != np.floor(raw))
+        _refuse(name, users, raw, bad, "expected a whole number")
+        return raw.astype(np.int64)
+    raise RecommenderError(
+        f'model "{name}" returned {raw.dtype} values; expected int32 candidate positions'
+    )
+
+
+def _refuse(name: str, users: pl.Series, items: Any, bad: Bool, reason: str) -> None:
+    rows = bad.any(axis=1)
+    if not rows.any():
+        return
+    row = int(rows.argmax())
+    rank = int(bad[row].argmax())
+    raise RecommenderError(
+        f'model "{name}", user {users[row]}, rank {rank + 1}: found {items[row, rank]}; {reason}'
+        f" ({int(rows.sum()):,} of {len(users):,} users in this batch)"
+    )
+
+
+def _repeats(items: Any) -> Bool:
+    """Return where an item stands that the row already held further left."""
+    order = np.argsort(items, axis=1, kind="stable")
+    ranked = np.take_along_axis(items, order, axis=1)
+    again = np.zeros(items.shape, np.bool_)
+    again[:, 1:] = (ranked[:, 1:] == ranked[:, :-1]) & (ranked[:, 1:] != EMPTY)
+    result = np.zeros(items.shape, np.bool_)
+    np.put_along_axis(result, order, again, axis=1)
+    return result
+
+
+def _excluded(items: Any, exclude: Ragged, n_candidates: int) -> Bool:
+    rows = np.arange(len(items), dtype=np.int64)
+    held = np.repeat(rows, exclude.sizes) * n_candidates + exclude.indices
+    asked = rows[:, None] * n_candidates + items
+    return np.isin(asked, held) & (items != EMPTY)

@@ -1,0 +1,189 @@
+"""The contract: what a recommender is given (`Train`, `Draws`) and what it must do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy.sparse import csr_array
+
+from harness import draws, schema
+from harness.dataset import Bool, Dataset, Events, Int32, Int64
+from harness.layouts.read import attributes
+from harness.layouts.tables import AttributeTable
+
+Draws = draws.Draws
+
+
+class Recommender(Protocol):
+    """Anything with these two methods; the constructor only stores its keyword parameters."""
+
+    def fit(self, train: Train) -> Self:
+        """Learn from `train`, forget what was learnt before, and return self."""
+
+    def recommend(
+        self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
+    ) -> Int32:
+        """Return a list for each user.
+
+        Parameters
+        ----------
+        users : int32 array, (n,)
+            Positions into ``train.user_ids``; a batch of the exam's users.
+        k : int
+            Places in a list.
+        draws : Draws
+            The only source of randomness.
+        exclude : csr_array, (n, n candidates), optional
+            Row i holds the candidates that must not stand in the list of ``users[i]``.
+
+        Returns
+        -------
+        int32 array, (n, k)
+            Positions into ``train.candidate_ids``, best first; −1 = empty; no item twice in a row.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class Train:
+    """What a recommender may learn from: the past, and which items are asked for.
+
+    Attributes
+    ----------
+    dataset : Dataset
+        Ids, kinds and attribute tables; a recommender uses the properties below.
+    events : Events
+        The training events, ordered by user, time and item.
+    candidates : int32 array, (N,)
+        Item positions of the candidates, in id order.
+    cutoff : int, optional
+        Microseconds since 1970; every training event is earlier. None: events have no times.
+    """
+
+    dataset: Dataset
+    events: Events
+    candidates: Int32
+    cutoff: int | None
+
+    @property
+    def user_ids(self) -> pl.Series:
+        """All user ids (str), in order; a user position is an index into these."""
+        return self.dataset.user_ids
+
+    @property
+    def item_ids(self) -> pl.Series:
+        """All item ids (str), in order; an item position is an index into these."""
+        return self.dataset.item_ids
+
+    @cached_property
+    def candidate_ids(self) -> pl.Series:
+        """The candidates' ids (str), in order; answers are positions into these."""
+        return self.item_ids.gather(self.candidates)
+
+    @cached_property
+    def candidate_of_item(self) -> Int32:
+        """The candidate position of every item, −1 for items that are no candidates."""
+        position = np.full(len(self.item_ids), -1, np.int32)
+        position[self.candidates] = np.arange(len(self.candidates), dtype=np.int32)
+        return position
+
+    @cached_property
+    def user_starts(self) -> Int64:
+        """Where each user's events begin in `events`: one offset a user, and the end."""
+        return self.events.user_starts(len(self.user_ids))
+
+    @cached_property
+    def matrix(self) -> csr_array[Any]:
+        """Events of each user with each item, a (users, items) CSR matrix of counts (float32)."""
+        counts = np.ones(len(self.events), np.float32)
+        shape = (len(self.user_ids), len(self.item_ids))
+        matrix = csr_array((counts, self.events.item, self.user_starts), shape=shape)
+        matrix.sum_duplicates()
+        return matrix
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """The events as a frame: user, item (str), time (datetime), kind (str)."""
+        return pl.DataFrame(
+            {
+                schema.USER: self.user_ids.gather(self.events.user),
+                schema.ITEM: self.item_ids.gather(self.events.item),
+                schema.TIME: pl.Series(self.events.time).cast(pl.Datetime("us")),
+                schema.KIND: pl.Series(self.dataset.kinds).gather(self.events.kind),
+            }
+        )
+
+    @cached_property
+    def users_table(self) -> pl.DataFrame | None:
+        """The users' attributes as text, one row a user of the file; None where there are none."""
+        return _table(self.dataset.users_table)
+
+    @cached_property
+    def items_table(self) -> pl.DataFrame | None:
+        """The items' attributes as text, one row an item of the file; None where there are none."""
+        return _table(self.dataset.items_table)
+
+    def age_days(self) -> npt.NDArray[np.float64]:
+        """Return how many days before the cut-off each event happened."""
+        return (self._cutoff() - self.events.time) / schema.DAY_US
+
+    def last_days(self, days: float) -> Bool:
+        """Return which events happened within the last `days` before the cut-off."""
+        recent: Bool = self.events.time >= self._cutoff() - round(days * schema.DAY_US)
+        return recent
+
+    def _cutoff(self) -> int:
+        if self.cutoff is None:
+            raise ValueError("the events carry no time, so none is the latest")
+        return self.cutoff
+
+    def kind_weights(self, weights: Mapping[str, float]) -> npt.NDArray[np.float64]:
+        """Return a weight for every event by its kind; kinds that are not named weigh 1.
+
+        Raises
+        ------
+        ValueError
+            `weights` names a kind that this data set does not have.
+        """
+        for kind in sorted(set(weights) - set(self.dataset.kinds)):
+            raise ValueError(f'no kind of event "{kind}"; there are {", ".join(self.dataset.kinds)}')
+        return np.array([weights.get(k, 1.0) for k in self.dataset.kinds])[self.events.kind]
+
+    def candidates_by_count(
+        self, events: Bool | None = None, weights: npt.NDArray[np.float64] | None = None
+    ) -> Int32:
+        """Return the candidates that have events, most first; ties by item id ascending.
+
+        Parameters
+        ----------
+        events : bool array, optional
+            Which events count; all by default.
+        weights : float64 array, optional
+            What each event counts, one entry an event; 1 by default.
+        """
+        item = self.events.item if events is None else self.events.item[events]
+        weight = weights if weights is None or events is None else weights[events]
+        counts = np.bincount(item, weight, minlength=len(self.item_ids))[self.candidates]
+        return _descending(counts, counts > 0)
+
+    def candidates_by_last_event(self) -> Int32:
+        """Return the candidates that have events, latest first; ties by item id ascending."""
+        latest = np.full(len(self.item_ids), np.iinfo(np.int64).min)
+        np.maximum.at(latest, self.events.item, self.events.time)
+        had = np.bincount(self.events.item, minlength=len(self.item_ids)) > 0
+        return _descending(latest[self.candidates], had[self.candidates])
+
+
+def _table(table: AttributeTable | None) -> pl.DataFrame | None:
+    return None if table is None else attributes(table)
+
+
+def _descending(values: npt.NDArray[Any], keep: Bool) -> Int32:
+    # Candidates stand in id order, so a stable sort breaks ties by item id ascending.
+    order = np.argsort(-values, kind="stable")
+    return order[keep[order]].astype(np.int32)

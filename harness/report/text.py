@@ -1,0 +1,151 @@
+"""A result as text: the table on one screen, Markdown or CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+
+from harness.results import ModelResult, Result
+
+MAX_EXTRA_METRICS = 4
+_SHORT = 6
+
+
+def heading(result: Result) -> list[str]:
+    """Return the lines above the table: the exam, the funnel, what to know."""
+    exam = result.exam
+    funnel = [f"{exam.funnel[0].users:,} {exam.funnel[0].step}"]
+    funnel += [f"{s.users:,} {s.step}" for s in exam.funnel[1:]]
+    lines = [
+        f"exam   {result.layout} · {result.window} · k = {exam.k} · {len(exam.users):,} users · "
+        f"{len(exam.candidates):,} candidates · {exam.fingerprint[:_SHORT]}",
+        f"users  {' → '.join(funnel)}",
+    ]
+    return lines + [f"note   {note}" for note in result.notes]
+
+
+def columns(result: Result) -> list[str]:
+    """Return the column titles; the first metric stands first, with its interval."""
+    first, *others = [str(m) for m in result.metrics]
+    return ["model", first, "95 % interval", "× chance", "verdict", *others, "time"]
+
+
+def rows(result: Result) -> list[list[str]]:
+    """Return one row a model, and last the exact chance value."""
+    first = str(result.metrics[0])
+    digits = _digits([m.metrics[first].mean for m in result.models])
+    found = [_row(result, m, digits) for m in result.models]
+    if result.chance:
+        others = [str(m) for m in result.metrics[1:]]
+        floors = [_number(result.chance[m].mean, 4) if m in result.chance else "" for m in others]
+        own = _number(result.chance[first].mean, digits) if first in result.chance else ""
+        found.append(["chance (exact)", own, "", "1.0" if own else "", "", *floors, ""])
+    return found
+
+
+def _row(result: Result, model: ModelResult, digits: int) -> list[str]:
+    first, *others = [str(m) for m in result.metrics]
+    figure, verdict = model.metrics[first], model.verdict
+    name = f"{model.name} × {model.repeats}" if model.repeats > 1 else model.name
+    spread = (
+        f"± {_number(figure.sd_repeats, digits)}"
+        if figure.sd_repeats is not None
+        else f"{_number(figure.ci95[0], digits)} … {_number(figure.ci95[1], digits)}"
+    )
+    return [
+        name,
+        _number(figure.mean, digits),
+        spread,
+        "" if verdict is None else _lift(verdict.lift),
+        "" if verdict is None else verdict.word.replace("not distinguishable", "as chance"),
+        *(_number(model.metrics[m].mean, 4) for m in others),
+        f"{sum(model.seconds.values()):.1f} s",
+    ]
+
+
+def _number(value: float, digits: int) -> str:
+    return f"{value:.{digits}f}"
+
+
+def _lift(lift: float) -> str:
+    if lift != lift:
+        return "–"
+    return f"{lift:.1f}" if lift < 1000 else f"{lift:,.0f}"
+
+
+def _digits(means: Sequence[float]) -> int:
+    """Return decimals enough to tell the smallest mean from 0, at least 4 and at most 7."""
+    smallest = min((m for m in means if m > 0), default=1.0)
+    digits = 4
+    while digits < 7 and smallest < 20 * 10**-digits:
+        digits += 1
+    return digits
+
+
+def plain(result: Result) -> str:
+    """Return the whole result as text for a file or a pipe."""
+    table = [columns(result), *rows(result)]
+    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
+    lines = ["  ".join(_aligned(row, widths)).rstrip() for row in table]
+    return "\n".join([*heading(result), "", *lines])
+
+
+def _aligned(row: list[str], widths: list[int]) -> list[str]:
+    left = {0, 4}  # names and verdicts; everything else is a figure
+    return [
+        cell.ljust(w) if i in left else cell.rjust(w)
+        for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+    ]
+
+
+def markdown(result: Result) -> str:
+    """Return the result as a Markdown table under its heading."""
+    titles = columns(result)
+    rule = [":--" if i in (0, 4) else "--:" for i in range(len(titles))]
+    table = [titles, rule, *rows(result)]
+    lines = ["| " + " | ".join(c.replace("|", "\\|") for c in row) + " |" for row in table]
+    return "\n".join([*(f"{line}  " for line in heading(result)), "", *lines])
+
+
+def as_csv(result: Result) -> str:
+    """Return one line a model with full figures, for spreadsheets and scripts."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    names = [str(m) for m in result.metrics]
+    ends = [f"{n} {end}" for n in names for end in ("mean", "low", "high", "sd_repeats")]
+    writer.writerow(["model", "repeats", "lift", "p", "verdict", *ends])
+    for m in result.models:
+        v = m.verdict
+        about = ["", "", ""] if v is None else [repr(v.lift), repr(v.p), v.word]
+        figures = [m.metrics[n] for n in names]
+        cells = [x for f in figures for x in (f.mean, *f.ci95, f.sd_repeats)]
+        writer.writerow([_harmless(m.name), m.repeats, *about, *("" if c is None else repr(c) for c in cells)])
+    return out.getvalue().rstrip("\n")
+
+
+def _harmless(text: str) -> str:
+    """Return text that a spreadsheet does not take for a formula (CWE-1236)."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+
+
+def print_rich(result: Result) -> None:
+    """Print the result to a terminal, in colour and as wide as it is."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    for line in heading(result):
+        label, _, rest = line.partition("  ")
+        console.print(Text(label, "bold"), Text(rest.strip()), soft_wrap=True)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for i, title in enumerate(columns(result)):
+        table.add_column(title, justify="left" if i in (0, 4) else "right", no_wrap=True)
+    for row in rows(result):
+        table.add_row(*(Text(cell, _STYLES.get(cell, "")) for cell in row))
+    console.print(table)
+
+
+_STYLES = {"better": "green", "worse": "red", "as chance": "yellow"}

@@ -1,0 +1,199 @@
+"""What a run found: frozen figures, their JSON, and the folder they are written to."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from harness.comparison import Verdict
+from harness.evaluation import EvaluationSet
+from harness.files import whole_folder
+from harness.errors import UsageError
+from harness.metrics import Metric
+from harness.scoring import ScoreTable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SCHEMA = 1
+_PACKAGES = ("submission-harness", "numba", "numpy", "pandas", "polars", "scipy")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One metric of one model: mean, 95 % interval, and the spread over repeats (n − 1)."""
+
+    mean: float
+    ci95: tuple[float, float]
+    sd_repeats: float | None
+
+
+@dataclass(frozen=True)
+class Chance:
+    """What a uniformly random ranking earns: exact mean and standard deviation over rankings."""
+
+    mean: float
+    sd: float
+
+
+@dataclass(frozen=True, eq=False)
+class ModelResult:
+    """Everything about one model's exam; `verdict` is on the first metric that chance knows."""
+
+    name: str
+    repeats: int
+    metrics: Mapping[str, Figure]
+    verdict: Verdict | None
+    seconds: Mapping[str, float]
+    scores: ScoreTable
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """A whole run; models stand best first by the first metric.
+
+    Attributes
+    ----------
+    config : mapping
+        The resolved config.
+    layout, window : str
+        The data's layout and the split in words.
+    notes : tuple of str
+        What was left out or looked odd.
+    seconds : mapping of step to float
+    """
+
+    config: Mapping[str, Any]
+    layout: str
+    window: str
+    start: str
+    exam: EvaluationSet
+    metrics: tuple[Metric, ...]
+    models: tuple[ModelResult, ...]
+    chance: Mapping[str, Chance]
+    notes: tuple[str, ...]
+    seconds: Mapping[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON document of the run; the times under ``seconds`` alone may differ."""
+        exam = self.exam
+        return {
+            "schema": SCHEMA,
+            "evaluation": {
+                "k": exam.k,
+                "users": len(exam.users),
+                "candidates": len(exam.candidates),
+                "fingerprint": exam.fingerprint,
+                "fields": exam.fields,
+                "funnel": [{"step": s.step, "users": s.users} for s in exam.funnel],
+                "layout": self.layout,
+                "window": self.window,
+            },
+            "models": [_model(m) for m in self.models],
+            "chance": {k: {"mean": c.mean, "sd": c.sd} for k, c in self.chance.items()},
+            "notes": list(self.notes),
+            "seconds": dict(self.seconds),
+        }
+
+    def to_json(self) -> str:
+        """Return `to_dict` as text; a value that is no number is written as null."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return one row a model: name, repeats, lift, p, verdict and every metric's mean."""
+        import pandas as pd
+
+        return pd.DataFrame([_row(m) for m in self.models]).set_index("model")
+
+    def per_user(self) -> pl.DataFrame:
+        """Return one row a user, model and repeat, with a column a metric."""
+        users = self.exam.user_ids.cast(pl.Categorical)
+        frames = [
+            pl.DataFrame(
+                {
+                    "user": users,
+                    "model": pl.Series([m.name], dtype=pl.String).new_from_index(0, len(users)),
+                    "repeat": pl.Series([repeat], dtype=pl.Int32).new_from_index(0, len(users)),
+                    **{str(k): v[repeat] for k, v in m.scores.values.items()},
+                }
+            )
+            for m in self.models
+            for repeat in range(m.repeats)
+        ]
+        return pl.concat(frames)
+
+    def write(self, folder: Path) -> None:
+        """Write result.json, per_user.parquet, config.toml and environment.json, or nothing.
+
+        Raises
+        ------
+        UsageError
+            `folder` exists and is no run folder.
+        """
+        if folder.exists() and not is_run(folder):
+            raise UsageError(f"{folder}: exists and is no run folder; choose another --out")
+        import tomli_w
+
+        with whole_folder(folder) as target:
+            (target / "result.json").write_text(self.to_json() + "\n", encoding="utf-8")
+            self.per_user().write_parquet(target / "per_user.parquet")
+            (target / "config.toml").write_text(tomli_w.dumps(self.config), encoding="utf-8")
+            environment = json.dumps(environment_of(), indent=2)
+            (target / "environment.json").write_text(environment + "\n", encoding="utf-8")
+
+
+def is_run(folder: Path) -> bool:
+    """Return whether a folder was written by a run (or is empty)."""
+    return folder.is_dir() and ((folder / "result.json").is_file() or not any(folder.iterdir()))
+
+
+def environment_of() -> dict[str, str]:
+    """Return the versions that a figure may depend on."""
+    found = {"python": platform.python_version(), "platform": platform.platform()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+def _model(m: ModelResult) -> dict[str, Any]:
+    verdict = m.verdict
+    return {
+        "name": m.name,
+        "repeats": m.repeats,
+        "metrics": {
+            k: {"mean": f.mean, "ci95": list(f.ci95), "sd_repeats": f.sd_repeats}
+            for k, f in m.metrics.items()
+        },
+        "vs_random": None
+        if verdict is None
+        else {
+            "lift": None if np.isnan(verdict.lift) else verdict.lift,
+            "z": verdict.z,
+            "p": verdict.p,
+            "verdict": verdict.word,
+        },
+        "seconds": dict(m.seconds),
+    }
+
+
+def _row(m: ModelResult) -> dict[str, Any]:
+    verdict = m.verdict
+    return {
+        "model": m.name,
+        "repeats": m.repeats,
+        **{k: f.mean for k, f in m.metrics.items()},
+        "lift": np.nan if verdict is None else verdict.lift,
+        "p": np.nan if verdict is None else verdict.p,
+        "verdict": None if verdict is None else verdict.word,
+    }
