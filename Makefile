@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 
 demo: $(VENV)/.installed
 	$(BIN)/harness run configs/demo.toml
-	$(BIN)/harness run configs/ponpare-demo.toml
+	$(BIN)/harness run configs/demo-ponpare.toml
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest

@@ -1,0 +1,237 @@
+"""One conformance suite for every recommender, ours or a stranger's.
+
+In a test::
+
+    import pytest
+    from harness.testing import recommender_checks
+
+    @pytest.mark.parametrize("check", recommender_checks(), ids=lambda check: check.__name__)
+    def test_my_model_keeps_the_contract(check):
+        check(MyModel())
+
+or all at once, ``check_recommender(MyModel())``.
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.sparse import csr_array
+
+from harness import schema
+from harness.dataset import Dataset, Int32, canonical, Events
+from harness.draws import Draws, user_hashes
+from harness.errors import RecommenderError
+from harness.evaluation import Ragged
+from harness.recommendations import checked
+from harness.recommender import Recommender, Train
+
+Check = Callable[[Recommender], None]
+
+_EVENTS = (
+    ("ann", "a", 0), ("ann", "b", 1), ("ann", "a", 9), ("ann", "gone", 9),
+    ("bob", "b", 3), ("bob", "c", 3), ("bob", "b", 8),
+    ("cid", "d", 9), ("dee", "gone", 2), ("eve", "a", 7), ("eve", "e", 8),
+)  # fmt: skip
+_CANDIDATES = ("a", "b", "c", "d", "e", "new1", "new2")
+_USERS = ("ann", "bob", "cid", "dee", "eve", "nobody")  # nobody has no event
+
+
+def check_recommender(recommender: Recommender) -> None:
+    """Run every check on copies of an unfitted recommender.
+
+    Raises
+    ------
+    RecommenderError
+        The first check that fails; the message says which and how.
+    """
+    for check in recommender_checks():
+        check(recommender)
+
+
+def recommender_checks() -> list[Check]:
+    """Return the checks, each a function of an unfitted recommender."""
+    return [
+        check_fit_returns_self,
+        check_fit_keeps_parameters,
+        check_fit_forgets,
+        check_lists_are_valid,
+        check_more_places_than_candidates,
+        check_exclude_is_obeyed,
+        check_everything_excluded,
+        check_no_users,
+        check_equal_draws_give_equal_lists,
+        check_batches_do_not_matter,
+        check_user_order_does_not_matter,
+        check_length_does_not_linger,
+        check_global_random_state_is_left_alone,
+    ]
+
+
+def example_train(candidates: tuple[str, ...] = _CANDIDATES) -> Train:
+    """Return ten days of a tiny shop: an unknown user, new items, and one that is gone."""
+    users = pl.Series(schema.ID, sorted(_USERS))
+    items = pl.Series(schema.ID, sorted({*_CANDIDATES, "gone"}))
+    user, item = users.to_list(), items.to_list()
+    codes = Events(
+        np.array([user.index(u) for u, _, _ in _EVENTS], np.int32),
+        np.array([item.index(i) for _, i, _ in _EVENTS], np.int32),
+        np.array([day * schema.DAY_US for _, _, day in _EVENTS], np.int64),
+        np.zeros(len(_EVENTS), np.uint8),
+    )
+    events = canonical([codes], len(users), len(items), 1)
+    positions = np.array([item.index(c) for c in candidates], np.int32)
+    dataset = Dataset("example", users, items, events, ("event",), "train")
+    return Train(dataset, events, positions, cutoff=10 * schema.DAY_US)
+
+
+def example_draws(train: Train, repeat: int = 0, seed: int = 7) -> Draws:
+    """Return draws for the users of `example_train`."""
+    return Draws(seed, repeat, user_hashes(train.user_ids))
+
+
+def _fitted(recommender: Recommender, train: Train) -> Recommender:
+    return copy.deepcopy(recommender).fit(train)
+
+
+def _everyone(train: Train) -> Int32:
+    return np.arange(len(train.user_ids), dtype=np.int32)
+
+
+def _lists(
+    model: Recommender,
+    train: Train,
+    users: Int32,
+    k: int,
+    exclude: csr_array[Any] | None = None,
+) -> Int32:
+    answer = model.recommend(users, k, example_draws(train), exclude=exclude)
+    rows = None if exclude is None else Ragged(
+        exclude.indptr.astype(np.int64), exclude.indices.astype(np.int32)
+    )
+    name = type(model).__name__
+    return checked(name, answer, train.user_ids.gather(users), k, len(train.candidates), rows)
+
+
+def _require(holds: bool, recommender: Recommender, rule: str) -> None:
+    if not holds:
+        raise RecommenderError(f"{type(recommender).__name__}: {rule}")
+
+
+def check_fit_returns_self(recommender: Recommender) -> None:
+    """``fit`` returns the object it was called on."""
+    model = copy.deepcopy(recommender)
+    _require(model.fit(example_train()) is model, recommender, "fit must return self")
+
+
+def check_fit_keeps_parameters(recommender: Recommender) -> None:
+    """What the constructor stored is the same after ``fit``; learnt names end in ``_``."""
+    before = copy.deepcopy(vars(recommender))
+    after = vars(_fitted(recommender, example_train()))
+    for name, value in before.items():
+        _require(
+            name.endswith("_") or repr(after.get(name)) == repr(value),
+            recommender,
+            f'fit changed the parameter "{name}"; store what is learnt under a name ending in _',
+        )
+
+
+def check_fit_forgets(recommender: Recommender) -> None:
+    """A second ``fit`` gives what a first one on the same data gives."""
+    other, train = example_train(("a", "c", "e")), example_train()
+    again = _fitted(recommender, other).fit(train)
+    users = _everyone(train)
+    same = np.array_equal(
+        _lists(again, train, users, 3), _lists(_fitted(recommender, train), train, users, 3)
+    )
+    _require(same, recommender, "fit must forget what an earlier fit learnt")
+
+
+def check_lists_are_valid(recommender: Recommender) -> None:
+    """Lists are (n, k) candidate positions without repeats, for 1 and for 4 places."""
+    train = example_train()
+    model = _fitted(recommender, train)
+    for k in (1, 4):
+        _lists(model, train, _everyone(train), k)
+
+
+def check_more_places_than_candidates(recommender: Recommender) -> None:
+    """Where k exceeds the catalogue, the places left over are empty."""
+    train = example_train(("a", "b"))
+    _lists(_fitted(recommender, train), train, _everyone(train), 5)
+
+
+def check_exclude_is_obeyed(recommender: Recommender) -> None:
+    """Nothing that ``exclude`` holds is recommended."""
+    train = example_train()
+    held = np.zeros((len(train.user_ids), len(train.candidates)), np.bool_)
+    held[0, [0, 1]] = held[1, [2]] = held[5, [0, 3, 6]] = True
+    _lists(_fitted(recommender, train), train, _everyone(train), 4, csr_array(held))
+
+
+def check_everything_excluded(recommender: Recommender) -> None:
+    """A user for whom everything is excluded gets an empty list."""
+    train = example_train()
+    held = np.zeros((len(train.user_ids), len(train.candidates)), np.bool_)
+    held[2] = True
+    _lists(_fitted(recommender, train), train, _everyone(train), 4, csr_array(held))
+
+
+def check_no_users(recommender: Recommender) -> None:
+    """No users asked for gives a (0, k) answer."""
+    train = example_train()
+    _lists(_fitted(recommender, train), train, np.zeros(0, np.int32), 3)
+
+
+def check_equal_draws_give_equal_lists(recommender: Recommender) -> None:
+    """The same users and draws give the same lists, however often they are asked for."""
+    train = example_train()
+    model = _fitted(recommender, train)
+    users = _everyone(train)
+    same = np.array_equal(_lists(model, train, users, 3), _lists(model, train, users, 3))
+    _require(same, recommender, "two calls with equal draws differ; draw from `draws` alone")
+
+
+def check_batches_do_not_matter(recommender: Recommender) -> None:
+    """A user's list is the same alone as among others."""
+    train = example_train()
+    model = _fitted(recommender, train)
+    users = _everyone(train)
+    alone = np.vstack([_lists(model, train, users[[row]], 3) for row in range(len(users))])
+    same = np.array_equal(_lists(model, train, users, 3), alone)
+    _require(same, recommender, "a user's list depends on who else is asked for")
+
+
+def check_user_order_does_not_matter(recommender: Recommender) -> None:
+    """Users asked for in another order get the same lists."""
+    train = example_train()
+    model = _fitted(recommender, train)
+    users = _everyone(train)
+    turned = _lists(model, train, users[::-1].copy(), 3)[::-1]
+    same = np.array_equal(_lists(model, train, users, 3), turned)
+    _require(same, recommender, "a user's list depends on the order of users")
+
+
+def check_length_does_not_linger(recommender: Recommender) -> None:
+    """A model asked twice with different k does not mix the two up."""
+    train = example_train()
+    model = _fitted(recommender, train)
+    users = _everyone(train)
+    first = _lists(model, train, users, 2)
+    _lists(model, train, users, 4)
+    same = np.array_equal(first, _lists(model, train, users, 2))
+    _require(same, recommender, "asking for longer lists changed the shorter ones")
+
+
+def check_global_random_state_is_left_alone(recommender: Recommender) -> None:
+    """Neither ``random`` nor ``numpy.random`` is drawn from or seeded."""
+    before = (random.getstate(), repr(np.random.get_state()))  # noqa: NPY002 - looked at, not used
+    train = example_train()
+    _lists(_fitted(recommender, train), train, _everyone(train), 3)
+    after = (random.getstate(), repr(np.random.get_state()))  # noqa: NPY002
+    _require(before == after, recommender, "the global random state changed; draw from `draws`")
