@@ -185,10 +185,10 @@ def _first_hit(case: _Case) -> tuple[Floats, Floats, Floats, Floats]:
     none = np.ones(len(case.n))  # as a product of ratios: binomial coefficients would overflow
     sums = np.zeros((3, len(case.n)))
     for i in range(1, int(case.filled.max(initial=0)) + 1):
+        # Beyond the last candidate nothing is added: r = 0, or a hit has come and none is 0.
         left = np.maximum(case.n - i + 1, 1)
-        filled = i <= case.filled
-        here = np.where(filled, none * np.minimum(case.r / left, 1), 0)
-        none *= np.where(filled, np.maximum(case.n - case.r - i + 1, 0) / left, 1)
+        here = none * case.r / left
+        none *= np.maximum(case.n - case.r - i + 1, 0) / left
         sums += here / np.array([[1], [i], [i**2]])
     return sums[0], sums[1], sums[2], none
 

@@ -153,6 +153,14 @@ def test_any_memory_order_and_integer_width_of_the_offsets() -> None:
     )
 
 
+def test_every_array_a_caller_may_hold_shares_one_compilation() -> None:
+    items, indptr, indices = exam_of(50)
+    indices.flags.writeable = False
+    tally(items, indptr, indices, 5)
+    tally(np.asfortranarray(items), indptr.astype(np.int32), indices.copy(), 5)
+    assert len(kernels._mark.signatures) == 1  # type: ignore[attr-defined]
+
+
 def test_a_tally_is_frozen() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         mark([[1]], [[1]], 1).k = 2  # type: ignore[misc]
@@ -210,15 +218,18 @@ def test_the_first_faulty_user_is_named() -> None:
         tally(items, np.zeros(len(items) + 1, int), np.empty(0, np.int32), 1, threads=2)
 
 
-def test_a_faulty_row_of_truth_harms_no_memory() -> None:
-    """Padding is -1 as well: a truth item -1 finds it, and must not be flagged beyond the cut."""
-    with pytest.raises(ValueError, match="found -1"):
+def test_a_faulty_row_of_truth_harms_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Padding is -1 as well: a truth item -1 finds it and must not be flagged out of bounds."""
+    monkeypatch.setattr(kernels, "_mark", kernels._mark.py_func)  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="found -1"):  # interpreted, it would be an IndexError
         mark([[1, 2, 3]], [[-1]], 3)
     assert mark([[1, 2, 3]], [[3]], 3).first_hit[0] == 3
 
 
 def test_faults_beyond_the_cut_are_no_fault() -> None:
     assert mark([[1, -9]], [[1]], 1).hits[0] == 1
+    with pytest.raises(ValueError, match="truth_indices of user 0"):
+        mark([[1, -9]], [[2, 1]], 1)
 
 
 def test_without_a_place_for_the_cache_functions_are_compiled_all_the_same() -> None:

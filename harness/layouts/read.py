@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -53,6 +52,7 @@ def _part_batches(
 ) -> Iterator[tuple[pl.DataFrame, int]]:
     source = _scan(events.table, plain)
     names = _checked_columns(events.columns, source, shown)
+    _refuse_float_ids((events.user, events.item), source, shown)
     rules = _rules(events, source)
     query = nw.from_native(source).select(
         nw.col(events.user).cast(nw.String).alias(schema.USER),
@@ -92,29 +92,6 @@ def _scan(table: Table, plain: Path) -> pl.LazyFrame:
     )
 
 
-def column_names(table: Table, plain: Path, shown: Path) -> list[str]:
-    """Return the column names of a plain file, in file order."""
-    if plain.suffix == ".parquet":
-        return list(pl.read_parquet_schema(plain))
-    try:
-        with plain.open(encoding="utf-8-sig", newline="") as handle:
-            first = next(csv.reader(handle, delimiter=table.separator), None)
-    except UnicodeDecodeError as error:
-        raise DataError(f"{shown}: is not UTF-8 text ({error.reason}); save it as UTF-8") from error
-    if first is None:
-        raise DataError(f"{shown}: the file is empty; expected a table")
-    return first if table.header is None else _named(table.header, first, shown)
-
-
-def _named(header: tuple[str, ...], first: list[str], shown: Path) -> list[str]:
-    if len(header) != len(first):
-        raise DataError(
-            f"{shown}: line 1 has {len(first)} fields, but [data] header names {len(header)} "
-            f"({', '.join(header)}); name every column, in the order of the file"
-        )
-    return list(header)
-
-
 def _checked_columns(needed: tuple[str, ...], source: pl.LazyFrame, shown: Path) -> list[str]:
     """Return the names of all columns; a missing one is an error that shows those there are."""
     try:
@@ -128,6 +105,16 @@ def _checked_columns(needed: tuple[str, ...], source: pl.LazyFrame, shown: Path)
                 f"the file has: {', '.join(names)}"
             )
     return names
+
+
+def _refuse_float_ids(ids: tuple[str, ...], source: pl.LazyFrame, shown: Path) -> None:
+    for name in ids:
+        dtype = source.collect_schema()[name]
+        if dtype.is_float():
+            raise DataError(
+                f'{shown}: column "{name}" holds {dtype} values, which cannot keep ids apart; '
+                "write ids as text"
+            )
 
 
 def _first_line(error: Exception) -> str:
@@ -153,9 +140,12 @@ def _time(events: EventTable, source: pl.LazyFrame, shown: Path) -> nw.Expr:
 def _pattern(events: EventTable, source: pl.LazyFrame) -> str | None:
     if events.time is None or events.time_format in times.EPOCH_UNITS_US:
         return None
-    first = source.select(pl.col(events.time).cast(pl.String)).head(1).collect()
-    sample = "" if first.is_empty() else str(first.item())
-    # A first value that is no ISO time is met again, and located, when the column is read.
+    try:
+        first = source.select(pl.col(events.time).cast(pl.String)).head(1).collect()
+        sample = "" if first.is_empty() else str(first.item())
+    except pl.exceptions.PolarsError:
+        sample = ""
+    # A first value that is no time is met again, and located, when the column is read.
     return times.pattern_of(events.time_format, sample) or "%Y-%m-%d"
 
 
@@ -238,4 +228,5 @@ def since(table: AttributeTable, frame: pl.DataFrame) -> pl.Series:
         path = parts(table.table.path)[0]
         rules = (FieldRule(column, times.expected(table.time_format), expr, False),)
         with unpacked(path) as plain:
-            raise locate(table.table, plain, path, list(frame.columns), rules, "") from error
+            names = _scan(table.table, plain).collect_schema().names()
+            raise locate(table.table, plain, path, names, rules, str(error)) from error
