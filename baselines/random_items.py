@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numba
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from harness.compiled import compiled
 from harness.dataset import Int32
-from harness.lists import skip_excluded
+from harness.lists import excluded_rows, skip_excluded
 from harness.recommendations import EMPTY
 from harness.recommender import Draws, Train
 
@@ -37,14 +37,11 @@ class RandomItems:
         ranks = _distinct(draws.keys(users), free, self.n_candidates_, k)
         if exclude is None:
             return ranks
-        ordered = exclude.sorted_indices()
-        places = skip_excluded(
-            np.maximum(ranks, 0), ordered.indptr.astype(np.int64), ordered.indices.astype(np.int64)
-        )
+        places = skip_excluded(np.maximum(ranks, 0), *excluded_rows(exclude, len(users)))
         return np.where(ranks == EMPTY, EMPTY, places).astype(np.int32)
 
 
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled
 def _distinct(
     keys: npt.NDArray[np.uint64], free: npt.NDArray[np.int64], largest: int, k: int
 ) -> Int32:
@@ -71,7 +68,7 @@ def _distinct(
     return lists
 
 
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled
 def _below(state: np.uint64, bound: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Return the next state of a SplitMix64 stream and a uniform number below `bound` < 2³².
 

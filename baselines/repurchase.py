@@ -7,8 +7,10 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array
 
+from harness.compiled import compiled
 from harness.dataset import Int32
-from harness.lists import fill, first_k
+from harness.lists import excluded_rows, fill
+from harness.recommendations import EMPTY
 from harness.recommender import Draws, Train
 
 
@@ -31,6 +33,7 @@ class Repurchase:
         if not self.window_days > 0:
             raise ValueError(f"window_days is {self.window_days}; expected days above 0")
         self.train_ = train
+        self.candidates_ = train.candidate_of_item[train.events.item]
         self.order_ = train.candidates_by_count(train.last_days(self.window_days))
         return self
 
@@ -38,21 +41,42 @@ class Repurchase:
         self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
     ) -> Int32:
         """Return each user's own items, latest first, then the popular ones."""
-        own = self._own(users, k, exclude)
-        return fill(own, self.order_, exclude, len(self.train_.candidates))
-
-    def _own(self, users: Int32, k: int, exclude: csr_array[Any] | None) -> Int32:
         train = self.train_
-        starts, sizes = train.user_starts[users], np.diff(train.user_starts)[users]
-        rows = np.repeat(np.arange(len(users)), sizes)
-        at = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + starts[rows]
-        candidate = train.candidate_of_item[train.events.item[at]]
-        time = train.events.time[at]
-        keep = candidate >= 0
-        if exclude is not None:
-            width = len(train.candidates)
-            held = np.repeat(np.arange(len(users)), np.diff(exclude.indptr)) * width
-            keep &= ~np.isin(rows * width + candidate, held + exclude.indices)
-        rows, candidate, time = rows[keep], candidate[keep], time[keep]
-        latest_first = np.lexsort((candidate, -time, rows))
-        return first_k(rows[latest_first], candidate[latest_first], len(users), k)
+        own = _latest(
+            users,
+            k,
+            train.user_starts,
+            self.candidates_,
+            train.events.time,
+            *excluded_rows(exclude, len(users)),
+        )
+        return fill(own, self.order_, exclude)
+
+
+@compiled
+def _latest(
+    users: Any, k: int, starts: Any, candidates: Any, times: Any, indptr: Any, excluded: Any
+) -> Any:
+    """Return the last `k` different candidates of each user, latest first, ties ascending.
+
+    Events of one time stand in item order, so they are walked forwards, and the times backwards.
+    """
+    lists = np.full((len(users), k), EMPTY, np.int32)
+    for row in range(len(users)):
+        held = excluded[indptr[row] : indptr[row + 1]]
+        begin, end, filled = starts[users[row]], starts[users[row] + 1], 0
+        while end > begin and filled < k:
+            start = end - 1
+            while start > begin and times[start - 1] == times[end - 1]:
+                start -= 1
+            for event in range(start, end):
+                candidate = candidates[event]
+                at = np.searchsorted(held, candidate)
+                fits = candidate >= 0 and (at == len(held) or held[at] != candidate)
+                for place in range(filled):
+                    fits &= lists[row, place] != candidate
+                if fits and filled < k:
+                    lists[row, filled] = candidate
+                    filled += 1
+            end = start
+    return lists

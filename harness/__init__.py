@@ -9,18 +9,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from harness.lists import fill, first_k, top_k
+    from harness.lists import fill, top_k
     from harness.recommender import Draws, Recommender, Train
     from harness.runner import run
 
-__all__ = ["Draws", "Recommender", "Train", "fill", "first_k", "run", "top_k"]
+__all__ = ["Draws", "Recommender", "Train", "fill", "run", "top_k"]
 
 _HOME = {
     "Draws": "harness.recommender",
     "Recommender": "harness.recommender",
     "Train": "harness.recommender",
     "fill": "harness.lists",
-    "first_k": "harness.lists",
     "run": "harness.runner",
     "top_k": "harness.lists",
 }

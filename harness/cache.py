@@ -8,6 +8,7 @@ import os
 import time
 import zlib
 from collections.abc import Callable
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +28,12 @@ _ARRAYS = ("user", "item", "time", "kind")
 _CHUNK = 1 << 22
 
 
-def dataset(layout: Layout, progress: Callable[[int], None]) -> tuple[Dataset, bool]:
+def dataset(
+    layout: Layout, progress: Callable[[int], None], background: Executor
+) -> tuple[Dataset, bool]:
     """Return the data set of `layout`, and whether it came from the cache.
 
-    An entry is used when the files' names, sizes, inodes and times of change are those it was
+    A new entry is written by `background`, whose owner waits for it. An entry is used when the files' names, sizes, inodes and times of change are those it was
     made from and its own content has the checksum noted with it. Anything else: it is made anew.
     """
     entry = folder() / _name(layout)
@@ -40,7 +43,7 @@ def dataset(layout: Layout, progress: Callable[[int], None]) -> tuple[Dataset, b
         return kept, True
     read = load.load(layout, progress)
     if _files(layout) == files and not _changed_just_now(files):
-        _keep(entry, read, files)
+        background.submit(_keep, entry, read, files)
     return read, False
 
 

@@ -242,12 +242,10 @@ def _distinct(*columns: Integers) -> tuple[list[Integers], Integers]:
 
     Millions of users share a few thousand rows, and only these are worked out.
     """
-    import pandas as pd  # here, since it is slow to import; its hash table beats a sort fivefold
-
     place: Integers = np.zeros(len(columns[0]), np.int64)
     for column in columns:
-        code, values = pd.factorize(column)
-        place = pd.factorize(place * len(values) + code)[0].astype(np.int64, copy=False)
+        values, code = np.unique(column, return_inverse=True)
+        place = np.unique(place * len(values) + code, return_inverse=True)[1]
     first = np.empty(int(place.max(initial=-1)) + 1, np.int64)
     first[place] = np.arange(len(place))
     return [column[first] for column in columns], place

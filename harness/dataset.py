@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,11 +51,17 @@ class Events:
 
     def where(self, keep: Bool) -> Events:
         """Return the events that `keep` (one bool an event) marks, in the same order."""
-        return Events(self.user[keep], self.item[keep], self.time[keep], self.kind[keep])
+        columns = (self.user, self.item, self.time, self.kind)
+        with ThreadPoolExecutor() as pool:  # NumPy lets go of Python's lock while it copies
+            return Events(*pool.map(lambda column: column[keep], columns))
 
     def user_starts(self, n_users: int) -> Int64:
         """Return where each user's events begin, and the end: ``n_users + 1`` offsets."""
-        return np.searchsorted(self.user, np.arange(n_users + 1)).astype(np.int64)
+        starts = np.zeros(n_users + 1, np.int64)
+        if len(self) > 0:
+            ends = np.append(np.flatnonzero(self.user[1:] != self.user[:-1]), len(self) - 1)
+            starts[self.user[ends] + 1] = np.diff(ends, prepend=-1)
+        return np.cumsum(starts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,11 +142,14 @@ def _pack(batch: Events, fields: list[_Field]) -> Int64:
 def _unpack(packed: Int64, fields: list[_Field]) -> Events:
     """Return the columns again; in blocks, so that what is half done stays in the cache."""
     n = len(packed)
-    user, item, time, kind = (np.empty(n, t) for t in (np.int32, np.int32, np.int64, np.uint8))
+    user, item, time = (np.empty(n, t) for t in (np.int32, np.int32, np.int64))
+    kind = np.zeros(n, np.uint8)
     columns = (kind, item, time, user)
     for start in range(0, n, _BLOCK):
         block = packed[start : start + _BLOCK]
         for column, field_ in zip(columns, reversed(fields), strict=True):
+            if field_.bits == 0 and not field_.low:
+                continue  # one kind: untouched zeros cost no memory
             values = block & ((1 << field_.bits) - 1)
             column[start : start + _BLOCK] = values * field_.unit + field_.low
             block = block >> field_.bits

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.compiled import compiled
 from harness.metrics import LARGEST, Tally, discounts
 
 __all__ = ["Tally", "tally"]
@@ -182,17 +182,9 @@ def _describe_fault(
     return f"truth_indices of user {user} must be from 0, each once, ascending; found {found}"
 
 
-def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile at the first call and keep the result on disk, where there is a place for it."""
-    try:
-        return numba.njit(nogil=True, error_model="numpy", cache=True)(function)
-    except RuntimeError:  # no directory can be written: compile in every process
-        return numba.njit(nogil=True, error_model="numpy")(function)
-
-
 # One long loop on purpose: every call that takes an array costs its reference count, a quarter of
 # the time per user in all, and every NumPy routine costs compilation, for which a first call waits.
-@_compiled
+@compiled
 def _mark(  # noqa: C901 - see above
     items: Any,
     indptr: Any,
@@ -254,7 +246,7 @@ def _mark(  # noqa: C901 - see above
     return -1
 
 
-@_compiled
+@compiled
 def _flag_by_search(places: Any, indices: Any, row: int, end: int, hit: Any) -> int:
     """Search each place in a long row of truth; flag it unless that truth item is found already."""
     found = np.zeros(end - row, np.bool_)

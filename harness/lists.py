@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from harness.compiled import compiled
 from harness.dataset import Int32, Int64
 from harness.recommendations import EMPTY
 
@@ -35,24 +35,57 @@ def top_k(
     array([[4, 2],
            [4, 2]], dtype=int32)
     """
-    ranks: Int64 = np.tile(np.arange(k), (len(users), 1))
-    if exclude is not None:
-        rank_of = np.full(exclude.shape[1], -1, np.int64)
-        rank_of[order] = np.arange(len(order))
-        ranks = skip_excluded(ranks, *_excluded_ranks(exclude, rank_of))
-    padded = np.append(order, np.full(1, EMPTY, np.int32))
-    return padded[np.minimum(ranks, len(order))]
+    return fill(np.full((len(users), k), EMPTY, np.int32), order, exclude)
 
 
-def _excluded_ranks(exclude: csr_array[Any], rank_of: Int64) -> tuple[Int64, Int64]:
-    """Return the ranks that each row excludes, ascending, as (indptr, ranks)."""
-    n = exclude.shape[0]
-    row = np.repeat(np.arange(n), np.diff(exclude.indptr))
-    rank = rank_of[exclude.indices]
-    row, rank = row[rank >= 0], rank[rank >= 0]
-    by_rank = np.lexsort((rank, row))
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=n))])
-    return indptr, rank[by_rank]
+def fill(lists: Int32, order: Int32, exclude: csr_array[Any] | None = None) -> Int32:
+    """Return `lists` with their empty places taken by the first of `order` that fit.
+
+    Parameters
+    ----------
+    lists : int32 array, (n, k)
+        Kept as they are, ahead of what is filled in; empty places (−1) stand last.
+    order : int32 array
+        Candidate positions, best first, none twice.
+    exclude : csr_array, (n, n candidates), optional
+
+    Examples
+    --------
+    >>> fill(np.array([[2, -1, -1]], np.int32), np.array([4, 2, 0], np.int32))
+    array([[2, 4, 0]], dtype=int32)
+    """
+    filled = np.array(lists, np.int32, order="C")
+    _fill(filled, np.array(order, np.int32), *excluded_rows(exclude, len(lists)))
+    return filled
+
+
+def excluded_rows(exclude: csr_array[Any] | None, n: int) -> tuple[Int64, Int64]:
+    """Return what each of `n` rows excludes, ascending, as (indptr, places)."""
+    if exclude is None:
+        return np.zeros(n + 1, np.int64), np.zeros(0, np.int64)
+    ordered = exclude if exclude.has_sorted_indices else exclude.sorted_indices()
+    return ordered.indptr.astype(np.int64), ordered.indices.astype(np.int64)
+
+
+@compiled
+def _fill(lists: Any, order: Any, indptr: Any, excluded: Any) -> None:
+    n, k = lists.shape
+    for row in range(n):
+        filled = 0
+        while filled < k and lists[row, filled] >= 0:
+            filled += 1
+        own = filled
+        held = excluded[indptr[row] : indptr[row + 1]]
+        for candidate in order:
+            if filled == k:
+                break
+            at = np.searchsorted(held, candidate)
+            fits = at == len(held) or held[at] != candidate
+            for place in range(own):
+                fits &= lists[row, place] != candidate
+            if fits:
+                lists[row, filled] = candidate
+                filled += 1
 
 
 def skip_excluded(ranks: Int64, indptr: Int64, excluded: Int64) -> Int64:
@@ -85,54 +118,3 @@ def skip_excluded(ranks: Int64, indptr: Int64, excluded: Int64) -> Int64:
     asked = np.arange(n)[:, None] * span + ranks
     skipped = np.searchsorted(keys, asked, side="right") - indptr[:-1, None]
     return ranks + skipped
-
-
-def first_k(rows: Int64, candidates: Int32, n: int, k: int) -> Int32:
-    """Return the first `k` distinct candidates of each row, in the order given.
-
-    Parameters
-    ----------
-    rows : int64 array, ascending
-        The row that each entry of `candidates` belongs to, below `n`.
-
-    Examples
-    --------
-    >>> first_k(np.array([0, 0, 0, 1]), np.array([5, 5, 3, 8], np.int32), 2, 2)
-    array([[ 5,  3],
-           [ 8, -1]], dtype=int32)
-    """
-    lists = np.full((n, k), EMPTY, np.int32)
-    if len(rows) == 0:
-        return lists
-    keys = rows * (int(candidates.max()) + 1) + candidates
-    first = np.sort(np.unique(keys, return_index=True)[1])
-    row, item = rows[first], candidates[first]
-    place = np.arange(len(row)) - np.searchsorted(row, np.arange(n))[row]
-    lists[row[place < k], place[place < k]] = item[place < k]
-    return lists
-
-
-def fill(lists: Int32, order: Int32, exclude: csr_array[Any] | None, n_candidates: int) -> Int32:
-    """Return `lists` with empty places taken by the first of `order` that fit.
-
-    Parameters
-    ----------
-    lists : int32 array, (n, k)
-        Kept as they are, ahead of what is filled in.
-    order : int32 array
-        Candidate positions, best first, none twice.
-    """
-    n, k = lists.shape
-    rows, places = np.nonzero(lists != EMPTY)
-    taken: npt.NDArray[np.int64] = rows * n_candidates + lists[rows, places]
-    if exclude is not None:
-        row = np.repeat(np.arange(n), np.diff(exclude.indptr))
-        taken = np.concatenate([taken, row * n_candidates + exclude.indices])
-    taken = np.unique(taken)
-    row, held = np.divmod(taken, n_candidates)
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=n))])
-    merged = csr_array((np.ones(len(held), np.bool_), held, indptr), shape=(n, n_candidates))
-    more = top_k(order, np.arange(n, dtype=np.int32), k, merged)
-    both = np.hstack([lists, more])
-    kept = np.argsort(both == EMPTY, axis=1, kind="stable")[:, :k]
-    return np.take_along_axis(both, kept, axis=1)

@@ -10,8 +10,9 @@ import polars as pl
 
 from harness import schema
 from harness.dataset import NO_TIME, Dataset, Events, Int32, Int64, canonical
+from harness.encode import Encoder
 from harness.errors import DataError
-from harness.layouts.read import attributes, event_batches, since
+from harness.layouts.read import attributes, check_attributes, event_batches, since
 from harness.layouts.tables import AttributeTable, EventTable, Layout
 
 
@@ -28,7 +29,7 @@ def load(layout: Layout, progress: Callable[[int], None] = lambda rows: None) ->
     for table in layout.events:
         coded.read(table, layout.kinds.index(table.kind), progress)
     users, items = coded.users.ids(), coded.items.ids()
-    users_frame, items_frame = _attributes(layout.users), _attributes(layout.items)
+    users_frame, items_frame = _users(layout.users), _attributes(layout.items)
     notes = [*coded.notes]
     catalogue_ids = None if layout.items is None else _column(items_frame, layout.items.id)
     if layout.id_width is not None and catalogue_ids is not None:
@@ -36,7 +37,7 @@ def load(layout: Layout, progress: Callable[[int], None] = lambda rows: None) ->
         notes += _zeros(layout, items, catalogue_ids, width)
         if layout.restore_zeros:
             items, catalogue_ids = items.str.zfill(width), catalogue_ids.str.zfill(width)
-    user_ids, user_map = _index(users, None)
+    user_ids, user_map = _sorted(users)
     item_ids, item_map = _index(items, catalogue_ids)
     return Dataset(
         layout=layout.name,
@@ -55,52 +56,23 @@ def load(layout: Layout, progress: Callable[[int], None] = lambda rows: None) ->
     )
 
 
-class _Dictionary:
-    """Text to codes while reading, and back; the codes' order is the reader's own, not final."""
-
-    def __init__(self) -> None:
-        self.dtype = pl.Categorical(pl.Categories.random())
-        # Polars forgets the text of categories once no column of their type is left.
-        self.alive = pl.Series([], dtype=self.dtype)
-        self.used = np.zeros(0, np.bool_)
-
-    def saw(self, codes: Int32) -> Int32:
-        """Remember which codes are in use, and return them unchanged."""
-        size = int(codes.max(initial=0)) + 1
-        if size > len(self.used):
-            self.used = np.concatenate([self.used, np.zeros(size - len(self.used), np.bool_)])
-        self.used[codes] = True
-        return codes
-
-    def spread(self, final: Int32) -> Int32:
-        """Return `final`, one entry a used code, as one entry a code."""
-        full = np.zeros(len(self.used), np.int32)
-        full[self.used] = final
-        return full
-
-    def ids(self) -> pl.Series:
-        """Return the text of every used code, in code order."""
-        codes = pl.Series(np.flatnonzero(self.used).astype(np.uint32))
-        return codes.cat.to(self.dtype).cast(pl.String)
-
-
 @dataclass
 class _Coded:
     """The events read so far, as codes."""
 
-    users: _Dictionary = field(default_factory=_Dictionary)
-    items: _Dictionary = field(default_factory=_Dictionary)
+    users: Encoder = field(default_factory=Encoder)
+    items: Encoder = field(default_factory=Encoder)
     batches: list[Events] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def read(self, table: EventTable, kind: int, progress: Callable[[int], None]) -> None:
         rows = left_out = 0
-        for batch, below in event_batches(table, self.users.dtype, self.items.dtype):
+        for batch, below in event_batches(table):
             left_out += below
             rows += batch.height + below
             progress(batch.height + below)
-            user = self.users.saw(batch[schema.USER].to_numpy())
-            item = self.items.saw(batch[schema.ITEM].to_numpy())
+            user = _codes(self.users, batch, schema.USER)
+            item = _codes(self.items, batch, schema.ITEM)
             time = batch[schema.TIME].to_numpy()
             self.batches.append(Events(user, item, time, np.full(len(user), kind, np.uint8)))
         if rows == 0:
@@ -112,13 +84,17 @@ class _Coded:
             )
 
     def events(self, user_map: Int32, item_map: Int32, n_kinds: int) -> Events:
-        """Return all events in canonical order; `*_map` lead from the reader's codes to final."""
-        user, item = self.users.spread(user_map), self.items.spread(item_map)
+        """Return all events in canonical order; `*_map` lead from codes to final positions."""
         batches = []
-        while self.batches:  # each batch is let go as soon as its codes are final
+        while self.batches:  # each batch is let go as soon as its positions are final
             b = self.batches.pop()
-            batches.append(Events(user[b.user], item[b.item], b.time, b.kind))
-        return canonical(batches, int(user.max()) + 1, int(item.max()) + 1, n_kinds)
+            batches.append(Events(user_map[b.user], item_map[b.item], b.time, b.kind))
+        n_users, n_items = int(user_map.max()) + 1, int(item_map.max()) + 1
+        return canonical(batches, n_users, n_items, n_kinds)
+
+
+def _codes(encoder: Encoder, batch: pl.DataFrame, column: str) -> Int32:
+    return encoder.codes(batch[column], (batch[f"{column}_1"], batch[f"{column}_2"]))
 
 
 def _attributes(table: AttributeTable | None) -> pl.DataFrame:
@@ -127,8 +103,24 @@ def _attributes(table: AttributeTable | None) -> pl.DataFrame:
     return attributes(table, [] if table.since is None else [table.since])
 
 
+def _users(table: AttributeTable | None) -> pl.DataFrame:
+    """Return the users' times of registration; a table without them is read when asked for."""
+    if table is None or table.since is not None:
+        return _attributes(table)
+    check_attributes(table)
+    return pl.DataFrame()
+
+
 def _column(frame: pl.DataFrame, name: str) -> pl.Series:
     return frame[name].alias(schema.ID)
+
+
+def _sorted(ids: pl.Series) -> tuple[pl.Series, Int32]:
+    """Return ids that differ, sorted, and the position of each among them."""
+    order = ids.arg_sort().to_numpy()
+    positions = np.empty(len(ids), np.int32)
+    positions[order] = np.arange(len(ids), dtype=np.int32)
+    return ids.gather(order).alias(schema.ID), positions
 
 
 def _index(ids: pl.Series, more: pl.Series | None) -> tuple[pl.Series, Int32]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -47,11 +48,22 @@ def run(config: config_.Config | str | Path, *, progress: bool = False) -> Resul
     """
     if not isinstance(config, config_.Config):
         config = config_.read(Path(config))
-    clock = Clock()
     asked = _metrics(config)
     models = [plugins.load(m.name, m.use, m.params, config.folder) for m in config.models]
+    with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written
+        return _run(config, asked, models, background, progress)
+
+
+def _run(
+    config: config_.Config,
+    asked: tuple[metrics.Metric, ...],
+    models: list[Recommender],
+    background: Executor,
+    progress: bool,
+) -> Result:
+    clock = Clock()
     with clock.step("read"):
-        data = _read(config, progress)
+        data = _read(config, background, progress)
     with clock.step("exam"):
         parts = split(data, config.split)
         exam = build(data, parts, config.evaluation)
@@ -106,10 +118,10 @@ def _metrics(config: config_.Config) -> tuple[metrics.Metric, ...]:
     return asked
 
 
-def _read(config: config_.Config, progress: bool) -> Dataset:
+def _read(config: config_.Config, background: Executor, progress: bool) -> Dataset:
     with steps("reading events", None, " rows", progress) as bar:
         if config.data.cache:
-            return cache.dataset(config.layout(), bar.update)[0]
+            return cache.dataset(config.layout(), bar.update, background)[0]
         return load.load(config.layout(), bar.update)
 
 

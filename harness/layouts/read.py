@@ -9,6 +9,7 @@ import narwhals as nw
 import polars as pl
 
 from harness import schema
+from harness.encode import hashes_of
 from harness.errors import DataError, suggest
 from harness.files import parts, unpacked
 from harness.layouts import times
@@ -19,20 +20,14 @@ BATCH_ROWS = 1_000_000
 _KEEP = "keep"
 
 
-def event_batches(
-    events: EventTable, user: pl.Categorical, item: pl.Categorical
-) -> Iterator[tuple[pl.DataFrame, int]]:
+def event_batches(events: EventTable) -> Iterator[tuple[pl.DataFrame, int]]:
     """Yield batches of events and, beside each, the number of its rows left out by a minimum.
-
-    Parameters
-    ----------
-    user, item : polars.Categorical
-        The dictionaries that turn ids into codes, shared by all tables of a layout.
 
     Yields
     ------
     frame : polars.DataFrame
-        Columns ``user``, ``item`` (codes, uint32) and ``time`` (int64 microseconds since 1970).
+        Columns ``user``, ``item`` (str), ``time`` (int64 microseconds since 1970), and the hashes
+        of the ids that an `Encoder` asks for, ``user_1``, ``user_2``, ``item_1``, ``item_2``.
     left_out : int
         Rows below a minimum.
 
@@ -44,11 +39,11 @@ def event_batches(
     """
     for part in parts(events.table.path):
         with unpacked(part) as plain:
-            yield from _part_batches(events, (user, item), plain, part)
+            yield from _part_batches(events, plain, part)
 
 
 def _part_batches(
-    events: EventTable, dictionaries: tuple[pl.Categorical, pl.Categorical], plain: Path, shown: Path
+    events: EventTable, plain: Path, shown: Path
 ) -> Iterator[tuple[pl.DataFrame, int]]:
     source = _scan(events.table, plain)
     names = _checked_columns(events.columns, source, shown)
@@ -60,19 +55,16 @@ def _part_batches(
         _time(events, source, shown).alias(schema.TIME),
         _keep(events).alias(_KEEP),
     )
-    codes = [
-        pl.col(name).cast(dtype).to_physical()
-        for name, dtype in zip((schema.USER, schema.ITEM), dictionaries, strict=True)
+    hashes = [
+        h.alias(f"{column}_{i}")
+        for column in (schema.USER, schema.ITEM)
+        for i, h in enumerate(hashes_of(column), 1)
     ]
-    coded = query.to_native().with_columns(codes)
+    hashed = query.to_native().with_columns(hashes)
     try:
-        for batch in coded.collect_batches(chunk_size=BATCH_ROWS):
+        for batch in hashed.collect_batches(chunk_size=BATCH_ROWS):
             kept = batch.filter(pl.col(_KEEP)) if events.minimum else batch
-            if kept.select(pl.col(schema.USER, schema.ITEM, schema.TIME).has_nulls()).row(0) != (
-                False,
-                False,
-                False,
-            ):
+            if any(column.has_nulls() for column in kept.iter_columns()):
                 raise locate(events.table, plain, shown, names, rules, "an empty value")
             yield kept.drop(_KEEP), batch.height - kept.height
     except (pl.exceptions.PolarsError, nw.exceptions.NarwhalsError) as error:
@@ -168,6 +160,13 @@ def _rules(events: EventTable, source: pl.LazyFrame) -> tuple[FieldRule, ...]:
     for column, _ in events.minimum:
         rules.append(FieldRule(column, "a number", nw.col(column).cast(nw.Float64), False))
     return tuple(rules)
+
+
+def check_attributes(table: AttributeTable) -> None:
+    """Raise DataError where an attribute table or its id column is missing; read no row."""
+    for part in parts(table.table.path):
+        with unpacked(part) as plain:
+            _checked_columns((table.id,), _scan(table.table, plain), part)
 
 
 def attributes(table: AttributeTable, columns: list[str] | None = None) -> pl.DataFrame:

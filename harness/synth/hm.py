@@ -76,7 +76,7 @@ def _transactions(
     baskets = int(block.basket[-1]) + 1
     discount = skewed(rng, baskets, len(_DISCOUNTS), 3.0)[block.basket]
     channel = (1 + (rng.random(baskets) < 0.7))[block.basket]
-    return pl.DataFrame(
+    frame = pl.DataFrame(
         {
             "t_dat": pick(_DATES, block.day),
             "customer_id": customer[block.user],
@@ -85,6 +85,8 @@ def _transactions(
             "sales_channel_id": channel,
         }
     )
+    # The competition's file stands by date and customer, so that a basket's rows are together.
+    return frame.sort("t_dat", "customer_id", maintain_order=True)
 
 
 def _articles(market: Market, article: pl.Series) -> pl.DataFrame:
