@@ -34,7 +34,7 @@ class RandomItems:
         free = np.full(len(users), self.n_candidates_, np.int64)
         if exclude is not None:
             free -= np.diff(exclude.indptr)
-        ranks = _distinct(draws.keys(users), free, self.n_candidates_, k)
+        ranks: Int32 = _distinct(draws.keys(users), free, self.n_candidates_, k)
         if exclude is None:
             return ranks
         places = skip_excluded(np.maximum(ranks, 0), *excluded_rows(exclude, len(users)))

@@ -29,12 +29,13 @@ _CHUNK = 1 << 22
 
 
 def dataset(
-    layout: Layout, progress: Callable[[int], None], background: Executor
+    layout: Layout, progress: Callable[[int], object], background: Executor
 ) -> tuple[Dataset, bool]:
     """Return the data set of `layout`, and whether it came from the cache.
 
-    A new entry is written by `background`, whose owner waits for it. An entry is used when the files' names, sizes, inodes and times of change are those it was
-    made from and its own content has the checksum noted with it. Anything else: it is made anew.
+    An entry is used when the files' names, sizes, inodes and times of change are those it was
+    made from and its own content has the checksum noted with it. Anything else: it is made anew,
+    and written by `background`, whose owner waits for it.
     """
     entry = folder() / _name(layout)
     files = _files(layout)

@@ -75,7 +75,9 @@ def run(
 
         raise UsageError(f"{out}: exists and is no run folder; choose another --out")
     result = run_(settings, progress=sys.stderr.isatty())
-    folder = out or _free(Path("runs") / f"{result.start}-{result.layout}-{result.exam.fingerprint[:6]}")
+    folder = out or _free(
+        Path("runs") / f"{result.start}-{result.layout}-{result.exam.fingerprint[:6]}"
+    )
     result.write(folder)
     _show(result, format_)
     written = f"\nwritten to {folder}/"
@@ -130,7 +132,7 @@ def synth(
             events=events,
             seed=seed,
             gzip=gzip,
-            progress=bar.update,
+            progress=lambda rows: bar.update(rows),
         )
     for path in files:
         print(f"{path}  {path.stat().st_size:,} bytes")
@@ -169,4 +171,6 @@ def guarded(command: Callable[[], Any]) -> int:
 
 def _printable(message: str) -> str:
     """Return a message without characters that steer a terminal; they may come from a file."""
-    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in message)
+    return "".join(
+        c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in message
+    )

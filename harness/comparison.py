@@ -6,12 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
 from scipy import special
 
 from harness.chance import Moments
-from harness.scoring import Floats, ScoreTable, mean
 from harness.metrics import Metric
+from harness.scoring import Floats, ScoreTable, mean
 
 Word = Literal["better", "not distinguishable", "worse"]
 

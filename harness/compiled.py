@@ -14,6 +14,6 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     Neither ``parallel`` nor ``fastmath``: results must not depend on threads or on the machine.
     """
     try:
-        return numba.njit(nogil=True, error_model="numpy", cache=True)(function)  # type: ignore[no-any-return]
+        return numba.njit(nogil=True, error_model="numpy", cache=True)(function)
     except RuntimeError:  # no directory can be written: compile in every process
-        return numba.njit(nogil=True, error_model="numpy")(function)  # type: ignore[no-any-return]
+        return numba.njit(nogil=True, error_model="numpy")(function)

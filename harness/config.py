@@ -41,9 +41,7 @@ class DataConfig(_Section):
     def _only_what_the_layout_reads(self) -> DataConfig:
         allowed = {"layout", "path", "cache"} | _KEYS_OF[self.layout]
         for key in sorted(self.model_fields_set - allowed):
-            raise ValueError(
-                f'layout "{self.layout}" has no key "{key}"; {suggest(key, allowed)}'
-            )
+            raise ValueError(f'layout "{self.layout}" has no key "{key}"; {suggest(key, allowed)}')
         if self.layout == "table" and self.events is None:
             raise ValueError('layout "table" needs events = "the file with the event log"')
         return self
@@ -276,12 +274,14 @@ def _line(values: dict[str, Any], fault: Any) -> str:
             return f"{section} needs the key {key!r}".replace("'", '"')
         case "union_tag_invalid" | "union_tag_not_found":
             found = values["split"].get("strategy") if isinstance(values["split"], dict) else None
-            return f'[split] strategy is {found!r}; {suggest(str(found), _STRATEGIES)}'
+            return f"[split] strategy is {found!r}; {suggest(str(found), _STRATEGIES)}"
         case "value_error":
             text = str(fault["ctx"]["error"])
             return text if text.startswith("[") or not place else f"{section} {text}"
         case "literal_error":
-            allowed = [a.strip("' ") for a in fault["ctx"]["expected"].replace(" or ", ",").split(",")]
+            allowed = [
+                a.strip("' ") for a in fault["ctx"]["expected"].replace(" or ", ",").split(",")
+            ]
             return f"{section} {key} = {fault['input']!r}; {suggest(str(fault['input']), allowed)}"
         case _:
             words = fault["msg"][0].lower() + fault["msg"][1:]

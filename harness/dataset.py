@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -106,7 +107,11 @@ def canonical(batches: Sequence[Events], n_users: int, n_items: int, n_kinds: in
     fields = _fields(batches, n_users, n_items, n_kinds)
     if sum(f.bits for f in fields) > 63:
         return _sorted_by_columns(batches)
-    packed = np.concatenate([_pack(batch, fields) for batch in batches])
+    ends = np.cumsum([len(batch) for batch in batches])
+    packed = np.empty(ends[-1], np.int64)
+    with ThreadPoolExecutor() as pool:  # NumPy lets go of Python's lock while it counts
+        slots = np.split(packed, ends[:-1])
+        list(pool.map(lambda batch, slot: _pack(batch, fields, slot), batches, slots))
     return _unpack(pl.Series(packed).sort().to_numpy(), fields)
 
 
@@ -129,30 +134,33 @@ def _fields(batches: Sequence[Events], n_users: int, n_items: int, n_kinds: int)
     return [user, time, item, kind]
 
 
-def _pack(batch: Events, fields: list[_Field]) -> Int64:
-    packed = np.zeros(len(batch), np.int64)
-    for values, field_ in zip((batch.user, batch.time, batch.item, batch.kind), fields, strict=True):
-        packed <<= field_.bits
-        packed |= values if field_.unit == 1 and not field_.low else (
-            (values - field_.low) // field_.unit
-        )
-    return packed
+def _pack(batch: Events, fields: list[_Field], packed: Int64) -> None:
+    """Write the packed rows of `batch` to `packed`."""
+    packed[:] = 0
+    columns: tuple[npt.NDArray[Any], ...] = (batch.user, batch.time, batch.item, batch.kind)
+    for values, field in zip(columns, fields, strict=True):
+        packed <<= field.bits
+        plain = field.unit == 1 and field.low == 0
+        packed |= values if plain else (values - field.low) // field.unit
 
 
 def _unpack(packed: Int64, fields: list[_Field]) -> Events:
     """Return the columns again; in blocks, so that what is half done stays in the cache."""
     n = len(packed)
-    user, item, time = (np.empty(n, t) for t in (np.int32, np.int32, np.int64))
+    user, item, time = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int64)
     kind = np.zeros(n, np.uint8)
-    columns = (kind, item, time, user)
-    for start in range(0, n, _BLOCK):
+    columns: tuple[npt.NDArray[Any], ...] = (kind, item, time, user)
+
+    def unpack(start: int) -> None:
         block = packed[start : start + _BLOCK]
-        for column, field_ in zip(columns, reversed(fields), strict=True):
-            if field_.bits == 0 and not field_.low:
-                continue  # one kind: untouched zeros cost no memory
-            values = block & ((1 << field_.bits) - 1)
-            column[start : start + _BLOCK] = values * field_.unit + field_.low
-            block = block >> field_.bits
+        for column, field in zip(columns, reversed(fields), strict=True):
+            if field.bits or field.low:  # one kind: untouched zeros cost no memory
+                values = block & ((1 << field.bits) - 1)
+                column[start : start + _BLOCK] = values * field.unit + field.low
+                block = block >> field.bits
+
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(unpack, range(0, n, _BLOCK)))
     return Events(user, item, time, kind)
 
 

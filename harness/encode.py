@@ -45,7 +45,7 @@ class Encoder:
         hashes : two polars.Series of uint64
             What `hashes_of` gives for `ids`.
         """
-        first, second = (h.to_numpy(writable=True) for h in hashes)
+        first, second = (_read_only(h.to_numpy()) for h in hashes)
         codes = np.empty(len(ids), np.int32)
         new = np.empty(len(ids), np.int32)
         start = 0
@@ -96,5 +96,13 @@ def _grown(table: UInt64) -> UInt64:
     held = held[np.argsort(held[:, 2])]  # met again in code order, so that each keeps its code
     grown = np.zeros((4 * len(table), 3), np.uint64)
     unused = np.empty((2, len(held)), np.int32)
-    _encode(held[:, 0].copy(), held[:, 1].copy(), 0, grown, 0, unused[0], unused[1])
+    first, second = (_read_only(held[:, i].copy()) for i in (0, 1))
+    _encode(first, second, 0, grown, 0, unused[0], unused[1])
     return grown
+
+
+def _read_only(hashes: UInt64) -> UInt64:
+    """Return a read-only view: one type, so that the loop is compiled once."""
+    view = np.ascontiguousarray(hashes).view()
+    view.setflags(write=False)
+    return view

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from harness.errors import DataError
 
@@ -90,7 +90,7 @@ def unpacked(path: Path) -> Iterator[Path]:
 
 def _open_packed(path: Path) -> IO[bytes]:
     if path.suffix == ".gz":
-        return gzip.open(path, "rb")
+        return cast(IO[bytes], gzip.open(path, "rb"))
     archive = zipfile.ZipFile(path)
     members = [n for n in archive.namelist() if not n.endswith("/")]
     if len(members) != 1:

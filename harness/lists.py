@@ -12,9 +12,7 @@ from harness.dataset import Int32, Int64
 from harness.recommendations import EMPTY
 
 
-def top_k(
-    order: Int32, users: Int32, k: int, exclude: csr_array[Any] | None = None
-) -> Int32:
+def top_k(order: Int32, users: Int32, k: int, exclude: csr_array[Any] | None = None) -> Int32:
     """Return the first `k` of one shared order for each user, less what `exclude` holds.
 
     Parameters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,8 +17,7 @@ from harness.layouts.read import attributes, check_attributes, event_batches, si
 from harness.layouts.tables import AttributeTable, EventTable, Layout
 
 
-
-def load(layout: Layout, progress: Callable[[int], None] = lambda rows: None) -> Dataset:
+def load(layout: Layout, progress: Callable[[int], object] = lambda rows: None) -> Dataset:
     """Read every file of `layout`; `progress` is told the rows of each batch.
 
     Raises
@@ -65,16 +65,19 @@ class _Coded:
     batches: list[Events] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def read(self, table: EventTable, kind: int, progress: Callable[[int], None]) -> None:
+    def read(self, table: EventTable, kind: int, progress: Callable[[int], object]) -> None:
         rows = left_out = 0
-        for batch, below in event_batches(table):
-            left_out += below
-            rows += batch.height + below
-            progress(batch.height + below)
-            user = _codes(self.users, batch, schema.USER)
-            item = _codes(self.items, batch, schema.ITEM)
-            time = batch[schema.TIME].to_numpy()
-            self.batches.append(Events(user, item, time, np.full(len(user), kind, np.uint8)))
+        with ThreadPoolExecutor(1) as coder:  # one batch is coded while the next is read
+            pending: Future[None] | None = None
+            for batch, below in event_batches(table):
+                left_out += below
+                rows += batch.height + below
+                progress(batch.height + below)
+                if pending is not None:
+                    pending.result()
+                pending = coder.submit(self._add, batch, kind)
+            if pending is not None:
+                pending.result()
         if rows == 0:
             raise DataError(f"{table.table.path}: the table has no rows; expected events")
         if left_out:
@@ -82,6 +85,12 @@ class _Coded:
             self.notes.append(
                 f"{table.table.path.name}: {left_out:,} of {rows:,} rows left out ({limits})"
             )
+
+    def _add(self, batch: pl.DataFrame, kind: int) -> None:
+        user = _codes(self.users, batch, schema.USER)
+        item = _codes(self.items, batch, schema.ITEM)
+        time = batch[schema.TIME].to_numpy()
+        self.batches.append(Events(user, item, time, np.full(len(user), kind, np.uint8)))
 
     def events(self, user_map: Int32, item_map: Int32, n_kinds: int) -> Events:
         """Return all events in canonical order; `*_map` lead from codes to final positions."""
@@ -162,12 +171,12 @@ def _zeros(layout: Layout, items: pl.Series, catalogue: pl.Series, width: int) -
         padded = sum(short)
         return [f"{padded:,} item ids padded to {width} digits"] if padded else []
     example = next(s for s in (items, catalogue) if (s.str.len_chars() == width - 1).any())
-    example = example.filter(example.str.len_chars() == width - 1).min()
+    first = example.filter(example.str.len_chars() == width - 1).sort()[0]
     what = (
         f"{short[0]:,} of {len(items):,} item ids in {layout.events[0].table.path.name} and "
         f"{short[1]:,} of {len(catalogue):,} in "
         f"{'' if layout.items is None else layout.items.table.path.name} have {width - 1} digits "
-        f'(such as "{example}"): the leading zero was lost when the file was saved as numbers'
+        f'(such as "{first}"): the leading zero was lost when the file was saved as numbers'
     )
     cure = "restore it with [data] restore_zeros = true"
     if (short[0] > 0) != (short[1] > 0):

@@ -59,8 +59,10 @@ def _module(name: str, module_name: str, folder: Path) -> ModuleType:
         return _from_file(beside) if beside.is_file() else importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
-            raise UsageError(f'model "{name}": {module_name} needs the module {error.name}, '
-                             "which is not installed") from error
+            raise UsageError(
+                f'model "{name}": {module_name} needs the module {error.name}, '
+                "which is not installed"
+            ) from error
         raise UsageError(
             f'model "{name}": no module "{module_name}" (nor {beside}); '
             f"{suggest(module_name, _neighbours(module_name))}"

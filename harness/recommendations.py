@@ -67,14 +67,22 @@ def checked(
     items = _whole(name, raw, users)
     if len(items) == 0 or _all_good(items, n_candidates, exclude):
         return np.ascontiguousarray(items, np.int32)
-    _refuse(name, users, items, (items < EMPTY) | (items >= n_candidates), (
-        f"no candidate has this position; expected 0 to {n_candidates - 1}, or −1 for empty"
-    ))
+    _refuse(
+        name,
+        users,
+        items,
+        (items < EMPTY) | (items >= n_candidates),
+        (f"no candidate has this position; expected 0 to {n_candidates - 1}, or −1 for empty"),
+    )
     _refuse(name, users, items, _repeats(items), "the item stands twice in the list")
     if exclude is not None:
-        _refuse(name, users, items, _excluded(items, exclude, n_candidates), (
-            "the item is excluded for this user (seen_items); leave out what exclude holds"
-        ))
+        _refuse(
+            name,
+            users,
+            items,
+            _excluded(items, exclude, n_candidates),
+            ("the item is excluded for this user (seen_items); leave out what exclude holds"),
+        )
     raise AssertionError("the compiled check and the explaining one disagree")
 
 
@@ -144,4 +152,5 @@ def _excluded(items: Any, exclude: Ragged, n_candidates: int) -> Bool:
     rows = np.arange(len(items), dtype=np.int64)
     held = np.repeat(rows, exclude.sizes) * n_candidates + exclude.indices
     asked = rows[:, None] * n_candidates + items
-    return np.isin(asked, held) & (items != EMPTY)
+    found: Bool = np.isin(asked, held) & (items != EMPTY)
+    return found

@@ -151,7 +151,9 @@ class Train:
             `weights` names a kind that this data set does not have.
         """
         for kind in sorted(set(weights) - set(self.dataset.kinds)):
-            raise ValueError(f'no kind of event "{kind}"; there are {", ".join(self.dataset.kinds)}')
+            raise ValueError(
+                f'no kind of event "{kind}"; there are {", ".join(self.dataset.kinds)}'
+            )
         return np.array([weights.get(k, 1.0) for k in self.dataset.kinds])[self.events.kind]
 
     def candidates_by_count(

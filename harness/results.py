@@ -14,9 +14,9 @@ import numpy as np
 import polars as pl
 
 from harness.comparison import Verdict
+from harness.errors import UsageError
 from harness.evaluation import EvaluationSet
 from harness.files import whole_folder
-from harness.errors import UsageError
 from harness.metrics import Metric
 from harness.scoring import ScoreTable
 

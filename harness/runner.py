@@ -13,7 +13,8 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
-from harness import cache, chance, config as config_, load, metrics, plugins
+from harness import cache, chance, load, metrics, plugins
+from harness import config as config_
 from harness.comparison import against_chance, interval
 from harness.dataset import Dataset, Int32
 from harness.draws import Draws, UInt64, user_hashes
@@ -146,9 +147,10 @@ def _sit(
     clock = Clock()
     with clock.step("fit"):
         model = _guarded(settings.name, "fit", lambda: model.fit(train))
-    with clock.step("recommend"), steps(
-        settings.name, settings.repeats * len(exam.users), " users", progress
-    ) as bar:
+    with (
+        clock.step("recommend"),
+        steps(settings.name, settings.repeats * len(exam.users), " users", progress) as bar,
+    ):
         repeats = [
             recommend(settings.name, model, exam, train, Draws(seed, r, hashes), bar.update)
             for r in range(settings.repeats)
@@ -158,9 +160,7 @@ def _sit(
         figures = {str(m): _figure(scores, m) for m in floors}
         known = next(((m, f) for m, f in floors.items() if f is not None), None)
         verdict = None if known is None else against_chance(scores, *known)
-    return ModelResult(
-        settings.name, settings.repeats, figures, verdict, clock.seconds, scores
-    )
+    return ModelResult(settings.name, settings.repeats, figures, verdict, clock.seconds, scores)
 
 
 def recommend(

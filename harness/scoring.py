@@ -36,7 +36,8 @@ class ScoreTable:
     def of_users(self, metric: Metric) -> Floats:
         """Return each user's value, the mean over repeats."""
         values = self.values[metric]
-        return values[0] if len(values) == 1 else values.mean(axis=0)
+        mean_of_repeats: Floats = values.mean(axis=0)
+        return values[0] if len(values) == 1 else mean_of_repeats
 
     def of_repeats(self, metric: Metric) -> list[float]:
         """Return the mean over users of each repeat."""

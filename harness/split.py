@@ -43,7 +43,9 @@ class Split:
             return f"{len(self.valid):,} events held out"
         days = (self.until - self.cutoff) / schema.DAY_US
         start = np.datetime64(self.cutoff, "us")
-        text = str(start.astype("datetime64[D]" if self.cutoff % schema.DAY_US == 0 else "datetime64[s]"))
+        text = str(
+            start.astype("datetime64[D]" if self.cutoff % schema.DAY_US == 0 else "datetime64[s]")
+        )
         return f"{days:g} day{'s' if days != 1 else ''} from {text.replace('T', ' ')}"
 
 
@@ -126,5 +128,7 @@ def _range(dataset: Dataset) -> str:
     if not dataset.has_time:
         return ""
     times: npt.NDArray[np.datetime64] = dataset.events.time.astype("datetime64[us]")
-    first, last = (str(t.astype("datetime64[s]")).replace("T", " ") for t in (times.min(), times.max()))
+    first, last = (
+        str(t.astype("datetime64[s]")).replace("T", " ") for t in (times.min(), times.max())
+    )
     return f" (they run from {first} to {last})"

@@ -24,7 +24,7 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from harness import schema
-from harness.dataset import Dataset, Int32, canonical, Events
+from harness.dataset import Dataset, Events, Int32, canonical
 from harness.draws import Draws, user_hashes
 from harness.errors import RecommenderError
 from harness.evaluation import Ragged
@@ -111,8 +111,10 @@ def _lists(
     exclude: csr_array[Any] | None = None,
 ) -> Int32:
     answer = model.recommend(users, k, example_draws(train), exclude=exclude)
-    rows = None if exclude is None else Ragged(
-        exclude.indptr.astype(np.int64), exclude.indices.astype(np.int32)
+    rows = (
+        None
+        if exclude is None
+        else Ragged(exclude.indptr.astype(np.int64), exclude.indices.astype(np.int32))
     )
     name = type(model).__name__
     return checked(name, answer, train.user_ids.gather(users), k, len(train.candidates), rows)
@@ -124,13 +126,13 @@ def _require(holds: bool, recommender: Recommender, rule: str) -> None:
 
 
 def check_fit_returns_self(recommender: Recommender) -> None:
-    """``fit`` returns the object it was called on."""
+    """Return from ``fit`` the object it was called on."""
     model = copy.deepcopy(recommender)
     _require(model.fit(example_train()) is model, recommender, "fit must return self")
 
 
 def check_fit_keeps_parameters(recommender: Recommender) -> None:
-    """What the constructor stored is the same after ``fit``; learnt names end in ``_``."""
+    """Keep what the constructor stored; ``fit`` stores under names ending in ``_``."""
     before = copy.deepcopy(vars(recommender))
     after = vars(_fitted(recommender, example_train()))
     for name, value in before.items():
@@ -142,7 +144,7 @@ def check_fit_keeps_parameters(recommender: Recommender) -> None:
 
 
 def check_fit_forgets(recommender: Recommender) -> None:
-    """A second ``fit`` gives what a first one on the same data gives."""
+    """Learn in a second ``fit`` what a first one on the same data would."""
     other, train = example_train(("a", "c", "e")), example_train()
     again = _fitted(recommender, other).fit(train)
     users = _everyone(train)
@@ -153,7 +155,7 @@ def check_fit_forgets(recommender: Recommender) -> None:
 
 
 def check_lists_are_valid(recommender: Recommender) -> None:
-    """Lists are (n, k) candidate positions without repeats, for 1 and for 4 places."""
+    """Return (n, k) candidate positions without repeats, for 1 and for 4 places."""
     train = example_train()
     model = _fitted(recommender, train)
     for k in (1, 4):
@@ -161,13 +163,13 @@ def check_lists_are_valid(recommender: Recommender) -> None:
 
 
 def check_more_places_than_candidates(recommender: Recommender) -> None:
-    """Where k exceeds the catalogue, the places left over are empty."""
+    """Leave places empty where k exceeds the catalogue."""
     train = example_train(("a", "b"))
     _lists(_fitted(recommender, train), train, _everyone(train), 5)
 
 
 def check_exclude_is_obeyed(recommender: Recommender) -> None:
-    """Nothing that ``exclude`` holds is recommended."""
+    """Recommend nothing that ``exclude`` holds."""
     train = example_train()
     held = np.zeros((len(train.user_ids), len(train.candidates)), np.bool_)
     held[0, [0, 1]] = held[1, [2]] = held[5, [0, 3, 6]] = True
@@ -175,7 +177,7 @@ def check_exclude_is_obeyed(recommender: Recommender) -> None:
 
 
 def check_everything_excluded(recommender: Recommender) -> None:
-    """A user for whom everything is excluded gets an empty list."""
+    """Give an empty list to a user for whom everything is excluded."""
     train = example_train()
     held = np.zeros((len(train.user_ids), len(train.candidates)), np.bool_)
     held[2] = True
@@ -183,13 +185,13 @@ def check_everything_excluded(recommender: Recommender) -> None:
 
 
 def check_no_users(recommender: Recommender) -> None:
-    """No users asked for gives a (0, k) answer."""
+    """Answer (0, k) when no users are asked for."""
     train = example_train()
     _lists(_fitted(recommender, train), train, np.zeros(0, np.int32), 3)
 
 
 def check_equal_draws_give_equal_lists(recommender: Recommender) -> None:
-    """The same users and draws give the same lists, however often they are asked for."""
+    """Give the same lists for the same users and draws, however often asked."""
     train = example_train()
     model = _fitted(recommender, train)
     users = _everyone(train)
@@ -198,7 +200,7 @@ def check_equal_draws_give_equal_lists(recommender: Recommender) -> None:
 
 
 def check_batches_do_not_matter(recommender: Recommender) -> None:
-    """A user's list is the same alone as among others."""
+    """Give a user the same list alone as among others."""
     train = example_train()
     model = _fitted(recommender, train)
     users = _everyone(train)
@@ -208,7 +210,7 @@ def check_batches_do_not_matter(recommender: Recommender) -> None:
 
 
 def check_user_order_does_not_matter(recommender: Recommender) -> None:
-    """Users asked for in another order get the same lists."""
+    """Give users the same lists in whatever order they are asked for."""
     train = example_train()
     model = _fitted(recommender, train)
     users = _everyone(train)
@@ -218,7 +220,7 @@ def check_user_order_does_not_matter(recommender: Recommender) -> None:
 
 
 def check_length_does_not_linger(recommender: Recommender) -> None:
-    """A model asked twice with different k does not mix the two up."""
+    """Keep apart answers to different k."""
     train = example_train()
     model = _fitted(recommender, train)
     users = _everyone(train)
@@ -229,7 +231,7 @@ def check_length_does_not_linger(recommender: Recommender) -> None:
 
 
 def check_global_random_state_is_left_alone(recommender: Recommender) -> None:
-    """Neither ``random`` nor ``numpy.random`` is drawn from or seeded."""
+    """Neither draw from nor seed ``random`` and ``numpy.random``."""
     before = (random.getstate(), repr(np.random.get_state()))  # noqa: NPY002 - looked at, not used
     train = example_train()
     _lists(_fitted(recommender, train), train, _everyone(train), 3)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness import kernels
+from harness.compiled import compiled
 from harness.kernels import Tally, tally
 
 FIELDS = ("precision_sum", "dcg", "hits", "first_hit", "length", "relevant")
@@ -235,4 +236,4 @@ def test_faults_beyond_the_cut_are_no_fault() -> None:
 def test_without_a_place_for_the_cache_functions_are_compiled_all_the_same() -> None:
     space: dict[str, Any] = {}
     exec("def twice(x):\n    return 2 * x", space)  # noqa: S102 - a source no cache can hold
-    assert kernels._compiled(space["twice"])(4) == 8
+    assert compiled(space["twice"])(4) == 8

@@ -202,7 +202,7 @@ def _check_ids(table: AttributeTable, frame: pl.DataFrame, shown: Path) -> None:
             f"the first in row {row + 1} after the header; expected an id in every row"
         )
     if ids.n_unique() < ids.len():
-        again = ids.filter(ids.is_duplicated()).min()
+        again = str(ids.filter(ids.is_duplicated()).sort()[0])
         raise DataError(
             f'{shown}: column "{table.id}": the id "{again}" stands in more than one row; '
             "expected each id once"

@@ -120,7 +120,9 @@ def as_csv(result: Result) -> str:
         about = ["", "", ""] if v is None else [repr(v.lift), repr(v.p), v.word]
         figures = [m.metrics[n] for n in names]
         cells = [x for f in figures for x in (f.mean, *f.ci95, f.sd_repeats)]
-        writer.writerow([_harmless(m.name), m.repeats, *about, *("" if c is None else repr(c) for c in cells)])
+        writer.writerow(
+            [_harmless(m.name), m.repeats, *about, *("" if c is None else repr(c) for c in cells)]
+        )
     return out.getvalue().rstrip("\n")
 
 

@@ -61,7 +61,7 @@ def test_hm_a_padded_and_an_unpadded_id_become_one_item(tmp_path: Path) -> None:
 def test_hm_needs_customers(tmp_path: Path) -> None:
     hm_folder(tmp_path)
     (tmp_path / "customers.csv").unlink()
-    with pytest.raises(DataError, match="customers.csv: no such file"):
+    with pytest.raises(DataError, match=r"customers\.csv: no such file"):
         load(hm.layout(tmp_path))
 
 

@@ -168,7 +168,9 @@ def test_what_is_wrong_is_named(tmp_path: Path, content: str, named: list[str]) 
 
 def test_a_bad_number_is_named(tmp_path: Path) -> None:
     text(tmp_path, "user,item,time,rating\na,x,2020-01-01,4\na,y,2020-01-01,good\n")
-    with pytest.raises(DataError, match=r'line 3, column "rating": found "good", expected a number'):
+    with pytest.raises(
+        DataError, match=r'line 3, column "rating": found "good", expected a number'
+    ):
         load(log(tmp_path, minimum={"rating": 4}))
 
 
