@@ -132,7 +132,7 @@ def synth(
             events=events,
             seed=seed,
             gzip=gzip,
-            progress=lambda rows: bar.update(rows),
+            progress=bar.update,
         )
     for path in files:
         print(f"{path}  {path.stat().st_size:,} bytes")

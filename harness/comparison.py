@@ -51,6 +51,7 @@ def against_chance(table: ScoreTable, metric: Metric, chance: Moments) -> Verdic
     Two users, chance 1/2 each; the model earns 1 and 1/2: the mean difference is 1/4, with
     standard error max(√(1/8 / 2), √(2 · 1/4) / 2) = 0.354.
 
+    >>> import numpy as np
     >>> from harness.metrics import parse
     >>> table = ScoreTable({parse("MAP@1"): np.array([[1.0, 0.5]])})
     >>> chance = Moments(np.array([0.5, 0.5]), np.array([0.25, 0.25]))

@@ -60,7 +60,7 @@ def synthesise(
     events: int | None = None,
     seed: int = 0,
     gzip: bool = False,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int], object] | None = None,
 ) -> list[Path]:
     """Write the raw files of a competition; existing files of the same names are replaced.
 

@@ -46,7 +46,7 @@ _LIST = 12
 _SLICE = 100_000
 
 
-def write(market: Market, folder: Folder, progress: Callable[[int], None]) -> None:
+def write(market: Market, folder: Folder, progress: Callable[[int], object]) -> None:
     """Write the four files of the competition.
 
     Parameters

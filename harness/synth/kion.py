@@ -32,7 +32,7 @@ _AGES = ("age_25_34", "age_35_44", "age_18_24", "age_45_54", "age_55_64", "age_6
 _INCOMES = ("income_20_40", "income_40_60", "income_60_90", "income_0_20", "income_90_150")
 
 
-def write(market: Market, folder: Folder, progress: Callable[[int], None]) -> None:
+def write(market: Market, folder: Folder, progress: Callable[[int], object]) -> None:
     """Write the three files of the data set.
 
     Parameters

@@ -39,7 +39,7 @@ _BUYS = 0.6
 _CLOSING = DAY - 12
 
 
-def write(market: Market, folder: Folder, progress: Callable[[int], None]) -> None:
+def write(market: Market, folder: Folder, progress: Callable[[int], object]) -> None:
     """Write the files of the competition.
 
     Parameters
