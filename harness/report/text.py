@@ -6,9 +6,9 @@ import csv
 import io
 from collections.abc import Sequence
 
+from harness.comparison import Verdict
 from harness.results import ModelResult, Result
 
-MAX_EXTRA_METRICS = 4
 _SHORT = 6
 
 
@@ -58,10 +58,15 @@ def _row(result: Result, model: ModelResult, digits: int) -> list[str]:
         _number(figure.mean, digits),
         spread,
         "" if verdict is None else _lift(verdict.lift),
-        "" if verdict is None else verdict.word.replace("not distinguishable", "as chance"),
+        "" if verdict is None else _verdict(model, verdict),
         *(_number(model.metrics[m].mean, 4) for m in others),
         f"{sum(model.seconds.values()):.1f} s",
     ]
+
+
+def _verdict(model: ModelResult, verdict: Verdict) -> str:
+    word = verdict.word.replace("not distinguishable", "as chance")
+    return f"{word}, z {verdict.z:+.1f}" if model.repeats > 1 else word
 
 
 def _number(value: float, digits: int) -> str:
@@ -146,7 +151,7 @@ def print_rich(result: Result) -> None:
     for i, title in enumerate(columns(result)):
         table.add_column(title, justify="left" if i in (0, 4) else "right", no_wrap=True)
     for row in rows(result):
-        table.add_row(*(Text(cell, _STYLES.get(cell, "")) for cell in row))
+        table.add_row(*(Text(cell, _STYLES.get(cell.partition(",")[0], "")) for cell in row))
     console.print(table)
 
 
