@@ -6,10 +6,8 @@ interpreter in PEERS_PYTHON, else that table is left out.
 
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,19 @@ from typing import Any
 import duckdb
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
+from measure import (
+    ROOT,
+    Bound,
+    bounds,
+    exponent,
+    interleaved,
+    median,
+    once,
+    process,
+    run_python,
+    spread,
+    table,
+)
 
 from harness.kernels import tally
 from harness.metrics import mapk, parse, per_user
@@ -24,15 +35,19 @@ from harness.metrics import mapk, parse, per_user
 K = 12
 NAMES = ("MAP", "Precision", "Recall", "HitRate", "MRR", "NDCG")
 METRICS = [parse(f"{name}@{K}") for name in NAMES]
-ROOT = Path(__file__).resolve().parents[1]
-PEER_USERS = 100_000
+SQL_USERS = 1_000_000
+PEER_USERS = (100_000, 1_000_000)
+SIZES = [10_000, 100_000, 1_000_000, 10_000_000]
+ROUNDS, PEER_ROUNDS = 7, 3
+ALL, ALONE = "this harness, six metrics for each user", "this harness, MAP for each user"
+RECTOOLS = "RecTools, MAP for each user"
 Exam = tuple[Any, Any, Any]
 
 # The positions of the hits as one number, bit i - 1 for rank i; AP follows from counting bits.
 BITS = " + ".join(
     f"((b >> {i - 1}) & 1) * bit_count(b & {2**i - 1}) / {i}" for i in range(1, K + 1)
 )
-DUCKDB = {
+LONG = {
     "long tables, join and window": """
         WITH hit AS (
             SELECT user, rank, row_number() OVER (PARTITION BY user ORDER BY rank) AS hits
@@ -55,6 +70,8 @@ DUCKDB = {
         )
         SELECT sum(({BITS}) / least(relevant, 12)) / (SELECT count(*) FROM users)
         FROM hit JOIN users USING (user)""",
+}
+LISTS = {
     "list columns of two tables, joined": """
         SELECT sum(coalesce(list_sum(list_transform(list_sort(list_filter(
             list_transform(wanted, lambda x: list_position(items, x)), lambda x: x > 0)),
@@ -76,6 +93,13 @@ TABLES = """
         SELECT user, list(item) AS wanted FROM truth GROUP BY user ORDER BY user;
     CREATE TABLE side_by_side AS
         SELECT user, items, wanted FROM pred_lists JOIN truth_lists USING (user) ORDER BY user"""
+ALLOCATORS = {
+    "Memory as the system's allocator (glibc) hands it out and takes it back": {},
+    "Both sides keep freed memory, as DuckDB always does (glibc told so by its environment)": {
+        "MALLOC_MMAP_THRESHOLD_": str(1 << 30),
+        "MALLOC_TRIM_THRESHOLD_": str(1 << 33),
+    },
+}
 FIRST_CALL = """
 import time
 start = time.perf_counter()
@@ -89,13 +113,20 @@ print(time.perf_counter() - start)
 
 
 def main() -> None:
-    exam = make_exam(1_000_000)
-    print(f"{os.cpu_count()} processors, DuckDB {duckdb.__version__}, medians of 7;")
-    print(f"a user has a list of {K} and 1 to 5 truth items.\n")
-    against_duckdb(exam)
+    if sys.argv[1:] == ["sql"]:
+        against_duckdb(make_exam(SQL_USERS))
+        return
+    print(f"{os.cpu_count()} processors, DuckDB {duckdb.__version__} with all of them; a user has")
+    print(
+        f"a list of {K} and 1 to 5 truth items. Medians of {ROUNDS} rounds in turn. DuckDB computes"
+    )
+    print("MAP alone and one mean for all users; the harness a value for each user.\n", flush=True)
+    for heading, environment in ALLOCATORS.items():
+        print(f"{heading}:\n", flush=True)
+        process([sys.executable, __file__, "sql"], quiet=False, **environment)
+    same_bits(make_exam(PEER_USERS[0]))
     growth()
     first_call()
-    same_bits(exam)
     against_rectools()
 
 
@@ -120,37 +151,61 @@ def mark(exam: Exam, threads: int | None = None) -> list[Any]:
     return [per_user(metric, marked) for metric in METRICS]
 
 
-def median(call: Callable[[], Any], repeats: int = 7) -> float:
-    """Return the median seconds of a call, after one that is not counted."""
-    call()
-    return statistics.median(once(call) for _ in range(repeats))
+def mark_map(exam: Exam) -> Any:
+    """Return AP of every user."""
+    return per_user(METRICS[0], tally(*exam, K))
 
 
 def against_duckdb(exam: Exam) -> None:
-    """Time all in turn, round by round, so that whatever else the machine does meets all alike."""
-    connection, expected = fill(exam), float(mark(exam)[0].mean())
-    calls: dict[str, Callable[[], Any]] = {
-        name: lambda query=query: connection.execute(query).fetchall()  # type: ignore[misc]
-        for name, query in DUCKDB.items()
+    """Compare with both shapes that SQL may hold: rows of (user, rank, item), or list columns."""
+    connection, expected = fill(exam), float(mark_map(exam).mean())
+    calls: dict[str, Callable[[], float]] = {
+        ALL: lambda: once(lambda: mark(exam)),
+        ALONE: lambda: once(lambda: mark_map(exam)),
     }
-    for name, call in calls.items():
-        if abs(call()[0][0] - expected) > 1e-12:
-            raise SystemExit(f"DuckDB, {name}: {call()[0][0]} is not {expected}")
-    ours = "this harness, six metrics for each user"
-    calls = {ours: lambda: mark(exam), **calls}
-    rounds = [{name: once(call) for name, call in calls.items()} for _ in range(8)][1:]
-    seconds = {name: statistics.median(times[name] for times in rounds) for name in calls}
-    print("| 1,000,000 users; DuckDB: MAP alone, for all together | s | × ours |\n|---|---|---|")
-    for name, time_taken in seconds.items():
-        print(f"| {name} | {time_taken:.3f} | {time_taken / seconds[ours]:.1f} |")
-    print(flush=True)
+    for name, query in (LONG | LISTS).items():
+        check(name, connection.execute(query).fetchall()[0][0], expected)
+        calls[name] = lambda q=query: once(lambda: connection.execute(q).fetchall())  # type: ignore[misc]
+    interleaved(calls, 1)
+    times = interleaved(calls, ROUNDS)
+    sql_table(times)
+    sql_bounds(times)
 
 
-def once(call: Callable[[], Any]) -> float:
-    """Return the seconds of one call."""
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
+def check(name: str, found: float, expected: float) -> None:
+    if abs(found - expected) > 1e-12:
+        raise SystemExit(f"DuckDB, {name}: {found} is not {expected}")
+
+
+def sql_table(times: dict[str, list[float]]) -> None:
+    middle = {name: statistics.median(values) for name, values in times.items()}
+    rows = [
+        (
+            name,
+            f"{s:.3f}",
+            spread(times[name], 3),
+            f"{s / middle[ALL]:.1f}",
+            f"{s / middle[ALONE]:.1f}",
+        )
+        for name, s in middle.items()
+    ]
+    table((f"{SQL_USERS:,} users", "s", "range", "× six metrics", "× MAP"), rows)
+
+
+def sql_bounds(times: dict[str, list[float]]) -> None:
+    """Set both of ours against the best SQL over long tables, and over list columns."""
+    middle = {name: statistics.median(values) for name, values in times.items()}
+    best = {
+        "long tables": min(middle[name] for name in LONG),
+        "list columns": min(middle[name] for name in LISTS),
+    }
+    bounds(
+        *(
+            Bound(f"{ours} ÷ best SQL over {shape}, MAP alone", middle[ours] / seconds, 1 / 8)
+            for shape, seconds in best.items()
+            for ours in (ALL, ALONE)
+        )
+    )
 
 
 def fill(exam: Exam) -> Any:
@@ -169,37 +224,29 @@ def fill(exam: Exam) -> Any:
 
 
 def growth() -> None:
-    sizes = [10_000, 100_000, 1_000_000, 10_000_000]
     seconds = []
-    print("| users | s | ns a user |\n|---|---|---|")
-    for users in sizes:
+    for users in SIZES:
         exam = make_exam(users)
         seconds.append(median(lambda exam=exam: mark(exam)))  # type: ignore[misc]
-        print(f"| {users:,} | {seconds[-1]:.4f} | {seconds[-1] / users * 1e9:.0f} |", flush=True)
-    exponent = np.polyfit(np.log(sizes), np.log(seconds), 1)[0]
-    print(f"\nTime grows with users to the power {exponent:.2f}.\n")
+    rows = [
+        (f"{users:,}", f"{s:.4f}", f"{s / users * 1e9:.0f}")
+        for users, s in zip(SIZES, seconds, strict=True)
+    ]
+    table(("six metrics, users", "s", "ns a user"), rows)
+    bounds(Bound("exponent of the time in users", exponent(SIZES, seconds), 1.05))
 
 
 def first_call() -> None:
     """Time a fresh process with nothing cached, and again with what that left behind."""
-    print("| first call in a fresh process, imports included | s |\n|---|---|")
     times: dict[str, list[float]] = {"nothing cached": [], "compiled before": []}
-    for _ in range(7):
+    for _ in range(ROUNDS):
         with tempfile.TemporaryDirectory() as cache:
             for seconds in times.values():
                 seconds.append(run_python(sys.executable, FIRST_CALL, NUMBA_CACHE_DIR=cache))
-    for name, seconds in times.items():
-        print(f"| {name} | {statistics.median(seconds):.2f} |")
-    print(flush=True)
-
-
-def run_python(interpreter: str, code: str, **environment: str) -> float:
-    """Run code in another process and return the number it prints."""
-    variables = os.environ | {"PYTHONPATH": str(ROOT)} | environment
-    done = subprocess.run(
-        [interpreter, "-c", code], env=variables, capture_output=True, text=True, check=True
-    )
-    return float(done.stdout)
+    middle = {name: statistics.median(seconds) for name, seconds in times.items()}
+    rows = [(name, f"{s:.2f}", spread(times[name])) for name, s in middle.items()]
+    table(("first call in a fresh process, imports included", "s", "range"), rows)
+    bounds(Bound("first call, nothing cached", middle["nothing cached"], 2, " s"))
 
 
 def same_bits(exam: Exam) -> None:
@@ -211,20 +258,38 @@ def against_rectools() -> None:
     if not (interpreter := os.environ.get("PEERS_PYTHON")):
         print("RecTools left out: PEERS_PYTHON names no interpreter that has it.")
         return
-    exam = make_exam(PEER_USERS)
-    code = (ROOT / "benchmarks/peers/rectools_map.py").read_text(encoding="utf-8")
-    with tempfile.TemporaryDirectory() as folder:
-        np.savez(Path(folder) / "exam.npz", items=exam[0], indptr=exam[1], indices=exam[2])
-        theirs = run_python(interpreter, code, EXAM=str(Path(folder) / "exam.npz"), PYTHONPATH="")
+    measured = {users: beside_rectools(interpreter, users) for users in PEER_USERS}
+    names = next(iter(measured.values()))
+    rows = [(name, *(f"{measured[users][name]:,.0f}" for users in PEER_USERS)) for name in names]
+    table(("ns a user", *(f"{users:,} users" for users in PEER_USERS)), rows)
+    bounds(
+        *(
+            Bound(f"{ours} ÷ RecTools, {users:,} users", each[ours] / each[RECTOOLS], 1 / 100)
+            for users, each in measured.items()
+            for ours in (ALL, ALONE)
+        )
+    )
+
+
+def beside_rectools(interpreter: str, users: int) -> dict[str, float]:
+    """Return ns a user, medians of rounds in turn; a round of either side is a median itself."""
+    exam = make_exam(users)
     actual = np.split(exam[2], exam[1][1:-1])
-    lists = {
-        "this harness, six metrics": median(lambda: mark(exam)),
-        "RecTools, MAP alone": theirs,
-        "`mapk`, one list at a time": median(lambda: mapk(actual, exam[0], K), 1),
-    }
-    print(f"| {PEER_USERS:,} users | ns a user |\n|---|---|")
-    for name, seconds in lists.items():
-        print(f"| {name} | {seconds / PEER_USERS * 1e9:,.0f} |")
+    with tempfile.TemporaryDirectory() as folder:
+        file = str(Path(folder) / "exam.npz")
+        np.savez(file, items=exam[0], indptr=exam[1], indices=exam[2])
+        calls: dict[str, Callable[[], float]] = {
+            ALL: lambda: median(lambda: mark(exam)),
+            ALONE: lambda: median(lambda: mark_map(exam)),
+            RECTOOLS: lambda: run_python(interpreter, peer(), EXAM=file, PYTHONPATH=""),
+            "`mapk`, one list at a time": lambda: once(lambda: mapk(actual, exam[0], K)),
+        }
+        times = interleaved(calls, PEER_ROUNDS)
+    return {name: statistics.median(values) / users * 1e9 for name, values in times.items()}
+
+
+def peer() -> str:
+    return (ROOT / "benchmarks/peers/rectools_map.py").read_text(encoding="utf-8")
 
 
 if __name__ == "__main__":

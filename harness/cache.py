@@ -20,11 +20,12 @@ from harness.dataset import NO_TIME, Dataset, Events
 from harness.files import parts, whole_folder
 from harness.layouts.tables import Layout
 
-FORMAT = 1
+FORMAT = 2
 """Raised whenever a data set would be built or kept differently."""
 
 _RECENT_NS = 2_000_000_000
 _ARRAYS = ("user", "item", "time", "kind")
+_SUMMED = (*(f"{name}.npy" for name in _ARRAYS), "users.arrow", "items.arrow", "meta.json")
 _CHUNK = 1 << 22
 
 
@@ -95,9 +96,10 @@ def _keep(entry: Path, data: Dataset, files: list[list[Any]]) -> None:
                 "kinds": data.kinds,
                 "has_time": data.has_time,
                 "notes": data.notes,
-                "sums": {p.name: _sum(p) for p in sorted(target.iterdir())},
             }
             (target / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
+            sums = {name: _sum(target / name) for name in _SUMMED}
+            (target / "sums.json").write_text(json.dumps(sums), encoding="utf-8")
     except OSError:  # no place to keep it: the next run reads the files again
         return
 
@@ -133,7 +135,8 @@ def _read(entry: Path, layout: Layout, files: list[list[Any]]) -> Dataset | None
         meta = json.loads((entry / "meta.json").read_text(encoding="utf-8"))
         if meta["files"] != files:
             return None
-        if any(_sum(entry / name) != crc for name, crc in meta["sums"].items()):
+        sums = json.loads((entry / "sums.json").read_text(encoding="utf-8"))
+        if any(_sum(entry / name) != sums[name] for name in _SUMMED):
             return None
         return _dataset(entry, layout, meta)
     except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError):

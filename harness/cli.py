@@ -8,13 +8,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harness.errors import HarnessError
+from harness.errors import HarnessError, printable
 
 if TYPE_CHECKING:
     from harness.results import Result
@@ -74,13 +75,14 @@ def run(
         from harness.errors import UsageError
 
         raise UsageError(f"{out}: exists and is no run folder; choose another --out")
-    result = run_(settings, progress=sys.stderr.isatty())
+    with redirect_stdout(sys.stderr):  # what a model prints must not mix with the figures
+        result = run_(settings, progress=sys.stderr.isatty())
     folder = out or _free(
         Path("runs") / f"{result.start}-{result.layout}-{result.exam.fingerprint[:6]}"
     )
     result.write(folder)
     _show(result, format_)
-    written = f"\nwritten to {folder}/"
+    written = f"written to {folder}/"
     print(written, file=sys.stdout if format_ is Format.TABLE else sys.stderr)
 
 
@@ -148,19 +150,22 @@ def guarded(command: Callable[[], Any]) -> int:
     try:
         status = command()
         sys.stdout.flush()
+        if status == INTERRUPTED:  # the option parser may have caught it first
+            raise KeyboardInterrupt
         return status if isinstance(status, int) else 0
     except HarnessError as error:
-        print(_printable(str(error)), file=sys.stderr)
+        print(printable(str(error), keep="\n"), file=sys.stderr)
         return error.exit_status
     except (typer.Exit, SystemExit) as done:
+        if isinstance(done.__context__, BrokenPipeError):  # the option parser caught it first
+            return _reader_gone()
         code = getattr(done, "exit_code", getattr(done, "code", 0))
         return code if isinstance(code, int) else 1
     except (KeyboardInterrupt, typer.Abort):
         print("interrupted; nothing was written", file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:  # the reader of our output has gone: that is its right
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except BrokenPipeError:
+        return _reader_gone()
     except Exception as error:
         show = getattr(error, "show", None)
         if show is None:
@@ -169,8 +174,7 @@ def guarded(command: Callable[[], Any]) -> int:
         return int(getattr(error, "exit_code", 2))
 
 
-def _printable(message: str) -> str:
-    """Return a message without characters that steer a terminal; they may come from a file."""
-    return "".join(
-        c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in message
-    )
+def _reader_gone() -> int:
+    """Let what is still to be printed go nowhere: the reader of our output may leave early."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0

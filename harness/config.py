@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,7 +42,9 @@ class DataConfig(_Section):
     def _only_what_the_layout_reads(self) -> DataConfig:
         allowed = {"layout", "path", "cache"} | _KEYS_OF[self.layout]
         for key in sorted(self.model_fields_set - allowed):
-            raise ValueError(f'layout "{self.layout}" has no key "{key}"; {suggest(key, allowed)}')
+            raise ValueError(
+                f'layout "{self.layout}" has no key "{key}"; {suggest(key, sorted(allowed))}'
+            )
         if self.layout == "table" and self.events is None:
             raise ValueError('layout "table" needs events = "the file with the event log"')
         return self
@@ -149,7 +152,7 @@ class Config(_Section):
 
     def layout(self) -> Layout:
         """Return the layout that ``[data]`` and a given split describe."""
-        folder = self.folder / self.data.path
+        folder = Path(os.path.normpath(self.folder / self.data.path))
         match self.data.layout:
             case "hm":
                 from harness.layouts import hm
@@ -217,7 +220,7 @@ def parse(values: dict[str, Any], folder: Path, name: str = "config") -> Config:
         A key or value is not allowed; the message names it and the nearest valid one.
     """
     if "folder" in values:
-        raise UsageError(f'{name}: no section "folder"; {suggest("folder", _sections())}')
+        raise UsageError(f"{name}: no section [folder]; {suggest('folder', _sections())}")
     try:
         return Config.model_validate({**values, "folder": folder})
     except ValidationError as error:
@@ -236,6 +239,8 @@ def _apply(values: dict[str, Any], override: str) -> None:
         target = _step(target, part, override)
     if isinstance(target, list):
         raise UsageError(f"--set {override}: name a key of one model, such as models.0.repeats=3")
+    if not isinstance(target, dict):
+        raise UsageError(f'--set {override}: "{parts[-2]}" is a value and has no keys')
     target[parts[-1]] = _value(text.strip())
 
 
@@ -260,36 +265,53 @@ def _sections() -> list[str]:
 
 def _line(values: dict[str, Any], fault: Any) -> str:
     """Return one fault in the words of the config file: section, key, found, allowed."""
-    place = [part for part in fault["loc"] if part not in _STRATEGIES]
-    section = f"[{place[0]}]" if place and place[0] != "models" else "[[models]]"
-    key = str(place[-1]) if place else ""
+    if not fault["loc"]:
+        return str(fault["ctx"]["error"])
+    section, key = _place(values, *fault["loc"])
+    name = fault["loc"][0]
     match fault["type"]:
-        case "extra_forbidden" if len(place) == 1:
-            return f"no section [{key}]; {suggest(key, _sections())}"
+        case "extra_forbidden" if not key:
+            return f"no section [{name}]; {suggest(name, _sections())}"
         case "extra_forbidden":
-            return f'{section} has no key "{key}"; {suggest(key, _allowed(values, place))}'
-        case "missing" if len(place) == 1:
-            return f"{section} is missing"
+            return f'{section} has no key "{key}"; {suggest(key, _allowed(values, name))}'
         case "missing":
-            return f"{section} needs the key {key!r}".replace("'", '"')
+            return f'{section} needs the key "{key}"' if key else f"{section} is missing"
         case "union_tag_invalid" | "union_tag_not_found":
             found = values["split"].get("strategy") if isinstance(values["split"], dict) else None
             return f"[split] strategy is {found!r}; {suggest(str(found), _STRATEGIES)}"
         case "value_error":
-            text = str(fault["ctx"]["error"])
-            return text if text.startswith("[") or not place else f"{section} {text}"
+            return f"{section} {fault['ctx']['error']}"
         case "literal_error":
             allowed = [
                 a.strip("' ") for a in fault["ctx"]["expected"].replace(" or ", ",").split(",")
             ]
             return f"{section} {key} = {fault['input']!r}; {suggest(str(fault['input']), allowed)}"
+        case "model_type" | "model_attributes_type":
+            return f"{section}: found {fault['input']!r}; expected keys with values"
         case _:
             words = fault["msg"][0].lower() + fault["msg"][1:]
-            return f"{section} {key}: found {fault['input']!r}; {words}"
+            return f"{f'{section} {key}'.rstrip()}: found {fault['input']!r}; {words}"
 
 
-def _allowed(values: dict[str, Any], place: list[Any]) -> list[str]:
-    match place[0]:
+def _place(values: dict[str, Any], name: str, *keys: str | int) -> tuple[str, str]:
+    """Return the section and the key (dotted, "" for the section itself) that a fault is at."""
+    match name, keys:
+        case "models", (int(at), *rest):
+            model = values["models"][at]
+            known = model.get("name") if isinstance(model, dict) else None
+            which = f'"{known}"' if isinstance(known, str) else f"number {at + 1}"
+            return f"[[models]] {which}", ".".join(map(str, rest))
+        case "models", _:
+            return "[[models]]", ""
+        case "split", (_strategy, *rest):
+            return "[split]", ".".join(map(str, rest))
+        case "data", ("header", *_kind):  # a union: the kind that was tried is no key
+            return "[data]", "header"
+    return f"[{name}]", ".".join(map(str, keys))
+
+
+def _allowed(values: dict[str, Any], section: str) -> list[str]:
+    match section:
         case "data":
             return list(DataConfig.model_fields)
         case "split":

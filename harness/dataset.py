@@ -19,6 +19,7 @@ Int64 = npt.NDArray[np.int64]
 Bool = npt.NDArray[np.bool_]
 
 _BLOCK = 1 << 18
+_UNITS_US = (schema.DAY_US, 1_000_000, 1)
 
 NO_TIME = np.iinfo(np.int64).min
 """The time of a user or item that its table does not have."""
@@ -127,8 +128,7 @@ class _Field:
 def _fields(batches: Sequence[Events], n_users: int, n_items: int, n_kinds: int) -> list[_Field]:
     low = min(int(b.time.min()) for b in batches)
     high = max(int(b.time.max()) for b in batches)
-    whole_days = all(not np.any(b.time % schema.DAY_US) for b in batches)
-    unit = schema.DAY_US if whole_days else 1
+    unit = next(u for u in _UNITS_US if not any(np.any(b.time % u) for b in batches))
     time = _Field(((high - low) // unit).bit_length(), low, unit)
     user, item, kind = (_Field((n - 1).bit_length()) for n in (n_users, n_items, n_kinds))
     return [user, time, item, kind]
@@ -147,14 +147,14 @@ def _pack(batch: Events, fields: list[_Field], packed: Int64) -> None:
 def _unpack(packed: Int64, fields: list[_Field]) -> Events:
     """Return the columns again; in blocks, so that what is half done stays in the cache."""
     n = len(packed)
-    user, item, time = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int64)
+    user, item, time = np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(n, np.int64)
     kind = np.zeros(n, np.uint8)
     columns: tuple[npt.NDArray[Any], ...] = (kind, item, time, user)
 
     def unpack(start: int) -> None:
         block = packed[start : start + _BLOCK]
         for column, field in zip(columns, reversed(fields), strict=True):
-            if field.bits or field.low:  # one kind: untouched zeros cost no memory
+            if field.bits or field.low:  # a single value 0, as of one kind, is there already
                 values = block & ((1 << field.bits) - 1)
                 column[start : start + _BLOCK] = values * field.unit + field.low
                 block = block >> field.bits

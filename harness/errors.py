@@ -42,10 +42,23 @@ def suggest(name: str, allowed: Iterable[str]) -> str:
     >>> suggest("requirehit", ["require_hit", "users"])
     'did you mean "require_hit"?'
     >>> suggest("zzz", ["users", "truth"])
-    'allowed: truth, users'
+    'allowed: users, truth'
     """
-    names = sorted(allowed)
-    near = get_close_matches(name, names, n=1)
+    spelled = {name.lower(): name for name in allowed}
+    near = get_close_matches(name.lower(), spelled, n=1)
     if near:
-        return f'did you mean "{near[0]}"?'
-    return f"allowed: {', '.join(names)}" if names else "none is allowed here"
+        return f'did you mean "{spelled[near[0]]}"?'
+    return f"allowed: {', '.join(spelled.values())}" if spelled else "none is allowed here"
+
+
+def printable(text: str, keep: str = "") -> str:
+    r"""Return text without what steers a terminal or breaks a line, but for the letters `keep`.
+
+    Names and values come from files and configs, and end up on a screen.
+
+    Examples
+    --------
+    >>> printable("a\x1b[2Jb")
+    'a�[2Jb'
+    """
+    return "".join(c if c.isprintable() or c in keep else "\N{REPLACEMENT CHARACTER}" for c in text)

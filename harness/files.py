@@ -130,7 +130,11 @@ def _swap(temporary: Path, path: Path) -> None:
     if path.exists():
         old = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".old", dir=path.parent))
         path.replace(old)
-        temporary.replace(path)
+        try:
+            temporary.replace(path)
+        except OSError:
+            old.replace(path)
+            raise
         shutil.rmtree(old, ignore_errors=True)
     else:
         temporary.replace(path)

@@ -35,10 +35,9 @@ def load(name: str, use: str, params: Mapping[str, Any], folder: Path) -> Recomm
     module = _module(name, module_name, folder)
     factory = getattr(module, class_name, None)
     if factory is None or not callable(factory):
-        raise UsageError(
-            f'model "{name}": {module_name} has no class "{class_name}"; '
-            f"{suggest(class_name, _classes(module))}"
-        )
+        classes = _classes(module)
+        hint = suggest(class_name, classes) if classes else "it defines no class"
+        raise UsageError(f'model "{name}": {module_name} has no class "{class_name}"; {hint}')
     _check_params(name, use, factory, params)
     try:
         made = factory(**params)
@@ -58,19 +57,24 @@ def _module(name: str, module_name: str, folder: Path) -> ModuleType:
     try:
         return _from_file(beside) if beside.is_file() else importlib.import_module(module_name)
     except ModuleNotFoundError as error:
-        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
-            raise UsageError(
-                f'model "{name}": {module_name} needs the module {error.name}, '
-                "which is not installed"
-            ) from error
-        raise UsageError(
-            f'model "{name}": no module "{module_name}" (nor {beside}); '
-            f"{suggest(module_name, _neighbours(module_name))}"
-        ) from error
+        raise UsageError(_missing(name, module_name, error, beside)) from error
     except Exception as error:  # a stranger's module may raise anything while it is imported
         raise UsageError(
             f'model "{name}": {module_name} cannot be imported: {type(error).__name__}: {error}'
         ) from error
+
+
+def _missing(name: str, module_name: str, error: ModuleNotFoundError, beside: Path) -> str:
+    """Return what to say of a module that is missing, or of one that it needs itself."""
+    if error.name is None:
+        return f'model "{name}": {module_name} cannot be imported: {error}'
+    if beside.is_file() or not f"{module_name}.".startswith(f"{error.name}."):
+        return (
+            f'model "{name}": {module_name} needs the module {error.name}, which is not installed'
+        )
+    near = _neighbours(module_name, beside.parent)
+    hint = suggest(module_name, near) if near else "write that file or install the module"
+    return f'model "{name}": no module "{module_name}" (nor {beside}); {hint}'
 
 
 def _from_file(path: Path) -> ModuleType:
@@ -89,11 +93,13 @@ def _from_file(path: Path) -> ModuleType:
     return module
 
 
-def _neighbours(module_name: str) -> list[str]:
-    """Return the modules of the package that `module_name` would be in."""
+def _neighbours(module_name: str, folder: Path) -> list[str]:
+    """Return the modules of the package that `module_name` would be in, or the files beside it."""
     package = module_name.rpartition(".")[0]
+    if not package:
+        return sorted(path.stem for path in folder.glob("*.py"))
     try:
-        paths = importlib.import_module(package).__path__ if package else []
+        paths = importlib.import_module(package).__path__
     except (ImportError, AttributeError):
         return []
     return [f"{package}.{m.name}" for m in pkgutil.iter_modules(paths)]

@@ -53,7 +53,12 @@ def checked(
         numbers, a position that is no candidate, an item twice, or one that `exclude` holds; the
         message names the model and the first such user.
     """
-    raw = np.asarray(answer)
+    try:
+        raw = np.asarray(answer)
+    except ValueError as error:
+        raise RecommenderError(
+            f'model "{name}" returned rows of different lengths, expected ({len(users)}, {k})'
+        ) from error
     if raw.ndim != 2 or raw.shape[1:] != (k,):
         raise RecommenderError(
             f'model "{name}" returned shape {raw.shape}, expected ({len(users)}, {k}): '
@@ -64,16 +69,10 @@ def checked(
         raise RecommenderError(
             f'model "{name}" returned {len(raw):,} rows for {len(users):,} users{at}'
         )
-    items = _whole(name, raw, users)
+    items = _whole(name, raw, users, n_candidates)
     if len(items) == 0 or _all_good(items, n_candidates, exclude):
         return np.ascontiguousarray(items, np.int32)
-    _refuse(
-        name,
-        users,
-        items,
-        (items < EMPTY) | (items >= n_candidates),
-        (f"no candidate has this position; expected 0 to {n_candidates - 1}, or −1 for empty"),
-    )
+    _refuse_unknown(name, users, items, n_candidates)
     _refuse(name, users, items, _repeats(items), "the item stands twice in the list")
     if exclude is not None:
         _refuse(
@@ -113,16 +112,25 @@ def _good(items: Any, n_candidates: int, indptr: Any, excluded: Any) -> bool:
     return True
 
 
-def _whole(name: str, raw: Any, users: pl.Series) -> Any:
-    if np.issubdtype(raw.dtype, np.integer):
+def _whole(name: str, raw: Any, users: pl.Series, n_candidates: int) -> Any:
+    """Return the same values in a type that fits int64, or say why there is none."""
+    if raw.dtype.kind not in "iuf":
+        raise RecommenderError(
+            f'model "{name}" returned {raw.dtype} values; expected int32 candidate positions'
+        )
+    if np.can_cast(raw.dtype, np.int64):
         return raw
-    if np.issubdtype(raw.dtype, np.floating):
+    if raw.dtype.kind == "f":
         bad = ~np.isfinite(raw) | (raw != np.floor(raw))
         _refuse(name, users, raw, bad, "expected a whole number")
-        return raw.astype(np.int64)
-    raise RecommenderError(
-        f'model "{name}" returned {raw.dtype} values; expected int32 candidate positions'
-    )
+    _refuse_unknown(name, users, raw, n_candidates)
+    return raw.astype(np.int64)
+
+
+def _refuse_unknown(name: str, users: pl.Series, items: Any, n_candidates: int) -> None:
+    bad = (items < EMPTY) | (items >= n_candidates)
+    expected = f"expected 0 to {n_candidates - 1}, or −1 for empty"
+    _refuse(name, users, items, bad, f"no candidate has this position; {expected}")
 
 
 def _refuse(name: str, users: pl.Series, items: Any, bad: Bool, reason: str) -> None:

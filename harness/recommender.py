@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from harness.layouts.read import attributes
 from harness.layouts.tables import AttributeTable
 
 Draws = draws.Draws
+Kept = TypeVar("Kept", bound=npt.NDArray[Any])
 
 
 class Recommender(Protocol):
@@ -90,20 +91,24 @@ class Train:
         """The candidate position of every item, −1 for items that are no candidates."""
         position = np.full(len(self.item_ids), -1, np.int32)
         position[self.candidates] = np.arange(len(self.candidates), dtype=np.int32)
-        return position
+        return _kept(position)
 
     @cached_property
     def user_starts(self) -> Int64:
         """Where each user's events begin in `events`: one offset a user, and the end."""
-        return self.events.user_starts(len(self.user_ids))
+        return _kept(self.events.user_starts(len(self.user_ids)))
 
     @cached_property
     def matrix(self) -> csr_array[Any]:
         """Events of each user with each item, a (users, items) CSR matrix of counts (float32)."""
         counts = np.ones(len(self.events), np.float32)
         shape = (len(self.user_ids), len(self.item_ids))
-        matrix = csr_array((counts, self.events.item, self.user_starts), shape=shape)
+        # SciPy sorts and sums in place, so it must have arrays of its own.
+        item, starts = self.events.item.copy(), self.user_starts.copy()
+        matrix = csr_array((counts, item, starts), shape=shape)
         matrix.sum_duplicates()
+        for array in (matrix.data, matrix.indices, matrix.indptr):
+            _kept(array)
         return matrix
 
     @cached_property
@@ -179,6 +184,12 @@ class Train:
         np.maximum.at(latest, self.events.item, self.events.time)
         had = np.bincount(self.events.item, minlength=len(self.item_ids)) > 0
         return _descending(latest[self.candidates], had[self.candidates])
+
+
+def _kept(array: Kept) -> Kept:
+    """Return an array that stays as it is: all models of a run read the same one."""
+    array.setflags(write=False)
+    return array
 
 
 def _table(table: AttributeTable | None) -> pl.DataFrame | None:

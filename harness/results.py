@@ -136,18 +136,24 @@ class Result:
         Raises
         ------
         UsageError
-            `folder` exists and is no run folder.
+            `folder` exists and is no run folder, or cannot be written.
         """
         if folder.exists() and not is_run(folder):
             raise UsageError(f"{folder}: exists and is no run folder; choose another --out")
+        try:
+            with whole_folder(folder) as target:
+                self._write(target)
+        except OSError as error:
+            raise UsageError(f"{folder}: cannot be written: {error.strerror or error}") from error
+
+    def _write(self, target: Path) -> None:
         import tomli_w
 
-        with whole_folder(folder) as target:
-            (target / "result.json").write_text(self.to_json() + "\n", encoding="utf-8")
-            self.per_user().write_parquet(target / "per_user.parquet")
-            (target / "config.toml").write_text(tomli_w.dumps(self.config), encoding="utf-8")
-            environment = json.dumps(environment_of(), indent=2)
-            (target / "environment.json").write_text(environment + "\n", encoding="utf-8")
+        (target / "result.json").write_text(self.to_json() + "\n", encoding="utf-8")
+        self.per_user().write_parquet(target / "per_user.parquet")
+        (target / "config.toml").write_text(tomli_w.dumps(self.config), encoding="utf-8")
+        environment = json.dumps(environment_of(), indent=2)
+        (target / "environment.json").write_text(environment + "\n", encoding="utf-8")
 
 
 def is_run(folder: Path) -> bool:

@@ -71,6 +71,8 @@ def _run(
         train = Train(data, parts.train, exam.candidates, parts.cutoff)
         hashes = np.zeros(len(data.user_ids), np.uint64)
         hashes[exam.users] = user_hashes(exam.user_ids)
+        for array in (exam.users, exam.candidates, hashes):
+            array.setflags(write=False)  # one model must not change what the next one reads
     with clock.step("chance"):
         floors = {m: _floor(m, exam) for m in asked}
     results = [
@@ -173,12 +175,13 @@ def recommend(
 ) -> Recommendations:
     """Return a fitted model's checked lists for all users of the exam, asked for in batches."""
     batch = max(1, BATCH_CELLS // len(exam.candidates))
-    rows = []
+    items = np.empty((len(exam.users), exam.k), np.int32)
     for start in range(0, len(exam.users), batch):
         users = exam.users[start : start + batch]
-        rows.append(_batch(name, model, exam, start, users, draws))
+        # Copied at once: a model may answer the next batch in the same array.
+        items[start : start + batch] = _batch(name, model, exam, start, users, draws)
         progress(len(users))
-    return Recommendations(np.concatenate(rows))
+    return Recommendations(items)
 
 
 def _batch(
@@ -206,7 +209,7 @@ def _answer(
 ) -> Any:
     try:
         return model.recommend(users, k, draws, exclude=exclude)
-    except Exception as error:  # a stranger's code may raise anything
+    except (Exception, SystemExit) as error:  # a stranger's code may raise anything
         user = ids[_first_raising(model, users, k, draws, exclude)]
         raise RecommenderError(
             f'model "{name}" raised in recommend, first for user {user}: '
@@ -222,7 +225,7 @@ def _first_raising(
         one = None if exclude is None else exclude[[row]]
         try:
             model.recommend(users[row : row + 1], k, draws, exclude=one)
-        except Exception:
+        except (Exception, SystemExit):
             return row
     return 0
 
@@ -232,7 +235,7 @@ def _guarded(name: str, method: str, call: Callable[[], Any]) -> Any:
         answer = call()
     except HarnessError:
         raise
-    except Exception as error:  # a stranger's code may raise anything
+    except (Exception, SystemExit) as error:  # a stranger's code may raise anything
         raise RecommenderError(
             f'model "{name}" raised in {method}: {type(error).__name__}: {error}'
         ) from error

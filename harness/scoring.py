@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +16,9 @@ from harness.metrics import Metric, Tally, per_user
 from harness.recommendations import Recommendations
 
 Floats = npt.NDArray[np.float64]
+
+BLOCK_USERS = 1 << 14
+"""Users marked at a time: what they earned stays in the cache until every metric is worked out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,34 +55,48 @@ def mean(values: Floats) -> float:
 
 
 def score(
-    repeats: Sequence[Recommendations], exam: EvaluationSet, metrics: Sequence[Metric]
+    repeats: Sequence[Recommendations],
+    exam: EvaluationSet,
+    metrics: Sequence[Metric],
+    threads: int | None = None,
 ) -> ScoreTable:
-    """Mark the lists of every repeat under every metric.
+    """Mark the lists of every repeat under every metric, blocks of users in threads.
 
     Parameters
     ----------
     repeats : sequence of Recommendations, each (n users, k)
     metrics : sequence of Metric
         Cut-offs may differ; the lists are read once for each.
+    threads : int, optional
+        One a processor by default; the result does not depend on it, to the last bit.
     """
-    values: dict[Metric, list[Floats]] = {metric: [] for metric in metrics}
-    for recommendations in repeats:
+    n = len(exam.users)
+    values = {metric: np.empty((len(repeats), n)) for metric in metrics}
+
+    def mark_block(job: tuple[int, int]) -> None:
+        repeat, start = job
+        stop = min(start + BLOCK_USERS, n)
         for k in sorted({metric.k for metric in metrics}):
-            tally = mark(recommendations, exam, k)
+            tally = _tally(repeats[repeat], exam, start, stop, k)
             for metric in metrics:
                 if metric.k == k:
-                    values[metric].append(per_user(metric, tally))
-    return ScoreTable({metric: np.stack(rows) for metric, rows in values.items()})
+                    values[metric][repeat, start:stop] = per_user(metric, tally)
+
+    jobs = [(repeat, start) for repeat in range(len(repeats)) for start in range(0, n, BLOCK_USERS)]
+    with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
+        list(pool.map(mark_block, jobs))
+    return ScoreTable(values)
 
 
-def mark(recommendations: Recommendations, exam: EvaluationSet, k: int) -> Tally:
-    """Return what each user's list earns at cut-off `k`."""
+def _tally(repeat: Recommendations, exam: EvaluationSet, start: int, stop: int, k: int) -> Tally:
     from harness import kernels
 
+    truth = exam.truth.rows(start, stop)
     return kernels.tally(
-        recommendations.items,
-        exam.truth.indptr,
-        exam.truth.indices,
+        repeat.items[start:stop],
+        truth.indptr,
+        truth.indices,
         k,
-        relevant=exam.relevant,
+        relevant=exam.relevant[start:stop],
+        threads=1,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -63,9 +64,11 @@ def split(dataset: Dataset, config: SplitConfig) -> Split:
         case LastNSplit():
             return _per_user(dataset, _held_out(dataset, lambda size: np.minimum(size, config.n)))
         case FractionSplit():
+            # The share as it was written: 0.29 of 100 events are 29, though 100 · 0.29 < 29.
+            share = Fraction(config.fraction).limit_denominator(10**9)
             return _per_user(
                 dataset,
-                _held_out(dataset, lambda size: np.floor(size * config.fraction).astype(np.int64)),
+                _held_out(dataset, lambda size: size * share.numerator // share.denominator),
             )
         case GivenSplit():
             return _per_user(dataset, dataset.events.kind == dataset.kinds.index(VALID_KIND))

@@ -207,7 +207,7 @@ def test_every_metric_prints_as_what_parses_back(name: str, k: int) -> None:
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("map@12", ['"map"', 'did you mean "MAP"?', "Precision", "NDCG"]),
+        ("map@12", ['"map"', 'did you mean "MAP"?']),
         ("Recal@12", ['"Recal"', 'did you mean "Recall"?']),
         ("banana@12", ['"banana"', "allowed: MAP, Precision, Recall, F1, HitRate, MRR, NDCG"]),
         ("MAP", ['"MAP"', "no cut-off", '"MAP@10"']),
@@ -218,7 +218,7 @@ def test_every_metric_prints_as_what_parses_back(name: str, k: int) -> None:
         ("MAP@ten", ['"MAP@ten"', "MAP@12"]),
         ("", ['""', "MAP(divisor=trec)@10"]),
         ("MAP(divider=trec)@10", ["MAP", '"divider"', 'did you mean "divisor"?']),
-        ("MAP(divisor=treck)@10", ['"treck"', 'did you mean "trec"?', "kaggle", "hits"]),
+        ("MAP(divisor=treck)@10", ['"treck"', 'did you mean "trec"?']),
         ("MAP(divisor)@10", ['"divisor"', "name=value"]),
         ("MAP(divisor=k,divisor=trec)@10", ["MAP", "twice"]),
         ("Recall(divisor=k)@10", ["Recall takes no parameters", '"divisor"', '"Recall@10"']),

@@ -25,7 +25,7 @@ interactions = pd.DataFrame(
     }
 )
 times = []
-for _ in range(8):
+for _ in range(4):
     start = time.perf_counter()
     MAP(k=k).calc_per_user(reco, interactions)
     times.append(time.perf_counter() - start)

@@ -7,9 +7,13 @@ import io
 from collections.abc import Sequence
 
 from harness.comparison import Verdict
+from harness.errors import printable
 from harness.results import ModelResult, Result
 
 _SHORT = 6
+_LEFT = (0, 4)  # the columns of text, names and verdicts; the others are figures
+_KEPT = 5  # columns that are never left out
+_GAP = 2
 
 
 def heading(result: Result) -> list[str]:
@@ -22,7 +26,14 @@ def heading(result: Result) -> list[str]:
         f"{len(exam.candidates):,} candidates · {exam.fingerprint[:_SHORT]}",
         f"users  {' → '.join(funnel)}",
     ]
-    return lines + [f"note   {note}" for note in result.notes]
+    return lines + [f"note   {printable(note)}" for note in result.notes]
+
+
+def footing(result: Result) -> str:
+    """Return the line below the table: the time of every step before the models."""
+    steps = [f"{name} {seconds:.1f} s" for name, seconds in result.seconds.items()]
+    models = sum(sum(m.seconds.values()) for m in result.models)
+    return " · ".join([f"time   {steps[0]}", *steps[1:], f"models {models:.1f} s"])
 
 
 def columns(result: Result) -> list[str]:
@@ -47,14 +58,14 @@ def rows(result: Result) -> list[list[str]]:
 def _row(result: Result, model: ModelResult, digits: int) -> list[str]:
     first, *others = [str(m) for m in result.metrics]
     figure, verdict = model.metrics[first], model.verdict
-    name = f"{model.name} × {model.repeats}" if model.repeats > 1 else model.name
+    name = printable(model.name)
     spread = (
         f"± {_number(figure.sd_repeats, digits)}"
         if figure.sd_repeats is not None
         else f"{_number(figure.ci95[0], digits)} … {_number(figure.ci95[1], digits)}"
     )
     return [
-        name,
+        f"{name} × {model.repeats}" if model.repeats > 1 else name,
         _number(figure.mean, digits),
         spread,
         "" if verdict is None else _lift(verdict.lift),
@@ -93,13 +104,12 @@ def plain(result: Result) -> str:
     table = [columns(result), *rows(result)]
     widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
     lines = ["  ".join(_aligned(row, widths)).rstrip() for row in table]
-    return "\n".join([*heading(result), "", *lines])
+    return "\n".join([*heading(result), "", *lines, "", footing(result)])
 
 
 def _aligned(row: list[str], widths: list[int]) -> list[str]:
-    left = {0, 4}  # names and verdicts; everything else is a figure
     return [
-        cell.ljust(w) if i in left else cell.rjust(w)
+        cell.ljust(w) if i in _LEFT else cell.rjust(w)
         for i, (cell, w) in enumerate(zip(row, widths, strict=True))
     ]
 
@@ -107,10 +117,15 @@ def _aligned(row: list[str], widths: list[int]) -> list[str]:
 def markdown(result: Result) -> str:
     """Return the result as a Markdown table under its heading."""
     titles = columns(result)
-    rule = [":--" if i in (0, 4) else "--:" for i in range(len(titles))]
+    rule = [":--" if i in _LEFT else "--:" for i in range(len(titles))]
     table = [titles, rule, *rows(result)]
-    lines = ["| " + " | ".join(c.replace("|", "\\|") for c in row) + " |" for row in table]
+    lines = ["| " + " | ".join(_escaped(c) for c in row) + " |" for row in table]
     return "\n".join([*(f"{line}  " for line in heading(result)), "", *lines])
+
+
+def _escaped(cell: str) -> str:
+    """Return a Markdown cell whose bars end no column, even behind a backslash."""
+    return cell.replace("\\", "\\\\").replace("|", "\\|")
 
 
 def as_csv(result: Result) -> str:
@@ -126,7 +141,12 @@ def as_csv(result: Result) -> str:
         figures = [m.metrics[n] for n in names]
         cells = [x for f in figures for x in (f.mean, *f.ci95, f.sd_repeats)]
         writer.writerow(
-            [_harmless(m.name), m.repeats, *about, *("" if c is None else repr(c) for c in cells)]
+            [
+                _harmless(printable(m.name)),
+                m.repeats,
+                *about,
+                *("" if c is None else repr(c) for c in cells),
+            ]
         )
     return out.getvalue().rstrip("\n")
 
@@ -147,12 +167,29 @@ def print_rich(result: Result) -> None:
     for line in heading(result):
         label, _, rest = line.partition("  ")
         console.print(Text(label, "bold"), Text(rest.strip()), soft_wrap=True)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for i, title in enumerate(columns(result)):
-        table.add_column(title, justify="left" if i in (0, 4) else "right", no_wrap=True)
-    for row in rows(result):
-        table.add_row(*(Text(cell, _STYLES.get(cell.partition(",")[0], "")) for cell in row))
+    titles, cells = columns(result), rows(result)
+    shown = _fitting([titles, *cells], console.width)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, _GAP // 2), header_style="bold")
+    for i in shown:
+        justify = "left" if i in _LEFT else "right"
+        table.add_column(titles[i], justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    for row in cells:
+        table.add_row(*(Text(row[i], _STYLES.get(row[i].partition(",")[0], "")) for i in shown))
     console.print(table)
+    if len(shown) < len(titles):
+        hidden = ", ".join(title for i, title in enumerate(titles) if i not in shown)
+        console.print(Text(f"this terminal is too narrow for: {hidden}", "dim"))
+    label, _, rest = footing(result).partition("  ")
+    console.print(Text(label, "bold"), Text(rest.strip()), soft_wrap=True)
+
+
+def _fitting(table: list[list[str]], width: int) -> list[int]:
+    """Return the columns that fit: the last are left out first, but for those on chance."""
+    shown = list(range(len(table[0])))
+    widths = [max(len(row[i]) for row in table) + _GAP for i in shown]
+    while len(shown) > _KEPT and sum(widths[i] for i in shown) + _GAP > width:
+        shown.pop()
+    return shown
 
 
 _STYLES = {"better": "green", "worse": "red", "as chance": "yellow"}

@@ -1,0 +1,169 @@
+"""Popular: counts that one can do in the head, and a plain Python count anywhere."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from baselines.popular import Popular
+from harness.dataset import Dataset, Events, canonical
+from harness.draws import Draws
+from harness.recommender import Train
+
+DAY = 86_400_000_000
+CUTOFF = 10 * DAY
+NO_DRAWS = Draws(0, 0, np.zeros(0, np.uint64))
+Row = tuple[str, float] | tuple[str, float, str]
+
+
+def shop(rows: list[Row], candidates: str = "abcd", cutoff: int | None = CUTOFF) -> Train:
+    """Return a shop of (item, days before the cut-off, kind) events; each has a user of its own."""
+    users = [f"u{n:02}" for n in range(len(rows))]
+    items = sorted({*candidates, *(row[0] for row in rows), "zz"})
+    kinds = ("purchase", "visit")
+    events = Events(
+        np.arange(len(rows), dtype=np.int32),
+        np.array([items.index(row[0]) for row in rows], np.int32),
+        np.array([CUTOFF - round(row[1] * DAY) for row in rows], np.int64),
+        np.array([kinds.index(row[2]) if len(row) == 3 else 0 for row in rows], np.uint8),
+    )
+    ordered = canonical([events], len(users), len(items), 2)
+    data = Dataset("table", pl.Series(users), pl.Series(items), ordered, kinds, "train")
+    positions = np.array([items.index(c) for c in candidates], np.int32)
+    return Train(data, ordered, positions, cutoff)
+
+
+def listed(train: Train, k: int = 4, exclude: Any = None, users: int = 1, **params: Any) -> Any:
+    """Return each user's list as a word of candidate ids, with "-" where it is empty."""
+    model = Popular(**params).fit(train)
+    found = model.recommend(np.arange(users, dtype=np.int32), k, NO_DRAWS, exclude=exclude)
+    assert found.shape == (users, k)
+    names = [*train.candidate_ids.to_list(), "-"]
+    return ["".join(names[i] for i in row) for row in found]
+
+
+def test_most_events_first_ties_by_item_id() -> None:
+    train = shop([("c", 1), ("b", 1), ("b", 2), ("a", 9), ("c", 3), ("d", 4)])
+    assert listed(train) == ["bcad"]
+    assert listed(train, k=2) == ["bc"]
+
+
+def test_everyone_gets_the_same_list_less_what_is_excluded() -> None:
+    train = shop([("b", 1), ("b", 1), ("a", 1), ("c", 1)])
+    exclude = csr_array(np.array([[0, 0, 0, 0], [0, 1, 0, 0], [1, 1, 1, 0]], bool))
+    assert listed(train, 2, exclude, 3) == ["ba", "ac", "--"]
+
+
+def test_items_without_events_leave_places_empty() -> None:
+    assert listed(shop([("d", 1)]), k=3) == ["d--"]
+    assert listed(shop([("b", 1), ("a", 1)]), k=6) == ["ab----"]
+
+
+def test_items_that_are_no_candidates_are_not_listed() -> None:
+    train = shop([("x", 1), ("x", 1), ("x", 1), ("c", 1), ("a", 2), ("a", 2)], candidates="bc")
+    assert listed(train, k=2) == ["c-"]
+
+
+def test_positions_are_among_the_candidates() -> None:
+    model = Popular().fit(shop([("c", 1)], candidates="bcd"))
+    assert model.recommend(np.zeros(1, np.int32), 1, NO_DRAWS).tolist() == [[1]]
+
+
+MICROSECOND = 1 / DAY
+
+
+@pytest.mark.parametrize(
+    ("age", "found"),
+    [(3 - MICROSECOND, "ab"), (3, "ab"), (3 + MICROSECOND, "b-"), (4, "b-")],
+)
+def test_an_event_just_window_days_before_the_cut_off_counts(age: float, found: str) -> None:
+    train = shop([("a", age), ("a", age), ("b", 2)])
+    assert listed(train, k=2, window_days=3) == [found]
+
+
+def test_a_window_may_be_part_of_a_day() -> None:
+    assert listed(shop([("a", 0.5), ("b", 0.51)]), k=2, window_days=0.5) == ["a-"]
+
+
+def test_half_life_by_hand() -> None:
+    """Half-life 1 day: a = 1/2; b = 1/4 + 1/8 = 3/8; c = 2·1/4 = a; d = 3·1/4 = 3/4."""
+    rows: list[Row] = [("a", 1), ("b", 2), ("b", 3), ("c", 2), ("c", 2)]
+    train = shop([*rows, ("d", 2), ("d", 2), ("d", 2)])
+    assert listed(train, half_life_days=1) == ["dacb"]
+    assert listed(train, half_life_days=1000) == ["dcba"]
+
+
+def test_half_life_counts_parts_of_days() -> None:
+    """Half-life 2: an event of yesterday counts 2^(−1/2) = 0.71, two of 4 days ago 1/2."""
+    train = shop([("b", 1), ("a", 4), ("a", 4)])
+    assert listed(train, k=2, half_life_days=2) == ["ba"]
+    assert listed(train, k=2, half_life_days=4) == ["ab"]  # 2^(−1/4) = 0.84 against 1
+
+
+def test_kinds_weigh_what_is_asked() -> None:
+    """Three visits at 1/4 are less than one purchase; at 1/2 they are more."""
+    train = shop([("a", 1, "purchase"), *[("b", 1, "visit")] * 3])
+    assert listed(train, k=2) == ["ba"]
+    assert listed(train, k=2, weights={"visit": 0.25}) == ["ab"]
+    assert listed(train, k=2, weights={"visit": 0.5}) == ["ba"]
+    assert listed(train, k=2, weights={"visit": 0.5, "purchase": 2}) == ["ab"]
+    assert listed(train, k=2, weights={"visit": 0}) == ["a-"]
+
+
+def test_window_half_life_and_weights_go_together() -> None:
+    """Window 4, half-life 1, visits 1/2: a = 1/2·1/2, b = 1/8, c = 1/4·1/2 = b; d is too old."""
+    train = shop([("a", 1, "visit"), ("b", 3), ("c", 2, "visit"), *[("d", 5)] * 99])
+    params = {"window_days": 4, "half_life_days": 1, "weights": {"visit": 0.5}}
+    assert listed(train, **params) == ["abc-"]
+
+
+@pytest.mark.parametrize("name", ["window_days", "half_life_days"])
+@pytest.mark.parametrize("value", [0, -7, float("nan")])
+def test_days_must_be_above_zero(name: str, value: float) -> None:
+    with pytest.raises(ValueError, match=f"{name} is {value}; expected days above 0"):
+        Popular(**{name: value}).fit(shop([("a", 1)]))
+
+
+def test_an_unknown_kind_is_named() -> None:
+    with pytest.raises(ValueError, match='no kind of event "visti"; there are purchase, visit'):
+        Popular(weights={"visti": 2}).fit(shop([("a", 1)]))
+
+
+@pytest.mark.parametrize("name", ["window_days", "half_life_days"])
+def test_events_without_times_have_no_age(name: str) -> None:
+    train = shop([("a", 1)], cutoff=None)
+    assert listed(train, k=1) == ["a"]
+    with pytest.raises(ValueError, match="carry no time"):
+        Popular(**{name: 7}).fit(train)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from("abcde"), st.integers(1, 9), st.sampled_from(["purchase", "visit"])
+        ),
+        min_size=1,
+        max_size=30,
+    ),
+    st.sets(st.sampled_from("abcde"), min_size=1).map(sorted).map("".join),
+    st.one_of(st.none(), st.integers(1, 9)),
+    st.sampled_from([{}, {"visit": 0.5}, {"visit": 2, "purchase": 0.25}]),
+    st.integers(1, 6),
+)
+def test_equals_a_plain_count(
+    rows: list[Row], candidates: str, window: int | None, weights: Mapping[str, float], k: int
+) -> None:
+    counts: Counter[str] = Counter()
+    for item, age, *kind in rows:
+        if item in candidates and (window is None or age <= window):
+            counts[item] += weights.get(str(kind[0]), 1)  # type: ignore[assignment]
+    order = sorted(counts, key=lambda item: (-counts[item], item))
+    expected = "".join([*order, *"-" * k][:k])
+    found = listed(shop(rows, candidates), k, window_days=window, weights=weights)
+    assert found == [expected]

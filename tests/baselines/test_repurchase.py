@@ -1,0 +1,148 @@
+"""Repurchase: own items latest first, then last week's popular ones; and in plain Python."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from baselines.repurchase import Repurchase
+from harness.dataset import Dataset, Events, canonical
+from harness.draws import Draws
+from harness.recommender import Train
+
+DAY = 86_400_000_000
+CUTOFF = 20 * DAY
+NO_DRAWS = Draws(0, 0, np.zeros(0, np.uint64))
+USERS = ["ann", "bob", "new"]
+Row = tuple[str, str, float]
+
+
+def shop(rows: list[Row], candidates: str = "abcd", cutoff: int | None = CUTOFF) -> Train:
+    """Return a shop of (user, item, days before the cut-off) events."""
+    items = sorted({*candidates, *(item for _, item, _ in rows), "z"})
+    events = Events(
+        np.array([USERS.index(user) for user, _, _ in rows], np.int32),
+        np.array([items.index(item) for _, item, _ in rows], np.int32),
+        np.array([CUTOFF - round(age * DAY) for _, _, age in rows], np.int64),
+        np.zeros(len(rows), np.uint8),
+    )
+    ordered = canonical([events], len(USERS), len(items), 1)
+    data = Dataset("table", pl.Series(USERS), pl.Series(items), ordered, ("event",), "train")
+    positions = np.array([items.index(c) for c in candidates], np.int32)
+    return Train(data, ordered, positions, cutoff)
+
+
+def listed(train: Train, users: str, k: int = 4, exclude: Any = None, **params: Any) -> list[str]:
+    """Return the users' lists as words of candidate ids, with "-" where they are empty."""
+    positions = np.array([USERS.index(user) for user in users.split()], np.int32)
+    found = Repurchase(**params).fit(train).recommend(positions, k, NO_DRAWS, exclude=exclude)
+    assert found.shape == (len(positions), k)
+    names = [*train.candidate_ids.to_list(), "-"]
+    return ["".join(names[i] for i in row) for row in found]
+
+
+OLD: list[Row] = [("ann", "c", 15), ("ann", "a", 12), ("ann", "b", 9), ("bob", "d", 16)]
+"""Nothing of it is popular: it is all older than a week."""
+
+
+def test_own_items_latest_first() -> None:
+    assert listed(shop(OLD), "ann bob") == ["bac-", "d---"]
+
+
+def test_ties_by_item_id() -> None:
+    train = shop([("ann", "c", 9), ("ann", "a", 9), ("ann", "d", 9), ("ann", "b", 10)])
+    assert listed(train, "ann") == ["acdb"]
+
+
+def test_a_repeated_item_stands_once_where_it_was_last() -> None:
+    train = shop([*OLD, ("ann", "c", 8), ("ann", "c", 8)])
+    assert listed(train, "ann") == ["cba-"]
+
+
+def test_only_the_last_k_are_kept() -> None:
+    assert listed(shop(OLD), "ann", k=2) == ["ba"]
+    assert listed(shop([("ann", "b", 9), ("ann", "a", 9), ("bob", "c", 9)]), "ann", k=1) == ["a"]
+
+
+def test_items_that_are_no_candidates_are_passed_over() -> None:
+    train = shop([*OLD, ("ann", "x", 8), ("ann", "y", 8)])
+    assert listed(train, "ann", k=2) == ["ba"]
+
+
+LAST_WEEK: list[Row] = [("bob", "d", 1), ("bob", "d", 2), ("bob", "c", 3)]
+
+
+def test_the_rest_is_what_was_popular_last_week() -> None:
+    train = shop([("ann", "c", 15), ("ann", "a", 12), *LAST_WEEK])
+    assert listed(train, "ann bob new") == ["acd-", "dc--", "dc--"]
+
+
+@pytest.mark.parametrize(("age", "found"), [(7, "a-"), (7 + 1 / DAY, "--")])
+def test_popular_is_what_happened_in_the_last_window_days(age: float, found: str) -> None:
+    assert listed(shop([("ann", "a", age), ("bob", "b", 9)]), "new", k=2) == [found]
+
+
+def test_the_window_may_be_another() -> None:
+    train = shop([("ann", "a", 9), ("ann", "b", 1)])
+    assert listed(train, "new", k=2, window_days=9) == ["ab"]
+    assert listed(train, "new", k=2, window_days=1) == ["b-"]
+
+
+def test_excluded_items_are_neither_repeated_nor_filled_in() -> None:
+    train = shop([("ann", "c", 15), ("ann", "a", 12), *LAST_WEEK])
+    exclude = csr_array(np.array([[1, 0, 0, 1], [0, 0, 1, 0], [1, 1, 1, 1]], bool))
+    assert listed(train, "ann bob new", 3, exclude) == ["c--", "d--", "---"]
+
+
+def test_users_come_in_any_order() -> None:
+    train = shop([("ann", "c", 15), ("ann", "a", 12), *LAST_WEEK])
+    assert listed(train, "new ann bob") == ["dc--", "acd-", "dc--"]
+
+
+@pytest.mark.parametrize("value", [0, -1, float("nan")])
+def test_days_must_be_above_zero(value: float) -> None:
+    with pytest.raises(ValueError, match=f"window_days is {value}; expected days above 0"):
+        Repurchase(window_days=value).fit(shop(OLD))
+
+
+def test_events_without_times_have_no_latest() -> None:
+    with pytest.raises(ValueError, match="carry no time"):
+        Repurchase().fit(shop(OLD, cutoff=None))
+
+
+def plain(rows: list[Row], user: str, candidates: str, exclude: set[str], k: int) -> str:
+    """Return the list by sorting: own by (age, id), then others by (−count, id)."""
+    fits = [row for row in rows if row[1] in candidates and row[1] not in exclude]
+    ages: dict[str, float] = {}
+    for who, item, age in fits:
+        if who == user:
+            ages[item] = min(age, ages.get(item, age))
+    week = [item for _, item, age in fits if age <= 7]
+    own = sorted(ages, key=lambda item: (ages[item], item))
+    more = sorted(set(week) - set(own), key=lambda item: (-week.count(item), item))
+    return "".join([*own, *more, *"-" * k][:k])
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["ann", "bob"]), st.sampled_from("abcdef"), st.integers(1, 19)),
+        min_size=1,
+        max_size=25,
+    ),
+    st.sets(st.sampled_from("abcdef"), min_size=1).map(sorted).map("".join),
+    st.lists(st.sets(st.sampled_from("abcdef")), min_size=3, max_size=3),
+    st.integers(1, 7),
+)
+def test_equals_plain_python(
+    rows: list[Row], candidates: str, exclude: list[set[str]], k: int
+) -> None:
+    held = csr_array(np.array([[c in items for c in candidates] for items in exclude], bool))
+    expected = [
+        plain(rows, user, candidates, items, k) for user, items in zip(USERS, exclude, strict=True)
+    ]
+    assert listed(shop(rows, candidates), "ann bob new", k, held) == expected

@@ -1,0 +1,171 @@
+"""The house rules of who imports what, read from the source; and imports that cost nothing."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+CONTRACT = {
+    "harness.compiled",
+    "harness.dataset",
+    "harness.draws",
+    "harness.lists",
+    "harness.recommendations",
+    "harness.recommender",
+}
+HEAVY = ["numba", "numpy", "pandas", "plotly", "polars", "scipy", "sklearn"]
+UNSAFE = {"dill", "cloudpickle", "joblib", "marshal", "pickle", "shelve"}
+OWN_STREAMS = {"Generator", "SeedSequence", "default_rng"}
+
+
+def name_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def sources(package: str) -> dict[str, Path]:
+    return {name_of(path): path for path in sorted((ROOT / package).rglob("*.py"))}
+
+
+MODULES = sources("harness") | sources("baselines")
+every_module = pytest.mark.parametrize("module", MODULES)
+
+
+@cache
+def tree(module: str) -> ast.Module:
+    return ast.parse(MODULES[module].read_text(encoding="utf-8"))
+
+
+def imported(nodes: Iterator[ast.AST]) -> Iterator[str]:
+    """Yield the modules that import statements name; of ``from a import b``, a.b if a module."""
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                yield full if full in MODULES else str(node.module)
+
+
+def at_import(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what runs when the module is imported: no function bodies, no type checking."""
+    for child in ast.iter_child_nodes(node):
+        checking = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
+        if not checking and not isinstance(child, ast.FunctionDef | ast.Lambda):
+            yield child
+            yield from at_import(child)
+
+
+def in_package(names: Iterator[str], package: str) -> set[str]:
+    return {n for n in names if n == package or n.startswith(f"{package}.")}
+
+
+@pytest.mark.parametrize("module", sources("baselines"))
+def test_baselines_know_the_contract_alone(module: str) -> None:
+    assert in_package(imported(ast.walk(tree(module))), "harness") <= CONTRACT
+    assert not in_package(imported(ast.walk(tree(module))), "baselines")
+
+
+@pytest.mark.parametrize("module", sources("harness"))
+def test_harness_knows_no_baseline(module: str) -> None:
+    assert not in_package(imported(ast.walk(tree(module))), "baselines")
+    for text in texts_that_are_no_message(tree(module)):
+        assert "baselines" not in text
+
+
+def texts_that_are_no_message(node: ast.AST) -> Iterator[str]:
+    """Yield every string but docstrings and what is raised."""
+    for child in ast.iter_child_nodes(node):
+        lone = isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
+        if isinstance(child, ast.Raise) or lone:
+            continue
+        if isinstance(child, ast.Constant) and isinstance(child.value, str):
+            yield child.value
+        yield from texts_that_are_no_message(child)
+
+
+@every_module
+def test_no_code_comes_from_data(module: str) -> None:
+    assert not {n.partition(".")[0] for n in imported(ast.walk(tree(module)))} & UNSAFE
+    for node in ast.walk(tree(module)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            assert node.func.id not in ("eval", "exec", "__import__")
+        if isinstance(node, ast.keyword) and node.arg == "allow_pickle":
+            assert ast.unparse(node.value) == "False"
+
+
+# harness.testing watches that models leave the global generators alone.
+@pytest.mark.parametrize("module", sorted(MODULES.keys() - {"harness.testing"}))
+def test_no_global_generator(module: str) -> None:
+    assert "random" not in imported(ast.walk(tree(module)))
+    for node in ast.walk(tree(module)):
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "np.random":
+            assert node.attr in OWN_STREAMS
+        if isinstance(node, ast.ImportFrom) and node.module == "numpy.random":
+            assert {alias.name for alias in node.names} <= OWN_STREAMS
+
+
+def test_no_import_cycles() -> None:
+    graph = {m: in_package(imported(at_import(tree(m))), "harness") - {m} for m in MODULES}
+    assert graph["harness.runner"] >= {"harness.cache", "harness.scoring"}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import harness",
+        "import baselines",
+        "import harness.cli",
+        "import runpy; sys.argv[1:] = ['--help']; runpy.run_module('harness', {}, '__main__')",
+        "import harness.cli; sys.argv = ['harness', '--help']; harness.cli.main()",
+        "import harness.cli; sys.argv = ['harness', 'run', '--help']; harness.cli.main()",
+    ],
+)
+def test_nothing_heavy_is_imported(statement: str) -> None:
+    code = (
+        f"import sys\ntry:\n    {statement}\n    status = 0\n"
+        "except SystemExit as done:\n    status = done.code\n"
+        f"print(*[m for m in {HEAVY} if m in sys.modules], file=sys.stderr)\nsys.exit(status)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "\n")
+    assert ("Usage" in done.stdout) == ("help" in statement)
+
+
+@every_module
+def test_imports_have_no_effect_but_definitions(module: str) -> None:
+    """No statement of a module prints, writes, reads or changes anything elsewhere."""
+    for node in tree(module).body:
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            assert ast.unparse(node).startswith("app.command"), ast.unparse(node)
+        if isinstance(node, ast.Assign):
+            assert all(isinstance(t, ast.Name | ast.Tuple) for t in node.targets)
+    calls = {
+        ast.unparse(node.func) for node in at_import(tree(module)) if isinstance(node, ast.Call)
+    }
+    assert not calls & {"open", "print", "np.seterr", "warnings.filterwarnings", "os.environ.get"}
+
+
+@pytest.mark.parametrize("name", ["Draws", "Recommender", "Train", "fill", "run", "top_k"])
+def test_the_front_door_opens(name: str) -> None:
+    import harness
+
+    assert name in harness.__all__
+    assert callable(getattr(harness, name))
+
+
+def test_a_name_that_is_not_there() -> None:
+    import harness
+
+    with pytest.raises(AttributeError, match="module 'harness' has no attribute 'nope'"):
+        _ = harness.nope

@@ -1,0 +1,80 @@
+"""What a recommender is given: the events of `example_train` in every form."""
+
+import datetime as dt
+
+import numpy as np
+import polars as pl
+import pytest
+
+from harness.testing import example_train
+
+# ann: a on day 0, b on 1, a and gone on 9; bob: b and c on 3, b on 8; cid: d on 9;
+# dee: gone on 2; eve: a on 7, e on 8; nobody: nothing. The cut-off is day 10.
+DAY_US = 86_400_000_000
+
+
+def test_the_matrix_counts_events() -> None:
+    train = example_train()
+    items = train.item_ids.to_list()
+    matrix = train.matrix.toarray()
+    assert items == ["a", "b", "c", "d", "e", "gone", "new1", "new2"]
+    assert matrix[0].tolist() == [2, 1, 0, 0, 0, 1, 0, 0]
+    assert matrix[1].tolist() == [0, 2, 1, 0, 0, 0, 0, 0]
+    assert matrix[5].tolist() == [0] * 8
+    assert matrix.sum() == len(train.events)
+
+
+def test_the_matrix_leaves_the_events_as_they_are() -> None:
+    train = example_train()
+    before = train.events.item.tolist()
+    assert train.matrix.has_sorted_indices
+    assert train.events.item.tolist() == before
+
+
+def test_user_starts_cut_the_events_into_histories() -> None:
+    train = example_train()
+    assert train.user_starts.tolist() == [0, 4, 7, 8, 9, 11, 11]
+
+
+def test_the_frame_has_ids_and_times() -> None:
+    frame = example_train().frame
+    assert frame.columns == ["user", "item", "time", "kind"]
+    assert frame.row(0) == ("ann", "a", dt.datetime(1970, 1, 1), "event")
+    assert frame.filter(pl.col("user") == "bob")["item"].to_list() == ["b", "c", "b"]
+
+
+def test_positions_of_candidates() -> None:
+    train = example_train(("b", "new1"))
+    assert train.candidate_ids.to_list() == ["b", "new1"]
+    assert train.candidate_of_item.tolist() == [-1, 0, -1, -1, -1, -1, 1, -1]
+
+
+def test_candidates_by_count() -> None:
+    train = example_train()
+    # a 3, b 3, c 1, d 1, e 1; gone is no candidate; the new ones have no event.
+    assert train.candidates_by_count().tolist() == [0, 1, 2, 3, 4]
+    # The last two days hold a, d (day 9) and b, e (day 8).
+    assert train.candidates_by_count(train.last_days(2)).tolist() == [0, 1, 3, 4]
+
+
+def test_candidates_by_last_event() -> None:
+    # a and d on day 9, b and e on day 8, c on day 3.
+    assert example_train().candidates_by_last_event().tolist() == [0, 3, 1, 4, 2]
+
+
+def test_ages_in_days() -> None:
+    assert example_train().age_days().tolist() == [10, 9, 1, 1, 7, 7, 2, 1, 8, 3, 2]
+
+
+def test_weights_of_unknown_kinds_are_refused() -> None:
+    with pytest.raises(ValueError, match='no kind of event "visit"; there are event'):
+        example_train().kind_weights({"visit": 0.1})
+    assert set(example_train().kind_weights({"event": 0.5}).tolist()) == {0.5}
+
+
+def test_what_is_kept_cannot_be_written() -> None:
+    train = example_train()
+    for array in (train.candidate_of_item, train.user_starts, train.matrix.data):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+    assert np.all(train.matrix.indices >= 0)
