@@ -30,7 +30,7 @@ class DataConfig(_Section):
     events: str | None = None
     user: str = "user"
     item: str = "item"
-    time: str | None = "time"
+    time: str | Literal[False] = "time"
     time_format: str = "iso"
     separator: str | None = None
     header: bool | list[str] = True
@@ -146,8 +146,8 @@ class Config(_Section):
                 raise ValueError(f'[[models]]: two models are named "{name}"; name each once')
         if isinstance(self.split, GivenSplit) and self.data.layout != "table":
             raise ValueError('[split] strategy "given" goes with layout "table" only')
-        if self.data.time is None and not isinstance(self.split, GivenSplit):
-            raise ValueError('[data] time is missing; only strategy "given" does without')
+        if self.data.time is False and not isinstance(self.split, GivenSplit):
+            raise ValueError('[data] time = false goes with [split] strategy "given" only')
         return self
 
     def layout(self) -> Layout:
@@ -172,18 +172,28 @@ class Config(_Section):
     def _table(self, folder: Path) -> Layout:
         from harness.layouts import table
 
-        keys = ("user", "item", "time", "time_format", "separator", "header", "users", "items")
+        keys = ("user", "item", "time_format", "separator", "header", "users", "items")
         return table.layout(
             folder,
             events=self.data.events or "",
+            time=self.data.time or None,
             minimum=self.data.minimum,
             valid=self.split.valid if isinstance(self.split, GivenSplit) else None,
             **{key: getattr(self.data, key) for key in keys},
         )
 
     def resolved(self) -> dict[str, Any]:
-        """Return the config as plain values, defaults included, for the run folder."""
-        return self.model_dump(exclude_none=True)
+        """Return plain values that repeat the run from any folder: defaults in, paths absolute."""
+        values = self.model_dump(exclude_none=True)
+        keys = {"layout", "path", "cache"} | _KEYS_OF[self.data.layout]
+        values["data"] = {key: v for key, v in values["data"].items() if key in keys}
+        values["data"]["path"] = str((self.folder / self.data.path).resolve())
+        for model in values["models"]:
+            module, _, name = model["use"].rpartition(":")
+            file = self.folder / f"{module.removesuffix('.py')}.py"
+            if file.is_file():
+                model["use"] = f"{file.resolve()}:{name}"
+        return values
 
 
 def read(path: Path, overrides: Sequence[str] = ()) -> Config:
@@ -305,8 +315,8 @@ def _place(values: dict[str, Any], name: str, *keys: str | int) -> tuple[str, st
             return "[[models]]", ""
         case "split", (_strategy, *rest):
             return "[split]", ".".join(map(str, rest))
-        case "data", ("header", *_kind):  # a union: the kind that was tried is no key
-            return "[data]", "header"
+        case "data", ("header" | "time" as key, *_kind):  # a union: the kind tried is no key
+            return "[data]", key
     return f"[{name}]", ".".join(map(str, keys))
 
 

@@ -19,14 +19,15 @@ from harness.recommender import Recommender
 def load(name: str, use: str, params: Mapping[str, Any], folder: Path) -> Recommender:
     """Return the recommender that ``use = "module:Class"`` names, made with `params`.
 
-    A file ``module.py`` in `folder`, the config's own, is taken before an installed module.
+    A file ``module.py`` in `folder`, the config's own, is taken before an installed module; a
+    ``path/to/module.py:Class`` names any file.
 
     Raises
     ------
     UsageError
         No such module, class or parameter; the message names the model and the nearest valid name.
     """
-    module_name, colon, class_name = use.partition(":")
+    module_name, colon, class_name = use.rpartition(":")
     if not (module_name and colon and class_name):
         raise UsageError(
             f'model "{name}": use = "{use}" is no import path; '
@@ -53,7 +54,9 @@ def load(name: str, use: str, params: Mapping[str, Any], folder: Path) -> Recomm
 
 
 def _module(name: str, module_name: str, folder: Path) -> ModuleType:
-    beside = folder / f"{module_name}.py"
+    beside = file_of(module_name, folder)
+    if module_name.endswith(".py") and not beside.is_file():
+        raise UsageError(f'model "{name}": no file {beside}; paths start at the config file')
     try:
         return _from_file(beside) if beside.is_file() else importlib.import_module(module_name)
     except ModuleNotFoundError as error:
@@ -62,6 +65,11 @@ def _module(name: str, module_name: str, folder: Path) -> ModuleType:
         raise UsageError(
             f'model "{name}": {module_name} cannot be imported: {type(error).__name__}: {error}'
         ) from error
+
+
+def file_of(module_name: str, folder: Path) -> Path:
+    """Return where the file of a module beside the config would be."""
+    return folder / (module_name if module_name.endswith(".py") else f"{module_name}.py")
 
 
 def _missing(name: str, module_name: str, error: ModuleNotFoundError, beside: Path) -> str:

@@ -174,9 +174,13 @@ class Train:
             What each event counts, one entry an event; 1 by default.
         """
         item = self.events.item if events is None else self.events.item[events]
-        weight = weights if weights is None or events is None else weights[events]
-        counts = np.bincount(item, weight, minlength=len(self.item_ids))[self.candidates]
-        return _descending(counts, counts > 0)
+        n_items = len(self.item_ids)
+        if weights is None:
+            counts = np.bincount(item, minlength=n_items)[self.candidates]
+            return _descending(counts, counts > 0)
+        weight = weights if events is None else weights[events]
+        sums = _weight_sums(item, weight, n_items)[self.candidates]
+        return _descending(sums, sums > 0)
 
     def candidates_by_last_event(self) -> Int32:
         """Return the candidates that have events, latest first; ties by item id ascending."""
@@ -194,6 +198,21 @@ def _kept(array: Kept) -> Kept:
 
 def _table(table: AttributeTable | None) -> pl.DataFrame | None:
     return None if table is None else attributes(table)
+
+
+def _weight_sums(
+    item: Int32, weight: npt.NDArray[np.float64], n_items: int
+) -> npt.NDArray[np.float64]:
+    """Return each item's sum of weights, equal for items with equal weights.
+
+    The weights of an item are added from the smallest up, whoever's events they belong to: sums
+    in another order could differ in the last bit, and break a tie by chance.
+    """
+    frame = pl.DataFrame({"item": item, "weight": weight})
+    counted = frame.group_by("item", "weight").len("times").sort("item", "weight")
+    total = counted["weight"].to_numpy() * counted["times"].to_numpy()
+    sums: npt.NDArray[Any] = np.bincount(counted["item"].to_numpy(), total, minlength=n_items)
+    return sums
 
 
 def _descending(values: npt.NDArray[Any], keep: Bool) -> Int32:

@@ -46,7 +46,7 @@ class Chance:
 
 @dataclass(frozen=True, eq=False)
 class ModelResult:
-    """Everything about one model's exam; `verdict` is on the first metric that chance knows."""
+    """Everything about one model's exam; `verdict` is on the first metric."""
 
     name: str
     repeats: int

@@ -89,7 +89,7 @@ def _run(
         metrics=asked,
         models=tuple(sorted(results, key=lambda r: -r.metrics[first].mean)),
         chance={str(m): _chance(f) for m, f in floors.items() if f is not None},
-        notes=_notes(data, parts),
+        notes=_notes(data, parts, floors),
         seconds=clock.seconds,
     )
 
@@ -160,8 +160,8 @@ def _sit(
     with clock.step("score"):
         scores = score(repeats, exam, tuple(floors))
         figures = {str(m): _figure(scores, m) for m in floors}
-        known = next(((m, f) for m, f in floors.items() if f is not None), None)
-        verdict = None if known is None else against_chance(scores, *known)
+        first, floor = next(iter(floors.items()))
+        verdict = None if floor is None else against_chance(scores, first, floor)
     return ModelResult(settings.name, settings.repeats, figures, verdict, clock.seconds, scores)
 
 
@@ -258,8 +258,13 @@ def _start(parts: Split) -> str:
     return str(np.datetime64(parts.cutoff, "us").astype("datetime64[D]"))
 
 
-def _notes(data: Dataset, parts: Split) -> tuple[str, ...]:
+def _notes(
+    data: Dataset, parts: Split, floors: dict[metrics.Metric, chance.Moments | None]
+) -> tuple[str, ...]:
     notes = list(data.notes)
+    unknown = [str(metric) for metric, floor in floors.items() if floor is None]
+    if unknown:
+        notes.append(f"no exact chance value is known for {', '.join(unknown)}")
     if parts.held_back:
         notes.append(f"{parts.held_back:,} events lie in another window and are left out")
     return tuple(notes)

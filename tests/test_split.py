@@ -207,7 +207,7 @@ def test_given_takes_the_second_table(write: Write, config_values: dict[str, Any
 
 def test_given_does_without_times(write: Write, config_values: dict[str, Any]) -> None:
     write(log="user,item\nann,a\n", exam="user,item\nann,b\n")
-    config_values["data"] = {**config_values["data"], "time": None}
+    config_values["data"] = {**config_values["data"], "time": False}
     config_values["split"] = {"strategy": "given", "valid": "exam.csv"}
     config = parse(config_values, Path())
     parts = split(load(config.layout()), config.split)

@@ -99,6 +99,14 @@ def test_half_life_by_hand() -> None:
     assert listed(train, half_life_days=1000) == ["dcba"]
 
 
+def test_equal_ages_tie_whatever_their_order() -> None:
+    """Added up as they come, the same three weights differ in the last bit."""
+    rows: list[Row] = [("b", 3), ("b", 4), ("b", 5), ("a", 5), ("a", 3), ("a", 4)]
+    assert listed(shop(rows), 2, half_life_days=365) == ["ab"]
+    turned: list[Row] = [("a" if item == "b" else "b", age) for item, age in rows]
+    assert listed(shop(turned), 2, half_life_days=365) == ["ab"]
+
+
 def test_half_life_counts_parts_of_days() -> None:
     """Half-life 2: an event of yesterday counts 2^(−1/2) = 0.71, two of 4 days ago 1/2."""
     train = shop([("b", 1), ("a", 4), ("a", 4)])
