@@ -12,7 +12,6 @@ from harness.config import (
     GivenSplit,
     LastNSplit,
     TimeSplit,
-    layout_names,
     parse,
     read,
 )
@@ -75,7 +74,7 @@ def test_every_config_of_the_repository_parses(path: Path) -> None:
 
 
 def test_there_are_configs_of_every_layout() -> None:
-    assert {read(path).data.layout for path in CONFIGS} == set(layout_names())
+    assert {read(path).data.layout for path in CONFIGS} == {"hm", "ponpare", "kion", "table"}
 
 
 def test_defaults() -> None:

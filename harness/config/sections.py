@@ -1,16 +1,14 @@
-"""The config file: TOML in, one checked and frozen `Config` out; every mistake names its key."""
+"""The sections of a config and their keys: the one place for what each may be."""
 
 from __future__ import annotations
 
 import os
-import tomllib
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from harness.errors import UsageError, suggest
+from harness.errors import suggest
 from harness.layouts.tables import CandidateRule, Layout
 
 LayoutName = Literal["hm", "ponpare", "kion", "table"]
@@ -99,7 +97,7 @@ class GivenSplit(_Section):
 
 
 SplitConfig = TimeSplit | LastNSplit | FractionSplit | GivenSplit
-_STRATEGIES: dict[str, type[_Section]] = {
+STRATEGIES: dict[str, type[_Section]] = {
     "time": TimeSplit,
     "last_n": LastNSplit,
     "fraction": FractionSplit,
@@ -194,144 +192,3 @@ class Config(_Section):
             if file.is_file():
                 model["use"] = f"{file.resolve()}:{name}"
         return values
-
-
-def read(path: Path, overrides: Sequence[str] = ()) -> Config:
-    """Return the config in a TOML file, with ``key=value`` overrides applied.
-
-    Raises
-    ------
-    UsageError
-        The file is missing or no TOML, or a key or value is not allowed.
-    """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: cannot be read: {_reason(error)}") from error
-    try:
-        values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path}: is not valid TOML: {error}") from error
-    for override in overrides:
-        _apply(values, override)
-    return parse(values, path.parent, str(path))
-
-
-def _reason(error: Exception) -> str:
-    return error.strerror or str(error) if isinstance(error, OSError) else "it is not UTF-8 text"
-
-
-def parse(values: dict[str, Any], folder: Path, name: str = "config") -> Config:
-    """Return the checked config of plain `values`.
-
-    Raises
-    ------
-    UsageError
-        A key or value is not allowed; the message names it and the nearest valid one.
-    """
-    if "folder" in values:
-        raise UsageError(f"{name}: no section [folder]; {suggest('folder', _sections())}")
-    try:
-        return Config.model_validate({**values, "folder": folder})
-    except ValidationError as error:
-        lines = [_line(values, fault) for fault in error.errors()]
-        raise UsageError("\n".join(f"{name}: {line}" for line in lines)) from error
-
-
-def _apply(values: dict[str, Any], override: str) -> None:
-    """Set ``a.b=value`` in `values`; the value is TOML, or plain text where that is no TOML."""
-    key, equals, text = override.partition("=")
-    parts = key.strip().split(".")
-    if not equals or not all(parts):
-        raise UsageError(f'--set {override}: expected key=value, such as "evaluation.k=5"')
-    target: Any = values
-    for part in parts[:-1]:
-        target = _step(target, part, override)
-    if isinstance(target, list):
-        raise UsageError(f"--set {override}: name a key of one model, such as models.0.repeats=3")
-    if not isinstance(target, dict):
-        raise UsageError(f'--set {override}: "{parts[-2]}" is a value and has no keys')
-    target[parts[-1]] = _value(text.strip())
-
-
-def _step(target: Any, part: str, override: str) -> Any:
-    if isinstance(target, dict):
-        return target.setdefault(part, {})
-    if isinstance(target, list) and part.isdecimal() and int(part) < len(target):
-        return target[int(part)]
-    raise UsageError(f'--set {override}: there is no "{part}" to set a key of')
-
-
-def _value(text: str) -> Any:
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
-
-
-def _sections() -> list[str]:
-    return [name for name in Config.model_fields if name != "folder"]
-
-
-def _line(values: dict[str, Any], fault: Any) -> str:
-    """Return one fault in the words of the config file: section, key, found, allowed."""
-    if not fault["loc"]:
-        return str(fault["ctx"]["error"])
-    section, key = _place(values, *fault["loc"])
-    name = fault["loc"][0]
-    match fault["type"]:
-        case "extra_forbidden" if not key:
-            return f"no section [{name}]; {suggest(name, _sections())}"
-        case "extra_forbidden":
-            return f'{section} has no key "{key}"; {suggest(key, _allowed(values, name))}'
-        case "missing":
-            return f'{section} needs the key "{key}"' if key else f"{section} is missing"
-        case "union_tag_invalid" | "union_tag_not_found":
-            found = values["split"].get("strategy") if isinstance(values["split"], dict) else None
-            return f"[split] strategy is {found!r}; {suggest(str(found), _STRATEGIES)}"
-        case "value_error":
-            return f"{section} {fault['ctx']['error']}"
-        case "literal_error":
-            allowed = [
-                a.strip("' ") for a in fault["ctx"]["expected"].replace(" or ", ",").split(",")
-            ]
-            return f"{section} {key} = {fault['input']!r}; {suggest(str(fault['input']), allowed)}"
-        case "model_type" | "model_attributes_type":
-            return f"{section}: found {fault['input']!r}; expected keys with values"
-        case _:
-            words = fault["msg"][0].lower() + fault["msg"][1:]
-            return f"{f'{section} {key}'.rstrip()}: found {fault['input']!r}; {words}"
-
-
-def _place(values: dict[str, Any], name: str, *keys: str | int) -> tuple[str, str]:
-    """Return the section and the key (dotted, "" for the section itself) that a fault is at."""
-    match name, keys:
-        case "models", (int(at), *rest):
-            model = values["models"][at]
-            known = model.get("name") if isinstance(model, dict) else None
-            which = f'"{known}"' if isinstance(known, str) else f"number {at + 1}"
-            return f"[[models]] {which}", ".".join(map(str, rest))
-        case "models", _:
-            return "[[models]]", ""
-        case "split", (_strategy, *rest):
-            return "[split]", ".".join(map(str, rest))
-        case "data", ("header" | "time" as key, *_kind):  # a union: the kind tried is no key
-            return "[data]", key
-    return f"[{name}]", ".".join(map(str, keys))
-
-
-def _allowed(values: dict[str, Any], section: str) -> list[str]:
-    match section:
-        case "data":
-            return list(DataConfig.model_fields)
-        case "split":
-            return list(_STRATEGIES[values["split"]["strategy"]].model_fields)
-        case "models":
-            return list(ModelConfig.model_fields)
-        case _:
-            return list(EvaluationConfig.model_fields)
-
-
-def layout_names() -> tuple[str, ...]:
-    """Return the names that ``[data] layout`` takes."""
-    return get_args(LayoutName)
