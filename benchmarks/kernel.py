@@ -29,8 +29,9 @@ from measure import (
     table,
 )
 
-from harness.kernels import tally
-from harness.metrics import mapk, parse, per_user
+from harness.evaluation import Ragged
+from harness.metrics import mapk, parse
+from harness.scoring import marks
 
 K = 12
 NAMES = ("MAP", "Precision", "Recall", "HitRate", "MRR", "NDCG")
@@ -145,15 +146,18 @@ def make_exam(users: int) -> Exam:
     return items, indptr, (pairs % (K * 8000)).astype(np.int32)
 
 
-def mark(exam: Exam, threads: int | None = None) -> list[Any]:
+def mark(exam: Exam, threads: int | None = None) -> Any:
     """Return the six metrics of every user."""
-    marked = tally(*exam, K, threads=threads)
-    return [per_user(metric, marked) for metric in METRICS]
+    items, indptr, indices = exam
+    truth = Ragged(indptr, indices)
+    return marks(items, truth, truth.sizes, METRICS, threads)
 
 
 def mark_map(exam: Exam) -> Any:
     """Return AP of every user."""
-    return per_user(METRICS[0], tally(*exam, K))
+    items, indptr, indices = exam
+    truth = Ragged(indptr, indices)
+    return marks(items, truth, truth.sizes, METRICS[:1])[0]
 
 
 def against_duckdb(exam: Exam) -> None:
@@ -255,7 +259,7 @@ def first_call() -> None:
 
 
 def same_bits(exam: Exam) -> None:
-    alone, together = (b"".join(map(bytes, mark(exam, threads))) for threads in (1, 2))
+    alone, together = (mark(exam, threads).tobytes() for threads in (1, 2))
     print(f"One and two threads give the same bits: {'yes' if alone == together else 'NO'}.\n")
 
 

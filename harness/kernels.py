@@ -5,9 +5,6 @@ many metrics are wanted. This module imports numba: import it in the function th
 """
 
 import operator
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -18,7 +15,6 @@ from harness.metrics import LARGEST, Tally, discounts
 
 __all__ = ["Tally", "tally"]
 
-BLOCK_USERS = 1 << 14  # users marked by one call: enough to hide the call, few enough to share out
 SCANNED_TRUTH = 128  # up to so many truth items a scan per item beats a search per place
 LANES = 8  # places compared at once: a fixed number, so that the compiler makes it one instruction
 
@@ -30,7 +26,6 @@ def tally(
     k: int,
     *,
     relevant: NDArray[np.integer[Any]] | None = None,
-    threads: int | None = None,
 ) -> Tally:
     """Mark the first k places of every list against the truth.
 
@@ -45,15 +40,12 @@ def tally(
         The cut-off, from 1.
     relevant : (n,) integer, optional
         R for users whose truth also holds items without a position; by default the row lengths.
-    threads : int, optional
-        So many threads mark blocks of users; by default one a processor. The result does not
-        depend on it, to the last bit.
 
     Raises
     ------
     ValueError
         For any other type or shape, a CSR that is none, a row of truth that is not ascending, an
-        item below -1, an R below the row's length, and k or threads below 1.
+        item below -1, an R below the row's length, and k below 1.
 
     Examples
     --------
@@ -65,7 +57,6 @@ def tally(
     ([1.6667], [2], [1])
     """
     k = _count("k", k)
-    threads = _count("threads", (os.cpu_count() or 1) if threads is None else threads)
     _require_int32("items", items, dimensions=2)
     _require_int32("truth_indices", truth_indices, dimensions=1)
     rows = _row_lengths(truth_indptr, len(items), len(truth_indices))
@@ -76,11 +67,7 @@ def tally(
     given = [_read_only(array) for array in (items, indptr, truth_indices)]
     written = marked.precision_sum, marked.dcg, marked.hits, marked.first_hit, marked.length
 
-    def mark(start: int) -> int:
-        stop = min(start + BLOCK_USERS, len(items))
-        return int(_mark(*given, discount, start, stop, *written))
-
-    faulty = _first_fault(mark, range(0, len(items), BLOCK_USERS), threads)
+    faulty = int(_mark(*given, discount, *written))
     if faulty >= 0:
         raise ValueError(_describe_fault(faulty, given[0][:, :k], *given[1:]))
     return marked
@@ -160,16 +147,6 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-def _first_fault(mark: Callable[[int], int], starts: range, threads: int) -> int:
-    """Mark all blocks; return the first user that cannot be marked, or -1."""
-    if threads == 1 or len(starts) < 2:
-        faults = list(map(mark, starts))
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            faults = list(pool.map(mark, starts))
-    return next((user for user in faults if user >= 0), -1)
-
-
 def _describe_fault(
     user: int, items: NDArray[np.int32], indptr: NDArray[np.int64], indices: NDArray[np.int32]
 ) -> str:
@@ -190,19 +167,17 @@ def _mark(  # noqa: C901 - see above
     indptr: Any,
     indices: Any,
     discount: Any,
-    start: int,
-    stop: int,
     precision_sum: Any,
     dcg: Any,
     hits: Any,
     first_hit: Any,
     length: Any,
 ) -> int:
-    """Mark the users from start to stop; return the first that is faulty, or -1."""
+    """Mark every user; return the first that is faulty, or -1."""
     cut = len(discount)
     places = np.full((cut + LANES - 1) // LANES * LANES, -1, np.int32)
     hit = np.zeros(len(places), np.bool_)
-    for user in range(start, stop):
+    for user in range(len(items)):
         filled, lowest = np.int32(0), np.int32(0)
         for i in range(cut):
             item = items[user, i]

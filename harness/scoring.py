@@ -11,13 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from harness.evaluation import EvaluationSet
+from harness.dataset import Int32, Int64
+from harness.evaluation import EvaluationSet, Ragged
 from harness.metrics import Metric, Tally, per_user
 from harness.recommendations import Recommendations
 
 Floats = npt.NDArray[np.float64]
 
-BLOCK_USERS = 1 << 14
+BLOCK_USERS = 1 << 16
 """Users marked at a time: what they earned stays in the cache until every metric is worked out."""
 
 
@@ -55,48 +56,59 @@ def mean(values: Floats) -> float:
 
 
 def score(
-    repeats: Sequence[Recommendations],
-    exam: EvaluationSet,
-    metrics: Sequence[Metric],
-    threads: int | None = None,
+    repeats: Sequence[Recommendations], exam: EvaluationSet, metrics: Sequence[Metric]
 ) -> ScoreTable:
-    """Mark the lists of every repeat under every metric, blocks of users in threads.
+    """Mark the lists of every repeat under every metric.
 
     Parameters
     ----------
     repeats : sequence of Recommendations, each (n users, k)
     metrics : sequence of Metric
         Cut-offs may differ; the lists are read once for each.
-    threads : int, optional
-        One a processor by default; the result does not depend on it, to the last bit.
     """
-    n = len(exam.users)
-    values = {metric: np.empty((len(repeats), n)) for metric in metrics}
+    values = np.empty((len(metrics), len(repeats), len(exam.users)))
+    for repeat, recommendations in enumerate(repeats):
+        values[:, repeat] = marks(recommendations.items, exam.truth, exam.relevant, metrics)
+    return ScoreTable(dict(zip(metrics, values, strict=True)))
 
-    def mark_block(job: tuple[int, int]) -> None:
-        repeat, start = job
-        stop = min(start + BLOCK_USERS, n)
-        for k in sorted({metric.k for metric in metrics}):
-            tally = _tally(repeats[repeat], exam, start, stop, k)
-            for metric in metrics:
+
+def marks(
+    items: Int32,
+    truth: Ragged,
+    relevant: Int64,
+    metrics: Sequence[Metric],
+    threads: int | None = None,
+) -> Floats:
+    """Return the value of every metric for every user, a (metrics, n) matrix.
+
+    Parameters
+    ----------
+    items : int32 array, (n, K)
+        One list a row, best first, −1 = empty.
+    truth : Ragged, n rows
+    relevant : int64 array, (n,)
+        R of each user.
+    threads : int, optional
+        One a processor by default; each marks blocks of users. The result does not depend on it,
+        to the last bit.
+    """
+    n = len(items)
+    values = np.empty((len(metrics), n))
+
+    def mark(start: int) -> None:
+        users = slice(start, min(start + BLOCK_USERS, n))
+        for k in {metric.k for metric in metrics}:
+            tally = _tally(items[users], truth.rows(users.start, users.stop), relevant[users], k)
+            for row, metric in enumerate(metrics):
                 if metric.k == k:
-                    values[metric][repeat, start:stop] = per_user(metric, tally)
+                    values[row, users] = per_user(metric, tally)
 
-    jobs = [(repeat, start) for repeat in range(len(repeats)) for start in range(0, n, BLOCK_USERS)]
     with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-        list(pool.map(mark_block, jobs))
-    return ScoreTable(values)
+        list(pool.map(mark, range(0, n, BLOCK_USERS)))
+    return values
 
 
-def _tally(repeat: Recommendations, exam: EvaluationSet, start: int, stop: int, k: int) -> Tally:
-    from harness import kernels
+def _tally(items: Int32, truth: Ragged, relevant: Int64, k: int) -> Tally:
+    from harness import kernels  # numba is slow to import, and only marking needs it
 
-    truth = exam.truth.rows(start, stop)
-    return kernels.tally(
-        repeat.items[start:stop],
-        truth.indptr,
-        truth.indices,
-        k,
-        relevant=exam.relevant[start:stop],
-        threads=1,
-    )
+    return kernels.tally(items, truth.indptr, truth.indices, k, relevant=relevant)

@@ -124,18 +124,6 @@ def exam_of(n: int) -> tuple[Any, Any, Any]:
     )
 
 
-def test_the_number_of_threads_changes_no_bit() -> None:
-    n = 5 * kernels.BLOCK_USERS + 17
-    exam = exam_of(n)
-    alone, together = (tally(*exam, 5, threads=threads) for threads in (1, 3))
-    for field in FIELDS:
-        assert getattr(alone, field).tobytes() == getattr(together, field).tobytes()
-    assert alone.hits.sum() > n / 4  # there is something to compare
-    some = slice(n - 40, n)
-    few = mark(exam[0][some].tolist(), exam[2].reshape(n, 2)[some].tolist(), 5)
-    assert few.dcg.tolist() == alone.dcg[some].tolist()
-
-
 def test_inputs_stay_as_they_are_and_may_be_read_only() -> None:
     given = [np.array(a) for a in exam_of(50)]
     kept = [array.copy() for array in given]
@@ -191,7 +179,6 @@ ITEMS, INDPTR, INDICES = np.array([[1, 2]], np.int32), np.array([0, 2]), np.arra
         ({"k": 0}, ["k must", "from 1", "got 0"]),
         ({"k": 2.5}, ["k must", "whole", "2.5"]),
         ({"k": 2**31}, ["k must", "2147483648"]),
-        ({"threads": 0}, ["threads must", "got 0"]),
     ],
 )
 def test_what_is_refused_and_named(changed: dict[str, Any], named: list[str]) -> None:
@@ -213,10 +200,10 @@ def test_offsets_that_fall_are_refused_also_when_unsigned() -> None:
 
 
 def test_the_first_faulty_user_is_named() -> None:
-    items = np.zeros((kernels.BLOCK_USERS * 2, 1), np.int32)
+    items = np.zeros((40, 1), np.int32)
     items[[5, -1]] = -2
     with pytest.raises(ValueError, match="user 5 "):
-        tally(items, np.zeros(len(items) + 1, int), np.empty(0, np.int32), 1, threads=2)
+        tally(items, np.zeros(len(items) + 1, int), np.empty(0, np.int32), 1)
 
 
 def test_a_faulty_row_of_truth_harms_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:

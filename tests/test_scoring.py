@@ -13,7 +13,7 @@ from harness import scoring
 from harness.evaluation import EvaluationSet, Ragged
 from harness.metrics import Metric, parse
 from harness.recommendations import Recommendations
-from harness.scoring import mean, score
+from harness.scoring import marks, mean, score
 
 
 def ids(*texts: str) -> pl.Series:
@@ -77,9 +77,10 @@ def test_blocks_and_threads_change_nothing(
     repeats = [lists([0, 1, 3], [1, -1, 2]), lists([3, 0, 1], [2, 0, 1])]
     whole = score(repeats, exam, metrics)
     monkeypatch.setattr(scoring, "BLOCK_USERS", 1)
-    parts = score(repeats, exam, metrics, threads=threads)
-    for metric in metrics:
-        assert parts.values[metric].tolist() == whole.values[metric].tolist()
+    for repeat, recommendations in enumerate(repeats):
+        parts = marks(recommendations.items, exam.truth, exam.relevant, metrics, threads)
+        for row, metric in enumerate(metrics):
+            assert parts[row].tolist() == whole.values[metric][repeat].tolist()
 
 
 def test_an_empty_list_scores_nothing(exam: EvaluationSet) -> None:
