@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from harness.dataset import Int32
 from harness.lists import top_k
-from harness.recommender import Draws, Train
+from harness.recommender import Draws, Train, require_days
 
 
 class Popular:
@@ -42,8 +42,8 @@ class Popular:
         """Count the events of every candidate."""
         for name in ("window_days", "half_life_days"):
             value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ValueError(f"{name} is {value}; expected days above 0")
+            if value is not None:
+                require_days(name, value)
         counted = None if self.window_days is None else train.last_days(self.window_days)
         weight = None
         if self.weights:

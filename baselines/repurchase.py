@@ -11,7 +11,7 @@ from harness.compiled import compiled
 from harness.dataset import Int32
 from harness.lists import excluded_rows, fill
 from harness.recommendations import EMPTY
-from harness.recommender import Draws, Train
+from harness.recommender import Draws, Train, require_days
 
 
 class Repurchase:
@@ -30,8 +30,7 @@ class Repurchase:
 
     def fit(self, train: Train) -> Self:
         """Count the last days' events; the users' own are read when they are asked for."""
-        if not self.window_days > 0:
-            raise ValueError(f"window_days is {self.window_days}; expected days above 0")
+        require_days("window_days", self.window_days)
         self.train_ = train
         self.candidates_ = train.candidate_of_item[train.events.item]
         self.order_ = train.candidates_by_count(train.last_days(self.window_days))

@@ -5,11 +5,14 @@ Heavy modules are imported inside the commands, so that ``harness --help`` is in
 
 from __future__ import annotations
 
+import io
 import os
+import signal
 import sys
-from collections.abc import Callable
-from contextlib import redirect_stdout
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from enum import StrEnum
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -48,51 +51,90 @@ class SynthLayout(StrEnum):
     KION = "kion"
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"submission-harness {version('submission-harness')}")
+        raise typer.Exit
+
+
 @app.callback()
-def _commands() -> None:
-    """Group the commands, even while there is one."""
+def _commands(
+    _version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    pass
 
 
 @app.command()
 def run(
     config: Annotated[Path, typer.Argument(help="A config file (TOML).")],
     out: Annotated[
-        Path | None, typer.Option(help="The run folder; runs/<date>-<layout>-<exam> by default.")
+        Path | None,
+        typer.Option(
+            help="The run folder, runs/<date>-<layout>-<exam> by default; an earlier run in it "
+            "is replaced."
+        ),
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Override a key, as evaluation.k=5."),
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Override a key, as evaluation.k=5; repeatable."
+        ),
     ] = None,
     format_: Annotated[Format, typer.Option("--format", help="What to print.")] = Format.TABLE,
 ) -> None:
     """Let every model of a config sit one exam, print the table, write a run folder."""
     from harness import config as config_
-    from harness.results import is_run
+    from harness.results import check_out
     from harness.runner import run as run_
 
     settings = config_.read(config, set_ or [])
-    if out is not None and out.exists() and not is_run(out):
-        from harness.errors import UsageError
-
-        raise UsageError(f"{out}: exists and is no run folder; choose another --out")
-    with redirect_stdout(sys.stderr):  # what a model prints must not mix with the figures
+    here = Path.cwd()  # a model may go elsewhere
+    check_out(out or Path("runs/any"))
+    with _stdout_to_stderr():  # what a model prints must not mix with the figures
         result = run_(settings, progress=sys.stderr.isatty())
-    folder = out or _free(
-        Path("runs") / f"{result.start}-{result.layout}-{result.exam.fingerprint[:6]}"
-    )
-    result.write(folder)
-    _show(result, format_)
+    name = f"{result.start}-{result.layout}-{result.exam.fingerprint[:6]}"
+    folder = out or _claimed(here, Path("runs") / name)
+    try:
+        result.write(here / folder)
+    finally:  # a folder that cannot be written must not cost the figures
+        _show(result, format_)
     written = f"written to {folder}/"
     print(written, file=sys.stdout if format_ is Format.TABLE else sys.stderr)
 
 
-def _free(folder: Path) -> Path:
-    """Return `folder`, or with a number behind it where an earlier run has the name."""
+@contextmanager
+def _stdout_to_stderr() -> Iterator[None]:
+    """Let everything that is printed go to standard error, by Python or by anything it starts."""
+    try:
+        kept = os.dup(sys.stdout.fileno())
+    except (OSError, ValueError):  # no real file behind it, as in a notebook
+        kept = None
+    with redirect_stdout(sys.stderr):
+        if kept is not None:
+            os.dup2(sys.stderr.fileno(), 1)
+        try:
+            yield
+        finally:
+            if kept is not None:
+                os.dup2(kept, 1)
+                os.close(kept)
+
+
+def _claimed(here: Path, folder: Path) -> Path:
+    """Make and return `folder`, with a number behind it where another run has the name."""
     number, free = 1, folder
-    while free.exists():
-        number += 1
-        free = folder.with_name(f"{folder.name}-{number}")
-    return free
+    while True:
+        try:
+            (here / free).mkdir(parents=True)
+            return free
+        except FileExistsError:
+            number += 1
+            free = folder.with_name(f"{folder.name}-{number}")
+        except OSError:
+            return free  # told when it is written
 
 
 def _show(result: Result, format_: Format) -> None:
@@ -120,10 +162,18 @@ def synth(
     events: Annotated[int | None, typer.Option(help="How many events.")] = None,
     seed: Annotated[int, typer.Option(help="Equal seeds give equal bytes.")] = 0,
     gzip: Annotated[bool, typer.Option("--gzip", help="Write .csv.gz files.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the files in --out.")] = False,
 ) -> None:
     """Make raw competition files of any size: same arguments, same bytes."""
+    from harness.errors import UsageError
     from harness.progress import steps
     from harness.synth import synthesise
+
+    there = sorted(p.name for p in out.glob("*.csv*")) if out.is_dir() and not force else []
+    if there:
+        raise UsageError(
+            f"{out}: holds {', '.join(there[:3])}; name another --out, or replace them with --force"
+        )
 
     with steps("writing", events, " rows", sys.stderr.isatty()) as bar:
         files = synthesise(
@@ -142,6 +192,11 @@ def synth(
 
 def main() -> None:
     """Run the command line; a person's mistake ends in its message and exit status."""
+    # A parent may have left the signal ignored; the reader would then stop early, and say nothing.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal without × or … shows ? instead
+            stream.reconfigure(errors="replace")
     sys.exit(guarded(lambda: app(standalone_mode=False)))
 
 
@@ -166,6 +221,9 @@ def guarded(command: Callable[[], Any]) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         return _reader_gone()
+    except MemoryError as error:
+        print(f"out of memory ({error}); ask for less: a smaller k, or fewer rows", file=sys.stderr)
+        return HarnessError.exit_status
     except Exception as error:
         show = getattr(error, "show", None)
         if show is None:

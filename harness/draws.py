@@ -49,9 +49,10 @@ class Draws:
         return mixed(mixed(self.hashes[users] ^ mixed(seed + _GOLDEN)) + repeat * _GOLDEN)
 
     def generator(self, user: int | None = None) -> np.random.Generator:
-        """Return a NumPy generator for one user position, or one that all users share.
+        """Return a NumPy generator for one user position, or one for what all users share.
 
-        The shared one starts anew at every call, so that batches do not change what is drawn.
+        Each call starts it anew. Numbers that differ from user to user must come from a user's own
+        generator, or from `keys`: the shared one would repeat itself in every batch of users.
         """
         key = self.repeat if user is None else int(self.keys(np.array([user], np.int32))[0])
         words = [self.seed, self.repeat, key, user is None]

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
 
-from harness.errors import DataError
+from harness.errors import DataError, printable
 
 _PACKED = (".gz", ".zip")
 _TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".data", ".parquet")
@@ -27,10 +27,17 @@ def find(path: Path) -> Path:
     DataError
         None of them exists; the message names the folder and what it does hold.
     """
+    if not path.name:
+        raise DataError(f"{path}: is no file; name one under [data]")
     names = [path, *(path.with_name(path.name + end) for end in _PACKED), path.with_suffix(".zip")]
     for candidate in names:
-        if candidate.exists():
-            return candidate
+        try:
+            if candidate.exists():
+                return candidate
+        except (OSError, ValueError) as error:  # a name too long, or with a NUL
+            raise DataError(
+                f"{printable(str(path))[:200]}: no file has this name ({error})"
+            ) from error
     raise DataError(
         f"{path}: no such file (nor {path.name}.gz, {path.name}.zip)\n{_neighbours(path)}"
     )
@@ -39,7 +46,10 @@ def find(path: Path) -> Path:
 def _neighbours(path: Path) -> str:
     folder = path.parent
     if not folder.is_dir():
-        return f"the folder {folder} does not exist; put the files there or change [data] path"
+        return (
+            f"the folder {folder} does not exist; put the files there or change [data] path "
+            "(paths start at the config file)"
+        )
     names = sorted(p.name for p in folder.iterdir())
     shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
     return f"the folder {folder} holds: {shown or 'nothing'}"
@@ -51,6 +61,9 @@ def parts(path: Path) -> list[Path]:
     if not found.is_dir():
         return [found]
     files = sorted(p for p in found.rglob("*") if p.is_file() and _is_table(p))
+    for packed in files:
+        if packed.suffix in _PACKED and packed.with_suffix("") in files:
+            raise DataError(f"{packed}: stands beside {packed.stem}; keep one of the two")
     if not files:
         allowed = ", ".join(_TABLE_SUFFIXES)
         raise DataError(f"{found}: the folder holds no table; expected files ending in {allowed}")
@@ -84,7 +97,9 @@ def unpacked(path: Path) -> Iterator[Path]:
             with _open_packed(path) as source, plain.open("wb") as target:
                 shutil.copyfileobj(source, target, 1 << 20)
         except (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError) as error:
-            raise DataError(f"{path}: cannot be unpacked ({error}); copy it again") from error
+            raise DataError(
+                f"{path}: cannot be unpacked to {folder} ({error}); copy it again, or make room"
+            ) from error
         yield plain
 
 
@@ -121,12 +136,31 @@ def whole_folder(path: Path) -> Iterator[Path]:
     try:
         temporary.chmod(0o755)  # mkdtemp makes it private; a result is for others to read
         yield temporary
-        _swap(temporary, path)
+        with _alone(path.parent):
+            _swap(temporary, path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep other processes from swapping folders in `folder` at the same moment."""
+    try:
+        import fcntl
+    except ImportError:  # not on Windows; a rename onto a folder fails there, and is told
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
 def _swap(temporary: Path, path: Path) -> None:
+    if path.is_file() or path.is_symlink():
+        raise FileExistsError(f"{path} is no folder")
     if path.exists():
         old = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".old", dir=path.parent))
         path.replace(old)

@@ -13,7 +13,8 @@ from harness import schema
 from harness.dataset import NO_TIME, Dataset, Events, Int32, Int64, canonical
 from harness.encode import Encoder
 from harness.errors import DataError
-from harness.layouts.read import attributes, check_attributes, event_batches, since
+from harness.layouts import attributes
+from harness.layouts.read import event_batches
 from harness.layouts.tables import AttributeTable, EventTable, Layout
 
 
@@ -78,8 +79,9 @@ class _Coded:
                 pending = coder.submit(self._add, batch, kind)
             if pending is not None:
                 pending.result()
-        if rows == 0:
-            raise DataError(f"{table.table.path}: the table has no rows; expected events")
+        if rows == left_out:
+            what = f"all {rows:,} rows are below the minimum" if rows else "the table has no rows"
+            raise DataError(f"{table.table.path}: {what}; expected events")
         if left_out:
             limits = ", ".join(f"{c} >= {v:g}" for c, v in table.minimum)
             self.notes.append(
@@ -87,6 +89,8 @@ class _Coded:
             )
 
     def _add(self, batch: pl.DataFrame, kind: int) -> None:
+        if batch.is_empty():  # no row of it reached the minimum
+            return
         user = _codes(self.users, batch, schema.USER)
         item = _codes(self.items, batch, schema.ITEM)
         time = batch[schema.TIME].to_numpy()
@@ -109,14 +113,14 @@ def _codes(encoder: Encoder, batch: pl.DataFrame, column: str) -> Int32:
 def _attributes(table: AttributeTable | None) -> pl.DataFrame:
     if table is None:
         return pl.DataFrame()
-    return attributes(table, [] if table.since is None else [table.since])
+    return attributes.read(table, [] if table.since is None else [table.since])
 
 
 def _users(table: AttributeTable | None) -> pl.DataFrame:
     """Return the users' times of registration; a table without them is read when asked for."""
     if table is None or table.since is not None:
         return _attributes(table)
-    check_attributes(table)
+    attributes.check(table)
     return pl.DataFrame()
 
 
@@ -159,9 +163,17 @@ def _times(
     known = _column(frame, table.id) if ids is None else ids
     at = _positions(known, index)
     times = np.full(len(index), NO_TIME, np.int64)
-    values = since(table, frame).fill_null(NO_TIME).to_numpy()
+    values = attributes.since(table, frame).fill_null(NO_TIME).to_numpy()
     times[at[at >= 0]] = values[at >= 0]
     return times
+
+
+def _both_forms(items: pl.Series, catalogue: pl.Series, width: int) -> str | None:
+    """Return an id that stands there with and without its leading zero, None without one."""
+    every = pl.concat([items.alias(schema.ID), catalogue.alias(schema.ID)]).unique()
+    short = every.filter(every.str.len_chars() == width - 1)
+    both = short.filter(short.str.zfill(width).is_in(every.implode()))
+    return None if both.is_empty() else str(both.sort()[0])
 
 
 def _zeros(layout: Layout, items: pl.Series, catalogue: pl.Series, width: int) -> list[str]:
@@ -179,6 +191,6 @@ def _zeros(layout: Layout, items: pl.Series, catalogue: pl.Series, width: int) -
         f'(such as "{first}"): the leading zero was lost when the file was saved as numbers'
     )
     cure = "restore it with [data] restore_zeros = true"
-    if (short[0] > 0) != (short[1] > 0):
+    if (short[0] > 0) != (short[1] > 0) or _both_forms(items, catalogue, width):
         raise DataError(f"{layout.events[0].table.path.parent}: {what}\n{cure}")
     return [f"{what}; {cure}"]

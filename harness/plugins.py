@@ -7,6 +7,7 @@ import importlib.util
 import inspect
 import pkgutil
 import sys
+import traceback
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
@@ -42,10 +43,10 @@ def load(name: str, use: str, params: Mapping[str, Any], folder: Path) -> Recomm
     _check_params(name, use, factory, params)
     try:
         made = factory(**params)
-    except Exception as error:
+    except BaseException as error:
+        raise_interrupt(error)
         raise UsageError(
-            f'model "{name}": {use} cannot be made with these parameters: '
-            f"{type(error).__name__}: {error}"
+            f'model "{name}": {use} cannot be made with these parameters: {told(error)}'
         ) from error
     for method in ("fit", "recommend"):
         if not callable(getattr(made, method, None)):
@@ -61,10 +62,27 @@ def _module(name: str, module_name: str, folder: Path) -> ModuleType:
         return _from_file(beside) if beside.is_file() else importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         raise UsageError(_missing(name, module_name, error, beside)) from error
-    except Exception as error:  # a stranger's module may raise anything while it is imported
+    except BaseException as error:  # a stranger's module may raise anything while it is imported
+        raise_interrupt(error)
         raise UsageError(
-            f'model "{name}": {module_name} cannot be imported: {type(error).__name__}: {error}'
+            f'model "{name}": {module_name} cannot be imported: {told(error)}'
         ) from error
+
+
+def told(error: BaseException) -> str:
+    """Return what a stranger's code raised, and in which file and line."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    try:
+        text = str(error)
+    except Exception:
+        text = "(its message cannot be shown)"
+    return f"{type(error).__name__}: {text} ({last.filename}, line {last.lineno})"
+
+
+def raise_interrupt(error: BaseException) -> None:
+    """Raise `error` again where it is the user's own wish to stop."""
+    if isinstance(error, KeyboardInterrupt):
+        raise error
 
 
 def file_of(module_name: str, folder: Path) -> Path:

@@ -53,9 +53,18 @@ def checked(
         numbers, a position that is no candidate, an item twice, or one that `exclude` holds; the
         message names the model and the first such user.
     """
+    if isinstance(answer, np.ma.MaskedArray):
+        raise RecommenderError(
+            f'model "{name}" returned a masked array; write −1 where it is masked'
+        )
     try:
         raw = np.asarray(answer)
-    except ValueError as error:
+    except Exception as error:
+        if not isinstance(error, ValueError):
+            raise RecommenderError(
+                f'model "{name}" returned a {type(answer).__name__}, which is no array '
+                f"({type(error).__name__}); expected ({len(users)}, {k}) int32"
+            ) from error
         raise RecommenderError(
             f'model "{name}" returned rows of different lengths, expected ({len(users)}, {k})'
         ) from error

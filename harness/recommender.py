@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol, Self, TypeVar
 
@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from harness import draws, schema
 from harness.dataset import Bool, Dataset, Events, Int32, Int64
-from harness.layouts.read import attributes
+from harness.layouts import attributes
 from harness.layouts.tables import AttributeTable
 
 Draws = draws.Draws
@@ -57,7 +57,7 @@ class Train:
     Attributes
     ----------
     dataset : Dataset
-        Ids, kinds and attribute tables; a recommender uses the properties below.
+        Ids, kinds and attribute tables, with the training events alone.
     events : Events
         The training events, ordered by user, time and item.
     candidates : int32 array, (N,)
@@ -70,6 +70,10 @@ class Train:
     events: Events
     candidates: Int32
     cutoff: int | None
+
+    def __post_init__(self) -> None:
+        # What lies behind the cut-off must not be within a model's reach.
+        object.__setattr__(self, "dataset", replace(self.dataset, events=self.events))
 
     @property
     def user_ids(self) -> pl.Series:
@@ -190,6 +194,12 @@ class Train:
         return _descending(latest[self.candidates], had[self.candidates])
 
 
+def require_days(name: str, value: object) -> None:
+    """Raise ValueError where a parameter is no number of days above 0."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not value > 0:
+        raise ValueError(f"{name} is {value!r}; expected days above 0")
+
+
 def _kept(array: Kept) -> Kept:
     """Return an array that stays as it is: all models of a run read the same one."""
     array.setflags(write=False)
@@ -197,7 +207,7 @@ def _kept(array: Kept) -> Kept:
 
 
 def _table(table: AttributeTable | None) -> pl.DataFrame | None:
-    return None if table is None else attributes(table)
+    return None if table is None else attributes.read(table)
 
 
 def _weight_sums(

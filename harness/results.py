@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from harness.comparison import Verdict
-from harness.errors import UsageError
+from harness.errors import UsageError, printable
 from harness.evaluation import EvaluationSet
 from harness.files import whole_folder
 from harness.metrics import Metric
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SCHEMA = 1
+_WRITTEN = {"result.json", "per_user.parquet", "config.toml", "environment.json"}
 _PACKAGES = ("submission-harness", "numba", "numpy", "pandas", "polars", "scipy")
 
 
@@ -56,7 +58,7 @@ class ModelResult:
     scores: ScoreTable
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """A whole run; models stand best first by the first metric.
 
@@ -81,6 +83,11 @@ class Result:
     chance: Mapping[str, Chance]
     notes: tuple[str, ...]
     seconds: Mapping[str, float]
+
+    def __repr__(self) -> str:
+        from harness.report.text import plain
+
+        return plain(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document of the run; the times under ``seconds`` alone may differ."""
@@ -130,7 +137,7 @@ class Result:
         ]
         return pl.concat(frames)
 
-    def write(self, folder: Path) -> None:
+    def write(self, folder: Path | str) -> None:
         """Write result.json, per_user.parquet, config.toml and environment.json, or nothing.
 
         Raises
@@ -138,13 +145,16 @@ class Result:
         UsageError
             `folder` exists and is no run folder, or cannot be written.
         """
-        if folder.exists() and not is_run(folder):
-            raise UsageError(f"{folder}: exists and is no run folder; choose another --out")
+        folder = Path(folder)
+        check_out(folder)
         try:
             with whole_folder(folder) as target:
                 self._write(target)
-        except OSError as error:
-            raise UsageError(f"{folder}: cannot be written: {error.strerror or error}") from error
+        except (OSError, ValueError, TypeError, pl.exceptions.PolarsError) as error:
+            raise UsageError(
+                f"{folder}: cannot be written: {getattr(error, 'strerror', None) or error}; "
+                "choose another --out"
+            ) from error
 
     def _write(self, target: Path) -> None:
         import tomli_w
@@ -157,8 +167,21 @@ class Result:
 
 
 def is_run(folder: Path) -> bool:
-    """Return whether a folder was written by a run (or is empty)."""
-    return folder.is_dir() and ((folder / "result.json").is_file() or not any(folder.iterdir()))
+    """Return whether a folder holds nothing but what a run writes, so that it may be replaced."""
+    return folder.is_dir() and {path.name for path in folder.iterdir()} <= _WRITTEN
+
+
+def check_out(folder: Path) -> None:
+    """Raise UsageError where a run could not be written to `folder`, before any work is done."""
+    try:
+        if (folder.exists() or folder.is_symlink()) and (folder.is_symlink() or not is_run(folder)):
+            raise UsageError(f"{folder}: exists and is no run folder; choose another --out")
+        above = next(p for p in folder.absolute().parents if p.exists())
+        writable = above.is_dir() and os.access(above, os.W_OK)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{printable(str(folder))[:200]}: cannot be written: {error}") from error
+    if not writable:
+        raise UsageError(f"{folder}: cannot be written; choose another --out")
 
 
 def environment_of() -> dict[str, str]:

@@ -18,7 +18,7 @@ from harness import config as config_
 from harness.comparison import against_chance, interval
 from harness.dataset import Dataset, Int32
 from harness.draws import Draws, UInt64, user_hashes
-from harness.errors import HarnessError, RecommenderError, UsageError
+from harness.errors import HarnessError, RecommenderError
 from harness.evaluation import EvaluationSet, build
 from harness.progress import steps
 from harness.recommendations import Recommendations, checked
@@ -65,9 +65,11 @@ def _run(
     clock = Clock()
     with clock.step("read"):
         data = _read(config, background, progress)
-    with clock.step("exam"):
+    with clock.step("exam"), steps("setting the exam", 3, " steps", progress) as bar:
         parts = split(data, config.split)
+        bar.update()
         exam = build(data, parts, config.evaluation)
+        bar.update()
         train = Train(data, parts.train, exam.candidates, parts.cutoff)
         hashes = np.zeros(len(data.user_ids), np.uint64)
         hashes[exam.users] = user_hashes(exam.user_ids)
@@ -81,7 +83,7 @@ def _run(
     ]
     first = str(asked[0])
     return Result(
-        config=config.resolved(),
+        config=_resolved(config, data, asked),
         layout=data.layout,
         window=parts.summary(),
         start=_start(parts),
@@ -89,9 +91,19 @@ def _run(
         metrics=asked,
         models=tuple(sorted(results, key=lambda r: -r.metrics[first].mean)),
         chance={str(m): _chance(f) for m, f in floors.items() if f is not None},
-        notes=_notes(data, parts, floors),
+        notes=_notes(data, parts, exam, floors),
         seconds=clock.seconds,
     )
+
+
+def _resolved(
+    config: config_.Config, data: Dataset, asked: tuple[metrics.Metric, ...]
+) -> dict[str, Any]:
+    """Return the config with what the layout and the defaults decided written out."""
+    values = config.resolved()
+    values["evaluation"]["metrics"] = [str(metric) for metric in asked]
+    values["evaluation"].setdefault("candidates", data.candidates)
+    return values
 
 
 class Clock:
@@ -111,14 +123,7 @@ class Clock:
 def _metrics(config: config_.Config) -> tuple[metrics.Metric, ...]:
     k = config.evaluation.k
     texts = config.evaluation.metrics or [f"{name}@{k}" for name in DEFAULT_METRICS]
-    asked = tuple(dict.fromkeys(metrics.parse(text) for text in texts))
-    for metric in asked:
-        if metric.k > k:
-            raise UsageError(
-                f"[evaluation] metrics: {metric} looks at {metric.k} places, but k = {k}; "
-                f"set [evaluation] k = {metric.k} or a smaller cut-off"
-            )
-    return asked
+    return tuple(dict.fromkeys(metrics.parse(text) for text in texts))
 
 
 def _read(config: config_.Config, background: Executor, progress: bool) -> Dataset:
@@ -175,13 +180,18 @@ def recommend(
 ) -> Recommendations:
     """Return a fitted model's checked lists for all users of the exam, asked for in batches."""
     batch = max(1, BATCH_CELLS // len(exam.candidates))
-    items = np.empty((len(exam.users), exam.k), np.int32)
+    items = np.empty((len(exam.users), _places(exam)), np.int32)
     for start in range(0, len(exam.users), batch):
         users = exam.users[start : start + batch]
         # Copied at once: a model may answer the next batch in the same array.
         items[start : start + batch] = _batch(name, model, exam, start, users, draws)
         progress(len(users))
     return Recommendations(items)
+
+
+def _places(exam: EvaluationSet) -> int:
+    """Return how long a list can be: places beyond the last candidate would stay empty."""
+    return min(exam.k, len(exam.candidates))
 
 
 def _batch(
@@ -194,8 +204,8 @@ def _batch(
         held = np.ones(len(seen.indices), np.bool_)
         shape = (len(users), len(exam.candidates))
         exclude = csr_array((held, seen.indices, seen.indptr), shape=shape)
-    answer = _answer(name, model, users, ids, exam.k, draws, exclude)
-    return checked(name, answer, ids, exam.k, len(exam.candidates), seen)
+    answer = _answer(name, model, users, ids, _places(exam), draws, exclude)
+    return checked(name, answer, ids, _places(exam), len(exam.candidates), seen)
 
 
 def _answer(
@@ -209,25 +219,44 @@ def _answer(
 ) -> Any:
     try:
         return model.recommend(users, k, draws, exclude=exclude)
-    except (Exception, SystemExit) as error:  # a stranger's code may raise anything
+    except BaseException as error:  # a stranger's code may raise anything
+        plugins.raise_interrupt(error)
         user = ids[_first_raising(model, users, k, draws, exclude)]
         raise RecommenderError(
-            f'model "{name}" raised in recommend, first for user {user}: '
-            f"{type(error).__name__}: {error}"
+            f'model "{name}" raised in recommend, first for user {user}: {plugins.told(error)}'
         ) from error
 
 
 def _first_raising(
     model: Recommender, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None
 ) -> int:
-    """Return which row raises when asked for alone, 0 where only the whole batch does."""
-    for row in range(len(users)):
-        one = None if exclude is None else exclude[[row]]
-        try:
-            model.recommend(users[row : row + 1], k, draws, exclude=one)
-        except (Exception, SystemExit):
-            return row
-    return 0
+    """Return the first row that raises, found by halving; 0 where only the whole batch does."""
+    start, stop = 0, len(users)
+    while stop - start > 1:
+        middle = (start + stop) // 2
+        if _raises(model, users, slice(start, middle), k, draws, exclude):
+            stop = middle
+        elif _raises(model, users, slice(middle, stop), k, draws, exclude):
+            start = middle
+        else:
+            break
+    return start
+
+
+def _raises(
+    model: Recommender,
+    users: Int32,
+    rows: slice,
+    k: int,
+    draws: Draws,
+    exclude: csr_array[Any] | None,
+) -> bool:
+    try:
+        model.recommend(users[rows], k, draws, exclude=None if exclude is None else exclude[rows])
+    except BaseException as error:
+        plugins.raise_interrupt(error)
+        return True
+    return False
 
 
 def _guarded(name: str, method: str, call: Callable[[], Any]) -> Any:
@@ -235,9 +264,10 @@ def _guarded(name: str, method: str, call: Callable[[], Any]) -> Any:
         answer = call()
     except HarnessError:
         raise
-    except (Exception, SystemExit) as error:  # a stranger's code may raise anything
+    except BaseException as error:  # a stranger's code may raise anything
+        plugins.raise_interrupt(error)
         raise RecommenderError(
-            f'model "{name}" raised in {method}: {type(error).__name__}: {error}'
+            f'model "{name}" raised in {method}: {plugins.told(error)}'
         ) from error
     if answer is None:
         raise RecommenderError(f'model "{name}": {method} returned None; expected self')
@@ -259,9 +289,14 @@ def _start(parts: Split) -> str:
 
 
 def _notes(
-    data: Dataset, parts: Split, floors: dict[metrics.Metric, chance.Moments | None]
+    data: Dataset,
+    parts: Split,
+    exam: EvaluationSet,
+    floors: dict[metrics.Metric, chance.Moments | None],
 ) -> tuple[str, ...]:
     notes = list(data.notes)
+    if exam.k > len(exam.candidates):
+        notes.append(f"k = {exam.k:,} is more than the {len(exam.candidates):,} candidates")
     unknown = [str(metric) for metric, floor in floors.items() if floor is None]
     if unknown:
         notes.append(f"no exact chance value is known for {', '.join(unknown)}")

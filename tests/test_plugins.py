@@ -153,8 +153,17 @@ def test_a_constructor_that_raises(tmp_path: Path) -> None:
     )
     assert refused("my_model:Model", folder) == (
         'model "mine": my_model:Model cannot be made with these parameters: '
-        "ZeroDivisionError: division by zero"
+        f"ZeroDivisionError: division by zero ({folder / 'my_model.py'}, line 4)"
     )
+
+
+@pytest.mark.parametrize("where", ["at import", "in the constructor"])
+def test_a_model_that_ends_the_program_is_an_error(tmp_path: Path, where: str) -> None:
+    """A sys.exit(0) would otherwise end a run, without a word, as if all were well."""
+    text = GOOD.replace("self.depth, self", "__import__('sys').exit(0)\n        self.depth, self")
+    if where == "at import":
+        text = "import sys\nsys.exit(0)\n"
+    assert "SystemExit: 0" in refused("my_model:Model", beside(tmp_path, text))
 
 
 @pytest.mark.parametrize("method", ["fit", "recommend"])

@@ -274,13 +274,11 @@ def test_a_cut_off_above_k_is_refused(tmp_path: Path, metric: str) -> None:
         ("", r'"" is not a metric'),
     ],
 )
-def test_a_wrong_metric_is_refused_before_anything_is_read(
+def test_a_wrong_metric_is_refused_with_the_config(
     tmp_path: Path, metric: str, message: str
 ) -> None:
-    settings = config(tmp_path, metrics=[metric])
-    (tmp_path / "log.csv").unlink()
     with pytest.raises(UsageError, match=message):
-        run(settings)
+        config(tmp_path, metrics=[metric])
 
 
 def test_a_wrong_model_is_refused_before_anything_is_read(tmp_path: Path) -> None:

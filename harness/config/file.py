@@ -23,12 +23,12 @@ def read(path: Path, overrides: Sequence[str] = ()) -> Config:
         The file is missing or no TOML, or a key or value is not allowed.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: cannot be read: {_reason(error)}") from error
     try:
         values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
         raise UsageError(f"{path}: is not valid TOML: {error}") from error
     for override in overrides:
         _apply(values, override)
@@ -77,11 +77,12 @@ def _step(target: Any, part: str, override: str) -> Any:
         return target.setdefault(part, {})
     if isinstance(target, list) and part.isdecimal() and int(part) < len(target):
         return target[int(part)]
-    raise UsageError(f'--set {override}: there is no "{part}" to set a key of')
+    there = f"; there are 0 to {len(target) - 1}" if isinstance(target, list) else ""
+    raise UsageError(f'--set {override}: there is no "{part}" to set a key of{there}')
 
 
 def _value(text: str) -> Any:
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError):
         return text

@@ -8,9 +8,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from harness.errors import suggest
+from harness.errors import UsageError, suggest
 from harness.layouts.tables import CandidateRule, Layout
 
+TIME_FORMATS = ("iso", "epoch_s", "epoch_ms")
 LayoutName = Literal["hm", "ponpare", "kion", "table"]
 
 
@@ -43,6 +44,13 @@ class DataConfig(_Section):
             raise ValueError(
                 f'layout "{self.layout}" has no key "{key}"; {suggest(key, sorted(allowed))}'
             )
+        if self.time_format not in TIME_FORMATS and "%" not in self.time_format:
+            raise ValueError(
+                f"time_format = {self.time_format!r} is no format; allowed: "
+                f'{", ".join(TIME_FORMATS)}, or a pattern such as "%d.%m.%Y"'
+            )
+        if self.user == self.item:
+            raise ValueError(f'user and item are both the column "{self.user}"')
         if self.layout == "table" and self.events is None:
             raise ValueError('layout "table" needs events = "the file with the event log"')
         return self
@@ -63,8 +71,8 @@ class TimeSplit(_Section):
     """
 
     strategy: Literal["time"]
-    valid_days: Annotated[int, Field(ge=1)] = 7
-    test_days: Annotated[int, Field(ge=0)] = 0
+    valid_days: Annotated[int, Field(ge=1, le=100_000)] = 7
+    test_days: Annotated[int, Field(ge=0, le=100_000)] = 0
     days: Literal["calendar", "elapsed"] = "calendar"
     window: Literal["valid", "test"] = "valid"
 
@@ -79,7 +87,7 @@ class LastNSplit(_Section):
     """The last `n` events of each user are the exam."""
 
     strategy: Literal["last_n"]
-    n: Annotated[int, Field(ge=1)]
+    n: Annotated[int, Field(ge=1, lt=2**31)]
 
 
 class FractionSplit(_Section):
@@ -108,7 +116,7 @@ STRATEGIES: dict[str, type[_Section]] = {
 class EvaluationConfig(_Section):
     """``[evaluation]``: who sits the exam, what counts as a hit, how it is marked."""
 
-    k: Annotated[int, Field(ge=1)] = 12
+    k: Annotated[int, Field(ge=1, lt=2**31)] = 12
     users: Literal["seen", "all"] = "seen"
     require_hit: bool = True
     truth: Literal["all", "candidates"] = "all"
@@ -116,6 +124,22 @@ class EvaluationConfig(_Section):
     candidates: CandidateRule | None = None
     metrics: list[str] = []
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 42
+
+    @model_validator(mode="after")
+    def _metrics_there_are(self) -> EvaluationConfig:
+        from harness.metrics import parse  # numpy is slow to import
+
+        for text in self.metrics:
+            try:
+                cut_off = parse(text).k
+            except UsageError as error:
+                raise ValueError(f"metrics: {error}") from error
+            if cut_off > self.k:
+                raise ValueError(
+                    f"metrics: {text} looks at {cut_off} places, but k = {self.k}; "
+                    f"set k = {cut_off} or a smaller cut-off"
+                )
+        return self
 
 
 class ModelConfig(_Section):

@@ -20,6 +20,7 @@ from harness.layouts.tables import Table
 
 _CHUNK_ROWS = 20_000
 _SHOWN = 60
+_NO_REASON = "nothing is wrong"
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def locate(
     Where the walk finds nothing wrong, the error carries the reader's own `reason`.
     """
     fallback = DataError(f"{shown}: cannot be read: {reason.strip().splitlines()[0]}")
-    if plain.suffix == ".parquet":
+    if is_parquet(plain):
         return _locate_parquet(plain, shown, rules) or fallback
     rows = _rows(table, plain)
     try:
@@ -62,6 +63,17 @@ def locate(
     except csv.Error as error:
         return DataError(f"{shown}: cannot be read as a table: {error}")
     return fallback
+
+
+def is_parquet(path: Path) -> bool:
+    """Return whether a plain file is Parquet; everything else is delimited text."""
+    return path.suffix.lower() == ".parquet"
+
+
+def misshapen(table: Table, plain: Path, shown: Path, names: list[str]) -> DataError | None:
+    """Return the error for the first row with too few or too many fields, None without one."""
+    error = locate(table, plain, shown, names, (), _NO_REASON)
+    return None if _NO_REASON in str(error) else error
 
 
 def _rows(table: Table, plain: Path) -> Iterator[_Row]:
@@ -96,21 +108,22 @@ def _bad_shape(rows: list[_Row], shown: Path, names: list[str]) -> tuple[int, Da
                 f"{shown}: line {row.line} has {len(row.fields)} fields, expected {len(names)} "
                 f"({', '.join(names)})"
             )
-        if not "".join(row.fields).isprintable() and _undecodable(row.fields):
+        if not "".join(row.fields).isprintable() and undecodable(row.fields):
             return row.line, DataError(
                 f"{shown}: line {row.line} is not UTF-8 text; save the file as UTF-8"
             )
     return None
 
 
-def _undecodable(fields: list[str]) -> bool:
+def undecodable(fields: list[str]) -> bool:
+    """Return whether bytes that are no UTF-8 stand in a row (read with surrogateescape)."""
     return any("\udc80" <= letter <= "\udcff" for field in fields for letter in field)
 
 
 def _bad_field(
     rows: list[_Row], shown: Path, index: int, rule: FieldRule
 ) -> tuple[int, DataError] | None:
-    usable = [row for row in rows if len(row.fields) > index and not _undecodable(row.fields)]
+    usable = [row for row in rows if len(row.fields) > index and not undecodable(row.fields)]
     values = [row.fields[index] or None for row in usable]
     bad = [rule.required and value is None for value in values]
     if rule.parse is not None:
@@ -130,7 +143,8 @@ def _unreadable(text: pl.Series, parse: nw.Expr) -> list[bool]:
     """Return which values `parse` refuses: all at once when none, else by halving."""
     frame = nw.from_native(text.to_frame())
     try:
-        frame.select(parse.alias("parsed"))
+        parsed = frame.select(parse.alias("parsed")).to_native()["parsed"]
+        return (parsed.is_null() & text.is_not_null()).to_list()
     except (pl.exceptions.PolarsError, nw.exceptions.NarwhalsError):
         if len(text) == 1:
             return [True]
@@ -139,7 +153,6 @@ def _unreadable(text: pl.Series, parse: nw.Expr) -> list[bool]:
         # Only the first bad value is shown, so the right half matters when the left is clean.
         right = [False] * (len(text) - half) if True in left else _unreadable(text[half:], parse)
         return left + right
-    return [False] * len(text)
 
 
 def _printable(value: str | None) -> str:
@@ -152,8 +165,9 @@ def _printable(value: str | None) -> str:
 def _locate_parquet(plain: Path, shown: Path, rules: tuple[FieldRule, ...]) -> DataError | None:
     for rule in rules:
         values = pl.read_parquet(plain, columns=[rule.column])[rule.column]
-        if rule.required and values.has_nulls():
-            row = int(values.is_null().arg_max() or 0) + 1
+        missing = values.is_null() | (values.cast(pl.String) == "").fill_null(False)
+        if rule.required and missing.any():
+            row = int(missing.arg_max() or 0) + 1
             return DataError(
                 f'{shown}: row {row}, column "{rule.column}": found an empty value, '
                 f"expected {rule.expected}"

@@ -6,6 +6,8 @@ import re
 
 import narwhals as nw
 
+DATE = "%Y-%m-%d"
+
 EPOCH_UNITS_US = {"epoch_s": 1_000_000, "epoch_ms": 1_000}
 
 _ISO = re.compile(
@@ -39,7 +41,7 @@ def pattern_of(time_format: str, sample: str) -> str | None:
     if match is None:
         return None
     if match["sep"] is None:
-        return "%Y-%m-%d"
+        return DATE
     seconds = "" if match["seconds"] is None else ":%S%.f"  # %.f: a fraction may follow
     zone = "" if match["zone"] is None else "%#z"
     return f"%Y-%m-%d{match['sep']}%H:%M{seconds}{zone}"
@@ -50,7 +52,11 @@ def from_text(column: str, time_format: str, pattern: str | None) -> nw.Expr:
     if time_format in EPOCH_UNITS_US:
         scaled = nw.col(column).cast(nw.Float64) * EPOCH_UNITS_US[time_format]
         return scaled.round(0).cast(nw.Int64)
-    parsed = nw.col(column).str.to_datetime(format=pattern)
+    text = nw.col(column)
+    parsed = text.str.to_datetime(format=pattern)
+    if time_format == "iso":  # the parser takes 20-01-06 for a day of the year 20
+        whole = text.str.len_chars() == 10 if pattern == DATE else text.str.slice(4, 1) == "-"
+        parsed = nw.when(whole).then(parsed)
     if pattern is not None and "%#z" in pattern:
         parsed = parsed.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
     return parsed.cast(nw.Datetime("us")).cast(nw.Int64)
@@ -64,10 +70,11 @@ def from_dtype(column: str, dtype: nw.dtypes.DType) -> nw.Expr:
     return time.cast(nw.Datetime("us")).cast(nw.Int64)
 
 
-def expected(time_format: str) -> str:
+def expected(time_format: str, pattern: str | None = None) -> str:
     """Return what a value should have looked like, for an error message."""
     if time_format == "iso":
-        return "an ISO time like the first of the column, such as 2020-09-16 or 2020-09-16 23:59:48"
+        shown = "" if pattern is None else f", written like the first of the column ({pattern})"
+        return f'an ISO time{shown}; name another form as time_format = "%d.%m.%Y"'
     if time_format in EPOCH_UNITS_US:
         unit = "seconds" if time_format == "epoch_s" else "milliseconds"
         return f"a number of {unit} since 1970-01-01"

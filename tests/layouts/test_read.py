@@ -210,3 +210,86 @@ def test_wide_time_ranges_sort_alike(tmp_path: Path) -> None:
     data = load(log(text(tmp_path, HEADER + "\n".join(lines + users) + "\n")))
     assert rows(data)[:3] == [("a", "x"), ("a", "y"), ("b", "x")]
     assert np.all(np.diff(data.events.user) >= 0)
+
+
+def test_names_are_no_patterns(tmp_path: Path) -> None:
+    """``e[1].csv`` is a file, and must not be read as ``e1.csv``."""
+    text(tmp_path, HEADER + "a,x,2020-01-01\n", "e[1].csv")
+    text(tmp_path, HEADER + "wrong,wrong,2020-01-01\n", "e1.csv")
+    assert rows(load(log(tmp_path, "e[1].csv"))) == [("a", "x")]
+
+
+def test_a_surplus_field_is_found_though_its_column_is_not_read(tmp_path: Path) -> None:
+    text(tmp_path, "user,item,time,price\na,x,2020-01-01,1\na,y,2020-01-01,1,2\n")
+    with pytest.raises(DataError, match=r"line 3 has 5 fields, expected 4"):
+        load(log(tmp_path))
+
+
+def test_a_missing_field_is_found_though_its_column_is_not_read(tmp_path: Path) -> None:
+    text(tmp_path, "user,item,time,price\na,x,2020-01-01,\na,y,2020-01-01\n")
+    with pytest.raises(DataError, match=r"line 3 has 3 fields, expected 4"):
+        load(log(tmp_path))
+
+
+def test_an_empty_last_cell_is_no_missing_field(tmp_path: Path) -> None:
+    text(tmp_path, "user,item,time,price\na,x,2020-01-01,\na,y,2020-01-01,1\n")
+    assert rows(load(log(tmp_path))) == [("a", "x"), ("a", "y")]
+
+
+@pytest.mark.parametrize("written", ["20-01-06", "09-01-20", "-2020-01-06", " 2020-01-06"])
+def test_what_only_resembles_a_date_is_refused(tmp_path: Path, written: str) -> None:
+    with pytest.raises(DataError, match=r'line 3, column "time"'):
+        load(log(text(tmp_path, HEADER + f"a,x,2020-01-01\na,y,{written}\n")))
+
+
+@pytest.mark.parametrize("column", ["user", "item"])
+def test_a_quoted_empty_id_is_empty(tmp_path: Path, column: str) -> None:
+    row = '"",x,2020-01-01' if column == "user" else 'a,"",2020-01-01'
+    with pytest.raises(DataError, match=rf'line 2, column "{column}": found an empty value'):
+        load(log(text(tmp_path, HEADER + row + "\n")))
+
+
+def test_a_rating_that_is_no_number_reaches_no_minimum(tmp_path: Path) -> None:
+    text(tmp_path, "user,item,time,rating\na,x,2020-01-01,5\nb,y,2020-01-01,nan\n")
+    assert rows(load(log(tmp_path, minimum={"rating": 4}))) == [("a", "x")]
+
+
+def test_a_part_below_the_minimum_and_all_parts_below_it(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    header = "user,item,time,rating\n"
+    text(tmp_path / "parts", header + "a,x,2020-01-01,5\n", "1.csv")
+    text(tmp_path / "parts", header + "b,x,2020-01-01,1\n", "2.csv")
+    assert rows(load(log(tmp_path, "parts", minimum={"rating": 4}))) == [("a", "x")]
+    with pytest.raises(DataError, match="all 2 rows are below the minimum"):
+        load(log(tmp_path, "parts", minimum={"rating": 6}))
+
+
+def test_a_part_and_its_packed_copy_are_not_both_read(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    text(tmp_path / "parts", HEADER + "a,x,2020-01-01\n", "1.csv")
+    (tmp_path / "parts" / "1.csv.gz").write_bytes(gzip.compress(b"user,item,time\n"))
+    with pytest.raises(DataError, match=r"1.csv.gz: stands beside 1.csv; keep one"):
+        load(log(tmp_path, "parts"))
+
+
+def test_a_column_named_twice_is_refused(tmp_path: Path) -> None:
+    text(tmp_path, "user,item,time,time\na,x,2020-01-01,2020-01-02\n")
+    with pytest.raises(DataError, match='the column "time" stands twice'):
+        load(log(tmp_path))
+
+
+def test_another_separator_is_suggested(tmp_path: Path) -> None:
+    text(tmp_path, "user;item;time\na;x;2020-01-01\n")
+    with pytest.raises(DataError, match="set separator = ';'"):
+        load(log(tmp_path))
+
+
+def test_a_header_that_is_not_there_is_suggested(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"no header line, name its columns: header = \["):
+        load(log(text(tmp_path, "ann,x,2020-01-01\n")))
+
+
+def test_a_header_list_of_another_length_is_refused(tmp_path: Path) -> None:
+    text(tmp_path, "a,x,2020-01-01\n")
+    with pytest.raises(DataError, match=r"line 1 has 3 fields, but \[data\] header names 2"):
+        load(log(tmp_path, header=["user", "item"], time=None))

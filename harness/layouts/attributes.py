@@ -1,0 +1,79 @@
+"""Attribute tables: one row a user or an item, its id, and since when it is there."""
+
+from __future__ import annotations
+
+import narwhals as nw
+import polars as pl
+
+from harness.errors import DataError
+from harness.layouts import times
+from harness.layouts.locate import FieldRule
+from harness.layouts.source import Source, sources
+from harness.layouts.tables import AttributeTable
+
+
+def check(table: AttributeTable) -> None:
+    """Raise DataError where a table or its id column is missing; read no row."""
+    for source in sources(table.table):
+        source.require((table.id,))
+
+
+def read(table: AttributeTable, columns: list[str] | None = None) -> pl.DataFrame:
+    """Return the rows of an attribute table; `columns` None reads them all, as text.
+
+    Raises
+    ------
+    DataError
+        A missing file or column, a row with too few or too many fields, an empty or repeated id.
+    """
+    frames = [_rows(table, columns, source) for source in sources(table.table)]
+    frame = pl.concat(frames)
+    ids = frame[table.id]
+    if ids.n_unique() < ids.len():
+        again = str(ids.filter(ids.is_duplicated()).sort()[0])
+        raise DataError(
+            f'{table.table.path}: column "{table.id}": the id "{again}" stands in more than one '
+            "row; expected each id once"
+        )
+    return frame
+
+
+def _rows(table: AttributeTable, columns: list[str] | None, source: Source) -> pl.DataFrame:
+    source.require((table.id, *(columns or ())))
+    wanted = source.names if columns is None else list(dict.fromkeys((table.id, *columns)))
+    rules = (FieldRule(table.id, "an id", None, True),)
+    too_many, too_few = source.whole_rows()
+    query = source.frame.select(
+        pl.col(wanted).cast(pl.String), too_many.alias("too_many"), too_few.alias("too_few")
+    )
+    try:
+        frame = query.collect()
+    except pl.exceptions.PolarsError as error:
+        raise source.fault(rules, str(error)) from error
+    source.check_rows(bool(frame["too_many"].any()), bool(frame["too_few"].any()))
+    if frame[table.id].has_nulls() or (frame[table.id] == "").any():
+        raise source.fault(rules, "an empty id")
+    return frame.select(wanted)
+
+
+def since(table: AttributeTable, frame: pl.DataFrame) -> pl.Series:
+    """Return the times of an attribute table's ``since`` column, int64 microseconds.
+
+    Raises
+    ------
+    DataError
+        A value that is no time.
+    """
+    column = table.since or ""
+    first = frame[column].drop_nulls().head(1).to_list()
+    pattern = times.pattern_of(table.time_format, first[0] if first else "") or times.DATE
+    expr = times.from_text(column, table.time_format, pattern)
+    reason = "a value that is no time"
+    try:
+        found = nw.from_native(frame).select(expr.alias(column)).to_native()[column]
+        if not (found.is_null() & frame[column].is_not_null()).any():
+            return found
+    except (pl.exceptions.PolarsError, nw.exceptions.NarwhalsError) as error:
+        reason = str(error)
+    rules = (FieldRule(column, times.expected(table.time_format, pattern), expr, False),)
+    raise next(source.fault(rules, reason) for source in sources(table.table))
