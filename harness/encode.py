@@ -74,7 +74,7 @@ def _encode(
         while True:
             code = table[slot, 2]
             if code == 0:
-                if 3 * count >= 2 * len(table):
+                if 2 * count >= len(table):
                     return row, count
                 table[slot, 0], table[slot, 1] = first[row], second[row]
                 table[slot, 2] = count + 1
@@ -94,7 +94,7 @@ def _grown(table: UInt64) -> UInt64:
     """Return a table of four times the slots with the same codes."""
     held = table[table[:, 2] > 0]
     held = held[np.argsort(held[:, 2])]  # met again in code order, so that each keeps its code
-    grown = np.zeros((2 * len(table), 3), np.uint64)
+    grown = np.zeros((4 * len(table), 3), np.uint64)
     unused = np.empty((2, len(held)), np.int32)
     first, second = (_read_only(held[:, i].copy()) for i in (0, 1))
     _encode(first, second, 0, grown, 0, unused[0], unused[1])

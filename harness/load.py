@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -68,17 +67,12 @@ class _Coded:
 
     def read(self, table: EventTable, kind: int, progress: Callable[[int], object]) -> None:
         rows = left_out = 0
-        with ThreadPoolExecutor(1) as coder:  # one batch is coded while the next is read
-            pending: Future[None] | None = None
-            for batch, below in event_batches(table):
-                left_out += below
-                rows += batch.height + below
-                progress(batch.height + below)
-                if pending is not None:
-                    pending.result()
-                pending = coder.submit(self._add, batch, kind)
-            if pending is not None:
-                pending.result()
+        for batch, below in event_batches(table):
+            left_out += below
+            rows += batch.height + below
+            progress(batch.height + below)
+            if batch.height:  # else no row of it reached the minimum
+                self.batches.append(self._coded(batch, kind))
         if rows == left_out:
             what = f"all {rows:,} rows are below the minimum" if rows else "the table has no rows"
             raise DataError(f"{table.table.path}: {what}; expected events")
@@ -88,13 +82,12 @@ class _Coded:
                 f"{table.table.path.name}: {left_out:,} of {rows:,} rows left out ({limits})"
             )
 
-    def _add(self, batch: pl.DataFrame, kind: int) -> None:
-        if batch.is_empty():  # no row of it reached the minimum
-            return
+    def _coded(self, batch: pl.DataFrame, kind: int) -> Events:
         user = _codes(self.users, batch, schema.USER)
         item = _codes(self.items, batch, schema.ITEM)
         time = batch[schema.TIME].to_numpy()
-        self.batches.append(Events(user, item, time, np.full(len(user), kind, np.uint8)))
+        kinds = np.broadcast_to(np.uint8(kind), len(user))  # one number, however many rows
+        return Events(user, item, time, kinds)
 
     def events(self, user_map: Int32, item_map: Int32, n_kinds: int) -> Events:
         """Return all events in canonical order; `*_map` lead from codes to final positions."""

@@ -18,6 +18,7 @@ from harness.layouts import attributes
 from harness.layouts.tables import AttributeTable
 
 Draws = draws.Draws
+_BLOCK = 1 << 21
 Kept = TypeVar("Kept", bound=npt.NDArray[Any])
 
 
@@ -180,7 +181,7 @@ class Train:
         item = self.events.item if events is None else self.events.item[events]
         n_items = len(self.item_ids)
         if weights is None:
-            counts = np.bincount(item, minlength=n_items)[self.candidates]
+            counts = _counts(item, n_items)[self.candidates]
             return _descending(counts, counts > 0)
         weight = weights if events is None else weights[events]
         sums = _weight_sums(item, weight, n_items)[self.candidates]
@@ -208,6 +209,14 @@ def _kept(array: Kept) -> Kept:
 
 def _table(table: AttributeTable | None) -> pl.DataFrame | None:
     return None if table is None else attributes.read(table)
+
+
+def _counts(item: Int32, n_items: int) -> Int64:
+    """Return how often each item stands in `item`; in blocks, as NumPy counts in a wide copy."""
+    counts = np.zeros(n_items, np.int64)
+    for start in range(0, len(item), _BLOCK):
+        counts += np.bincount(item[start : start + _BLOCK], minlength=n_items)
+    return counts
 
 
 def _weight_sums(
