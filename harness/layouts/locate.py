@@ -20,7 +20,6 @@ from harness.layouts.tables import Table
 
 _CHUNK_ROWS = 20_000
 _SHOWN = 60
-_NO_REASON = "nothing is wrong"
 
 
 @dataclass(frozen=True)
@@ -72,8 +71,14 @@ def is_parquet(path: Path) -> bool:
 
 def misshapen(table: Table, plain: Path, shown: Path, names: list[str]) -> DataError | None:
     """Return the error for the first row with too few or too many fields, None without one."""
-    error = locate(table, plain, shown, names, (), _NO_REASON)
-    return None if _NO_REASON in str(error) else error
+    with plain.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as handle:
+        reader = csv.reader(handle, delimiter=table.separator)
+        try:
+            if all(len(fields) == len(names) for fields in reader):
+                return None
+        except csv.Error:
+            pass  # which line it is, is found below
+    return locate(table, plain, shown, names, (), "its rows differ in length")
 
 
 def _rows(table: Table, plain: Path) -> Iterator[_Row]:

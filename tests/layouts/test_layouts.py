@@ -119,7 +119,5 @@ def test_hm_an_id_in_both_forms_is_an_error(tmp_path: Path) -> None:
     """Two names for one article would be two items: one is bought, the other recommended."""
     mixed = TRANSACTIONS.replace("0706016002", "706016001")
     articles = ARTICLES + "706016001,1\n"
-    with pytest.raises(
-        DataError, match=r'such as "706016001"[\s\S]*restore_zeros'
-    ):
+    with pytest.raises(DataError, match=r'such as "706016001"[\s\S]*restore_zeros'):
         load(hm.layout(hm_folder(tmp_path, mixed, articles)))
