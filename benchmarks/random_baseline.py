@@ -16,8 +16,8 @@ from baselines.random_items import RandomItems
 from harness.draws import Draws, user_hashes
 from harness.evaluation import EvaluationSet, Ragged
 from harness.metrics import parse
-from harness.runner import recommend
 from harness.scoring import ScoreTable, score
+from harness.sitting import recommend
 
 USERS, CANDIDATES, K, REPEATS = 69_000, 105_542, 12, 10
 ROUNDS, NOTEBOOK_USERS = 5, 200

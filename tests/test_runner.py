@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from harness import config as config_
-from harness import runner
+from harness import sitting
 from harness.config import Config
 from harness.errors import RecommenderError, UsageError
 from harness.results import Result
@@ -253,7 +253,7 @@ class Reuses:
         self.answer[:] = self.right[users]
         return self.answer
 """
-    monkeypatch.setattr(runner, "BATCH_CELLS", 1)  # one user a call
+    monkeypatch.setattr(sitting, "BATCH_CELLS", 1)  # one user a call
     settings = plug_in(tmp_path, source, "Reuses", k=1, metrics=["MAP@1"])
     assert values(run(settings), "MAP@1") == [[1, 1, 1]]
 
@@ -343,7 +343,7 @@ def test_batches_change_nothing(
 ) -> None:
     settings = config(tmp_path, RANDOM | {"repeats": 3}, POPULAR, seen_items=seen_items)
     whole = run(settings)
-    monkeypatch.setattr(runner, "BATCH_CELLS", 1)  # one user a call
+    monkeypatch.setattr(sitting, "BATCH_CELLS", 1)  # one user a call
     parts = run(settings)
     for model in range(2):
         for metric in ("MAP@2", "Recall@2", "NDCG@2"):
