@@ -59,4 +59,4 @@ def ideal_dcg(relevant: Counts, k: int) -> Floats:
     """
     filled = np.minimum(relevant, k)
     sums = np.cumsum(discounts(int(filled.max(initial=0))))
-    return np.concatenate(([1.0], sums))[filled]
+    return np.concatenate(([1.0], sums)).take(filled)
