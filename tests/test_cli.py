@@ -348,3 +348,21 @@ def test_synth_writes_and_names_its_files(harness: Harness, tmp_path: Path) -> N
     written = sorted(p.name for p in (tmp_path / "made").iterdir())
     assert written == ["interactions.csv", "items.csv", "users.csv"]
     assert all(f"made/{name}  " in out for name in written)
+
+
+def test_synth_replaces_nothing_unless_told(harness: Harness, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "transactions_train.csv").write_text("mine")
+    small = ["synth", "hm", "--out", "real", "--users", "9", "--items", "20", "--events", "30"]
+    status, out, err = harness(*small)
+    assert (status, out) == (2, "")
+    assert "holds transactions_train.csv; name another --out" in err
+    assert (tmp_path / "real" / "transactions_train.csv").read_text() == "mine"
+    status, out, _ = harness(*small, "--force")
+    assert status == 0
+    assert "transactions_train.csv" in out
+
+
+def test_the_version(harness: Harness) -> None:
+    status, out, _ = harness("--version")
+    assert (status, out.split()[0]) == (0, "submission-harness")

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from harness.recommender import Train
 from harness.testing import example_train
 
 # ann: a on day 0, b on 1, a and gone on 9; bob: b and c on 3, b on 8; cid: d on 9;
@@ -78,3 +79,12 @@ def test_what_is_kept_cannot_be_written() -> None:
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
     assert np.all(train.matrix.indices >= 0)
+
+
+def test_what_lies_behind_the_cut_off_is_out_of_reach() -> None:
+    """A data set holds the exam's events too; the one that a model is given does not."""
+    whole = example_train()
+    early = whole.events.where(whole.events.time < 5 * DAY_US)
+    given = Train(whole.dataset, early, whole.candidates, 5 * DAY_US)
+    assert len(whole.events) == 11
+    assert len(given.dataset.events) == len(early) == 5
