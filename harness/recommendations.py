@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from harness.compiled import compiled
@@ -53,6 +54,25 @@ def checked(
         numbers, a position that is no candidate, an item twice, or one that `exclude` holds; the
         message names the model and the first such user.
     """
+    raw = _matrix(name, answer, users, k)
+    items = _whole(name, raw, users, n_candidates)
+    if len(items) == 0 or _all_good(items, n_candidates, exclude):
+        return np.ascontiguousarray(items, np.int32)
+    _refuse_unknown(name, users, items, n_candidates)
+    _refuse(name, users, items, _repeats(items), "the item stands twice in the list")
+    if exclude is not None:
+        _refuse(
+            name,
+            users,
+            items,
+            _excluded(items, exclude, n_candidates),
+            ("the item is excluded for this user (seen_items); leave out what exclude holds"),
+        )
+    raise AssertionError("the compiled check and the explaining one disagree")
+
+
+def _matrix(name: str, answer: Any, users: pl.Series, k: int) -> npt.NDArray[Any]:
+    """Return the answer as an array of a row for each user and `k` columns, of whatever type."""
     if isinstance(answer, np.ma.MaskedArray):
         raise RecommenderError(
             f'model "{name}" returned a masked array; write −1 where it is masked'
@@ -78,25 +98,13 @@ def checked(
         raise RecommenderError(
             f'model "{name}" returned {len(raw):,} rows for {len(users):,} users{at}'
         )
-    items = _whole(name, raw, users, n_candidates)
-    if len(items) == 0 or _all_good(items, n_candidates, exclude):
-        return np.ascontiguousarray(items, np.int32)
-    _refuse_unknown(name, users, items, n_candidates)
-    _refuse(name, users, items, _repeats(items), "the item stands twice in the list")
-    if exclude is not None:
-        _refuse(
-            name,
-            users,
-            items,
-            _excluded(items, exclude, n_candidates),
-            ("the item is excluded for this user (seen_items); leave out what exclude holds"),
-        )
-    raise AssertionError("the compiled check and the explaining one disagree")
+    return raw
 
 
 def _all_good(items: Any, n_candidates: int, exclude: Ragged | None) -> bool:
     """Return whether nothing is wrong; what is, and where, is then worked out at leisure."""
-    held = exclude or Ragged(np.zeros(len(items) + 1, np.int64), np.zeros(0, np.int32))
+    nothing = Ragged(np.zeros(len(items) + 1, np.int64), np.zeros(0, np.int32))
+    held = nothing if exclude is None else exclude
     whole = np.array(items, np.int64, order="C")
     return bool(_good(whole, n_candidates, held.indptr, held.indices.astype(np.int64)))
 

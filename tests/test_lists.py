@@ -1,5 +1,7 @@
 """Lists from one shared order, against Python that does it one user at a time."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

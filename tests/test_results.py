@@ -115,7 +115,8 @@ def test_the_interval_is_students(result: Result) -> None:
     popular = next(m for m in result.models if m.name == "popular")
     # 1, 0, 1/2: s = 1/2; with 2 degrees of freedom t has the closed form (2p-1)·√(1/(2p(1-p)))
     half = 0.95 * math.sqrt(1 / (2 * 0.975 * 0.025)) * 0.5 / math.sqrt(3)
-    assert popular.metrics["MAP@2"].ci95 == pytest.approx((0.5 - half, 0.5 + half), abs=1e-12)
+    # The inverse of t in SciPy 1.13 is good to 2e-11.
+    assert popular.metrics["MAP@2"].ci95 == pytest.approx((0.5 - half, 0.5 + half), abs=1e-10)
 
 
 def test_what_is_no_number_is_null_or_refused(result: Result) -> None:
