@@ -29,8 +29,8 @@ from measure import (
     table,
 )
 
-from harness.evaluation import Ragged
-from harness.metrics import mapk, parse
+from harness.metrics import Key, mapk, parse
+from harness.ragged import Ragged
 from harness.scoring import marks
 
 K = 12
@@ -105,10 +105,11 @@ FIRST_CALL = """
 import time
 start = time.perf_counter()
 import numpy as np
-from harness.kernels import tally
-from harness.metrics import parse, per_user
-marked = tally(np.array([[1, 2]], np.int32), np.array([0, 1]), np.array([2], np.int32), 2)
-per_user(parse("MAP@2"), marked)
+from harness.metrics import Key, parse
+from harness.ragged import Ragged
+from harness.scoring import marks
+truth = Ragged(np.array([0, 1]), np.array([2], np.int32))
+marks(np.array([[1, 2]], np.int32), Key(truth, truth.sizes), [parse("MAP@2")])
 print(time.perf_counter() - start)
 """
 
@@ -150,14 +151,14 @@ def mark(exam: Exam, threads: int | None = None) -> Any:
     """Return the six metrics of every user."""
     items, indptr, indices = exam
     truth = Ragged(indptr, indices)
-    return marks(items, truth, truth.sizes, METRICS, threads)
+    return marks(items, Key(truth, truth.sizes), METRICS, threads)
 
 
 def mark_map(exam: Exam) -> Any:
     """Return AP of every user."""
     items, indptr, indices = exam
     truth = Ragged(indptr, indices)
-    return marks(items, truth, truth.sizes, METRICS[:1])[0]
+    return marks(items, Key(truth, truth.sizes), METRICS[:1])[METRICS[0]]
 
 
 def against_duckdb(exam: Exam) -> None:

@@ -14,8 +14,9 @@ from measure import Bound, bounds, interleaved, once, spread, table
 
 from baselines.random_items import RandomItems
 from harness.draws import Draws, user_hashes
-from harness.evaluation import EvaluationSet, Ragged
+from harness.evaluation import EvaluationSet
 from harness.metrics import parse
+from harness.ragged import Ragged
 from harness.scoring import ScoreTable, score
 from harness.sitting import recommend
 

@@ -5,14 +5,14 @@ k' = min(k, N) of the candidates, every ordered choice equally likely. Then d gi
 are all hits with the chance f_d = falling(r, d)/falling(N, d), and every figure here follows.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from harness.metrics import DIVISORS, Floats, Metric, discounts, ideal_dcg
+from harness.metrics import DIVISORS, LARGEST, Floats, Metric, discounts, ideal_dcg
 
 Integers = NDArray[np.int64]
 
@@ -80,16 +80,21 @@ def exact(
     >>> float(moments.mean), float(moments.var)
     (0.375, 0.171875)
     """
-    moments = _MOMENTS[metric.name]
-    if metric.settings.get("divisor") == "hits" or metric.settings.get("ideal") == "retrieved":
+    moments = _MOMENTS.get(metric.name)
+    if moments is None or _depends_on_list(metric.settings):
         return None
     n, r, relevant = _checked(n_candidates, relevant_candidates, relevant)
     cases, case_of_user = _distinct(n.ravel(), r.ravel(), relevant.ravel())
-    case = _Case(cases[0], cases[1], cases[2], metric.k)
+    case = _Case(cases[0], cases[1], cases[2], LARGEST if metric.k is None else metric.k)
     mean, var = moments(case, metric)
     # Where every or no candidate is a hit all lists earn the same; rounding must not hide it.
     var = np.where((case.r == 0) | (case.r == case.n), 0.0, np.maximum(var, 0.0))
     return Moments(mean[case_of_user].reshape(n.shape), var[case_of_user].reshape(n.shape))
+
+
+def _depends_on_list(settings: Mapping[str, Any]) -> bool:
+    """Return whether what a hit earns depends on how many others the list has."""
+    return settings.get("divisor") == "hits" or settings.get("ideal") == "retrieved"
 
 
 def of_set(moments: Moments) -> tuple[float, float]:
@@ -148,11 +153,11 @@ def _pair_weights(filled: Integers) -> tuple[Floats, ...]:
     return tuple(np.concatenate(([0.0], np.cumsum(step)))[filled] for step in steps)
 
 
-def _hits(case: _Case) -> tuple[Floats, Floats]:
-    """Hits are hypergeometric: E = k'·r/N, Var = k'·(r/N)·(1 - r/N)·(N - k')/(N - 1)."""
+def _hits(case: _Case, m: Integers) -> tuple[Floats, Floats]:
+    """Hits among m places: E = m·r/N, Var = m·(r/N)·(1 - r/N)·(N - m)/(N - 1) (hypergeometric)."""
     share = case.all_hits(1)
-    mean = case.filled * share
-    return mean, mean * (1 - share) * (case.n - case.filled) / np.maximum(case.n - 1, 1)
+    mean = m * share
+    return mean, mean * (1 - share) * (case.n - m) / np.maximum(case.n - 1, 1)
 
 
 def _scaled_hits(
@@ -161,36 +166,53 @@ def _scaled_hits(
     """Return the moments of hits · scale."""
 
     def moments(case: _Case, _: Metric) -> tuple[Floats, Floats]:
-        mean, var = _hits(case)
+        mean, var = _hits(case, case.filled)
         factor = scale(case)
         return mean * factor, var * factor**2
 
     return moments
 
 
+def _r_precision(case: _Case, _: Metric) -> tuple[Floats, Floats]:
+    """Hits among the first m = min(R, k') places are hypergeometric too; they are divided by R."""
+    mean, var = _hits(case, np.minimum(case.relevant, case.filled))
+    divisor = np.maximum(case.relevant, 1)
+    return mean / divisor, var / divisor**2
+
+
 def _hit_rate(case: _Case, _: Metric) -> tuple[Floats, Floats]:
     """E = p = Σ_i P(first hit at i) = 1 - C(N-r, k')/C(N, k'), Var = p·(1 - p)."""
-    chance, _inverse, _square, none = _first_hit(case)
+    chance, _square, none = _first_hit(case, lambda i: 1.0)
     return chance, chance * none
 
 
 def _reciprocal_rank(case: _Case, _: Metric) -> tuple[Floats, Floats]:
     """E = Σ_i P(first hit at i)/i and E[RR²] = Σ_i P(first hit at i)/i²."""
-    _chance, inverse, square, _none = _first_hit(case)
-    return inverse, square - inverse**2
+    mean, square, _none = _first_hit(case, lambda i: 1.0 / i)
+    return mean, square - mean**2
 
 
-def _first_hit(case: _Case) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return Σ P(i), Σ P(i)/i, Σ P(i)/i² and the chance of no hit, P(i): the first hit is at i."""
+def _p_found(case: _Case, metric: Metric) -> tuple[Floats, Floats]:
+    """With pRel = 1 nobody looks beyond the first hit: E = Σ_i P(first hit at i)·(1-pBreak)^(i-1).
+
+    That of the square has (1-pBreak)^(2(i-1)).
+    """
+    stay = 1.0 - metric.settings["p_break"]
+    mean, square, _none = _first_hit(case, lambda i: float(stay ** (i - 1)))
+    return mean, square - mean**2
+
+
+def _first_hit(case: _Case, worth: Callable[[int], float]) -> tuple[Floats, Floats, Floats]:
+    """Return Σ P(i)·w(i), Σ P(i)·w(i)² and the chance of no hit, P(i): the first hit is at i."""
     none = np.ones(len(case.n))  # as a product of ratios: binomial coefficients would overflow
-    sums = np.zeros((3, len(case.n)))
+    sums = np.zeros((2, len(case.n)))
     for i in range(1, int(case.filled.max(initial=0)) + 1):
         # Beyond the last candidate nothing is added: r = 0, or a hit has come and none is 0.
         left = np.maximum(case.n - i + 1, 1)
         here = none * case.r / left
         none *= np.maximum(case.n - case.r - i + 1, 0) / left
-        sums += here / np.array([[1], [i], [i**2]])
-    return sums[0], sums[1], sums[2], none
+        sums += here * np.array([[worth(i)], [worth(i) ** 2]])
+    return sums[0], sums[1], none
 
 
 def _ndcg(case: _Case, metric: Metric) -> tuple[Floats, Floats]:
@@ -211,6 +233,8 @@ _MOMENTS: dict[str, Callable[[_Case, Metric], tuple[Floats, Floats]]] = {
     "HitRate": _hit_rate,
     "MRR": _reciprocal_rank,
     "NDCG": _ndcg,
+    "RPrecision": _r_precision,
+    "pFound": _p_found,
 }
 
 

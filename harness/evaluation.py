@@ -14,6 +14,7 @@ from harness.config import EvaluationConfig
 from harness.dataset import NO_TIME, Bool, Dataset, Events, Int32, Int64
 from harness.errors import EmptyExamError, UsageError
 from harness.layouts.tables import CandidateRule
+from harness.ragged import Ragged
 from harness.split import Split
 
 
@@ -23,33 +24,6 @@ class Step:
 
     step: str
     users: int
-
-
-@dataclass(frozen=True, eq=False)
-class Ragged:
-    """Rows of item positions of different lengths (CSR): row i is indices[indptr[i]:indptr[i+1]].
-
-    Attributes
-    ----------
-    indptr : int64 array, one more than there are rows
-    indices : int32 array, ascending within a row, none twice
-    """
-
-    indptr: Int64
-    indices: Int32
-
-    def __len__(self) -> int:
-        return len(self.indptr) - 1
-
-    @property
-    def sizes(self) -> Int64:
-        """The length of every row."""
-        return np.diff(self.indptr)
-
-    def rows(self, start: int, stop: int) -> Ragged:
-        """Return the rows from `start` to `stop`."""
-        ends = self.indptr[start : stop + 1]
-        return Ragged(ends - ends[0], self.indices[ends[0] : ends[-1]])
 
 
 @dataclass(frozen=True, eq=False)

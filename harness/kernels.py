@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.compiled import compiled
-from harness.metrics import LARGEST, Tally, discounts
+from harness.metrics.tally import LARGEST, Tally, discounts
 
-__all__ = ["Tally", "tally"]
+__all__ = ["Tally", "ranks", "tally"]
 
 SCANNED_TRUTH = 128  # up to so many truth items a scan per item beats a search per place
 LANES = 8  # places compared at once: a fixed number, so that the compiler makes it one instruction
@@ -57,20 +57,49 @@ def tally(
     ([1.6667], [2], [1])
     """
     k = _count("k", k)
-    _require_int32("items", items, dimensions=2)
-    _require_int32("truth_indices", truth_indices, dimensions=1)
-    rows = _row_lengths(truth_indptr, len(items), len(truth_indices))
-    marked = _blank(k, _relevant(relevant, rows))
+    given = _checked(items, truth_indptr, truth_indices)
+    marked = _blank(k, _relevant(relevant, np.diff(truth_indptr)))
     discount = _read_only(discounts(min(k, items.shape[1])))
-    # Read-only views have one type, so numba compiles once, whatever arrays a caller holds.
-    indptr = truth_indptr.astype(np.int64, copy=False)
-    given = [_read_only(array) for array in (items, indptr, truth_indices)]
-    written = marked.precision_sum, marked.dcg, marked.hits, marked.first_hit, marked.length
+    sums = marked.precision_sum, marked.dcg
+    counts = marked.hits, marked.early_hits, marked.first_hit, marked.length
 
-    faulty = int(_mark(*given, discount, *written))
+    faulty = int(_mark(*given, _read_only(marked.relevant), discount, *sums, *counts))
     if faulty >= 0:
         raise ValueError(_describe_fault(faulty, given[0][:, :k], *given[1:]))
     return marked
+
+
+def ranks(
+    items: NDArray[np.int32],
+    truth_indptr: NDArray[np.integer[Any]],
+    truth_indices: NDArray[np.int32],
+    k: int,
+) -> NDArray[np.int32]:
+    """Return the first rank, from 1 to k, at which each truth item stands; 0 where it does not.
+
+    Parameters and errors are those of `tally`; the result has one entry a truth item, (nnz,).
+
+    Examples
+    --------
+    >>> ranks(np.array([[9, 2, 2]], np.int32), np.array([0, 2]), np.array([2, 7], np.int32), k=3)
+    array([2, 0], dtype=int32)
+    """
+    k = _count("k", k)
+    given = _checked(items, truth_indptr, truth_indices)
+    found = np.zeros(len(truth_indices), np.int32)
+    faulty = int(_rank(*given, min(k, items.shape[1]), found))
+    if faulty >= 0:
+        raise ValueError(_describe_fault(faulty, given[0][:, :k], *given[1:]))
+    return found
+
+
+def _checked(items: Any, indptr: Any, indices: Any) -> list[NDArray[Any]]:
+    """Return lists and truth as the loops take them."""
+    _require_int32("items", items, dimensions=2)
+    _require_int32("truth_indices", indices, dimensions=1)
+    _require_offsets(indptr, len(items), len(indices))
+    # Read-only views have one type, so numba compiles once, whatever arrays a caller holds.
+    return [_read_only(array) for array in (items, indptr.astype(np.int64, copy=False), indices)]
 
 
 def _count(name: str, value: int) -> int:
@@ -99,10 +128,7 @@ def _seen(thing: object) -> str:
     return type(thing).__name__
 
 
-def _row_lengths(
-    indptr: NDArray[np.integer[Any]], users: int, entries: int
-) -> NDArray[np.integer[Any]]:
-    """Return how many truth items each user has, from an indptr that must fit."""
+def _require_offsets(indptr: NDArray[np.integer[Any]], users: int, entries: int) -> None:
     _require_integers("truth_indptr", indptr, (users + 1,))
     if indptr[0] != 0 or indptr[-1] != entries:
         raise ValueError(
@@ -113,7 +139,6 @@ def _row_lengths(
     falling = indptr[1:] < indptr[:-1]
     if falling.any():
         raise ValueError(f"truth_indptr must not fall, it does at user {falling.argmax()}")
-    return np.diff(indptr)
 
 
 def _relevant(
@@ -135,10 +160,10 @@ def _relevant(
 
 def _blank(k: int, relevant: NDArray[np.int32]) -> Tally:
     """Return a tally whose arrays, R apart, are still to be written."""
-    # Rows of two arrays, not five arrays: large memory comes in large pages, which is faster.
+    # Rows of two arrays, not six arrays: large memory comes in large pages, which is faster.
     precision_sum, dcg = np.empty((2, len(relevant)), np.float64)
-    hits, first_hit, length = np.empty((3, len(relevant)), np.int32)
-    return Tally(k, precision_sum, dcg, hits, first_hit, length, relevant)
+    hits, early_hits, first_hit, length = np.empty((4, len(relevant)), np.int32)
+    return Tally(k, precision_sum, dcg, hits, early_hits, first_hit, length, relevant)
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -166,10 +191,12 @@ def _mark(  # noqa: C901 - see above
     items: Any,
     indptr: Any,
     indices: Any,
+    relevant: Any,
     discount: Any,
     precision_sum: Any,
     dcg: Any,
     hits: Any,
+    early_hits: Any,
     first_hit: Any,
     length: Any,
 ) -> int:
@@ -207,18 +234,50 @@ def _mark(  # noqa: C901 - see above
             return user
         if long:
             left = _flag_by_search(places, indices, row, end, hit)
-        seen, first, precision, gain, i = 0, 0, 0.0, 0.0, 0
+        seen, early, first, precision, gain, i = 0, 0, 0, 0.0, 0.0, 0
         while seen < left:
             if hit[i]:
                 hit[i] = False
                 seen += 1
+                early += i < relevant[user]
                 first = i + 1 if seen == 1 else first
                 precision += seen / (i + 1)
                 gain += discount[i]
             i += 1
         precision_sum[user], dcg[user] = precision, gain
-        hits[user], first_hit[user], length[user] = seen, first, filled
+        hits[user], early_hits[user] = seen, early
+        first_hit[user], length[user] = first, filled
     return -1
+
+
+@compiled
+def _rank(items: Any, indptr: Any, indices: Any, cut: int, found: Any) -> int:
+    """Write the rank of every truth item; return the first user that is faulty, or -1."""
+    for user in range(len(items)):
+        row, end = indptr[user], indptr[user + 1]
+        for t in range(row, end):
+            if indices[t] < 0 or (t > row and indices[t] <= indices[t - 1]):
+                return user
+        for i in range(cut):
+            if items[user, i] < -1:
+                return user
+            at = _search(indices, row, end, items[user, i])
+            if at < end and found[at] == 0:
+                found[at] = i + 1
+    return -1
+
+
+@compiled
+def _search(indices: Any, low: int, end: int, wanted: int) -> int:
+    """Return where `wanted` stands in an ascending row, or its end."""
+    high = end
+    while low < high:
+        middle = (low + high) // 2
+        if indices[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < end and indices[low] == wanted else end
 
 
 @compiled
@@ -227,15 +286,9 @@ def _flag_by_search(places: Any, indices: Any, row: int, end: int, hit: Any) -> 
     found = np.zeros(end - row, np.bool_)
     hits = 0
     for i in range(len(hit)):
-        low, high = row, end
-        while low < high:
-            middle = (low + high) // 2
-            if indices[middle] < places[i]:
-                low = middle + 1
-            else:
-                high = middle
-        if low < end and indices[low] == places[i] and not found[low - row]:
-            found[low - row] = True
+        at = _search(indices, row, end, places[i])
+        if at < end and not found[at - row]:
+            found[at - row] = True
             hit[i] = True
             hits += 1
     return hits

@@ -8,7 +8,7 @@ import inspect
 import pkgutil
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
@@ -28,18 +28,13 @@ def load(name: str, use: str, params: Mapping[str, Any], folder: Path) -> Recomm
     UsageError
         No such module, class or parameter; the message names the model and the nearest valid name.
     """
-    module_name, colon, class_name = use.rpartition(":")
-    if not (module_name and colon and class_name):
-        raise UsageError(
-            f'model "{name}": use = "{use}" is no import path; '
-            'expected "module:Class", such as "baselines.popular:Popular"'
-        )
-    module = _module(name, module_name, folder)
-    factory = getattr(module, class_name, None)
-    if factory is None or not callable(factory):
-        classes = _classes(module)
-        hint = suggest(class_name, classes) if classes else "it defines no class"
-        raise UsageError(f'model "{name}": {module_name} has no class "{class_name}"; {hint}')
+    factory = _named(
+        f'model "{name}"',
+        use,
+        folder,
+        "class",
+        f'use = "{use}" is no import path; expected "module:Class", such as "my_model:Model"',
+    )
     _check_params(name, use, factory, params)
     try:
         made = factory(**params)
@@ -54,19 +49,48 @@ def load(name: str, use: str, params: Mapping[str, Any], folder: Path) -> Recomm
     return cast(Recommender, made)
 
 
-def _module(name: str, module_name: str, folder: Path) -> ModuleType:
+def function(owner: str, use: str, folder: Path) -> Callable[..., Any]:
+    """Return the function that ``module:function`` names; modules are found as in `load`.
+
+    Parameters
+    ----------
+    owner : str
+        What names it, for the message.
+
+    Raises
+    ------
+    UsageError
+        No such module or function.
+    """
+    wrong = 'is no import path; expected "module:function", such as "my_metrics:early"'
+    return _named(owner, use, folder, "function", wrong)
+
+
+def _named(owner: str, use: str, folder: Path, kind: str, wrong: str) -> Callable[..., Any]:
+    """Return the class or function that an import path names."""
+    module_name, colon, attribute = use.rpartition(":")
+    if not (module_name and colon and attribute):
+        raise UsageError(f"{owner}: {wrong}")
+    module = _module(owner, module_name, folder)
+    found = getattr(module, attribute, None)
+    if found is None or not callable(found):
+        there = _defined_in(module, inspect.isclass if kind == "class" else inspect.isfunction)
+        hint = suggest(attribute, there) if there else f"it defines no {kind}"
+        raise UsageError(f'{owner}: {module_name} has no {kind} "{attribute}"; {hint}')
+    return cast(Callable[..., Any], found)
+
+
+def _module(owner: str, module_name: str, folder: Path) -> ModuleType:
     beside = file_of(module_name, folder)
     if module_name.endswith(".py") and not beside.is_file():
-        raise UsageError(f'model "{name}": no file {beside}; paths start at the config file')
+        raise UsageError(f"{owner}: no file {beside}; paths start at the config file")
     try:
         return _from_file(beside) if beside.is_file() else importlib.import_module(module_name)
     except ModuleNotFoundError as error:
-        raise UsageError(_missing(name, module_name, error, beside)) from error
+        raise UsageError(_missing(owner, module_name, error, beside)) from error
     except BaseException as error:  # a stranger's module may raise anything while it is imported
         raise_interrupt(error)
-        raise UsageError(
-            f'model "{name}": {module_name} cannot be imported: {told(error)}'
-        ) from error
+        raise UsageError(f"{owner}: {module_name} cannot be imported: {told(error)}") from error
 
 
 def told(error: BaseException) -> str:
@@ -90,17 +114,15 @@ def file_of(module_name: str, folder: Path) -> Path:
     return folder / (module_name if module_name.endswith(".py") else f"{module_name}.py")
 
 
-def _missing(name: str, module_name: str, error: ModuleNotFoundError, beside: Path) -> str:
+def _missing(owner: str, module_name: str, error: ModuleNotFoundError, beside: Path) -> str:
     """Return what to say of a module that is missing, or of one that it needs itself."""
     if error.name is None:
-        return f'model "{name}": {module_name} cannot be imported: {error}'
+        return f"{owner}: {module_name} cannot be imported: {error}"
     if beside.is_file() or not f"{module_name}.".startswith(f"{error.name}."):
-        return (
-            f'model "{name}": {module_name} needs the module {error.name}, which is not installed'
-        )
+        return f"{owner}: {module_name} needs the module {error.name}, which is not installed"
     near = _neighbours(module_name, beside.parent)
     hint = suggest(module_name, near) if near else "write that file or install the module"
-    return f'model "{name}": no module "{module_name}" (nor {beside}); {hint}'
+    return f'{owner}: no module "{module_name}" (nor {beside}); {hint}'
 
 
 def _from_file(path: Path) -> ModuleType:
@@ -131,11 +153,11 @@ def _neighbours(module_name: str, folder: Path) -> list[str]:
     return [f"{package}.{m.name}" for m in pkgutil.iter_modules(paths)]
 
 
-def _classes(module: ModuleType) -> list[str]:
+def _defined_in(module: ModuleType, kind: Callable[[object], bool]) -> list[str]:
     return [
         name
         for name, value in vars(module).items()
-        if inspect.isclass(value) and value.__module__ == module.__name__
+        if kind(value) and value.__module__ == module.__name__
     ]
 
 

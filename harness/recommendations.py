@@ -12,7 +12,7 @@ import polars as pl
 from harness.compiled import compiled
 from harness.dataset import Bool, Int32
 from harness.errors import RecommenderError
-from harness.evaluation import Ragged
+from harness.ragged import Ragged
 
 EMPTY = -1
 

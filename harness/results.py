@@ -31,10 +31,13 @@ _PACKAGES = ("submission-harness", "numba", "numpy", "pandas", "polars", "scipy"
 
 @dataclass(frozen=True)
 class Figure:
-    """One metric of one model: mean, 95 % interval, and the spread over repeats (n − 1)."""
+    """One metric of one model: mean, 95 % interval over users, spread over repeats (n − 1).
+
+    A metric of all lists together (coverage, Gini) has no interval.
+    """
 
     mean: float
-    ci95: tuple[float, float]
+    ci95: tuple[float, float] | None
     sd_repeats: float | None
 
 
@@ -121,7 +124,7 @@ class Result:
         return pd.DataFrame([_row(m) for m in self.models]).set_index("model")
 
     def per_user(self) -> pl.DataFrame:
-        """Return one row a user, model and repeat, with a column a metric."""
+        """Return one row a user, model and repeat, with a column for each metric of users."""
         users = self.exam.user_ids.cast(pl.Categorical)
         frames = [
             pl.DataFrame(
@@ -129,7 +132,11 @@ class Result:
                     "user": users,
                     "model": pl.Series([m.name], dtype=pl.String).new_from_index(0, len(users)),
                     "repeat": pl.Series([repeat], dtype=pl.Int32).new_from_index(0, len(users)),
-                    **{str(k): v[repeat] for k, v in m.scores.values.items()},
+                    **{
+                        str(k): v[repeat]
+                        for k, v in m.scores.values.items()
+                        if k.definition.of == "user"
+                    },
                 }
             )
             for m in self.models
@@ -201,7 +208,7 @@ def _model(m: ModelResult) -> dict[str, Any]:
         "name": m.name,
         "repeats": m.repeats,
         "metrics": {
-            k: {"mean": f.mean, "ci95": list(f.ci95), "sd_repeats": f.sd_repeats}
+            k: {"mean": f.mean, "ci95": f.ci95 and list(f.ci95), "sd_repeats": f.sd_repeats}
             for k, f in m.metrics.items()
         },
         "vs_random": None

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from harness import cache, chance, load, metrics, plugins
+from harness import chance, metrics, plugins
 from harness import config as config_
+from harness.catalogue import of_train
+from harness.clock import Clock
 from harness.dataset import Dataset
-from harness.draws import user_hashes
-from harness.evaluation import EvaluationSet, build
-from harness.progress import steps
-from harness.recommender import Recommender, Train
+from harness.evaluation import EvaluationSet
+from harness.recommender import Recommender
 from harness.results import Chance, Result
-from harness.sitting import Clock, sit
-from harness.split import Split, split
+from harness.setting import set_exam
+from harness.sitting import sit
+from harness.split import Split
 
 DEFAULT_METRICS = ("MAP", "Recall", "NDCG")
 
@@ -53,25 +55,17 @@ def _run(
     progress: bool,
 ) -> Result:
     clock = Clock()
-    with clock.step("read"):
-        data = _read(config, background, progress)
-    with clock.step("exam"), steps("setting the exam", 3, " steps", progress) as bar:
-        parts = split(data, config.split)
-        bar.update()
-        exam = build(data, parts, config.evaluation)
-        bar.update()
-        train = Train(data, parts.train, exam.candidates, parts.cutoff)
-        hashes = np.zeros(len(data.user_ids), np.uint64)
-        hashes[exam.users] = user_hashes(exam.user_ids)
-        for array in (exam.users, exam.candidates, hashes):
-            array.setflags(write=False)  # one model must not change what the next one reads
+    setting = set_exam(config, background=background, clock=clock, progress=progress)
     with clock.step("chance"):
-        floors = {m: _floor(m, exam) for m in asked}
+        catalogue = of_train(setting.train, asked)
+        floors = {m: _floor(m, setting.exam) for m in asked}
     results = [
-        sit(model, settings, exam, train, hashes, config.evaluation.seed, floors, progress)
+        sit(model, settings, setting, catalogue, floors, progress)
         for model, settings in zip(models, config.models, strict=True)
     ]
+    data, parts, exam = setting.data, setting.parts, setting.exam
     first = str(asked[0])
+    sign = 1 if asked[0].definition.better == "lower" else -1
     return Result(
         config=_resolved(config, data, asked),
         layout=data.layout,
@@ -79,7 +73,7 @@ def _run(
         start=_start(parts),
         exam=exam,
         metrics=asked,
-        models=tuple(sorted(results, key=lambda r: -r.metrics[first].mean)),
+        models=tuple(sorted(results, key=lambda r: sign * r.metrics[first].mean)),
         chance={str(m): _chance(f) for m, f in floors.items() if f is not None},
         notes=_notes(data, parts, exam, floors),
         seconds=clock.seconds,
@@ -91,7 +85,7 @@ def _resolved(
 ) -> dict[str, Any]:
     """Return the config with what the layout and the defaults decided written out."""
     values = config.resolved()
-    values["evaluation"]["metrics"] = [str(metric) for metric in asked]
+    values["evaluation"]["metrics"] = [config.from_anywhere(str(metric)) for metric in asked]
     values["evaluation"].setdefault("candidates", data.candidates)
     return values
 
@@ -99,17 +93,11 @@ def _resolved(
 def _metrics(config: config_.Config) -> tuple[metrics.Metric, ...]:
     k = config.evaluation.k
     texts = config.evaluation.metrics or [f"{name}@{k}" for name in DEFAULT_METRICS]
-    return tuple(dict.fromkeys(metrics.parse(text) for text in texts))
-
-
-def _read(config: config_.Config, background: Executor, progress: bool) -> Dataset:
-    with steps("reading events", None, " rows", progress) as bar:
-        if config.data.cache:
-            return cache.dataset(config.layout(), bar.update, background)[0]
-        return load.load(config.layout(), bar.update)
+    return tuple(dict.fromkeys(metrics.parse(text, config.folder) for text in texts))
 
 
 def _floor(metric: metrics.Metric, exam: EvaluationSet) -> chance.Moments | None:
+    metric = replace(metric, k=metric.k or exam.k)  # no list of this exam is longer
     return chance.exact(metric, exam.n_candidates, exam.truth.sizes, exam.relevant)
 
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from harness.dataset import Int32, Int64
-from harness.evaluation import EvaluationSet, Ragged
-from harness.metrics import Metric, Tally, per_user
+from harness.dataset import Int32
+from harness.evaluation import EvaluationSet
+from harness.metrics import Block, Catalogue, Key, Metric, per_user
 from harness.recommendations import Recommendations
 
 Floats = npt.NDArray[np.float64]
@@ -29,7 +29,8 @@ class ScoreTable:
     Attributes
     ----------
     values : mapping of Metric to float64 array, (repeats, n users)
-        Users stand in the evaluation set's order, which is id order.
+        Users stand in the evaluation set's order, which is id order. A metric of all lists
+        together (coverage, Gini) has one value a repeat, (repeats, 1).
     """
 
     values: Mapping[Metric, Floats]
@@ -40,7 +41,7 @@ class ScoreTable:
         return len(next(iter(self.values.values())))
 
     def of_users(self, metric: Metric) -> Floats:
-        """Return each user's value, the mean over repeats."""
+        """Return each user's value (or the one of all lists), the mean over repeats."""
         values = self.values[metric]
         mean_of_repeats: Floats = values.mean(axis=0)
         return values[0] if len(values) == 1 else mean_of_repeats
@@ -56,7 +57,10 @@ def mean(values: Floats) -> float:
 
 
 def score(
-    repeats: Sequence[Recommendations], exam: EvaluationSet, metrics: Sequence[Metric]
+    repeats: Sequence[Recommendations],
+    exam: EvaluationSet,
+    metrics: Sequence[Metric],
+    catalogue: Catalogue | None = None,
 ) -> ScoreTable:
     """Mark the lists of every repeat under every metric.
 
@@ -65,50 +69,48 @@ def score(
     repeats : sequence of Recommendations, each (n users, k)
     metrics : sequence of Metric
         Cut-offs may differ; the lists are read once for each.
+    catalogue : Catalogue, optional
+        What metrics beyond accuracy look at; positions are the exam's candidates.
     """
-    values = np.empty((len(metrics), len(repeats), len(exam.users)))
-    for repeat, recommendations in enumerate(repeats):
-        values[:, repeat] = marks(recommendations.items, exam.truth, exam.relevant, metrics)
-    return ScoreTable(dict(zip(metrics, values, strict=True)))
+    key = Key(exam.truth, exam.relevant, catalogue=catalogue)
+    marked = [marks(recommendations.items, key, metrics) for recommendations in repeats]
+    return ScoreTable({m: np.stack([values[m] for values in marked]) for m in metrics})
 
 
 def marks(
-    items: Int32,
-    truth: Ragged,
-    relevant: Int64,
-    metrics: Sequence[Metric],
-    threads: int | None = None,
-) -> Floats:
-    """Return the value of every metric for every user, a (metrics, n) matrix.
+    items: Int32, key: Key, metrics: Sequence[Metric], threads: int | None = None
+) -> dict[Metric, Floats]:
+    """Return the values of every metric: one a user, (n,), or one of all lists together, (1,).
 
     Parameters
     ----------
     items : int32 array, (n, K)
         One list a row, best first, −1 = empty.
-    truth : Ragged, n rows
-    relevant : int64 array, (n,)
-        R of each user.
+    key : Key, n rows
     threads : int, optional
         One a processor by default; each marks blocks of users. The result does not depend on it,
         to the last bit.
     """
     n = len(items)
-    values = np.empty((len(metrics), n))
+    own = [metric for metric in metrics if metric.definition.of == "user"]
+    values = {m: np.empty(n) for m in own}
 
     def mark(start: int) -> None:
         users = slice(start, min(start + BLOCK_USERS, n))
-        for k in {metric.k for metric in metrics}:
-            tally = _tally(items[users], truth.rows(users.start, users.stop), relevant[users], k)
-            for row, metric in enumerate(metrics):
-                if metric.k == k:
-                    values[row, users] = per_user(metric, tally)
+        blocks = _blocks(items[users], key.rows(users.start, users.stop), own)
+        for metric in own:
+            values[metric][users] = per_user(metric, blocks[metric.k])
 
-    with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-        list(pool.map(mark, range(0, n, BLOCK_USERS)))
-    return values
+    if n <= BLOCK_USERS:
+        mark(0)
+    else:
+        with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
+            list(pool.map(mark, range(0, n, BLOCK_USERS)))
+    whole = _blocks(items, key, [m for m in metrics if m not in values])
+    return {m: values[m] if m in values else per_user(m, whole[m.k]) for m in metrics}
 
 
-def _tally(items: Int32, truth: Ragged, relevant: Int64, k: int) -> Tally:
-    from harness import kernels  # numba is slow to import, and only marking needs it
-
-    return kernels.tally(items, truth.indptr, truth.indices, k, relevant=relevant)
+def _blocks(items: Int32, key: Key, metrics: Sequence[Metric]) -> dict[int | None, Block]:
+    """Return the lists cut at every k there is; without a cut-off they are as long as they are."""
+    longest = max(items.shape[1], 1)
+    return {k: Block(items, key, longest if k is None else k) for k in {m.k for m in metrics}}

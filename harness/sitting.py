@@ -2,53 +2,37 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
 from harness import chance, metrics, plugins
-from harness import config as config_
+from harness.clock import Clock
 from harness.comparison import against_chance, interval
-from harness.dataset import Int32
-from harness.draws import Draws, UInt64
+from harness.config import ModelConfig
+from harness.dataset import Int32, Int64
+from harness.draws import Draws
 from harness.errors import HarnessError, RecommenderError
 from harness.evaluation import EvaluationSet
 from harness.progress import steps
 from harness.recommendations import Recommendations, checked
-from harness.recommender import Recommender, Train
+from harness.recommender import Recommender
 from harness.results import Figure, ModelResult
 from harness.scoring import ScoreTable, mean, score
+from harness.setting import Setting
 
 BATCH_CELLS = 1 << 28
 """Users × candidates of one call to a recommender: a dense float32 score matrix of 1 GiB."""
 
 
-class Clock:
-    """Seconds spent in each named step."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-
-    @contextmanager
-    def step(self, name: str) -> Iterator[None]:
-        """Add the time until the end of the block to `name`."""
-        start = time.perf_counter()
-        yield
-        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
-
-
 def sit(
     model: Recommender,
-    settings: config_.ModelConfig,
-    exam: EvaluationSet,
-    train: Train,
-    hashes: UInt64,
-    seed: int,
+    settings: ModelConfig,
+    setting: Setting,
+    catalogue: metrics.Catalogue | None,
     floors: dict[metrics.Metric, chance.Moments | None],
     progress: bool,
 ) -> ModelResult:
@@ -61,39 +45,52 @@ def sit(
     """
     clock = Clock()
     with clock.step("fit"):
-        model = _guarded(settings.name, "fit", lambda: model.fit(train))
-    with (
-        clock.step("recommend"),
-        steps(settings.name, settings.repeats * len(exam.users), " users", progress) as bar,
-    ):
+        model = fitted(settings.name, model, setting)
+    total = settings.repeats * len(setting.exam.users)
+    with clock.step("recommend"), steps(settings.name, total, " users", progress) as bar:
         repeats = [
-            recommend(settings.name, model, exam, train, Draws(seed, r, hashes), bar.update)
-            for r in range(settings.repeats)
+            recommend(settings.name, model, setting, repeat, progress=bar.update)
+            for repeat in range(settings.repeats)
         ]
     with clock.step("score"):
-        scores = score(repeats, exam, tuple(floors))
+        scores = score(repeats, setting.exam, tuple(floors), catalogue)
         figures = {str(m): _figure(scores, m) for m in floors}
         first, floor = next(iter(floors.items()))
         verdict = None if floor is None else against_chance(scores, first, floor)
     return ModelResult(settings.name, settings.repeats, figures, verdict, clock.seconds, scores)
 
 
+def fitted(name: str, model: Recommender, setting: Setting) -> Recommender:
+    """Return a model that has learnt from the setting's training events."""
+    return cast(Recommender, _guarded(name, "fit", lambda: model.fit(setting.train)))
+
+
 def recommend(
     name: str,
     model: Recommender,
-    exam: EvaluationSet,
-    train: Train,
-    draws: Draws,
+    setting: Setting,
+    repeat: int,
+    rows: Int64 | None = None,
     progress: Callable[[int], object] = lambda users: None,
 ) -> Recommendations:
-    """Return a fitted model's checked lists for all users of the exam, asked for in batches."""
+    """Return a fitted model's checked lists for users of the exam, asked for in batches.
+
+    Parameters
+    ----------
+    rows : int64 array, optional
+        Which of the exam's users; all by default.
+    """
+    exam = setting.exam
+    if rows is None:
+        rows = np.arange(len(exam.users))
+    draws = Draws(setting.config.evaluation.seed, repeat, setting.hashes)
     batch = max(1, BATCH_CELLS // len(exam.candidates))
-    items = np.empty((len(exam.users), _places(exam)), np.int32)
-    for start in range(0, len(exam.users), batch):
-        users = exam.users[start : start + batch]
+    items = np.empty((len(rows), _places(exam)), np.int32)
+    for start in range(0, len(rows), batch):
+        asked = rows[start : start + batch]
         # Copied at once: a model may answer the next batch in the same array.
-        items[start : start + batch] = _batch(name, model, exam, start, users, draws)
-        progress(len(users))
+        items[start : start + batch] = _batch(name, model, exam, asked, draws)
+        progress(len(asked))
     return Recommendations(items)
 
 
@@ -102,11 +99,9 @@ def _places(exam: EvaluationSet) -> int:
     return min(exam.k, len(exam.candidates))
 
 
-def _batch(
-    name: str, model: Recommender, exam: EvaluationSet, start: int, users: Int32, draws: Draws
-) -> Int32:
-    ids = exam.user_ids[start : start + len(users)]
-    seen = None if exam.seen is None else exam.seen.rows(start, start + len(users))
+def _batch(name: str, model: Recommender, exam: EvaluationSet, rows: Int64, draws: Draws) -> Int32:
+    users, ids = _kept(exam.users[rows]), exam.user_ids.gather(rows)
+    seen = None if exam.seen is None else exam.seen.pick(rows)
     exclude = None
     if seen is not None:
         held = np.ones(len(seen.indices), np.bool_)
@@ -114,6 +109,11 @@ def _batch(
         exclude = csr_array((held, seen.indices, seen.indptr), shape=shape)
     answer = _answer(name, model, users, ids, _places(exam), draws, exclude)
     return checked(name, answer, ids, _places(exam), len(exam.candidates), seen)
+
+
+def _kept(users: Int32) -> Int32:
+    users.setflags(write=False)
+    return users
 
 
 def _answer(
@@ -186,4 +186,6 @@ def _figure(scores: ScoreTable, metric: metrics.Metric) -> Figure:
     values = scores.of_users(metric)
     repeats = scores.of_repeats(metric)
     spread = float(np.std(repeats, ddof=1)) if len(repeats) > 1 else None
-    return Figure(mean(values), interval(values), spread)
+    # One value of all lists together says nothing of how users differ.
+    bounds = interval(values) if metric.definition.of == "user" else None
+    return Figure(mean(values), bounds, spread)

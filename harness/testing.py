@@ -27,7 +27,7 @@ from harness import schema
 from harness.dataset import Dataset, Events, Int32, canonical
 from harness.draws import Draws, user_hashes
 from harness.errors import RecommenderError
-from harness.evaluation import Ragged
+from harness.ragged import Ragged
 from harness.recommendations import checked
 from harness.recommender import Recommender, Train
 

@@ -11,26 +11,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.chance import Moments, exact, of_set
-from harness.kernels import tally
-from harness.metrics import parse, per_user
+from harness.metrics import Block, Key, parse, per_user
+from harness.ragged import Ragged
 
 EXACT = [
     *("MAP", "MAP(divisor=trec)", "MAP(divisor=k)", "MAP(divisor=retrieved)"),
-    *("Precision", "Recall", "F1", "HitRate", "MRR", "NDCG"),
+    *("Precision", "Recall", "F1", "HitRate", "MRR", "NDCG", "RPrecision"),
+    *("pFound", "pFound(p_break=0.5)"),
 ]
 
 
 def enumerated(name: str, n: int, r: int, relevant: int, k: int) -> tuple[float, float]:
     """Return mean and variance over all ordered lists of min(k, n) of n candidates."""
     lists = np.array(list(permutations(range(n), min(k, n))), np.int32)
-    marked = tally(
-        lists,
-        np.arange(len(lists) + 1) * r,
-        np.tile(np.arange(r, dtype=np.int32), len(lists)),
-        k,
-        relevant=np.full(len(lists), relevant),
-    )
-    values = per_user(parse(f"{name}@{k}"), marked)
+    rows = np.tile(np.arange(r, dtype=np.int32), len(lists))
+    key = Key(Ragged(np.arange(len(lists) + 1) * r, rows), np.full(len(lists), relevant))
+    values = per_user(parse(f"{name}@{k}"), Block(lists, key, k))
     mean = math.fsum(values) / len(values)
     return mean, math.fsum((values - mean) ** 2) / len(values)
 

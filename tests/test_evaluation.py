@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from harness.config import EvaluationConfig
 from harness.dataset import NO_TIME, Dataset, Events
 from harness.errors import EmptyExamError, UsageError
-from harness.evaluation import EvaluationSet, Ragged, Step, build
+from harness.evaluation import EvaluationSet, Step, build
+from harness.ragged import Ragged
 from harness.split import Split
 
 DAY = 86_400_000_000

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from harness.chance import exact
-from harness.kernels import Tally, tally
-from harness.metrics import apk, mapk, parse, per_user
+from harness.metrics import Block, Key, apk, mapk, parse, per_user
+from harness.ragged import Ragged
 
 FILE = Path(__file__).resolve().parents[2] / "shared" / "golden" / "metrics.json"
 GOLDEN: dict[str, Any] = (
@@ -31,16 +31,13 @@ OURS = {
 }
 
 
-def marked(truth: Sequence[str], predicted: Sequence[str], k: int) -> Tally:
+def marked(truth: Sequence[str], predicted: Sequence[str], k: int) -> Block:
     """Mark one list of strings."""
     code = {item: i for i, item in enumerate(dict.fromkeys([*truth, *predicted]))}
     positions = sorted({code[item] for item in truth})
-    return tally(
-        np.array([[code[item] for item in predicted]], np.int32).reshape(1, -1),
-        np.array([0, len(positions)]),
-        np.array(positions, np.int32),
-        k,
-    )
+    key = Ragged(np.array([0, len(positions)]), np.array(positions, np.int32))
+    lists = np.array([[code[item] for item in predicted]], np.int32).reshape(1, -1)
+    return Block(lists, Key(key, key.sizes), k)
 
 
 def value(name: str, truth: Sequence[str], predicted: Sequence[str], k: int) -> float:
@@ -49,8 +46,8 @@ def value(name: str, truth: Sequence[str], predicted: Sequence[str], k: int) -> 
 
 def is_hit(truth: Sequence[str], predicted: Sequence[str], k: int) -> int:
     """Return rel(k): whether place k itself is a hit."""
-    before = marked(truth, predicted, k - 1).hits[0] if k > 1 else 0
-    return int(marked(truth, predicted, k).hits[0] - before)
+    before = marked(truth, predicted, k - 1).tally.hits[0] if k > 1 else 0
+    return int(marked(truth, predicted, k).tally.hits[0] - before)
 
 
 def test_the_golden_file_is_there() -> None:

@@ -14,8 +14,18 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from harness.errors import UsageError
-from harness.kernels import tally
-from harness.metrics import DEFINITIONS, DIVISORS, Metric, apk, mapk, parse, per_user
+from harness.metrics import (
+    DEFINITIONS,
+    DIVISORS,
+    Block,
+    Key,
+    Metric,
+    apk,
+    mapk,
+    parse,
+    per_user,
+)
+from harness.ragged import Ragged
 
 ALL = [
     *(f"MAP(divisor={divisor})" for divisor in DIVISORS),
@@ -23,14 +33,16 @@ ALL = [
 ]
 
 
+def block(items: Any, indptr: Sequence[int], indices: Sequence[int], k: int) -> Block:
+    """Return lists beside a truth without grades."""
+    truth = Ragged(np.array(indptr), np.array(indices, np.int32))
+    return Block(items, Key(truth, truth.sizes), k)
+
+
 def value(name: str, ranked: Sequence[int], truth: Sequence[int], k: int) -> float:
     """Return one metric of one list."""
-    marked = tally(
-        np.array([ranked], np.int32).reshape(1, -1),
-        np.array([0, len(truth)]),
-        np.array(sorted(truth), np.int32),
-        k,
-    )
+    lists = np.array([ranked], np.int32).reshape(1, -1)
+    marked = block(lists, [0, len(truth)], sorted(truth), k)
     return float(per_user(parse(f"{name}@{k}"), marked)[0])
 
 
@@ -80,7 +92,7 @@ def test_without_truth_or_list_the_value_is_0(
 
 def test_several_users_have_a_value_each() -> None:
     items = np.array([[1, 2], [1, 2], [1, 2]], np.int32)
-    marked = tally(items, np.array([0, 1, 1, 2]), np.array([1, 2], np.int32), 2)
+    marked = block(items, [0, 1, 1, 2], [1, 2], 2)
     found = per_user(parse("MAP@2"), marked)
     assert found.tolist() == [1.0, 0.0, 0.5]
     assert found.dtype == np.dtype(np.float64)
@@ -91,9 +103,9 @@ def test_the_largest_cut_off_works() -> None:
         assert 0 < value(name, [5], [5], 2**31 - 1) <= 1
 
 
-def test_a_tally_of_another_cut_off_is_refused() -> None:
-    marked = tally(np.array([[1]], np.int32), np.array([0, 1]), np.array([1], np.int32), 5)
-    with pytest.raises(ValueError, match=r"MAP@12 needs a tally at k = 12, got one at k = 5"):
+def test_a_block_of_another_cut_off_is_refused() -> None:
+    marked = block(np.array([[1]], np.int32), [0, 1], [1], 5)
+    with pytest.raises(ValueError, match=r"MAP@12 needs lists cut at k = 12, got k = 5"):
         per_user(parse("MAP@12"), marked)
 
 

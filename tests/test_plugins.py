@@ -78,7 +78,7 @@ def test_any_parameter_where_the_class_takes_any(tmp_path: Path) -> None:
 def test_what_is_no_import_path(tmp_path: Path, use: str) -> None:
     assert refused(use, tmp_path) == (
         f'model "mine": use = "{use}" is no import path; '
-        'expected "module:Class", such as "baselines.popular:Popular"'
+        'expected "module:Class", such as "my_model:Model"'
     )
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.errors import RecommenderError
-from harness.evaluation import Ragged
+from harness.ragged import Ragged
 from harness.recommendations import checked
 
 USERS = pl.Series(["007", "bob", "cid"])

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness import scoring
-from harness.evaluation import EvaluationSet, Ragged
-from harness.metrics import Metric, parse
+from harness.evaluation import EvaluationSet
+from harness.metrics import Key, Metric, parse
+from harness.ragged import Ragged
 from harness.recommendations import Recommendations
 from harness.scoring import marks, mean, score
 
@@ -78,9 +79,9 @@ def test_blocks_and_threads_change_nothing(
     whole = score(repeats, exam, metrics)
     monkeypatch.setattr(scoring, "BLOCK_USERS", 1)
     for repeat, recommendations in enumerate(repeats):
-        parts = marks(recommendations.items, exam.truth, exam.relevant, metrics, threads)
-        for row, metric in enumerate(metrics):
-            assert parts[row].tolist() == whole.values[metric][repeat].tolist()
+        parts = marks(recommendations.items, Key(exam.truth, exam.relevant), metrics, threads)
+        for metric in metrics:
+            assert parts[metric].tolist() == whole.values[metric][repeat].tolist()
 
 
 def test_an_empty_list_scores_nothing(exam: EvaluationSet) -> None:

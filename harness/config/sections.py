@@ -125,22 +125,6 @@ class EvaluationConfig(_Section):
     metrics: list[str] = []
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 42
 
-    @model_validator(mode="after")
-    def _metrics_there_are(self) -> EvaluationConfig:
-        from harness.metrics import parse  # numpy is slow to import
-
-        for text in self.metrics:
-            try:
-                cut_off = parse(text).k
-            except UsageError as error:
-                raise ValueError(f"metrics: {error}") from error
-            if cut_off > self.k:
-                raise ValueError(
-                    f"metrics: {text} looks at {cut_off} places, but k = {self.k}; "
-                    f"set k = {cut_off} or a smaller cut-off"
-                )
-        return self
-
 
 class ModelConfig(_Section):
     """``[[models]]``: a recommender by import path, its parameters and its number of repeats."""
@@ -170,6 +154,23 @@ class Config(_Section):
             raise ValueError('[split] strategy "given" goes with layout "table" only')
         if self.data.time is False and not isinstance(self.split, GivenSplit):
             raise ValueError('[data] time = false goes with [split] strategy "given" only')
+        return self
+
+    @model_validator(mode="after")
+    def _metrics_there_are(self) -> Config:
+        from harness.metrics import parse  # numpy is slow to import
+
+        most = self.evaluation.k
+        for text in self.evaluation.metrics:
+            try:
+                cut_off = parse(text, self.folder).k or 1
+            except UsageError as error:
+                raise ValueError(f"[evaluation] metrics: {error}") from error
+            if cut_off > most:
+                raise ValueError(
+                    f"[evaluation] metrics: {text} looks at {cut_off} places, but k = {most}; "
+                    f"set k = {cut_off} or a smaller cut-off"
+                )
         return self
 
     def layout(self) -> Layout:
@@ -211,8 +212,11 @@ class Config(_Section):
         values["data"] = {key: v for key, v in values["data"].items() if key in keys}
         values["data"]["path"] = str((self.folder / self.data.path).resolve())
         for model in values["models"]:
-            module, _, name = model["use"].rpartition(":")
-            file = self.folder / f"{module.removesuffix('.py')}.py"
-            if file.is_file():
-                model["use"] = f"{file.resolve()}:{name}"
+            model["use"] = self.from_anywhere(model["use"])
         return values
+
+    def from_anywhere(self, use: str) -> str:
+        """Return ``module:name…`` with the path of a file beside the config written out."""
+        module, colon, name = use.partition(":")
+        file = self.folder / f"{module.removesuffix('.py')}.py"
+        return f"{file.resolve()}:{name}" if colon and file.is_file() else use

@@ -1,6 +1,9 @@
 """Metrics: what they are called, what they mean, and their values for marked lists."""
 
-from harness.metrics.formulas import DEFINITIONS, DIVISORS, Definition, Divisor
+from harness.metrics.accuracy import DIVISORS, Divisor
+from harness.metrics.block import Block, Catalogue, Key, TrainCounts
+from harness.metrics.definition import Definition, Example
+from harness.metrics.definitions import DEFINITIONS
 from harness.metrics.metric import Metric, parse, per_user
 from harness.metrics.ml_metrics import apk, mapk
 from harness.metrics.tally import LARGEST, Counts, Floats, Tally, discounts, ideal_dcg
@@ -9,12 +12,17 @@ __all__ = [
     "DEFINITIONS",
     "DIVISORS",
     "LARGEST",
+    "Block",
+    "Catalogue",
     "Counts",
     "Definition",
     "Divisor",
+    "Example",
     "Floats",
+    "Key",
     "Metric",
     "Tally",
+    "TrainCounts",
     "apk",
     "discounts",
     "ideal_dcg",

@@ -1,12 +1,19 @@
-"""Metrics as text: ``MAP(divisor=trec)@10`` in, a `Metric` out, and its values for a tally."""
+"""Metrics as text: ``MAP(divisor=trec)@10`` in, a `Metric` out, and its values for a block."""
+
+from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 from harness.errors import UsageError, suggest
-from harness.metrics.formulas import DEFINITIONS
-from harness.metrics.tally import LARGEST, Floats, Tally
+from harness.metrics.block import Block
+from harness.metrics.definition import Definition
+from harness.metrics.definitions import DEFINITIONS
+from harness.metrics.own import own_definition
+from harness.metrics.tally import LARGEST, Floats
 
 
 @dataclass(frozen=True)
@@ -15,6 +22,15 @@ class Metric:
 
     Parameters that have their default value are left out, so equal metrics compare equal and
     ``str`` gives the one text that `parse` reads back.
+
+    Attributes
+    ----------
+    name : str
+        One of `DEFINITIONS`, or ``module:function`` for a user's own.
+    k : int or None
+        The cut-off; None takes lists as long as they are, where the metric allows it.
+    definition : Definition, optional
+        A user's own; looked up by name for all others.
 
     Raises
     ------
@@ -28,33 +44,41 @@ class Metric:
     """
 
     name: str
-    k: int
+    k: int | None
     params: tuple[tuple[str, str], ...] = ()
+    definition: Definition = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        _check_name(self.name)
-        _check_cut_off(self.name, self.k)
-        allowed = DEFINITIONS[self.name].params
-        for param, value in self.params:
-            _check_param(self.name, param, value)
+        if self.definition is None:
+            object.__setattr__(self, "definition", _defined(self.name))
+        _check_cut_off(self.name, self.k, self.definition)
         if len(dict(self.params)) < len(self.params):
             raise UsageError(f"metric {self.name}: a parameter is given twice")
-        kept = {param: value for param, value in self.params if value != allowed[param][0]}
-        object.__setattr__(self, "params", tuple(sorted(kept.items())))
+        values = {p: _value(self.name, self.definition, p, text) for p, text in self.params}
+        defaults = self.definition.defaults
+        kept = sorted((p, str(value)) for p, value in values.items() if value != defaults[p])
+        object.__setattr__(self, "params", tuple(kept))
 
     def __str__(self) -> str:
         params = ",".join(f"{param}={value}" for param, value in self.params)
-        return f"{self.name}({params})@{self.k}" if params else f"{self.name}@{self.k}"
+        cut = "" if self.k is None else f"@{self.k}"
+        return f"{self.name}({params}){cut}" if params else f"{self.name}{cut}"
 
     @property
-    def settings(self) -> dict[str, str]:
+    def settings(self) -> dict[str, Any]:
         """Every parameter with its value, defaults included."""
-        defaults = {param: values[0] for param, values in DEFINITIONS[self.name].params.items()}
-        return defaults | dict(self.params)
+        params = self.definition.params
+        return self.definition.defaults | {p: params[p].read(text) for p, text in self.params}
 
 
-def parse(text: str) -> Metric:
-    """Read a metric such as ``MAP@12`` or ``MAP(divisor=trec)@10``.
+def parse(text: str, folder: Path | None = None) -> Metric:
+    """Read a metric such as ``MAP@12``, ``MAP(divisor=trec)@10`` or ``my_module:my_metric@10``.
+
+    Parameters
+    ----------
+    text : str
+    folder : Path, optional
+        Where files of a user's own metrics are looked for first; the current folder by default.
 
     Raises
     ------
@@ -66,39 +90,45 @@ def parse(text: str) -> Metric:
     >>> parse("NDCG( ideal = retrieved )@10")
     Metric(name='NDCG', k=10, params=(('ideal', 'retrieved'),))
     """
-    form = re.fullmatch(r"\s*([\w.-]+)\s*(?:\(([^()]*)\))?\s*(?:@\s*(-?[0-9]+))?\s*", text)
+    form = re.fullmatch(r"\s*([^\s()@]+)\s*(?:\(([^()]*)\))?\s*(?:@\s*(-?[0-9]+))?\s*", text)
     if form is None:
         raise UsageError(f'"{text}" is not a metric; write one as MAP@12 or MAP(divisor=trec)@10')
     name, params, k = form.groups()
-    _check_name(name)
-    if k is None:
-        raise UsageError(f'metric "{text}" has no cut-off; did you mean "{text.strip()}@10"?')
-    if len(k) > len(str(LARGEST)):
+    own = own_definition(name, folder or Path()) if ":" in name else None
+    definition = own or _defined(name)
+    if k is not None and len(k) > len(str(LARGEST)):
         raise UsageError(_cut_off_message(name, k))
-    return Metric(name, int(k), tuple(_split_params(text, params or "")))
+    if k is None and definition.cut == "required":
+        raise UsageError(f'metric "{text}" has no cut-off; did you mean "{text.strip()}@10"?')
+    cut = None if k is None else int(k)
+    return Metric(name, cut, tuple(_split_params(text, params or "")), definition)
 
 
-def per_user(metric: Metric, tally: Tally) -> Floats:
-    """Return the metric's value for every user of a tally, shape (n,), float64.
+def per_user(metric: Metric, block: Block) -> Floats:
+    """Return the metric's value for every user of a block, shape (n,), float64.
+
+    A metric of all lists together (coverage, Gini) has one value: shape (1,).
 
     Raises
     ------
     ValueError
-        When the tally was made at another cut-off.
+        When the block is cut elsewhere, or its key lacks what the metric needs.
 
     Examples
     --------
     Two truth items, hits at ranks 1 and 3 of 3: AP@3 = (1 + 2/3)/2.
 
     >>> import numpy as np
-    >>> one = np.ones(1, np.int32)
-    >>> tally = Tally(3, 5 / 3 * one, 1.5 * one, 2 * one, one, 3 * one, 2 * one)
-    >>> per_user(parse("MAP@3"), tally).round(4).tolist()
+    >>> from harness.metrics import Key
+    >>> from harness.ragged import Ragged
+    >>> key = Key(Ragged(np.array([0, 2]), np.array([4, 7], np.int32)), np.array([2]))
+    >>> block = Block(np.array([[4, 5, 7]], np.int32), key, k=3)
+    >>> per_user(parse("MAP@3"), block).round(4).tolist()
     [0.8333]
     """
-    if metric.k != tally.k:
-        raise ValueError(f"{metric} needs a tally at k = {metric.k}, got one at k = {tally.k}")
-    return DEFINITIONS[metric.name].formula(tally, metric.settings)
+    if metric.k not in (None, block.k):
+        raise ValueError(f"{metric} needs lists cut at k = {metric.k}, got k = {block.k}")
+    return metric.definition.formula(block, metric.settings)
 
 
 def _split_params(text: str, params: str) -> Iterable[tuple[str, str]]:
@@ -110,13 +140,16 @@ def _split_params(text: str, params: str) -> Iterable[tuple[str, str]]:
         yield param, value
 
 
-def _check_name(name: str) -> None:
+def _defined(name: str) -> Definition:
     if name not in DEFINITIONS:
         raise UsageError(f'unknown metric "{name}"; {suggest(name, DEFINITIONS)}')
+    return DEFINITIONS[name]
 
 
-def _check_cut_off(name: str, k: int) -> None:
-    if not 1 <= k <= LARGEST:
+def _check_cut_off(name: str, k: int | None, definition: Definition) -> None:
+    if k is None and definition.cut == "optional":
+        return
+    if k is None or not 1 <= k <= LARGEST:
         raise UsageError(_cut_off_message(name, k))
 
 
@@ -124,12 +157,13 @@ def _cut_off_message(name: str, k: object) -> str:
     return f'metric "{name}@{k}": the cut-off must be from 1 to {LARGEST}, got {k}'
 
 
-def _check_param(name: str, param: str, value: str) -> None:
-    allowed = DEFINITIONS[name].params
+def _value(name: str, definition: Definition, param: str, text: str) -> object:
+    allowed = definition.params
     if not allowed:
         raise UsageError(f'metric {name} takes no parameters, got "{param}"; write "{name}@10"')
     if param not in allowed:
         raise UsageError(f'metric {name} has no parameter "{param}"; {suggest(param, allowed)}')
-    if value not in allowed[param]:
-        near = suggest(value, allowed[param])
-        raise UsageError(f'metric {name}: {param} cannot be "{value}"; {near}')
+    try:
+        return allowed[param].read(text)
+    except UsageError as error:
+        raise UsageError(f"metric {name}: {param} {error}") from error

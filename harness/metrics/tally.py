@@ -1,4 +1,4 @@
-"""What one list earned at one cut-off: the sums that every metric is a formula over."""
+"""What one list earned at one cut-off: the sums that most metrics are a formula over."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +28,8 @@ class Tally:
     """Σ_{i≤k} hit(i)/log2(i+1)."""
     hits: NDArray[np.int32]
     """Σ_{i≤k} hit(i)."""
+    early_hits: NDArray[np.int32]
+    """Σ_{i≤min(k,R)} hit(i)."""
     first_hit: NDArray[np.int32]
     """The rank of the first hit, from 1; 0 without a hit."""
     length: NDArray[np.int32]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from harness.comparison import Verdict
 from harness.errors import printable
-from harness.results import ModelResult, Result
+from harness.results import Figure, ModelResult, Result
 
 _SHORT = 6
 _LEFT = (0, 4)  # the columns of text, names and verdicts; the others are figures
@@ -59,20 +59,23 @@ def _row(result: Result, model: ModelResult, digits: int) -> list[str]:
     first, *others = [str(m) for m in result.metrics]
     figure, verdict = model.metrics[first], model.verdict
     name = printable(model.name)
-    spread = (
-        f"± {_number(figure.sd_repeats, digits)}"
-        if figure.sd_repeats is not None
-        else f"{_number(figure.ci95[0], digits)} … {_number(figure.ci95[1], digits)}"
-    )
     return [
         f"{name} × {model.repeats}" if model.repeats > 1 else name,
         _number(figure.mean, digits),
-        spread,
+        _spread(figure, digits),
         "" if verdict is None else _lift(verdict.lift),
         "" if verdict is None else _verdict(model, verdict),
         *(_number(model.metrics[m].mean, 4) for m in others),
         f"{sum(model.seconds.values()):.1f} s",
     ]
+
+
+def _spread(figure: Figure, digits: int) -> str:
+    if figure.sd_repeats is not None:
+        return f"± {_number(figure.sd_repeats, digits)}"
+    if figure.ci95 is None:
+        return ""
+    return " … ".join(_number(end, digits) for end in figure.ci95)
 
 
 def _verdict(model: ModelResult, verdict: Verdict) -> str:
@@ -139,7 +142,7 @@ def as_csv(result: Result) -> str:
         v = m.verdict
         about = ["", "", ""] if v is None else [repr(v.lift), repr(v.p), v.word]
         figures = [m.metrics[n] for n in names]
-        cells = [x for f in figures for x in (f.mean, *f.ci95, f.sd_repeats)]
+        cells = [x for f in figures for x in (f.mean, *(f.ci95 or (None, None)), f.sd_repeats)]
         writer.writerow(
             [
                 _harmless(printable(m.name)),

@@ -15,8 +15,8 @@ from scipy.sparse import csr_array
 from baselines.random_items import RandomItems
 from harness.chance import exact
 from harness.draws import Draws, user_hashes
-from harness.kernels import tally
-from harness.metrics import parse, per_user
+from harness.metrics import Block, Key, parse, per_user
+from harness.ragged import Ragged
 from harness.testing import example_train
 
 LENIENT = 1e-4
@@ -150,8 +150,8 @@ def test_the_mean_over_repeats_is_the_exact_chance(many_repeats: Any, name: str)
     indptr = np.concatenate(([0], np.cumsum(np.tile(sizes, repeats))))
     truth = np.tile(np.concatenate([np.arange(size, dtype=np.int32) for size in sizes]), repeats)
     metric = parse(name)
-    marked = tally(many_repeats, indptr, truth, 4, relevant=np.tile(relevant, repeats))
-    values = per_user(metric, marked).reshape(repeats, 3)
+    key = Key(Ragged(indptr, truth), np.tile(relevant, repeats))
+    values = per_user(metric, Block(many_repeats, key, 4)).reshape(repeats, 3)
     chance = exact(metric, 20, sizes, relevant)
     assert chance is not None
     assert np.all(np.abs(values.mean(axis=0) - chance.mean) < 4 * np.sqrt(chance.var / repeats))

@@ -1,0 +1,142 @@
+"""What a formula may look at: lists, the key they are marked by, and what is known of the items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.metrics.tally import Counts, Floats, Tally
+from harness.ragged import Ragged
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+@dataclass(frozen=True, eq=False)
+class TrainCounts:
+    """How often the items stand in training; the first two arrays have one entry a position.
+
+    Attributes
+    ----------
+    user_share : float64 array
+        The share of the training users that have the item.
+    count : int64 array
+        The item's training events.
+    popular : integer array
+        Positions of the items that have training events, most first; ties by item id.
+    """
+
+    user_share: Floats
+    count: NDArray[np.int64]
+    popular: Counts
+
+
+@dataclass(frozen=True, eq=False)
+class Catalogue:
+    """What training and attribute tables say of the items.
+
+    Attributes
+    ----------
+    candidate : bool array, one entry a position
+        Which items may be recommended; coverage and Gini look at these alone.
+    train : TrainCounts, optional
+    attributes : mapping of column to csr_array (items, values), optional
+        One indicator for every text, or the number itself.
+    """
+
+    candidate: NDArray[np.bool_]
+    train: TrainCounts | None = None
+    attributes: Mapping[str, csr_array[Any]] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Key:
+    """The answer key: what each user's list is marked by.
+
+    Attributes
+    ----------
+    truth : Ragged, n rows
+        Positions of the true items that have one.
+    relevant : integer array, (n,)
+        R of each user: all true items, with a position or without.
+    grades : float64 array, optional
+        The grade, above 0, of each entry of ``truth.indices``; without them every grade is 1.
+    catalogue : Catalogue, optional
+        For the metrics beyond accuracy.
+    """
+
+    truth: Ragged
+    relevant: Counts
+    grades: Floats | None = None
+    catalogue: Catalogue | None = None
+
+    def rows(self, start: int, stop: int) -> Key:
+        """Return the key of the users from `start` to `stop`."""
+        ends = self.truth.indptr[[start, stop]]
+        grades = None if self.grades is None else self.grades[ends[0] : ends[1]]
+        rows = self.truth.rows(start, stop)
+        return Key(rows, self.relevant[start:stop], grades, self.catalogue)
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Lists of n users at one cut-off, and their key.
+
+    Attributes
+    ----------
+    items : int32 array, (n, K)
+        One list a row, best first, −1 = empty.
+    k : int
+        Places beyond the k-th are not looked at.
+    """
+
+    items: NDArray[np.int32]
+    key: Key
+    k: int
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @property
+    def lists(self) -> NDArray[np.int32]:
+        """The first k places, (n, min(k, K))."""
+        return self.items[:, : self.k]
+
+    @cached_property
+    def tally(self) -> Tally:
+        """What each list earned."""
+        from harness import kernels  # numba is slow to import, and only marking needs it
+
+        truth = self.key.truth
+        relevant = self.key.relevant
+        return kernels.tally(self.items, truth.indptr, truth.indices, self.k, relevant=relevant)
+
+    @cached_property
+    def found(self) -> Found:
+        """Every hit, by user and rank."""
+        from harness import kernels
+
+        truth = self.key.truth
+        rank = kernels.ranks(self.items, truth.indptr, truth.indices, self.k)
+        user = np.repeat(np.arange(len(self)), truth.sizes)
+        entry = np.flatnonzero(rank)
+        entry = entry[np.lexsort((rank[entry], user[entry]))]
+        return Found(user[entry], rank[entry], entry)
+
+    def sum_by_user(self, user: NDArray[np.int64], values: Floats) -> Floats:
+        """Return the sum of each user's values, added in the order they stand, (n,)."""
+        return np.bincount(user, values, minlength=len(self)).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Hits, one entry each: whose, at which rank, and which entry of ``truth.indices``."""
+
+    user: NDArray[np.int64]
+    rank: NDArray[np.int32]
+    entry: NDArray[np.int64]

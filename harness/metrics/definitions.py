@@ -1,0 +1,203 @@
+"""The table of all metrics: what each is called, takes, means and cites, with a worked example.
+
+The one place for these facts: the parser, ``harness list metrics`` and docs/metrics.md read it.
+"""
+
+from collections.abc import Mapping
+from math import log2
+
+from harness.metrics import accuracy, beyond
+from harness.metrics.definition import Choice, Definition, Example, Names, Number
+
+_LIST = {"ann": ["a", "x", "b", "y"]}
+_TRUTH = {"ann": ["a", "b", "c"]}
+_TRAIN = {"ann": ["a", "b"], "bob": ["a"], "cem": ["a"], "dee": ["a"]}
+_TWO_LISTS = {"ann": ["a", "b"], "bob": ["a", "c"]}
+_TWO_TRUTHS = {"ann": ["a"], "bob": ["d"]}
+_FOUR_ITEMS = {"ann": ["a", "b", "c", "d"]}
+_MANNING = "Manning, Raghavan, Schütze, Introduction to Information Retrieval 2008, section 8.4"
+
+DEFINITIONS: Mapping[str, Definition] = {
+    "MAP": Definition(
+        accuracy.average_precision,
+        "AP@k = Σ_{i≤min(k,L)} P(i)·hit(i) / D; MAP@k is the mean over users",
+        "benhamner/Metrics, ml_metrics/average_precision.py; H&M and Ponpare on Kaggle",
+        (
+            Example(_LIST, _TRUTH, "MAP@4", "(1/1 + 2/3) / min(3, 4)", 5 / 9),
+            Example(_LIST, _TRUTH, "MAP(divisor=k)@4", "(1/1 + 2/3) / 4", 5 / 12),
+        ),
+        {"divisor": Choice(tuple(accuracy.DIVISORS))},
+    ),
+    "Precision": Definition(
+        accuracy.precision,
+        "hits / k",
+        _MANNING,
+        (Example(_LIST, _TRUTH, "Precision@4", "2 / 4", 1 / 2),),
+    ),
+    "Recall": Definition(
+        accuracy.recall,
+        "hits / R",
+        _MANNING,
+        (Example(_LIST, _TRUTH, "Recall@4", "2 / 3", 2 / 3),),
+    ),
+    "F1": Definition(
+        accuracy.f1,
+        "2·hits / (R + k), the harmonic mean of Precision and Recall",
+        "van Rijsbergen, Information Retrieval 1979, chapter 7, at a cut-off",
+        (Example(_LIST, _TRUTH, "F1@4", "2·2 / (3 + 4)", 4 / 7),),
+    ),
+    "HitRate": Definition(
+        accuracy.hit_rate,
+        "1 if hits > 0, else 0",
+        "Deshpande, Karypis 2004, for any number of hits",
+        (Example(_LIST, _TRUTH, "HitRate@4", "2 hits", 1.0),),
+    ),
+    "MRR": Definition(
+        accuracy.reciprocal_rank,
+        "RR@k = 1 / rank of the first hit, else 0; MRR@k is the mean over users",
+        "Voorhees, TREC-8 question answering track 1999",
+        (Example({"ann": ["x", "b", "a"]}, _TRUTH, "MRR@3", "1 / 2", 1 / 2),),
+        cut="optional",
+    ),
+    "NDCG": Definition(
+        accuracy.ndcg,
+        "Σ_{i≤k} gain(i)/log2(i+1) / the same sum of the ideal list: the best min(R, k) "
+        "true items (ideal=retrieved: reorders the hits of this list alone); the gain of a hit is "
+        "1 (binary), its grade g (linear) or 2^g - 1 (exponential)",
+        "Järvelin, Kekäläinen 2002, with the discount of Burges et al. 2005",
+        (
+            Example(
+                _LIST,
+                _TRUTH,
+                "NDCG@4",
+                "(1/log2(2) + 1/log2(4)) / (1/log2(2) + 1/log2(3) + 1/log2(4))",
+                1.5 / (1.5 + 1 / log2(3)),
+            ),
+            Example(
+                _LIST,
+                {"ann": {"a": 1, "b": 3}},
+                "NDCG(gain=exponential)@4",
+                "(1/log2(2) + 7/log2(4)) / (7/log2(2) + 1/log2(3))",
+                4.5 / (7 + 1 / log2(3)),
+            ),
+        ),
+        {
+            "ideal": Choice(("relevant", "retrieved")),
+            "gain": Choice(("binary", "linear", "exponential")),
+        },
+    ),
+    "RPrecision": Definition(
+        accuracy.r_precision,
+        "hits among the first min(R, k) / R",
+        f"{_MANNING}; trec_eval's Rprec of the list cut at k",
+        (Example({"ann": ["a", "x", "y", "b"]}, _TRUTH, "RPrecision@4", "1 / 3", 1 / 3),),
+        cut="optional",
+    ),
+    "pFound": Definition(
+        accuracy.p_found,
+        "Σ_{i≤k} pLook_i·pRel_i, pLook_1 = 1, pLook_i = pLook_{i-1}·(1 - pRel_{i-1})·(1 - pBreak); "
+        "pRel is the grade of a hit (1 without grades), else 0",
+        "Gulin, Karpovich, Raskovalov, Segalovich, ROMIP 2009 (Yandex)",
+        (
+            Example(
+                _LIST,
+                {"ann": {"a": 0.4, "b": 0.5}},
+                "pFound@4",
+                "0.4 + (1 - 0.4)·0.85·0.85·0.5",
+                0.4 + 0.6 * 0.85**2 * 0.5,
+            ),
+            Example({"ann": ["x", "b"]}, _TRUTH, "pFound(p_break=0.3)", "(1 - 0.3)·1", 0.7),
+        ),
+        {"p_break": Number(0.15, 0.0, 1.0)},
+        cut="optional",
+    ),
+    "Novelty": Definition(
+        beyond.novelty,
+        "Σ_{i≤k} -log2 share(i) / L, share: of the training users, those that have the item; an "
+        "item of share 0 adds 0",
+        "Zhou et al. 2010 (mean self-information); Castells, Hurley, Vargas 2015",
+        (
+            Example(
+                {"ann": ["a", "b"]},
+                _TRUTH,
+                "Novelty@2",
+                "(-log2(4/4) - log2(1/4)) / 2",
+                1.0,
+                _TRAIN,
+            ),
+        ),
+        range=(0.0, float("inf")),
+        better="neither",
+        needs="train",
+    ),
+    "Popularity": Definition(
+        beyond.popularity,
+        "Σ_{i≤k} count(i) / L, count: the item's training events",
+        "Abdollahpouri et al. 2019 (average recommendation popularity)",
+        (Example({"ann": ["a", "b"]}, _TRUTH, "Popularity@2", "(4 + 1) / 2", 2.5, _TRAIN),),
+        range=(0.0, float("inf")),
+        better="neither",
+        needs="train",
+    ),
+    "Serendipity": Definition(
+        beyond.serendipity,
+        "hits that are not among the k most popular training items / k (ties by item id)",
+        "Ge, Delgado-Battenfeld, Jannach, RecSys 2010, with popularity as the primitive model",
+        (
+            Example(
+                {"ann": ["a"]}, _TRUTH, "Serendipity@1", "0 / 1: a is the most popular", 0.0, _TRAIN
+            ),
+            Example({"ann": ["b"]}, _TRUTH, "Serendipity@1", "1 / 1", 1.0, _TRAIN),
+        ),
+        needs="train",
+    ),
+    "ILD": Definition(
+        beyond.diversity,
+        "mean over the pairs i < j ≤ k of 1 - cos(i, j); an attribute that is text is an indicator "
+        "for each of its values, a number is taken as it stands; fewer than two items give 0",
+        "Ziegler et al. 2005; Smyth, McClave 2001, with the cosine",
+        (
+            Example(
+                {"ann": ["a", "b"]},
+                _TRUTH,
+                "ILD@2",
+                "1 - 1/2: one of two attributes is the same",
+                0.5,
+                attributes={
+                    "item": ["a", "b"],
+                    "kind": ["shirt", "shirt"],
+                    "colour": ["red", "blue"],
+                },
+            ),
+        ),
+        {"attributes": Names()},
+        range=(0.0, 2.0),
+        needs="attributes",
+    ),
+    "Coverage": Definition(
+        beyond.coverage,
+        "candidates that stand in any list / candidates",
+        "Herlocker et al. 2004, section 4.2; Ge et al. 2010 (catalogue coverage)",
+        (Example(_TWO_LISTS, _TWO_TRUTHS, "Coverage@2", "3 / 4", 3 / 4, _FOUR_ITEMS),),
+        of="set",
+        needs="candidates",
+    ),
+    "Gini": Definition(
+        beyond.gini,
+        "Σ_{i≤N} (2i - N - 1)·x_i / (N·Σ x), x_i: each candidate's places in the lists, ascending",
+        "Gini 1912; Fleder, Hosanagar 2009 (of recommendations)",
+        (
+            Example(
+                _TWO_LISTS,
+                _TWO_TRUTHS,
+                "Gini@2",
+                "(-3·0 - 1·1 + 1·1 + 3·2) / (4·4), of 0, 1, 1, 2",
+                6 / 16,
+                _FOUR_ITEMS,
+            ),
+        ),
+        of="set",
+        better="lower",
+        needs="candidates",
+    ),
+}

@@ -1,0 +1,62 @@
+"""A user's own metric: one function of (hits, n_relevant, k), named by import path."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness.errors import UsageError
+from harness.metrics.accuracy import Settings
+from harness.metrics.block import Block
+from harness.metrics.definition import Definition
+from harness.metrics.tally import Floats
+
+
+def own_definition(name: str, folder: Path) -> Definition:
+    """Return the definition of the function that ``module:function`` names.
+
+    The function is called once a user with `hits`, a bool array of k places (a hit or not, best
+    place first), `n_relevant`, how many true items the user has, and `k`; it returns a number.
+
+    Raises
+    ------
+    UsageError
+        No such module or function.
+    """
+    from harness import plugins  # its imports are heavy, and few have metrics of their own
+
+    function = plugins.function(f'metric "{name}"', name, folder)
+    summary = (function.__doc__ or "").strip().partition("\n")[0]
+    return Definition(_formula(name, function), summary, name, (), range=(-math.inf, math.inf))
+
+
+def _formula(name: str, function: Callable[..., Any]) -> Callable[[Block, Settings], Floats]:
+    def formula(b: Block, _: Settings) -> Floats:
+        hits = np.zeros((len(b), b.k), np.bool_)
+        hits[b.found.user, b.found.rank - 1] = True
+        hits.setflags(write=False)
+        relevant = b.key.relevant.tolist()
+        return np.array(
+            [_call(name, function, row, r, b.k) for row, r in zip(hits, relevant, strict=True)],
+            np.float64,
+        )
+
+    return formula
+
+
+def _call(name: str, function: Callable[..., Any], hits: Any, relevant: int, k: int) -> float:
+    from harness import plugins
+
+    given = f"(hits={np.flatnonzero(hits) + 1} as ranks, n_relevant={relevant}, k={k})"
+    try:
+        value = float(function(hits, relevant, k))
+    except BaseException as error:  # a stranger's code may raise anything
+        plugins.raise_interrupt(error)
+        raise UsageError(f'metric "{name}" raised for {given}: {plugins.told(error)}') from error
+    if not math.isfinite(value):
+        raise UsageError(f'metric "{name}" returned {value} for {given}; expected a finite number')
+    return value

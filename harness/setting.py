@@ -1,0 +1,83 @@
+"""A config in, the exam set: the same users, candidates, truth and training data for all."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness import cache, load
+from harness.clock import Clock
+from harness.config import Config
+from harness.dataset import Dataset
+from harness.draws import UInt64, user_hashes
+from harness.evaluation import EvaluationSet, build
+from harness.progress import steps
+from harness.recommender import Train
+from harness.split import Split, split
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """What every model of a run is given.
+
+    Attributes
+    ----------
+    hashes : uint64 array, one entry a user of the data set
+        What each examined user's draws start from.
+    """
+
+    config: Config
+    data: Dataset
+    parts: Split
+    exam: EvaluationSet
+    train: Train
+    hashes: UInt64
+
+
+def set_exam(
+    config: Config,
+    *,
+    background: Executor | None = None,
+    clock: Clock | None = None,
+    progress: bool = False,
+) -> Setting:
+    """Read the data of a config, split it and set the exam.
+
+    Parameters
+    ----------
+    background : Executor, optional
+        Where the cache is written; the caller waits for it. By default it is waited for here.
+    clock : Clock, optional
+        Told the seconds of each step.
+
+    Raises
+    ------
+    HarnessError
+        A file that cannot be used, an empty exam.
+    """
+    if background is None:
+        with ThreadPoolExecutor(1) as own:
+            return set_exam(config, background=own, clock=clock, progress=progress)
+    clock = clock or Clock()
+    with clock.step("read"):
+        data = _read(config, background, progress)
+    with clock.step("exam"), steps("setting the exam", 3, " steps", progress) as bar:
+        parts = split(data, config.split)
+        bar.update()
+        exam = build(data, parts, config.evaluation)
+        bar.update()
+        train = Train(data, parts.train, exam.candidates, parts.cutoff)
+        hashes = np.zeros(len(data.user_ids), np.uint64)
+        hashes[exam.users] = user_hashes(exam.user_ids)
+        for array in (exam.users, exam.candidates, hashes):
+            array.setflags(write=False)  # one model must not change what the next one reads
+    return Setting(config, data, parts, exam, train, hashes)
+
+
+def _read(config: Config, background: Executor, progress: bool) -> Dataset:
+    with steps("reading events", None, " rows", progress) as bar:
+        if config.data.cache:
+            return cache.dataset(config.layout(), bar.update, background)[0]
+        return load.load(config.layout(), bar.update)
