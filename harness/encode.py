@@ -29,19 +29,27 @@ def hashes_of(column: str) -> tuple[pl.Expr, pl.Expr]:
 
 
 class Encoder:
-    """Codes 0, 1, 2 … for ids in the order they are first met."""
+    """Codes 0, 1, 2 … for ids in the order they are first met.
+
+    A slot holds code + 1 (0 is free); the two hashes lie apart, in code order, so that ids met
+    again in the order of their first time are found in memory that was just read.
+    """
 
     def __init__(self) -> None:
-        self._table = np.zeros((_SLOTS, 3), np.uint64)  # two hashes, and code + 1; 0 is free
+        self._slots = np.zeros(_SLOTS, np.int32)
+        self._hashes = np.empty((_SLOTS // 2, 2), np.uint64)
         self._count = 0
         self._texts: list[pl.Series] = []
 
+    def __len__(self) -> int:
+        return self._count
+
     def codes(self, ids: pl.Series, hashes: tuple[pl.Series, pl.Series]) -> Int32:
-        """Return the code of each id (str, none missing), an int32 array.
+        """Return the code of each id (none missing), an int32 array.
 
         Parameters
         ----------
-        ids : polars.Series of str
+        ids : polars.Series
         hashes : two polars.Series of uint64
             What `hashes_of` gives for `ids`.
         """
@@ -50,55 +58,69 @@ class Encoder:
         new = np.empty(len(ids), np.int32)
         start = 0
         while start < len(ids):
-            stop, count = _encode(first, second, start, self._table, self._count, codes, new)
+            stop, count = _encode(
+                first, second, start, self._slots, self._hashes, self._count, codes, new
+            )
             self._texts.append(ids.gather(new[: count - self._count]))
             self._count, start = count, stop
             if start < len(ids):
-                self._table = _grown(self._table)
+                self._grow()
         return codes
 
     def ids(self) -> pl.Series:
         """Return the id of every code, in code order."""
         return pl.concat(self._texts) if self._texts else pl.Series(dtype=pl.String)
 
+    def _grow(self) -> None:
+        """Make room for four times the ids; each keeps its code."""
+        self._slots = np.zeros(4 * len(self._slots), np.int32)
+        hashes = np.empty((len(self._slots) // 2, 2), np.uint64)
+        hashes[: self._count] = self._hashes[: self._count]
+        self._hashes = hashes
+        _place(self._hashes, self._count, self._slots)
+
 
 @compiled
 def _encode(
-    first: Any, second: Any, start: int, table: Any, count: int, codes: Any, new: Any
+    first: Any, second: Any, start: int, slots: Any, hashes: Any, count: int, codes: Any, new: Any
 ) -> tuple[int, int]:
-    """Code the rows from `start`; stop where the table is half full. Return (row, count)."""
-    mask = np.uint64(len(table) - 1)
+    """Code the rows from `start`; stop where there is no more room. Return (row, count)."""
+    mask = np.uint64(len(slots) - 1)
     met = 0
     for row in range(start, len(first)):
-        slot = first[row] & mask
+        a, b = first[row], second[row]
+        if row > 0 and a == first[row - 1] and b == second[row - 1]:
+            codes[row] = codes[row - 1]  # logs and lists are often ordered by user
+            continue
+        slot = a & mask
         while True:
-            code = table[slot, 2]
-            if code == 0:
-                if 2 * count >= len(table):
+            code = slots[slot] - 1
+            if code < 0:
+                if count == len(hashes):
                     return row, count
-                table[slot, 0], table[slot, 1] = first[row], second[row]
-                table[slot, 2] = count + 1
+                hashes[count, 0], hashes[count, 1] = a, b
+                slots[slot] = count + 1
                 codes[row] = count
                 new[met] = row
                 count += 1
                 met += 1
                 break
-            if table[slot, 0] == first[row] and table[slot, 1] == second[row]:
-                codes[row] = np.int32(code) - 1
+            if hashes[code, 0] == a and hashes[code, 1] == b:
+                codes[row] = code
                 break
             slot = (slot + np.uint64(1)) & mask
     return len(first), count
 
 
-def _grown(table: UInt64) -> UInt64:
-    """Return a table of four times the slots with the same codes."""
-    held = table[table[:, 2] > 0]
-    held = held[np.argsort(held[:, 2])]  # met again in code order, so that each keeps its code
-    grown = np.zeros((4 * len(table), 3), np.uint64)
-    unused = np.empty((2, len(held)), np.int32)
-    first, second = (_read_only(held[:, i].copy()) for i in (0, 1))
-    _encode(first, second, 0, grown, 0, unused[0], unused[1])
-    return grown
+@compiled
+def _place(hashes: Any, count: int, slots: Any) -> None:
+    """Give every code a slot of an empty table."""
+    mask = np.uint64(len(slots) - 1)
+    for code in range(count):
+        slot = hashes[code, 0] & mask
+        while slots[slot] > 0:
+            slot = (slot + np.uint64(1)) & mask
+        slots[slot] = code + 1
 
 
 def _read_only(hashes: UInt64) -> UInt64:

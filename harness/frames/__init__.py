@@ -1,0 +1,1 @@
+"""Lists and truth as people hold them, in frames, dicts and arrays, become positions in arrays."""

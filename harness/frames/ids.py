@@ -1,0 +1,182 @@
+"""Ids of one kind, text or whole numbers, become codes 0, 1, 2 … in the order they are met."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from harness.compiled import compiled
+from harness.encode import Encoder, Int32, hashes_of
+from harness.errors import DataError
+from harness.frames.table import Slice, Table, shown
+
+_TABLE = 1 << 22
+_SPREAD = 8
+"""Numbers are looked up in a table while they span no more than _TABLE, or so many times the rows
+that were read; numbers further apart are hashed, as text is."""
+
+
+@dataclass(frozen=True)
+class Coders:
+    """Codes of users and items, and the thread that codes items while users are coded."""
+
+    users: Coder
+    items: Coder
+    pool: Executor
+
+    def of(self, table: Table, part: Slice) -> tuple[Int32, Int32]:
+        """Return the codes of a slice's users and items."""
+        names = table.columns.user, table.columns.item
+        user, item = (f'{table.role}: column "{name}"' for name in names)
+        items = self.pool.submit(self.items.codes, part.items, item)
+        users = self.users.codes(part.users, user)
+        return users, items.result()
+
+
+class Coder:
+    """One code for every id, whichever table holds it; every table must hold ids of one kind."""
+
+    def __init__(self) -> None:
+        self._kind = ""
+        self._met = ""
+        self._rows = 0
+        self._coded: _Numbers | _Hashed | None = None
+
+    def __len__(self) -> int:
+        return 0 if self._coded is None else len(self._coded)
+
+    def codes(self, ids: pl.Series, where: str) -> Int32:
+        """Return the code of every id (none missing).
+
+        Parameters
+        ----------
+        where : str
+            What holds them, for the message: ``truth: column "user"``.
+
+        Raises
+        ------
+        DataError
+            Ids that are neither text nor whole numbers, or of another kind than those before.
+        """
+        if len(ids) == 0:
+            return np.zeros(0, np.int32)
+        ids = self._checked(ids, where)
+        self._rows += len(ids)
+        if self._kind == "text":
+            self._coded = self._coded or _Hashed()
+        else:
+            self._coded = self._room_for(ids)
+        return self._coded.codes(ids)
+
+    def ids(self) -> pl.Series:
+        """Return the id of every code, in code order."""
+        return pl.Series(dtype=pl.String) if self._coded is None else self._coded.ids()
+
+    def _checked(self, ids: pl.Series, where: str) -> pl.Series:
+        kind = _kind(ids, where)
+        met = f"{where} holds {kind} (first {shown(ids[0])})"
+        self._kind, self._met = self._kind or kind, self._met or met
+        if kind != self._kind:
+            raise DataError(
+                f"{met}, {self._met}: no id would match; make both text or both whole numbers, "
+                'as in frame["…"].astype(str)'
+            )
+        return ids.cast(pl.String if kind == "text" else pl.Int64)
+
+    def _room_for(self, ids: pl.Series) -> _Numbers | _Hashed:
+        """Return what can code these numbers as well; the codes given so far stay."""
+        if isinstance(self._coded, _Hashed):
+            return self._coded
+        known = self._coded or _Numbers(pl.Series(dtype=pl.Int64), 0, -1)
+        low, high = _low_and_high(ids)
+        if known.low <= known.high:
+            low, high = min(low, known.low), max(high, known.high)
+        if low == known.low and high == known.high:
+            return known
+        if high - low < max(_TABLE, _SPREAD * self._rows):
+            return _Numbers(known.ids(), low, high)
+        hashed = _Hashed()
+        hashed.codes(known.ids())
+        return hashed
+
+
+def _kind(ids: pl.Series, where: str) -> str:
+    if ids.dtype == pl.String or isinstance(ids.dtype, (pl.Categorical, pl.Enum)):
+        return "text"
+    if ids.dtype.is_integer():
+        return "whole numbers"
+    hint = ""
+    if ids.dtype.is_float():
+        hint = '; a missing value turns numbers into decimals in pandas: use astype("Int64")'
+    raise DataError(
+        f"{where} holds {ids.dtype} values (first {shown(ids[0])}); ids are text or "
+        f"whole numbers{hint}"
+    )
+
+
+def _low_and_high(ids: pl.Series) -> tuple[int, int]:
+    low, high = ids.min(), ids.max()
+    return int(low), int(high)  # type: ignore[arg-type]
+
+
+class _Hashed:
+    """Codes by two hashes of each id."""
+
+    def __init__(self) -> None:
+        self._encoder = Encoder()
+
+    def __len__(self) -> int:
+        return len(self._encoder)
+
+    def codes(self, ids: pl.Series) -> Int32:
+        first, second = hashes_of("id")
+        hashed = ids.to_frame("id").select(first.alias("first"), second.alias("second"))
+        return self._encoder.codes(ids, (hashed["first"], hashed["second"]))
+
+    def ids(self) -> pl.Series:
+        return self._encoder.ids()
+
+
+class _Numbers:
+    """Codes of whole numbers from `low` to `high`, by a table; `ids` have the first codes."""
+
+    def __init__(self, ids: pl.Series, low: int, high: int) -> None:
+        self.low, self.high = low, high
+        self._codes = np.full(high - low + 1, -1, np.int32)
+        self._codes[ids.to_numpy() - low] = np.arange(len(ids), dtype=np.int32)
+        self._ids = [ids]
+        self._count = len(ids)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def codes(self, ids: pl.Series) -> Int32:
+        numbers = np.ascontiguousarray(ids.to_numpy())
+        codes = np.empty(len(ids), np.int32)
+        new = np.empty(len(ids), np.int32)
+        count = _look_up(numbers, self.low, self._codes, self._count, codes, new)
+        self._ids.append(ids.gather(new[: count - self._count]))
+        self._count = count
+        return codes
+
+    def ids(self) -> pl.Series:
+        return pl.concat(self._ids)
+
+
+@compiled
+def _look_up(numbers: Any, low: int, known: Any, count: int, codes: Any, new: Any) -> int:
+    """Code every number, those not known yet too; return how many are known then."""
+    met = 0
+    for row in range(len(numbers)):
+        place = numbers[row] - low
+        if known[place] < 0:
+            known[place] = count
+            new[met] = row
+            count += 1
+            met += 1
+        codes[row] = known[place]
+    return count

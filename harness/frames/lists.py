@@ -1,0 +1,156 @@
+"""Everyone's list as a row of item codes: as lists stand, or by rank, score or order of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from harness.encode import Int32
+from harness.errors import DataError
+from harness.frames import numbers, places
+from harness.frames.ids import Coders
+from harness.frames.table import Int64, Slice, Table, row_text, shown
+
+_FIRST_WIDTH = 16
+MOST_CELLS = 1 << 32
+"""More places than this (16 GiB) come from a rank that is a mistake, not from lists."""
+
+
+@dataclass(frozen=True)
+class Lists:
+    """Everyone's list.
+
+    Attributes
+    ----------
+    items : int32 array, (n users of the truth, K)
+        Item codes, best first, −1 = empty.
+    order : str
+        What the order comes from.
+    outside_rows, outside_users : int
+        Rows (or lists) of users that the truth does not have, and how many such users there are.
+    """
+
+    items: Int32
+    order: str
+    outside_rows: int
+    outside_users: int
+
+
+def read(table: Table, coders: Coders, longest: int | None) -> Lists:
+    """Return the lists of the users that are coded already; all others are outside.
+
+    Parameters
+    ----------
+    longest : int or None
+        Places that are looked at; None for all there are.
+
+    Raises
+    ------
+    DataError
+        Ids that are missing or of another kind than the truth's, a user with two lists, ranks
+        that are not whole numbers from 1 or stand twice, scores that are no numbers.
+    """
+    reader = _Reader(table, coders, longest)
+    column = f'column "{table.columns.number}"'
+    if table.wide:
+        items, order = reader.by_list(), "lists as they stand"
+    elif table.columns.meaning == "rank":
+        items, order = reader.by_rank(), f"ranks in {column}"
+    elif table.columns.meaning == "score":
+        items, order = reader.by_score(), f"scores in {column}, ties by item id"
+    else:
+        items, order = reader.by_order(), "rows as they stand"
+    return Lists(items, order, reader.outside, len(coders.users) - reader.n)
+
+
+class _Reader:
+    """One reading of one table."""
+
+    def __init__(self, table: Table, coders: Coders, longest: int | None) -> None:
+        self.table, self.coders, self.longest = table, coders, longest
+        self.n = len(coders.users)
+        self.outside = 0
+
+    def coded(self) -> Iterator[tuple[Slice, Int32, Int32]]:
+        for part in self.table.slices():
+            user, item = self.coders.of(self.table, part)
+            self.outside += int(np.count_nonzero(user >= self.n))
+            yield part, user, item
+
+    def by_list(self) -> Int32:
+        lists, taken = self.empty(1), np.zeros(self.n, np.int32)
+        for part, user, item in self.coded():
+            lists = self.wide_enough(lists, int(part.sizes.max(initial=0)))
+            row = places.by_list(user, part.sizes, item, taken, lists)
+            if row >= 0:
+                raise self.fault(part, row, "has a list already; give each user one")
+        return lists
+
+    def by_rank(self) -> Int32:
+        lists = self.empty(1)
+        for part, user, item in self.coded():
+            rank = numbers.ranks(self.table, part)
+            lists = self.wide_enough(lists, int(rank[user < self.n].max(initial=0)))
+            row = places.by_rank(user, item, rank, lists)
+            if row >= 0:
+                raise self.fault(part, row, f"has rank {rank[row]} twice; give a rank one item")
+        return lists
+
+    def by_order(self) -> Int32:
+        lists, taken = self.empty(_FIRST_WIDTH), np.zeros(self.n, np.int32)
+        for _part, user, item in self.coded():
+            row = 0
+            while row >= 0:
+                full = lists.shape[1] == self.longest
+                row = places.by_order(user, item, row, taken, lists, full)
+                if row >= 0:
+                    lists = self.wide_enough(lists, 2 * lists.shape[1])
+        return lists
+
+    def by_score(self) -> Int32:
+        users, items, values = [], [], []
+        for part, user, item in self.coded():
+            users.append(user)
+            items.append(item)
+            values.append(numbers.scores(self.table, part))
+        counts = np.bincount(np.concatenate([np.zeros(0, np.int32), *users]), minlength=self.n)
+        lists = self.empty(int(counts[: self.n].max(initial=1)))
+        best = np.empty(lists.shape, np.result_type(np.int64, *(v.dtype for v in values)))
+        taken, order = np.zeros(self.n, np.int32), id_order(self.coders.items.ids())
+        for user, item, value in zip(users, items, values, strict=True):
+            score = value.astype(best.dtype, copy=False)
+            places.by_score(user, item, score, order, taken, lists, best)
+        return lists
+
+    def empty(self, width: int) -> Int32:
+        """Return a matrix without items, `width` wide or as wide as anyone looks."""
+        width = max(1, width if self.longest is None else min(width, self.longest))
+        if self.n * width > MOST_CELLS:
+            raise DataError(
+                f"{self.table.role}: {self.n:,} users with lists of {width:,} places do not fit in "
+                "memory; look for a rank that is far too high, or give every metric a cut-off"
+            )
+        return np.full((self.n, width), -1, np.int32)
+
+    def wide_enough(self, lists: Int32, width: int) -> Int32:
+        """Return the lists in a matrix of at least `width` places, or as many as anyone looks."""
+        held = lists.shape[1]
+        if width <= held or held == self.longest:
+            return lists
+        wide = self.empty(width)
+        wide[:, :held] = lists
+        return wide
+
+    def fault(self, part: Slice, row: int, what: str) -> DataError:
+        where, user = row_text(part.start + row), shown(part.users[row])
+        return DataError(f"{self.table.role}: {where}: user {user} {what}")
+
+
+def id_order(ids: pl.Series) -> Int64:
+    """Return the place of every id in the order of ids as text, byte by byte."""
+    order = np.empty(len(ids), np.int64)
+    order[ids.cast(pl.String).arg_sort().to_numpy()] = np.arange(len(ids))
+    return order
