@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint docs bench peers clean
 
 demo: $(VENV)/.installed
 	$(BIN)/harness run configs/demo.toml
@@ -18,6 +18,9 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(VENV)/.installed
+	$(BIN)/python -c 'from harness.report.definitions import page; print(page(), end="")' > docs/metrics.md
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/run_all.py

@@ -34,8 +34,12 @@ class RecommenderError(HarnessError):
     """A recommender broke its contract; the message names it and the first bad user."""
 
 
+_SHOWN = 20
+"""How many valid names a message lists; there may be thousands of users."""
+
+
 def suggest(name: str, allowed: Iterable[str]) -> str:
-    """Return the end of an error message: the nearest valid name, or all of them.
+    """Return the end of an error message: the nearest valid name, or the first of them all.
 
     Examples
     --------
@@ -48,7 +52,10 @@ def suggest(name: str, allowed: Iterable[str]) -> str:
     near = get_close_matches(name.lower(), spelled, n=1)
     if near:
         return f'did you mean "{spelled[near[0]]}"?'
-    return f"allowed: {', '.join(spelled.values())}" if spelled else "none is allowed here"
+    if not spelled:
+        return "none is allowed here"
+    shown, more = list(spelled.values())[:_SHOWN], len(spelled) - _SHOWN
+    return f"allowed: {', '.join(shown)}" + (f" and {more:,} more" if more > 0 else "")
 
 
 def printable(text: str, keep: str = "") -> str:

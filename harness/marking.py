@@ -101,14 +101,17 @@ def evaluate(
     beside = beyond.Beside(train, candidates, attributes, user, item)
     with ThreadPoolExecutor(1) as pool:
         coders = Coders(Coder(), Coder(), pool)
-        rows, grades = truth_.read(true, coders)
-        _check_grades(asked, grades)
+        answers = truth_.read(true, coders)
+        _check_grades(asked, answers.grades)
         users, true_items = coders.users.ids(), len(coders.items)
         found = lists.read(given, coders, _longest(asked))
         _refuse_strangers(coders, users, true_items, found)
         catalogue = beyond.read(beside, coders, asked)
-    values = marks(found.items, Key(rows, rows.sizes, grades, catalogue), asked)
+    values = marks(
+        found.items, Key(answers.rows, answers.rows.sizes, answers.grades, catalogue), asked
+    )
     report = _report(found, len(users), coders, true_items)
+    report["true_items_repeated"] = answers.repeated
     return _result(values, users, per_user, report)
 
 

@@ -34,9 +34,8 @@ class Ragged:
         ends = self.indptr[start : stop + 1]
         return Ragged(ends - ends[0], self.indices[ends[0] : ends[-1]])
 
-    def pick(self, rows: NDArray[np.int64]) -> Ragged:
-        """Return the rows at the places `rows` names, in that order."""
-        sizes = self.sizes[rows]
-        indptr = np.concatenate(([0], np.cumsum(sizes)))
-        shift = np.repeat(self.indptr[rows] - indptr[:-1], sizes)
-        return Ragged(indptr, self.indices[np.arange(indptr[-1]) + shift])
+    def pick(self, keep: NDArray[np.bool_]) -> Ragged:
+        """Return the rows that `keep` marks, in their order."""
+        sizes = self.sizes
+        indptr = np.concatenate(([0], np.cumsum(sizes[keep])))
+        return Ragged(indptr, self.indices[np.repeat(keep, sizes)])

@@ -13,6 +13,7 @@ from harness.compiled import compiled
 from harness.dataset import Bool, Int32
 from harness.errors import RecommenderError
 from harness.ragged import Ragged
+from harness.repeats import repeats
 
 EMPTY = -1
 
@@ -59,7 +60,7 @@ def checked(
     if len(items) == 0 or _all_good(items, n_candidates, exclude):
         return np.ascontiguousarray(items, np.int32)
     _refuse_unknown(name, users, items, n_candidates)
-    _refuse(name, users, items, _repeats(items), "the item stands twice in the list")
+    _refuse(name, users, items, repeats(items), "the item stands twice in the list")
     if exclude is not None:
         _refuse(
             name,
@@ -160,17 +161,6 @@ def _refuse(name: str, users: pl.Series, items: Any, bad: Bool, reason: str) -> 
         f'model "{name}", user {users[row]}, rank {rank + 1}: found {items[row, rank]}; {reason}'
         f" ({int(rows.sum()):,} of {len(users):,} users in this batch)"
     )
-
-
-def _repeats(items: Any) -> Bool:
-    """Return where an item stands that the row already held further left."""
-    order = np.argsort(items, axis=1, kind="stable")
-    ranked = np.take_along_axis(items, order, axis=1)
-    again = np.zeros(items.shape, np.bool_)
-    again[:, 1:] = (ranked[:, 1:] == ranked[:, :-1]) & (ranked[:, 1:] != EMPTY)
-    result = np.zeros(items.shape, np.bool_)
-    np.put_along_axis(result, order, again, axis=1)
-    return result
 
 
 def _excluded(items: Any, exclude: Ragged, n_candidates: int) -> Bool:

@@ -17,11 +17,10 @@ from harness.dataset import Dataset
 from harness.evaluation import EvaluationSet
 from harness.recommender import Recommender
 from harness.results import Chance, Result
+from harness.setting import asked as asked_of
 from harness.setting import set_exam
 from harness.sitting import sit
 from harness.split import Split
-
-DEFAULT_METRICS = ("MAP", "Recall", "NDCG")
 
 
 def run(config: config_.Config | str | Path, *, progress: bool = False) -> Result:
@@ -41,7 +40,7 @@ def run(config: config_.Config | str | Path, *, progress: bool = False) -> Resul
     """
     if not isinstance(config, config_.Config):
         config = config_.read(Path(config))
-    asked = _metrics(config)
+    asked = asked_of(config)
     models = [plugins.load(m.name, m.use, m.params, config.folder) for m in config.models]
     with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written
         return _run(config, asked, models, background, progress)
@@ -88,12 +87,6 @@ def _resolved(
     values["evaluation"]["metrics"] = [config.from_anywhere(str(metric)) for metric in asked]
     values["evaluation"].setdefault("candidates", data.candidates)
     return values
-
-
-def _metrics(config: config_.Config) -> tuple[metrics.Metric, ...]:
-    k = config.evaluation.k
-    texts = config.evaluation.metrics or [f"{name}@{k}" for name in DEFAULT_METRICS]
-    return tuple(dict.fromkeys(metrics.parse(text, config.folder) for text in texts))
 
 
 def _floor(metric: metrics.Metric, exam: EvaluationSet) -> chance.Moments | None:

@@ -13,9 +13,12 @@ from harness.config import Config
 from harness.dataset import Dataset
 from harness.draws import UInt64, user_hashes
 from harness.evaluation import EvaluationSet, build
+from harness.metrics import Metric, parse
 from harness.progress import steps
 from harness.recommender import Train
 from harness.split import Split, split
+
+DEFAULT_METRICS = ("MAP", "Recall", "NDCG")
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +37,12 @@ class Setting:
     exam: EvaluationSet
     train: Train
     hashes: UInt64
+
+
+def asked(config: Config) -> tuple[Metric, ...]:
+    """Return the metrics of a config; without any, the usual ones at its k."""
+    texts = config.evaluation.metrics or [f"{m}@{config.evaluation.k}" for m in DEFAULT_METRICS]
+    return tuple(dict.fromkeys(parse(text, config.folder) for text in texts))
 
 
 def set_exam(

@@ -13,7 +13,7 @@ from harness import chance, metrics, plugins
 from harness.clock import Clock
 from harness.comparison import against_chance, interval
 from harness.config import ModelConfig
-from harness.dataset import Int32, Int64
+from harness.dataset import Int32
 from harness.draws import Draws
 from harness.errors import HarnessError, RecommenderError
 from harness.evaluation import EvaluationSet
@@ -70,27 +70,18 @@ def recommend(
     model: Recommender,
     setting: Setting,
     repeat: int,
-    rows: Int64 | None = None,
     progress: Callable[[int], object] = lambda users: None,
 ) -> Recommendations:
-    """Return a fitted model's checked lists for users of the exam, asked for in batches.
-
-    Parameters
-    ----------
-    rows : int64 array, optional
-        Which of the exam's users; all by default.
-    """
+    """Return a fitted model's checked lists for all users of the exam, asked for in batches."""
     exam = setting.exam
-    if rows is None:
-        rows = np.arange(len(exam.users))
     draws = Draws(setting.config.evaluation.seed, repeat, setting.hashes)
     batch = max(1, BATCH_CELLS // len(exam.candidates))
-    items = np.empty((len(rows), _places(exam)), np.int32)
-    for start in range(0, len(rows), batch):
-        asked = rows[start : start + batch]
+    items = np.empty((len(exam.users), _places(exam)), np.int32)
+    for start in range(0, len(exam.users), batch):
+        users = exam.users[start : start + batch]
         # Copied at once: a model may answer the next batch in the same array.
-        items[start : start + batch] = _batch(name, model, exam, asked, draws)
-        progress(len(asked))
+        items[start : start + batch] = _batch(name, model, exam, start, users, draws)
+        progress(len(users))
     return Recommendations(items)
 
 
@@ -99,9 +90,11 @@ def _places(exam: EvaluationSet) -> int:
     return min(exam.k, len(exam.candidates))
 
 
-def _batch(name: str, model: Recommender, exam: EvaluationSet, rows: Int64, draws: Draws) -> Int32:
-    users, ids = _kept(exam.users[rows]), exam.user_ids.gather(rows)
-    seen = None if exam.seen is None else exam.seen.pick(rows)
+def _batch(
+    name: str, model: Recommender, exam: EvaluationSet, start: int, users: Int32, draws: Draws
+) -> Int32:
+    ids = exam.user_ids[start : start + len(users)]
+    seen = None if exam.seen is None else exam.seen.rows(start, start + len(users))
     exclude = None
     if seen is not None:
         held = np.ones(len(seen.indices), np.bool_)
@@ -109,11 +102,6 @@ def _batch(name: str, model: Recommender, exam: EvaluationSet, rows: Int64, draw
         exclude = csr_array((held, seen.indices, seen.indptr), shape=shape)
     answer = _answer(name, model, users, ids, _places(exam), draws, exclude)
     return checked(name, answer, ids, _places(exam), len(exam.candidates), seen)
-
-
-def _kept(users: Int32) -> Int32:
-    users.setflags(write=False)
-    return users
 
 
 def _answer(

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli import app, guarded
-from harness.results import Result
+from harness.report.sheet import Sheet
 
 LOG = """user,item,time
 ann,a,2020-01-01
@@ -333,12 +333,12 @@ def test_no_file_steers_the_terminal_by_a_note(harness: Harness, tmp_path: Path)
 
 
 def test_a_terminal_gets_the_rich_table(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[Result] = []
-    monkeypatch.setattr("harness.report.text.print_rich", shown.append)
+    shown: list[Sheet] = []
+    monkeypatch.setattr("harness.report.sheet.print_rich", shown.append)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     status, out, _ = harness("run", "exam.toml", "--out", "one")
     assert (status, out) == (0, "written to one/\n")
-    assert [m.name for m in shown[0].models] == ["popular"]
+    assert [row[0] for row in shown[0].rows] == ["popular", "chance (exact)"]
 
 
 def test_synth_writes_and_names_its_files(harness: Harness, tmp_path: Path) -> None:

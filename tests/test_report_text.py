@@ -11,7 +11,7 @@ import pytest
 
 from harness import config as config_
 from harness.comparison import Verdict
-from harness.report import text
+from harness.report import records, sheet, text
 from harness.results import Result
 from harness.runner import run
 
@@ -38,6 +38,10 @@ def result(folder: Path, *models: dict[str, Any], **evaluation: object) -> Resul
         "models": list(models or (POPULAR,)),
     }
     return run(config_.parse(values, folder))
+
+
+def as_csv(found: Result) -> str:
+    return records.as_csv(text.records(found))
 
 
 def with_popular(found: Result, **changes: object) -> Result:
@@ -106,7 +110,7 @@ def test_without_exact_chance_the_cells_are_empty(tmp_path: Path) -> None:
     table = text.plain(found)
     assert "chance (exact)" not in table
     assert line(table, "popular")[:2] == ["popular", "0.5000"]
-    (row,) = csv.DictReader(io.StringIO(text.as_csv(found)))
+    (row,) = csv.DictReader(io.StringIO(as_csv(found)))
     assert (row["lift"], row["p"], row["verdict"]) == ("", "", "")
 
 
@@ -122,7 +126,7 @@ def test_decimals_enough_to_tell_the_mean(tmp_path: Path, mean: float, shown: st
 
 def test_csv_keeps_every_digit(tmp_path: Path) -> None:
     found = result(tmp_path, POPULAR, RANDOM)
-    rows = {row["model"]: row for row in csv.DictReader(io.StringIO(text.as_csv(found)))}
+    rows = {row["model"]: row for row in csv.DictReader(io.StringIO(as_csv(found)))}
     assert list(rows) == [m.name for m in found.models]
     for model in found.models:
         row = rows[model.name]
@@ -140,18 +144,18 @@ ODD = ["=1+1", "+1", "-1", "@SUM(A1)", '=HYPERLINK("x","y")']
 
 @pytest.mark.parametrize("name", ODD)
 def test_a_name_is_no_formula_in_a_spreadsheet(tmp_path: Path, name: str) -> None:
-    (row,) = csv.DictReader(io.StringIO(text.as_csv(result(tmp_path, POPULAR | {"name": name}))))
+    (row,) = csv.DictReader(io.StringIO(as_csv(result(tmp_path, POPULAR | {"name": name}))))
     assert row["model"] == f"'{name}"
 
 
 @pytest.mark.parametrize("name", ["a|b", "a\nb", "a,b", 'a"b', "a\\|b"])
 def test_a_name_breaks_neither_table(tmp_path: Path, name: str) -> None:
     found = result(tmp_path, POPULAR | {"name": name})
-    table = [row for row in text.markdown(found).splitlines() if row.startswith("|")]
+    table = [row for row in sheet.markdown(text.sheet(found)).splitlines() if row.startswith("|")]
     assert len(table) == 4  # titles, rule, model, chance
     bars = [len(re.findall(r"(?<!\\)(?:\\\\)*\|", row)) for row in table]
     assert bars == [9, 9, 9, 9]
-    rows = list(csv.reader(io.StringIO(text.as_csv(found))))
+    rows = list(csv.reader(io.StringIO(as_csv(found))))
     assert len(rows) == 2
     assert len(rows[0]) == len(rows[1])
     assert rows[1][0] == name.replace("\n", "\N{REPLACEMENT CHARACTER}")
@@ -163,7 +167,7 @@ def test_markup_in_a_name_is_text_in_a_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    text.print_rich(result(tmp_path, POPULAR | {"name": "[red]x[/red]\x1b[1m"}))
+    sheet.print_rich(text.sheet(result(tmp_path, POPULAR | {"name": "[red]x[/red]\x1b[1m"})))
     shown = capsys.readouterr().out
     assert "[red]x[/red]\N{REPLACEMENT CHARACTER}[1m" in shown
     assert "\x1b" not in shown

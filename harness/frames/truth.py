@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import polars as pl
 
@@ -14,7 +16,26 @@ from harness.metrics import Floats
 from harness.ragged import Ragged
 
 
-def read(table: Table, coders: Coders) -> tuple[Ragged, Floats | None]:
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """What is true of every user.
+
+    Attributes
+    ----------
+    rows : Ragged, a row a user
+        Item codes.
+    grades : float64 array, optional
+        The grade of each entry of ``rows.indices``, above 0.
+    repeated : int
+        How many (user, item) pairs stood once more, and were counted once.
+    """
+
+    rows: Ragged
+    grades: Floats | None
+    repeated: int
+
+
+def read(table: Table, coders: Coders) -> Truth:
     """Return the true items of every user of the table, and their grades where it has any.
 
     An item that stands twice counts once; items of grade 0 are no true items.
@@ -38,21 +59,20 @@ def read(table: Table, coders: Coders) -> tuple[Ragged, Floats | None]:
     return _rows(table, coders, np.concatenate(users), np.concatenate(items), grade)
 
 
-def _rows(
-    table: Table, coders: Coders, user: Int32, item: Int32, grade: Floats | None
-) -> tuple[Ragged, Floats | None]:
+def _rows(table: Table, coders: Coders, user: Int32, item: Int32, grade: Floats | None) -> Truth:
     n_items = max(len(coders.items), 1)
     pairs = pl.DataFrame({"pair": user.astype(np.int64) * n_items + item})
     if grade is not None:
         pairs = pairs.with_columns(grade=grade)
     pairs = pairs.unique().sort(pairs.columns)
+    repeated = len(user) - len(pairs)
     if grade is not None:
         _refuse_contradiction(table, coders, pairs, n_items)
         pairs = pairs.filter(pl.col("grade") > 0)
     pair = pairs["pair"].to_numpy()
     sizes = np.bincount(pair // n_items, minlength=len(coders.users))
     rows = Ragged(np.concatenate(([0], np.cumsum(sizes))), (pair % n_items).astype(np.int32))
-    return rows, None if grade is None else pairs["grade"].to_numpy()
+    return Truth(rows, None if grade is None else pairs["grade"].to_numpy(), repeated)
 
 
 def _refuse_contradiction(table: Table, coders: Coders, pairs: pl.DataFrame, n_items: int) -> None:

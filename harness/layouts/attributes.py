@@ -42,18 +42,13 @@ def _rows(table: AttributeTable, columns: list[str] | None, source: Source) -> p
     source.require((table.id, *(columns or ())))
     wanted = source.names if columns is None else list(dict.fromkeys((table.id, *columns)))
     rules = (FieldRule(table.id, "an id", None, True),)
-    too_many, too_few = source.whole_rows()
-    query = source.frame.select(
-        pl.col(wanted).cast(pl.String), too_many.alias("too_many"), too_few.alias("too_few")
-    )
     try:
-        frame = query.collect()
+        frame = source.texts(wanted)
     except pl.exceptions.PolarsError as error:
         raise source.fault(rules, str(error)) from error
-    source.check_rows(bool(frame["too_many"].any()), bool(frame["too_few"].any()))
     if frame[table.id].has_nulls() or (frame[table.id] == "").any():
         raise source.fault(rules, "an empty id")
-    return frame.select(wanted)
+    return frame
 
 
 def since(table: AttributeTable, frame: pl.DataFrame) -> pl.Series:

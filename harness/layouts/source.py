@@ -71,6 +71,20 @@ class Source:
             return pl.lit(False), pl.lit(False)
         return pl.col(_BEYOND).is_not_null(), pl.col(self.names[-1]).is_null()
 
+    def texts(self, columns: list[str]) -> pl.DataFrame:
+        """Return columns as text; a row with too few or too many fields raises DataError.
+
+        Raises
+        ------
+        polars.exceptions.PolarsError
+            What the reader does not understand; `fault` finds its place.
+        """
+        too_many, too_few = self.whole_rows()
+        marks = (too_many.alias("\x00too_many"), too_few.alias("\x00too_few"))
+        frame = self.frame.select(pl.col(columns).cast(pl.String), *marks).collect()
+        self.check_rows(bool(frame["\x00too_many"].any()), bool(frame["\x00too_few"].any()))
+        return frame.select(columns)
+
     def check_rows(self, too_many: bool, perhaps_too_few: bool) -> None:
         """Raise DataError where the marks of `whole_rows` mean a row that is not whole."""
         if too_many or perhaps_too_few:

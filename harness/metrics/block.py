@@ -53,6 +53,22 @@ class Catalogue:
     train: TrainCounts | None = None
     attributes: Mapping[str, csr_array[Any]] | None = None
 
+    def wider(self, more: int) -> Catalogue:
+        """Return a catalogue with `more` positions of which nothing is known."""
+        train, held = self.train, self.attributes
+        if train is not None:
+            share, count = np.pad(train.user_share, (0, more)), np.pad(train.count, (0, more))
+            train = TrainCounts(share, count, train.popular)
+        if held is not None:
+            held = {name: _with_empty_rows(matrix, more) for name, matrix in held.items()}
+        return Catalogue(np.pad(self.candidate, (0, more)), train, held)
+
+
+def _with_empty_rows(matrix: csr_array[Any], more: int) -> csr_array[Any]:
+    ends = np.pad(matrix.indptr, (0, more), mode="edge")
+    shape = (matrix.shape[0] + more, matrix.shape[1])
+    return type(matrix)((matrix.data, matrix.indices, ends), shape=shape)
+
 
 @dataclass(frozen=True, eq=False)
 class Key:
@@ -76,7 +92,8 @@ class Key:
     catalogue: Catalogue | None = None
 
     def rows(self, start: int, stop: int) -> Key:
-        """Return the key of the users from `start` to `stop`."""
+        """Return the key of the users from `start` to `stop`, or to the last."""
+        stop = min(stop, len(self.truth))
         ends = self.truth.indptr[[start, stop]]
         grades = None if self.grades is None else self.grades[ends[0] : ends[1]]
         rows = self.truth.rows(start, stop)

@@ -115,6 +115,11 @@ class Definition:
     """What must be known beside lists and truth."""
 
     @property
+    def choices(self) -> dict[str, tuple[str, ...]]:
+        """Every parameter that is a choice, with its values."""
+        return {n: p.values for n, p in self.params.items() if isinstance(p, Choice)}
+
+    @property
     def defaults(self) -> dict[str, Any]:
         """Every parameter with its default value."""
         return {name: param.default for name, param in self.params.items()}

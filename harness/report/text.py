@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 
 from harness.comparison import Verdict
 from harness.errors import printable
+from harness.report import sheet as sheet_
+from harness.report.sheet import Sheet
 from harness.results import Figure, ModelResult, Result
 
 _SHORT = 6
-_LEFT = (0, 4)  # the columns of text, names and verdicts; the others are figures
-_KEPT = 5  # columns that are never left out
-_GAP = 2
+_LEFT = frozenset({0, 4})  # names and verdicts
+_KEPT = 5
 
 
 def heading(result: Result) -> list[str]:
@@ -102,97 +101,38 @@ def _digits(means: Sequence[float]) -> int:
     return digits
 
 
+def sheet(result: Result) -> Sheet:
+    """Return the whole result as it is printed."""
+    return Sheet(
+        columns(result), rows(result), _LEFT, heading(result), [footing(result)], _KEPT, _STYLES
+    )
+
+
 def plain(result: Result) -> str:
-    """Return the whole result as text for a file or a pipe."""
-    table = [columns(result), *rows(result)]
-    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
-    lines = ["  ".join(_aligned(row, widths)).rstrip() for row in table]
-    return "\n".join([*heading(result), "", *lines, "", footing(result)])
+    """Return the result as text for a file or a pipe."""
+    return sheet_.plain(sheet(result))
 
 
-def _aligned(row: list[str], widths: list[int]) -> list[str]:
-    return [
-        cell.ljust(w) if i in _LEFT else cell.rjust(w)
-        for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-    ]
+def records(result: Result) -> list[dict[str, object]]:
+    """Return one record a model with full figures."""
+    return [_record(result, model) for model in result.models]
 
 
-def markdown(result: Result) -> str:
-    """Return the result as a Markdown table under its heading."""
-    titles = columns(result)
-    rule = [":--" if i in _LEFT else "--:" for i in range(len(titles))]
-    table = [titles, rule, *rows(result)]
-    lines = ["| " + " | ".join(_escaped(c) for c in row) + " |" for row in table]
-    return "\n".join([*(f"{line}  " for line in heading(result)), "", *lines])
-
-
-def _escaped(cell: str) -> str:
-    """Return a Markdown cell whose bars end no column, even behind a backslash."""
-    return cell.replace("\\", "\\\\").replace("|", "\\|")
-
-
-def as_csv(result: Result) -> str:
-    """Return one line a model with full figures, for spreadsheets and scripts."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    names = [str(m) for m in result.metrics]
-    ends = [f"{n} {end}" for n in names for end in ("mean", "low", "high", "sd_repeats")]
-    writer.writerow(["model", "repeats", "lift", "p", "verdict", *ends])
-    for m in result.models:
-        v = m.verdict
-        about = ["", "", ""] if v is None else [repr(v.lift), repr(v.p), v.word]
-        figures = [m.metrics[n] for n in names]
-        cells = [x for f in figures for x in (f.mean, *(f.ci95 or (None, None)), f.sd_repeats)]
-        writer.writerow(
-            [
-                _harmless(printable(m.name)),
-                m.repeats,
-                *about,
-                *("" if c is None else repr(c) for c in cells),
-            ]
-        )
-    return out.getvalue().rstrip("\n")
-
-
-def _harmless(text: str) -> str:
-    """Return text that a spreadsheet does not take for a formula (CWE-1236)."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
-
-
-def print_rich(result: Result) -> None:
-    """Print the result to a terminal, in colour and as wide as it is."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console = Console(highlight=False)
-    for line in heading(result):
-        label, _, rest = line.partition("  ")
-        console.print(Text(label, "bold"), Text(rest.strip()), soft_wrap=True)
-    titles, cells = columns(result), rows(result)
-    shown = _fitting([titles, *cells], console.width)
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, _GAP // 2), header_style="bold")
-    for i in shown:
-        justify = "left" if i in _LEFT else "right"
-        table.add_column(titles[i], justify=justify, no_wrap=True)  # type: ignore[arg-type]
-    for row in cells:
-        table.add_row(*(Text(row[i], _STYLES.get(row[i].partition(",")[0], "")) for i in shown))
-    console.print(table)
-    if len(shown) < len(titles):
-        hidden = ", ".join(title for i, title in enumerate(titles) if i not in shown)
-        console.print(Text(f"this terminal is too narrow for: {hidden}", "dim"))
-    label, _, rest = footing(result).partition("  ")
-    console.print(Text(label, "bold"), Text(rest.strip()), soft_wrap=True)
-
-
-def _fitting(table: list[list[str]], width: int) -> list[int]:
-    """Return the columns that fit: the last are left out first, but for those on chance."""
-    shown = list(range(len(table[0])))
-    widths = [max(len(row[i]) for row in table) + _GAP for i in shown]
-    while len(shown) > _KEPT and sum(widths[i] for i in shown) + _GAP > width:
-        shown.pop()
-    return shown
+def _record(result: Result, model: ModelResult) -> dict[str, object]:
+    v = model.verdict
+    record: dict[str, object] = {
+        "model": model.name,
+        "repeats": model.repeats,
+        "lift": None if v is None else v.lift,
+        "p": None if v is None else v.p,
+        "verdict": None if v is None else v.word,
+    }
+    for name in map(str, result.metrics):
+        f = model.metrics[name]
+        low, high = f.ci95 or (None, None)
+        figures = {"mean": f.mean, "low": low, "high": high, "sd_repeats": f.sd_repeats}
+        record |= {f"{name} {end}": value for end, value in figures.items()}
+    return record
 
 
 _STYLES = {"better": "green", "worse": "red", "as chance": "yellow"}

@@ -9,8 +9,7 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable
 from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
@@ -18,6 +17,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from harness.cli import lists, papers
+from harness.cli.show import Format, FormatOption, show
+from harness.cli.streams import stdout_to_stderr
 from harness.errors import HarnessError, printable
 
 if TYPE_CHECKING:
@@ -32,15 +34,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-
-
-class Format(StrEnum):
-    """How figures are printed."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-    MARKDOWN = "markdown"
 
 
 class SynthLayout(StrEnum):
@@ -83,7 +76,7 @@ def run(
             "--set", metavar="KEY=VALUE", help="Override a key, as evaluation.k=5; repeatable."
         ),
     ] = None,
-    format_: Annotated[Format, typer.Option("--format", help="What to print.")] = Format.TABLE,
+    format_: FormatOption = Format.TABLE,
 ) -> None:
     """Let every model of a config sit one exam, print the table, write a run folder."""
     from harness import config as config_
@@ -93,7 +86,7 @@ def run(
     settings = config_.read(config, set_ or [])
     here = Path.cwd()  # a model may go elsewhere
     check_out(out or Path("runs/any"))
-    with _stdout_to_stderr():  # what a model prints must not mix with the figures
+    with stdout_to_stderr():  # what a model prints must not mix with the figures
         result = run_(settings, progress=sys.stderr.isatty())
     name = f"{result.start}-{result.layout}-{result.exam.fingerprint[:6]}"
     folder = out or _claimed(here, Path("runs") / name)
@@ -103,24 +96,6 @@ def run(
         _show(result, format_)
     written = f"written to {folder}/"
     print(written, file=sys.stdout if format_ is Format.TABLE else sys.stderr)
-
-
-@contextmanager
-def _stdout_to_stderr() -> Iterator[None]:
-    """Let everything that is printed go to standard error, by Python or by anything it starts."""
-    try:
-        kept = os.dup(sys.stdout.fileno())
-    except (OSError, ValueError):  # no real file behind it, as in a notebook
-        kept = None
-    with redirect_stdout(sys.stderr):
-        if kept is not None:
-            os.dup2(sys.stderr.fileno(), 1)
-        try:
-            yield
-        finally:
-            if kept is not None:
-                os.dup2(kept, 1)
-                os.close(kept)
 
 
 def _claimed(here: Path, folder: Path) -> Path:
@@ -140,17 +115,7 @@ def _claimed(here: Path, folder: Path) -> Path:
 def _show(result: Result, format_: Format) -> None:
     from harness.report import text
 
-    match format_:
-        case Format.JSON:
-            print(result.to_json())
-        case Format.CSV:
-            print(text.as_csv(result))
-        case Format.MARKDOWN:
-            print(text.markdown(result))
-        case Format.TABLE if sys.stdout.isatty():
-            text.print_rich(result)
-        case Format.TABLE:
-            print(text.plain(result))
+    show(format_, result.to_dict(), [text.sheet(result)], text.records(result))
 
 
 @app.command()
@@ -188,6 +153,11 @@ def synth(
         )
     for path in files:
         print(f"{path}  {path.stat().st_size:,} bytes")
+
+
+app.command("score")(papers.score)
+app.command("explain")(papers.explain)
+app.command("list")(lists.list_)
 
 
 def main() -> None:

@@ -1,0 +1,32 @@
+"""``harness list``: what there is."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from harness.cli.show import Format, FormatOption, show
+
+
+class Topic(StrEnum):
+    """What can be listed."""
+
+    METRICS = "metrics"
+    CONVENTIONS = "conventions"
+
+
+def list_(
+    topic: Annotated[Topic, typer.Argument(help="What to list.")],
+    format_: FormatOption = Format.TABLE,
+) -> None:
+    """Show every metric, or every convention of MAP@k, with its formula and a worked example."""
+    from harness.report import definitions
+
+    if topic is Topic.METRICS:
+        document, sheet = definitions.metrics(), definitions.metrics_sheet()
+    else:
+        document, sheet = definitions.conventions(), definitions.conventions_sheet()
+    records = [dict(zip(sheet.titles, row, strict=True)) for row in sheet.rows]
+    show(format_, document, [sheet], records)

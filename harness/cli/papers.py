@@ -1,0 +1,159 @@
+"""``harness score`` and ``harness explain``: files of lists, and models of a run, marked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.cli.show import Format, FormatOption, show
+from harness.cli.streams import stdout_to_stderr
+from harness.errors import UsageError
+
+if TYPE_CHECKING:
+    from harness.metrics import Metric
+    from harness.papers import Paper
+    from harness.submission.read import Named
+
+_K = 12
+
+ConfigOption = Annotated[
+    Path | None, typer.Option("--config", help="The config whose exam the lists are marked by.")
+]
+SolutionOption = Annotated[
+    Path | None,
+    typer.Option("--solution", help="A file of true items: the users' ids, and lists of items."),
+]
+UserColumn = Annotated[str | None, typer.Option("--user-column", help="Default: user, or first.")]
+ItemColumn = Annotated[str | None, typer.Option("--item-column", help="Default: item, or next.")]
+RankColumn = Annotated[str | None, typer.Option("--rank-column", help="Default: rank, if any.")]
+ScoreColumn = Annotated[str | None, typer.Option("--score-column", help="Default: score, if any.")]
+
+
+def score(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Lists in CSV or Parquet.")],
+    config: ConfigOption = None,
+    solution: SolutionOption = None,
+    metric: Annotated[
+        list[str] | None, typer.Option("--metric", help="As MAP@12; repeatable.")
+    ] = None,
+    k: Annotated[
+        int | None, typer.Option("--k", help="The cut-off where a metric is not named; 12.")
+    ] = None,
+    conventions: Annotated[
+        bool, typer.Option("--conventions", help="MAP@k as every tool would print it.")
+    ] = False,
+    user: UserColumn = None,
+    item: ItemColumn = None,
+    rank: RankColumn = None,
+    score_: ScoreColumn = None,
+    format_: FormatOption = Format.TABLE,
+) -> None:
+    """Mark a file of lists by a config's exam, or by a solution."""
+    from harness.metrics import parse
+    from harness.report import scored as sheets
+    from harness.scored import score as mark
+    from harness.submission.read import Named
+
+    asked = tuple(dict.fromkeys(parse(text, _folder(config)) for text in metric or []))
+    named = Named(user, item, rank, score_)
+    paper = _paper(file, config, solution, named, asked)
+    cut = _cut(k, paper)
+    scored = mark(paper, asked or _usual(paper, k), cut, conventions)
+    show(format_, scored.to_dict(), sheets.sheets(scored), sheets.records(scored))
+
+
+def explain(
+    source: Annotated[Path, typer.Argument(help="A file of lists, or a run's folder.")],
+    model: Annotated[str | None, typer.Option("--model", help="Which model of the run.")] = None,
+    repeat: Annotated[int, typer.Option("--repeat", help="Which of its repeats.")] = 0,
+    config: ConfigOption = None,
+    solution: SolutionOption = None,
+    user: Annotated[list[str] | None, typer.Option("--user", help="Whose; repeatable.")] = None,
+    worst: Annotated[int, typer.Option("--worst", min=0, help="So many of the worst.")] = 0,
+    best: Annotated[int, typer.Option("--best", min=0, help="So many of the best.")] = 0,
+    metric: Annotated[
+        str | None, typer.Option("--metric", help="What worst and best go by, and the cut-off.")
+    ] = None,
+    user_column: UserColumn = None,
+    item_column: ItemColumn = None,
+    rank_column: RankColumn = None,
+    score_column: ScoreColumn = None,
+    format_: FormatOption = Format.TABLE,
+) -> None:
+    """Show a user's list place by place: hits, what each adds, and every convention's figure."""
+    from harness import papers
+    from harness.explanation import explain as explained
+    from harness.explanation import extremes, rows_of
+    from harness.metrics import parse
+    from harness.report import explained as sheets
+    from harness.submission.read import Named
+
+    if not (user or worst or best):
+        raise UsageError("nobody to explain; name --user ID, or ask for --worst 3 or --best 3")
+    asked = () if metric is None else (parse(metric, _folder(config)),)
+    if source.is_dir():
+        if model is None:
+            raise UsageError(f"{source}: which model? name one with --model")
+        if config is not None or solution is not None:
+            raise UsageError(f"{source}: a run knows its exam; leave --config and --solution out")
+        with stdout_to_stderr():  # what a model prints must not mix with the figures
+            paper = papers.of_run(source, model, repeat, asked)
+    elif model is not None or repeat:
+        raise UsageError(f"{source}: --model and --repeat go with a run's folder, not with a file")
+    else:
+        named = Named(user_column, item_column, rank_column, score_column)
+        paper = _paper(source, config, solution, named, asked)
+    by = (asked or paper.metrics or (parse(f"MAP@{_K}"),))[0]
+    if by.definition.of == "set":
+        raise UsageError(f"metric {by} has no value for a user; name another with --metric")
+    rows = [*rows_of(paper, user or []), *extremes(paper, by, worst, best)]
+    found = [explained(paper, row, by.k or _cut(None, paper)) for row in dict.fromkeys(rows)]
+    document = {"schema": 1, "paper": paper.title, "users": [one.to_dict() for one in found]}
+    show(
+        format_,
+        document,
+        [sheet for one in found for sheet in sheets.sheets(one)],
+        [record for one in found for record in sheets.records(one)],
+    )
+
+
+def _paper(
+    file: Path,
+    config: Path | None,
+    solution: Path | None,
+    named: Named,
+    asked: tuple[Metric, ...],
+) -> Paper:
+    from harness import config as config_
+    from harness import papers
+
+    if (config is None) == (solution is None):
+        raise UsageError(
+            f"{file}: marked by what? name one of --config CONFIG and --solution SOLUTION"
+        )
+    if config is not None:
+        return papers.of_config(file, config_.read(config), named, asked)
+    assert solution is not None  # noqa: S101 - the line above
+    return papers.of_solution(file, solution, named)
+
+
+def _usual(paper: Paper, k: int | None) -> tuple[Metric, ...]:
+    """Return the config's metrics; the usual ones where there is none, or another k."""
+    from harness.metrics import parse
+    from harness.setting import DEFAULT_METRICS
+
+    if paper.metrics and k is None:
+        return paper.metrics
+    return tuple(parse(f"{name}@{_cut(k, paper)}") for name in DEFAULT_METRICS)
+
+
+def _cut(k: int | None, paper: Paper) -> int:
+    if k is not None and k < 1:
+        raise UsageError(f"--k is {k}; expected 1 or more")
+    return k or paper.k or _K
+
+
+def _folder(config: Path | None) -> Path:
+    return Path() if config is None else config.parent

@@ -1,0 +1,50 @@
+"""How figures are printed: as a table on a terminal or in a pipe, JSON, CSV or Markdown."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from harness.report.sheet import Sheet
+
+
+class Format(StrEnum):
+    """How figures are printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+
+
+FormatOption = Annotated[Format, typer.Option("--format", help="What to print.")]
+
+
+def show(
+    format_: Format,
+    document: Any,
+    sheets: Sequence[Sheet],
+    records: Sequence[Mapping[str, object]],
+) -> None:
+    """Print figures: `document` as JSON, `records` as CSV, `sheets` for a reader."""
+    from harness.report import records as records_
+    from harness.report import sheet as sheet_
+
+    match format_:
+        case Format.JSON:
+            print(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+        case Format.CSV:
+            print(records_.as_csv(records))
+        case Format.MARKDOWN:
+            print("\n\n".join(map(sheet_.markdown, sheets)))
+        case Format.TABLE if sys.stdout.isatty():
+            for sheet in sheets:
+                sheet_.print_rich(sheet)
+        case Format.TABLE:
+            print("\n\n".join(map(sheet_.plain, sheets)))

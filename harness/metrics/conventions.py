@@ -1,0 +1,260 @@
+"""What MAP@k leaves open, and how each tool decides it: the table, and the figure each would print.
+
+A convention is four decisions: the divisor D, what a repeated prediction counts, who is averaged,
+and whether precision is summed at hits alone. Which tool decides how was read from its source and
+is tested against the tools themselves (peers/).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.metrics.accuracy import DIVISORS
+from harness.metrics.block import Block, Key
+from harness.metrics.tally import Floats
+from harness.repeats import repeats
+
+Repeats = Literal["once", "again", "dropped"]
+Users = Literal["all", "with truth", "with truth and list"]
+
+_USERS = 1 << 16
+
+
+@dataclass(frozen=True)
+class Convention:
+    """One way to compute MAP@k.
+
+    Attributes
+    ----------
+    divisor : str
+        A name of `DIVISORS`; ``places``: P(i) of every place is summed, hit or not, and divided
+        by k.
+    repeats : str
+        ``once``: a repetition is no second hit and uses its rank; ``again``: every copy is a hit
+        (and with ``grows`` adds to R); ``dropped``: the list is read without its repetitions.
+    users : str
+        Who is averaged.
+    tools : str
+        Who computes it so.
+    steps : str
+        How AP is worked out for `EXAMPLE`; `value` is what comes out.
+    grows : bool
+        Whether a copy that hits again adds to R.
+    """
+
+    divisor: str
+    repeats: Repeats
+    users: Users
+    tools: str
+    steps: str
+    value: float
+    grows: bool = False
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the decisions and the tools as plain values."""
+        return {
+            "divisor": self.divisor_text,
+            "repeats": self.repeats_text,
+            "users": self.users,
+            "tools": self.tools,
+        }
+
+    @property
+    def repeats_text(self) -> str:
+        """What a repeated prediction counts, in words."""
+        return "again, and in R" if self.grows else self.repeats
+
+    @property
+    def divisor_text(self) -> str:
+        """D as it is written in the documents."""
+        return "k, P(i) of every place" if self.divisor == "places" else DIVISORS[self.divisor].text
+
+
+EXAMPLE = {"list": "a a b", "truth": "a b c d e", "k": 4}
+"""The case that every convention works out in `steps`."""
+
+CONVENTIONS: dict[str, Convention] = {
+    "kaggle": Convention(
+        "kaggle",
+        "once",
+        "all",
+        "Kaggle (H&M, Ponpare), ml_metrics, RecoTour; the default here",
+        "(1/1 + 2/3) / min(5, 4)",
+        5 / 12,
+    ),
+    "trec": Convention(
+        "trec",
+        "once",
+        "all",
+        "the divisor of trec_eval, all else as here",
+        "(1/1 + 2/3) / 5",
+        1 / 3,
+    ),
+    "k": Convention(
+        "k", "once", "all", "the plain formula, all else as here", "(1/1 + 2/3) / 4", 5 / 12
+    ),
+    "retrieved": Convention(
+        "retrieved", "once", "all", "some notebooks", "(1/1 + 2/3) / min(5, 3)", 5 / 9
+    ),
+    "hits": Convention(
+        "hits",
+        "once",
+        "all",
+        "notebooks that divide by what was found",
+        "(1/1 + 2/3) / 2",
+        5 / 6,
+    ),
+    "trec_eval": Convention(
+        "trec",
+        "dropped",
+        "with truth",
+        "trec_eval (map_cut), pytrec_eval, ir_measures, ranx",
+        "a b: (1/1 + 2/2) / 5",
+        2 / 5,
+    ),
+    "rectools": Convention(
+        "trec",
+        "again",
+        "with truth",
+        "RecTools MAP, its default",
+        "(1/1 + 2/2 + 3/3) / (5 + 1)",
+        1 / 2,
+        grows=True,
+    ),
+    "rectools-k": Convention(
+        "k",
+        "again",
+        "with truth",
+        "RecTools MAP(divide_by_k=True)",
+        "(1/1 + 2/2 + 3/3) / 4",
+        3 / 4,
+    ),
+    "replay": Convention(
+        "kaggle", "again", "with truth", "RePlay MAP", "(1/1 + 2/2 + 3/3) / min(5, 4)", 3 / 4
+    ),
+    "spark": Convention(
+        "kaggle",
+        "again",
+        "all",
+        "PySpark MLlib meanAveragePrecisionAt",
+        "(1/1 + 2/2 + 3/3) / min(5, 4)",
+        3 / 4,
+    ),
+    "recommenders": Convention(
+        "kaggle",
+        "again",
+        "with truth and list",
+        "recommenders map_at_k (pandas)",
+        "(1/1 + 2/2 + 3/3) / min(5, 4)",
+        3 / 4,
+    ),
+    "recommenders-map": Convention(
+        "trec",
+        "again",
+        "with truth and list",
+        "recommenders map (pandas)",
+        "(1/1 + 2/2 + 3/3) / 5",
+        3 / 5,
+    ),
+    "lenskit": Convention(
+        "retrieved",
+        "again",
+        "with truth and list",
+        "LensKit MAP",
+        "(1/1 + 2/2 + 3/3) / min(5, 3)",
+        1.0,
+    ),
+    "elliot": Convention(
+        "places",
+        "again",
+        "with truth and list",
+        "Elliot MAP",
+        "(1/1 + 2/2 + 3/3 + 3/4) / 4",
+        15 / 16,
+    ),
+}
+
+
+def audit(items: NDArray[np.int32], key: Key, k: int) -> dict[str, float | None]:
+    """Return MAP@k under every convention; None under one that averages none of these users.
+
+    Parameters
+    ----------
+    items : int32 array, (n, K)
+        One list a row, best first, −1 = empty.
+    key : Key, n rows
+
+    Examples
+    --------
+    Truth {1, 2}, list 1, 1, 2. Once: (1/1 + 2/3) / 2; again: (1/1 + 2/2 + 3/3) / 2.
+
+    >>> from harness.ragged import Ragged
+    >>> key = Key(Ragged(np.array([0, 2]), np.array([1, 2], np.int32)), np.array([2]))
+    >>> found = audit(np.array([[1, 1, 2]], np.int32), key, k=10)
+    >>> round(found["kaggle"], 4), found["replay"]
+    (0.8333, 1.5)
+    """
+    parts = [
+        _of_users(Block(items[start : start + _USERS], key.rows(start, start + _USERS), k))
+        for start in range(0, len(items), _USERS)
+    ]
+    return {name: _mean([part[name] for part in parts]) for name in CONVENTIONS}
+
+
+def _mean(parts: list[tuple[Floats, NDArray[np.bool_]]]) -> float | None:
+    values, counted = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return math.fsum(values[counted].tolist()) / int(counted.sum()) if counted.any() else None
+
+
+def _of_users(b: Block) -> dict[str, tuple[Floats, NDArray[np.bool_]]]:
+    """Return, for every convention, each user's value and whether the user is averaged."""
+    lists = {"again": b.lists, "once": b.lists, "dropped": _without_repeats(b.lists)}
+    hits = {name: _in_truth(places, b.key) for name, places in lists.items()}
+    hits["once"] &= ~repeats(b.lists)
+    everyone = np.ones(len(b), np.bool_)
+    truth = np.asarray(b.key.relevant) > 0
+    who = {"all": everyone, "with truth": truth}
+    who["with truth and list"] = truth & (b.lists >= 0).any(axis=1)
+    extra = hits["again"].sum(axis=1) - hits["once"].sum(axis=1)
+    return {
+        name: (_average_precision(hits[c.repeats], lists[c.repeats], b, c, extra), who[c.users])
+        for name, c in CONVENTIONS.items()
+    }
+
+
+def _average_precision(
+    hits: NDArray[np.bool_],
+    lists: NDArray[np.int32],
+    b: Block,
+    convention: Convention,
+    extra: NDArray[np.int64],
+) -> Floats:
+    precision = np.cumsum(hits, axis=1) / np.arange(1, hits.shape[1] + 1)
+    if convention.divisor == "places":
+        missing = precision[:, -1:] * hits.shape[1] / np.arange(hits.shape[1] + 1, b.k + 1)
+        return np.asarray((precision.sum(axis=1) + missing.sum(axis=1)) / b.k, np.float64)
+    relevant = np.asarray(b.key.relevant) + (extra if convention.grows else 0)
+    length, found = (lists >= 0).sum(axis=1), hits.sum(axis=1)
+    divisor = DIVISORS[convention.divisor].value(relevant, b.k, length, found)
+    return np.asarray((precision * hits).sum(axis=1) / np.maximum(divisor, 1), np.float64)
+
+
+def _in_truth(lists: NDArray[np.int32], key: Key) -> NDArray[np.bool_]:
+    """Return whether each place holds a true item, (n, places)."""
+    most = max(int(lists.max(initial=0)), int(key.truth.indices.max(initial=0))) + 1
+    rows = np.arange(len(lists), dtype=np.int64)
+    true = np.repeat(rows, key.truth.sizes) * most + key.truth.indices
+    asked = np.where(lists >= 0, rows[:, None] * most + lists, -1)
+    return np.isin(asked, true)
+
+
+def _without_repeats(lists: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the lists with only the first of equal items; what follows moves up."""
+    kept = np.where(repeats(lists), -1, lists)
+    order = np.argsort(kept < 0, axis=1, kind="stable")
+    return np.take_along_axis(kept, order, axis=1)

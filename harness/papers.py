@@ -1,0 +1,229 @@
+"""Papers: one set of lists beside the key it is marked by, from a file or from a run's model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from harness import config as config_
+from harness import plugins
+from harness.catalogue import of_train
+from harness.dataset import Bool, Int32
+from harness.errors import DataError, UsageError, suggest
+from harness.frames import lists, truth
+from harness.frames.ids import Coder, Coders
+from harness.metrics import Key, Metric
+from harness.setting import Setting, asked, set_exam
+from harness.sitting import fitted, recommend
+from harness.submission import read as file
+
+_NEEDS = {
+    "train": "the training events",
+    "attributes": "the items' attributes",
+    "candidates": "the candidates",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Paper:
+    """Everyone's list, and what it is marked by.
+
+    Attributes
+    ----------
+    title : str
+        What is marked: a file, or a model of a run.
+    users : polars.Series of str, (n,)
+    items : polars.Series of str
+        The id of every position in lists and key.
+    lists : int32 array, (n, K)
+        −1 = empty.
+    key : Key, n rows
+    left_out : mapping
+        Counts of what was left out, and of users without a list.
+    outside : polars.Series of str
+        True items that are no candidates, by user; they count in R alone.
+    boards : mapping of Public and Private to bool array, (n,)
+        Which users belong to which board, where the solution says so.
+    metrics : tuple of Metric
+        Those asked for, or the config's.
+    k : int, optional
+        Places that the exam looks at; None where all are.
+    fingerprint : str, optional
+        That of the exam, where a config sets one.
+    """
+
+    title: str
+    users: pl.Series
+    items: pl.Series
+    lists: Int32
+    key: Key
+    left_out: Mapping[str, int]
+    outside: pl.Series = field(default_factory=lambda: pl.Series(dtype=pl.String))
+    boards: Mapping[str, Bool] = field(default_factory=dict)
+    metrics: tuple[Metric, ...] = ()
+    k: int | None = None
+    fingerprint: str | None = None
+
+    def require(self, metric: Metric) -> None:
+        """Raise UsageError where a metric looks further than the exam, or needs what is unknown."""
+        if self.k is not None and metric.k is not None and metric.k > self.k:
+            raise UsageError(
+                f"metric {metric} looks at {metric.k} places, but the exam has k = {self.k}; set a "
+                "smaller cut-off, or a larger k under [evaluation]"
+            )
+        if metric.definition.needs and self.key.catalogue is None:
+            raise UsageError(
+                f"metric {metric} needs {_NEEDS[metric.definition.needs]}, of which a solution "
+                "says nothing; use --config instead of --solution"
+            )
+
+
+def of_solution(path: Path, solution: Path, named: file.Named | None = None) -> Paper:
+    """Return the paper of a file of lists and a file of true items.
+
+    Users outside the solution are counted, not blamed; those whose Usage is Ignored are left out.
+
+    Raises
+    ------
+    DataError
+        A file that cannot be used.
+    """
+    true = file.read(solution)
+    with ThreadPoolExecutor(1) as pool:
+        coders = Coders(Coder(), Coder(), pool)
+        true_items = truth.read(true.table, coders)
+        users = coders.users.ids().cast(pl.String)
+        found = lists.read(file.read(path, named).table, coders, None)
+    boards = true.boards(users)
+    keep = ~boards.pop("Ignored", np.zeros(len(users), np.bool_))
+    rows = true_items.rows.pick(keep)
+    return Paper(
+        title=str(path),
+        users=users.filter(pl.Series(keep)),
+        items=coders.items.ids().cast(pl.String),
+        lists=found.items[keep],
+        key=Key(rows, rows.sizes),
+        left_out={
+            **_left_out(found, found.items[keep]),
+            "users_ignored": int((~keep).sum()),
+            "true_items_repeated": true_items.repeated,
+        },
+        boards={name: board[keep] for name, board in boards.items()},
+    )
+
+
+def of_config(
+    path: Path,
+    config: config_.Config,
+    named: file.Named | None = None,
+    metrics: tuple[Metric, ...] = (),
+) -> Paper:
+    """Return the paper of a file of lists on the exam that a config sets.
+
+    Parameters
+    ----------
+    metrics : tuple of Metric
+        What it is to be marked by; the config's own by default.
+
+    Raises
+    ------
+    HarnessError
+        A file or a config that cannot be used, an empty exam.
+    """
+    setting = set_exam(config)
+    exam = setting.exam
+    with ThreadPoolExecutor(1) as pool:
+        coders = Coders(Coder(), Coder(), pool)
+        coders.users.codes(exam.user_ids, "the exam's users")
+        coders.items.codes(exam.candidate_ids, "the exam's candidates")
+        found = lists.read(file.read(path, named).table, coders, exam.k)
+    unknown = len(coders.items) - len(exam.candidate_ids)
+    paper = _on_exam(str(path), setting, found.items, metrics)
+    known = paper.key.catalogue
+    return replace(
+        paper,
+        items=coders.items.ids(),
+        left_out=_left_out(found, found.items) | {"items_unknown": unknown},
+        key=replace(paper.key, catalogue=known and known.wider(unknown)),
+    )
+
+
+def of_run(folder: Path, model: str, repeat: int = 0, metrics: tuple[Metric, ...] = ()) -> Paper:
+    """Return the paper of a run's model, which sits the exam once more to give its lists again.
+
+    Raises
+    ------
+    UsageError
+        No such run, model or repeat; or the data has changed since the run.
+    """
+    config = config_.read(_part_of(folder, "config.toml"))
+    settings = next((m for m in config.models if m.name == model), None)
+    if settings is None:
+        raise UsageError(f'{folder}: no model "{model}"; {suggest(model, _names(config))}')
+    if not 0 <= repeat < settings.repeats:
+        last = settings.repeats - 1
+        raise UsageError(f'{folder}: model "{model}" has no repeat {repeat}; the last is {last}')
+    setting = set_exam(config)
+    _refuse_changed(folder, setting)
+    made = plugins.load(model, settings.use, settings.params, config.folder)
+    found = recommend(model, fitted(model, made, setting), setting, repeat)
+    title = f'model "{model}" of {folder}' + (f", repeat {repeat}" if settings.repeats > 1 else "")
+    return _on_exam(title, setting, found.items, metrics)
+
+
+def _on_exam(title: str, setting: Setting, items: Int32, metrics: tuple[Metric, ...]) -> Paper:
+    exam = setting.exam
+    metrics = metrics or asked(setting.config)
+    return Paper(
+        title=title,
+        users=exam.user_ids,
+        items=exam.candidate_ids,
+        lists=items,
+        key=Key(exam.truth, exam.relevant, catalogue=of_train(setting.train, metrics)),
+        left_out={},
+        outside=exam.outside_ids,
+        metrics=metrics,
+        k=exam.k,
+        fingerprint=exam.fingerprint,
+    )
+
+
+def _left_out(found: lists.Lists, items: Int32) -> dict[str, int]:
+    with_list = int(np.count_nonzero((items >= 0).any(axis=1)))
+    return {
+        "users_without_list": len(items) - with_list,
+        "users_outside": found.outside_users,
+        "rows_outside": found.outside_rows,
+    }
+
+
+def _part_of(folder: Path, name: str) -> Path:
+    if not (folder / name).is_file():
+        raise UsageError(f"{folder}: is no run folder: it holds no {name}; harness run makes one")
+    return folder / name
+
+
+def _names(config: config_.Config) -> list[str]:
+    return [model.name for model in config.models]
+
+
+def _refuse_changed(folder: Path, setting: Setting) -> None:
+    """Raise UsageError where the exam is not the one that the run was on."""
+    try:
+        run = json.loads(_part_of(folder, "result.json").read_text(encoding="utf-8"))
+        then = run["evaluation"]["fields"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{folder}/result.json: is no result of harness run ({error})") from error
+    now = setting.exam.fields
+    differ = [name for name in now if then.get(name) != now[name]]
+    if differ:
+        raise UsageError(
+            f"{folder}: the data has changed since this run ({', '.join(differ)} differ); run it "
+            f"again: harness run {folder}/config.toml"
+        )

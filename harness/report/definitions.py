@@ -1,0 +1,184 @@
+"""What there is: metrics and conventions as tables, as plain values, and as docs/metrics.md."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.metrics import DEFINITIONS, DIVISORS, Definition, Example
+from harness.metrics.conventions import CONVENTIONS, EXAMPLE
+from harness.report import sheet as sheet_
+from harness.report.sheet import Sheet
+
+
+def metrics() -> list[dict[str, Any]]:
+    """Return every metric as plain values."""
+    return [
+        {
+            "name": name,
+            "formula": d.text,
+            "parameters": {p: param.allowed for p, param in d.params.items()},
+            "range": [d.range[0], d.range[1] if d.range[1] < float("inf") else None],
+            "better": d.better,
+            "of": "each user" if d.of == "user" else "all lists together",
+            "cut_off": d.cut,
+            "needs": d.needs or None,
+            "source": d.source,
+            "examples": [
+                {"metric": e.metric, "steps": e.steps, "value": e.value} for e in d.examples
+            ],
+        }
+        for name, d in DEFINITIONS.items()
+    ]
+
+
+def conventions() -> list[dict[str, Any]]:
+    """Return every convention of MAP@k as plain values."""
+    return [
+        {"name": name, **c.to_dict(), "example": {**EXAMPLE, "steps": c.steps, "value": c.value}}
+        for name, c in CONVENTIONS.items()
+    ]
+
+
+def metrics_sheet() -> Sheet:
+    """Return the metrics with their formulas and a worked example each."""
+    rows = [
+        [
+            name,
+            d.text,
+            _params(d),
+            _range(d),
+            d.better,
+            f"{d.examples[0].metric} = {d.examples[0].steps} = {d.examples[0].value:.4f}",
+            d.source,
+        ]
+        for name, d in DEFINITIONS.items()
+    ]
+    titles = ["metric", "formula", "parameters", "range", "better", "example", "source"]
+    return Sheet(titles, rows, left=frozenset(range(len(titles))), kept=2)
+
+
+def conventions_sheet() -> Sheet:
+    """Return the conventions of MAP@k."""
+    rows = [
+        [name, c.divisor_text, c.repeats_text, c.users, f"{c.steps} = {c.value:.4f}", c.tools]
+        for name, c in CONVENTIONS.items()
+    ]
+    case = f"list {EXAMPLE['list']}, truth {EXAMPLE['truth']}, k = {EXAMPLE['k']}"
+    titles = ["convention", "divisor D", "repeated item", "users averaged", case, "who uses it"]
+    return Sheet(titles, rows, left=frozenset(range(len(titles))), kept=2)
+
+
+def page() -> str:
+    """Return docs/metrics.md."""
+    divisors = Sheet(
+        ["divisor", "D"],
+        [[f"`{name}`", divisor.text] for name, divisor in DIVISORS.items()],
+        left=frozenset({0, 1}),
+    )
+    parts = [_HEAD.strip()]
+    parts += [_section(name, definition) for name, definition in DEFINITIONS.items()]
+    parts[1] += "\n\n" + sheet_.markdown(divisors)
+    parts += [_OWN.strip(), _CONVENTIONS.strip(), sheet_.markdown(conventions_sheet())]
+    return "\n\n".join(parts) + "\n"
+
+
+_HEAD = """
+# Metrics
+
+Made by `make docs` from the declarations in `harness/metrics/`; `harness list metrics` prints the
+same facts.
+
+For a user with the set of true items T, R = |T|, and a list p_1 … p_L cut at k: hit(i) = 1 when
+p_i is in T and stands at no place before i; P(i) = (hits among the first i places) / i; hits =
+Σ hit(i). A repeated prediction is no second hit and uses its rank. Where a divisor is 0, so is the
+value. The figure of a metric is the mean over **all** users of the exam.
+
+A metric is written `Name(parameter=value)@k`; defaults need not be written. In the examples a list
+is shown best first.
+"""
+
+_OWN = """
+## Your own
+
+One function of (hits, n_relevant, k) for one user, named by import path: with this in
+`my_metrics.py` beside the config (or the notebook), `my_metrics:early@10` is a metric like any.
+
+```python
+def early(hits, n_relevant, k):
+    \"\"\"Half the hits among the first three places.\"\"\"
+    return hits[:3].sum() / 2
+```
+
+`hits` is a bool array of k places, best first (a repetition is no hit); `n_relevant` is R. The
+function returns a finite number, 0 to 1 or not.
+"""
+
+_CONVENTIONS = """
+## Conventions of MAP@k
+
+What the formula leaves open, and who decides it how: the divisor; whether a repeated prediction is
+a hit `once`, `again` with every copy, or is `dropped` before ranks are counted; and who is
+averaged. All of them side by side, for a file of yours:
+`harness score FILE --solution SOLUTION --conventions`. That pytrec_eval, ir_measures, ranx,
+RecTools, RePlay and recommenders print these figures is tested against the tools themselves (`make
+peers`); for the others their sources were read.
+"""
+
+
+def _section(name: str, d: Definition) -> str:
+    facts = [
+        f"- formula: {d.text}",
+        *(
+            f"- parameter `{p}`: {param.allowed}; default {param.default}"
+            for p, param in d.params.items()
+        ),
+        f"- range {_range(d)}; {_BETTER[d.better]}",
+        *(["- one value for all lists together, none for a user"] if d.of == "set" else []),
+        *([f"- `{name}` without `@k` looks at whole lists"] if d.cut == "optional" else []),
+        *([f"- needs {_NEEDS[d.needs]}"] if d.needs else []),
+        f"- source: {d.source}",
+        *(_example(example) for example in d.examples),
+    ]
+    return f"## {name}\n\n" + "\n".join(facts)
+
+
+_BETTER = {
+    "higher": "higher is better",
+    "lower": "lower is better",
+    "neither": "describes, neither end is better",
+}
+_NEEDS = {
+    "train": "training events",
+    "attributes": "item attributes",
+    "candidates": "the candidates",
+}
+
+
+def _example(e: Example) -> str:
+    given = [f"list {_lists(e.recommendations)}", f"truth {_lists(e.truth)}"]
+    if e.train is not None:
+        given.append(f"training {_lists(e.train)}")
+    if e.attributes is not None:
+        given += [f"{column} {' '.join(values)}" for column, values in e.attributes.items()]
+    return f"- example: {', '.join(given)}: `{e.metric}` = {e.steps} = {e.value:.6g}"
+
+
+def _lists(lists: Any) -> str:
+    """Return lists as text; a single user's name says nothing."""
+    shown = {user: " ".join(_items(items)) for user, items in lists.items()}
+    if len(shown) == 1:
+        return f"`{next(iter(shown.values()))}`"
+    return " and ".join(f"{user} `{items}`" for user, items in shown.items())
+
+
+def _items(items: Any) -> list[str]:
+    return [f"{i}:{items[i]}" for i in items] if isinstance(items, dict) else list(items)
+
+
+def _params(d: Definition) -> str:
+    return "; ".join(f"{name}: {param.allowed}" for name, param in d.params.items())
+
+
+def _range(d: Definition) -> str:
+    low, high = d.range
+    return f"{low:g} to {'∞' if high == float('inf') else f'{high:g}'}"

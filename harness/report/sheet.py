@@ -1,0 +1,114 @@
+"""A table with lines above and below it, as text, Markdown or on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+_GAP = 2
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What is printed: cells are text already.
+
+    Attributes
+    ----------
+    left : set of int
+        Columns of words, set to the left; the others are figures.
+    kept : int
+        How many columns no terminal is too narrow for; the last of the others are left out first.
+    styles : mapping
+        Colours, on a terminal, of the cells that begin with a word.
+    """
+
+    titles: list[str]
+    rows: list[list[str]]
+    left: frozenset[int] = frozenset({0})
+    heading: list[str] = field(default_factory=list)
+    footing: list[str] = field(default_factory=list)
+    kept: int = 5
+    styles: Mapping[str, str] = field(default_factory=dict)
+
+
+def plain(sheet: Sheet) -> str:
+    """Return the sheet as text for a file or a pipe."""
+    return "\n".join(_spaced([sheet.heading, table(sheet), sheet.footing]))
+
+
+def table(sheet: Sheet) -> list[str]:
+    """Return the lines of the table alone."""
+    cells = [sheet.titles, *sheet.rows]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(sheet.titles))]
+    return ["  ".join(_aligned(row, widths, sheet.left)).rstrip() for row in cells]
+
+
+def markdown(sheet: Sheet) -> str:
+    """Return the sheet as a Markdown table between its lines."""
+    rule = [":--" if i in sheet.left else "--:" for i in range(len(sheet.titles))]
+    lines = [f"| {' | '.join(map(_escaped, row))} |" for row in (sheet.titles, rule, *sheet.rows)]
+    return "\n".join(_spaced([[f"{line}  " for line in sheet.heading], lines]))
+
+
+def print_rich(sheet: Sheet) -> None:
+    """Print the sheet to a terminal, as wide as it is.
+
+    The first word of a line above or below is its label where two spaces follow it.
+    """
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    def say(lines: list[str]) -> None:
+        for line in lines:
+            label, gap, rest = line.partition("  ")
+            console.print(
+                *([Text(label, "bold")] if gap else [label]),
+                rest.strip(),
+                soft_wrap=True,
+                markup=False,
+            )
+
+    console = Console(highlight=False)
+    say(sheet.heading)
+    shown = _fitting(sheet, console.width)
+    grid = Table(box=box.SIMPLE_HEAD, padding=(0, _GAP // 2), header_style="bold")
+    for i in shown:
+        side = "left" if i in sheet.left else "right"
+        grid.add_column(Text(sheet.titles[i]), justify=side, no_wrap=True)  # type: ignore[arg-type]
+    for row in sheet.rows:
+        grid.add_row(*(Text(row[i], sheet.styles.get(row[i].partition(",")[0], "")) for i in shown))
+    console.print(grid)
+    if len(shown) < len(sheet.titles):
+        hidden = ", ".join(title for i, title in enumerate(sheet.titles) if i not in shown)
+        console.print(Text(f"this terminal is too narrow for: {hidden}", "dim"))
+    say(sheet.footing)
+
+
+def _spaced(parts: list[list[str]]) -> list[str]:
+    """Return the lines of all parts, an empty line between two."""
+    filled = [part for part in parts if part]
+    return [line for i, part in enumerate(filled) for line in ([""] if i else []) + part]
+
+
+def _aligned(row: list[str], widths: list[int], left: frozenset[int]) -> list[str]:
+    return [
+        cell.ljust(w) if i in left else cell.rjust(w)
+        for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+    ]
+
+
+def _escaped(cell: str) -> str:
+    """Return a Markdown cell whose bars end no column, even behind a backslash."""
+    return cell.replace("\\", "\\\\").replace("|", "\\|")
+
+
+def _fitting(sheet: Sheet, width: int) -> list[int]:
+    """Return the columns that fit."""
+    cells = [sheet.titles, *sheet.rows]
+    shown = list(range(len(sheet.titles)))
+    widths = [max(len(row[i]) for row in cells) + _GAP for i in shown]
+    while len(shown) > sheet.kept and sum(widths[i] for i in shown) + _GAP > width:
+        shown.pop()
+    return shown

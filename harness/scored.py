@@ -1,0 +1,91 @@
+"""A paper marked: figures for everyone and for each board, and what other tools would print."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from harness.comparison import interval
+from harness.metrics import Floats, Metric
+from harness.metrics.conventions import CONVENTIONS, audit
+from harness.papers import Paper
+from harness.results import SCHEMA, Figure
+from harness.scoring import marks, mean
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """What a paper earned.
+
+    Attributes
+    ----------
+    metrics : mapping of text to Figure
+    boards : mapping of board to the same of its users
+    conventions : mapping of name to MAP@k, optional
+        None where a convention averages none of these users.
+    """
+
+    paper: Paper
+    k: int
+    metrics: Mapping[str, Figure]
+    boards: Mapping[str, Mapping[str, Figure]]
+    conventions: Mapping[str, float | None] | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON document."""
+        paper = self.paper
+        document: dict[str, Any] = {
+            "schema": SCHEMA,
+            "evaluation": {
+                "k": self.k,
+                "users": len(paper.users),
+                "fingerprint": paper.fingerprint,
+                "left_out": dict(paper.left_out),
+            },
+            "metrics": _figures(self.metrics),
+            "usage": {board: _figures(figures) for board, figures in self.boards.items()},
+        }
+        if self.conventions is not None:
+            document["conventions"] = [
+                {"name": name, "value": value, **CONVENTIONS[name].to_dict()}
+                for name, value in self.conventions.items()
+            ]
+        return document
+
+
+def score(paper: Paper, metrics: tuple[Metric, ...], k: int, conventions: bool = False) -> Scored:
+    """Mark a paper.
+
+    Parameters
+    ----------
+    k : int
+        The cut-off of the conventions.
+
+    Raises
+    ------
+    UsageError
+        A metric looks further than the exam, or needs what a solution alone does not tell.
+    """
+    for metric in metrics:
+        paper.require(metric)
+    values = marks(paper.lists, paper.key, metrics)
+    boards = {
+        board: {
+            str(m): _figure(m, v[users]) for m, v in values.items() if m.definition.of == "user"
+        }
+        for board, users in paper.boards.items()
+        if users.any()
+    }
+    figures = {str(m): _figure(m, v) for m, v in values.items()}
+    audited = audit(paper.lists, paper.key, k) if conventions else None
+    return Scored(paper, k, figures, boards, audited)
+
+
+def _figure(metric: Metric, values: Floats) -> Figure:
+    bounds = interval(values) if metric.definition.of == "user" else None
+    return Figure(mean(values), bounds, None)
+
+
+def _figures(figures: Mapping[str, Figure]) -> dict[str, Any]:
+    return {name: {"mean": f.mean, "ci95": f.ci95 and list(f.ci95)} for name, f in figures.items()}

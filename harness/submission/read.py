@@ -1,0 +1,134 @@
+"""A file of lists or truth, long or wide, in CSV or Parquet, plain or packed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from harness.dataset import Bool
+from harness.errors import DataError
+from harness.frames.accept import accept
+from harness.frames.table import Table
+from harness.layouts import tables
+from harness.layouts.locate import FieldRule
+from harness.layouts.source import Source, sources
+
+USAGES = ("Public", "Private", "Ignored")
+
+
+@dataclass(frozen=True)
+class Named:
+    """What the columns are called, where they are not to be found by themselves."""
+
+    user: str | None = None
+    item: str | None = None
+    rank: str | None = None
+    score: str | None = None
+
+
+@dataclass(frozen=True)
+class File:
+    """A file as a table of lists, and all its columns as they stand."""
+
+    path: Path
+    table: Table
+    frame: pl.DataFrame
+
+    def boards(self, users: pl.Series) -> dict[str, Bool]:
+        """Return which of `users` belong to which ``Usage``; empty where the file has none.
+
+        Raises
+        ------
+        DataError
+            A Usage that is none, or a user with two.
+        """
+        if "Usage" not in self.frame.columns:
+            return {}
+        rows = self.frame.select(
+            user=self.table.columns.user, usage=pl.col("Usage").cast(pl.String)
+        )
+        wrong = rows.filter(~pl.col("usage").is_in(USAGES).fill_null(False))
+        if len(wrong) > 0:
+            user, found = wrong.row(0)
+            raise DataError(
+                f'{self.path}: column "Usage", user {user}: found "{found}", expected one of '
+                f"{', '.join(USAGES)}"
+            )
+        rows = rows.unique()
+        if rows["user"].n_unique() < len(rows):
+            user = rows.filter(pl.col("user").is_duplicated())["user"].sort()[0]
+            raise DataError(f"{self.path}: user {user} has two values of Usage; give it one")
+        held = pl.DataFrame({"user": users}).join(
+            rows, on="user", how="left", maintain_order="left"
+        )
+        return {
+            name: (held["usage"] == name).to_numpy() for name in USAGES if name in held["usage"]
+        }
+
+
+def read(path: Path, named: Named | None = None) -> File:
+    """Return a file as a table of lists.
+
+    The user column is ``user``, or else the first; the item column ``item``, or else the next. A
+    file is long where it has a column ``rank`` or ``score`` or a user stands in several rows;
+    otherwise the items of a user are one text, spaces between them.
+
+    Raises
+    ------
+    DataError
+        No such file or column, a row that is not whole, a rank or score that is no number.
+    """
+    named = named or Named()
+    frame = pl.concat([_rows(source) for source in sources(tables.Table(path))])
+    if len(frame.columns) < 2:
+        raise DataError(
+            f'{path}: there is one column, "{frame.columns[0]}"; a file of lists has two, the user '
+            "and the items"
+        )
+    user = named.user or ("user" if "user" in frame.columns else frame.columns[0])
+    others = [name for name in frame.columns if name != user]
+    item = named.item or ("item" if "item" in others else others[0])
+    numbers = {"rank": named.rank, "score": named.score}
+    for name in {named.rank or "rank", named.score or "score"} & set(frame.columns):
+        frame = frame.with_columns(_numbers(path, frame[name]))
+    if not any(numbers.values()) and not numbers.keys() & set(others):
+        frame = _listed(frame, user, item)
+    return File(path, accept(frame, str(path), user=user, item=item, numbers=numbers), frame)
+
+
+def _rows(source: Source) -> pl.DataFrame:
+    """Return all columns, those of a text file as text; an empty field is missing."""
+    try:
+        return source.texts(source.names) if source.is_text else source.frame.collect()
+    except pl.exceptions.PolarsError as error:
+        rules = tuple(FieldRule(name, "a text", None, False) for name in source.names)
+        raise source.fault(rules, str(error)) from error
+
+
+def _listed(frame: pl.DataFrame, user: str, item: str) -> pl.DataFrame:
+    """Return the frame with texts of many items split, where every user has one row."""
+    if not {user, item} <= set(frame.columns) or frame[item].dtype != pl.String:
+        return frame
+    if frame[user].is_duplicated().any():
+        return frame
+    return frame.with_columns(pl.col(item).str.extract_all(r"\S+"))
+
+
+def _numbers(path: Path, column: pl.Series) -> pl.Series:
+    """Return ranks or scores as numbers."""
+    if column.dtype != pl.String:
+        return column
+    text = column.str.strip_chars()
+    numbers = text.cast(pl.Int64, strict=False)
+    if numbers.null_count() > column.null_count():
+        numbers = text.cast(pl.Float64, strict=False)
+    wrong = numbers.is_null() & column.is_not_null()
+    if wrong.any():
+        row = int(wrong.arg_true()[0])
+        raise DataError(
+            f'{path}: column "{column.name}", row {row:,} (the first is 0): found '
+            f'"{column[row]}", expected a number'
+        )
+    return numbers
