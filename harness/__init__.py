@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from harness.lists import fill, top_k
-    from harness.marking import evaluate
+    from harness.marking import audit, evaluate
     from harness.recommender import Draws, Recommender, Train
     from harness.runner import run
 
-__all__ = ["Draws", "Recommender", "Train", "evaluate", "fill", "run", "top_k"]
+__all__ = ["Draws", "Recommender", "Train", "audit", "evaluate", "fill", "run", "top_k"]
 
 _HOME = {
     "Draws": "harness.recommender",
     "Recommender": "harness.recommender",
     "Train": "harness.recommender",
+    "audit": "harness.marking",
     "evaluate": "harness.marking",
     "fill": "harness.lists",
     "run": "harness.runner",

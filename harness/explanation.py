@@ -17,7 +17,6 @@ from harness.papers import Paper
 from harness.repeats import repeats
 from harness.scoring import marks
 
-
 _SEARCHED = 10_000
 """Among more users than this, the nearest name would take long to find."""
 

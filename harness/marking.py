@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
-from harness.errors import DataError, UsageError
-from harness.frames import beyond, lists
-from harness.frames import truth as truth_
-from harness.frames.accept import accept
-from harness.frames.ids import Coder, Coders
-from harness.frames.table import Int64, shown
-from harness.metrics import Floats, Key, Metric, parse
+from harness.errors import UsageError
+from harness.frames.beyond import Beside
+from harness.frames.read import Names, read_both
+from harness.frames.table import Int64
+from harness.metrics import Floats, Metric, conventions, parse
+from harness.metrics.conventions import CONVENTIONS
 from harness.scoring import marks, mean
 
 if TYPE_CHECKING:
@@ -94,25 +90,55 @@ def evaluate(
     {'MAP@3': 0.8333}
     """
     asked = _asked(metrics, per_user)
-    names = {"user": user, "item": item}
-    orders = {"rank": rank, "score": score}
-    given = accept(recommendations, "recommendations", **names, numbers=orders)
-    true = accept(truth, "truth", **names, numbers={"grade": grade})
-    beside = beyond.Beside(train, candidates, attributes, user, item)
-    with ThreadPoolExecutor(1) as pool:
-        coders = Coders(Coder(), Coder(), pool)
-        answers = truth_.read(true, coders)
-        _check_grades(asked, answers.grades)
-        users, true_items = coders.users.ids(), len(coders.items)
-        found = lists.read(given, coders, _longest(asked))
-        _refuse_strangers(coders, users, true_items, found)
-        catalogue = beyond.read(beside, coders, asked)
-    values = marks(
-        found.items, Key(answers.rows, answers.rows.sizes, answers.grades, catalogue), asked
-    )
-    report = _report(found, len(users), coders, true_items)
-    report["true_items_repeated"] = answers.repeated
-    return _result(values, users, per_user, report)
+    columns = Names(user, item, rank, score, grade)
+    beside = Beside(train, candidates, attributes, user, item)
+    read = read_both(recommendations, truth, columns, beside, asked)
+    values = marks(read.lists, read.key, asked)
+    return _result(values, read.users, per_user, read.report)
+
+
+def audit(
+    recommendations: Any,
+    truth: Any,
+    k: int,
+    *,
+    user: str = "user",
+    item: str = "item",
+    rank: str | None = None,
+    score: str | None = None,
+) -> pd.DataFrame:
+    """Return MAP@k under every convention, and which tools print which figure.
+
+    Parameters
+    ----------
+    recommendations, truth, user, item, rank, score
+        As in `evaluate`.
+    k : int
+        The cut-off.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a convention: its MAP@k (NaN where it averages none of these users), the divisor,
+        what a repeated item counts, who is averaged, and who prints it.
+
+    Examples
+    --------
+    >>> found = audit({"ann": ["a", "a", "b"]}, {"ann": ["a", "b"]}, k=10)
+    >>> found["MAP@10"][["kaggle", "replay"]].round(4).to_dict()
+    {'kaggle': 0.8333, 'replay': 1.5}
+    """
+    import pandas as pd
+
+    metric = parse(f"MAP@{k}")
+    nothing = Beside(None, None, None, user, item)
+    columns = Names(user, item, rank, score, None)
+    read = read_both(recommendations, truth, columns, nothing, (metric,), whole=True)
+    values = conventions.audit(read.lists, read.key, k)
+    rows = [{str(metric): v, **CONVENTIONS[name].to_dict()} for name, v in values.items()]
+    found = pd.DataFrame(rows, index=pd.Index(values, name="convention"))
+    found.attrs.update(read.report)
+    return found
 
 
 def _asked(metrics: str | Metric | Sequence[str | Metric], per_user: bool) -> tuple[Metric, ...]:
@@ -127,71 +153,6 @@ def _asked(metrics: str | Metric | Sequence[str | Metric], per_user: bool) -> tu
                 "ask for it with per_user=False"
             )
     return asked
-
-
-def _longest(metrics: tuple[Metric, ...]) -> int | None:
-    """Return how many places are looked at; None where a metric takes them all."""
-    cuts = [metric.k for metric in metrics]
-    return None if None in cuts else max(k for k in cuts if k is not None)
-
-
-def _check_grades(metrics: tuple[Metric, ...], grades: Floats | None) -> None:
-    """Raise DataError where pFound would take a grade above 1 for a probability."""
-    worst = 0.0 if grades is None else float(grades.max(initial=0.0))
-    for metric in metrics:
-        if metric.name == "pFound" and worst > 1:
-            raise DataError(
-                f"truth: found the grade {worst:g}; for {metric} a grade is the probability that "
-                "the item satisfies, from 0 to 1: divide grades by the highest there can be"
-            )
-
-
-def _refuse_strangers(
-    coders: Coders, users: pl.Series, true_items: int, found: lists.Lists
-) -> None:
-    """Raise DataError where lists and truth plainly do not speak of the same ids."""
-    everyone, items = coders.users.ids(), coders.items.ids()
-    if found.outside_rows > 0 and not (found.items >= 0).any():
-        raise DataError(
-            f"recommendations: none of their {found.outside_users:,} users is in the truth: "
-            f"{shown(everyone[len(users)])} here, {shown(users[0])} there; write ids alike"
-        )
-    known, new = items[:true_items], items[true_items:]
-    if new.dtype == pl.String and len(new) > 0:
-        listed = r"\S[\s,;]+\S|^\["
-        if new.str.contains(listed).all() and not known.str.contains(listed).any():
-            raise DataError(
-                f"recommendations: {shown(new[0])} looks like a whole list written as text; split "
-                'it first, as in frame["item"].str.split(" ")'
-            )
-
-
-def _report(
-    found: lists.Lists, users: int, coders: Coders, true_items: int
-) -> dict[str, str | int]:
-    """Return, and warn of, what a reader of the figures must know."""
-    without = users - int(np.count_nonzero((found.items >= 0).any(axis=1)))
-    if found.outside_rows > 0:
-        example = shown(coders.users.ids()[users])
-        warnings.warn(
-            f"{found.outside_rows:,} rows of {found.outside_users:,} users who are not in the "
-            f"truth are left out, such as {example}",
-            stacklevel=3,
-        )
-    if without < users and not ((found.items >= 0) & (found.items < true_items)).any():
-        items = coders.items.ids()
-        warnings.warn(
-            f"no recommended item is a true item of anyone: {shown(items[true_items])} here, "
-            f"{shown(items[0])} there; are the ids written alike?",
-            stacklevel=3,
-        )
-    return {
-        "order": found.order,
-        "users": users,
-        "users_without_list": without,
-        "users_outside": found.outside_users,
-        "rows_outside": found.outside_rows,
-    }
 
 
 def _result(

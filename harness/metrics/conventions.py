@@ -44,7 +44,7 @@ class Convention:
     steps : str
         How AP is worked out for `EXAMPLE`; `value` is what comes out.
     grows : bool
-        Whether a copy that hits again adds to R.
+        Whether a copy that hits again adds to R, be it behind k.
     """
 
     divisor: str
@@ -112,8 +112,16 @@ CONVENTIONS: dict[str, Convention] = {
     "trec_eval": Convention(
         "trec",
         "dropped",
+        "with truth and list",
+        "trec_eval (map_cut) and pytrec_eval",
+        "a b: (1/1 + 2/2) / 5",
+        2 / 5,
+    ),
+    "ir_measures": Convention(
+        "trec",
+        "dropped",
         "with truth",
-        "trec_eval (map_cut), pytrec_eval, ir_measures, ranx",
+        "ir_measures, and ranx with make_comparable",
         "a b: (1/1 + 2/2) / 5",
         2 / 5,
     ),
@@ -220,7 +228,7 @@ def _of_users(b: Block) -> dict[str, tuple[Floats, NDArray[np.bool_]]]:
     truth = np.asarray(b.key.relevant) > 0
     who = {"all": everyone, "with truth": truth}
     who["with truth and list"] = truth & (b.lists >= 0).any(axis=1)
-    extra = hits["again"].sum(axis=1) - hits["once"].sum(axis=1)
+    extra = (_in_truth(b.items, b.key) & repeats(b.items)).sum(axis=1)
     return {
         name: (_average_precision(hits[c.repeats], lists[c.repeats], b, c, extra), who[c.users])
         for name, c in CONVENTIONS.items()
