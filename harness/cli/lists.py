@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from enum import StrEnum
 from typing import Annotated
 
@@ -28,5 +29,9 @@ def list_(
         document, sheet = definitions.metrics(), definitions.metrics_sheet()
     else:
         document, sheet = definitions.conventions(), definitions.conventions_sheet()
+    if format_ is Format.TABLE:
+        of = definitions.metrics_text if topic is Topic.METRICS else definitions.conventions_text
+        print(of(shutil.get_terminal_size((100, 24)).columns))
+        return
     records = [dict(zip(sheet.titles, row, strict=True)) for row in sheet.rows]
     show(format_, document, [sheet], records)

@@ -85,7 +85,7 @@ class Coder:
                 f"{met}, {self._met}: no id would match; make both text or both whole numbers, "
                 'as in frame["…"].astype(str)'
             )
-        return ids.cast(pl.String if kind == "text" else pl.Int64)
+        return ids.cast(pl.String) if kind == "text" else ids
 
     def _room_for(self, ids: pl.Series) -> _Numbers | _Hashed:
         """Return what can code these numbers as well; the codes given so far stay."""
@@ -134,6 +134,8 @@ class _Hashed:
 
     def codes(self, ids: pl.Series) -> Int32:
         first, second = hashes_of("id")
+        if ids.dtype != pl.String:
+            ids = ids.cast(pl.Int128)  # equal numbers of any width have equal hashes
         hashed = ids.to_frame("id").select(first.alias("first"), second.alias("second"))
         return self._encoder.codes(ids, (hashed["first"], hashed["second"]))
 
@@ -155,6 +157,7 @@ class _Numbers:
         return self._count
 
     def codes(self, ids: pl.Series) -> Int32:
+        ids = ids.cast(pl.Int64)
         numbers = np.ascontiguousarray(ids.to_numpy())
         codes = np.empty(len(ids), np.int32)
         new = np.empty(len(ids), np.int32)

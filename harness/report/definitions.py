@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 from harness.metrics import DEFINITIONS, DIVISORS, Definition, Example
@@ -68,6 +69,39 @@ def conventions_sheet() -> Sheet:
     return Sheet(titles, rows, left=frozenset(range(len(titles))), kept=2)
 
 
+def metrics_text(width: int) -> str:
+    """Return the metrics for a terminal of so many columns."""
+    facts = {name: _facts(name, d) for name, d in DEFINITIONS.items()}
+    return _wrapped(width, facts).replace("`", "")
+
+
+def conventions_text(width: int) -> str:
+    """Return the conventions for a terminal of so many columns."""
+    case = f"list {EXAMPLE['list']}, truth {EXAMPLE['truth']}, k = {EXAMPLE['k']}"
+    facts = {
+        name: [
+            f"D = {c.divisor_text}; repeated items count {c.repeats_text}; averaged: {c.users}",
+            f"{case}: {c.steps} = {c.value:.4f}",
+            c.tools,
+        ]
+        for name, c in CONVENTIONS.items()
+    }
+    return _wrapped(width, facts)
+
+
+def _wrapped(width: int, facts: dict[str, list[str]]) -> str:
+    """Return every name with its facts beside it, lines no longer than `width`."""
+    edge = max(map(len, facts)) + 2
+    parts = []
+    for name, lines in facts.items():
+        wrapped = [
+            textwrap.wrap(line, max(width - edge, 30), subsequent_indent="  ") for line in lines
+        ]
+        first, *rest = [line for part in wrapped for line in part]
+        parts.append("\n".join([name.ljust(edge) + first, *(" " * edge + line for line in rest)]))
+    return "\n\n".join(parts)
+
+
 def page() -> str:
     """Return docs/metrics.md."""
     divisors = Sheet(
@@ -126,20 +160,23 @@ peers`); for the others their sources were read.
 
 
 def _section(name: str, d: Definition) -> str:
-    facts = [
-        f"- formula: {d.text}",
+    return f"## {name}\n\n" + "\n".join(f"- {fact}" for fact in _facts(name, d))
+
+
+def _facts(name: str, d: Definition) -> list[str]:
+    return [
+        f"formula: {d.text}",
         *(
-            f"- parameter `{p}`: {param.allowed}; default {param.default}"
+            f"parameter `{p}`: {param.allowed}; default {param.default}"
             for p, param in d.params.items()
         ),
-        f"- range {_range(d)}; {_BETTER[d.better]}",
-        *(["- one value for all lists together, none for a user"] if d.of == "set" else []),
-        *([f"- `{name}` without `@k` looks at whole lists"] if d.cut == "optional" else []),
-        *([f"- needs {_NEEDS[d.needs]}"] if d.needs else []),
-        f"- source: {d.source}",
+        f"range {_range(d)}; {_BETTER[d.better]}",
+        *(["one value for all lists together, none for a user"] if d.of == "set" else []),
+        *([f"`{name}` without `@k` looks at whole lists"] if d.cut == "optional" else []),
+        *([f"needs {_NEEDS[d.needs]}"] if d.needs else []),
+        f"source: {d.source}",
         *(_example(example) for example in d.examples),
     ]
-    return f"## {name}\n\n" + "\n".join(facts)
 
 
 _BETTER = {
@@ -160,7 +197,7 @@ def _example(e: Example) -> str:
         given.append(f"training {_lists(e.train)}")
     if e.attributes is not None:
         given += [f"{column} {' '.join(values)}" for column, values in e.attributes.items()]
-    return f"- example: {', '.join(given)}: `{e.metric}` = {e.steps} = {e.value:.6g}"
+    return f"example: {', '.join(given)}: `{e.metric}` = {e.steps} = {e.value:.6g}"
 
 
 def _lists(lists: Any) -> str:

@@ -68,9 +68,9 @@ def _conventions(found: Explanation) -> Sheet:
         [
             name,
             "not counted" if value is None else f"{value:.6f}",
-            *(CONVENTIONS[name].to_dict()[key] for key in ("divisor", "repeats", "tools")),
+            *(CONVENTIONS[name].to_dict()[key] for key in ("tools", "divisor", "repeats")),
         ]
         for name, value in found.conventions.items()
     ]
-    titles = ["convention", f"AP@{found.k}", "divisor D", "repeated item", "who prints it"]
-    return Sheet(titles, rows, left=frozenset({0, 2, 3, 4}), kept=2)
+    titles = ["convention", f"AP@{found.k}", "who prints it", "divisor D", "repeated item"]
+    return Sheet(titles, rows, left=frozenset({0, 2, 3, 4}), kept=3, wrapped=frozenset({2}))

@@ -83,7 +83,7 @@ def _audit(scored: Scored) -> Sheet:
             name,
             "not counted" if value is None else _number(value),
             "" if value is None or own is None else f"{value - own:+.{_DIGITS}f}",
-            *(CONVENTIONS[name].to_dict()[key] for key in ("divisor", "repeats", "users", "tools")),
+            *(CONVENTIONS[name].to_dict()[key] for key in ("tools", "divisor", "repeats", "users")),
         ]
         for name, value in values.items()
     ]
@@ -91,12 +91,13 @@ def _audit(scored: Scored) -> Sheet:
         "convention",
         f"MAP@{scored.k}",
         "difference",
+        "who prints it",
         "divisor D",
         "repeated item",
         "users averaged",
-        "who prints it",
     ]
-    return Sheet(titles, rows, left=frozenset({0, 3, 4, 5, 6}), kept=3)
+    words = frozenset({0, 3, 4, 5, 6})
+    return Sheet(titles, rows, left=words, kept=4, wrapped=frozenset({3}))
 
 
 def _of_board(scored: Scored, board: str, metric: str) -> str:

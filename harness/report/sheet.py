@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 _GAP = 2
+_WRAPPED = 30
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,8 @@ class Sheet:
         Columns of words, set to the left; the others are figures.
     kept : int
         How many columns no terminal is too narrow for; the last of the others are left out first.
+    wrapped : set of int
+        Columns of words that a terminal may break into lines.
     styles : mapping
         Colours, on a terminal, of the cells that begin with a word.
     """
@@ -28,6 +31,7 @@ class Sheet:
     heading: list[str] = field(default_factory=list)
     footing: list[str] = field(default_factory=list)
     kept: int = 5
+    wrapped: frozenset[int] = frozenset()
     styles: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -76,7 +80,7 @@ def print_rich(sheet: Sheet) -> None:
     grid = Table(box=box.SIMPLE_HEAD, padding=(0, _GAP // 2), header_style="bold")
     for i in shown:
         side = "left" if i in sheet.left else "right"
-        grid.add_column(Text(sheet.titles[i]), justify=side, no_wrap=True)  # type: ignore[arg-type]
+        grid.add_column(Text(sheet.titles[i]), justify=side, no_wrap=i not in sheet.wrapped)  # type: ignore[arg-type]
     for row in sheet.rows:
         grid.add_row(*(Text(row[i], sheet.styles.get(row[i].partition(",")[0], "")) for i in shown))
     console.print(grid)
@@ -109,6 +113,8 @@ def _fitting(sheet: Sheet, width: int) -> list[int]:
     cells = [sheet.titles, *sheet.rows]
     shown = list(range(len(sheet.titles)))
     widths = [max(len(row[i]) for row in cells) + _GAP for i in shown]
+    for i in sheet.wrapped:
+        widths[i] = min(widths[i], _WRAPPED)
     while len(shown) > sheet.kept and sum(widths[i] for i in shown) + _GAP > width:
         shown.pop()
     return shown
