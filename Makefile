@@ -22,6 +22,17 @@ lint: $(VENV)/.installed-dev
 docs: $(VENV)/.installed
 	$(BIN)/python -c 'from harness.report.definitions import page; print(page(), end="")' > docs/metrics.md
 
+peers: $(VENV)/.installed-dev .venv-peers/.installed
+	$(BIN)/python -m pytest peers
+
+# The tools need Python 3.11; one of them asks for use_2to3, which later versions of setuptools refuse.
+.venv-peers/.installed: peers/requirements.txt
+	@echo "setting up .venv-peers: two minutes, 1.8 GB"
+	test -x .venv-peers/bin/python || python3.11 -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check setuptools==57.5.0 wheel
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -r peers/requirements.txt
+	touch $@
+
 bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/run_all.py
 
@@ -37,4 +48,4 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info runs
+	rm -rf $(VENV) .venv-peers build dist *.egg-info runs

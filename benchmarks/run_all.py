@@ -11,6 +11,8 @@ HERE = Path(__file__).resolve().parent
 PARTS = {
     "startup": "Start-up",
     "kernel": "The marking kernel",
+    "evaluate": "`harness.evaluate` on frames",
+    "mrr_grid": "MRR over a grid of users and k",
     "random_baseline": "The random baseline",
     "full_run": "The whole run on H&M at full size",
     "growth_run": "Growth of the run",

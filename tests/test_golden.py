@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
+from harness import evaluate
 from harness.chance import exact
 from harness.metrics import Block, Key, apk, mapk, parse, per_user
 from harness.ragged import Ragged
@@ -17,7 +19,7 @@ FILE = Path(__file__).resolve().parents[2] / "shared" / "golden" / "metrics.json
 GOLDEN: dict[str, Any] = (
     json.loads(FILE.read_text(encoding="utf-8"))
     if FILE.exists()
-    else {"users": [], "means": [], "random_ap": []}
+    else {"users": [], "means": [], "novelty": [], "pfound": [], "random_ap": []}
 )
 OURS = {
     "AP[min(R,k)]": "MAP",
@@ -53,7 +55,8 @@ def is_hit(truth: Sequence[str], predicted: Sequence[str], k: int) -> int:
 def test_the_golden_file_is_there() -> None:
     if not FILE.exists():
         pytest.skip(f"{FILE} is not there; the literal examples below stand in for it")
-    assert [len(GOLDEN[part]) for part in ("users", "means", "random_ap")] == [28, 6, 8]
+    parts = {part: len(cases) for part, cases in GOLDEN.items() if part != "about"}
+    assert parts == {"users": 28, "means": 6, "novelty": 2, "pfound": 5, "random_ap": 8}
 
 
 @pytest.mark.parametrize("user", GOLDEN["users"], ids=lambda user: user["id"])
@@ -74,6 +77,26 @@ def test_golden_mean(mean: dict[str, Any]) -> None:
         value(OURS[mean["metric"]], user["truth"], user["predicted"], user["k"]) for user in users
     ]
     assert np.mean(values) == pytest.approx(mean["expected"], rel=0, abs=1e-12)
+
+
+@pytest.mark.parametrize("case", GOLDEN["novelty"], ids=lambda case: case["id"])
+def test_golden_novelty(case: dict[str, Any]) -> None:
+    users, shares = 10_000, case["probabilities"]
+    everyone = [(user, len(shares)) for user in range(users)]
+    having = [(user, item) for item, p in enumerate(shares) for user in range(round(p * users))]
+    train = pl.DataFrame(everyone + having, schema=["user", "item"], orient="row")
+    lists, truth = {0: list(range(len(shares)))}, {0: [0]}
+    found = evaluate(lists, truth, f"Novelty@{case['k']}", train=train)
+    assert found.iloc[0] == pytest.approx(case["expected"], rel=0, abs=1e-12)
+
+
+@pytest.mark.parametrize("case", GOLDEN["pfound"], ids=lambda case: case["id"])
+def test_golden_pfound(case: dict[str, Any]) -> None:
+    cut = "" if case["k"] is None else f"@{case['k']}"
+    lists = {"ann": list(range(len(case["p_rel"])))}
+    truth = {"ann": dict(enumerate(case["p_rel"]))}
+    found = evaluate(lists, truth, f"pFound(p_break={case['p_break']}){cut}")
+    assert found.iloc[0] == pytest.approx(case["expected"], rel=0, abs=1e-12)
 
 
 @pytest.mark.parametrize("case", GOLDEN["random_ap"], ids=lambda c: f"{c['n_candidates']}@{c['k']}")
@@ -125,6 +148,20 @@ def test_what_others_print(
     source: str, name: str, k: int, truth: str, predicted: str, expected: float
 ) -> None:
     assert value(name, truth, predicted, k) == pytest.approx(expected, abs=1e-12), source
+
+
+@pytest.mark.parametrize(
+    ("p_rel", "name", "expected"),
+    [
+        ([0.4, 0.1, 0.0, 0.61, 0.14], "pFound", 0.668683607275),
+        ([0.4, 0.1, 0.0, 0.61, 0.14], "pFound@3", 0.4 + 0.6 * 0.85 * 0.1),
+        ([0, 0, 1, 0, 1], "pFound@5", 0.85**2),
+        ([0.07, 0.14, 0.41, 0.61], "pFound(p_break=0.3)", 0.42055169086),
+    ],
+)
+def test_what_others_print_of_pfound(p_rel: list[float], name: str, expected: float) -> None:
+    found = evaluate([list(range(len(p_rel)))], {0: dict(enumerate(p_rel))}, name)
+    assert found.iloc[0] == pytest.approx(expected, rel=0, abs=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ from harness.ragged import Ragged
 ALL = [
     *(f"MAP(divisor={divisor})" for divisor in DIVISORS),
     *("Precision", "Recall", "F1", "HitRate", "MRR", "NDCG", "NDCG(ideal=retrieved)"),
+    *("RPrecision", "pFound", "pFound(p_break=0.5)"),
 ]
 
 
@@ -61,6 +62,8 @@ def value(name: str, ranked: Sequence[int], truth: Sequence[int], k: int) -> flo
         ("MRR", 1),
         ("NDCG", 1.5 / (1 + 1 / math.log2(3) + 0.5)),
         ("NDCG(ideal=retrieved)", 1.5 / (1 + 1 / math.log2(3))),
+        ("RPrecision", Fraction(2, 3)),
+        ("pFound", 1),
     ],
 )
 def test_hits_at_ranks_1_and_3_of_three_truth_items(name: str, expected: float) -> None:
@@ -126,7 +129,10 @@ def test_within_its_range_and_blind_to_what_follows_the_cut(
     assert value(name, full[:k] + more, truth, k) == found
 
 
-@pytest.mark.parametrize("name", ["MAP", "HitRate", "MRR", "NDCG", "NDCG(ideal=retrieved)"])
+@pytest.mark.parametrize(
+    "name",
+    ["MAP", "HitRate", "MRR", "NDCG", "NDCG(ideal=retrieved)", "pFound", "pFound(p_break=1)"],
+)
 @given(truth=truths, k=cuts, rest=lists)
 def test_a_perfect_list_gets_exactly_1(
     name: str, truth: list[int], k: int, rest: list[int]
@@ -201,6 +207,20 @@ def test_apk_refuses_a_cut_off_of_0() -> None:
         (" NDCG ( ideal = retrieved ) @ 10 ", "NDCG(ideal=retrieved)@10"),
         ("MAP(divisor=kaggle)@012", "MAP@12"),  # a default is not written
         ("MAP()@1", "MAP@1"),
+        ("pFound(p_break=0.3)@10", "pFound(p_break=0.3)@10"),
+        ("pFound(p_break=0.15)@10", "pFound@10"),
+        ("pFound(p_break=.30)", "pFound(p_break=0.3)"),
+        ("pFound(p_break=1e-3)@10", "pFound(p_break=0.001)@10"),
+        ("pFound(p_break=-0)@10", "pFound(p_break=0.0)@10"),
+        ("pFound", "pFound"),
+        ("MRR", "MRR"),
+        ("RPrecision", "RPrecision"),
+        ("NDCG(gain=linear,ideal=retrieved)@5", "NDCG(gain=linear,ideal=retrieved)@5"),
+        ("NDCG(ideal=retrieved,gain=linear)@5", "NDCG(gain=linear,ideal=retrieved)@5"),
+        ("NDCG(ideal=relevant,gain=binary)@5", "NDCG@5"),
+        ("ILD(attributes=colour)@12", "ILD(attributes=colour)@12"),
+        ("ILD(attributes=colour+kind)@12", "ILD(attributes=colour+kind)@12"),
+        ("ILD(attributes=all)@12", "ILD@12"),
     ],
 )
 def test_text_is_read_and_printed(text: str, printed: str) -> None:
@@ -233,6 +253,22 @@ def test_every_metric_prints_as_what_parses_back(name: str, k: int) -> None:
         ("MAP(divisor=treck)@10", ['"treck"', 'did you mean "trec"?']),
         ("MAP(divisor)@10", ['"divisor"', "name=value"]),
         ("MAP(divisor=k,divisor=trec)@10", ["MAP", "twice"]),
+        ("pfound@10", ['"pfound"', 'did you mean "pFound"?']),
+        ("RPrecison@5", ['"RPrecison"', 'did you mean "RPrecision"?']),
+        ("novelty@3", ['"novelty"', 'did you mean "Novelty"?']),
+        ("ild@3", ['"ild"', 'did you mean "ILD"?']),
+        ("pFound(p_break=2)@10", ["pFound", 'p_break cannot be "2"', "from 0 to 1"]),
+        ("pFound(p_break=-0.1)@10", ['p_break cannot be "-0.1"', "from 0 to 1"]),
+        ("pFound(p_break=often)@10", ['p_break cannot be "often"', "a number", "as 0.15"]),
+        ("pFound(p_break=nan)@10", ['p_break cannot be "nan"', "a number"]),
+        ("pFound(pbreak=0.1)@10", ['no parameter "pbreak"', 'did you mean "p_break"?']),
+        ("pFound@0", ["pFound@0", "from 1", "got 0"]),
+        ("NDCG(gain=liner)@10", ['gain cannot be "liner"', 'did you mean "linear"?']),
+        ("RPrecision(gain=linear)@10", ["RPrecision takes no parameters", '"RPrecision@10"']),
+        *(
+            (name, [f'"{name}" has no cut-off', f'did you mean "{name}@10"?'])
+            for name in ("Novelty", "Popularity", "Serendipity", "ILD", "Coverage", "Gini", "NDCG")
+        ),
         ("Recall(divisor=k)@10", ["Recall takes no parameters", '"divisor"', '"Recall@10"']),
     ],
 )

@@ -62,6 +62,8 @@ def _heading(scored: Scored) -> list[str]:
     exam = "" if paper.fingerprint is None else f" · {paper.fingerprint[:6]}"
     lines = [f"paper  {printable(paper.title)} · {len(paper.users):,} users{exam}"]
     counts = {name: count for name, count in paper.left_out.items() if count > 0}
+    if counts.get("rows_outside") == counts.get("users_outside"):
+        counts.pop("rows_outside", None)  # a row a user says nothing new
     return lines + [f"note   {_NOTES[name]}: {count:,}" for name, count in counts.items()]
 
 

@@ -104,7 +104,13 @@ def _digits(means: Sequence[float]) -> int:
 def sheet(result: Result) -> Sheet:
     """Return the whole result as it is printed."""
     return Sheet(
-        columns(result), rows(result), _LEFT, heading(result), [footing(result)], _KEPT, _STYLES
+        columns(result),
+        rows(result),
+        left=_LEFT,
+        heading=heading(result),
+        footing=[footing(result)],
+        kept=_KEPT,
+        styles=_STYLES,
     )
 
 

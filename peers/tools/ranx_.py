@@ -1,0 +1,33 @@
+"""ranx, with `make_comparable`: every user of the truth, those without a list at 0."""
+
+import ranx
+
+from tools import Exam, Scores, trec
+
+MEASURES = {
+    "MAP(divisor=trec)": "map@{k}",
+    "Precision": "precision@{k}",
+    "Recall": "recall@{k}",
+    "F1": "f1@{k}",
+    "HitRate": "hit_rate@{k}",
+    "MRR": "mrr@{k}",
+    "RPrecision": "r-precision",
+    "NDCG(gain=linear)": "ndcg@{k}",
+    "NDCG(gain=exponential)": "ndcg_burges@{k}",
+}
+
+
+def score(exam: Exam) -> Scores:
+    """Score the lists cut at k, so that r-precision has the cut-off too."""
+    qrels, run = ranx.Qrels(trec.qrels(exam)), ranx.Run(_filled(trec.run(exam)))
+    measures = {text: measure.format(k=exam["k"]) for text, measure in MEASURES.items()}
+    ranx.evaluate(qrels, run, list(measures.values()), make_comparable=True)
+    return {
+        text: (dict(run.scores[measure]), float(run.mean_scores[measure]))
+        for text, measure in measures.items()
+    }
+
+
+def _filled(run: dict) -> dict:
+    """Leave empty lists out: ranx cannot build a run from one."""
+    return {user: scores for user, scores in run.items() if scores}
