@@ -82,7 +82,9 @@ def attribute_columns(table: pl.DataFrame, ids: pl.Series) -> dict[str, csr_arra
         Of the type of the first column.
     """
     own = table.columns[0]
-    rows = pl.DataFrame({own: ids}).join(table, on=own, how="left", maintain_order="left")
+    rows = pl.DataFrame({own: ids.alias(own)}).join(
+        table, on=own, how="left", maintain_order="left"
+    )
     return {name: _vectors(rows[name]) for name in table.columns[1:]}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -10,7 +10,7 @@ import polars as pl
 from harness.errors import UsageError
 from harness.frames.beyond import Beside
 from harness.frames.read import Names, read_both
-from harness.frames.table import Int64
+from harness.frames.values import Int64
 from harness.metrics import Floats, Metric, conventions, parse
 from harness.metrics.conventions import CONVENTIONS
 from harness.scoring import marks, mean
@@ -143,6 +143,8 @@ def audit(
 
 def _asked(metrics: str | Metric | Sequence[str | Metric], per_user: bool) -> tuple[Metric, ...]:
     several = [metrics] if isinstance(metrics, (str, Metric)) else metrics
+    if not isinstance(several, Iterable) or not all(isinstance(m, (str, Metric)) for m in several):
+        raise UsageError(f'metrics: found {several!r}; give texts, such as ["MAP@12", "NDCG@12"]')
     asked = tuple(dict.fromkeys(m if isinstance(m, Metric) else parse(m) for m in several))
     if not asked:
         raise UsageError('no metric is asked for; name one, such as "MAP@12"')

@@ -19,6 +19,7 @@ from harness.errors import DataError, UsageError, suggest
 from harness.frames import lists, truth
 from harness.frames.ids import Coder, Coders
 from harness.metrics import Key, Metric
+from harness.scoring import marks
 from harness.setting import Setting, asked, set_exam
 from harness.sitting import fitted, recommend
 from harness.submission import read as file
@@ -94,7 +95,7 @@ def of_solution(path: Path, solution: Path, named: file.Named | None = None) -> 
     DataError
         A file that cannot be used.
     """
-    true = file.read(solution)
+    true = file.read(solution, ordered=False)
     with ThreadPoolExecutor(1) as pool:
         coders = Coders(Coder(), Coder(), pool)
         true_items = truth.read(true.table, coders)
@@ -102,6 +103,8 @@ def of_solution(path: Path, solution: Path, named: file.Named | None = None) -> 
         found = lists.read(file.read(path, named).table, coders, None)
     boards = true.boards(users)
     keep = ~boards.pop("Ignored", np.zeros(len(users), np.bool_))
+    if not keep.any():
+        raise DataError(f"{solution}: every user is Ignored, so there is nobody to examine")
     rows = true_items.rows.pick(keep)
     return Paper(
         title=str(path),
@@ -173,6 +176,7 @@ def of_run(folder: Path, model: str, repeat: int = 0, metrics: tuple[Metric, ...
     _refuse_changed(folder, setting)
     made = plugins.load(model, settings.use, settings.params, config.folder)
     found = recommend(model, fitted(model, made, setting), setting, repeat)
+    _refuse_other_lists(folder, model, repeat, _on_exam("", setting, found.items, ()))
     title = f'model "{model}" of {folder}' + (f", repeat {repeat}" if settings.repeats > 1 else "")
     return _on_exam(title, setting, found.items, metrics)
 
@@ -218,12 +222,31 @@ def _refuse_changed(folder: Path, setting: Setting) -> None:
     try:
         run = json.loads(_part_of(folder, "result.json").read_text(encoding="utf-8"))
         then = run["evaluation"]["fields"]
+        now = setting.exam.fields
+        differ = [name for name in now if then[name] != now[name]]
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(f"{folder}/result.json: is no result of harness run ({error})") from error
-    now = setting.exam.fields
-    differ = [name for name in now if then.get(name) != now[name]]
     if differ:
         raise UsageError(
             f"{folder}: the data has changed since this run ({', '.join(differ)} differ); run it "
             f"again: harness run {folder}/config.toml"
         )
+
+
+def _refuse_other_lists(folder: Path, model: str, repeat: int, paper: Paper) -> None:
+    """Raise UsageError where the lists earn other marks than those of the run did."""
+    path = _part_of(folder, "per_user.parquet")
+    asked = [metric for metric in paper.metrics if metric.definition.of == "user"]
+    try:
+        then = pl.read_parquet(path).filter(model=model, repeat=repeat)
+        marked = {metric: then[str(metric)].to_numpy() for metric in asked}
+    except pl.exceptions.PolarsError as error:
+        raise DataError(f"{path}: holds no marks of harness run ({error})") from error
+    now = marks(paper.lists, paper.key, asked)
+    for metric in asked:
+        if not np.array_equal(marked[metric], now[metric]):
+            raise UsageError(
+                f'{folder}: model "{model}" gives other lists than in this run ({metric} differs): '
+                "the training data or the model has changed, or it does not repeat itself; run it "
+                f"again: harness run {folder}/config.toml"
+            )

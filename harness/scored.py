@@ -67,7 +67,7 @@ def score(paper: Paper, metrics: tuple[Metric, ...], k: int, conventions: bool =
     UsageError
         A metric looks further than the exam, or needs what a solution alone does not tell.
     """
-    for metric in metrics:
+    for metric in (*metrics, *([Metric("MAP", k)] if conventions else [])):
         paper.require(metric)
     values = marks(paper.lists, paper.key, metrics)
     boards = {

@@ -53,7 +53,9 @@ class ScoreTable:
 
 def mean(values: Floats) -> float:
     """Return the mean, rounded once, so that neither order nor blocks of users change a bit."""
-    return math.fsum(values.tolist()) / len(values)
+    from harness import kernels  # numba is slow to import
+
+    return math.fsum(kernels.partials(values).tolist()) / len(values)
 
 
 def score(

@@ -56,11 +56,12 @@ def score(
     from harness.scored import score as mark
     from harness.submission.read import Named
 
-    asked = tuple(dict.fromkeys(parse(text, _folder(config)) for text in metric or []))
-    named = Named(user, item, rank, score_)
-    paper = _paper(file, config, solution, named, asked)
-    cut = _cut(k, paper)
-    scored = mark(paper, asked or _usual(paper, k), cut, conventions)
+    with stdout_to_stderr():  # what a metric or a model prints must not mix with the figures
+        asked = tuple(dict.fromkeys(parse(text, _folder(config)) for text in metric or []))
+        named = Named(user, item, rank, score_)
+        paper = _paper(file, config, solution, named, asked)
+        cut = _cut(k, paper)
+        scored = mark(paper, asked or _usual(paper, k), cut, conventions)
     show(format_, scored.to_dict(), sheets.sheets(scored), sheets.records(scored))
 
 
@@ -71,8 +72,12 @@ def explain(
     config: ConfigOption = None,
     solution: SolutionOption = None,
     user: Annotated[list[str] | None, typer.Option("--user", help="Whose; repeatable.")] = None,
-    worst: Annotated[int, typer.Option("--worst", min=0, help="So many of the worst.")] = 0,
-    best: Annotated[int, typer.Option("--best", min=0, help="So many of the best.")] = 0,
+    worst: Annotated[
+        int, typer.Option("--worst", min=0, help="Explain this many of the worst users.")
+    ] = 0,
+    best: Annotated[
+        int, typer.Option("--best", min=0, help="Explain this many of the best users.")
+    ] = 0,
     metric: Annotated[
         str | None, typer.Option("--metric", help="What worst and best go by, and the cut-off.")
     ] = None,
@@ -83,7 +88,6 @@ def explain(
     format_: FormatOption = Format.TABLE,
 ) -> None:
     """Show a user's list place by place: hits, what each adds, and every convention's figure."""
-    from harness import papers
     from harness.explanation import explain as explained
     from harness.explanation import extremes, rows_of
     from harness.metrics import parse
@@ -92,31 +96,41 @@ def explain(
 
     if not (user or worst or best):
         raise UsageError("nobody to explain; name --user ID, or ask for --worst 3 or --best 3")
-    asked = () if metric is None else (parse(metric, _folder(config)),)
-    if source.is_dir():
-        if model is None:
-            raise UsageError(f"{source}: which model? name one with --model")
-        if config is not None or solution is not None:
-            raise UsageError(f"{source}: a run knows its exam; leave --config and --solution out")
-        with stdout_to_stderr():  # what a model prints must not mix with the figures
-            paper = papers.of_run(source, model, repeat, asked)
-    elif model is not None or repeat:
-        raise UsageError(f"{source}: --model and --repeat go with a run's folder, not with a file")
-    else:
-        named = Named(user_column, item_column, rank_column, score_column)
-        paper = _paper(source, config, solution, named, asked)
-    by = (asked or paper.metrics or (parse(f"MAP@{_K}"),))[0]
-    if by.definition.of == "set":
-        raise UsageError(f"metric {by} has no value for a user; name another with --metric")
-    rows = [*rows_of(paper, user or []), *extremes(paper, by, worst, best)]
-    found = [explained(paper, row, by.k or _cut(None, paper)) for row in dict.fromkeys(rows)]
+    named = Named(user_column, item_column, rank_column, score_column)
+    with stdout_to_stderr():  # what a metric or a model prints must not mix with the figures
+        asked = () if metric is None else (parse(metric, _folder(config)),)
+        if source.is_dir() and not (source / "config.toml").is_file() and model is None:
+            raise UsageError(f"{source}: is no run folder; name a file of lists, or a run")
+        if source.is_dir():
+            paper = _of_run(source, model, repeat, config or solution, asked)
+        elif model is not None or repeat:
+            raise UsageError(f"{source}: --model and --repeat go with a run, not with a file")
+        else:
+            paper = _paper(source, config, solution, named, asked)
+        by = (asked or paper.metrics or (parse(f"MAP@{_K}"),))[0]
+        if by.definition.of == "set":
+            raise UsageError(f"metric {by} has no value for a user; name another with --metric")
+        rows = [*rows_of(paper, user or []), *extremes(paper, by, worst, best)]
+        found = [explained(paper, row, by.k or _cut(None, paper)) for row in dict.fromkeys(rows)]
     document = {"schema": 1, "paper": paper.title, "users": [one.to_dict() for one in found]}
     show(
         format_,
         document,
-        [sheet for one in found for sheet in sheets.sheets(one)],
+        [sheet for one in found for sheet in sheets.sheets(one, paper.title)],
         [record for one in found for record in sheets.records(one)],
     )
+
+
+def _of_run(
+    folder: Path, model: str | None, repeat: int, exam: Path | None, asked: tuple[Metric, ...]
+) -> Paper:
+    from harness import papers
+
+    if model is None:
+        raise UsageError(f"{folder}: which model? name one with --model")
+    if exam is not None:
+        raise UsageError(f"{folder}: a run knows its exam; leave --config and --solution out")
+    return papers.of_run(folder, model, repeat, asked)
 
 
 def _paper(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import narwhals as nw
@@ -10,13 +11,13 @@ import numpy as np
 import polars as pl
 
 from harness.errors import DataError, UsageError, suggest
-from harness.frames.table import Columns, Table, as_list, mixed, shown
+from harness.frames.table import Columns, Slice, Table, flat
+from harness.frames.values import MISMATCH, as_list, ids_of, numbers_of
 
 _FORMS = (
     "a pandas, Polars or Arrow frame, a dict {user: [item, …]} or {user: {item: number}}, or one "
     "list a row"
 )
-_SEQUENCES = (list, tuple, set, frozenset, np.ndarray)
 
 
 def accept(
@@ -40,13 +41,32 @@ def accept(
     """
     if isinstance(given, Mapping):
         return _from_mapping(given, role, list(numbers)[-1] if numbers else "")
+    if isinstance(given, (np.ndarray, list, tuple)):
+        return _from_rows(given, role)
+    frame = frame_of(given, role)
+    return _from_frame(frame, role, user, item, numbers)
+
+
+def frame_of(given: Any, role: str) -> nw.DataFrame[Any]:
+    """Return any frame as narwhals holds it.
+
+    Raises
+    ------
+    UsageError, DataError
+        Something that is no frame, or a frame with two columns of one name.
+    """
     if isinstance(given, pl.LazyFrame):
         given = given.collect()
     try:
-        frame = nw.from_native(given, eager_only=True)
+        return nw.from_native(given, eager_only=True)
+    except nw.exceptions.DuplicateError as error:
+        raise DataError(f"{role}: two columns have one name; rename one of them") from error
     except TypeError:
-        return _from_rows(given, role)
-    return _from_frame(frame, role, user, item, numbers)
+        pass
+    if hasattr(given, "__arrow_c_stream__") or hasattr(given, "__arrow_c_array__"):
+        with suppress(*MISMATCH):  # a single column, as a Series is
+            return nw.from_native(pl.DataFrame(given))
+    raise UsageError(f"{role}: found {type(given).__name__}; give {_FORMS}")
 
 
 def _from_frame(
@@ -56,12 +76,12 @@ def _from_frame(
     if item not in frame.columns and len(lists) == 1:
         item = lists[0]
     for parameter, name in (("user", user), ("item", item)):
-        _require(frame, role, parameter, name)
+        require(frame, role, parameter, name)
     meaning, number = _number(frame, role, numbers)
     if item in lists and number is not None:
         raise UsageError(
-            f'{role}: the {meaning}s in column "{number}" do not go with lists in column "{item}", '
-            "whose order is the rank; drop that column, or give one row an item"
+            f'{role}: the {meaning} in column "{number}" says nothing of the items of lists in '
+            f'column "{item}"; drop that column, or give one row an item'
         )
     return Table(role, frame, Columns(user, item, number, meaning), item in lists)
 
@@ -74,16 +94,17 @@ def _number(
     if len(named) > 1:
         raise UsageError(f"{role}: give {' or '.join(named)}, not both")
     for meaning, name in named.items():
-        _require(frame, role, meaning, name)
+        require(frame, role, meaning, name)
         return meaning, name
     return next(((m, m) for m in numbers if m in frame.columns), ("", None))
 
 
-def _require(frame: nw.DataFrame[Any], role: str, parameter: str, name: str) -> None:
+def require(frame: nw.DataFrame[Any], role: str, parameter: str, name: str) -> None:
+    """Raise DataError where a frame has no column of this name."""
     if name not in frame.columns:
         raise DataError(
-            f'{role}: no column "{name}"; {suggest(name, frame.columns)}; '
-            f'name another with {parameter}="…"'
+            f'{role}: no column "{name}"; {suggest(str(name), map(str, frame.columns))} '
+            f'(another is named with {parameter}="…")'
         )
 
 
@@ -91,64 +112,51 @@ def _holds_lists(frame: nw.DataFrame[Any], name: str) -> bool:
     dtype = frame.schema[name]
     if dtype in (nw.List, nw.Array):
         return True
-    if dtype != nw.Object:
-        return False
-    cells = frame.get_column(name)
-    return isinstance(next((c for c in cells if as_list(c) is not None), None), _SEQUENCES)
+    return dtype == nw.Object and any(
+        isinstance(as_list(cell), list) for cell in frame.get_column(name)
+    )
 
 
 def _from_mapping(given: Mapping[Any, Any], role: str, meaning: str) -> Table:
     values = list(given.values())
-    if not values or not all(isinstance(value, Mapping) for value in values):
+    if not values or not isinstance(values[0], Mapping):
         return _wide(role, list(given), values)
-    columns = {
-        "user": [user for user, value in given.items() for _ in value],
-        "item": [item for value in values for item in value],
-        meaning: [number for value in values for number in value.values()],
-    }
-    if not columns["user"]:
-        return _wide(role, list(given), [[] for _ in values])
-    frame = pl.DataFrame({name: _series(role, name, cells) for name, cells in columns.items()})
-    return Table(role, nw.from_native(frame), Columns("user", "item", meaning, meaning), wide=False)
+    table = Table(role, _NOTHING, Columns("user", "item", meaning, meaning), wide=True)
+    for user, value in given.items():
+        if not isinstance(value, Mapping):
+            raise DataError(
+                f"{role}: user {user!r}: found {type(value).__name__} where others have a dict of "
+                f"items and {meaning}s; give every user the same form"
+            )
+    items, sizes = flat([list(value) for value in values], table.where("item"))
+    numbers = [number for value in values for number in value.values()]
+    part = Slice(
+        0,
+        ids_of(list(given), table.where("user")),
+        items,
+        sizes,
+        numbers_of(numbers, table.where("number")),
+    )
+    return Table(role, part, table.columns, wide=True)
 
 
 def _from_rows(given: Any, role: str) -> Table:
-    if isinstance(given, (str, bytes)) or not isinstance(given, (Sequence, np.ndarray)):
-        raise UsageError(f"{role}: a {type(given).__name__} cannot be read; give {_FORMS}")
     if isinstance(given, np.ndarray) and given.ndim != 2 and given.dtype != np.object_:
         raise UsageError(f"{role}: an array of {given.ndim} dimensions; give one list a row")
     return _wide(role, list(range(len(given))), given)
 
 
-def _wide(role: str, users: list[Any], lists: Any) -> Table:
-    if isinstance(lists, np.ndarray) and lists.ndim == 2:
-        items = _series(role, "item", lists.ravel()).reshape(lists.shape)
+def _wide(role: str, users: list[Any], lists: Sequence[Any] | np.ndarray[Any, Any]) -> Table:
+    table = Table(role, _NOTHING, Columns("user", "item"), wide=True)
+    if isinstance(lists, np.ndarray) and lists.ndim == 2 and lists.dtype != np.object_:
+        items = pl.Series(lists.ravel())
+        sizes = np.full(len(lists), lists.shape[1], np.int64)
     else:
-        items = _column_of_lists(role, users, [_ordered(role, cell) for cell in lists])
-    frame = nw.from_native(pl.DataFrame({"user": _series(role, "user", users), "item": items}))
-    return Table(role, frame, Columns("user", "item"), wide=True)
+        for user, cell in zip(users, lists, strict=True):
+            table.check_list(cell, f"user {user!r}")
+        items, sizes = flat(list(lists), table.where("item"))
+    part = Slice(0, ids_of(users, table.where("user")), items, sizes, None)
+    return Table(role, part, table.columns, wide=True)
 
 
-def _column_of_lists(role: str, users: list[Any], cells: list[Any]) -> pl.Series:
-    for user, cell in zip(users, cells, strict=True):
-        if cell is not None and not isinstance(cell, list):
-            raise DataError(
-                f"{role}: user {shown(user)}: found {shown(cell)}, a {type(cell).__name__} where a "
-                "list of items was expected"
-            )
-    series = _series(role, "item", cells)
-    return series if isinstance(series.dtype, pl.List) else series.cast(pl.List(pl.Null))
-
-
-def _ordered(role: str, cell: Any) -> Any:
-    if isinstance(cell, (set, frozenset)) and role != "truth":
-        raise DataError(f"{role}: found {shown(cell)}, a set, which has no order; give a list")
-    return as_list(cell)
-
-
-def _series(role: str, name: str, values: Any) -> pl.Series:
-    try:
-        return pl.Series(name, values, strict=True)
-    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
-        cells = [v for value in values for v in (value if isinstance(value, list) else [value])]
-        raise mixed(f"{role}: {name}", cells) from error
+_NOTHING = Slice(0, pl.Series(), pl.Series(), np.zeros(0, np.int64), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +13,11 @@ import polars as pl
 from harness.catalogue import attribute_columns, train_counts
 from harness.encode import Int32
 from harness.errors import DataError, UsageError
-from harness.frames.accept import accept
+from harness.frames.accept import accept, frame_of, require
 from harness.frames.ids import Coder, Coders
 from harness.frames.lists import id_order
-from harness.frames.table import shown
+from harness.frames.table import Columns, Table
+from harness.frames.values import as_list, ids_of, shown
 from harness.metrics import Catalogue, Metric
 
 
@@ -80,28 +82,56 @@ def _events(beside: Beside, coders: Coders) -> tuple[Int32, Int32]:
 
 
 def _candidates(beside: Beside, coders: Coders, events: tuple[Int32, Int32] | None) -> Int32:
-    if beside.candidates is None:
+    given = beside.candidates
+    if given is None:
         return np.zeros(0, np.int32) if events is None else events[1]
-    ids = pl.Series("item", list(beside.candidates), strict=True)
+    cells = None if isinstance(given, (Mapping, str, bytes)) else as_list(given)
+    if not isinstance(cells, list):
+        raise UsageError(f"candidates: found {type(given).__name__}; give a list of item ids")
+    ids = ids_of(cells, "candidates")
     if ids.null_count() > 0:
         raise DataError("candidates: an id is missing")
     return coders.items.codes(ids, "candidates")
 
 
 def _attributes(beside: Beside, ids: pl.Series) -> dict[str, Any]:
-    frame = nw.from_native(beside.attributes, eager_only=True)
-    if beside.item not in frame.columns:
+    frame = frame_of(beside.attributes, "attributes")
+    require(frame, "attributes", "item", beside.item)
+    others = [name for name in frame.columns if name != beside.item]
+    if not others:
         raise DataError(
-            f'attributes: no column "{beside.item}"; there are {", ".join(frame.columns)}'
+            f'attributes: there is nothing beside the column "{beside.item}"; add attributes'
         )
-    columns = {name: frame.get_column(name).to_polars() for name in frame.columns}
-    own = columns.pop(beside.item)
-    # Another coder, told of the items first, says whether the ids are of one kind.
+    own = Table("attributes", frame, Columns(beside.item, beside.item), wide=False)
+    items = own.column(beside.item)
+    if items.null_count() > 0:
+        raise DataError(f"{own.where('item')}: an id is missing; give every row one")
+    # A coder that is told of the lists' and the truth's items first says whether ids are alike.
     known = Coder()
-    known.codes(ids, "recommendations and truth")
-    code = known.codes(own, f'attributes: column "{beside.item}"')
+    known.codes(ids, "lists and truth: item ids")
+    code = known.codes(items, own.where("item"))
     again = pl.Series(code).is_duplicated()
     if again.any():
-        raise DataError(f"attributes: item {shown(own.filter(again)[0])} has two rows; give it one")
-    held = pl.DataFrame({"item": pl.Series(code, dtype=pl.Int32), **columns})
+        raise DataError(
+            f"attributes: item {shown(items.filter(again)[0])} has two rows; give it one"
+        )
+    columns = {name: _attribute(frame, name) for name in others}
+    held = pl.DataFrame([pl.Series(_CODE, code, dtype=pl.Int32), *columns.values()])
     return attribute_columns(held, pl.Series(np.arange(len(ids), dtype=np.int32)))
+
+
+_CODE = "\x00code"
+
+
+def _attribute(frame: nw.DataFrame[Any], name: str) -> pl.Series:
+    column = Table("attributes", frame, Columns(name, name), wide=False).column(name)
+    if column.dtype.is_nested() or column.dtype == pl.Object:
+        raise DataError(
+            f'attributes: column "{name}" holds {column.dtype}; an attribute is a text or a number'
+        )
+    if column.dtype.is_float() and not column.is_finite().fill_null(True).all():
+        raise DataError(
+            f'attributes: column "{name}" holds a number that is not finite; leave it empty, or '
+            "leave the column out"
+        )
+    return column.alias(name)

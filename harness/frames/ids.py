@@ -12,8 +12,10 @@ import polars as pl
 from harness.compiled import compiled
 from harness.encode import Encoder, Int32, hashes_of
 from harness.errors import DataError
-from harness.frames.table import Slice, Table, shown
+from harness.frames.table import Slice, Table
+from harness.frames.values import Int64, shown
 
+_WORTH_A_THREAD = 1 << 15
 _TABLE = 1 << 22
 _SPREAD = 8
 """Numbers are looked up in a table while they span no more than _TABLE, or so many times the rows
@@ -30,8 +32,9 @@ class Coders:
 
     def of(self, table: Table, part: Slice) -> tuple[Int32, Int32]:
         """Return the codes of a slice's users and items."""
-        names = table.columns.user, table.columns.item
-        user, item = (f'{table.role}: column "{name}"' for name in names)
+        user, item = table.where("user"), table.where("item")
+        if len(part.items) < _WORTH_A_THREAD:
+            return self.users.codes(part.users, user), self.items.codes(part.items, item)
         items = self.pool.submit(self.items.codes, part.items, item)
         users = self.users.codes(part.users, user)
         return users, items.result()
@@ -82,8 +85,8 @@ class Coder:
         self._kind, self._met = self._kind or kind, self._met or met
         if kind != self._kind:
             raise DataError(
-                f"{met}, {self._met}: no id would match; make both text or both whole numbers, "
-                'as in frame["…"].astype(str)'
+                f"{met}, {self._met}: no id would match; make both text or both whole numbers "
+                "(in pandas: .astype(str))"
             )
         return ids.cast(pl.String) if kind == "text" else ids
 
@@ -91,14 +94,14 @@ class Coder:
         """Return what can code these numbers as well; the codes given so far stay."""
         if isinstance(self._coded, _Hashed):
             return self._coded
-        known = self._coded or _Numbers(pl.Series(dtype=pl.Int64), 0, -1)
+        known = self._coded or _Numbers(np.zeros(0, np.int64), 0, -1)
         low, high = _low_and_high(ids)
         if known.low <= known.high:
             low, high = min(low, known.low), max(high, known.high)
         if low == known.low and high == known.high:
             return known
-        if high - low < max(_TABLE, _SPREAD * self._rows):
-            return _Numbers(known.ids(), low, high)
+        if _fits(low, high) and high - low < max(_TABLE, _SPREAD * self._rows):
+            return _Numbers(known.numbers(), low, high)
         hashed = _Hashed()
         hashed.codes(known.ids())
         return hashed
@@ -118,9 +121,15 @@ def _kind(ids: pl.Series, where: str) -> str:
     )
 
 
+def _fits(low: int, high: int) -> bool:
+    return low >= -(2**63) and high < 2**63
+
+
 def _low_and_high(ids: pl.Series) -> tuple[int, int]:
-    low, high = ids.min(), ids.max()
-    return int(low), int(high)  # type: ignore[arg-type]
+    if ids.dtype in (pl.Int128, pl.UInt128):  # NumPy has none of 128 bits
+        numbers = ids.to_list()
+        return min(numbers), max(numbers)
+    return int(ids.to_numpy().min()), int(ids.to_numpy().max())
 
 
 class _Hashed:
@@ -144,30 +153,32 @@ class _Hashed:
 
 
 class _Numbers:
-    """Codes of whole numbers from `low` to `high`, by a table; `ids` have the first codes."""
+    """Codes of whole numbers from `low` to `high`, by a table; the `known` have the first codes."""
 
-    def __init__(self, ids: pl.Series, low: int, high: int) -> None:
+    def __init__(self, known: Int64, low: int, high: int) -> None:
         self.low, self.high = low, high
         self._codes = np.full(high - low + 1, -1, np.int32)
-        self._codes[ids.to_numpy() - low] = np.arange(len(ids), dtype=np.int32)
-        self._ids = [ids]
-        self._count = len(ids)
+        self._codes[known - low] = np.arange(len(known), dtype=np.int32)
+        self._known = [known]
+        self._count = len(known)
 
     def __len__(self) -> int:
         return self._count
 
     def codes(self, ids: pl.Series) -> Int32:
-        ids = ids.cast(pl.Int64)
-        numbers = np.ascontiguousarray(ids.to_numpy())
+        numbers = np.ascontiguousarray(ids.cast(pl.Int64).to_numpy())
         codes = np.empty(len(ids), np.int32)
         new = np.empty(len(ids), np.int32)
         count = _look_up(numbers, self.low, self._codes, self._count, codes, new)
-        self._ids.append(ids.gather(new[: count - self._count]))
+        self._known.append(numbers[new[: count - self._count]])
         self._count = count
         return codes
 
+    def numbers(self) -> Int64:
+        return np.concatenate(self._known)
+
     def ids(self) -> pl.Series:
-        return pl.concat(self._ids)
+        return pl.Series(self.numbers())
 
 
 @compiled

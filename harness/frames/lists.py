@@ -12,7 +12,8 @@ from harness.encode import Int32
 from harness.errors import DataError
 from harness.frames import numbers, places
 from harness.frames.ids import Coders
-from harness.frames.table import Int64, Slice, Table, row_text, shown
+from harness.frames.table import Slice, Table
+from harness.frames.values import Int64, row_text, shown
 
 _FIRST_WIDTH = 16
 MOST_CELLS = 1 << 32
@@ -31,12 +32,16 @@ class Lists:
         What the order comes from.
     outside_rows, outside_users : int
         Rows (or lists) of users that the truth does not have, and how many such users there are.
+    known_users, known_items : bool
+        Whether any user, and any item of any list, is one that the truth has.
     """
 
     items: Int32
     order: str
     outside_rows: int
     outside_users: int
+    known_users: bool
+    known_items: bool
 
 
 def read(table: Table, coders: Coders, longest: int | None) -> Lists:
@@ -54,16 +59,19 @@ def read(table: Table, coders: Coders, longest: int | None) -> Lists:
         that are not whole numbers from 1 or stand twice, scores that are no numbers.
     """
     reader = _Reader(table, coders, longest)
-    column = f'column "{table.columns.number}"'
-    if table.wide:
-        items, order = reader.by_list(), "lists as they stand"
-    elif table.columns.meaning == "rank":
-        items, order = reader.by_rank(), f"ranks in {column}"
+    column = "" if isinstance(table.given, Slice) else f' in column "{table.columns.number}"'
+    if table.columns.meaning == "rank":
+        items, order = reader.by_rank(), f"ranks{column}"
     elif table.columns.meaning == "score":
-        items, order = reader.by_score(), f"scores in {column}, ties by item id"
+        items, order = reader.by_score(), f"scores{column}, ties by item id"
+    elif table.wide:
+        items, order = reader.by_list(), "lists as they stand"
     else:
         items, order = reader.by_order(), "rows as they stand"
-    return Lists(items, order, reader.outside, len(coders.users) - reader.n)
+    outside_users = len(coders.users) - reader.n
+    return Lists(
+        items, order, reader.outside, outside_users, reader.known_users, reader.known_items
+    )
 
 
 class _Reader:
@@ -71,14 +79,24 @@ class _Reader:
 
     def __init__(self, table: Table, coders: Coders, longest: int | None) -> None:
         self.table, self.coders, self.longest = table, coders, longest
-        self.n = len(coders.users)
+        self.n, self.n_items = len(coders.users), len(coders.items)
         self.outside = 0
+        self.known_users = self.known_items = False
 
     def coded(self) -> Iterator[tuple[Slice, Int32, Int32]]:
+        """Yield every slice with the codes of its users, one a row, and of its items."""
         for part in self.table.slices():
             user, item = self.coders.of(self.table, part)
-            self.outside += int(np.count_nonzero(user >= self.n))
+            outside = int(np.count_nonzero(user >= self.n))
+            self.outside += outside
+            self.known_users |= outside < len(user)
+            self.known_items |= bool(len(item) > 0 and item.min() < self.n_items)
             yield part, user, item
+
+    def rows(self) -> Iterator[tuple[Slice, Int32, Int32]]:
+        """Yield every slice with the codes of users and items, one of each an item."""
+        for part, user, item in self.coded():
+            yield part, np.repeat(user, part.sizes) if self.table.wide else user, item
 
     def by_list(self) -> Int32:
         lists, taken = self.empty(1), np.zeros(self.n, np.int32)
@@ -91,7 +109,7 @@ class _Reader:
 
     def by_rank(self) -> Int32:
         lists = self.empty(1)
-        for part, user, item in self.coded():
+        for part, user, item in self.rows():
             rank = numbers.ranks(self.table, part)
             lists = self.wide_enough(lists, int(rank[user < self.n].max(initial=0)))
             row = places.by_rank(user, item, rank, lists)
@@ -101,7 +119,7 @@ class _Reader:
 
     def by_order(self) -> Int32:
         lists, taken = self.empty(_FIRST_WIDTH), np.zeros(self.n, np.int32)
-        for _part, user, item in self.coded():
+        for _part, user, item in self.rows():
             row = 0
             while row >= 0:
                 full = lists.shape[1] == self.longest
@@ -112,7 +130,7 @@ class _Reader:
 
     def by_score(self) -> Int32:
         users, items, values = [], [], []
-        for part, user, item in self.coded():
+        for part, user, item in self.rows():
             users.append(user)
             items.append(item)
             values.append(numbers.scores(self.table, part))

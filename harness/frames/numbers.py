@@ -9,15 +9,16 @@ import numpy.typing as npt
 import polars as pl
 
 from harness.errors import DataError
-from harness.frames.table import Int64, Slice, Table, row_text, shown
+from harness.frames.table import Slice, Table
+from harness.frames.values import Int64, row_text, shown
 
 
 def ranks(table: Table, part: Slice) -> Int64:
     """Return whole numbers from 1, or raise DataError."""
     numbers = _numbers(table, part)
     value = numbers.cast(pl.Float64)
-    wrong = ~value.is_finite() | (value < 1) | (value != value.floor())
-    zero = "; ranks start at 1: add 1 to all" if (numbers == 0).any() else ""
+    wrong = ~value.is_finite() | (value < 1) | (value != value.floor()) | (value >= 2**63)
+    zero = "; where ranks begin with 0, add 1 to all" if (numbers == 0).any() else ""
     _refuse(table, part, wrong, f"a whole number from 1{zero}")
     return numbers.cast(pl.Int64).to_numpy()
 
@@ -26,7 +27,9 @@ def scores(table: Table, part: Slice) -> npt.NDArray[Any]:
     """Return int64 or float64 scores without NaN, or raise DataError."""
     numbers = _numbers(table, part)
     if numbers.dtype.is_integer():
-        return numbers.cast(pl.Int64).to_numpy()
+        whole = numbers.cast(pl.Int64, strict=False)
+        _refuse(table, part, whole.is_null(), "a number of 64 bits")
+        return whole.to_numpy()
     values = numbers.cast(pl.Float64)
     _refuse(table, part, values.is_nan(), "a number")
     return values.to_numpy()
@@ -41,11 +44,11 @@ def grades(table: Table, part: Slice) -> npt.NDArray[np.float64]:
 
 def _numbers(table: Table, part: Slice) -> pl.Series:
     numbers = part.numbers
-    name, meaning = table.columns.number, table.columns.meaning
+    meaning = table.columns.meaning
     if numbers is None or not (numbers.dtype.is_numeric() or numbers.dtype == pl.Null):
         found = None if numbers is None or len(numbers) == 0 else numbers[0]
         raise DataError(
-            f'{table.role}: column "{name}" holds no numbers (first {shown(found)}); '
+            f"{table.where('number')} holds no numbers (first {shown(found)}); "
             f"a {meaning} is a number"
         )
     _refuse(table, part, numbers.is_null(), "a number")
@@ -55,9 +58,9 @@ def _numbers(table: Table, part: Slice) -> pl.Series:
 def _refuse(table: Table, part: Slice, wrong: pl.Series, wanted: str) -> None:
     if not wrong.any() or part.numbers is None:
         return
-    row = int(wrong.arg_true()[0])
-    columns, found = table.columns, part.numbers[row]
+    entry = int(wrong.arg_true()[0])
+    row = part.row_of(entry)
     raise DataError(
-        f'{table.role}: column "{columns.number}", {row_text(part.start + row)}, user '
-        f"{shown(part.users[row])}: found {found}; a {columns.meaning} is {wanted}"
+        f"{table.where('number')}, {row_text(part.start + row)}, user {shown(part.users[row])}: "
+        f"found {part.numbers[entry]}; a {table.columns.meaning} is {wanted}"
     )

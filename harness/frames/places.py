@@ -7,7 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from harness.compiled import compiled
+
+_SORTED_BY_INSERTION = 64  # shorter rows are sorted faster so
 
 
 @compiled
@@ -85,3 +89,51 @@ def by_score(
         if place < k:
             lists[u, place], best[u, place] = new, value
             taken[u] = min(taken[u] + 1, k)
+
+
+@compiled
+def by_user(user: Any, item: Any, starts: Any, rows: Any) -> Any:
+    """Group items by user, each row ascending and each item once; return the rows' lengths.
+
+    `starts` holds where each user's row begins in `rows`, and behind it there may be room left.
+    """
+    sizes = np.zeros(len(starts) - 1, np.int64)
+    for entry in range(len(user)):
+        u = user[entry]
+        rows[starts[u] + sizes[u]] = item[entry]
+        sizes[u] += 1
+    for u in range(len(sizes)):
+        row = rows[starts[u] : starts[u + 1]]
+        if len(row) > _SORTED_BY_INSERTION:
+            row.sort()
+        else:
+            _insertion_sort(row)
+        kept = 0
+        for place in range(len(row)):
+            if kept == 0 or row[place] != row[kept - 1]:
+                row[kept] = row[place]
+                kept += 1
+        sizes[u] = kept
+    return sizes
+
+
+@compiled
+def _insertion_sort(row: Any) -> None:
+    for place in range(1, len(row)):
+        new, at = row[place], place
+        while at > 0 and row[at - 1] > new:
+            row[at] = row[at - 1]
+            at -= 1
+        row[at] = new
+
+
+@compiled
+def together(rows: Any, starts: Any, sizes: Any) -> Any:
+    """Return the first entries of every row, as many as `sizes` says, one row behind another."""
+    kept = np.empty(sizes.sum(), np.int32)
+    end = 0
+    for u in range(len(sizes)):
+        for place in range(sizes[u]):
+            kept[end] = rows[starts[u] + place]
+            end += 1
+    return kept

@@ -16,7 +16,8 @@ from harness.frames import beyond, lists
 from harness.frames import truth as truth_
 from harness.frames.accept import accept
 from harness.frames.ids import Coder, Coders
-from harness.frames.table import shown
+from harness.frames.table import Slice, Table
+from harness.frames.values import counted, shown
 from harness.metrics import Floats, Key, Metric
 
 _CALLER = 4
@@ -74,9 +75,9 @@ def read_both(
         _check_grades(asked, answers.grades)
         users, true_items = coders.users.ids(), len(coders.items)
         found = lists.read(given, coders, None if whole else _longest(asked))
-        _refuse_strangers(coders, users, true_items, found)
+        _refuse_strangers(coders, users, true_items, found, given)
+        report = _report(found, len(users), coders, true_items)
         catalogue = beyond.read(beside, coders, asked)
-    report = _report(found, len(users), coders, true_items)
     report["true_items_repeated"] = answers.repeated
     key = Key(answers.rows, answers.rows.sizes, answers.grades, catalogue)
     return Read(found.items, key, users, report)
@@ -100,23 +101,35 @@ def _check_grades(metrics: tuple[Metric, ...], grades: Floats | None) -> None:
 
 
 def _refuse_strangers(
-    coders: Coders, users: pl.Series, true_items: int, found: lists.Lists
+    coders: Coders, users: pl.Series, true_items: int, found: lists.Lists, table: Table
 ) -> None:
     """Raise DataError where lists and truth plainly do not speak of the same ids."""
-    everyone, items = coders.users.ids(), coders.items.ids()
-    if found.outside_rows > 0 and not (found.items >= 0).any():
+    if found.outside_users > 0 and not found.known_users:
         raise DataError(
-            f"recommendations: none of their {found.outside_users:,} users is in the truth: "
-            f"{shown(everyone[len(users)])} here, {shown(users[0])} there; write ids alike"
+            f"recommendations: not one of their users is in the truth: "
+            f"{shown(coders.users.ids()[len(users)])} here, {shown(users[0])} there; write ids "
+            "alike"
         )
-    known, new = items[:true_items], items[true_items:]
-    if new.dtype == pl.String and len(new) > 0:
-        listed = r"\S[\s,;]+\S|^\["
-        if new.str.contains(listed).all() and not known.str.contains(listed).any():
+    if found.known_items or isinstance(table.given, Slice):
+        return
+    items = coders.items.ids()
+    for role, written, others in (
+        ("recommendations", items[true_items:], items[:true_items]),
+        ("truth", items[:true_items], items[true_items:]),
+    ):
+        if len(written) > 0 and written.dtype == pl.String and _are_lists(written, others):
             raise DataError(
-                f"recommendations: {shown(new[0])} looks like a whole list written as text; split "
-                'it first, as in frame["item"].str.split(" ")'
+                f"{role}: {shown(written[0])} looks like a whole list written as text; split it "
+                'first, as in frame["item"].str.split(" ")'
             )
+
+
+def _are_lists(written: pl.Series, others: pl.Series) -> bool:
+    """Return whether texts are lists of the other side's ids, or of anything in brackets."""
+    if written.str.starts_with("[").any() and not others.str.starts_with("[").any():
+        return True
+    words = written.str.extract_all(r"[^\s,;\[\]'\"]+").explode()
+    return bool(words.is_in(others.implode()).any())
 
 
 def _report(
@@ -125,14 +138,14 @@ def _report(
     """Return, and warn of, what a reader of the figures must know."""
     without = users - int(np.count_nonzero((found.items >= 0).any(axis=1)))
     if found.outside_rows > 0:
-        example = shown(coders.users.ids()[users])
         warnings.warn(
-            f"{found.outside_rows:,} rows of {found.outside_users:,} users who are not in the "
-            f"truth are left out, such as {example}",
+            f"left out: {counted(found.outside_rows, 'row')} of "
+            f"{counted(found.outside_users, 'user')} who are not in the truth, such as "
+            f"{shown(coders.users.ids()[users])}",
             stacklevel=_CALLER,
         )
-    if without < users and not ((found.items >= 0) & (found.items < true_items)).any():
-        items = coders.items.ids()
+    items = coders.items.ids()
+    if true_items > 0 and len(items) > true_items and not found.known_items:
         warnings.warn(
             f"no recommended item is a true item of anyone: {shown(items[true_items])} here, "
             f"{shown(items[0])} there; are the ids written alike?",

@@ -8,18 +8,23 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from harness.errors import DataError, printable
-
-Int64 = npt.NDArray[np.int64]
+from harness.errors import DataError
+from harness.frames.values import (
+    MISMATCH,
+    Int64,
+    as_list,
+    ids_of,
+    mixed,
+    numbers_of,
+    row_text,
+    shown,
+)
 
 ROWS = 1 << 20
 LISTS = 1 << 14
 """Rows of long and of wide tables read at a time: what is half done stays small."""
-
-_MISMATCH = (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError)
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Slice:
-    """Some rows of a table; no id is missing.
+    """Some rows of a table.
 
     Attributes
     ----------
@@ -47,7 +52,7 @@ class Slice:
     sizes : int64 array
         How long each row's list is; empty in a long table.
     numbers : polars.Series, optional
-        One entry a row.
+        One entry an item.
     """
 
     start: int
@@ -55,6 +60,14 @@ class Slice:
     items: pl.Series
     sizes: Int64
     numbers: pl.Series | None
+
+    def row_of(self, entry: int) -> int:
+        """Return the row of this slice that an item stands in."""
+        return (
+            int(np.searchsorted(np.cumsum(self.sizes), entry, "right"))
+            if len(self.sizes)
+            else entry
+        )
 
 
 @dataclass(frozen=True)
@@ -65,126 +78,120 @@ class Table:
     ----------
     role : str
         What the table is, for messages: ``recommendations``, ``truth`` or ``train``.
+    given : narwhals.DataFrame or Slice
+        A frame, or what a dict or lists held.
     """
 
     role: str
-    frame: nw.DataFrame[Any]
+    given: nw.DataFrame[Any] | Slice
     columns: Columns
     wide: bool
 
+    def where(self, column: str) -> str:
+        """Return how a message names a column: ``user``, ``item`` or ``number``."""
+        if isinstance(self.given, Slice):
+            return f"{self.role}: {self.columns.meaning if column == 'number' else column + 's'}"
+        return f'{self.role}: column "{getattr(self.columns, column)}"'
+
     def slices(self) -> Iterator[Slice]:
-        """Yield the rows in order.
+        """Yield the rows in order; no id is missing.
 
         Raises
         ------
         DataError
             A missing id, or a cell of another type than its column's.
         """
-        step = LISTS if self.wide else ROWS
-        for start in range(0, len(self.frame), step):
-            yield self._slice(start, self.frame[start : start + step])
+        for part in [self.given] if isinstance(self.given, Slice) else self._slices(self.given):
+            self._refuse_missing(part, part.users, "user")
+            self._refuse_missing(part, part.items, "item")
+            yield part
+
+    def _slices(self, frame: nw.DataFrame[Any]) -> Iterator[Slice]:
+        step, rows = LISTS if self.wide else ROWS, len(frame)
+        for start in range(0, rows, step):
+            yield self._slice(start, frame if rows <= step else frame[start : start + step])
 
     def _slice(self, start: int, part: nw.DataFrame[Any]) -> Slice:
-        users = self._series(part, self.columns.user, start)
-        self._refuse_missing(users, self.columns.user, start, np.arange(len(users)))
-        item, number = self.columns.item, self.columns.number
+        sizes, numbers = np.zeros(0, np.int64), None
+        users = self._column(part.get_column(self.columns.user), "user", start)
+        items = part.get_column(self.columns.item)
         if self.wide:
-            lists = self._lists(part, item, start)
-            sizes = lists.list.len().fill_null(0).cast(pl.Int64).to_numpy()
-            items = lists.explode(empty_as_null=False, keep_nulls=False)
-            self._refuse_missing(items, item, start, np.repeat(np.arange(len(sizes)), sizes))
+            flat, sizes = self._lists(items, start)
         else:
-            sizes = np.zeros(0, np.int64)
-            items = self._series(part, item, start)
-            self._refuse_missing(items, item, start, np.arange(len(items)))
-        numbers = None if number is None else self._series(part, number, start)
-        return Slice(start, users, items, sizes, numbers)
+            flat = self._column(items, "item", start)
+        if self.columns.number is not None:
+            numbers = self._column(part.get_column(self.columns.number), "number", start)
+        return Slice(start, users, flat, sizes, numbers)
 
-    def _series(self, part: nw.DataFrame[Any], name: str, start: int) -> pl.Series:
-        column = part.get_column(name)
+    def _column(self, column: nw.Series[Any], name: str, start: int) -> pl.Series:
         try:
-            return column.to_polars() if column.dtype != nw.Object else self._strict(column, start)
+            if column.dtype != nw.Object:
+                return column.to_polars()
         except ModuleNotFoundError:  # pandas without pyarrow
-            return self._strict(column, start)
-        except _MISMATCH as error:
-            raise self._mixed(name, column.to_list(), start) from error
+            pass
+        except MISMATCH as error:
+            raise mixed(self.where(name), column.to_list()) from error
+        make = numbers_of if name == "number" else ids_of
+        return make(column.to_list(), self.where(name))
 
-    def _strict(self, column: nw.Series[Any], start: int) -> pl.Series:
-        values = [None if _missing(value) else value for value in column.to_list()]
-        try:
-            return pl.Series(column.name, values, strict=True)
-        except _MISMATCH as error:
-            raise self._mixed(column.name, values, start) from error
+    def column(self, name: str) -> pl.Series:
+        """Return a whole column of the frame, whatever it holds."""
+        frame = self.given
+        if isinstance(frame, Slice):
+            raise TypeError("a dict or lists have no columns")
+        return self._column(frame.get_column(name), "item", 0)
 
-    def _lists(self, part: nw.DataFrame[Any], name: str, start: int) -> pl.Series:
-        column = part.get_column(name)
-        if column.dtype == nw.Object:
-            return self._python_lists(name, column.to_list(), start)
-        lists = column.to_polars()
-        return lists.arr.to_list() if isinstance(lists.dtype, pl.Array) else lists
+    def _lists(self, column: nw.Series[Any], start: int) -> tuple[pl.Series, Int64]:
+        if column.dtype != nw.Object:
+            return _apart(column.to_polars())
+        cells = column.to_list()
+        for row, cell in enumerate(cells, start):
+            self.check_list(cell, row_text(row))
+        return flat(cells, self.where("item"))
 
-    def _python_lists(self, name: str, cells: list[Any], start: int) -> pl.Series:
-        plain = [as_list(cell) for cell in cells]
-        for row, cell in enumerate(plain, start):
-            if cell is not None and not isinstance(cell, list):
-                raise self.no_list(name, row, cell)
-        try:
-            lists = pl.Series(name, plain, strict=True)
-        except _MISMATCH as error:
-            flat = [item for cell in plain for item in cell or ()]
-            raise self._mixed(name, flat, start) from error
-        # Nothing but empty lists has no type of its own.
-        return lists if isinstance(lists.dtype, pl.List) else lists.cast(pl.List(pl.Null))
+    def check_list(self, cell: Any, where: str) -> None:
+        """Raise DataError where a cell of a column of lists is no list, or has no order.
 
-    def no_list(self, name: str, row: int, cell: object) -> DataError:
-        """Return what to say of a cell that is no list in a column of lists."""
-        return DataError(
-            f'{self.role}: column "{name}", {row_text(row)}: found {shown(cell)}, a '
-            f"{type(cell).__name__} where a list of items was expected; split a text first, as in "
-            f'frame["{name}"].str.split(" ")'
-        )
-
-    def _mixed(self, name: str, values: list[Any], start: int) -> DataError:
-        return mixed(f'{self.role}: column "{name}"', values, start)
-
-    def _refuse_missing(self, ids: pl.Series, name: str, start: int, rows: Int64) -> None:
-        if ids.null_count() > 0:
-            row = start + int(rows[ids.is_null().arg_true()[0]])
+        Parameters
+        ----------
+        where : str
+            Which cell it is, for the message.
+        """
+        plain = as_list(cell)
+        if plain is not None and not isinstance(plain, list):
             raise DataError(
-                f'{self.role}: column "{name}", {row_text(row)}: the id is missing; drop such '
+                f"{self.where('item')}, {where}: found {shown(cell)} ({type(cell).__name__}) "
+                "where a list of items was expected; split a text first, as in "
+                'frame["item"].str.split(" ")'
+            )
+        if isinstance(cell, (set, frozenset)) and self.role == "recommendations":
+            raise DataError(
+                f"{self.where('item')}, {where}: found {shown(cell)}, a set, which has no order; "
+                "give a list"
+            )
+
+    def _refuse_missing(self, part: Slice, ids: pl.Series, name: str) -> None:
+        if ids.null_count() > 0:
+            entry = int(ids.is_null().arg_true()[0])
+            row = entry if name == "user" else part.row_of(entry)
+            raise DataError(
+                f"{self.where(name)}, {row_text(part.start + row)}: the id is missing; drop such "
                 "rows, or give them an id"
             )
 
 
-def mixed(where: str, values: list[Any], start: int = 0) -> DataError:
-    """Return what to say of values of several types in one column."""
-    filled = [(row, v) for row, v in enumerate(values, start) if not _missing(v)]
-    first = type(filled[0][1]) if filled else object
-    row, other = next(((r, v) for r, v in filled if type(v) is not first), (start, None))
-    return DataError(
-        f"{where}, {row_text(row)}: found {shown(other)}, {type(other).__name__} among "
-        f"{first.__name__}; make the values all text, or all numbers"
-    )
+def flat(cells: list[Any], where: str) -> tuple[pl.Series, Int64]:
+    """Return the items of Python lists one after another, and how long each list is."""
+    lists = [as_list(cell) or [] for cell in cells]
+    sizes = np.fromiter(map(len, lists), np.int64, len(lists))
+    return ids_of([item for items in lists for item in items], where), sizes
 
 
-def as_list(cell: Any) -> Any:
-    """Return a list where the cell is some sequence of items, None where it is missing."""
-    if isinstance(cell, np.ndarray):
-        return cell.tolist()
-    if isinstance(cell, (tuple, set, frozenset)):
-        return list(cell)
-    return None if _missing(cell) else cell
-
-
-def shown(value: object) -> str:
-    """Return a value of the user's as a message shows it."""
-    return printable(repr(value))[:60]
-
-
-def row_text(row: int) -> str:
-    """Return how a message names a row, counted as frames count."""
-    return f"row {row:,} (the first is 0)"
-
-
-def _missing(value: Any) -> bool:
-    return value is None or (not isinstance(value, (list, np.ndarray)) and value != value)
+def _apart(lists: pl.Series) -> tuple[pl.Series, Int64]:
+    """Return the items of all lists one after another, and how long each list is."""
+    if isinstance(lists.dtype, pl.Array):
+        if lists.null_count() == 0:
+            return lists.reshape((-1,)), np.full(len(lists), lists.dtype.shape[0], np.int64)
+        lists = lists.arr.to_list()
+    sizes = lists.list.len().fill_null(0).cast(pl.Int64).to_numpy()
+    return lists.explode(empty_as_null=False, keep_nulls=False), sizes

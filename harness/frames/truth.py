@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 
+from harness.dataset import Bool
 from harness.encode import Int32
 from harness.errors import DataError
-from harness.frames import numbers
+from harness.frames import numbers, places
 from harness.frames.ids import Coders
-from harness.frames.table import Table, shown
+from harness.frames.table import Table
+from harness.frames.values import Int64, shown
 from harness.metrics import Floats
 from harness.ragged import Ragged
 
@@ -60,28 +61,36 @@ def read(table: Table, coders: Coders) -> Truth:
 
 
 def _rows(table: Table, coders: Coders, user: Int32, item: Int32, grade: Floats | None) -> Truth:
-    n_items = max(len(coders.items), 1)
-    pairs = pl.DataFrame({"pair": user.astype(np.int64) * n_items + item})
-    if grade is not None:
-        pairs = pairs.with_columns(grade=grade)
-    pairs = pairs.unique().sort(pairs.columns)
-    repeated = len(user) - len(pairs)
-    if grade is not None:
-        _refuse_contradiction(table, coders, pairs, n_items)
-        pairs = pairs.filter(pl.col("grade") > 0)
-    pair = pairs["pair"].to_numpy()
-    sizes = np.bincount(pair // n_items, minlength=len(coders.users))
-    rows = Ragged(np.concatenate(([0], np.cumsum(sizes))), (pair % n_items).astype(np.int32))
-    return Truth(rows, None if grade is None else pairs["grade"].to_numpy(), repeated)
+    starts = np.concatenate(([0], np.cumsum(np.bincount(user, minlength=len(coders.users)))))
+    if grade is None:
+        rows = np.empty(len(item), np.int32)
+        sizes = places.by_user(user, item, starts, rows)
+        kept = places.together(rows, starts, sizes)
+        return Truth(_ragged(sizes, kept), None, len(item) - len(kept))
+    order = np.lexsort((grade, item, user))
+    user, item, grade = user[order], item[order], grade[order]
+    again = np.zeros(len(user), np.bool_)
+    again[1:] = (user[1:] == user[:-1]) & (item[1:] == item[:-1])
+    _refuse_contradiction(table, coders, user, item, grade, again)
+    keep = ~again & (grade > 0)
+    sizes = np.bincount(user[keep], minlength=len(coders.users))
+    return Truth(_ragged(sizes, item[keep]), grade[keep], int(again.sum()))
 
 
-def _refuse_contradiction(table: Table, coders: Coders, pairs: pl.DataFrame, n_items: int) -> None:
-    again = pairs["pair"].is_duplicated().arg_true()
-    if len(again) == 0:
+def _ragged(sizes: Int64, items: Int32) -> Ragged:
+    return Ragged(np.concatenate(([0], np.cumsum(sizes))), items)
+
+
+def _refuse_contradiction(
+    table: Table, coders: Coders, user: Int32, item: Int32, grade: Floats, again: Bool
+) -> None:
+    """Raise DataError where a user has an item with two grades."""
+    wrong = np.flatnonzero(again[1:] & (grade[1:] != grade[:-1]))
+    if len(wrong) == 0:
         return
-    (pair, one), (_, other) = pairs.row(int(again[0])), pairs.row(int(again[1]))
-    user, item = divmod(pair, n_items)
+    at = int(wrong[0])
     raise DataError(
-        f"{table.role}: user {shown(coders.users.ids()[user])}, item "
-        f"{shown(coders.items.ids()[item])} has two grades, {one:g} and {other:g}; give it one"
+        f"{table.role}: user {shown(coders.users.ids()[int(user[at])])}, item "
+        f"{shown(coders.items.ids()[int(item[at])])} has two grades, {grade[at]:g} and "
+        f"{grade[at + 1]:g}; give it one"
     )

@@ -104,6 +104,8 @@ def _unit_vectors(catalogue: Catalogue, columns: str) -> tuple[csr_array[Any], N
         if name not in held:
             raise UsageError(f'metric ILD: no item attribute "{name}"; {suggest(name, held)}')
     vectors = csr_array(hstack([held[name] for name in names]))
+    largest = np.asarray(abs(vectors).max(axis=1).todense()).ravel()  # squares must not overflow
+    vectors = csr_array(diags_array(1 / np.where(largest > 0, largest, 1.0)) @ vectors)
     norm = np.sqrt(np.asarray(vectors.multiply(vectors).sum(axis=1)).ravel())
     return csr_array(diags_array(1 / np.where(norm > 0, norm, 1.0)) @ vectors), norm > 0
 

@@ -221,7 +221,7 @@ def _mean(parts: list[tuple[Floats, NDArray[np.bool_]]]) -> float | None:
 
 def _of_users(b: Block) -> dict[str, tuple[Floats, NDArray[np.bool_]]]:
     """Return, for every convention, each user's value and whether the user is averaged."""
-    lists = {"again": b.lists, "once": b.lists, "dropped": _without_repeats(b.lists)}
+    lists = {"again": b.lists, "once": b.lists, "dropped": _without_repeats(b)}
     hits = {name: _in_truth(places, b.key) for name, places in lists.items()}
     hits["once"] &= ~repeats(b.lists)
     everyone = np.ones(len(b), np.bool_)
@@ -244,8 +244,9 @@ def _average_precision(
 ) -> Floats:
     precision = np.cumsum(hits, axis=1) / np.arange(1, hits.shape[1] + 1)
     if convention.divisor == "places":
-        missing = precision[:, -1:] * hits.shape[1] / np.arange(hits.shape[1] + 1, b.k + 1)
-        return np.asarray((precision.sum(axis=1) + missing.sum(axis=1)) / b.k, np.float64)
+        # Behind the list there are no hits: P(i) = hits / i.
+        beyond = hits.sum(axis=1) * (1.0 / np.arange(hits.shape[1] + 1, b.k + 1)).sum()
+        return np.asarray((precision.sum(axis=1) + beyond) / b.k, np.float64)
     relevant = np.asarray(b.key.relevant) + (extra if convention.grows else 0)
     length, found = (lists >= 0).sum(axis=1), hits.sum(axis=1)
     divisor = DIVISORS[convention.divisor].value(relevant, b.k, length, found)
@@ -261,8 +262,8 @@ def _in_truth(lists: NDArray[np.int32], key: Key) -> NDArray[np.bool_]:
     return np.isin(asked, true)
 
 
-def _without_repeats(lists: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the lists with only the first of equal items; what follows moves up."""
-    kept = np.where(repeats(lists), -1, lists)
+def _without_repeats(b: Block) -> NDArray[np.int32]:
+    """Return the lists with only the first of equal items, cut when what follows has moved up."""
+    kept = np.where(repeats(b.items), -1, b.items)
     order = np.argsort(kept < 0, axis=1, kind="stable")
-    return np.take_along_axis(kept, order, axis=1)
+    return np.take_along_axis(kept, order, axis=1)[:, : b.k]

@@ -154,7 +154,8 @@ DEFINITIONS: Mapping[str, Definition] = {
     "ILD": Definition(
         beyond.diversity,
         "mean over the pairs i < j ≤ k of 1 - cos(i, j); an attribute that is text is an indicator "
-        "for each of its values, a number is taken as it stands; fewer than two items give 0",
+        "for each of its values, a number is taken as it stands (a run reads its table of items as "
+        "text); fewer than two items give 0",
         "Ziegler et al. 2005; Smyth, McClave 2001, with the cosine",
         (
             Example(

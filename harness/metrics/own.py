@@ -53,10 +53,12 @@ def _call(name: str, function: Callable[..., Any], hits: Any, relevant: int, k: 
 
     given = f"(hits={np.flatnonzero(hits) + 1} as ranks, n_relevant={relevant}, k={k})"
     try:
-        value = float(function(hits, relevant, k))
+        value = function(hits, relevant, k)
     except BaseException as error:  # a stranger's code may raise anything
         plugins.raise_interrupt(error)
         raise UsageError(f'metric "{name}" raised for {given}: {plugins.told(error)}') from error
-    if not math.isfinite(value):
-        raise UsageError(f'metric "{name}" returned {value} for {given}; expected a finite number')
-    return value
+    if not isinstance(value, (int, float, np.number, np.bool_)) or not np.isfinite(value):
+        raise UsageError(
+            f'metric "{name}" returned {value!r} for {given}; expected a finite number'
+        )
+    return float(value)

@@ -77,16 +77,16 @@ def metrics_text(width: int) -> str:
 
 def conventions_text(width: int) -> str:
     """Return the conventions for a terminal of so many columns."""
-    case = f"list {EXAMPLE['list']}, truth {EXAMPLE['truth']}, k = {EXAMPLE['k']}"
     facts = {
         name: [
-            f"D = {c.divisor_text}; repeated items count {c.repeats_text}; averaged: {c.users}",
-            f"{case}: {c.steps} = {c.value:.4f}",
+            f"D = {c.divisor_text}; repeated items: {c.repeats_text}; averaged: {c.users}",
+            f"example: {c.steps} = {c.value:.4f}",
             c.tools,
         ]
         for name, c in CONVENTIONS.items()
     }
-    return _wrapped(width, facts)
+    case = f"The example: list {EXAMPLE['list']}, truth {EXAMPLE['truth']}, k = {EXAMPLE['k']}"
+    return f"{case}\n\n{_wrapped(width, facts)}"
 
 
 def _wrapped(width: int, facts: dict[str, list[str]]) -> str:

@@ -10,12 +10,18 @@ from harness.report.sheet import Sheet
 _SHOWN_TRUTH = 12
 
 
-def sheets(found: Explanation) -> list[Sheet]:
-    """Return the places, and what the list earns by every metric and convention."""
-    return [_places(found), _metrics(found), _conventions(found)]
+def sheets(found: Explanation, title: str) -> list[Sheet]:
+    """Return the places, and what the list earns by every metric and convention.
+
+    Parameters
+    ----------
+    title : str
+        What holds the list: a file, or a model of a run.
+    """
+    return [_places(found, title), _metrics(found), _conventions(found)]
 
 
-def _places(found: Explanation) -> Sheet:
+def _places(found: Explanation, title: str) -> Sheet:
     hits = [place for place in found.places if place.hit]
     shown = ", ".join(printable(item) for item in found.truth[:_SHOWN_TRUTH])
     more = len(found.truth) - _SHOWN_TRUTH
@@ -26,6 +32,7 @@ def _places(found: Explanation) -> Sheet:
         [_row(place) for place in found.places],
         left=frozenset({1, 2}),
         heading=[
+            f"paper  {printable(title)}",
             f"user   {printable(found.user)} · k = {found.k}",
             f"truth  R = {len(found.truth)}: {shown}" + (f" and {more} more" if more > 0 else ""),
             *([f"note   {beyond} of them could not be recommended"] if beyond else []),
@@ -42,8 +49,9 @@ def _places(found: Explanation) -> Sheet:
 
 
 def records(found: Explanation) -> list[dict[str, object]]:
-    """Return one record a place with full figures."""
-    return [{"user": found.user, "k": found.k, **vars(place)} for place in found.places]
+    """Return one record a place with full figures; an empty one where there is no list."""
+    places = [vars(place) for place in found.places] or [dict.fromkeys(Place.__annotations__)]
+    return [{"user": found.user, "k": found.k, **place} for place in places]
 
 
 def _row(place: Place) -> list[str]:

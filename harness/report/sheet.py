@@ -51,7 +51,8 @@ def markdown(sheet: Sheet) -> str:
     """Return the sheet as a Markdown table between its lines."""
     rule = [":--" if i in sheet.left else "--:" for i in range(len(sheet.titles))]
     lines = [f"| {' | '.join(map(_escaped, row))} |" for row in (sheet.titles, rule, *sheet.rows)]
-    return "\n".join(_spaced([[f"{line}  " for line in sheet.heading], lines]))
+    heading, footing = ([f"{line}  " for line in part] for part in (sheet.heading, sheet.footing))
+    return "\n".join(_spaced([heading, lines, footing]))
 
 
 def print_rich(sheet: Sheet) -> None:
@@ -66,15 +67,12 @@ def print_rich(sheet: Sheet) -> None:
 
     def say(lines: list[str]) -> None:
         for line in lines:
-            label, gap, rest = line.partition("  ")
-            console.print(
-                *([Text(label, "bold")] if gap else [label]),
-                rest.strip(),
-                soft_wrap=True,
-                markup=False,
-            )
+            label, gap, _rest = line.partition("  ")
+            text = Text(line)
+            text.stylize("bold", 0, len(label) if gap else 0)
+            console.print(text, soft_wrap=True)
 
-    console = Console(highlight=False)
+    console = Console(highlight=False, emoji=False)
     say(sheet.heading)
     shown = _fitting(sheet, console.width)
     grid = Table(box=box.SIMPLE_HEAD, padding=(0, _GAP // 2), header_style="bold")
@@ -115,6 +113,6 @@ def _fitting(sheet: Sheet, width: int) -> list[int]:
     widths = [max(len(row[i]) for row in cells) + _GAP for i in shown]
     for i in sheet.wrapped:
         widths[i] = min(widths[i], _WRAPPED)
-    while len(shown) > sheet.kept and sum(widths[i] for i in shown) + _GAP > width:
+    while len(shown) > sheet.kept and sum(widths[i] for i in shown) + len(shown) + 1 > width:
         shown.pop()
     return shown

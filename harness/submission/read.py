@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from harness.dataset import Bool
-from harness.errors import DataError
+from harness.errors import DataError, printable, suggest
 from harness.frames.accept import accept
 from harness.frames.table import Table
 from harness.layouts import tables
@@ -46,14 +46,14 @@ class File:
         """
         if "Usage" not in self.frame.columns:
             return {}
-        rows = self.frame.select(
-            user=self.table.columns.user, usage=pl.col("Usage").cast(pl.String)
-        )
+        user_column = pl.col(self.table.columns.user).cast(pl.String)
+        rows = self.frame.select(user=user_column, usage=pl.col("Usage").cast(pl.String))
         wrong = rows.filter(~pl.col("usage").is_in(USAGES).fill_null(False))
         if len(wrong) > 0:
             user, found = wrong.row(0)
+            shown = "an empty value" if found is None else f'"{printable(found)}"'
             raise DataError(
-                f'{self.path}: column "Usage", user {user}: found "{found}", expected one of '
+                f'{self.path}: column "Usage", user {user}: found {shown}, expected one of '
                 f"{', '.join(USAGES)}"
             )
         rows = rows.unique()
@@ -68,8 +68,13 @@ class File:
         }
 
 
-def read(path: Path, named: Named | None = None) -> File:
+def read(path: Path, named: Named | None = None, *, ordered: bool = True) -> File:
     """Return a file as a table of lists.
+
+    Parameters
+    ----------
+    ordered : bool
+        Whether ranks and scores say anything; in a file of truth they do not.
 
     The user column is ``user``, or else the first; the item column ``item``, or else the next. A
     file is long where it has a column ``rank`` or ``score`` or a user stands in several rows;
@@ -81,21 +86,47 @@ def read(path: Path, named: Named | None = None) -> File:
         No such file or column, a row that is not whole, a rank or score that is no number.
     """
     named = named or Named()
-    frame = pl.concat([_rows(source) for source in sources(tables.Table(path))])
-    if len(frame.columns) < 2:
-        raise DataError(
-            f'{path}: there is one column, "{frame.columns[0]}"; a file of lists has two, the user '
-            "and the items"
-        )
+    frame = _frame(path)
     user = named.user or ("user" if "user" in frame.columns else frame.columns[0])
     others = [name for name in frame.columns if name != user]
     item = named.item or ("item" if "item" in others else others[0])
-    numbers = {"rank": named.rank, "score": named.score}
-    for name in {named.rank or "rank", named.score or "score"} & set(frame.columns):
+    for option, name in (("user", user), ("item", item)):
+        if name not in frame.columns:
+            raise DataError(
+                f'{path}: no column "{name}"; {suggest(name, frame.columns)} (another is named '
+                f"with --{option}-column)"
+            )
+    numbers = {"rank": named.rank, "score": named.score} if ordered else {}
+    used = [n for n in numbers.values() if n] or [n for n in numbers if n in others][:1]
+    for name in set(used) & set(frame.columns):
         frame = frame.with_columns(_numbers(path, frame[name]))
-    if not any(numbers.values()) and not numbers.keys() & set(others):
-        frame = _listed(frame, user, item)
+    if not used:
+        frame = _listed(path, frame, user, item)
     return File(path, accept(frame, str(path), user=user, item=item, numbers=numbers), frame)
+
+
+def _frame(path: Path) -> pl.DataFrame:
+    """Return all columns of all parts of a file; an empty field is missing."""
+    parts = []
+    for source in sources(tables.Table(path)):
+        parts.append(_rows(source))
+        if source.names != parts[0].columns:
+            raise DataError(
+                f"{source.shown}: its columns are {', '.join(source.names)}; the files before it "
+                f"have {', '.join(parts[0].columns)}"
+            )
+    frame = pl.concat(parts).with_columns(
+        pl.when(pl.col(pl.String) != "").then(pl.col(pl.String)).name.keep()
+    )
+    if len(frame.columns) < 2:
+        only = frame.columns[0]
+        cut = next((s for s in ";\t|" if s in only), None)
+        hint = "" if cut is None else f"; fields seem to be apart by {cut!r}: save it with commas"
+        raise DataError(
+            f'{path}: there is one column, "{printable(only)}"; a file of lists has two, the user '
+            f"and the items{hint}"
+        )
+    return frame
 
 
 def _rows(source: Source) -> pl.DataFrame:
@@ -107,13 +138,26 @@ def _rows(source: Source) -> pl.DataFrame:
         raise source.fault(rules, str(error)) from error
 
 
-def _listed(frame: pl.DataFrame, user: str, item: str) -> pl.DataFrame:
-    """Return the frame with texts of many items split, where every user has one row."""
-    if not {user, item} <= set(frame.columns) or frame[item].dtype != pl.String:
+def _listed(path: Path, frame: pl.DataFrame, user: str, item: str) -> pl.DataFrame:
+    """Return the frame with texts of many items split, where every user has one row.
+
+    Raises
+    ------
+    DataError
+        A user with two rows, of which one holds several items.
+    """
+    if frame[item].dtype != pl.String:
         return frame
-    if frame[user].is_duplicated().any():
-        return frame
-    return frame.with_columns(pl.col(item).str.extract_all(r"\S+"))
+    again = frame[user].is_duplicated()
+    if not again.any():
+        return frame.with_columns(pl.col(item).str.extract_all(r"\S+"))
+    several = again & frame[item].str.contains(r"\S\s+\S").fill_null(False)
+    if several.any():
+        raise DataError(
+            f'{path}: column "{user}": user {frame[user].filter(several)[0]} has two rows, and a '
+            "list in one of them; give each user one row, or each item one"
+        )
+    return frame
 
 
 def _numbers(path: Path, column: pl.Series) -> pl.Series:

@@ -17,9 +17,17 @@ MEASURES = {
 
 
 def score(exam: Exam) -> Scores:
-    """Score the lists cut at k, so that Rprec has the cut-off too."""
+    """Score the lists cut at k, so that Rprec has the cut-off too; AP has its own."""
     measures = {text: of_k(exam["k"]) for text, of_k in MEASURES.items()}
-    mean, values = ir_measures.calc(measures.values(), trec.qrels(exam), trec.run(exam))
+    whole = {text for text in measures if text.startswith("MAP")}
+    return _calc(exam, {text: measures[text] for text in whole}, whole=True) | _calc(
+        exam, {text: measure for text, measure in measures.items() if text not in whole}
+    )
+
+
+def _calc(exam: Exam, measures: dict, whole: bool = False) -> Scores:
+    run = trec.run(exam, whole)
+    mean, values = ir_measures.calc(measures.values(), trec.qrels(exam), run)
     per_user = {text: {} for text in measures}
     text_of = {str(measure): text for text, measure in measures.items()}
     for value in values:

@@ -16,11 +16,13 @@ MEASURES = {
 
 
 def score(exam: Exam) -> Scores:
-    """Score the lists cut at k, so that recip_rank and Rprec have the cut-off too."""
-    run = trec.run(exam)
+    """Score the lists cut at k, for recip_rank and Rprec have no cut-off; map_cut has its own."""
+    run, whole = trec.run(exam), trec.run(exam, whole=True)
     scores = {
         text: _evaluate(
-            run, trec.qrels(exam, lambda grade: min(grade, 1)), measure.format(k=exam["k"])
+            whole if text.startswith("MAP") else run,
+            trec.qrels(exam, lambda grade: min(grade, 1)),
+            measure.format(k=exam["k"]),
         )
         for text, measure in MEASURES.items()
     }

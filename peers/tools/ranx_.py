@@ -18,9 +18,15 @@ MEASURES = {
 
 
 def score(exam: Exam) -> Scores:
-    """Score the lists cut at k, so that r-precision has the cut-off too."""
-    qrels, run = ranx.Qrels(trec.qrels(exam)), ranx.Run(_filled(trec.run(exam)))
+    """Score the lists cut at k, so that r-precision has the cut-off too; map has its own."""
     measures = {text: measure.format(k=exam["k"]) for text, measure in MEASURES.items()}
+    of_whole = {text: m for text, m in measures.items() if text.startswith("MAP")}
+    of_cut = {text: m for text, m in measures.items() if text not in of_whole}
+    return _evaluate(exam, of_whole, whole=True) | _evaluate(exam, of_cut)
+
+
+def _evaluate(exam: Exam, measures: dict[str, str], whole: bool = False) -> Scores:
+    qrels, run = ranx.Qrels(trec.qrels(exam)), ranx.Run(_filled(trec.run(exam, whole)))
     ranx.evaluate(qrels, run, list(measures.values()), make_comparable=True)
     return {
         text: (dict(run.scores[measure]), float(run.mean_scores[measure]))

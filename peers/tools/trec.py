@@ -8,9 +8,13 @@ def qrels(exam: Exam, gain=lambda grade: grade) -> dict[str, dict[str, int]]:
     return {user: {item: gain(g) for item, g in rows} for user, rows in exam["truth"].items()}
 
 
-def run(exam: Exam) -> dict[str, dict[str, float]]:
-    """Return the scores, or those of the first k places, falling; a repeated item has its first."""
-    return exam["scores"] or {user: _falling(items) for user, items in top(exam).items()}
+def run(exam: Exam, whole: bool = False) -> dict[str, dict[str, float]]:
+    """Return the scores, or those of the places, falling; a repeated item has its first.
+
+    Lists are cut at k unless they are wanted whole, as tools with a cut-off of their own take them.
+    """
+    lists = exam["lists"] if whole else top(exam)
+    return exam["scores"] or {user: _falling(items) for user, items in lists.items()}
 
 
 def _falling(items: list[str]) -> dict[str, float]:

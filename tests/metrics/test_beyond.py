@@ -1,0 +1,274 @@
+"""Metrics of what lists are made of, on literal rows and against plain Python."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from math import log2, sqrt
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness import evaluate
+
+Lists = Mapping[str, Sequence[str]]
+TRUTH = {"ann": ["a", "b", "c", "d"], "bob": ["d"]}
+LISTS = {"ann": ["a", "b", "c"], "bob": ["d", "a", "e"]}
+TRAIN = {"ann": ["a", "a", "b"], "bob": ["a", "c"], "cem": ["a"], "dee": ["b", "b", "b"]}
+"""a: 4 events of 3 users; b: 4 events of 2 users; c: 1 event of 1 user; of 4 users."""
+
+quick = settings(deadline=None, max_examples=40)
+items = st.sampled_from("abcdef")
+rows = st.lists(items, max_size=7)
+logs = st.dictionaries(st.sampled_from(["u", "v", "w", "x"]), rows, min_size=1)
+cuts = st.integers(1, 8)
+
+
+exams = st.fixed_dictionaries({"ann": rows, "bob": rows, "cem": st.just(["a"])})
+"""Lists of three users; the last one hits, so that there is nothing to warn of."""
+THREE = TRUTH | {"cem": ["a"]}
+
+
+@pytest.mark.parametrize(
+    ("metric", "ann", "bob"),
+    [
+        ("Novelty@3", (-log2(3 / 4) + 1 + 2) / 3, -log2(3 / 4) / 3),  # d and e have no share
+        ("Novelty@1", -log2(3 / 4), 0),
+        ("Popularity@3", (4 + 4 + 1) / 3, (0 + 4 + 0) / 3),
+        ("Popularity@2", (4 + 4) / 2, (0 + 4) / 2),
+        ("Serendipity@3", 0, 1 / 3),  # a, b and c are the three most popular; d hits
+        ("Serendipity@2", 0, 1 / 2),
+        ("Serendipity@1", 0, 1),
+    ],
+)
+def test_what_training_says_of_two_lists(metric: str, ann: float, bob: float) -> None:
+    found = evaluate(LISTS, TRUTH, metric, train=TRAIN, per_user=True)
+    assert found[metric].tolist() == pytest.approx([ann, bob], abs=1e-15)
+
+
+def test_a_hit_below_the_k_most_popular_is_serendipitous() -> None:
+    found = evaluate({"ann": ["a", "c"]}, TRUTH | {"bob": []}, "Serendipity@2", train=TRAIN)
+    assert found.iloc[0] == (1 / 2 + 0) / 2
+
+
+def test_equally_popular_items_stand_in_the_order_of_ids_as_text() -> None:
+    lists, train = {1: [9], 2: [10]}, {1: [9], 2: [10]}
+    found = evaluate(lists, {1: [9], 2: [10]}, "Serendipity@1", train=train, per_user=True)
+    assert found["Serendipity@1"].tolist() == [1, 0]  # "10" comes before "9"
+
+
+def test_short_and_empty_lists_are_divided_by_what_they_hold() -> None:
+    lists = {"ann": ["b"], "bob": []}
+    found = evaluate(lists, TRUTH, ["Novelty@5", "Popularity@5"], train=TRAIN, per_user=True)
+    assert found.loc["ann"].tolist() == [1, 4]
+    assert found.loc["bob"].tolist() == [0, 0]
+
+
+@given(lists=exams, train=logs, k=cuts)
+@quick
+def test_novelty_is_what_plain_python_says(lists: Lists, train: Lists, k: int) -> None:
+    holders = Counter(item for held in train.values() for item in set(held))
+    users = sum(1 for held in train.values() if held)
+
+    def novelty(row: Sequence[str]) -> float:
+        told = [-log2(holders[item] / users) if holders[item] else 0.0 for item in row[:k]]
+        return sum(told) / len(told) if told else 0.0
+
+    found = evaluate(lists, THREE, f"Novelty@{k}", train=train, per_user=True)
+    expected = [novelty(row) for _, row in sorted(lists.items())]
+    assert found.iloc[:, 0].tolist() == pytest.approx(expected, abs=1e-12)
+
+
+@given(lists=exams, train=logs, k=cuts)
+@quick
+def test_popularity_and_serendipity_are_what_plain_python_says(
+    lists: Lists, train: Lists, k: int
+) -> None:
+    count = Counter(item for held in train.values() for item in held)
+    popular = sorted(count, key=lambda item: (-count[item], item))[:k]
+    mean_count = [
+        sum(count[item] for item in row[:k]) / len(row[:k]) if row else 0.0
+        for _, row in sorted(lists.items())
+    ]
+    unexpected = [
+        len(set(row[:k]) & set(THREE[user]) - set(popular)) / k
+        for user, row in sorted(lists.items())
+    ]
+    names = [f"Popularity@{k}", f"Serendipity@{k}"]
+    found = evaluate(lists, THREE, names, train=train, per_user=True)
+    assert found[names[0]].tolist() == pytest.approx(mean_count, abs=1e-12)
+    assert found[names[1]].tolist() == pytest.approx(unexpected, abs=1e-12)
+
+
+LOOKS = pl.DataFrame(
+    {
+        "item": ["a", "b", "c", "d"],
+        "colour": ["red", "red", "blue", None],
+        "kind": ["shirt", "hat", "hat", "hat"],
+        "size": [3.0, 4.0, -3.0, 0.0],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "row", "k", "expected"),
+    [
+        ("colour", "ab", 2, 0),
+        ("colour", "ac", 2, 1),
+        ("colour", "abc", 3, 2 / 3),
+        ("colour", "abc", 2, 0),
+        ("colour", "ad", 2, 1),  # d has no colour
+        ("colour", "ae", 2, 1),  # e is in no table
+        ("colour", "dd", 2, 1),
+        ("colour+kind", "ab", 2, 1 / 2),
+        ("colour+kind", "bd", 2, 1 - 1 / sqrt(2)),
+        ("size", "ab", 2, 0),
+        ("size", "ac", 2, 2),  # 3 and -3 point opposite ways
+        ("colour+size", "ab", 2, 1 - 13 / sqrt(10 * 17)),  # (1, 3) and (1, 4)
+        ("colour", "aa", 2, 0),
+        ("colour", "a", 2, 0),
+        ("colour", "", 2, 0),
+    ],
+)
+def test_diversity_by_hand(attributes: str, row: str, k: int, expected: float) -> None:
+    metric = f"ILD(attributes={attributes})@{k}"
+    found = evaluate({"ann": list(row)}, {"ann": ["a", "d"]}, metric, attributes=LOOKS)
+    assert found.iloc[0] == pytest.approx(expected, abs=1e-12)
+
+
+def test_all_attributes_are_every_column_but_the_ids() -> None:
+    lists = {"ann": ["a", "b"], "bob": ["d", "c"]}
+    names = ["ILD@2", "ILD(attributes=colour+kind+size)@2"]
+    found = evaluate(lists, TRUTH, names, attributes=LOOKS)
+    assert found.iloc[0] == pytest.approx(found.iloc[1], abs=1e-12)
+
+
+@pytest.mark.parametrize("form", ["pandas", "polars", "arrow", "shuffled"])
+def test_attributes_come_in_any_frame_and_row_order(form: str) -> None:
+    table = {
+        "pandas": LOOKS.to_pandas(),
+        "polars": LOOKS,
+        "arrow": LOOKS.to_arrow(),
+        "shuffled": LOOKS.reverse(),
+    }[form]
+    found = evaluate({"ann": ["a", "b", "c"]}, {"ann": ["a"]}, "ILD@3", attributes=table)
+    vectors = [
+        {"red": 1, "shirt": 1, "": 3},
+        {"red": 1, "hat": 1, "": 4},
+        {"blue": 1, "hat": 1, "": -3},
+    ]
+    expected = sum(1 - cosine(x, y) for x, y in combinations(vectors, 2)) / 3
+    assert found.iloc[0] == pytest.approx(expected, abs=1e-12)
+
+
+def test_an_attribute_may_have_the_name_that_our_own_columns_have() -> None:
+    long = pl.DataFrame({"user": ["ann", "ann"], "article": ["a", "b"]})
+    looks = pl.DataFrame({"article": ["a", "b"], "item": ["shirt", "hat"]})
+    found = evaluate(long, long, "ILD@2", item="article", attributes=looks)
+    assert found.iloc[0] == 1
+
+
+def cosine(x: Mapping[Any, float], y: Mapping[Any, float]) -> float:
+    """Return the cosine of two sparse vectors; 0 where one has no direction."""
+    length = sqrt(sum(v * v for v in x.values()) * sum(v * v for v in y.values()))
+    return sum(v * y.get(key, 0) for key, v in x.items()) / length if length else 0.0
+
+
+looks = st.fixed_dictionaries(
+    {
+        "colour": st.none() | st.sampled_from(["red", "blue"]),
+        "size": st.none() | st.integers(-3, 3).map(float),
+    }
+)
+
+
+@given(lists=exams, known=st.dictionaries(items, looks, min_size=1), k=cuts)
+@quick
+def test_diversity_is_the_mean_over_all_pairs(
+    lists: Lists, known: Mapping[str, Mapping[str, Any]], k: int
+) -> None:
+    vectors: dict[str, dict[Any, float]] = {item: {} for item in "abcdef"}
+    for item, of in known.items():
+        if of["colour"]:
+            vectors[item][of["colour"]] = 1.0
+        vectors[item]["size"] = of["size"] or 0.0
+
+    def diversity(row: Sequence[str]) -> float:
+        pairs = [1 - cosine(vectors[x], vectors[y]) for x, y in combinations(row[:k], 2)]
+        return sum(pairs) / len(pairs) if pairs else 0.0
+
+    table = pl.DataFrame(
+        [{"item": item, **of} for item, of in known.items()],
+        schema={"item": pl.String, "colour": pl.String, "size": pl.Float64},
+    )
+    found = evaluate(lists, THREE, f"ILD@{k}", attributes=table, per_user=True)
+    expected = [diversity(row) for _, row in sorted(lists.items())]
+    assert found.iloc[:, 0].tolist() == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("candidates", "coverage", "gini"),
+    [
+        ("abcde", 5 / 5, (-4 - 2 + 2 + 4 * 2) / (5 * 6)),  # a stands twice, the others once
+        ("abcdefgh", 5 / 8, (1 + 3 + 5 + 1 * -1 + 7 * 2) / (8 * 6)),
+        ("a", 1, 0),
+        ("ax", 1 / 2, 1 / 2),  # all places go to one of two
+        ("xyz", 0, 0),
+        ("aabbccddee", 5 / 5, (-4 - 2 + 2 + 4 * 2) / (5 * 6)),  # a repetition is no candidate more
+    ],
+)
+def test_coverage_and_gini_look_at_candidates_alone(
+    candidates: str, coverage: float, gini: float
+) -> None:
+    found = evaluate(LISTS, TRUTH, ["Coverage@3", "Gini@3"], candidates=list(candidates))
+    assert found.tolist() == pytest.approx([coverage, gini], abs=1e-15)
+
+
+def test_without_candidates_those_are_the_items_of_training() -> None:
+    found = evaluate(LISTS, TRUTH, ["Coverage@3", "Coverage@1"], train=TRAIN)
+    assert found.tolist() == [3 / 3, 1 / 3]
+    given_too = evaluate(LISTS, TRUTH, "Coverage@3", train=TRAIN, candidates=["a", "z"])
+    assert given_too.iloc[0] == 1 / 2
+
+
+@given(lists=exams, candidates=st.sets(st.sampled_from("abcdefgh"), min_size=1), k=cuts)
+@quick
+def test_gini_is_the_mean_absolute_difference(lists: Lists, candidates: set[str], k: int) -> None:
+    places = Counter(item for row in lists.values() for item in row[:k])
+    x = [places[item] for item in candidates]
+    between = sum(abs(a - b) for a in x for b in x)
+    expected = between / (2 * len(x) * sum(x)) if sum(x) else 0.0  # 2·n²·mean = 2·n·sum
+    found = evaluate(lists, THREE, [f"Gini@{k}", f"Coverage@{k}"], candidates=sorted(candidates))
+    covered = sum(1 for places_of_one in x if places_of_one) / len(x)
+    assert found.tolist() == pytest.approx([expected, covered], abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", [list, tuple, set, pl.Series])
+def test_candidates_are_any_sequence_of_ids(kind: Any) -> None:
+    assert evaluate(LISTS, TRUTH, "Coverage@1", candidates=kind(list("abcd"))).iloc[0] == 2 / 4
+
+
+@pytest.mark.parametrize("form", ["dict", "dict of sets", "lists", "long", "wide", "arrow"])
+def test_training_comes_in_any_form(form: str) -> None:
+    events = {"ann": ["a", "b"], "bob": ["a"]}
+    long = pl.DataFrame({"user": ["ann", "bob", "ann"], "item": ["a", "a", "b"]})
+    train: Any = {
+        "dict": events,
+        "dict of sets": {user: set(held) for user, held in events.items()},
+        "lists": list(events.values()),
+        "long": long.to_pandas(),
+        "wide": long.group_by("user").agg("item"),
+        "arrow": long.to_arrow(),
+    }[form]
+    found = evaluate(
+        {"ann": ["b", "a"]}, {"ann": ["a"]}, ["Novelty@2", "Popularity@2"], train=train
+    )
+    assert found.tolist() == [(1 + 0) / 2, (1 + 2) / 2]
+
+
+def test_training_of_one_user_may_stand_in_several_rows_of_lists() -> None:
+    train = pl.DataFrame({"user": ["ann", "bob", "ann"], "item": [["a"], ["b"], ["a", "b"]]})
+    found = evaluate({"ann": ["a"]}, {"ann": ["a"]}, ["Novelty@1", "Popularity@1"], train=train)
+    assert found.tolist() == [1, 2]  # one of two users, twice

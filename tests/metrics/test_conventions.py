@@ -1,0 +1,253 @@
+"""MAP@k as fifteen conventions compute it: worked cases, the tools' columns, and what agrees."""
+
+import ast
+from collections.abc import Sequence
+from fractions import Fraction
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from harness.metrics import DIVISORS, Block, Key, conventions, parse, per_user
+from harness.metrics.conventions import CONVENTIONS, EXAMPLE, audit
+from harness.ragged import Ragged
+
+TRUTH = "abcdefghijkl"
+"""Twelve letters, an item each."""
+
+
+def matrix(lists: Sequence[str]) -> NDArray[np.int32]:
+    """Return one row a list, an item a letter, - and what is missing empty."""
+    width = max([1, *map(len, lists)])
+    cells = [[-1 if c == "-" else ord(c) for c in row.ljust(width, "-")] for row in lists]
+    return np.array(cells, np.int32).reshape(len(lists), width)
+
+
+def key_of(truths: Sequence[str]) -> Key:
+    """Return the key of texts of true items, a letter each; an item that stands twice is one."""
+    rows = [sorted(set(map(ord, truth))) for truth in truths]
+    ends = np.cumsum([0, *map(len, rows)])
+    items = np.array([item for row in rows for item in row], np.int32)
+    return Key(Ragged(ends, items), np.diff(ends))
+
+
+def audited(lists: Sequence[str], truths: Sequence[str], k: int) -> dict[str, float | None]:
+    return audit(matrix(lists), key_of(truths), k)
+
+
+def exactly(value: float | Fraction) -> object:
+    return pytest.approx(float(value), rel=0, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", CONVENTIONS)
+def test_a_worked_example_is_what_the_audit_computes(name: str) -> None:
+    convention = CONVENTIONS[name]
+    found = audited([str(EXAMPLE["list"]).replace(" ", "")], ["abcde"], 4)
+    assert (EXAMPLE["truth"], EXAMPLE["k"]) == ("a b c d e", 4)
+    assert found[name] == exactly(convention.value)
+
+
+def worked(sum_: ast.expr) -> Fraction:
+    """Return what a sum of quotients, as one writes it down, comes to."""
+    match sum_:
+        case ast.BinOp(left, ast.Add(), right):
+            return worked(left) + worked(right)
+        case ast.BinOp(left, ast.Div(), right):
+            return worked(left) / worked(right)
+        case ast.Call(ast.Name("min"), values):
+            return min(map(worked, values))
+        case ast.Constant(int(number)):
+            return Fraction(number)
+    raise ValueError(ast.dump(sum_))
+
+
+@pytest.mark.parametrize("name", CONVENTIONS)
+def test_the_steps_of_a_worked_example_come_to_its_value(name: str) -> None:
+    convention = CONVENTIONS[name]
+    sum_ = ast.parse(convention.steps.removeprefix("a b: "), mode="eval")
+    assert float(worked(sum_.body)) == exactly(convention.value)
+
+
+@pytest.mark.parametrize("name", CONVENTIONS)
+def test_a_convention_is_told_in_full(name: str) -> None:
+    told = CONVENTIONS[name].to_dict()
+    assert list(told) == ["divisor", "repeats", "users", "tools"]
+    assert all(told.values())
+    assert CONVENTIONS[name].divisor in {*DIVISORS, "places"}
+
+
+COLUMNS = (
+    "kaggle", "ir_measures", "rectools", "rectools-k", "replay", "recommenders",
+    "recommenders-map", "lenskit", "elliot",
+)  # fmt: skip
+FIGURES = {
+    "A: twelve true items, ten hits in ten": (
+        "abcdefghij", TRUTH, (1, 0.8333, 0.8333, 1, 1, 1, 0.8333, 1, 1)
+    ),
+    "B: a hit at the second place": (
+        "xa", "a", (0.5, 0.5, 0.5, 0.05, 0.5, 0.5, 0.5, 0.5, 0.1929)
+    ),
+    "C: a short list": (
+        "a", "abc", (0.3333, 0.3333, 0.3333, 0.1, 0.3333, 0.3333, 0.3333, 1, 0.2929)
+    ),
+    "D: a repeated prediction": (
+        "aab", "ab", (0.8333, 1, 1, 0.3, 1.5, 1.5, 1.5, 1.5, 0.6287)
+    ),
+    "E: no truth": ("a", "", (0, None, None, None, None, None, None, None, None)),
+    "F: no list": ("", "a", (0, 0, 0, 0, 0, None, None, None, None)),
+}  # fmt: skip
+"""Table 2b of research/features.md: one user, k = 10; None is a user who is not averaged."""
+
+
+@pytest.mark.parametrize("case", FIGURES)
+def test_the_columns_of_the_published_table(case: str) -> None:
+    row, truth, figures = FIGURES[case]
+    found = audited([row], [truth], 10)
+    for name, figure in zip(COLUMNS, figures, strict=True):
+        expected = None if figure is None else pytest.approx(figure, abs=5e-5)
+        assert found[name] == expected, name
+
+
+def test_the_columns_that_take_repeated_truth_as_a_set() -> None:
+    """Case G: a, a, b; our truth is a set, and so is that of RX, IM, Spark, LK and EL."""
+    found = audited(["ab"], ["aab"], 10)
+    assert found["ir_measures"] == found["trec_eval"] == found["lenskit"] == found["spark"] == 1
+    assert found["elliot"] == pytest.approx(0.4858, abs=5e-5)
+
+
+def test_a_user_without_truth_is_averaged_by_some() -> None:
+    found = audited(["a", "a"], ["a", ""], 1)
+    everyone = {name for name, value in found.items() if value == 0.5}
+    assert everyone == {"kaggle", "trec", "k", "retrieved", "hits", "spark"}
+    assert {value for name, value in found.items() if name not in everyone} == {1}
+
+
+def test_a_user_without_a_list_is_left_out_by_some() -> None:
+    found = audited(["a", ""], ["a", "a"], 1)
+    left_out = {name for name, value in found.items() if value == 1}
+    assert left_out == {"trec_eval", "recommenders", "recommenders-map", "lenskit", "elliot"}
+    assert {value for name, value in found.items() if name not in left_out} == {0.5}
+
+
+def test_rectools_counts_a_copy_behind_k_in_r() -> None:
+    """A hit at 1; R is 2 and the copy at 3: 1 / (2 + 1); divided by k nothing grows."""
+    found = audited(["axa"], ["ab"], 2)
+    assert found["rectools"] == exactly(Fraction(1, 3))
+    assert found["rectools-k"] == exactly(Fraction(1, 2))
+
+
+def test_a_list_without_its_repetitions_is_cut_at_k_afterwards() -> None:
+    """trec_eval is given items and scores, a and b; map_cut.2 sees both."""
+    found = audited(["aab"], ["ab"], 2)
+    assert found["trec_eval"] == found["ir_measures"] == 1
+    assert found["kaggle"] == exactly(Fraction(1, 2))
+
+
+def test_an_empty_place_uses_its_rank() -> None:
+    """The list is nothing, then a: P(2) = 1/2, of one true item; one place holds an item."""
+    found = audited(["-a"], ["a"], 10)
+    for name in ("kaggle", "trec", "retrieved", "hits", "replay", "lenskit"):
+        assert found[name] == exactly(Fraction(1, 2)), name
+
+
+def apk(actual: str, predicted: str, k: int) -> float:
+    """Return AP@k as benhamner/Metrics does, where actual holds no item twice."""
+    score, hits = 0.0, 0.0
+    for i, p in enumerate(predicted[:k]):
+        if p in actual and p not in predicted[:i]:
+            hits += 1.0
+            score += hits / (i + 1.0)
+    return score / min(len(actual), k) if actual else 0.0
+
+
+def joined(actual: str, predicted: str, k: int) -> tuple[float, int]:
+    """Return the sum of P(i) over hits as RecTools' join has them, and its number of true rows."""
+    rows = [rank for rank, p in enumerate(predicted, 1) if p in actual]
+    missed = len(set(actual) - set(predicted))
+    within = [rank for rank in rows if rank <= k]
+    return sum(place / rank for place, rank in enumerate(within, 1)), len(rows) + missed
+
+
+def mean_precision(actual: str, predicted: str, k: int) -> float:
+    """Return the plain mean of P@1 … P@k, as Elliot's code does."""
+    return sum(sum(p in actual for p in predicted[:i]) / i for i in range(1, k + 1)) / k
+
+
+def average(values: Sequence[float]) -> object:
+    """Return the mean as a float that may differ in its last digits; None of nobody."""
+    return exactly(sum(values) / len(values)) if values else None
+
+
+words = st.text("abcd", max_size=6)
+exams = st.lists(st.tuples(words, st.text("abc", max_size=3)), min_size=1, max_size=5)
+quick = settings(deadline=None, max_examples=60)
+
+
+@given(exam=exams, k=st.integers(1, 7))
+@quick
+def test_the_audit_is_what_the_tools_own_loops_compute(exam: list[tuple[str, str]], k: int) -> None:
+    exam = [(row, "".join(sorted(set(truth)))) for row, truth in exam]
+    found = audited(*zip(*exam, strict=True), k)
+    with_truth = [(row, truth) for row, truth in exam if truth]
+    with_both = [(row, truth) for row, truth in with_truth if row]
+    assert found["kaggle"] == average([apk(truth, row, k) for row, truth in exam])
+    sums = [joined(truth, row, k) for row, truth in with_truth]
+    assert found["rectools"] == average([total / rows for total, rows in sums])
+    assert found["rectools-k"] == average([total / k for total, _ in sums])
+    again = [(joined(t, row, k)[0], len(t), len(row[:k])) for row, t in with_both]
+    assert found["recommenders"] == average([s / min(r, k) for s, r, _ in again])
+    assert found["recommenders-map"] == average([s / r for s, r, _ in again])
+    assert found["lenskit"] == average([s / min(r, length) for s, r, length in again])
+    assert found["elliot"] == average([mean_precision(t, row, k) for row, t in with_both])
+
+
+plain = st.text("abcdefgh", min_size=1, max_size=6).map(lambda t: "".join(dict.fromkeys(t)))
+AGREE = (
+    ("kaggle", "replay", "recommenders", "spark"),
+    ("trec", "trec_eval", "ir_measures", "rectools", "recommenders-map"),
+    ("k", "rectools-k"),
+    ("retrieved", "lenskit"),
+)
+
+
+@given(exam=st.lists(st.tuples(plain, plain), min_size=1, max_size=5), k=st.integers(1, 7))
+@quick
+def test_where_nothing_is_left_open_but_the_divisor_those_of_one_divisor_agree(
+    exam: list[tuple[str, str]], k: int
+) -> None:
+    found = audited(*zip(*exam, strict=True), k)
+    for first, *others in AGREE:
+        assert [found[name] for name in others] == [exactly(found[first] or 0)] * len(others)
+
+
+@given(exam=exams, k=st.integers(1, 7))
+@quick
+def test_ours_are_the_metric_under_each_divisor(exam: list[tuple[str, str]], k: int) -> None:
+    lists, truths = zip(*exam, strict=True)
+    found = audited(lists, truths, k)
+    for divisor in DIVISORS:
+        block = Block(matrix(lists), key_of(truths), k)
+        values = per_user(parse(f"MAP(divisor={divisor})@{k}"), block)
+        assert found[divisor] == exactly(values.mean()), divisor
+
+
+@given(exam=exams, k=st.integers(1, 7))
+@quick
+def test_blocks_of_users_change_nothing(exam: list[tuple[str, str]], k: int) -> None:
+    lists, truths = zip(*exam, strict=True)
+    whole = audited(lists, truths, k)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(conventions, "_USERS", 2)
+        assert audited(lists, truths, k) == whole
+
+
+@given(exam=exams, k=st.integers(1, 7), random=st.randoms())
+@quick
+def test_the_order_of_users_changes_nothing(
+    exam: list[tuple[str, str]], k: int, random: Random
+) -> None:
+    again = random.sample(exam, len(exam))
+    assert audited(*zip(*again, strict=True), k) == audited(*zip(*exam, strict=True), k)

@@ -1,0 +1,146 @@
+"""What holds for every metric, whatever the exam: ranges, orders, names, places beyond the cut."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from harness import evaluate
+from harness.metrics import DIVISORS, parse
+
+OF_USERS = [
+    *(f"MAP(divisor={divisor})@3" for divisor in DIVISORS),
+    *("Precision@3", "Recall@3", "F1@3", "HitRate@3", "MRR@3", "RPrecision@3", "pFound@3"),
+    *("NDCG@3", "NDCG(gain=linear)@3", "NDCG(gain=exponential,ideal=retrieved)@3"),
+    *("pFound(p_break=0.5)@3", "Novelty@3", "Popularity@3", "Serendipity@3", "ILD@3"),
+]
+ALL = [*OF_USERS, "Coverage@3", "Gini@3"]
+ITEMS = "abcdefgh"
+TRAIN = {"ann": list("aab"), "bob": list("ac"), "dee": list("gde")}
+LOOKS = pl.DataFrame(
+    {"item": list(ITEMS), "kind": list("xyxyxyxy"), "size": [1, 2, 3, 4, 5, 6, 7, 8]}
+)
+
+quick = settings(deadline=None, max_examples=40)
+rows = st.lists(st.sampled_from(ITEMS), max_size=6)
+unique_rows = st.lists(st.sampled_from(ITEMS), max_size=6, unique=True)
+truths = st.dictionaries(
+    st.sampled_from(ITEMS), st.sampled_from([0.25, 0.5, 1.0]), min_size=1, max_size=5
+)
+
+
+def exams(row: st.SearchStrategy[list[str]]) -> st.SearchStrategy[Any]:
+    """Return lists and graded truth of three users; cem hits, so that nothing is to warn of."""
+    lists = st.fixed_dictionaries({"ann": row, "bob": row, "cem": st.just(["a"])})
+    truth = st.fixed_dictionaries({"ann": truths, "bob": truths, "cem": st.just({"a": 1.0})})
+    return st.tuples(lists, truth)
+
+
+def figures(lists: Any, truth: Any, rename: Callable[[str], str] = str) -> dict[str, float]:
+    """Return every metric of one exam."""
+    known = {
+        "train": {user: [rename(item) for item in row] for user, row in TRAIN.items()},
+        "attributes": LOOKS.with_columns(item=pl.Series(list(map(rename, ITEMS)))),
+    }
+    found: dict[str, float] = evaluate(lists, truth, ALL, **known).to_dict()
+    return found
+
+
+@given(exam=exams(rows))
+@quick
+def test_every_value_lies_within_the_declared_range(exam: Any) -> None:
+    each = evaluate(*exam, OF_USERS, train=TRAIN, attributes=LOOKS, per_user=True)
+    for name, value in [*each.melt().to_numpy().tolist(), *figures(*exam).items()]:
+        low, high = parse(name).definition.range
+        assert low <= value <= high, name
+
+
+@given(exam=exams(rows))
+@quick
+def test_the_mean_of_the_users_values_is_the_figure(exam: Any) -> None:
+    each = evaluate(*exam, OF_USERS, train=TRAIN, attributes=LOOKS, per_user=True)
+    found = figures(*exam)
+    for name in OF_USERS:
+        assert found[str(parse(name))] == math.fsum(each[str(parse(name))]) / 3, name
+
+
+@given(exam=exams(rows), order=st.permutations(["ann", "bob", "cem"]))
+@quick
+def test_the_order_of_users_changes_nothing(exam: Any, order: list[str]) -> None:
+    lists, truth = exam
+    again = {user: lists[user] for user in order}, {user: truth[user] for user in reversed(order)}
+    assert figures(*again) == pytest.approx(figures(*exam), rel=0, abs=1e-12)
+
+
+@given(exam=exams(rows), mirrored=st.booleans())
+@quick
+def test_other_names_of_items_change_nothing(exam: Any, mirrored: bool) -> None:
+    def rename(item: str) -> str:
+        return f"item {ITEMS[::-1][ITEMS.index(item)] if mirrored else item}"
+
+    lists, truth = exam
+    renamed = (
+        {user: [rename(item) for item in row] for user, row in lists.items()},
+        {user: {rename(item): g for item, g in row.items()} for user, row in truth.items()},
+    )
+    found, expected = figures(*renamed, rename), figures(*exam)
+    if mirrored:  # equally popular items are told apart by their names
+        del found["Serendipity@3"], expected["Serendipity@3"]
+    assert found == pytest.approx(expected, rel=0, abs=1e-12)
+
+
+def long(lists: Any, column: str) -> pd.DataFrame:
+    """Return one row an item, ordered by ranks or by scores."""
+    return pd.DataFrame(
+        [
+            {"user": user, "item": item, column: place if column == "rank" else -place / 2}
+            for user, row in lists.items()
+            for place, item in enumerate(row, start=1)
+        ]
+    )
+
+
+@pytest.mark.parametrize("column", ["rank", "score"])
+@given(exam=exams(unique_rows), seed=st.integers(0, 99))
+@quick
+def test_the_order_of_rows_changes_nothing_where_a_column_orders(
+    column: str, exam: Any, seed: int
+) -> None:
+    lists, truth = exam
+    shuffled = long(lists, column).sample(frac=1, random_state=seed)
+    assert figures(shuffled, truth) == figures(lists, truth)
+
+
+@given(exam=exams(st.lists(st.sampled_from(ITEMS), min_size=3, max_size=3)), more=rows)
+@quick
+def test_what_follows_the_cut_changes_nothing(exam: Any, more: list[str]) -> None:
+    lists, truth = exam
+    longer = lists | {user: lists[user] + more for user in ("ann", "bob")}
+    assert figures(longer, truth) == figures(lists, truth)
+
+
+@given(
+    row=st.lists(st.sampled_from(ITEMS), unique=True, min_size=2, max_size=6),
+    truth=truths,
+    data=st.data(),
+)
+@quick
+def test_moving_a_graded_hit_up_never_lowers(
+    row: list[str], truth: dict[str, float], data: Any
+) -> None:
+    moves = [at for at in range(1, len(row)) if row[at] in truth and row[at - 1] not in truth]
+    assume(moves)
+    at = data.draw(st.sampled_from(moves))
+    better = [*row[: at - 1], row[at], row[at - 1], *row[at + 1 :]]
+    names = [name for name in OF_USERS if name.startswith(("pFound", "RPrec", "NDCG", "MRR"))]
+    if at == 3:  # a hit that comes within the cut raises the ideal of what is retrieved
+        names = [name for name in names if "retrieved" not in name]
+    cem = {"cem": ["a"]}
+    before = evaluate(cem | {"ann": row}, {"cem": {"a": 1.0}, "ann": truth}, names)
+    after = evaluate(cem | {"ann": better}, {"cem": {"a": 1.0}, "ann": truth}, names)
+    assert (after >= before - 1e-15).all()

@@ -1,0 +1,304 @@
+"""Files of lists and of truth: which form a file has, which columns count, and what is refused."""
+
+import gzip
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from harness.errors import DataError, HarnessError
+from harness.frames import lists
+from harness.frames.ids import Coder, Coders
+from harness.submission.read import File, Named, read
+
+LONG = "user,item\nann,a\nann,b\nbob,c\n"
+WIDE = "user,items\nann,a b\nbob,c\n"
+LISTS = {"ann": ["a", "b"], "bob": ["c"]}
+
+
+def lists_of(file: File) -> dict[str, list[str]]:
+    """Return everyone's list as the scorer reads it."""
+    table = file.table
+    with ThreadPoolExecutor(1) as pool:
+        coders = Coders(Coder(), Coder(), pool)
+        coders.users.codes(file.frame[table.columns.user].unique(maintain_order=True), "users")
+        found = lists.read(table, coders, None).items.tolist()
+    users, items = coders.users.ids().to_list(), coders.items.ids().to_list()
+    return {u: [items[i] for i in row if i >= 0] for u, row in zip(users, found, strict=True)}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "lists.csv"
+
+
+def read_text(path: Path, text: str, **names: str) -> dict[str, list[str]]:
+    path.write_text(text, encoding="utf-8", newline="")
+    return lists_of(read(path, Named(**names)))
+
+
+def refused(path: Path, *named: str, **names: str) -> None:
+    """Check that a file is refused in one line that holds every word, its name first."""
+    with pytest.raises(HarnessError) as refusal:
+        lists_of(read(path, Named(**names)))
+    text = str(refusal.value)
+    assert text.startswith(str(path))
+    assert "\n" not in text or "the folder" in text
+    text = text.replace(str(path.parent), "")  # which is named after the test
+    assert [word for word in named if word not in text] == [], text
+
+
+FORMS = {
+    "long": LONG,
+    "wide": WIDE,
+    "Kaggle's names": "customer_id,prediction\nann,a b\nbob,c\n",
+    "long under any names": "who,what\nann,a\nann,b\nbob,c\n",
+    "ranks": "user,item,rank\nann,b,2\nbob,c,1\nann,a,1\n",
+    "ranks as decimals": "user,item,rank\nann,b,2.0\nbob,c,1.0\nann,a,1.0\n",
+    "scores": "user,item,score\nann,b,0.5\nbob,c,-1e-3\nann,a,12\n",
+    "spaces around numbers": "user,item,rank\nann,b, 2\nbob,c,1 \nann,a, 1\n",
+    "one row a user, with ranks": "user,item,rank\nann,a b,1\nbob,c,1\n",
+    "columns in another order": "item,rank,user\nb,2,ann\na,1,ann\nc,1,bob\n",
+    "columns that say nothing": "user,note,item\nann,x,a\nann,y,b\nbob,z,c\n",
+    "CRLF": LONG.replace("\n", "\r\n"),
+    "wide with CRLF": WIDE.replace("\n", "\r\n"),
+    "no last line end": WIDE.rstrip("\n"),
+    "a byte order mark": "\ufeff" + WIDE,
+    "quoted fields": '"user","items"\n"ann","a b"\n"bob","c"\n',
+    "many spaces": "user,items\nann,  a   b \nbob,c\t\n",
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_one_set_of_lists_in_many_forms(path: Path, form: str) -> None:
+    expected = LISTS if form != "one row a user, with ranks" else {"ann": ["a b"], "bob": ["c"]}
+    assert read_text(path, FORMS[form]) == expected
+
+
+def test_named_columns_count_before_those_that_are_found(path: Path) -> None:
+    text = "user,item,rank,score,who,what,place,worth\nx,y,1,1,ann,b,2,9\nx,z,2,2,ann,a,1,8\n"
+    names = {"user": "who", "item": "what"}
+    assert read_text(path, text, **names, rank="place") == {"ann": ["a", "b"]}
+    assert read_text(path, text, **names, score="worth") == {"ann": ["b", "a"]}
+    assert read_text(path, text, **names) == {"ann": ["b", "a"]}  # by rank
+
+
+def test_ranks_are_taken_before_scores(path: Path) -> None:
+    text = "user,item,score,rank\nann,a,1,1\nann,b,2,2\n"
+    assert read_text(path, text) == {"ann": ["a", "b"]}
+
+
+def test_equal_scores_stand_in_the_order_of_ids(path: Path) -> None:
+    assert read_text(path, "user,item,score\nann,10,1\nann,9,1\n") == {"ann": ["10", "9"]}
+
+
+def test_large_whole_scores_are_not_rounded(path: Path) -> None:
+    """2^53 and 2^53 + 1 are the same as decimals."""
+    text = "user,item,score\nann,a,9007199254740992\nann,b,9007199254740993\n"
+    assert read_text(path, text) == {"ann": ["b", "a"]}
+
+
+def test_leading_zeros_are_kept(path: Path) -> None:
+    found = read_text(path, "customer_id,prediction\n007,0706016001 0108775015\n08,1e3\n")
+    assert found == {"007": ["0706016001", "0108775015"], "08": ["1e3"]}
+
+
+@pytest.mark.parametrize("cell", ["", '""', "   ", '" "'])
+def test_an_empty_cell_is_an_empty_list(path: Path, cell: str) -> None:
+    assert read_text(path, f"user,items\nann,a\nbob,{cell}\n") == {"ann": ["a"], "bob": []}
+
+
+def test_all_lists_may_be_empty(path: Path) -> None:
+    assert read_text(path, "user,items\nann,\nbob,\n") == {"ann": [], "bob": []}
+
+
+def test_a_quoted_field_may_hold_commas_quotes_and_line_ends(path: Path) -> None:
+    found = read_text(path, 'user,items\n"x, y","a ""b"" c,d"\nbob,"e\nf"\n')
+    assert found == {"x, y": ["a", '"b"', "c,d"], "bob": ["e", "f"]}
+
+
+@pytest.mark.parametrize("packed", [".gz", ".zip"])
+def test_a_packed_file(tmp_path: Path, packed: str) -> None:
+    file = tmp_path / f"lists.csv{packed}"
+    if packed == ".gz":
+        file.write_bytes(gzip.compress(WIDE.encode()))
+    else:
+        with zipfile.ZipFile(file, "w") as archive:
+            archive.writestr("inside.csv", WIDE)
+    assert lists_of(read(file)) == LISTS
+    assert lists_of(read(tmp_path / "lists.csv")) == LISTS  # the plain name finds it
+
+
+def test_parquet_with_a_column_of_lists(tmp_path: Path) -> None:
+    file = tmp_path / "lists.parquet"
+    for column in ("items", "item", "prediction"):
+        pl.DataFrame({"user": ["ann", "bob"], column: [["a", "b"], ["c"]]}).write_parquet(file)
+        assert lists_of(read(file)) == LISTS
+
+
+def test_parquet_with_missing_and_empty_lists(tmp_path: Path) -> None:
+    file = tmp_path / "lists.parquet"
+    pl.DataFrame({"user": ["ann", "bob", "cid"], "item": [["a"], [], None]}).write_parquet(file)
+    assert lists_of(read(file)) == {"ann": ["a"], "bob": [], "cid": []}
+
+
+def test_parquet_with_a_row_an_item_or_a_text_of_items(tmp_path: Path) -> None:
+    file = tmp_path / "lists.parquet"
+    for text in (LONG, WIDE, FORMS["ranks"], FORMS["scores"]):
+        pl.read_csv(text.encode()).write_parquet(file)
+        assert lists_of(read(file)) == LISTS
+
+
+def test_a_folder_of_parts_is_one_table(tmp_path: Path) -> None:
+    for name, rows in {"part-1": "ann,a\nann,b\n", "part-2": "bob,c\n"}.items():
+        (tmp_path / f"{name}.csv").write_text("user,item\n" + rows)
+    assert lists_of(read(tmp_path)) == LISTS
+
+
+def test_parts_with_other_columns_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "part-1.csv").write_text("user,item\nann,a\n")
+    (tmp_path / "part-2.csv").write_text("user,item,rank\nbob,c,1\n")
+    refused(tmp_path, "part-2.csv", "rank")
+
+
+def test_a_missing_file_names_its_neighbours(tmp_path: Path) -> None:
+    (tmp_path / "list.csv").touch()
+    refused(tmp_path / "lists.csv", "no such file", "list.csv")
+
+
+@pytest.mark.parametrize("text", ["", "\n"])
+def test_a_file_of_nothing(path: Path, text: str) -> None:
+    path.write_text(text)
+    refused(path, "empty", "expected a table")
+
+
+def test_a_file_of_one_column(path: Path) -> None:
+    path.write_text("prediction\na b\n")
+    refused(path, 'one column, "prediction"', "two", "the user and the items")
+    path.write_text(WIDE.replace(",", ";"))
+    refused(path, 'one column, "user;items"', "two", "the user and the items")
+
+
+def test_a_ragged_row_is_named_by_its_line(path: Path) -> None:
+    path.write_text("user,items\nann,a b\nbob,c,d\n")
+    refused(path, "line 3 has 3 fields, expected 2 (user, items)")
+    path.write_text("user,items\nann,a b\nbob\n")
+    refused(path, "line 3 has 1 fields, expected 2 (user, items)")
+
+
+def test_a_file_that_is_not_utf_8(path: Path) -> None:
+    path.write_bytes("user,items\nann,a\nzoé,b\n".encode("latin-1"))
+    refused(path, "line 3 is not UTF-8 text", "save the file as UTF-8")
+
+
+def test_a_damaged_parquet_file(tmp_path: Path) -> None:
+    (tmp_path / "lists.parquet").write_bytes(b"PAR1 no more")
+    refused(tmp_path / "lists.parquet", "cannot be read as a table")
+
+
+@pytest.mark.parametrize("column", ["rank", "score"])
+def test_a_number_that_is_none(path: Path, column: str) -> None:
+    path.write_text(f"user,item,{column}\nann,a,1\nann,b,first\n")
+    refused(path, f'column "{column}"', "row 1 (the first is 0)", '"first"', "a number")
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ("0", ["found 0", "whole number from 1", "add 1 to all"]),
+        ("-1", ["found -1", "whole number from 1"]),
+        ("1.5", ["found 1.5", "whole number from 1"]),
+        ("inf", ["found inf", "whole number from 1"]),
+        ("", ["found None", "a number"]),
+        ("1", ["'ann'", "rank 1 twice", "give a rank one item"]),
+    ],
+)
+def test_a_rank_that_is_none(path: Path, cell: str, words: list[str]) -> None:
+    path.write_text(f"user,item,rank\nann,a,1\nann,b,{cell}\n")
+    refused(path, "row 1", *words)
+
+
+@pytest.mark.parametrize("cell", ["nan", ""])
+def test_a_score_that_is_none(path: Path, cell: str) -> None:
+    path.write_text(f"user,item,score\nann,a,1\nann,b,{cell}\n")
+    refused(path, 'column "score"', "row 1", "'ann'", "a score is a number")
+
+
+@pytest.mark.parametrize("cell", ["", '""'])
+def test_an_id_that_is_missing(path: Path, cell: str) -> None:
+    path.write_text(f"user,item\nann,a\n{cell},b\nann,c\n")
+    refused(path, 'column "user"', "row 1", "the id is missing", "drop such rows")
+    path.write_text(f"user,item\nann,a\nann,{cell}\nbob,c\n")
+    refused(path, 'column "item"', "row 1", "the id is missing", "drop such rows")
+
+
+@pytest.mark.parametrize("parameter", ["user", "item", "rank", "score"])
+def test_a_named_column_that_is_not_there(path: Path, parameter: str) -> None:
+    path.write_text("usr,itm,rnk,scr\nann,a,1,2\n")
+    refused(path, 'no column "user_"', 'did you mean "usr"', parameter, **{parameter: "user_"})
+
+
+def test_rank_and_score_both_named(path: Path) -> None:
+    path.write_text("user,item,rank,score\nann,a,1,1\n")
+    refused(path, "rank or score, not both", rank="rank", score="score")
+
+
+def test_a_number_that_is_not_asked_for_may_be_anything(path: Path) -> None:
+    text = "user,item,rank,worth\nann,a,first,1\nann,b,second,2\n"
+    assert read_text(path, text, score="worth") == {"ann": ["b", "a"]}
+
+
+def test_a_second_list_of_a_user_is_no_row_of_items(path: Path) -> None:
+    """Read as rows, a b would be one item that never hits, and everyone would score 0."""
+    path.write_text("customer_id,prediction\nann,a b\nbob,c d\nann,e f\n")
+    refused(path, "ann", "customer_id")
+
+
+# Usage: which board a user belongs to.
+
+
+def boards(path: Path, text: str, *users: str) -> dict[str, list[bool]]:
+    path.write_text(text)
+    found = read(path).boards(pl.Series(users))
+    return {name: board.tolist() for name, board in found.items()}
+
+
+def test_usage_says_which_board_a_user_belongs_to(path: Path) -> None:
+    text = "user,items,Usage\nann,a,Public\nbob,b,Private\ncid,c,Ignored\ndee,d,Public\n"
+    assert boards(path, text, "ann", "bob", "cid", "dee") == {
+        "Public": [True, False, False, True],
+        "Private": [False, True, False, False],
+        "Ignored": [False, False, True, False],
+    }
+    assert boards(path, text, "dee", "bob")["Public"] == [True, False]  # in the order asked
+
+
+def test_a_long_file_says_usage_on_every_row(path: Path) -> None:
+    text = "user,item,Usage\nann,a,Public\nann,b,Public\nbob,c,Private\n"
+    assert boards(path, text, "ann", "bob") == {"Public": [True, False], "Private": [False, True]}
+
+
+def test_without_usage_there_are_no_boards(path: Path) -> None:
+    assert boards(path, WIDE, "ann") == {}
+
+
+@pytest.mark.parametrize("usage", ["public", "Test", "Public "])
+def test_a_usage_that_is_none(path: Path, usage: str) -> None:
+    with pytest.raises(DataError) as refusal:
+        boards(path, f"user,items,Usage\nann,a,Public\nbob,b,{usage}\n", "ann", "bob")
+    for word in (str(path), '"Usage"', "user bob", f'"{usage}"', "Public, Private, Ignored"):
+        assert word in str(refusal.value)
+
+
+def test_a_usage_that_is_missing(path: Path) -> None:
+    with pytest.raises(DataError) as refusal:
+        boards(path, "user,items,Usage\nann,a,Public\nbob,b,\n", "ann", "bob")
+    for word in (str(path), '"Usage"', "user bob", "an empty value", "Public, Private, Ignored"):
+        assert word in str(refusal.value)
+
+
+def test_two_usages_of_a_user(path: Path) -> None:
+    with pytest.raises(DataError, match=r"user ann has two values of Usage; give it one"):
+        boards(path, "user,item,Usage\nbob,c,Public\nann,a,Public\nann,b,Private\n", "ann")

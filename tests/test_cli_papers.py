@@ -1,0 +1,585 @@
+"""harness score, explain and list on the command line: formats, exit status, every mistake."""
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from harness.cli import app, guarded
+from harness.metrics import DEFINITIONS
+from harness.metrics.conventions import CONVENTIONS
+
+LOG = """user,item,time
+ann,a,2020-01-01
+ann,b,2020-01-02
+bob,b,2020-01-03
+bob,c,2020-01-03
+cid,d,2020-01-04
+ann,b,2020-01-08
+bob,d,2020-01-08
+cid,a,2020-01-08
+"""
+"""The exam: ann b, bob d, cid a; b is the most popular, then a, c, d."""
+TOML = """
+[data]
+layout = "table"
+path = "."
+events = "log.csv"
+cache = false
+
+[split]
+strategy = "time"
+valid_days = 1
+
+[evaluation]
+k = 2
+
+[[models]]
+name = "popular"
+use = "baselines.popular:Popular"
+
+[[models]]
+name = "random"
+use = "baselines.random_items:RandomItems"
+repeats = 3
+"""
+LISTS = "user,items\nann,b a\nbob,x d\ncid,\nzed,a\n"
+SOLUTION = "user,items,Usage\nann,a b,Public\nbob,d,Private\ncid,a,Private\ndee,c,Ignored\n"
+PLUG_INS = """
+print("plugged is imported")
+
+class Talks:
+    def fit(self, train):
+        print("epoch 1")
+        return self
+
+    def recommend(self, users, k, draws, exclude=None):
+        import numpy as np
+        print("asked")
+        return np.zeros((len(users), k), int) - 1
+
+def early(hits, n_relevant, k):
+    print("marking")
+    return float(hits[0])
+"""
+
+Harness = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def harness(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Harness:
+    """Return a function: arguments in; exit status, standard output and standard error out."""
+    files = {
+        "log.csv": LOG,
+        "exam.toml": TOML,
+        "lists.csv": LISTS,
+        "solution.csv": SOLUTION,
+        "talking.py": PLUG_INS,
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        status = guarded(lambda: app(list(arguments), standalone_mode=False))
+        return (status, *capfd.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def ran(harness: Harness) -> Harness:
+    """Return the same where a run stands in the folder `run`."""
+    assert harness("run", "exam.toml", "--out", "run")[0] == 0
+    return harness
+
+
+def document(harness: Harness, *arguments: str) -> Any:
+    """Return the JSON of a command that prints one document and nothing else."""
+    status, out, err = harness(*arguments, "--format", "json")
+    assert (status, err) == (0, "")
+    return json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+
+
+def exactly(value: float) -> object:
+    return pytest.approx(value, rel=0, abs=1e-12)
+
+
+BY_SOLUTION = ("lists.csv", "--solution", "solution.csv")
+BY_CONFIG = ("lists.csv", "--config", "exam.toml")
+
+# harness score.
+
+
+def test_score_by_a_solution(harness: Harness) -> None:
+    """AP@12 is 1 (b and a of a and b), 1/2 (d at the second place), 0 (no list)."""
+    found = document(harness, "score", *BY_SOLUTION)
+    assert list(found["metrics"]) == ["MAP@12", "Recall@12", "NDCG@12"]
+    assert found["metrics"]["MAP@12"]["mean"] == exactly((1 + 1 / 2 + 0) / 3)
+    low, high = found["metrics"]["MAP@12"]["ci95"]
+    assert low < 0.5 < high
+    assert found["usage"]["Public"]["MAP@12"]["mean"] == 1
+    assert found["usage"]["Private"]["MAP@12"]["mean"] == exactly(1 / 4)
+    assert found["evaluation"] == {
+        "k": 12,
+        "users": 3,
+        "fingerprint": None,
+        "left_out": {
+            "users_without_list": 1,
+            "users_outside": 1,
+            "rows_outside": 1,
+            "users_ignored": 1,
+            "true_items_repeated": 0,
+        },
+    }
+    assert "conventions" not in found
+
+
+def test_score_by_a_config(ran: Harness) -> None:
+    """AP@2 is 1 (b of b), 1/2 (d of d at the second place), 0."""
+    found = document(ran, "score", *BY_CONFIG)
+    assert list(found["metrics"]) == ["MAP@2", "Recall@2", "NDCG@2"]
+    assert found["metrics"]["MAP@2"]["mean"] == exactly((1 + 1 / 2 + 0) / 3)
+    assert found["usage"] == {}
+    assert found["evaluation"]["left_out"]["items_unknown"] == 1  # x
+    run = json.loads(Path("run/result.json").read_text())
+    assert found["evaluation"]["fingerprint"] == run["evaluation"]["fingerprint"]
+    assert found["evaluation"]["k"] == 2
+
+
+def test_metrics_that_are_asked_for(harness: Harness) -> None:
+    asked = ("--metric", "HitRate@1", "--metric", "MAP(divisor=k)@2", "--metric", "HitRate@1")
+    found = document(harness, "score", *BY_SOLUTION, *asked)
+    means = {name: figure["mean"] for name, figure in found["metrics"].items()}
+    assert means == {"HitRate@1": exactly(1 / 3), "MAP(divisor=k)@2": exactly((1 + 1 / 4) / 3)}
+
+
+def test_metrics_beyond_accuracy_go_with_a_config(harness: Harness) -> None:
+    """Of a, b, c, d the lists of ann and bob hold a, b and d; nobody knows x."""
+    found = document(harness, "score", *BY_CONFIG, "--metric", "Coverage@2", "--metric", "MAP@1")
+    assert found["metrics"]["Coverage@2"] == {"mean": 3 / 4, "ci95": None}
+    assert found["metrics"]["MAP@1"]["mean"] == exactly(1 / 3)
+
+
+@pytest.mark.parametrize("by", [BY_SOLUTION, BY_CONFIG])
+def test_k_is_the_cut_off_of_the_usual_metrics_and_of_conventions(
+    harness: Harness, by: tuple[str, ...]
+) -> None:
+    found = document(harness, "score", *by, "--k", "1", "--conventions")
+    assert list(found["metrics"]) == ["MAP@1", "Recall@1", "NDCG@1"]
+    assert found["metrics"]["MAP@1"]["mean"] == exactly(1 / 3)
+    told = {entry["name"]: entry["value"] for entry in found["conventions"]}
+    assert list(told) == list(CONVENTIONS)
+    assert told["kaggle"] == exactly(1 / 3)
+    assert told["recommenders"] == exactly(1 / 2)  # without cid, who has no list
+
+
+def test_an_own_metric_stands_beside_the_config(harness: Harness) -> None:
+    status, out, _ = harness("score", *BY_CONFIG, "--metric", "talking:early@2", "--format", "csv")
+    assert status == 0
+    assert "talking:early@2" in out
+
+
+def test_what_an_own_metric_prints_does_not_spoil_the_json(harness: Harness) -> None:
+    status, out, err = harness(
+        "score", *BY_CONFIG, "--metric", "talking:early@2", "--format", "json"
+    )
+    assert status == 0
+    assert json.loads(out)["metrics"]["talking:early@2"]["mean"] == exactly(1 / 3)
+    assert "marking" in err
+
+
+def test_columns_may_be_named(harness: Harness) -> None:
+    Path("odd.csv").write_text("place,what,who\n2,x,ann\n1,a,ann\n")
+    named = ("--user-column", "who", "--item-column", "what", "--rank-column", "place")
+    found = document(harness, "score", "odd.csv", "--solution", "solution.csv", *named)
+    assert found["usage"]["Public"]["MAP@12"]["mean"] == exactly(1 / 2)
+    scores = (*named[:4], "--score-column", "place")
+    found = document(harness, "score", "odd.csv", "--solution", "solution.csv", *scores)
+    assert found["usage"]["Public"]["MAP@12"]["mean"] == exactly(1 / 4)
+
+
+def test_score_as_csv_has_a_line_a_metric_and_a_convention(harness: Harness) -> None:
+    status, out, err = harness("score", *BY_SOLUTION, "--conventions", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert (status, err) == (0, "")
+    assert [row["name"] for row in rows] == ["MAP@12", "Recall@12", "NDCG@12", *CONVENTIONS]
+    assert float(rows[0]["value"]) == exactly(1 / 2)
+    assert (float(rows[0]["Public"]), float(rows[0]["Private"])) == (1, exactly(1 / 4))
+    assert rows[3]["kind"] == "convention"
+    assert (rows[3]["low"], rows[3]["Public"]) == ("", "")
+
+
+@pytest.mark.parametrize("format_", ["table", "markdown"])
+def test_score_as_a_table(harness: Harness, format_: str) -> None:
+    status, out, err = harness("score", *BY_SOLUTION, "--conventions", "--format", format_)
+    assert (status, err) == (0, "")
+    for text in (
+        "lists.csv", "3 users", "users without a list, who score 0: 1", "Public", "Private",
+        "0.500000", "1.000000", "0.250000", "kaggle", "lenskit", "MAP@12",
+    ):  # fmt: skip
+        assert text in out
+    if format_ == "markdown":
+        tables = [block for block in out.split("\n\n") if block.startswith("|")]
+        assert [len({row.count("|") for row in table.splitlines()}) for table in tables] == [1, 1]
+
+
+def test_a_solution_of_any_form(harness: Harness) -> None:
+    rows = [(u, i) for u, row in {"ann": "ab", "bob": "d", "cid": "a"}.items() for i in row]
+    pl.DataFrame(rows, schema=["u", "i"], orient="row").write_parquet("solution.parquet")
+    found = document(harness, "score", "lists.csv", "--solution", "solution.parquet")
+    assert found["metrics"]["MAP@12"]["mean"] == exactly(1 / 2)
+
+
+# harness explain.
+
+
+def test_explain_a_file(harness: Harness) -> None:
+    found = document(harness, "explain", *BY_SOLUTION, "--user", "bob", "--user", "ann")
+    assert (found["schema"], found["paper"]) == (1, "lists.csv")
+    bob, ann = found["users"]
+    assert (bob["user"], ann["user"], bob["k"]) == ("bob", "ann", 12)
+    assert [(p["item"], p["hit"]) for p in bob["places"]] == [("x", False), ("d", True)]
+    assert bob["metrics"]["MAP@12"] == exactly(1 / 2)
+    assert ann["truth"] == ["a", "b"]
+    assert sum(p["contribution"] for p in ann["places"]) == exactly(1)
+
+
+def test_the_cut_off_is_that_of_the_metric_or_of_the_config(harness: Harness) -> None:
+    one = ("--user", "ann", "--metric", "MAP@1")
+    assert document(harness, "explain", *BY_SOLUTION, *one)["users"][0]["k"] == 1
+    assert document(harness, "explain", *BY_CONFIG, "--user", "ann")["users"][0]["k"] == 2
+
+
+def test_a_cut_off_behind_the_exams_is_refused_whoever_is_explained(harness: Harness) -> None:
+    for who in (("--worst", "1"), ("--user", "ann")):
+        status, out, err = harness("explain", *BY_CONFIG, *who, "--metric", "MAP@5")
+        assert (status, out) == (2, "")
+        assert "MAP@5" in err
+        assert "k = 2" in err
+
+
+def test_conventions_behind_the_exams_places_are_refused(harness: Harness) -> None:
+    arguments = ("--metric", "MAP@2", "--k", "5", "--conventions")
+    status, out, err = harness("score", *BY_CONFIG, *arguments)
+    assert (status, out) == (2, "")
+    assert "k = 2" in err
+
+
+def test_worst_and_best(harness: Harness) -> None:
+    """By MAP ann has 1, bob 1/2, cid 0; by HitRate@1 bob and cid have 0, bob stands first."""
+
+    def names(*arguments: str) -> list[str]:
+        found = document(harness, "explain", *BY_SOLUTION, *arguments)
+        return [user["user"] for user in found["users"]]
+
+    assert names("--worst", "1") == ["cid"]
+    assert names("--best", "2") == ["ann", "bob"]
+    assert names("--worst", "2", "--best", "2") == ["cid", "bob", "ann"]
+    assert names("--user", "bob", "--worst", "9") == ["bob", "cid", "ann"]
+    assert names("--worst", "1", "--metric", "HitRate@1") == ["bob"]
+
+
+@pytest.mark.parametrize(
+    ("model", "repeat"), [("popular", 0), ("random", 0), ("random", 1), ("random", 2)]
+)
+def test_explain_a_model_of_a_run(ran: Harness, model: str, repeat: int) -> None:
+    users = [argument for user in ("ann", "bob", "cid") for argument in ("--user", user)]
+    which = ("--model", model, "--repeat", str(repeat))
+    found = document(ran, "explain", "run", *which, *users)
+    written = pl.read_parquet("run/per_user.parquet").filter(
+        (pl.col("model") == model) & (pl.col("repeat") == repeat)
+    )
+    for user, row in zip(found["users"], written.iter_rows(named=True), strict=True):
+        assert user["user"] == row["user"]
+        for name in ("MAP@2", "Recall@2", "NDCG@2"):
+            assert user["metrics"][name] == row[name]
+
+
+def test_a_model_that_prints_does_not_spoil_the_json(ran: Harness) -> None:
+    talks = ("--set", "models.0.use=talking:Talks", "--set", "models.0.name=talks")
+    assert ran("run", "exam.toml", *talks, "--out", "run")[0] == 0
+    status, out, err = ran(
+        "explain", "run", "--model", "talks", "--user", "ann", "--format", "json"
+    )
+    assert status == 0
+    assert json.loads(out)["users"][0]["places"] == []
+    assert "epoch 1" in err
+    assert "asked" in err
+
+
+def test_a_metric_that_prints_does_not_spoil_the_json_of_explain(harness: Harness) -> None:
+    arguments = ("--worst", "1", "--metric", "talking:early@2")
+    status, out, err = harness("explain", *BY_SOLUTION, *arguments, "--format", "json")
+    assert status == 0
+    assert json.loads(out)["users"][0]["user"] == "bob"  # b, the first of ann's list, is a hit
+    assert "marking" in err
+
+
+def test_explain_as_csv_has_a_line_a_place(harness: Harness) -> None:
+    status, out, err = harness(
+        "explain", *BY_SOLUTION, "--user", "ann", "--user", "bob", "--format", "csv"
+    )
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert (status, err) == (0, "")
+    assert [(row["user"], row["rank"], row["item"], row["hit"]) for row in rows] == [
+        ("ann", "1", "b", "True"),
+        ("ann", "2", "a", "True"),
+        ("bob", "1", "x", "False"),
+        ("bob", "2", "d", "True"),
+    ]
+    assert sum(float(row["contribution"]) for row in rows) == exactly(1 + 1 / 2)
+
+
+def test_explain_as_csv_of_no_list_is_a_user_without_ranks(harness: Harness) -> None:
+    status, out, _ = harness("explain", *BY_SOLUTION, "--user", "cid", "--format", "csv")
+    assert status == 0
+    assert out.startswith("user,k,rank,item,hit")
+    (row,) = csv.DictReader(io.StringIO(out))
+    assert (row["user"], row["rank"], row["item"]) == ("cid", "", "")
+
+
+@pytest.mark.parametrize("format_", ["table", "markdown"])
+def test_explain_as_a_table(harness: Harness, format_: str) -> None:
+    status, out, err = harness(
+        "explain", *BY_SOLUTION, "--user", "ann", "--user", "cid", "--format", format_
+    )
+    assert (status, err) == (0, "")
+    for text in (
+        "user   ann · k = 12", "truth  R = 2: a, b", "user   cid", "no list", "adds to AP",
+        "AP@12 = 1.0000 + 1.0000 over D = min(2, 12) = 2: 2.000000 / 2 = 1.000000",
+        "NDCG@12", "lenskit", "not counted",
+    ):  # fmt: skip
+        assert text in out, text
+
+
+# harness list.
+
+
+def test_list_metrics_as_json_is_complete(harness: Harness) -> None:
+    found = document(harness, "list", "metrics")
+    assert [entry["name"] for entry in found] == list(DEFINITIONS)
+    assert all(entry["examples"] for entry in found)
+
+
+def test_list_conventions_as_json_is_complete(harness: Harness) -> None:
+    found = document(harness, "list", "conventions")
+    assert [entry["name"] for entry in found] == list(CONVENTIONS)
+    for entry in found:
+        assert entry["example"]["value"] == CONVENTIONS[entry["name"]].value
+
+
+@pytest.mark.parametrize(
+    ("topic", "names"), [("metrics", list(DEFINITIONS)), ("conventions", list(CONVENTIONS))]
+)
+def test_list_in_other_formats(harness: Harness, topic: str, names: list[str]) -> None:
+    status, out, err = harness("list", topic, "--format", "csv")
+    assert (status, err) == (0, "")
+    header, *rows = csv.reader(io.StringIO(out))
+    assert [row[0] for row in rows] == names
+    assert {len(row) for row in rows} == {len(header)}
+    status, out, err = harness("list", topic, "--format", "markdown")
+    assert (status, err) == (0, "")
+    assert [line.split(" | ")[0][2:] for line in out.splitlines() if line][2:] == names
+    status, out, err = harness("list", topic)
+    assert (status, err) == (0, "")
+    for name in names:
+        assert name in out
+
+
+# Mistakes.
+
+MISTAKES: dict[str, tuple[list[str], list[str]]] = {
+    "neither config nor solution": (
+        ["score", "lists.csv"], ["lists.csv: marked by what?", "--config", "--solution"]
+    ),
+    "both config and solution": (
+        ["score", *BY_CONFIG, "--solution", "solution.csv"], ["--config", "--solution"]
+    ),
+    "explain: neither": (
+        ["explain", "lists.csv", "--user", "ann"], ["marked by what?", "--config", "--solution"]
+    ),
+    "explain: both": (
+        ["explain", *BY_CONFIG, "--solution", "solution.csv", "--best", "1"],
+        ["--config", "--solution"],
+    ),
+    "no such file": (["score", "list.csv", *BY_SOLUTION[1:]], ["list.csv: no such file"]),
+    "no such solution": (
+        ["score", "lists.csv", "--solution", "sol.csv"], ["sol.csv: no such file"]
+    ),
+    "no such config": (
+        ["score", "lists.csv", "--config", "x.toml"], ["x.toml: cannot be read"]
+    ),
+    "no table": (["score", "talking.py", *BY_SOLUTION[1:]], ["talking.py"]),
+    "k = 0": (["score", *BY_SOLUTION, "--k", "0"], ["--k is 0", "1 or more"]),
+    "k below 0": (["score", *BY_CONFIG, "--k", "-2"], ["--k is -2", "1 or more"]),
+    "k = 0 beside a metric": (
+        ["score", *BY_SOLUTION, "--metric", "MAP@2", "--k", "0"], ["--k is 0", "1 or more"]
+    ),
+    "k beyond counting": (
+        ["score", *BY_SOLUTION, "--k", "99999999999"], ["the cut-off must be from 1 to 2147483647"]
+    ),
+    "k beyond the exam": (
+        ["score", *BY_CONFIG, "--k", "3"], ["MAP@3", "3 places", "k = 2", "[evaluation]"]
+    ),
+    "no number for k": (["score", *BY_SOLUTION, "--k", "many"], ["--k"]),
+    "unknown metric": (
+        ["score", *BY_SOLUTION, "--metric", "MPA@3"], ['"MPA"', 'did you mean "MAP"']
+    ),
+    "unknown metric of explain": (
+        ["explain", *BY_SOLUTION, "--user", "ann", "--metric", "MPA@3"],
+        ['"MPA"', 'did you mean "MAP"'],
+    ),
+    "metric without cut-off": (
+        ["score", *BY_SOLUTION, "--metric", "MAP"], ['did you mean "MAP@10"']
+    ),
+    "own metric that is not there": (
+        ["score", *BY_SOLUTION, "--metric", "nowhere:early@3"], ['no module "nowhere"']
+    ),
+    "metric that needs train": (
+        ["score", *BY_SOLUTION, "--metric", "Novelty@2"],
+        ["Novelty@2", "the training events", "use --config"],
+    ),
+    "metric that needs candidates": (
+        ["score", *BY_SOLUTION, "--metric", "Coverage@2"],
+        ["Coverage@2", "the candidates", "use --config"],
+    ),
+    "metric that needs attributes": (
+        ["score", *BY_CONFIG, "--metric", "ILD@2"], ["ILD", "[data] items"]
+    ),
+    "explain by a metric of all": (
+        ["explain", *BY_CONFIG, "--worst", "1", "--metric", "Coverage@2"],
+        ["Coverage@2", "no value for a user", "--metric"],
+    ),
+    "explain by what is not known": (
+        ["explain", *BY_SOLUTION, "--worst", "1", "--metric", "Novelty@2"],
+        ["Novelty@2", "the training events"],
+    ),
+    "column that is not there": (
+        ["score", *BY_SOLUTION, "--rank-column", "usr"], ['lists.csv: no column "usr"', "rank"]
+    ),
+    "a column named twice": (
+        ["score", *BY_SOLUTION, "--rank-column", "a", "--score-column", "b"],
+        ["rank or score, not both"],
+    ),
+    "nobody to explain": (
+        ["explain", *BY_SOLUTION], ["nobody to explain", "--user", "--worst", "--best"]
+    ),
+    "unknown user": (
+        ["explain", *BY_SOLUTION, "--user", "an"], ['no user "an"', 'did you mean "ann"?']
+    ),
+    "a user outside": (["explain", *BY_SOLUTION, "--user", "zed"], ['no user "zed"', "3"]),
+    "so many below 0": (["explain", *BY_SOLUTION, "--worst", "-1"], ["--worst"]),
+    "a model with a file": (
+        ["explain", *BY_SOLUTION, "--user", "ann", "--model", "popular"], ["lists.csv", "--model"]
+    ),
+    "a repeat with a file": (
+        ["explain", *BY_SOLUTION, "--user", "ann", "--repeat", "1"], ["lists.csv", "--repeat"]
+    ),
+    "a folder that is no run": (
+        ["explain", ".", "--model", "popular", "--user", "ann"],
+        ["is no run folder", "harness run"],
+    ),
+    "unknown topic": (["list", "metric"], ["metrics", "conventions"]),
+    "no topic": (["list"], ["topic"]),
+    "unknown format": (["list", "metrics", "--format", "yaml"], ["yaml"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_a_message_and_status_2(harness: Harness, mistake: str) -> None:
+    arguments, named = MISTAKES[mistake]
+    status, out, err = harness(*arguments)
+    assert (status, out) == (2, ""), err
+    assert "Traceback" not in err
+    text = err.replace("\n", " ")
+    assert [word for word in named if word not in text] == [], err
+
+
+OF_A_RUN: dict[str, tuple[list[str], list[str]]] = {
+    "no model": (["--user", "ann"], ["run: which model?", "--model"]),
+    "unknown model": (
+        ["--user", "ann", "--model", "popula"], ['no model "popula"', 'did you mean "popular"?']
+    ),
+    "repeat that was not": (
+        ["--user", "ann", "--model", "random", "--repeat", "3"],
+        ['"random" has no repeat 3', "the last is 2"],
+    ),
+    "a config beside": (
+        ["--user", "ann", "--model", "random", "--config", "exam.toml"],
+        ["a run knows its exam", "leave --config and --solution out"],
+    ),
+    "a solution beside": (
+        ["--user", "ann", "--model", "random", "--solution", "solution.csv"],
+        ["a run knows its exam"],
+    ),
+    "nobody": (["--model", "random"], ["nobody to explain"]),
+    "unknown user": (
+        ["--user", "bobb", "--model", "random"], ['no user "bobb"', 'did you mean "bob"?']
+    ),
+    "a metric beyond the exam": (
+        ["--best", "1", "--model", "popular", "--metric", "MAP@9"], ["MAP@9", "k = 2"]
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", OF_A_RUN)
+def test_a_mistake_about_a_run_is_a_message_and_status_2(ran: Harness, mistake: str) -> None:
+    arguments, named = OF_A_RUN[mistake]
+    status, out, err = ran("explain", "run", *arguments)
+    assert (status, out) == (2, ""), err
+    assert "Traceback" not in err
+    assert [word for word in named if word not in err] == [], err
+
+
+def test_changed_data_are_told_with_the_next_step(ran: Harness) -> None:
+    Path("log.csv").write_text(LOG + "ann,c,2020-01-08\n")
+    status, out, err = ran("explain", "run", "--model", "popular", "--user", "ann")
+    assert (status, out) == (2, "")
+    assert "the data has changed since this run (truth differ" in err
+    assert "harness run run/config.toml" in err
+
+
+@pytest.mark.parametrize(
+    "rows",
+    {
+        "all are ignored": "ann,a,Ignored\n",
+        "Usage that is none": "ann,a,public\n",
+        "no rows": "",
+    }.values(),
+)
+def test_a_solution_that_cannot_be_used_is_named(harness: Harness, rows: str) -> None:
+    Path("other.csv").write_text("user,items,Usage\n" + rows)
+    status, out, err = harness("score", "lists.csv", "--solution", "other.csv")
+    assert (status, out) == (2, "")
+    assert "other.csv" in err
+    assert "Traceback" not in err
+
+
+def test_the_options_of_columns_are_named_as_they_are_written(harness: Harness) -> None:
+    status, _, err = harness("score", *BY_SOLUTION, "--item-column", "itmes")
+    assert status == 2
+    assert 'did you mean "items"?' in err
+    assert "--item-column" in err
+
+
+@pytest.mark.parametrize("format_", ["table", "markdown", "csv"])
+def test_no_name_in_a_file_steers_the_terminal(harness: Harness, format_: str) -> None:
+    Path("odd.csv").write_text("user,items\nann\x1b[31m,\x9b2Ja =1+1\n")
+    Path("key.csv").write_text("user,items\nann\x1b[31m,a\n")
+    odd = ("odd.csv", "--solution", "key.csv", "--format", format_)
+    for command in (("score", *odd), ("explain", *odd, "--best", "1")):
+        status, out, _ = harness(*command)
+        assert status == 0
+        assert all(c.isprintable() or c == "\n" for c in out)
+        assert format_ != "csv" or not [x for x in out.split(",") if x.startswith("=")]
+    status, _, err = harness("explain", *odd, "--user", "bob")
+    assert status == 2
+    assert all(c.isprintable() or c == "\n" for c in err)

@@ -1,0 +1,195 @@
+"""harness.evaluate: who counts, what is returned, and what a reader is told beside the figures."""
+
+import warnings
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import harness
+from harness import evaluate
+from harness.metrics import Metric, parse
+
+LISTS = {"ann": ["a", "x", "b"], "bob": ["y", "c"]}
+TRUTH = {"ann": ["a", "b"], "bob": ["c"]}
+
+
+def test_means_over_all_users_of_the_truth() -> None:
+    found = evaluate(LISTS, TRUTH, ["MAP@3", "Recall@1", "MRR"])
+    assert isinstance(found, pd.Series)
+    assert found.dtype == np.float64
+    assert found.to_dict() == {
+        "MAP@3": pytest.approx((5 / 6 + 1 / 2) / 2),  # (1 + 2/3)/2 and 1/2
+        "Recall@1": (1 / 2 + 0) / 2,
+        "MRR": (1 + 1 / 2) / 2,
+    }
+
+
+def test_it_is_there_under_its_short_name() -> None:
+    assert harness.evaluate is evaluate
+    assert "evaluate" in harness.__all__
+
+
+def test_a_metric_may_be_text_an_object_or_several() -> None:
+    expected = float(Fraction(2, 3))
+    for metrics in ("MAP@3", parse("MAP@3"), ["MAP@3"], (Metric("MAP", 3),)):
+        found = evaluate(LISTS, TRUTH, metrics)
+        assert list(found.index) == ["MAP@3"]
+        assert found.iloc[0] == pytest.approx(expected)
+
+
+def test_a_metric_asked_for_twice_stands_once_and_in_its_order() -> None:
+    found = evaluate(LISTS, TRUTH, ["MRR@3", "MAP@3", "MAP(divisor=kaggle)@3", "MRR@3"])
+    assert list(found.index) == ["MRR@3", "MAP@3"]
+
+
+def test_one_row_a_user_in_the_order_of_ids() -> None:
+    lists = {"cem": ["c"], "ann": ["x"], "bob": ["b"]}
+    truth = {"bob": ["b"], "cem": ["c", "d"], "ann": ["a"]}
+    found = evaluate(lists, truth, ["Recall@1", "MRR"], per_user=True)
+    expected = pd.DataFrame(
+        {"Recall@1": [0, 1, 1 / 2], "MRR": [0.0, 1, 1]},
+        index=pd.Index(["ann", "bob", "cem"], name="user"),
+    )
+    pd.testing.assert_frame_equal(found, expected)
+
+
+def test_users_that_are_numbers_stay_numbers_and_stand_in_their_order() -> None:
+    truth = {10: ["a"], 9: ["a"], -2: ["a"]}
+    found = evaluate({9: ["a"]}, truth, "MRR", per_user=True)
+    assert found.index.tolist() == [-2, 9, 10]
+    assert found.index.dtype == np.int64
+    assert found["MRR"].tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("dtype", ["object", "category", "str"])
+def test_users_of_text_are_text_again(dtype: str) -> None:
+    truth = pd.DataFrame({"user": ["010", "9"], "item": ["a", "b"]}).astype({"user": dtype})
+    found = evaluate({"010": ["a"]}, truth, "MRR", per_user=True)
+    assert found.index.tolist() == ["010", "9"]
+
+
+def test_a_user_without_a_list_scores_0_and_is_counted() -> None:
+    for lists in ({"ann": ["a"]}, {"ann": ["a"], "bob": []}, {"ann": {"a": 1.5}, "bob": {}}):
+        found = evaluate(lists, TRUTH, ["Recall@3", "Precision@1"])
+        assert found.tolist() == [1 / 4, 1 / 2]
+        assert found.attrs["users_without_list"] == 1
+
+
+@pytest.mark.parametrize(
+    "truth",
+    [
+        pytest.param({"ann": ["a"], "bob": []}, id="list"),
+        pytest.param({"ann": {"a": 1}, "bob": {"c": 0}}, id="grade 0"),
+        pytest.param({"ann": {"a": 1}, "bob": {}}, id="empty dict"),
+        pytest.param(pl.DataFrame({"user": ["ann", "bob"], "item": [["a"], []]}), id="polars"),
+        pytest.param(pl.DataFrame({"user": ["ann", "bob"], "item": [["a"], None]}), id="null"),
+        pytest.param([("ann", "a", 1), ("bob", "c", 0)], id="rows"),
+    ],
+)
+def test_a_user_whose_truth_is_empty_counts_with_0(truth: Any) -> None:
+    if isinstance(truth, list):
+        truth = pd.DataFrame(truth, columns=["user", "item", "grade"])
+    found = evaluate(LISTS, truth, ["MAP@3", "Recall@3", "MRR", "pFound"])
+    assert found.tolist() == [1 / 2, 1 / 2, 1 / 2, 1 / 2]
+    assert found.attrs["users"] == 2
+
+
+def test_a_true_item_that_stands_twice_counts_once() -> None:
+    rows = pd.DataFrame({"user": ["ann"] * 4, "item": ["a", "b", "a", "a"]})
+    for truth in (rows, {"ann": ["a", "b", "a", "a"]}, rows.sample(frac=1, random_state=3)):
+        found = evaluate({"ann": ["a"]}, truth, "Recall@1")
+        assert found.iloc[0] == 1 / 2
+        assert found.attrs["true_items_repeated"] == 2
+
+
+def test_users_outside_the_truth_are_left_out_counted_and_warned_of() -> None:
+    lists = LISTS | {"zed": ["a", "b", "c"], "yan": ["a"]}
+    rows = pd.DataFrame([(u, i) for u, row in lists.items() for i in row], columns=["user", "item"])
+    with pytest.warns(UserWarning, match="4 rows of 2 users .*not in the truth.*'zed'") as told:
+        found = evaluate(rows, TRUTH, "MAP@3")
+    assert found.iloc[0] == pytest.approx(2 / 3)
+    assert found.attrs == {
+        "order": "rows as they stand",
+        "users": 2,
+        "users_without_list": 0,
+        "users_outside": 2,
+        "rows_outside": 4,
+        "true_items_repeated": 0,
+    }
+    assert [warning.filename for warning in told] == [__file__]
+
+
+@pytest.mark.parametrize("column", ["rank", "score"])
+def test_users_outside_are_left_out_of_ordered_rows_too(column: str) -> None:
+    rows = pd.DataFrame(
+        {"user": ["zed", "ann", "zed", "ann"], "item": list("abab"), column: [1, 1, 2, 2]}
+    )
+    with pytest.warns(UserWarning, match="2 rows of 1 user "):
+        found = evaluate(rows, {"ann": ["b"], "bob": ["a"]}, ["Recall@2", "MRR@2"])
+    assert found.tolist() == [1 / 2, 1 / 2]
+    assert found.attrs["users_without_list"] == 1
+
+
+def test_lists_of_users_outside_are_counted_as_lists() -> None:
+    with pytest.warns(UserWarning, match="2 users .*not in the truth"):
+        found = evaluate(LISTS | {"zed": ["a"], "yan": []}, TRUTH, "MAP@3")
+    assert (found.attrs["rows_outside"], found.attrs["users_outside"]) == (2, 2)
+
+
+def test_items_of_users_outside_are_no_candidates_and_no_lists() -> None:
+    lists = LISTS | {"zed": ["q", "r"]}
+    with pytest.warns(UserWarning, match="1 row of 1 user "):
+        found = evaluate(lists, TRUTH, ["Coverage@3", "Gini@3"], candidates=["a", "q", "r", "s"])
+    assert found.tolist() == [1 / 4, 3 / 4]
+
+
+def test_what_is_told_beside_figures_stands_beside_users_values_too() -> None:
+    found = evaluate({"ann": ["a"]}, TRUTH, "MAP@3", per_user=True)
+    assert found.attrs == evaluate({"ann": ["a"]}, TRUTH, "MAP@3").attrs
+    assert found.attrs["order"] == "lists as they stand"
+
+
+def test_items_that_never_match_are_warned_of_with_one_of_each() -> None:
+    with pytest.warns(UserWarning, match="'A1' here, 'a1' there; are the ids written alike"):
+        found = evaluate({"ann": ["A1"]}, {"ann": ["a1"]}, "MAP@3")
+    assert found.iloc[0] == 0
+
+
+def test_a_hit_beyond_the_cut_off_is_no_sign_of_other_ids() -> None:
+    assert evaluate({"ann": ["x", "a"]}, {"ann": ["a"]}, "MAP@1").iloc[0] == 0
+
+
+def test_where_nobody_has_a_true_item_no_item_is_named_as_one() -> None:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert evaluate(LISTS, {"ann": [], "bob": []}, "MAP@3").iloc[0] == 0
+    assert not [w for w in told if "'a' there" in str(w.message)]
+
+
+def test_a_user_of_the_truth_with_an_empty_list_is_in_common() -> None:
+    with pytest.warns(UserWarning, match="'zed'"):
+        found = evaluate({"ann": [], "zed": ["a"]}, TRUTH, "MAP@3")
+    assert found.iloc[0] == 0
+
+
+def test_lists_alone_say_nothing_where_all_is_well() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        evaluate(LISTS, TRUTH, "MAP@3")
+
+
+def test_cut_offs_may_differ() -> None:
+    found = evaluate(LISTS, TRUTH, ["Recall@1", "Recall@2", "Recall@3", "Recall@2147483647"])
+    assert found.tolist() == [1 / 4, 3 / 4, 1, 1]
+
+
+def test_many_users_are_marked_as_few_are() -> None:
+    n = 100_000  # more than one block of users, so several threads
+    frame = pd.DataFrame({"user": np.arange(n), "item": np.arange(n) % 7, "rank": 1})
+    truth = pd.DataFrame({"user": np.arange(n), "item": np.arange(n) % 2})
+    hits = sum(1 for user in range(n) if user % 7 == user % 2)
+    assert evaluate(frame, truth, ["HitRate@1"]).iloc[0] == hits / n
