@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,8 +15,7 @@ from harness import plugins
 from harness.catalogue import of_train
 from harness.dataset import Bool, Int32
 from harness.errors import DataError, UsageError, suggest
-from harness.frames import lists, truth
-from harness.frames.ids import Coder, Coders
+from harness.frames import ids, lists, truth
 from harness.metrics import Key, Metric
 from harness.scoring import marks
 from harness.setting import Setting, asked, set_exam
@@ -96,11 +94,10 @@ def of_solution(path: Path, solution: Path, named: file.Named | None = None) -> 
         A file that cannot be used.
     """
     true = file.read(solution, ordered=False)
-    with ThreadPoolExecutor(1) as pool:
-        coders = Coders(Coder(), Coder(), pool)
-        true_items = truth.read(true.table, coders)
+    with ids.coders() as coders:
+        true_items = truth.grouped(true.table, coders, truth.read(true.table, coders))
         users = coders.users.ids().cast(pl.String)
-        found = lists.read(file.read(path, named).table, coders, None)
+        found = lists.Reading(file.read(path, named).table, coders, None).lists()
     boards = true.boards(users)
     keep = ~boards.pop("Ignored", np.zeros(len(users), np.bool_))
     if not keep.any():
@@ -141,11 +138,10 @@ def of_config(
     """
     setting = set_exam(config)
     exam = setting.exam
-    with ThreadPoolExecutor(1) as pool:
-        coders = Coders(Coder(), Coder(), pool)
+    with ids.coders() as coders:
         coders.users.codes(exam.user_ids, "the exam's users")
         coders.items.codes(exam.candidate_ids, "the exam's candidates")
-        found = lists.read(file.read(path, named).table, coders, exam.k)
+        found = lists.Reading(file.read(path, named).table, coders, exam.k).lists()
     unknown = len(coders.items) - len(exam.candidate_ids)
     paper = _on_exam(str(path), setting, found.items, metrics)
     known = paper.key.catalogue

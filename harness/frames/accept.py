@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from harness.errors import DataError, UsageError, suggest
-from harness.frames.table import Columns, Slice, Table, flat
+from harness.frames.table import Columns, Held, Table, flat
 from harness.frames.values import MISMATCH, as_list, ids_of, numbers_of
 
 _FORMS = (
@@ -130,8 +130,7 @@ def _from_mapping(given: Mapping[Any, Any], role: str, meaning: str) -> Table:
             )
     items, sizes = flat([list(value) for value in values], table.where("item"))
     numbers = [number for value in values for number in value.values()]
-    part = Slice(
-        0,
+    part = Held(
         ids_of(list(given), table.where("user")),
         items,
         sizes,
@@ -155,8 +154,8 @@ def _wide(role: str, users: list[Any], lists: Sequence[Any] | np.ndarray[Any, An
         for user, cell in zip(users, lists, strict=True):
             table.check_list(cell, f"user {user!r}")
         items, sizes = flat(list(lists), table.where("item"))
-    part = Slice(0, ids_of(users, table.where("user")), items, sizes, None)
+    part = Held(ids_of(users, table.where("user")), items, sizes)
     return Table(role, part, table.columns, wide=True)
 
 
-_NOTHING = Slice(0, pl.Series(), pl.Series(), np.zeros(0, np.int64), None)
+_NOTHING = Held(pl.Series(), pl.Series(), np.zeros(0, np.int64))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
@@ -72,10 +72,9 @@ _ASKED = {
 
 def _events(beside: Beside, coders: Coders) -> tuple[Int32, Int32]:
     table = accept(beside.train, "train", user=beside.user, item=beside.item, numbers={})
-    own = Coders(Coder(), coders.items, coders.pool)
+    own = replace(coders, users=Coder())
     users, items = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
-    for part in table.slices():
-        user, item = own.of(table, part)
+    for part, user, item in own.read(table):
         users.append(np.repeat(user, part.sizes) if table.wide else user)
         items.append(item)
     return np.concatenate(users), np.concatenate(items)
@@ -103,7 +102,7 @@ def _attributes(beside: Beside, ids: pl.Series) -> dict[str, Any]:
             f'attributes: there is nothing beside the column "{beside.item}"; add attributes'
         )
     own = Table("attributes", frame, Columns(beside.item, beside.item), wide=False)
-    items = own.column(beside.item)
+    items = own.convert(frame, "item")
     if items.null_count() > 0:
         raise DataError(f"{own.where('item')}: an id is missing; give every row one")
     # A coder that is told of the lists' and the truth's items first says whether ids are alike.
@@ -124,7 +123,7 @@ _CODE = "\x00code"
 
 
 def _attribute(frame: nw.DataFrame[Any], name: str) -> pl.Series:
-    column = Table("attributes", frame, Columns(name, name), wide=False).column(name)
+    column = Table("attributes", frame, Columns(name, name), wide=False).convert(frame, "item")
     if column.dtype.is_nested() or column.dtype == pl.Object:
         raise DataError(
             f'attributes: column "{name}" holds {column.dtype}; an attribute is a text or a number'

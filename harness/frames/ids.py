@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -16,6 +20,9 @@ from harness.frames.table import Slice, Table
 from harness.frames.values import Int64, shown
 
 _WORTH_A_THREAD = 1 << 15
+"""Rows from which a table is read by threads."""
+_AHEAD = 2
+"""Slices that are coded before the first of them is used."""
 _TABLE = 1 << 22
 _SPREAD = 8
 """Numbers are looked up in a table while they span no more than _TABLE, or so many times the rows
@@ -24,20 +31,62 @@ that were read; numbers further apart are hashed, as text is."""
 
 @dataclass(frozen=True)
 class Coders:
-    """Codes of users and items, and the thread that codes items while users are coded."""
+    """Codes of users and items, each coded by a thread of its own while the next rows are read."""
 
     users: Coder
     items: Coder
-    pool: Executor
+    user_thread: Executor
+    item_thread: Executor
 
-    def of(self, table: Table, part: Slice) -> tuple[Int32, Int32]:
-        """Return the codes of a slice's users and items."""
-        user, item = table.where("user"), table.where("item")
-        if len(part.items) < _WORTH_A_THREAD:
-            return self.users.codes(part.users, user), self.items.codes(part.items, item)
-        items = self.pool.submit(self.items.codes, part.items, item)
-        users = self.users.codes(part.users, user)
-        return users, items.result()
+    def read(self, table: Table) -> Iterator[tuple[Slice, Int32, Int32]]:
+        """Yield every slice of a table with the codes of its users and of its items.
+
+        The first slices are begun at once, before anyone asks for them.
+
+        Raises
+        ------
+        DataError
+            A missing id, a cell of another type than its column's, ids of several kinds.
+        """
+        begun = (self._coded(table, part) for part in table.slices())
+        return _finished(begun, deque(islice(begun, _AHEAD)))
+
+    def _coded(self, table: Table, part: Slice) -> tuple[Slice, Future[Int32], Future[Int32]]:
+        def codes(coder: Coder, name: str) -> Int32:
+            ids = part.users if name == "user" else part.items
+            table.refuse_missing(part, name)
+            return coder.codes(ids, table.where(name))
+
+        small = len(table) < _WORTH_A_THREAD
+        threads = (_here, _here) if small else (self.user_thread.submit, self.item_thread.submit)
+        return part, threads[0](codes, self.users, "user"), threads[1](codes, self.items, "item")
+
+
+def _here(call: Callable[..., Int32], *given: Any) -> Future[Int32]:
+    """Call at once; for a few rows a thread would cost more than it saves."""
+    done: Future[Int32] = Future()
+    done.set_result(call(*given))
+    return done
+
+
+_Begun = tuple[Slice, Future[Int32], Future[Int32]]
+
+
+def _finished(
+    begun: Iterator[_Begun], ahead: deque[_Begun]
+) -> Iterator[tuple[Slice, Int32, Int32]]:
+    """Yield what is ready, and begin another slice for each."""
+    while ahead:
+        part, user, item = ahead.popleft()
+        yield part, user.result(), item.result()
+        ahead.extend(islice(begun, 1))
+
+
+@contextmanager
+def coders(users: Coder | None = None, items: Coder | None = None) -> Iterator[Coders]:
+    """Yield coders, new ones unless given, with their threads."""
+    with ThreadPoolExecutor(1) as user_thread, ThreadPoolExecutor(1) as item_thread:
+        yield Coders(users or Coder(), items or Coder(), user_thread, item_thread)
 
 
 class Coder:

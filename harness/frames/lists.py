@@ -12,7 +12,7 @@ from harness.encode import Int32
 from harness.errors import DataError
 from harness.frames import numbers, places
 from harness.frames.ids import Coders
-from harness.frames.table import Slice, Table
+from harness.frames.table import Held, Slice, Table
 from harness.frames.values import Int64, row_text, shown
 
 _FIRST_WIDTH = 16
@@ -44,49 +44,58 @@ class Lists:
     known_items: bool
 
 
-def read(table: Table, coders: Coders, longest: int | None) -> Lists:
-    """Return the lists of the users that are coded already; all others are outside.
+class Reading:
+    """One reading of one table, begun when it is made.
+
+    Users and items that are coded by then are known; all others are outside.
 
     Parameters
     ----------
     longest : int or None
         Places that are looked at; None for all there are.
-
-    Raises
-    ------
-    DataError
-        Ids that are missing or of another kind than the truth's, a user with two lists, ranks
-        that are not whole numbers from 1 or stand twice, scores that are no numbers.
     """
-    reader = _Reader(table, coders, longest)
-    column = "" if isinstance(table.given, Slice) else f' in column "{table.columns.number}"'
-    if table.columns.meaning == "rank":
-        items, order = reader.by_rank(), f"ranks{column}"
-    elif table.columns.meaning == "score":
-        items, order = reader.by_score(), f"scores{column}, ties by item id"
-    elif table.wide:
-        items, order = reader.by_list(), "lists as they stand"
-    else:
-        items, order = reader.by_order(), "rows as they stand"
-    outside_users = len(coders.users) - reader.n
-    return Lists(
-        items, order, reader.outside, outside_users, reader.known_users, reader.known_items
-    )
-
-
-class _Reader:
-    """One reading of one table."""
 
     def __init__(self, table: Table, coders: Coders, longest: int | None) -> None:
         self.table, self.coders, self.longest = table, coders, longest
         self.n, self.n_items = len(coders.users), len(coders.items)
         self.outside = 0
         self.known_users = self.known_items = False
+        self._slices = coders.read(table)
+
+    def lists(self) -> Lists:
+        """Return everyone's list.
+
+        Raises
+        ------
+        DataError
+            Ids that are missing or of another kind than the truth's, a user with two lists, ranks
+            that are not whole numbers from 1 or stand twice, scores that are no numbers.
+        """
+        items, order = self._read()
+        return Lists(
+            items,
+            order,
+            self.outside,
+            len(self.coders.users) - self.n,
+            self.known_users,
+            self.known_items,
+        )
+
+    def _read(self) -> tuple[Int32, str]:
+        """Return the matrix, and what the order comes from."""
+        table = self.table
+        column = "" if isinstance(table.given, Held) else f' in column "{table.columns.number}"'
+        if table.columns.meaning == "rank":
+            return self._by_rank(), f"ranks{column}"
+        if table.columns.meaning == "score":
+            return self._by_score(), f"scores{column}, ties by item id"
+        if table.wide:
+            return self._by_list(), "lists as they stand"
+        return self._by_order(), "rows as they stand"
 
     def coded(self) -> Iterator[tuple[Slice, Int32, Int32]]:
         """Yield every slice with the codes of its users, one a row, and of its items."""
-        for part in self.table.slices():
-            user, item = self.coders.of(self.table, part)
+        for part, user, item in self._slices:
             outside = int(np.count_nonzero(user >= self.n))
             self.outside += outside
             self.known_users |= outside < len(user)
@@ -98,26 +107,27 @@ class _Reader:
         for part, user, item in self.coded():
             yield part, np.repeat(user, part.sizes) if self.table.wide else user, item
 
-    def by_list(self) -> Int32:
+    def _by_list(self) -> Int32:
         lists, taken = self.empty(1), np.zeros(self.n, np.int32)
         for part, user, item in self.coded():
             lists = self.wide_enough(lists, int(part.sizes.max(initial=0)))
             row = places.by_list(user, part.sizes, item, taken, lists)
             if row >= 0:
-                raise self.fault(part, row, "has a list already; give each user one")
+                raise self._fault(part, row, "has a list already; give each user one")
         return lists
 
-    def by_rank(self) -> Int32:
+    def _by_rank(self) -> Int32:
         lists = self.empty(1)
         for part, user, item in self.rows():
             rank = numbers.ranks(self.table, part)
-            lists = self.wide_enough(lists, int(rank[user < self.n].max(initial=0)))
-            row = places.by_rank(user, item, rank, lists)
-            if row >= 0:
-                raise self.fault(part, row, f"has rank {rank[row]} twice; give a rank one item")
+            lists = self.wide_enough(lists, int(rank.max(initial=0, where=user < self.n)))
+            at = places.by_rank(user, item, rank, lists)
+            if at >= 0:
+                row = self.table.row_of(part, at) - part.start
+                raise self._fault(part, row, f"has rank {rank[at]} twice; give a rank one item")
         return lists
 
-    def by_order(self) -> Int32:
+    def _by_order(self) -> Int32:
         lists, taken = self.empty(_FIRST_WIDTH), np.zeros(self.n, np.int32)
         for _part, user, item in self.rows():
             row = 0
@@ -128,7 +138,7 @@ class _Reader:
                     lists = self.wide_enough(lists, 2 * lists.shape[1])
         return lists
 
-    def by_score(self) -> Int32:
+    def _by_score(self) -> Int32:
         users, items, values = [], [], []
         for part, user, item in self.rows():
             users.append(user)
@@ -162,7 +172,7 @@ class _Reader:
         wide[:, :held] = lists
         return wide
 
-    def fault(self, part: Slice, row: int, what: str) -> DataError:
+    def _fault(self, part: Slice, row: int, what: str) -> DataError:
         where, user = row_text(part.start + row), shown(part.users[row])
         return DataError(f"{self.table.role}: {where}: user {user} {what}")
 

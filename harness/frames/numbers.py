@@ -16,6 +16,8 @@ from harness.frames.values import Int64, row_text, shown
 def ranks(table: Table, part: Slice) -> Int64:
     """Return whole numbers from 1, or raise DataError."""
     numbers = _numbers(table, part)
+    if numbers.dtype == pl.Int64 and len(numbers) > 0 and numbers.to_numpy().min() > 0:
+        return numbers.to_numpy()
     value = numbers.cast(pl.Float64)
     wrong = ~value.is_finite() | (value < 1) | (value != value.floor()) | (value >= 2**63)
     zero = "; where ranks begin with 0, add 1 to all" if (numbers == 0).any() else ""
@@ -59,8 +61,8 @@ def _refuse(table: Table, part: Slice, wrong: pl.Series, wanted: str) -> None:
     if not wrong.any() or part.numbers is None:
         return
     entry = int(wrong.arg_true()[0])
-    row = part.row_of(entry)
+    row = table.row_of(part, entry)
     raise DataError(
-        f"{table.where('number')}, {row_text(part.start + row)}, user {shown(part.users[row])}: "
+        f"{table.where('number')}, {row_text(row)}, user {shown(part.users[row - part.start])}: "
         f"found {part.numbers[entry]}; a {table.columns.meaning} is {wanted}"
     )

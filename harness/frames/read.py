@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +11,11 @@ import polars as pl
 
 from harness.encode import Int32
 from harness.errors import DataError
-from harness.frames import beyond, lists
+from harness.frames import beyond, ids, lists
 from harness.frames import truth as truth_
 from harness.frames.accept import accept
-from harness.frames.ids import Coder, Coders
-from harness.frames.table import Slice, Table
+from harness.frames.ids import Coders
+from harness.frames.table import Held, Table
 from harness.frames.values import counted, shown
 from harness.metrics import Floats, Key, Metric
 
@@ -69,12 +68,13 @@ def read_both(
     orders = {"rank": columns.rank, "score": columns.score}
     given = accept(recommendations, "recommendations", **names, numbers=orders)
     true = accept(truth, "truth", **names, numbers={"grade": columns.grade})
-    with ThreadPoolExecutor(1) as pool:
-        coders = Coders(Coder(), Coder(), pool)
-        answers = truth_.read(true, coders)
-        _check_grades(asked, answers.grades)
+    with ids.coders() as coders:
+        codes = truth_.read(true, coders)
         users, true_items = coders.users.ids(), len(coders.items)
-        found = lists.read(given, coders, None if whole else _longest(asked))
+        reading = lists.Reading(given, coders, None if whole else _longest(asked))
+        answers = truth_.grouped(true, coders, codes)  # while the first lists are coded
+        _check_grades(asked, answers.grades)
+        found = reading.lists()
         _refuse_strangers(coders, users, true_items, found, given)
         report = _report(found, len(users), coders, true_items)
         catalogue = beyond.read(beside, coders, asked)
@@ -110,7 +110,7 @@ def _refuse_strangers(
             f"{shown(coders.users.ids()[len(users)])} here, {shown(users[0])} there; write ids "
             "alike"
         )
-    if found.known_items or isinstance(table.given, Slice):
+    if found.known_items or isinstance(table.given, Held):
         return
     items = coders.items.ids()
     for role, written, others in (

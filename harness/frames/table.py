@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, Protocol
 
 import narwhals as nw
 import numpy as np
@@ -37,37 +38,71 @@ class Columns:
     meaning: str = ""
 
 
+class Slice(Protocol):
+    """Some rows of a table; a column is converted when it is first asked for."""
+
+    @property
+    def start(self) -> int:
+        """The first row's place in the table."""
+
+    @property
+    def users(self) -> pl.Series:
+        """One id a row."""
+
+    @property
+    def items(self) -> pl.Series:
+        """One id a row, or those of all lists one after another."""
+
+    @property
+    def sizes(self) -> Int64:
+        """How long each row's list is; empty in a long table."""
+
+    @property
+    def numbers(self) -> pl.Series | None:
+        """One number an item, where the table has any."""
+
+
 @dataclass(frozen=True)
-class Slice:
-    """Some rows of a table.
+class Held:
+    """What a dict or lists held, as one slice."""
 
-    Attributes
-    ----------
-    start : int
-        The first row's place in the table.
-    users : polars.Series
-        One entry a row.
-    items : polars.Series
-        One entry a row, or all lists one after another.
-    sizes : int64 array
-        How long each row's list is; empty in a long table.
-    numbers : polars.Series, optional
-        One entry an item.
-    """
-
-    start: int
     users: pl.Series
     items: pl.Series
     sizes: Int64
-    numbers: pl.Series | None
+    numbers: pl.Series | None = None
+    start: int = 0
 
-    def row_of(self, entry: int) -> int:
-        """Return the row of this slice that an item stands in."""
-        return (
-            int(np.searchsorted(np.cumsum(self.sizes), entry, "right"))
-            if len(self.sizes)
-            else entry
-        )
+
+@dataclass(frozen=True)
+class _OfFrame:
+    """Some rows of a frame."""
+
+    table: Table
+    start: int
+    frame: nw.DataFrame[Any]
+
+    @cached_property
+    def users(self) -> pl.Series:
+        return self.table.convert(self.frame, "user")
+
+    @cached_property
+    def items(self) -> pl.Series:
+        return self._flat[0]
+
+    @cached_property
+    def sizes(self) -> Int64:
+        return self._flat[1]
+
+    @cached_property
+    def numbers(self) -> pl.Series | None:
+        named = self.table.columns.number is not None
+        return self.table.convert(self.frame, "number") if named else None
+
+    @cached_property
+    def _flat(self) -> tuple[pl.Series, Int64]:
+        if self.table.wide:
+            return self.table.lists(self.frame, self.start)
+        return self.table.convert(self.frame, "item"), np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -78,52 +113,78 @@ class Table:
     ----------
     role : str
         What the table is, for messages: ``recommendations``, ``truth`` or ``train``.
-    given : narwhals.DataFrame or Slice
+    given : narwhals.DataFrame or Held
         A frame, or what a dict or lists held.
     """
 
     role: str
-    given: nw.DataFrame[Any] | Slice
+    given: nw.DataFrame[Any] | Held
     columns: Columns
     wide: bool
 
+    def __len__(self) -> int:
+        return len(self.given.items if isinstance(self.given, Held) else self.given)
+
     def where(self, column: str) -> str:
         """Return how a message names a column: ``user``, ``item`` or ``number``."""
-        if isinstance(self.given, Slice):
+        if isinstance(self.given, Held):
             return f"{self.role}: {self.columns.meaning if column == 'number' else column + 's'}"
         return f'{self.role}: column "{getattr(self.columns, column)}"'
 
     def slices(self) -> Iterator[Slice]:
-        """Yield the rows in order; no id is missing.
+        """Yield the rows in order."""
+        if isinstance(self.given, Held):
+            yield self.given
+            return
+        step, rows = LISTS if self.wide else ROWS, len(self.given)
+        for start in range(0, rows, step):
+            part = self.given if rows <= step else self.given[start : start + step]
+            yield _OfFrame(self, start, part)
+
+    def row_of(self, part: Slice, entry: int) -> int:
+        """Return the row of the table that an item of a slice stands in."""
+        if self.wide:
+            entry = int(np.searchsorted(np.cumsum(part.sizes), entry, "right"))
+        return part.start + entry
+
+    def refuse_missing(self, part: Slice, name: str) -> None:
+        """Raise DataError where an id of a slice is missing; `name` is ``user`` or ``item``."""
+        ids = part.users if name == "user" else part.items
+        if ids.null_count() > 0:
+            entry = int(ids.is_null().arg_true()[0])
+            row = part.start + entry if name == "user" else self.row_of(part, entry)
+            raise DataError(
+                f"{self.where(name)}, {row_text(row)}: the id is missing; drop such rows, or give "
+                "them an id"
+            )
+
+    def convert(self, part: nw.DataFrame[Any], name: str) -> pl.Series:
+        """Return a column of some rows as Polars holds it: ``user``, ``item`` or ``number``.
 
         Raises
         ------
         DataError
-            A missing id, or a cell of another type than its column's.
+            A cell of another type than its column's.
         """
-        for part in [self.given] if isinstance(self.given, Slice) else self._slices(self.given):
-            self._refuse_missing(part, part.users, "user")
-            self._refuse_missing(part, part.items, "item")
-            yield part
+        return self._column(part.get_column(getattr(self.columns, name)), name)
 
-    def _slices(self, frame: nw.DataFrame[Any]) -> Iterator[Slice]:
-        step, rows = LISTS if self.wide else ROWS, len(frame)
-        for start in range(0, rows, step):
-            yield self._slice(start, frame if rows <= step else frame[start : start + step])
+    def lists(self, part: nw.DataFrame[Any], start: int) -> tuple[pl.Series, Int64]:
+        """Return the items of all lists of some rows, and how long each list is.
 
-    def _slice(self, start: int, part: nw.DataFrame[Any]) -> Slice:
-        sizes, numbers = np.zeros(0, np.int64), None
-        users = self._column(part.get_column(self.columns.user), "user", start)
-        items = part.get_column(self.columns.item)
-        if self.wide:
-            flat, sizes = self._lists(items, start)
-        else:
-            flat = self._column(items, "item", start)
-        if self.columns.number is not None:
-            numbers = self._column(part.get_column(self.columns.number), "number", start)
-        return Slice(start, users, flat, sizes, numbers)
+        Raises
+        ------
+        DataError
+            A cell that is no list, or holds items of several types.
+        """
+        column = part.get_column(self.columns.item)
+        if column.dtype != nw.Object:
+            return _apart(column.to_polars())
+        cells = column.to_list()
+        for row, cell in enumerate(cells, start):
+            self.check_list(cell, row_text(row))
+        return flat(cells, self.where("item"))
 
-    def _column(self, column: nw.Series[Any], name: str, start: int) -> pl.Series:
+    def _column(self, column: nw.Series[Any], name: str) -> pl.Series:
         try:
             if column.dtype != nw.Object:
                 return column.to_polars()
@@ -133,21 +194,6 @@ class Table:
             raise mixed(self.where(name), column.to_list()) from error
         make = numbers_of if name == "number" else ids_of
         return make(column.to_list(), self.where(name))
-
-    def column(self, name: str) -> pl.Series:
-        """Return a whole column of the frame, whatever it holds."""
-        frame = self.given
-        if isinstance(frame, Slice):
-            raise TypeError("a dict or lists have no columns")
-        return self._column(frame.get_column(name), "item", 0)
-
-    def _lists(self, column: nw.Series[Any], start: int) -> tuple[pl.Series, Int64]:
-        if column.dtype != nw.Object:
-            return _apart(column.to_polars())
-        cells = column.to_list()
-        for row, cell in enumerate(cells, start):
-            self.check_list(cell, row_text(row))
-        return flat(cells, self.where("item"))
 
     def check_list(self, cell: Any, where: str) -> None:
         """Raise DataError where a cell of a column of lists is no list, or has no order.
@@ -168,15 +214,6 @@ class Table:
             raise DataError(
                 f"{self.where('item')}, {where}: found {shown(cell)}, a set, which has no order; "
                 "give a list"
-            )
-
-    def _refuse_missing(self, part: Slice, ids: pl.Series, name: str) -> None:
-        if ids.null_count() > 0:
-            entry = int(ids.is_null().arg_true()[0])
-            row = entry if name == "user" else part.row_of(entry)
-            raise DataError(
-                f"{self.where(name)}, {row_text(part.start + row)}: the id is missing; drop such "
-                "rows, or give them an id"
             )
 
 

@@ -36,20 +36,26 @@ class Truth:
     repeated: int
 
 
-def read(table: Table, coders: Coders) -> Truth:
-    """Return the true items of every user of the table, and their grades where it has any.
+@dataclass(frozen=True, eq=False)
+class Codes:
+    """The truth's rows in codes, one entry a true item, and how many users there are."""
 
-    An item that stands twice counts once; items of grade 0 are no true items.
+    user: Int32
+    item: Int32
+    grade: Floats | None
+    n_users: int
+
+
+def read(table: Table, coders: Coders) -> Codes:
+    """Return the codes of every true item, and its grade where the table has any.
 
     Raises
     ------
     DataError
-        No rows, ids that are missing or of several kinds, grades that are no numbers from 0, and
-        an item with two different grades.
+        No rows, ids that are missing or of several kinds, grades that are no numbers from 0.
     """
     users, items, grades = [], [], []
-    for part in table.slices():
-        user, item = coders.of(table, part)
+    for part, user, item in coders.read(table):
         users.append(np.repeat(user, part.sizes) if table.wide else user)
         items.append(item)
         if part.numbers is not None:
@@ -57,11 +63,21 @@ def read(table: Table, coders: Coders) -> Truth:
     if len(coders.users) == 0:
         raise DataError(f"{table.role}: there are no rows, so there is nobody to evaluate")
     grade = np.concatenate(grades) if grades else None
-    return _rows(table, coders, np.concatenate(users), np.concatenate(items), grade)
+    return Codes(np.concatenate(users), np.concatenate(items), grade, len(coders.users))
 
 
-def _rows(table: Table, coders: Coders, user: Int32, item: Int32, grade: Floats | None) -> Truth:
-    starts = np.concatenate(([0], np.cumsum(np.bincount(user, minlength=len(coders.users)))))
+def grouped(table: Table, coders: Coders, codes: Codes) -> Truth:
+    """Return the true items of every user of the table, and their grades where it has any.
+
+    An item that stands twice counts once; items of grade 0 are no true items.
+
+    Raises
+    ------
+    DataError
+        An item with two different grades.
+    """
+    user, item, grade = codes.user, codes.item, codes.grade
+    starts = np.concatenate(([0], np.cumsum(np.bincount(user, minlength=codes.n_users))))
     if grade is None:
         rows = np.empty(len(item), np.int32)
         sizes = places.by_user(user, item, starts, rows)
@@ -73,7 +89,7 @@ def _rows(table: Table, coders: Coders, user: Int32, item: Int32, grade: Floats 
     again[1:] = (user[1:] == user[:-1]) & (item[1:] == item[:-1])
     _refuse_contradiction(table, coders, user, item, grade, again)
     keep = ~again & (grade > 0)
-    sizes = np.bincount(user[keep], minlength=len(coders.users))
+    sizes = np.bincount(user[keep], minlength=codes.n_users)
     return Truth(_ragged(sizes, item[keep]), grade[keep], int(again.sum()))
 
 

@@ -2,7 +2,6 @@
 
 import gzip
 import zipfile
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import polars as pl
@@ -10,7 +9,7 @@ import pytest
 
 from harness.errors import DataError, HarnessError
 from harness.frames import lists
-from harness.frames.ids import Coder, Coders
+from harness.frames.ids import coders as coders_
 from harness.submission.read import File, Named, read
 
 LONG = "user,item\nann,a\nann,b\nbob,c\n"
@@ -21,10 +20,9 @@ LISTS = {"ann": ["a", "b"], "bob": ["c"]}
 def lists_of(file: File) -> dict[str, list[str]]:
     """Return everyone's list as the scorer reads it."""
     table = file.table
-    with ThreadPoolExecutor(1) as pool:
-        coders = Coders(Coder(), Coder(), pool)
+    with coders_() as coders:
         coders.users.codes(file.frame[table.columns.user].unique(maintain_order=True), "users")
-        found = lists.read(table, coders, None).items.tolist()
+        found = lists.Reading(table, coders, None).lists().items.tolist()
     users, items = coders.users.ids().to_list(), coders.items.ids().to_list()
     return {u: [items[i] for i in row if i >= 0] for u, row in zip(users, found, strict=True)}
 
