@@ -59,7 +59,7 @@ class Explanation:
     divisor : int
         D = min(R, k).
     metrics : mapping of text to value
-        Every metric of accuracy, and AP under every divisor.
+        The one that was asked for, every metric of accuracy, and AP under every divisor.
     conventions : mapping of name to value
         AP as each convention computes it; None where it would not count this user.
     """
@@ -78,8 +78,14 @@ class Explanation:
         return vars(self) | {"truth": list(self.truth), "places": [vars(p) for p in self.places]}
 
 
-def explain(paper: Paper, row: int, k: int) -> Explanation:
-    """Return the explanation of the user in a row of a paper, at the cut-off `k`."""
+def explain(paper: Paper, row: int, k: int, by: Metric | None = None) -> Explanation:
+    """Return the explanation of the user in a row of a paper, at the cut-off `k`.
+
+    Parameters
+    ----------
+    by : Metric, optional
+        Shown first, whatever it looks at; without a cut-off, or with this one.
+    """
     key = paper.key.rows(row, row + 1)
     block = Block(paper.lists[row : row + 1], key, k)
     tally = block.tally
@@ -92,8 +98,11 @@ def explain(paper: Paper, row: int, k: int) -> Explanation:
         candidates=len(key.truth.indices),
         divisor=divisor,
         places=_places(paper, block, max(divisor, 1)),
-        metrics={str(m): float(per_user(m, block)[0]) for m in _accuracy(k)},
-        conventions=audit(block.items, key, k),
+        metrics={
+            str(m): float(per_user(m, block)[0])
+            for m in dict.fromkeys([*([] if by is None else [by]), *_accuracy(k)])
+        },
+        conventions=audit(paper.whole[row : row + 1], key, k),
     )
 
 

@@ -32,8 +32,10 @@ def find(path: Path) -> Path:
     names = [path, *(path.with_name(path.name + end) for end in _PACKED), path.with_suffix(".zip")]
     for candidate in names:
         try:
-            if candidate.exists():
+            if candidate.is_file() or candidate.is_dir():
                 return candidate
+            if candidate.exists():
+                raise DataError(f"{candidate}: is no file on disk; write it to one first")
         except (OSError, ValueError) as error:  # a name too long, or with a NUL
             raise DataError(
                 f"{printable(str(path))[:200]}: no file has this name ({error})"

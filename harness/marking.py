@@ -134,7 +134,7 @@ def audit(
     nothing = Beside(None, None, None, user, item)
     columns = Names(user, item, rank, score, None)
     read = read_both(recommendations, truth, columns, nothing, (metric,), whole=True)
-    values = conventions.audit(read.lists, read.key, k)
+    values = conventions.audit(read.lists, read.key, metric.k or 0)
     rows = [{str(metric): v, **CONVENTIONS[name].to_dict()} for name, v in values.items()]
     found = pd.DataFrame(rows, index=pd.Index(values, name="convention"))
     found.attrs.update(read.report)
@@ -143,8 +143,9 @@ def audit(
 
 def _asked(metrics: str | Metric | Sequence[str | Metric], per_user: bool) -> tuple[Metric, ...]:
     several = [metrics] if isinstance(metrics, (str, Metric)) else metrics
-    if not isinstance(several, Iterable) or not all(isinstance(m, (str, Metric)) for m in several):
-        raise UsageError(f'metrics: found {several!r}; give texts, such as ["MAP@12", "NDCG@12"]')
+    several = list(several) if isinstance(several, Iterable) else [several]
+    if not all(isinstance(m, (str, Metric)) for m in several):
+        raise UsageError(f'metrics: found {metrics!r}; give texts, such as ["MAP@12", "NDCG@12"]')
     asked = tuple(dict.fromkeys(m if isinstance(m, Metric) else parse(m) for m in several))
     if not asked:
         raise UsageError('no metric is asked for; name one, such as "MAP@12"')

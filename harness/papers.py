@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,7 +16,7 @@ from harness import plugins
 from harness.catalogue import of_train
 from harness.dataset import Bool, Int32
 from harness.errors import DataError, UsageError, suggest
-from harness.frames import ids, lists, truth
+from harness.frames import ids, lists, strangers, truth
 from harness.metrics import Key, Metric
 from harness.scoring import marks
 from harness.setting import Setting, asked, set_exam
@@ -40,8 +41,8 @@ class Paper:
     users : polars.Series of str, (n,)
     items : polars.Series of str
         The id of every position in lists and key.
-    lists : int32 array, (n, K)
-        −1 = empty.
+    whole : int32 array, (n, K)
+        The lists, as far as they were read; −1 = empty.
     key : Key, n rows
     left_out : mapping
         Counts of what was left out, and of users without a list.
@@ -60,7 +61,7 @@ class Paper:
     title: str
     users: pl.Series
     items: pl.Series
-    lists: Int32
+    whole: Int32
     key: Key
     left_out: Mapping[str, int]
     outside: pl.Series = field(default_factory=lambda: pl.Series(dtype=pl.String))
@@ -69,6 +70,11 @@ class Paper:
     k: int | None = None
     fingerprint: str | None = None
 
+    @property
+    def lists(self) -> Int32:
+        """The places that the exam looks at."""
+        return self.whole[:, : self.k]
+
     def require(self, metric: Metric) -> None:
         """Raise UsageError where a metric looks further than the exam, or needs what is unknown."""
         if self.k is not None and metric.k is not None and metric.k > self.k:
@@ -76,6 +82,8 @@ class Paper:
                 f"metric {metric} looks at {metric.k} places, but the exam has k = {self.k}; set a "
                 "smaller cut-off, or a larger k under [evaluation]"
             )
+        if metric.graded and self.key.grades is None:
+            raise UsageError(f"metric {metric} needs grades, which the true items here do not have")
         if metric.definition.needs and self.key.catalogue is None:
             raise UsageError(
                 f"metric {metric} needs {_NEEDS[metric.definition.needs]}, of which a solution "
@@ -83,32 +91,42 @@ class Paper:
             )
 
 
-def of_solution(path: Path, solution: Path, named: file.Named | None = None) -> Paper:
+def of_solution(
+    path: Path, solution: Path, named: file.Named | None = None, longest: int | None = None
+) -> Paper:
     """Return the paper of a file of lists and a file of true items.
 
     Users outside the solution are counted, not blamed; those whose Usage is Ignored are left out.
+
+    Parameters
+    ----------
+    longest : int, optional
+        Places that are looked at; all there are by default.
 
     Raises
     ------
     DataError
         A file that cannot be used.
     """
-    true = file.read(solution, ordered=False)
+    true = file.read(solution, true=True)
     with ids.coders() as coders:
         true_items = truth.grouped(true.table, coders, truth.read(true.table, coders))
         users = coders.users.ids().cast(pl.String)
-        found = lists.Reading(file.read(path, named).table, coders, None).lists()
+        found = lists.Reading(file.read(path, named).table, coders, longest).lists()
+    _refuse_strangers(path, found, coders, len(users))
     boards = true.boards(users)
     keep = ~boards.pop("Ignored", np.zeros(len(users), np.bool_))
     if not keep.any():
         raise DataError(f"{solution}: every user is Ignored, so there is nobody to examine")
-    rows = true_items.rows.pick(keep)
+    rows, grades = true_items.rows.pick(keep), true_items.grades
+    if grades is not None:
+        grades = grades[np.repeat(keep, true_items.rows.sizes)]
     return Paper(
         title=str(path),
         users=users.filter(pl.Series(keep)),
         items=coders.items.ids().cast(pl.String),
-        lists=found.items[keep],
-        key=Key(rows, rows.sizes),
+        whole=found.items[keep],
+        key=Key(rows, rows.sizes, grades),
         left_out={
             **_left_out(found, found.items[keep]),
             "users_ignored": int((~keep).sum()),
@@ -123,6 +141,7 @@ def of_config(
     config: config_.Config,
     named: file.Named | None = None,
     metrics: tuple[Metric, ...] = (),
+    whole: bool = True,
 ) -> Paper:
     """Return the paper of a file of lists on the exam that a config sets.
 
@@ -130,6 +149,8 @@ def of_config(
     ----------
     metrics : tuple of Metric
         What it is to be marked by; the config's own by default.
+    whole : bool
+        Whether lists are read beyond the exam's k, as conventions that drop repeats want them.
 
     Raises
     ------
@@ -141,7 +162,10 @@ def of_config(
     with ids.coders() as coders:
         coders.users.codes(exam.user_ids, "the exam's users")
         coders.items.codes(exam.candidate_ids, "the exam's candidates")
-        found = lists.Reading(file.read(path, named).table, coders, exam.k).lists()
+        found = lists.Reading(
+            file.read(path, named).table, coders, None if whole else exam.k
+        ).lists()
+    _refuse_strangers(path, found, coders, len(exam.user_ids))
     unknown = len(coders.items) - len(exam.candidate_ids)
     paper = _on_exam(str(path), setting, found.items, metrics)
     known = paper.key.catalogue
@@ -184,7 +208,7 @@ def _on_exam(title: str, setting: Setting, items: Int32, metrics: tuple[Metric, 
         title=title,
         users=exam.user_ids,
         items=exam.candidate_ids,
-        lists=items,
+        whole=items,
         key=Key(exam.truth, exam.relevant, catalogue=of_train(setting.train, metrics)),
         left_out={},
         outside=exam.outside_ids,
@@ -192,6 +216,11 @@ def _on_exam(title: str, setting: Setting, items: Int32, metrics: tuple[Metric, 
         k=exam.k,
         fingerprint=exam.fingerprint,
     )
+
+
+def _refuse_strangers(path: Path, found: lists.Lists, coders: ids.Coders, examined: int) -> None:
+    if found.outside_users > 0 and not found.known_users:
+        strangers.refuse_users(str(path), examined, coders.users.ids())
 
 
 def _left_out(found: lists.Lists, items: Int32) -> dict[str, int]:
@@ -213,15 +242,34 @@ def _names(config: config_.Config) -> list[str]:
     return [model.name for model in config.models]
 
 
-def _refuse_changed(folder: Path, setting: Setting) -> None:
-    """Raise UsageError where the exam is not the one that the run was on."""
+def metrics_of_run(folder: Path) -> dict[str, Metric]:
+    """Return the metrics of a run by the names that its table gives them.
+
+    A function in a file beside the config is named from there; here it is found from anywhere.
+
+    Raises
+    ------
+    UsageError, DataError
+        No such run.
+    """
+    names = list(_result(folder)["models"][0]["metrics"])
+    return dict(zip(names, asked(config_.read(_part_of(folder, "config.toml"))), strict=True))
+
+
+def _result(folder: Path) -> Any:
+    """Return what result.json holds, where it holds what is looked at here."""
     try:
         run = json.loads(_part_of(folder, "result.json").read_text(encoding="utf-8"))
-        then = run["evaluation"]["fields"]
-        now = setting.exam.fields
-        differ = [name for name in now if then[name] != now[name]]
-    except (ValueError, KeyError, TypeError) as error:
+        dict(run["evaluation"]["fields"]), dict(run["models"][0]["metrics"])
+    except (ValueError, KeyError, TypeError, IndexError) as error:
         raise DataError(f"{folder}/result.json: is no result of harness run ({error})") from error
+    return run
+
+
+def _refuse_changed(folder: Path, setting: Setting) -> None:
+    """Raise UsageError where the exam is not the one that the run was on."""
+    then, now = _result(folder)["evaluation"]["fields"], setting.exam.fields
+    differ = [name for name in now if then.get(name) != now[name]]
     if differ:
         raise UsageError(
             f"{folder}: the data has changed since this run ({', '.join(differ)} differ); run it "
@@ -232,17 +280,17 @@ def _refuse_changed(folder: Path, setting: Setting) -> None:
 def _refuse_other_lists(folder: Path, model: str, repeat: int, paper: Paper) -> None:
     """Raise UsageError where the lists earn other marks than those of the run did."""
     path = _part_of(folder, "per_user.parquet")
-    asked = [metric for metric in paper.metrics if metric.definition.of == "user"]
+    names = {m: name for name, m in metrics_of_run(folder).items() if m.definition.of == "user"}
     try:
         then = pl.read_parquet(path).filter(model=model, repeat=repeat)
-        marked = {metric: then[str(metric)].to_numpy() for metric in asked}
+        marked = {metric: then[name].to_numpy() for metric, name in names.items()}
     except pl.exceptions.PolarsError as error:
         raise DataError(f"{path}: holds no marks of harness run ({error})") from error
-    now = marks(paper.lists, paper.key, asked)
-    for metric in asked:
+    now = marks(paper.lists, paper.key, list(names))
+    for metric, name in names.items():
         if not np.array_equal(marked[metric], now[metric]):
             raise UsageError(
-                f'{folder}: model "{model}" gives other lists than in this run ({metric} differs): '
+                f'{folder}: model "{model}" gives other lists than in this run ({name} differs): '
                 "the training data or the model has changed, or it does not repeat itself; run it "
                 f"again: harness run {folder}/config.toml"
             )

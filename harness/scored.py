@@ -78,7 +78,7 @@ def score(paper: Paper, metrics: tuple[Metric, ...], k: int, conventions: bool =
         if users.any()
     }
     figures = {str(m): _figure(m, v) for m, v in values.items()}
-    audited = audit(paper.lists, paper.key, k) if conventions else None
+    audited = audit(paper.whole, paper.key, k) if conventions else None
     return Scored(paper, k, figures, boards, audited)
 
 

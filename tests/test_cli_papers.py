@@ -196,6 +196,16 @@ def test_what_an_own_metric_prints_does_not_spoil_the_json(harness: Harness) -> 
     assert "marking" in err
 
 
+def test_conventions_that_drop_repeats_look_behind_the_exams_places(harness: Harness) -> None:
+    """k = 2: of x, x and b only trec_eval's b moves up, to the second place."""
+    Path("lists.csv").write_text("user,items\nann,x x b\nbob,x\ncid,x\n")
+    found = document(harness, "score", *BY_CONFIG, "--conventions")
+    values = {one["name"]: one["value"] for one in found["conventions"]}
+    assert values["kaggle"] == 0
+    assert values["trec_eval"] == exactly((1 / 2) / 3)
+    assert document(harness, "score", *BY_CONFIG, "--metric", "MRR")["metrics"]["MRR"]["mean"] == 0
+
+
 def test_columns_may_be_named(harness: Harness) -> None:
     Path("odd.csv").write_text("place,what,who\n2,x,ann\n1,a,ann\n")
     named = ("--user-column", "who", "--item-column", "what", "--rank-column", "place")
@@ -271,6 +281,17 @@ def test_conventions_behind_the_exams_places_are_refused(harness: Harness) -> No
     status, out, err = harness("score", *BY_CONFIG, *arguments)
     assert (status, out) == (2, "")
     assert "k = 2" in err
+
+
+def test_explain_takes_a_cut_off_as_score_does(harness: Harness) -> None:
+    found = document(harness, "explain", *BY_SOLUTION, "--user", "bob", "--k", "1")
+    assert found["users"][0]["metrics"]["MAP@1"] == 0  # d stands second
+
+
+def test_explain_shows_the_metric_that_was_asked_for_first(ran: Harness) -> None:
+    asked = ("--best", "1", "--metric", "Novelty@2")
+    found = document(ran, "explain", "run", "--model", "popular", *asked)
+    assert next(iter(found["users"][0]["metrics"])) == "Novelty@2"
 
 
 def test_worst_and_best(harness: Harness) -> None:
@@ -488,7 +509,19 @@ MISTAKES: dict[str, tuple[list[str], list[str]]] = {
         ["is no run folder", "harness run"],
     ),
     "unknown topic": (["list", "metric"], ["metrics", "conventions"]),
-    "no topic": (["list"], ["topic"]),
+    "two cut-offs": (
+        ["explain", *BY_SOLUTION, "--user", "ann", "--k", "3", "--metric", "MAP@2"],
+        ["--metric MAP@2", "leave --k out"],
+    ),
+    "nothing there": (
+        ["explain", "gone", "--model", "popular", "--user", "ann"],
+        ["gone: no such file or run folder"],
+    ),
+    "grades": (
+        ["score", *BY_SOLUTION, "--metric", "NDCG(gain=linear)@3"],
+        ["NDCG(gain=linear)@3 needs grades"],
+    ),
+    "no topic": (["list"], ["TOPIC"]),
     "unknown format": (["list", "metrics", "--format", "yaml"], ["yaml"]),
 }  # fmt: skip
 

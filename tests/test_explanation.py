@@ -37,7 +37,7 @@ def paper(lists: list[str], truths: list[str], outside: list[list[str]] | None =
         title="lists.csv",
         users=pl.Series([f"u{i}" for i in range(len(lists))]),
         items=pl.Series(ITEMS),
-        lists=np.array(items, np.int32),
+        whole=np.array(items, np.int32),
         key=Key(truth, truth.sizes + np.array([len(row) for row in beyond])),
         left_out={},
         outside=pl.Series([i for row in beyond for i in row], dtype=pl.String),

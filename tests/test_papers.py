@@ -1,6 +1,7 @@
 """Papers: whose lists are marked by what, from a solution, a config's exam, or a run's model."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -143,14 +144,17 @@ def test_a_solution_without_rows_is_refused(lists: Path, solution: Path) -> None
     solution.write_text("user,items\n")
     with pytest.raises(DataError) as refusal:
         of_solution(lists, solution)
-    told(refusal, str(solution), "there are no rows")
+    told(refusal, str(solution), "there are no rows behind the header")
 
 
-def test_a_file_without_rows_is_nobodys_list(lists: Path, solution: Path) -> None:
-    lists.write_text("user,items\n")
+@pytest.mark.parametrize("end", ["\n", "\r"])
+def test_a_file_without_rows_is_refused(lists: Path, solution: Path, end: str) -> None:
+    """So is one whose lines end with a bare CR: it is one line to every reader."""
+    lists.write_text(f"user,items{end}" + ("ann,a\r" if end == "\r" else ""))
     solution.write_text("user,items\nann,a\n")
-    paper = of_solution(lists, solution)
-    assert (value(paper, "MAP@1"), paper.left_out["users_without_list"]) == (0, 1)
+    with pytest.raises(DataError) as refusal:
+        of_solution(lists, solution)
+    told(refusal, "lists.csv", "there are no rows behind the header")
 
 
 @pytest.mark.parametrize("name", ["Coverage@2", "Gini@2", "Novelty@2", "Popularity@2", "ILD@2"])
@@ -268,6 +272,61 @@ def test_known_items_are_as_like_as_their_attributes(tmp_path: Path, lists: Path
     paper = of_config(lists, config(tmp_path), metrics=(parse("ILD@2"),))
     found = marks(paper.lists, paper.key, paper.metrics)[parse("ILD@2")]
     assert found.tolist() == pytest.approx([0, 1, 0], rel=0, abs=1e-12)
+
+
+def test_grades_of_a_solution_count(lists: Path, solution: Path) -> None:
+    """b and c are judged irrelevant: the one true item is a, of grade 2."""
+    lists.write_text("user,item\nann,b\nann,a\n")
+    solution.write_text("user,item,grade\nann,a,2\nann,b,0\nann,c,0\n")
+    paper = of_solution(lists, solution)
+    assert value(paper, "MAP@4") == 1 / 2
+    assert value(paper, "NDCG(gain=linear)@4") == pytest.approx(1 / np.log2(3))
+    paper.require(parse("NDCG(gain=linear)@4"))
+    solution.write_text("user,item\nann,a\n")
+    with pytest.raises(UsageError, match="needs grades"):
+        of_solution(lists, solution).require(parse("NDCG(gain=linear)@4"))
+
+
+@pytest.mark.parametrize("header", ["user,Usage,items", "Usage,user,items", "user,items,Usage"])
+def test_the_usage_may_stand_anywhere(lists: Path, solution: Path, header: str) -> None:
+    lists.write_text("user,items\nann,a\n")
+    row = {"user": "ann", "items": "a", "Usage": "Public"}
+    solution.write_text(header + "\n" + ",".join(row[name] for name in header.split(",")) + "\n")
+    paper = of_solution(lists, solution)
+    assert (value(paper, "MAP@1"), list(paper.boards)) == (1, ["Public"])
+
+
+def test_categories_in_parquet_are_texts(tmp_path: Path, solution: Path) -> None:
+    texts = {"user": ["ann", "bob"], "items": ["x a", "b"]}
+    category = pl.DataFrame(texts, schema={"user": pl.Categorical, "items": pl.Categorical})
+    category.write_parquet(tmp_path / "lists.parquet")
+    solution.write_text("user,items\nann,a\nbob,b\n")
+    assert value(of_solution(tmp_path / "lists.parquet", solution), "MRR@2") == (1 / 2 + 1) / 2
+
+
+def test_parts_of_different_types_are_refused(tmp_path: Path, solution: Path) -> None:
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    pl.DataFrame({"user": [1], "items": [2]}).write_parquet(folder / "a.parquet")
+    pl.DataFrame({"user": ["1"], "items": ["2"]}).write_parquet(folder / "b.parquet")
+    solution.write_text("user,items\n1,2\n")
+    with pytest.raises(DataError, match="columns of different types"):
+        of_solution(folder, solution)
+
+
+def test_a_pipe_is_no_file(tmp_path: Path, solution: Path) -> None:
+    os.mkfifo(tmp_path / "lists.csv")
+    solution.write_text("user,items\nann,a\n")
+    with pytest.raises(DataError, match=r"lists.csv: is no file on disk; write it to one"):
+        of_solution(tmp_path / "lists.csv", solution)
+
+
+def test_a_file_of_strangers_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "solution.csv").write_text("user,items\nann,a\n")
+    (tmp_path / "lists.csv").write_text("user,items\nzed,a\n")
+    with pytest.raises(DataError) as refusal:
+        of_solution(tmp_path / "lists.csv", tmp_path / "solution.csv")
+    told(refusal, "lists.csv: not one of the users is in the truth: 'zed' here, 'ann' there")
 
 
 def test_a_metric_that_looks_further_than_the_exam_is_refused(tmp_path: Path, lists: Path) -> None:
@@ -411,7 +470,15 @@ def test_a_run_without_its_result(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"evaluation": 3}', '{"evaluation": {"fields": []}}']
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"evaluation": {"fields": {}}, "models": []}',
+        '{"evaluation": 3}',
+        '{"evaluation": {"fields": []}}',
+    ],
 )
 def test_a_result_that_is_none(folder: Path, text: str) -> None:
     (folder / "result.json").write_text(text)

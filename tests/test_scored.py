@@ -32,7 +32,7 @@ def paper(lists: list[str], truths: list[str], boards: Mapping[str, list[bool]] 
         title="lists.csv",
         users=pl.Series([f"user {i}" for i in range(len(lists))]),
         items=pl.Series(ITEMS),
-        lists=np.array(items, np.int32),
+        whole=np.array(items, np.int32),
         key=Key(truth, truth.sizes),
         left_out={"users_without_list": lists.count(""), "users_outside": 0},
         boards={name: np.array(board) for name, board in boards.items()},

@@ -19,7 +19,7 @@ class Topic(StrEnum):
 
 
 def list_(
-    topic: Annotated[Topic, typer.Argument(help="What to list.")],
+    topic: Annotated[Topic, typer.Argument(metavar="TOPIC", help="What to list.")],
     format_: FormatOption = Format.TABLE,
 ) -> None:
     """Show every metric, or every convention of MAP@k, with its formula and a worked example."""

@@ -59,14 +59,17 @@ def score(
     with stdout_to_stderr():  # what a metric or a model prints must not mix with the figures
         asked = tuple(dict.fromkeys(parse(text, _folder(config)) for text in metric or []))
         named = Named(user, item, rank, score_)
-        paper = _paper(file, config, solution, named, asked)
+        longest = None if conventions else _longest(asked, k)
+        paper = _paper(file, config, solution, named, asked, longest)
         cut = _cut(k, paper)
         scored = mark(paper, asked or _usual(paper, k), cut, conventions)
     show(format_, scored.to_dict(), sheets.sheets(scored), sheets.records(scored))
 
 
 def explain(
-    source: Annotated[Path, typer.Argument(help="A file of lists, or a run's folder.")],
+    source: Annotated[
+        Path, typer.Argument(metavar="SOURCE", help="A file of lists, or a run's folder.")
+    ],
     model: Annotated[str | None, typer.Option("--model", help="Which model of the run.")] = None,
     repeat: Annotated[int, typer.Option("--repeat", help="Which of its repeats.")] = 0,
     config: ConfigOption = None,
@@ -81,6 +84,7 @@ def explain(
     metric: Annotated[
         str | None, typer.Option("--metric", help="What worst and best go by, and the cut-off.")
     ] = None,
+    k: Annotated[int | None, typer.Option("--k", help="The cut-off, by MAP; 12.")] = None,
     user_column: UserColumn = None,
     item_column: ItemColumn = None,
     rank_column: RankColumn = None,
@@ -96,9 +100,13 @@ def explain(
 
     if not (user or worst or best):
         raise UsageError("nobody to explain; name --user ID, or ask for --worst 3 or --best 3")
+    if metric is not None and k is not None:
+        raise UsageError(f"--metric {metric} says its own cut-off; leave --k out")
+    if not source.exists():
+        raise UsageError(f"{source}: no such file or run folder")
     named = Named(user_column, item_column, rank_column, score_column)
     with stdout_to_stderr():  # what a metric or a model prints must not mix with the figures
-        asked = () if metric is None else (parse(metric, _folder(config)),)
+        asked = _asked(source, metric, k, config)
         if source.is_dir() and not (source / "config.toml").is_file() and model is None:
             raise UsageError(f"{source}: is no run folder; name a file of lists, or a run")
         if source.is_dir():
@@ -106,12 +114,14 @@ def explain(
         elif model is not None or repeat:
             raise UsageError(f"{source}: --model and --repeat go with a run, not with a file")
         else:
-            paper = _paper(source, config, solution, named, asked)
+            paper = _paper(source, config, solution, named, asked, None)
         by = (asked or paper.metrics or (parse(f"MAP@{_K}"),))[0]
+        paper.require(by)
         if by.definition.of == "set":
             raise UsageError(f"metric {by} has no value for a user; name another with --metric")
         rows = [*rows_of(paper, user or []), *extremes(paper, by, worst, best)]
-        found = [explained(paper, row, by.k or _cut(None, paper)) for row in dict.fromkeys(rows)]
+        cut = by.k or _cut(None, paper)
+        found = [explained(paper, row, cut, by) for row in dict.fromkeys(rows)]
     document = {"schema": 1, "paper": paper.title, "users": [one.to_dict() for one in found]}
     show(
         format_,
@@ -119,6 +129,19 @@ def explain(
         [sheet for one in found for sheet in sheets.sheets(one, paper.title)],
         [record for one in found for record in sheets.records(one)],
     )
+
+
+def _asked(
+    source: Path, metric: str | None, k: int | None, config: Path | None
+) -> tuple[Metric, ...]:
+    """Return the metric that was asked for; that of a run by the name its table gives it."""
+    from harness import papers
+    from harness.metrics import parse
+
+    if metric is None:
+        return () if k is None else (parse(f"MAP@{k}"),)
+    named = papers.metrics_of_run(source) if source.is_dir() else {}
+    return (named[metric] if metric in named else parse(metric, _folder(config)),)
 
 
 def _of_run(
@@ -139,6 +162,7 @@ def _paper(
     solution: Path | None,
     named: Named,
     asked: tuple[Metric, ...],
+    longest: int | None,
 ) -> Paper:
     from harness import config as config_
     from harness import papers
@@ -148,9 +172,15 @@ def _paper(
             f"{file}: marked by what? name one of --config CONFIG and --solution SOLUTION"
         )
     if config is not None:
-        return papers.of_config(file, config_.read(config), named, asked)
+        return papers.of_config(file, config_.read(config), named, asked, longest is None)
     assert solution is not None  # noqa: S101 - the line above
-    return papers.of_solution(file, solution, named)
+    return papers.of_solution(file, solution, named, longest)
+
+
+def _longest(metrics: tuple[Metric, ...], k: int | None) -> int | None:
+    """Return how many places are looked at; None where a metric takes them all."""
+    cuts = [metric.k for metric in metrics] or [k or _K]
+    return None if None in cuts else max(cut for cut in cuts if cut is not None)
 
 
 def _usual(paper: Paper, k: int | None) -> tuple[Metric, ...]:

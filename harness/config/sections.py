@@ -163,9 +163,15 @@ class Config(_Section):
         most = self.evaluation.k
         for text in self.evaluation.metrics:
             try:
-                cut_off = parse(text, self.folder).k or 1
+                metric = parse(text, self.folder)
             except UsageError as error:
                 raise ValueError(f"[evaluation] metrics: {error}") from error
+            cut_off = metric.k or 1
+            if metric.graded:
+                raise ValueError(
+                    f"[evaluation] metrics: {text} needs grades, which events do not have; leave "
+                    "gain out"
+                )
             if cut_off > most:
                 raise ValueError(
                     f"[evaluation] metrics: {text} looks at {cut_off} places, but k = {most}; "

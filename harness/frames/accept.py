@@ -12,12 +12,24 @@ import polars as pl
 
 from harness.errors import DataError, UsageError, suggest
 from harness.frames.table import Columns, Held, Table, flat
-from harness.frames.values import MISMATCH, as_list, ids_of, numbers_of
+from harness.frames.values import (
+    MISMATCH,
+    Int64,
+    as_list,
+    ids_of,
+    missing,
+    mixed,
+    numbers_of,
+    row_text,
+)
 
 _FORMS = (
     "a pandas, Polars or Arrow frame, a dict {user: [item, …]} or {user: {item: number}}, or one "
     "list a row"
 )
+
+ROWS = (np.ndarray, list, tuple)
+"""What holds one list a row."""
 
 
 def accept(
@@ -39,9 +51,13 @@ def accept(
     DataError, UsageError
         A form that is not known, a missing column, something that is no list among lists.
     """
+    if isinstance(given, (Mapping, *ROWS)):
+        for meaning, name in numbers.items():
+            if name is not None:
+                raise UsageError(f'{role}: {meaning}="{name}" names a column, but this is no frame')
     if isinstance(given, Mapping):
         return _from_mapping(given, role, list(numbers)[-1] if numbers else "")
-    if isinstance(given, (np.ndarray, list, tuple)):
+    if isinstance(given, ROWS):
         return _from_rows(given, role)
     frame = frame_of(given, role)
     return _from_frame(frame, role, user, item, numbers)
@@ -55,12 +71,14 @@ def frame_of(given: Any, role: str) -> nw.DataFrame[Any]:
     UsageError, DataError
         Something that is no frame, or a frame with two columns of one name.
     """
-    if isinstance(given, pl.LazyFrame):
-        given = given.collect()
     try:
+        if isinstance(given, pl.LazyFrame):
+            given = given.collect()
         return nw.from_native(given, eager_only=True)
     except nw.exceptions.DuplicateError as error:
         raise DataError(f"{role}: two columns have one name; rename one of them") from error
+    except pl.exceptions.PolarsError as error:
+        raise DataError(f"{role}: the lazy frame cannot be worked out: {error}") from error
     except TypeError:
         pass
     if hasattr(given, "__arrow_c_stream__") or hasattr(given, "__arrow_c_array__"):
@@ -112,17 +130,21 @@ def _holds_lists(frame: nw.DataFrame[Any], name: str) -> bool:
     dtype = frame.schema[name]
     if dtype in (nw.List, nw.Array):
         return True
-    return dtype == nw.Object and any(
-        isinstance(as_list(cell), list) for cell in frame.get_column(name)
-    )
+    column = frame.get_column(name)
+    if dtype == nw.Object:
+        return any(isinstance(as_list(cell), list) for cell in column)
+    if dtype != nw.String or str(getattr(column.to_native(), "dtype", "")) != "object":
+        return False
+    # What pandas calls text may begin with many missing lists.
+    return isinstance(next((as_list(c) for c in column if not missing(c)), None), list)
 
 
 def _from_mapping(given: Mapping[Any, Any], role: str, meaning: str) -> Table:
-    values = list(given.values())
-    if not values or not isinstance(values[0], Mapping):
-        return _wide(role, list(given), values)
+    values = [{} if missing(value) else value for value in given.values()]
+    if not isinstance(next((v for v in given.values() if not missing(v)), None), Mapping):
+        return _wide(role, list(given), list(given.values()))
     table = Table(role, _NOTHING, Columns("user", "item", meaning, meaning), wide=True)
-    for user, value in given.items():
+    for user, value in zip(given, values, strict=True):
         if not isinstance(value, Mapping):
             raise DataError(
                 f"{role}: user {user!r}: found {type(value).__name__} where others have a dict of "
@@ -140,7 +162,10 @@ def _from_mapping(given: Mapping[Any, Any], role: str, meaning: str) -> Table:
 
 
 def _from_rows(given: Any, role: str) -> Table:
-    if isinstance(given, np.ndarray) and given.ndim != 2 and given.dtype != np.object_:
+    if isinstance(given, np.matrix):
+        given = np.asarray(given)
+    flat_objects = isinstance(given, np.ndarray) and given.dtype == np.object_ and given.ndim == 1
+    if isinstance(given, np.ndarray) and given.ndim != 2 and not flat_objects:
         raise UsageError(f"{role}: an array of {given.ndim} dimensions; give one list a row")
     return _wide(role, list(range(len(given))), given)
 
@@ -148,14 +173,30 @@ def _from_rows(given: Any, role: str) -> Table:
 def _wide(role: str, users: list[Any], lists: Sequence[Any] | np.ndarray[Any, Any]) -> Table:
     table = Table(role, _NOTHING, Columns("user", "item"), wide=True)
     if isinstance(lists, np.ndarray) and lists.ndim == 2 and lists.dtype != np.object_:
-        items = pl.Series(lists.ravel())
-        sizes = np.full(len(lists), lists.shape[1], np.int64)
+        items, sizes = _filled(lists, table.where("item"))
     else:
         for user, cell in zip(users, lists, strict=True):
             table.check_list(cell, f"user {user!r}")
         items, sizes = flat(list(lists), table.where("item"))
     part = Held(ids_of(users, table.where("user")), items, sizes)
     return Table(role, part, table.columns, wide=True)
+
+
+def _filled(lists: np.ndarray[Any, Any], where: str) -> tuple[pl.Series, Int64]:
+    """Return the items of a 2-d array, less the −1 that fill rows up, and how long each row is."""
+    empty = (lists == -1) if lists.dtype.kind == "i" else np.zeros(lists.shape, np.bool_)
+    sizes = np.full(len(lists), lists.shape[1], np.int64) - empty.sum(axis=1)
+    inside = empty & (np.arange(lists.shape[1]) < sizes[:, None])
+    if inside.any():
+        row = int(inside.any(axis=1).argmax())
+        raise DataError(
+            f"{where}, {row_text(row)}: found −1, an empty place, before an item; move empty "
+            "places to the end"
+        )
+    try:
+        return pl.Series(lists[~empty]), sizes
+    except MISMATCH as error:
+        raise mixed(where, lists.ravel().tolist()) from error
 
 
 _NOTHING = Held(pl.Series(), pl.Series(), np.zeros(0, np.int64))

@@ -17,7 +17,7 @@ from harness.frames.accept import accept, frame_of, require
 from harness.frames.ids import Coder, Coders
 from harness.frames.lists import id_order
 from harness.frames.table import Columns, Table
-from harness.frames.values import as_list, ids_of, shown
+from harness.frames.values import MISMATCH, as_list, ids_of, shown
 from harness.metrics import Catalogue, Metric
 
 
@@ -123,7 +123,13 @@ _CODE = "\x00code"
 
 
 def _attribute(frame: nw.DataFrame[Any], name: str) -> pl.Series:
-    column = Table("attributes", frame, Columns(name, name), wide=False).convert(frame, "item")
+    try:
+        column = Table("attributes", frame, Columns(name, name), wide=False).convert(frame, "item")
+        column.cast(pl.Float64 if column.dtype.is_numeric() else pl.String)
+    except MISMATCH as error:
+        raise DataError(
+            f'attributes: column "{name}" holds what is neither text nor number'
+        ) from error
     if column.dtype.is_nested() or column.dtype == pl.Object:
         raise DataError(
             f'attributes: column "{name}" holds {column.dtype}; an attribute is a text or a number'
@@ -133,4 +139,4 @@ def _attribute(frame: nw.DataFrame[Any], name: str) -> pl.Series:
             f'attributes: column "{name}" holds a number that is not finite; leave it empty, or '
             "leave the column out"
         )
-    return column.alias(name)
+    return column.alias(str(name))

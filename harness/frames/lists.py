@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from harness.encode import Int32
@@ -16,8 +18,10 @@ from harness.frames.table import Held, Slice, Table
 from harness.frames.values import Int64, row_text, shown
 
 _FIRST_WIDTH = 16
-MOST_CELLS = 1 << 32
-"""More places than this (16 GiB) come from a rank that is a mistake, not from lists."""
+MOST_CELLS = 1 << 28
+"""More places than this (1 GiB) come from a rank that is a mistake, or from one endless list."""
+_INSERTED = 256
+"""Lists longer than this are sorted; into shorter ones each item is inserted."""
 
 
 @dataclass(frozen=True)
@@ -146,11 +150,25 @@ class Reading:
             values.append(numbers.scores(self.table, part))
         counts = np.bincount(np.concatenate([np.zeros(0, np.int32), *users]), minlength=self.n)
         lists = self.empty(int(counts[: self.n].max(initial=1)))
+        if lists.shape[1] > _INSERTED:
+            return self._sorted(users, items, values, lists)
         best = np.empty(lists.shape, np.result_type(np.int64, *(v.dtype for v in values)))
         taken, order = np.zeros(self.n, np.int32), id_order(self.coders.items.ids())
         for user, item, value in zip(users, items, values, strict=True):
             score = value.astype(best.dtype, copy=False)
             places.by_score(user, item, score, order, taken, lists, best)
+        return lists
+
+    def _sorted(
+        self, users: list[Int32], items: list[Int32], values: list[npt.NDArray[Any]], lists: Int32
+    ) -> Int32:
+        """Return the lists by score, then item id, by one sort of all rows."""
+        user, item, value = np.concatenate(users), np.concatenate(items), np.concatenate(values)
+        keep = user < self.n
+        user, item, value = user[keep], item[keep], value[keep]
+        descending = ~value if value.dtype.kind == "i" else -value
+        order = np.lexsort((id_order(self.coders.items.ids())[item], descending, user))
+        places.by_order(user[order], item[order], 0, np.zeros(self.n, np.int32), lists, True)
         return lists
 
     def empty(self, width: int) -> Int32:

@@ -62,7 +62,9 @@ def _refuse(table: Table, part: Slice, wrong: pl.Series, wanted: str) -> None:
         return
     entry = int(wrong.arg_true()[0])
     row = table.row_of(part, entry)
+    found = part.numbers[entry]
+    value = "a missing value" if found is None else found
     raise DataError(
         f"{table.where('number')}, {row_text(row)}, user {shown(part.users[row - part.start])}: "
-        f"found {part.numbers[entry]}; a {table.columns.meaning} is {wanted}"
+        f"found {value}; a {table.columns.meaning} is {wanted}"
     )

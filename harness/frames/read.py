@@ -10,17 +10,19 @@ import numpy as np
 import polars as pl
 
 from harness.encode import Int32
-from harness.errors import DataError
-from harness.frames import beyond, ids, lists
+from harness.errors import DataError, UsageError
+from harness.frames import beyond, ids, lists, strangers
 from harness.frames import truth as truth_
-from harness.frames.accept import accept
+from harness.frames.accept import ROWS, accept
 from harness.frames.ids import Coders
-from harness.frames.table import Held, Table
+from harness.frames.table import Table
 from harness.frames.values import counted, shown
-from harness.metrics import Floats, Key, Metric
+from harness.metrics import Catalogue, Floats, Key, Metric
 
 _CALLER = 4
 """How far up the person's own line is, for warnings."""
+_HIGHEST = 1000
+"""The highest grade whose 2^grade is summed without leaving what a float64 holds, 2^1024."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ def read_both(
     orders = {"rank": columns.rank, "score": columns.score}
     given = accept(recommendations, "recommendations", **names, numbers=orders)
     true = accept(truth, "truth", **names, numbers={"grade": columns.grade})
+    _refuse_unequal(recommendations, truth)
     with ids.coders() as coders:
         codes = truth_.read(true, coders)
         users, true_items = coders.users.ids(), len(coders.items)
@@ -75,12 +78,25 @@ def read_both(
         answers = truth_.grouped(true, coders, codes)  # while the first lists are coded
         _check_grades(asked, answers.grades)
         found = reading.lists()
-        _refuse_strangers(coders, users, true_items, found, given)
+        _refuse_strangers(given, true, coders, users, true_items, found)
         report = _report(found, len(users), coders, true_items)
         catalogue = beyond.read(beside, coders, asked)
     report["true_items_repeated"] = answers.repeated
+    if any(metric.definition.needs == "candidates" for metric in asked) and catalogue:
+        report["items_no_candidates"] = _no_candidates(found.items, catalogue)
     key = Key(answers.rows, answers.rows.sizes, answers.grades, catalogue)
     return Read(found.items, key, users, report)
+
+
+def _refuse_unequal(recommendations: Any, truth: Any) -> None:
+    """Raise DataError where both are lists a row, and one has more rows."""
+    given = [rows for rows in (recommendations, truth) if isinstance(rows, ROWS)]
+    if len(given) == 2 and len(given[0]) != len(given[1]):
+        raise DataError(
+            f"recommendations have {counted(len(given[0]), 'row')}, truth has "
+            f"{counted(len(given[1]), 'row')}; give both a row a user, an empty list where there "
+            "is none"
+        )
 
 
 def _longest(metrics: tuple[Metric, ...]) -> int | None:
@@ -90,46 +106,44 @@ def _longest(metrics: tuple[Metric, ...]) -> int | None:
 
 
 def _check_grades(metrics: tuple[Metric, ...], grades: Floats | None) -> None:
-    """Raise DataError where pFound would take a grade above 1 for a probability."""
+    """Raise where a metric has no use for the grades, or for having none."""
     worst = 0.0 if grades is None else float(grades.max(initial=0.0))
     for metric in metrics:
+        if metric.graded and grades is None:
+            raise UsageError(
+                f"metric {metric} needs grades: name their column of the truth with "
+                'evaluate(…, grade="…"), or give {user: {item: grade}}'
+            )
         if metric.name == "pFound" and worst > 1:
             raise DataError(
                 f"truth: found the grade {worst:g}; for {metric} a grade is the probability that "
                 "the item satisfies, from 0 to 1: divide grades by the highest there can be"
             )
-
-
-def _refuse_strangers(
-    coders: Coders, users: pl.Series, true_items: int, found: lists.Lists, table: Table
-) -> None:
-    """Raise DataError where lists and truth plainly do not speak of the same ids."""
-    if found.outside_users > 0 and not found.known_users:
-        raise DataError(
-            f"recommendations: not one of their users is in the truth: "
-            f"{shown(coders.users.ids()[len(users)])} here, {shown(users[0])} there; write ids "
-            "alike"
-        )
-    if found.known_items or isinstance(table.given, Held):
-        return
-    items = coders.items.ids()
-    for role, written, others in (
-        ("recommendations", items[true_items:], items[:true_items]),
-        ("truth", items[:true_items], items[true_items:]),
-    ):
-        if len(written) > 0 and written.dtype == pl.String and _are_lists(written, others):
+        if metric.settings.get("gain") == "exponential" and worst > _HIGHEST:
             raise DataError(
-                f"{role}: {shown(written[0])} looks like a whole list written as text; split it "
-                'first, as in frame["item"].str.split(" ")'
+                f"truth: found the grade {worst:g}; {metric} raises 2 to it, and no sum of such "
+                f"gains fits a number: grades go up to {_HIGHEST:,}"
             )
 
 
-def _are_lists(written: pl.Series, others: pl.Series) -> bool:
-    """Return whether texts are lists of the other side's ids, or of anything in brackets."""
-    if written.str.starts_with("[").any() and not others.str.starts_with("[").any():
-        return True
-    words = written.str.extract_all(r"[^\s,;\[\]'\"]+").explode()
-    return bool(words.is_in(others.implode()).any())
+def _refuse_strangers(
+    given: Table, true: Table, coders: Coders, users: pl.Series, true_items: int, found: lists.Lists
+) -> None:
+    """Raise DataError where lists and truth plainly do not speak of the same ids."""
+    if found.outside_users > 0 and not found.known_users:
+        strangers.refuse_users(given.role, len(users), coders.users.ids())
+    every = coders.items.ids()
+    with_list = int(np.count_nonzero((found.items >= 0).any(axis=1))) + found.outside_users
+    strangers.refuse_written_lists(given, with_list, every[true_items:], every)
+    # An id that both sides write alike is no list, or a list that both write alike.
+    strangers.refuse_written_lists(true, len(users), every[:true_items], every)
+
+
+def _no_candidates(items: Int32, catalogue: Catalogue) -> int:
+    """Return how many recommended items may not be recommended; coverage leaves them out."""
+    listed = np.zeros(len(catalogue.candidate), np.bool_)
+    listed[items[items >= 0]] = True
+    return int(np.count_nonzero(listed & ~catalogue.candidate))
 
 
 def _report(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from operator import add
 from typing import Any, Protocol
 
 import narwhals as nw
@@ -83,7 +84,7 @@ class _OfFrame:
 
     @cached_property
     def users(self) -> pl.Series:
-        return self.table.convert(self.frame, "user")
+        return self.table.convert(self.frame, "user", self.start)
 
     @cached_property
     def items(self) -> pl.Series:
@@ -96,13 +97,13 @@ class _OfFrame:
     @cached_property
     def numbers(self) -> pl.Series | None:
         named = self.table.columns.number is not None
-        return self.table.convert(self.frame, "number") if named else None
+        return self.table.convert(self.frame, "number", self.start) if named else None
 
     @cached_property
     def _flat(self) -> tuple[pl.Series, Int64]:
         if self.table.wide:
             return self.table.lists(self.frame, self.start)
-        return self.table.convert(self.frame, "item"), np.zeros(0, np.int64)
+        return self.table.convert(self.frame, "item", self.start), np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -158,15 +159,30 @@ class Table:
                 "them an id"
             )
 
-    def convert(self, part: nw.DataFrame[Any], name: str) -> pl.Series:
-        """Return a column of some rows as Polars holds it: ``user``, ``item`` or ``number``.
+    def convert(self, part: nw.DataFrame[Any], name: str, start: int = 0) -> pl.Series:
+        """Return a column of the rows from `start` as Polars holds it.
+
+        Parameters
+        ----------
+        name : str
+            ``user``, ``item`` or ``number``.
 
         Raises
         ------
         DataError
             A cell of another type than its column's.
         """
-        return self._column(part.get_column(getattr(self.columns, name)), name)
+        column = part.get_column(getattr(self.columns, name))
+        row_of = partial(add, start)
+        try:
+            if column.dtype != nw.Object:
+                return column.to_polars()
+        except ImportError:  # pandas without pyarrow
+            pass
+        except MISMATCH as error:
+            raise mixed(self.where(name), column.to_list(), row_of) from error
+        make = numbers_of if name == "number" else ids_of
+        return make(column.to_list(), self.where(name), row_of)
 
     def lists(self, part: nw.DataFrame[Any], start: int) -> tuple[pl.Series, Int64]:
         """Return the items of all lists of some rows, and how long each list is.
@@ -177,23 +193,15 @@ class Table:
             A cell that is no list, or holds items of several types.
         """
         column = part.get_column(self.columns.item)
-        if column.dtype != nw.Object:
-            return _apart(column.to_polars())
+        if column.dtype in (nw.List, nw.Array):
+            try:
+                return _apart(column.to_polars())
+            except MISMATCH as error:
+                raise mixed(self.where("item"), column.to_list()) from error
         cells = column.to_list()
         for row, cell in enumerate(cells, start):
             self.check_list(cell, row_text(row))
-        return flat(cells, self.where("item"))
-
-    def _column(self, column: nw.Series[Any], name: str) -> pl.Series:
-        try:
-            if column.dtype != nw.Object:
-                return column.to_polars()
-        except ModuleNotFoundError:  # pandas without pyarrow
-            pass
-        except MISMATCH as error:
-            raise mixed(self.where(name), column.to_list()) from error
-        make = numbers_of if name == "number" else ids_of
-        return make(column.to_list(), self.where(name))
+        return flat(cells, self.where("item"), start)
 
     def check_list(self, cell: Any, where: str) -> None:
         """Raise DataError where a cell of a column of lists is no list, or has no order.
@@ -217,17 +225,27 @@ class Table:
             )
 
 
-def flat(cells: list[Any], where: str) -> tuple[pl.Series, Int64]:
-    """Return the items of Python lists one after another, and how long each list is."""
+def flat(cells: list[Any], where: str, start: int = 0) -> tuple[pl.Series, Int64]:
+    """Return the items of Python lists one after another, and how long each list is.
+
+    Parameters
+    ----------
+    start : int
+        The row of the first, for messages.
+    """
     lists = [as_list(cell) or [] for cell in cells]
     sizes = np.fromiter(map(len, lists), np.int64, len(lists))
-    return ids_of([item for items in lists for item in items], where), sizes
+
+    def row_of(entry: int) -> int:
+        return start + int(np.searchsorted(np.cumsum(sizes), entry, "right"))
+
+    return ids_of([item for items in lists for item in items], where, row_of), sizes
 
 
 def _apart(lists: pl.Series) -> tuple[pl.Series, Int64]:
     """Return the items of all lists one after another, and how long each list is."""
     if isinstance(lists.dtype, pl.Array):
-        if lists.null_count() == 0:
+        if lists.null_count() == 0 and len(lists.dtype.shape) == 1:
             return lists.reshape((-1,)), np.full(len(lists), lists.dtype.shape[0], np.int64)
         lists = lists.arr.to_list()
     sizes = lists.list.len().fill_null(0).cast(pl.Int64).to_numpy()

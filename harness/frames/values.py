@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -12,13 +15,27 @@ from harness.errors import DataError, printable
 
 Int64 = npt.NDArray[np.int64]
 
-MISMATCH = (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError)
+MISMATCH = (
+    ArithmeticError,
+    NotImplementedError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    pl.exceptions.PanicException,
+    pl.exceptions.PolarsError,
+)
+"""What libraries raise over values that they cannot hold."""
+
+
+_NUMBERS = (int, float, np.integer, np.floating, np.bool_, Decimal)
 
 
 def missing(value: Any) -> bool:
     """Return whether a cell holds nothing: None, NaN, NA or NaT."""
     if value is None or (isinstance(value, (float, np.floating)) and value != value):
         return True
+    if isinstance(value, Decimal):
+        return value.is_nan()
     return type(value).__name__ in ("NAType", "NaTType")
 
 
@@ -34,8 +51,15 @@ def as_list(cell: Any) -> Any:
     return None if missing(cell) else cell
 
 
-def ids_of(values: list[Any], where: str) -> pl.Series:
+def ids_of(values: list[Any], where: str, row_of: Callable[[int], int] = int) -> pl.Series:
     """Return ids as a column; they must be of one type.
+
+    Parameters
+    ----------
+    where : str
+        The column, for messages.
+    row_of : function
+        Which row of it a value stands in.
 
     Raises
     ------
@@ -43,14 +67,22 @@ def ids_of(values: list[Any], where: str) -> pl.Series:
         Values of several types; the message names the first that is of another than the first.
     """
     cells = [None if missing(value) else value for value in values]
+    kinds = set(map(type, cells)) - {type(None)}
+    if len(kinds) > 1 and kinds & {bool, np.bool_}:  # True would be the id 1
+        raise mixed(where, cells, row_of)
     try:
         return pl.Series(cells, strict=True)
     except MISMATCH as error:
-        raise mixed(where, cells) from error
+        raise mixed(where, cells, row_of) from error
 
 
-def numbers_of(values: list[Any], where: str) -> pl.Series:
+def numbers_of(values: list[Any], where: str, row_of: Callable[[int], int] = int) -> pl.Series:
     """Return numbers as a column: whole ones, or floats where any is one.
+
+    Parameters
+    ----------
+    where, row_of
+        As in `ids_of`.
 
     Raises
     ------
@@ -58,23 +90,34 @@ def numbers_of(values: list[Any], where: str) -> pl.Series:
         A value that is no number.
     """
     cells = [None if missing(v) and not isinstance(v, (float, np.floating)) else v for v in values]
-    for row, cell in enumerate(cells):
-        if cell is not None and (isinstance(cell, (str, bytes)) or not np.isreal(cell)):
-            raise DataError(f"{where}, {row_text(row)}: found {shown(cell)}, expected a number")
+    for at, cell in enumerate(cells):
+        if cell is not None and not isinstance(cell, _NUMBERS):
+            row = row_text(row_of(at))
+            raise DataError(f"{where}, {row}: found {shown(cell)}, expected a number")
+    if set(map(type, cells)) <= {int, type(None)}:
+        with suppress(*MISMATCH):  # whole numbers too large become floats
+            return pl.Series(cells, dtype=pl.Int64 if not cells else None, strict=True)
     try:
-        return pl.Series(cells, strict=True)
-    except MISMATCH:
-        return pl.Series([None if cell is None else float(cell) for cell in cells])
+        return pl.Series(
+            [None if cell is None else float(cell) for cell in cells], dtype=pl.Float64
+        )
+    except MISMATCH as error:
+        raise DataError(f"{where}: holds a number that is too large ({error})") from error
 
 
-def mixed(where: str, values: list[Any]) -> DataError:
+def mixed(where: str, values: list[Any], row_of: Callable[[int], int] = int) -> DataError:
     """Return what to say of values of several types in one column."""
-    filled = [(row, value) for row, value in enumerate(values) if not missing(value)]
+    filled = [(at, value) for at, value in enumerate(values) if not missing(value)]
     first = type(filled[0][1]) if filled else object
-    row, other = next(((r, v) for r, v in filled if type(v) is not first), (0, values[0]))
+    at, other = next(((a, v) for a, v in filled if type(v) is not first), (-1, None))
+    if at < 0:
+        return DataError(
+            f"{where} holds values of type {first.__name__} that cannot be read, such as "
+            f"{shown(filled[0][1] if filled else None)}; make them texts or whole numbers"
+        )
     return DataError(
-        f"{where}, {row_text(row)}: found {shown(other)} ({type(other).__name__}) among values of "
-        f"type {first.__name__}; make ids all text, or all whole numbers"
+        f"{where}, {row_text(row_of(at))}: found {shown(other)} ({type(other).__name__}) among "
+        f"values of type {first.__name__}; make ids all text, or all whole numbers"
     )
 
 

@@ -95,7 +95,10 @@ def p_found(b: Block, settings: Settings) -> Floats:
 
 
 def _gains(grades: Floats, gain: str) -> Floats:
-    return grades if gain == "linear" else np.exp2(grades) - 1.0
+    if gain == "linear":
+        return grades
+    # 2^g − 1 of a tiny g keeps its digits only by expm1; exp2 is exact where g is whole.
+    return np.where(grades < 1.0, np.expm1(grades * np.log(2.0)), np.exp2(grades) - 1.0)
 
 
 def _graded_ndcg(b: Block, gains: Floats, ideal: str) -> Floats:

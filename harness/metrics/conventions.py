@@ -23,6 +23,7 @@ Repeats = Literal["once", "again", "dropped"]
 Users = Literal["all", "with truth", "with truth and list"]
 
 _USERS = 1 << 16
+_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -245,12 +246,18 @@ def _average_precision(
     precision = np.cumsum(hits, axis=1) / np.arange(1, hits.shape[1] + 1)
     if convention.divisor == "places":
         # Behind the list there are no hits: P(i) = hits / i.
-        beyond = hits.sum(axis=1) * (1.0 / np.arange(hits.shape[1] + 1, b.k + 1)).sum()
+        beyond = hits.sum(axis=1) * _harmonic(hits.shape[1], b.k)
         return np.asarray((precision.sum(axis=1) + beyond) / b.k, np.float64)
     relevant = np.asarray(b.key.relevant) + (extra if convention.grows else 0)
     length, found = (lists >= 0).sum(axis=1), hits.sum(axis=1)
     divisor = DIVISORS[convention.divisor].value(relevant, b.k, length, found)
     return np.asarray((precision * hits).sum(axis=1) / np.maximum(divisor, 1), np.float64)
+
+
+def _harmonic(after: int, k: int) -> float:
+    """Return 1/(after + 1) + … + 1/k."""
+    chunks = range(after, k, _CHUNK)
+    return math.fsum((1.0 / np.arange(i + 1, min(i + _CHUNK, k) + 1)).sum() for i in chunks)
 
 
 def _in_truth(lists: NDArray[np.int32], key: Key) -> NDArray[np.bool_]:

@@ -50,7 +50,7 @@ DEFINITIONS: Mapping[str, Definition] = {
         accuracy.hit_rate,
         "1 if hits > 0, else 0",
         "Deshpande, Karypis 2004, for any number of hits",
-        (Example(_LIST, _TRUTH, "HitRate@4", "2 hits", 1.0),),
+        (Example(_LIST, _TRUTH, "HitRate@4", "1, with 2 hits", 1.0),),
     ),
     "MRR": Definition(
         accuracy.reciprocal_rank,
@@ -63,7 +63,7 @@ DEFINITIONS: Mapping[str, Definition] = {
         accuracy.ndcg,
         "Σ_{i≤k} gain(i)/log2(i+1) / the same sum of the ideal list: the best min(R, k) "
         "true items (ideal=retrieved: reorders the hits of this list alone); the gain of a hit is "
-        "1 (binary), its grade g (linear) or 2^g - 1 (exponential)",
+        "1 (binary), its grade g (linear) or 2^g - 1 (exponential); the last two need grades",
         "Järvelin, Kekäläinen 2002, with the discount of Burges et al. 2005",
         (
             Example(
@@ -145,7 +145,12 @@ DEFINITIONS: Mapping[str, Definition] = {
         "Ge, Delgado-Battenfeld, Jannach, RecSys 2010, with popularity as the primitive model",
         (
             Example(
-                {"ann": ["a"]}, _TRUTH, "Serendipity@1", "0 / 1: a is the most popular", 0.0, _TRAIN
+                {"ann": ["a"]},
+                _TRUTH,
+                "Serendipity@1",
+                "0 / 1 (a is most popular)",
+                0.0,
+                _TRAIN,
             ),
             Example({"ann": ["b"]}, _TRUTH, "Serendipity@1", "1 / 1", 1.0, _TRAIN),
         ),
@@ -162,7 +167,7 @@ DEFINITIONS: Mapping[str, Definition] = {
                 {"ann": ["a", "b"]},
                 _TRUTH,
                 "ILD@2",
-                "1 - 1/2: one of two attributes is the same",
+                "1 - 1/2 (one of two attributes is the same)",
                 0.5,
                 attributes={
                     "item": ["a", "b"],
@@ -192,7 +197,7 @@ DEFINITIONS: Mapping[str, Definition] = {
                 _TWO_LISTS,
                 _TWO_TRUTHS,
                 "Gini@2",
-                "(-3·0 - 1·1 + 1·1 + 3·2) / (4·4), of 0, 1, 1, 2",
+                "(-3·0 - 1·1 + 1·1 + 3·2) / (4·4)",
                 6 / 16,
                 _FOUR_ITEMS,
             ),

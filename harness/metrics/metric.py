@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from harness.errors import UsageError, suggest
 from harness.metrics.block import Block
 from harness.metrics.definition import Definition
@@ -49,6 +51,8 @@ class Metric:
     definition: Definition = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or isinstance(self.k, bool):
+            raise UsageError(f"a metric is a name and a cut-off, got {self.name!r} and {self.k!r}")
         if self.definition is None:
             object.__setattr__(self, "definition", _defined(self.name))
         _check_cut_off(self.name, self.k, self.definition)
@@ -69,6 +73,11 @@ class Metric:
         """Every parameter with its value, defaults included."""
         params = self.definition.params
         return self.definition.defaults | {p: params[p].read(text) for p, text in self.params}
+
+    @property
+    def graded(self) -> bool:
+        """Whether true items must have grades."""
+        return bool(self.settings.get("gain", "binary") != "binary")
 
 
 def parse(text: str, folder: Path | None = None) -> Metric:
@@ -149,7 +158,7 @@ def _defined(name: str) -> Definition:
 def _check_cut_off(name: str, k: int | None, definition: Definition) -> None:
     if k is None and definition.cut == "optional":
         return
-    if k is None or not 1 <= k <= LARGEST:
+    if not isinstance(k, (int, np.integer)) or not 1 <= k <= LARGEST:
         raise UsageError(_cut_off_message(name, k))
 
 

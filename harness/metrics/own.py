@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from harness.errors import UsageError
 from harness.metrics.accuracy import Settings
@@ -36,16 +37,26 @@ def own_definition(name: str, folder: Path) -> Definition:
 
 def _formula(name: str, function: Callable[..., Any]) -> Callable[[Block, Settings], Floats]:
     def formula(b: Block, _: Settings) -> Floats:
-        hits = np.zeros((len(b), b.k), np.bool_)
-        hits[b.found.user, b.found.rank - 1] = True
-        hits.setflags(write=False)
+        ends = np.cumsum(np.bincount(b.found.user, minlength=len(b)))[:-1]
+        ranks = np.split(b.found.rank, ends)
         relevant = b.key.relevant.tolist()
         return np.array(
-            [_call(name, function, row, r, b.k) for row, r in zip(hits, relevant, strict=True)],
+            [
+                _call(name, function, _hits(own, b.k), r, b.k)
+                for own, r in zip(ranks, relevant, strict=True)
+            ],
             np.float64,
         )
 
     return formula
+
+
+def _hits(ranks: NDArray[np.int32], k: int) -> NDArray[np.bool_]:
+    """Return which of k places hit."""
+    hits = np.zeros(k, np.bool_)
+    hits[ranks - 1] = True
+    hits.setflags(write=False)
+    return hits
 
 
 def _call(name: str, function: Callable[..., Any], hits: Any, relevant: int, k: int) -> float:

@@ -122,10 +122,11 @@ _HEAD = """
 Made by `make docs` from the declarations in `harness/metrics/`; `harness list metrics` prints the
 same facts.
 
-For a user with the set of true items T, R = |T|, and a list p_1 … p_L cut at k: hit(i) = 1 when
-p_i is in T and stands at no place before i; P(i) = (hits among the first i places) / i; hits =
-Σ hit(i). A repeated prediction is no second hit and uses its rank. Where a divisor is 0, so is the
-value. The figure of a metric is the mean over **all** users of the exam.
+For a user with the set of true items T, R = |T|, and a list cut at k, of which the places p_1 … p_L
+are left (L ≤ k): hit(i) = 1 when p_i is in T and stands at no place before i; P(i) = (hits among
+the first i places) / i; hits = Σ hit(i). A repeated prediction is no second hit and uses its rank.
+Where a divisor is 0, so is the value. The figure of a metric is the mean over **all** users of the
+exam.
 
 A metric is written `Name(parameter=value)@k`; defaults need not be written. In the examples a list
 is shown best first.
@@ -197,7 +198,7 @@ def _example(e: Example) -> str:
         given.append(f"training {_lists(e.train)}")
     if e.attributes is not None:
         given += [f"{column} {' '.join(values)}" for column, values in e.attributes.items()]
-    return f"example: {', '.join(given)}: `{e.metric}` = {e.steps} = {e.value:.6g}"
+    return f"example: {'; '.join(given)}; `{e.metric}` = {e.steps} = {e.value:.6g}"
 
 
 def _lists(lists: Any) -> str:

@@ -70,7 +70,7 @@ def print_rich(sheet: Sheet) -> None:
             label, gap, _rest = line.partition("  ")
             text = Text(line)
             text.stylize("bold", 0, len(label) if gap else 0)
-            console.print(text, soft_wrap=True)
+            console.print(text)
 
     console = Console(highlight=False, emoji=False)
     say(sheet.heading)

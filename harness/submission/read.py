@@ -15,6 +15,7 @@ from harness.layouts import tables
 from harness.layouts.locate import FieldRule
 from harness.layouts.source import Source, sources
 
+_LIST = r"\S\s+\S"
 USAGES = ("Public", "Private", "Ignored")
 
 
@@ -47,6 +48,8 @@ class File:
         if "Usage" not in self.frame.columns:
             return {}
         user_column = pl.col(self.table.columns.user).cast(pl.String)
+        if self.frame["Usage"].dtype not in (pl.String, pl.Null):
+            raise DataError(f'{self.path}: column "Usage" holds no text')
         rows = self.frame.select(user=user_column, usage=pl.col("Usage").cast(pl.String))
         wrong = rows.filter(~pl.col("usage").is_in(USAGES).fill_null(False))
         if len(wrong) > 0:
@@ -68,13 +71,13 @@ class File:
         }
 
 
-def read(path: Path, named: Named | None = None, *, ordered: bool = True) -> File:
+def read(path: Path, named: Named | None = None, *, true: bool = False) -> File:
     """Return a file as a table of lists.
 
     Parameters
     ----------
-    ordered : bool
-        Whether ranks and scores say anything; in a file of truth they do not.
+    true : bool
+        Whether it holds true items, which have grades or none, instead of ranks or scores.
 
     The user column is ``user``, or else the first; the item column ``item``, or else the next. A
     file is long where it has a column ``rank`` or ``score`` or a user stands in several rows;
@@ -88,7 +91,7 @@ def read(path: Path, named: Named | None = None, *, ordered: bool = True) -> Fil
     named = named or Named()
     frame = _frame(path)
     user = named.user or ("user" if "user" in frame.columns else frame.columns[0])
-    others = [name for name in frame.columns if name != user]
+    others = [name for name in frame.columns if name not in (user, "Usage")] or [user]
     item = named.item or ("item" if "item" in others else others[0])
     for option, name in (("user", user), ("item", item)):
         if name not in frame.columns:
@@ -96,13 +99,19 @@ def read(path: Path, named: Named | None = None, *, ordered: bool = True) -> Fil
                 f'{path}: no column "{name}"; {suggest(name, frame.columns)} (another is named '
                 f"with --{option}-column)"
             )
-    numbers = {"rank": named.rank, "score": named.score} if ordered else {}
+    numbers = {"grade": None} if true else {"rank": named.rank, "score": named.score}
     used = [n for n in numbers.values() if n] or [n for n in numbers if n in others][:1]
     for name in set(used) & set(frame.columns):
         frame = frame.with_columns(_numbers(path, frame[name]))
     if not used:
         frame = _listed(path, frame, user, item)
-    return File(path, accept(frame, str(path), user=user, item=item, numbers=numbers), frame)
+    table = accept(frame, str(path), user=user, item=item, numbers=numbers)
+    if used and not table.wide and _is_wide(frame, user, item):
+        raise DataError(
+            f'{path}: column "{used[0]}" says nothing of the items of the lists in column '
+            f'"{item}"; drop it, or give one row an item'
+        )
+    return File(path, table, frame)
 
 
 def _frame(path: Path) -> pl.DataFrame:
@@ -115,7 +124,13 @@ def _frame(path: Path) -> pl.DataFrame:
                 f"{source.shown}: its columns are {', '.join(source.names)}; the files before it "
                 f"have {', '.join(parts[0].columns)}"
             )
-    frame = pl.concat(parts).with_columns(
+    try:
+        frame = pl.concat(parts)
+    except pl.exceptions.PolarsError as error:
+        raise DataError(f"{path}: its files hold columns of different types ({error})") from error
+    if len(frame) == 0:
+        raise DataError(f"{path}: there are no rows behind the header")
+    frame = frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String)).with_columns(
         pl.when(pl.col(pl.String) != "").then(pl.col(pl.String)).name.keep()
     )
     if len(frame.columns) < 2:
@@ -138,6 +153,13 @@ def _rows(source: Source) -> pl.DataFrame:
         raise source.fault(rules, str(error)) from error
 
 
+def _is_wide(frame: pl.DataFrame, user: str, item: str) -> bool:
+    """Return whether every user has one row, and a row holds several words."""
+    if frame[item].dtype != pl.String or frame[user].is_duplicated().any():
+        return False
+    return bool(frame[item].str.contains(_LIST).any())
+
+
 def _listed(path: Path, frame: pl.DataFrame, user: str, item: str) -> pl.DataFrame:
     """Return the frame with texts of many items split, where every user has one row.
 
@@ -151,7 +173,7 @@ def _listed(path: Path, frame: pl.DataFrame, user: str, item: str) -> pl.DataFra
     again = frame[user].is_duplicated()
     if not again.any():
         return frame.with_columns(pl.col(item).str.extract_all(r"\S+"))
-    several = again & frame[item].str.contains(r"\S\s+\S").fill_null(False)
+    several = again & frame[item].str.contains(_LIST).fill_null(False)
     if several.any():
         raise DataError(
             f'{path}: column "{user}": user {frame[user].filter(several)[0]} has two rows, and a '

@@ -293,3 +293,25 @@ def test_arrays_are_not_changed() -> None:
     assert np.array_equal(items, before[0])
     assert scores.equals(before[1])
     assert truth == before[2]
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_rows_of_an_array_are_filled_up_with_minus_1(dtype: Any) -> None:
+    lists = np.array([[5, 6, -1], [7, -1, -1], [-1, -1, -1]], dtype)
+    truth = np.array([[6, -1], [8, 7], [9, -1]], dtype)
+    found = evaluate(lists, truth, ["Recall@3", "MRR@3"], per_user=True)
+    assert found["Recall@3"].tolist() == [1, 1 / 2, 0]
+    assert found["MRR@3"].tolist() == [1 / 2, 1, 0]
+
+
+def test_frames_are_read_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """pandas' columns of text then cannot become Polars' by themselves."""
+
+    def refuse(_column: object) -> None:
+        raise ImportError("pyarrow is required")
+
+    monkeypatch.setattr("narwhals.Series.to_polars", refuse)
+    long = pd.DataFrame({"user": ["ann", "ann", "bob"], "item": ["a", "x", "b"]})
+    wide = pd.DataFrame({"user": ["ann", "bob"], "item": [["a", "x"], ["b"]]})
+    for lists in (long, wide):
+        assert evaluate(lists, long, "MAP@3").iloc[0] == 1

@@ -219,7 +219,7 @@ def test_scores_of_a_dict_that_are_no_numbers() -> None:
         DataError, ["user 'ann'", "found nan", "a score is a number"], {"ann": {"a": float("nan")}}
     )
     refused(DataError, ["score", "'good'", "expected a number"], {"ann": {"a": "good"}})
-    refused(DataError, ["user 'ann'", "found None"], {"ann": {"a": 1, "b": None}})
+    refused(DataError, ["user 'ann'", "found a missing value"], {"ann": {"a": 1, "b": None}})
 
 
 def test_a_rank_that_stands_twice() -> None:
@@ -369,6 +369,31 @@ def test_whole_lists_written_as_text(text: str) -> None:
     refused(DataError, ["recommendations", "a whole list written as text", "split"], rows)
 
 
+@pytest.mark.parametrize("between", [" ", ",", ";", "|"])
+def test_whole_lists_beside_a_list_of_one_item_that_hits(between: str) -> None:
+    rows = pd.DataFrame({"user": ["ann", "bob"], "item": [f"a{between}x", "c"]})
+    refused(DataError, ["recommendations: ", "a whole list written as text", "split"], rows)
+    refused(DataError, ["truth: ", "a whole list written as text", "split"], LISTS, rows)
+
+
+def test_titles_are_ids_though_they_are_of_several_words() -> None:
+    users = ["ann", "bob", "cem", "dee"]
+    lists = pd.DataFrame({"user": users, "item": ["Up", "Toy Story", "The Kid", "The Gold Rush"]})
+    truth = pd.DataFrame({"user": users, "item": ["Up", "The Circus", "Step Up", "City Lights"]})
+    assert evaluate(lists, truth, "HitRate@1").iloc[0] == 1 / 4
+
+
+def test_lists_a_row_are_as_many_as_rows_of_the_truth() -> None:
+    named = ["recommendations have 2 rows", "truth has 1 row", "an empty list"]
+    refused(DataError, named, [["a"], ["b"]], [["a"]])
+    refused(DataError, ["have 1 row,", "truth has 2 rows"], np.array([[1]]), [[1], [2]])
+
+
+def test_an_empty_place_before_an_item_of_an_array() -> None:
+    named = ["recommendations: items, row 1", "found −1", "move empty places to the end"]
+    refused(DataError, named, np.array([[1, 2], [-1, 3]]), [[1], [3]])
+
+
 @pytest.mark.parametrize("of_sets", [set, frozenset])
 def test_sets_have_no_order(of_sets: Any) -> None:
     cells = [of_sets(["a", "x"]), of_sets(["c"])]
@@ -442,7 +467,7 @@ def test_no_user_in_common() -> None:
     ):
         refused(
             DataError,
-            ["not one of their users is in the truth", "'zed' here", "'ann' there"],
+            ["recommendations: not one of the users is in the truth", "'zed' here", "'ann' there"],
             lists,
         )
 

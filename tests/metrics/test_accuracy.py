@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness import evaluate
+from harness.errors import DataError, UsageError
 from harness.kernels import ranks
 from harness.metrics import Block, Key, parse, per_user
 from harness.ragged import Ragged
@@ -201,10 +202,19 @@ def test_a_list_in_the_order_of_grades_gets_exactly_1(
     assert values(f"{name}@{k}", [best_first + rest], [truth], k) == [1.0]
 
 
-def test_without_grades_every_gain_is_1() -> None:
+@pytest.mark.parametrize("gain", ["linear", "exponential"])
+def test_without_grades_no_gain_but_1_is_to_be_had(gain: str) -> None:
     lists, truth = {"ann": ["a", "x", "b"]}, {"ann": ["a", "b"]}
-    names = ["NDCG@3", "NDCG(gain=linear)@3", "NDCG(gain=exponential)@3"]
-    assert evaluate(lists, truth, names).nunique() == 1
+    with pytest.raises(UsageError, match=rf"NDCG\(gain={gain}\)@3 needs grades: .*grade="):
+        evaluate(lists, truth, ["NDCG@3", f"NDCG(gain={gain})@3"])
+
+
+def test_a_gain_that_no_number_holds_is_refused() -> None:
+    lists, metric = {"ann": ["x"]}, "NDCG(gain=exponential)@3"
+    assert evaluate(lists, {"ann": {"x": 1000, "y": 1}}, metric).iloc[0] == pytest.approx(1)
+    with pytest.raises(DataError, match=r"found the grade 1001; .* grades go up to 1,000"):
+        evaluate(lists, {"ann": {"x": 1001, "y": 1}}, metric)
+    assert evaluate(lists, {"ann": {"x": 1001, "y": 1}}, "NDCG(gain=linear)@3").iloc[0] < 1
 
 
 def test_an_item_of_grade_0_is_not_relevant() -> None:

@@ -8,7 +8,9 @@ import pytest
 from harness import config as config_
 from harness import evaluate
 from harness.errors import UsageError
+from harness.explanation import explain
 from harness.metrics import parse
+from harness.papers import metrics_of_run, of_run
 from harness.runner import run
 
 SOURCE = '''
@@ -192,6 +194,19 @@ def test_the_config_that_a_run_leaves_finds_it_from_anywhere(
     again = config_.read(Path("config.toml"))
     means = [figure.mean for figure in run(again).models[0].metrics.values()]
     assert means == [121, 1 / 4, 3 / 4]
+
+
+def test_a_model_of_such_a_run_is_explained(
+    exam: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(exam).write(tmp_path / "out")
+    monkeypatch.chdir(tmp_path / "out")
+    asked = metrics_of_run(Path())
+    assert list(asked) == ["my_metrics:counts@2", "lib/deep/shop.py:early@1", "MRR@2"]
+    early = asked["lib/deep/shop.py:early@1"]
+    paper = of_run(Path(), "popular", metrics=(early,))
+    assert explain(paper, 0, 1, early).metrics[str(early)] == 1 / 2  # b hits for ann: 1 of 2
+    assert explain(paper, 1, 1, early).metrics[str(early)] == 0
 
 
 def test_a_wrong_one_is_refused_before_anything_is_read(exam: Path) -> None:

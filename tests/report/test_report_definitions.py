@@ -32,7 +32,7 @@ def test_every_metric_has_its_section_with_each_worked_example(name: str) -> Non
     examples = [line for line in lines if line.startswith("- example: list ")]
     assert len(examples) == len(definition.examples) >= 1
     for line, example in zip(examples, definition.examples, strict=True):
-        assert f": `{example.metric}` = {example.steps} = " in line
+        assert f"; `{example.metric}` = {example.steps} = " in line
         assert float(line.rpartition(" = ")[2]) == pytest.approx(example.value, rel=1e-5)
     for parameter in definition.params:
         assert any(line.startswith(f"- parameter `{parameter}`: ") for line in lines)
