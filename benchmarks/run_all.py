@@ -1,5 +1,9 @@
-"""Run every benchmark and write what they print to results.md: ``python benchmarks/run_all.py``."""
+"""Run benchmarks and write what they print to results.md: all, or those that are named.
 
+``python benchmarks/run_all.py`` or ``python benchmarks/run_all.py kernel evaluate``
+"""
+
+import re
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -8,6 +12,7 @@ from pathlib import Path
 from measure import machine
 
 HERE = Path(__file__).resolve().parent
+RESULTS = HERE / "results.md"
 PARTS = {
     "startup": "Start-up",
     "kernel": "The marking kernel",
@@ -20,16 +25,25 @@ PARTS = {
 }
 
 
-def main() -> None:
-    sections, failed = [], []
-    for name, title in PARTS.items():
+def main(names: list[str]) -> None:
+    sections, failed = written(), []
+    for name in names or PARTS:
         printed, status = run(name)
-        sections.append(f"## {title}\n\n{printed.strip()}\n")
+        day = f"{datetime.now(UTC):%Y-%m-%d}"
+        sections[PARTS[name]] = f"Measured on {day}.\n\n{printed.strip()}\n"
         if status != 0:
             failed.append(name)
-            sections.append(f"**{name}.py ended with status {status}.**\n")
-    (HERE / "results.md").write_text("\n".join([heading(), *sections]), encoding="utf-8")
+            sections[PARTS[name]] += f"\n**{name}.py ended with status {status}.**\n"
+        kept = [f"## {title}\n\n{sections[title]}" for title in PARTS.values() if title in sections]
+        RESULTS.write_text("\n".join([heading(), *kept]), encoding="utf-8")
     sys.exit(f"failed: {', '.join(failed)}" if failed else 0)
+
+
+def written() -> dict[str, str]:
+    """Return what results.md holds, by title."""
+    text = RESULTS.read_text(encoding="utf-8") if RESULTS.is_file() else ""
+    _head, *parts = re.split(r"^## (.*)\n\n", text, flags=re.MULTILINE)
+    return {title: body.strip() + "\n" for title, body in zip(parts[::2], parts[1::2], strict=True)}
 
 
 def run(name: str) -> tuple[str, int]:
@@ -46,9 +60,8 @@ def run(name: str) -> tuple[str, int]:
 
 def heading() -> str:
     rows = "\n".join(f"| {name} | {value} |" for name, value in machine())
-    day = f"{datetime.now(UTC):%Y-%m-%d}"
-    return f"# Results of {day}\n\nWritten by `make bench`.\n\n| machine | |\n|---|---|\n{rows}\n"
+    return f"# Results\n\nWritten by `make bench`.\n\n| machine | |\n|---|---|\n{rows}\n"
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from operator import add
 from typing import Any, Protocol
 
@@ -23,6 +23,7 @@ from harness.frames.values import (
     row_text,
     shown,
 )
+from harness.once import once
 
 ROWS = 1 << 20
 LISTS = 1 << 14
@@ -82,24 +83,24 @@ class _OfFrame:
     start: int
     frame: nw.DataFrame[Any]
 
-    @cached_property
+    @once
     def users(self) -> pl.Series:
         return self.table.convert(self.frame, "user", self.start)
 
-    @cached_property
+    @once
     def items(self) -> pl.Series:
         return self._flat[0]
 
-    @cached_property
+    @once
     def sizes(self) -> Int64:
         return self._flat[1]
 
-    @cached_property
+    @once
     def numbers(self) -> pl.Series | None:
         named = self.table.columns.number is not None
         return self.table.convert(self.frame, "number", self.start) if named else None
 
-    @cached_property
+    @once
     def _flat(self) -> tuple[pl.Series, Int64]:
         if self.table.wide:
             return self.table.lists(self.frame, self.start)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.metrics.tally import Counts, Floats, Tally
+from harness.once import once
 from harness.ragged import Ragged
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class Block:
         """The first k places, (n, min(k, K))."""
         return self.items[:, : self.k]
 
-    @cached_property
+    @once
     def tally(self) -> Tally:
         """What each list earned."""
         from harness import kernels  # numba is slow to import, and only marking needs it
@@ -133,7 +133,7 @@ class Block:
         relevant = self.key.relevant
         return kernels.tally(self.items, truth.indptr, truth.indices, self.k, relevant=relevant)
 
-    @cached_property
+    @once
     def found(self) -> Found:
         """Every hit, by user and rank."""
         from harness import kernels
