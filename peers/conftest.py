@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import warnings
 from pathlib import Path
@@ -61,7 +62,7 @@ def score_with_peers(exams: list[dict]) -> list[dict]:
 def ours(exam: dict, peers: dict) -> dict:
     """Score the exam by every metric that a peer has, in the form of the peers' results."""
     texts = {text for figures in peers.values() for text in figures} - {"error"}
-    metrics = {text: f"{text}@{exam['k']}" for text in sorted(texts)}
+    metrics = {text: f"{_as_asked(text, exam)}@{exam['k']}" for text in sorted(texts)}
     means = _evaluate(exam, list(metrics.values()))
     of_users = [metrics[text] for text in metrics if text not in OF_ALL_LISTS]
     per_user = _evaluate(exam, of_users, per_user=True).to_dict()
@@ -86,9 +87,19 @@ def _evaluate(exam: dict, metrics: list[str], **options: bool) -> pd.DataFrame |
         )
 
 
+def _as_asked(text: str, exam: dict) -> str:
+    """Return a metric as it is asked for: without grades every gain is 1 to the tools."""
+    return text if has_grades(exam) else re.sub(r"\(gain=\w+\)", "", text)
+
+
+def has_grades(exam: dict) -> bool:
+    """Return whether a true item has another grade than 1."""
+    return any(grade != 1 for graded in exam["truth"].values() for _, grade in graded)
+
+
 def as_truth(exam: dict) -> dict:
     """Return graded truth as mappings, other truth as lists, repeated items and all."""
     rows = exam["truth"].items()
-    if any(grade != 1 for _, graded in rows for _, grade in graded):
+    if has_grades(exam):
         return {user: dict(graded) for user, graded in rows}
     return {user: [item for item, _ in graded] for user, graded in rows}
