@@ -1,0 +1,124 @@
+"""A stream of bytes in blocks of whole lines, of bounded size, quotes resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+import numpy as np
+
+from harness.arrays import Bytes, Int64
+from harness.submission.quotes import FIELD, RECORD, plain
+from harness.submission.words import PAD, behind_last, find
+
+SIZE = 1 << 22
+_LINE, _QUOTE = ord("\n"), ord('"')
+_NONE = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Whole lines.
+
+    Attributes
+    ----------
+    buffer : uint8 array, at least `size` + PAD long
+    separator, end : int
+        Bytes between fields and behind lines.
+    lines : int64 array, optional
+        The physical line of each, from 0; None where each is one.
+    ended : int, optional
+        How many physical lines there are; None: as many as lines.
+    unclosed, torn : int64 arrays
+        Physical lines, from 0, with a quote never closed, and with text behind a closed one.
+    """
+
+    buffer: Bytes
+    size: int
+    separator: int
+    end: int = _LINE
+    lines: Int64 | None = None
+    ended: int | None = None
+    unclosed: Int64 = field(default_factory=lambda: _NONE)
+    torn: Int64 = field(default_factory=lambda: _NONE)
+
+
+class Reader:
+    """Reads a stream block by block; buffers are used again when they are given back.
+
+    Attributes
+    ----------
+    ends : bool
+        Whether the last line that was read had an end.
+    """
+
+    def __init__(
+        self, stream: BinaryIO, separator: int, *, returns: bool = False, size: int = SIZE
+    ) -> None:
+        self.stream, self.separator, self.returns, self.size = stream, separator, returns, size
+        self.ends = True
+        self._free: list[Bytes] = []
+        self._quoted = False
+
+    def give_back(self, block: Block) -> None:
+        """Let a block's buffer be used again."""
+        if block.end == _LINE:
+            self._free.append(block.buffer)
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield all blocks in order."""
+        buffer, held = self._buffer(), 0
+        while True:
+            if held == len(buffer) - PAD:  # a line longer than a block
+                buffer = np.concatenate((buffer, np.empty(len(buffer), np.uint8)))
+            more = self._fill(buffer, held)
+            if more == 0:
+                break
+            stop = behind_last(buffer, held, held + more, _LINE)
+            held += more
+            if stop > 0:
+                rest = self._buffer(held)
+                used = yield from self._whole(buffer, stop, last=False)
+                rest[: held - used] = buffer[used:held]
+                buffer, held = rest, held - used
+        if held > 0:
+            self.ends = bool(buffer[held - 1] == _LINE)
+            if not self.ends:
+                buffer[held] = _LINE
+                held += 1
+            yield from self._whole(buffer, held, last=True)
+
+    def _fill(self, buffer: Bytes, held: int) -> int:
+        room = memoryview(buffer)[held : len(buffer) - PAD]
+        more = int(self.stream.readinto(room) or 0)  # type: ignore[attr-defined]
+        if self.returns:
+            new = buffer[held : held + more]
+            new[new == 13] = _LINE
+        return more
+
+    def _whole(self, buffer: Bytes, stop: int, last: bool) -> Iterator[Block]:
+        """Yield the lines before `stop`; return how many bytes they were."""
+        self._quoted = self._quoted or find(buffer, 0, stop, _QUOTE) < stop
+        if not self._quoted:
+            yield Block(buffer, stop, self.separator)
+            return stop
+        found = plain(buffer, stop, self.separator, last)
+        if found.consumed == 0:
+            return 0
+        yield Block(
+            found.buffer,
+            found.size,
+            FIELD,
+            RECORD,
+            found.lines,
+            found.ended,
+            found.unclosed,
+            found.torn,
+        )
+        return found.consumed
+
+    def _buffer(self, least: int = 0) -> Bytes:
+        if self._free and len(self._free[-1]) >= least + PAD:
+            return self._free.pop()
+        return np.empty(max(self.size, 2 * least) + PAD, np.uint8)

@@ -1,0 +1,309 @@
+"""What is looked at in a submission: every check with its code, how bad it is, and how to mend it.
+
+The one place for these facts: messages, ``harness list checks`` and docs/submission-checks.md read
+it. Codes never change their meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from harness.submission import faults
+
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that may be wrong.
+
+    Attributes
+    ----------
+    says : str
+        What is wrong, of a value, a count or a detail: a text for `str.format`.
+    hint : str
+        How to mend it.
+    of : str
+        What is counted: ``ids``, ``lists``, ``items`` or ``lines``; empty where it is the file.
+    column : str
+        The column it is in: ``user``, ``items``, or none.
+    fixed : bool
+        Whether ``--fix`` mends it.
+    fault : int, optional
+        What the scan of lines counts it as.
+    """
+
+    name: str
+    severity: Severity
+    says: str
+    hint: str
+    of: Literal["", "ids", "lists", "items", "lines"] = ""
+    column: Literal["", "user", "items"] = ""
+    fixed: bool = False
+    fault: int | None = None
+
+
+def _file(
+    name: str, says: str, hint: str, severity: Severity = "error", fixed: bool = False
+) -> Check:
+    return Check(name, severity, says, hint, fixed=fixed)
+
+
+def _row(
+    name: str,
+    fault: int | None,
+    says: str,
+    hint: str,
+    severity: Severity = "error",
+    fixed: bool = False,
+) -> Check:
+    return Check(name, severity, says, hint, "lines", "", fixed, fault)
+
+
+def _id(
+    name: str,
+    fault: int | None,
+    says: str,
+    hint: str,
+    severity: Severity = "error",
+    fixed: bool = False,
+) -> Check:
+    return Check(name, severity, says, hint, "ids", "user", fixed, fault)
+
+
+def _list(
+    name: str, fault: int, says: str, hint: str, severity: Severity = "error", fixed: bool = False
+) -> Check:
+    return Check(name, severity, says, hint, "lists", "items", fixed, fault)
+
+
+def _item(
+    name: str, fault: int, says: str, hint: str, severity: Severity = "error", fixed: bool = False
+) -> Check:
+    return Check(name, severity, says, hint, "items", "items", fixed, fault)
+
+
+CHECKS: Mapping[str, Check] = {
+    "SUB001": _file("missing", "there is no such file", "check the path"),
+    "SUB002": _file("folder", "is a folder", "name the file in it"),
+    "SUB003": _file("empty", "the file is empty", "write a header and a row for each user"),
+    "SUB004": _file(
+        "header only", "there are no rows behind the header", "write a row for each user"
+    ),
+    "SUB005": Check(
+        "not UTF-8",
+        "error",
+        "{value} is no UTF-8",
+        "save the file as UTF-8",
+        "lines",
+    ),
+    "SUB006": _file(
+        "UTF-16", "the file is UTF-16", "save it as UTF-8 (Excel: CSV UTF-8)", fixed=True
+    ),
+    "SUB007": _file(
+        "byte order mark",
+        "the file begins with a byte order mark",
+        "save it as UTF-8 without BOM (pandas: encoding='utf-8')",
+        "warning",
+        fixed=True,
+    ),
+    "SUB008": Check("NUL", "error", "a NUL byte stands in it", "write the file anew", "lines"),
+    "SUB009": _file(
+        "wrong separator",
+        "fields are apart by {value}",
+        "save it with commas (pandas: sep=',')",
+        fixed=True,
+    ),
+    "SUB010": _file(
+        "lone CR",
+        "{count} lines end with a bare carriage return",
+        "end lines with LF or CR LF",
+        fixed=True,
+    ),
+    "SUB011": _row(
+        "unclosed quote", None, "a quote is opened and never closed", "close it, or drop it"
+    ),
+    "SUB012": _file(
+        "no newline at the end",
+        "the last line has no end: the file may have been cut",
+        "look at the last line, and write the file anew",
+        "warning",
+        fixed=True,
+    ),
+    "SUB013": _file(
+        "members", "the archive holds other than one file: {value}", "pack the submission alone"
+    ),
+    "SUB014": _file(
+        "too large", "the archive unpacks to more than {value}", "pack the submission alone"
+    ),
+    "SUB015": _file("corrupt archive", "the archive is damaged: {value}", "pack it again"),
+    "SUB016": _file("another kind", "the file is {value}", "save it as CSV, plain, .gz or .zip"),
+    "SUB017": _row(
+        "text behind a quote",
+        None,
+        "text stands behind a closed quote",
+        "double quotes within quotes",
+    ),
+    "SUB018": _file("forbidden", "the file may not be read", "change its permissions"),
+    "SUB101": _file("missing column", 'there is no column "{value}"', "name the columns {allowed}"),
+    "SUB102": _file("unknown column", 'nobody knows the column "{value}"', "drop it", fixed=True),
+    "SUB103": _file(
+        "duplicate column", 'the column "{value}" stands there twice', "name each once"
+    ),
+    "SUB104": _file(
+        "order of columns",
+        "the columns stand in another order",
+        "write {allowed}",
+        "warning",
+        fixed=True,
+    ),
+    "SUB105": _file(
+        "padded column", 'spaces stand around the name "{value}"', "write {allowed}", fixed=True
+    ),
+    "SUB106": _file(
+        "case of a column", '"{value}" is written otherwise', "write {allowed}", fixed=True
+    ),
+    "SUB107": _file(
+        "index column",
+        "the first column is the index of a frame",
+        "write it without (pandas: index=False)",
+        fixed=True,
+    ),
+    "SUB201": Check(
+        "missing ids",
+        "error",
+        "{count} ids are missing, first {value}",
+        "write a row for each",
+        "",
+        "user",
+        True,
+    ),
+    "SUB202": _id(
+        "unknown ids", faults.UNKNOWN_ID, "{value} is no id of the sample", "drop the row"
+    ),
+    "SUB203": _id("duplicate ids", None, "{value} stands there again", "give each user one row"),
+    "SUB204": _row(
+        "too few fields", faults.TOO_FEW, "the line has too few fields", "write {allowed}"
+    ),
+    "SUB205": _row(
+        "too many fields",
+        faults.TOO_MANY,
+        "the line has too many fields",
+        "write items with spaces between them, or the list in quotes",
+    ),
+    "SUB206": _row("blank lines", faults.BLANK, "the line is blank", "drop it", "warning", True),
+    "SUB207": _id(
+        "padded ids",
+        faults.PADDED_ID,
+        "spaces stand around {value}",
+        "write ids as they are",
+        fixed=True,
+    ),
+    "SUB208": _id("empty ids", faults.NO_ID, "the id is empty", "write the id, or drop the row"),
+    "SUB209": _id(
+        "damaged ids",
+        faults.MANGLED_ID,
+        "{value} is damaged (leading zeros, .0, quotes)",
+        "write ids as text",
+        fixed=True,
+    ),
+    "SUB301": _list(
+        "empty lists", faults.EMPTY, "the list is empty", "recommend something", "warning"
+    ),
+    "SUB302": _list(
+        "too long",
+        faults.LONG,
+        "the list is longer than {k}",
+        "write the best {k}; the others are not looked at",
+        "warning",
+        True,
+    ),
+    "SUB303": _item(
+        "repeats",
+        faults.REPEATED,
+        "{value} stands in the list already",
+        "write each item once: a repeat uses a place and hits nothing",
+        "warning",
+        True,
+    ),
+    "SUB304": _item(
+        "unknown items", faults.UNKNOWN_ITEM, "{value} is no item", "write ids of the catalogue"
+    ),
+    "SUB305": _item(
+        "lost zeros",
+        faults.ZEROS_LOST,
+        "{value} lost its leading zeros: ids have {width} digits",
+        "write ids as text (pandas: dtype=str)",
+        fixed=True,
+    ),
+    "SUB306": _item(
+        "decimal ids",
+        faults.DECIMAL,
+        "{value} became a decimal",
+        "write ids as text (pandas: dtype=str)",
+        fixed=True,
+    ),
+    "SUB307": _item(
+        "exponents",
+        faults.EXPONENT,
+        "{value} was rounded by a spreadsheet",
+        "write the file anew from where ids are text",
+    ),
+    "SUB308": _item(
+        "words for nothing",
+        faults.LITERAL,
+        "{value} is a word for a missing value",
+        "leave the list empty (pandas: fillna(''))",
+        fixed=True,
+    ),
+    "SUB309": _item(
+        "wrong item separator",
+        faults.SEPARATOR,
+        "{value} holds a separator other than {between}",
+        "put {between} between items",
+        fixed=True,
+    ),
+    "SUB310": _item(
+        "brackets",
+        faults.BRACKETS,
+        "{value} stands in brackets or quotes, as Python prints a list",
+        "join the items: ' '.join(items)",
+        fixed=True,
+    ),
+    "SUB311": _list(
+        "extra spaces",
+        faults.SPACES,
+        "more than one space stands between or around items",
+        "write one",
+        "warning",
+        True,
+    ),
+    "SUB312": _item(
+        "another shape",
+        faults.MISSHAPEN,
+        "{value} does not look like an item id",
+        "write ids of the catalogue",
+    ),
+    "SUB401": Check(
+        "one list for all", "warning", "all {count} lists are the same", "look at what makes them"
+    ),
+    "SUB402": Check(
+        "hardly a hit", "warning", "{count} of {of} users have a hit", "look at ids and dates"
+    ),
+    "SUB403": Check(
+        "bought already",
+        "warning",
+        "{count} of {of} items were bought in training already",
+        "look whether that is meant",
+    ),
+    "SUB404": Check(
+        "one item", "warning", "no list is longer than one item", "look at what separates items"
+    ),
+}
+
+OF_FAULT: Mapping[int, str] = {
+    check.fault: code for code, check in CHECKS.items() if check.fault is not None
+}
+"""The check that each fault of the scan belongs to."""

@@ -1,0 +1,167 @@
+"""What happened to an id that nobody knows: brackets, spreadsheets, words for nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from harness.compiled import compiled
+from harness.submission import faults
+
+LONGEST = 64
+"""Bytes of the longest id that is mended."""
+
+_NOTHING = tuple(b"nan none null na n/a <na> nat nil".split())
+_WORDS = np.zeros((len(_NOTHING), 8), np.uint8)
+for _row, _word in enumerate(_NOTHING):
+    _WORDS[_row, : len(_word)] = np.frombuffer(_word, np.uint8)
+
+
+@compiled
+def damage(
+    buffer: Any, start: int, stop: int, digits: bool, width: int, mended: Any
+) -> tuple[int, int]:
+    """Return marks of what happened to an id, 1 << fault each, and what it was before.
+
+    Parameters
+    ----------
+    digits : bool
+        Whether ids are numbers; only those are read as damaged numbers.
+    width : int
+        How many digits every id has; 0 where ids differ in length.
+    mended : uint8 array, (LONGEST + 8,)
+        Takes the id as it was.
+
+    Returns
+    -------
+    marks, length : int
+        Length 0: what the id was cannot be told.
+    """
+    first, last, marks = _undressed(buffer, start, stop)
+    if first == last:
+        return marks, 0
+    if _is_word(buffer, first, last):
+        return marks | 1 << faults.LITERAL, 0
+    if _has_separator(buffer, first, last):
+        return marks | 1 << faults.SEPARATOR, 0
+    if digits:
+        end = _digits(buffer, first, last)
+        if end < last:
+            if _is_exponent(buffer, first, last):
+                return marks | 1 << faults.EXPONENT, 0
+            if end > first and _is_zeros(buffer, end, last):
+                marks |= 1 << faults.DECIMAL
+                last = end
+            else:
+                return marks | 1 << faults.MISSHAPEN, 0
+        if width > 0 and last - first < width:
+            marks |= 1 << faults.ZEROS_LOST
+        elif width > 0 and last - first > width:
+            return marks | 1 << faults.MISSHAPEN, 0
+    return marks, _copied(buffer, first, last, width if digits else 0, mended)
+
+
+@compiled
+def _undressed(buffer: Any, first: int, last: int) -> tuple[int, int, int]:
+    """Return the id without brackets, quotes and commas around it."""
+    marks = 0
+    while first < last and _is_dress(buffer[first]):
+        marks |= 1 << faults.BRACKETS
+        first += 1
+    while last > first:
+        byte = buffer[last - 1]
+        if _is_dress(byte):
+            marks |= 1 << faults.BRACKETS
+        elif byte == 44 or byte == 59:  # , ;
+            marks |= 1 << faults.SEPARATOR
+        else:
+            break
+        last -= 1
+    if marks & 1 << faults.BRACKETS:  # a list of Python's, commas and all
+        marks = 1 << faults.BRACKETS
+    return first, last, marks
+
+
+@compiled
+def _is_dress(byte: Any) -> bool:
+    return byte in (91, 93, 40, 41, 123, 125, 39, 34)  # [ ] ( ) { } ' "
+
+
+@compiled
+def _is_word(buffer: Any, first: int, last: int) -> bool:
+    """Return whether it is a word for a missing value, however it is cased."""
+    length = last - first
+    if length == 0 or length > 5:
+        return False
+    for row in range(len(_WORDS)):
+        at = 0
+        while at < length:
+            byte = buffer[first + at]
+            if 65 <= byte <= 90:  # A to Z
+                byte += 32
+            if byte != _WORDS[row, at]:
+                break
+            at += 1
+        if at == length and _WORDS[row, length] == 0:
+            return True
+    return False
+
+
+@compiled
+def _has_separator(buffer: Any, first: int, last: int) -> bool:
+    """Return whether a comma, semicolon, bar, tab or a space of Unicode stands inside."""
+    for at in range(first, last):
+        byte = buffer[at]
+        if byte == 44 or byte == 59 or byte == 124 or byte == 9 or byte == 32:
+            return True
+        if byte == 0xC2 and at + 1 < last and buffer[at + 1] == 0xA0:  # no-break space
+            return True
+        if byte == 0xE2 and at + 2 < last and buffer[at + 1] == 0x80 and buffer[at + 2] < 0x90:
+            return True
+        if byte == 0xE3 and at + 2 < last and buffer[at + 1] == 0x80 and buffer[at + 2] == 0x80:
+            return True
+    return False
+
+
+@compiled
+def _digits(buffer: Any, first: int, last: int) -> int:
+    """Return the first place that holds no digit."""
+    while first < last and 48 <= buffer[first] <= 57:
+        first += 1
+    return first
+
+
+@compiled
+def _is_zeros(buffer: Any, first: int, last: int) -> bool:
+    """Return whether it is a point and zeros."""
+    if buffer[first] != 46 or last == first + 1:
+        return False
+    for at in range(first + 1, last):
+        if buffer[at] != 48:
+            return False
+    return True
+
+
+@compiled
+def _is_exponent(buffer: Any, first: int, last: int) -> bool:
+    """Return whether it is a number such as 1.08775E+08."""
+    at = _digits(buffer, first, last)
+    if at == first:
+        return False
+    if at < last and buffer[at] == 46:
+        at = _digits(buffer, at + 1, last)
+    if at + 2 >= last or (buffer[at] != 69 and buffer[at] != 101) or buffer[at + 1] != 43:
+        return False
+    return _digits(buffer, at + 2, last) == last  # type: ignore[no-any-return]
+
+
+@compiled
+def _copied(buffer: Any, first: int, last: int, width: int, mended: Any) -> int:
+    """Copy an id, zeros in front of it up to a width; return its length, 0 where it is too long."""
+    zeros = max(0, width - (last - first))
+    if zeros + last - first > LONGEST:
+        return 0
+    mended[:zeros] = 48
+    mended[zeros : zeros + last - first] = buffer[first:last]
+    return zeros + last - first

@@ -1,0 +1,56 @@
+"""What can be wrong with a line, counted while it is scanned: how often, and where first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.compiled import compiled
+
+(
+    BLANK,
+    TOO_FEW,
+    TOO_MANY,
+    NO_ID,
+    PADDED_ID,
+    MANGLED_ID,
+    UNKNOWN_ID,
+    EMPTY,
+    ONE_ITEM,
+    LONG,
+    REPEATED,
+    SPACES,
+    UNKNOWN_ITEM,
+    MISSHAPEN,
+    ZEROS_LOST,
+    DECIMAL,
+    EXPONENT,
+    LITERAL,
+    SEPARATOR,
+    BRACKETS,
+) = range(20)
+COUNT = 20
+FIRST_OF_ITEMS = UNKNOWN_ITEM
+"""This fault and those behind it are of single items."""
+EXAMPLES = 5
+"""Lines of each fault that are remembered."""
+
+
+@compiled
+def note(tally: Any, fault: int, line: int, start: int, stop: int) -> None:
+    """Count a fault and its line; remember where it is, if it is among the first."""
+    counts, examples = tally
+    at = counts[fault, 1]
+    if at < EXAMPLES:
+        examples[fault, at, 0], examples[fault, at, 1], examples[fault, at, 2] = line, start, stop
+    counts[fault, 0] += 1
+    counts[fault, 1] += 1
+
+
+@compiled
+def mark(tally: Any, fault: int, marks: int, line: int, start: int, stop: int) -> int:
+    """Count a fault that a line may have several times; return the marks of the line's faults."""
+    if marks & 1 << fault:
+        tally[0][fault, 0] += 1
+    else:
+        note(tally, fault, line, start, stop)
+    return marks | 1 << fault

@@ -1,0 +1,84 @@
+"""What was found wrong so far: exact counts, and where the first of each kind are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from harness.arrays import Bytes, Int64
+from harness.errors import printable
+from harness.submission import faults
+
+_SHOWN = 60
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a fault is: a physical line, from 1, and what stands there."""
+
+    line: int | None
+    value: str
+
+
+@dataclass
+class Finding:
+    """One kind of fault.
+
+    Attributes
+    ----------
+    count, lines : int
+        How many there are, and lines with any.
+    places : list of Place
+        The first of them.
+    """
+
+    count: int = 0
+    lines: int = 0
+    places: list[Place] = field(default_factory=list)
+
+    def add(self, count: int, lines: int, places: list[Place]) -> None:
+        """Take in more of them, which stand behind the others."""
+        self.count += count
+        self.lines += lines
+        self.places += places[: faults.EXAMPLES - len(self.places)]
+
+
+class Findings:
+    """Every kind of fault by the code of its check."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, Finding] = {}
+
+    def add(self, code: str, count: int, places: list[Place], lines: int | None = None) -> None:
+        """Take in `count` faults; nothing where there are none."""
+        if count > 0:
+            own = self.found.setdefault(code, Finding())
+            own.add(count, count if lines is None else lines, places)
+
+    def note(self, code: str, value: str = "", line: int | None = None) -> None:
+        """Take in one fault."""
+        self.add(code, 1, [Place(line, shown(value))])
+
+
+def shown(value: str | bytes) -> str:
+    """Return a value cut and printable."""
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+    return printable(text[:_SHOWN]) + ("…" if len(text) > _SHOWN else "")
+
+
+def places(
+    buffer: Bytes, examples: Int64, lines: int, line_of: Callable[[int], int]
+) -> list[Place]:
+    """Return the places of a scan's examples of one fault.
+
+    Parameters
+    ----------
+    examples : int64 array, (n, 3)
+        Line of the block, first byte, byte behind the last; the first `lines` of them are filled.
+    line_of : function
+        The physical line of a line of the block.
+    """
+    return [
+        Place(line_of(int(line)), shown(buffer[start : min(stop, start + 4 * _SHOWN)].tobytes()))
+        for line, start, stop in examples[:lines]
+    ]

@@ -1,0 +1,105 @@
+"""Ids that are known beforehand: the users that must be there, the items that may be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from harness.arrays import Bytes, Int32, Int64, UInt64
+from harness.compiled import compiled
+from harness.submission.key_table import KeyTable
+from harness.submission.words import PAD, key
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """Ids and their codes, 0, 1, 2 … in the order they were given.
+
+    Attributes
+    ----------
+    slots : int32 array
+        Code + 1 where a key belongs, 0 = free.
+    keys : uint64 array, (n, 2)
+    complete : bool
+        Whether there are no others, so that an id that is not here is wrong.
+    digits : bool
+        Whether all are numbers.
+    width : int
+        How many bytes all have; 0 where they differ.
+    """
+
+    slots: Int32
+    keys: UInt64
+    complete: bool
+    digits: bool
+    width: int
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @property
+    def arrays(self) -> tuple[Int32, UInt64, Int64]:
+        """The same for compiled code."""
+        return self.slots, self.keys, np.array([self.complete, self.digits, self.width])
+
+
+class Learning:
+    """Ids that are told one part after another."""
+
+    def __init__(self, room: int = 0) -> None:
+        self._table = KeyTable(room)
+        self._digits, self._width = True, -1
+
+    def add(self, buffer: Bytes, starts: Int64, stops: Int64) -> Int32:
+        """Return the codes of ids that stand in a buffer, which may be known already.
+
+        Parameters
+        ----------
+        buffer : uint8 array
+            With PAD bytes behind the last id.
+        starts, stops : int64 arrays, (n,)
+            First byte, and the byte behind the last.
+        """
+        keys = np.empty((len(starts), 2), np.uint64)
+        digits, width = _keys(buffer, starts, stops, keys, self._width)
+        self._digits, self._width = self._digits and bool(digits), int(width)
+        return self._table.codes(keys)
+
+    def known(self, *, complete: bool) -> Known:
+        """Return what has been told."""
+        table = self._table
+        some = len(table) > 0
+        width = max(self._width, 0)
+        return Known(table.slots, table.keys, complete, some and self._digits, width)
+
+
+@compiled
+def _keys(buffer: Any, starts: Any, stops: Any, keys: Any, width: int) -> tuple[bool, int]:
+    """Work out keys; return whether all are numbers, and how long all are (0: they differ)."""
+    digits = True
+    for at in range(len(starts)):
+        start, stop = starts[at], stops[at]
+        keys[at, 0], keys[at, 1] = key(buffer, start, stop)
+        width = stop - start if width < 0 or width == stop - start else 0
+        for place in range(start, stop):
+            digits &= 48 <= buffer[place] <= 57
+    return digits, width
+
+
+def of_texts(ids: list[str], *, complete: bool) -> Known:
+    """Return the ids of a list.
+
+    Examples
+    --------
+    >>> items = of_texts(["0108", "0111"], complete=True)
+    >>> len(items), items.digits, items.width
+    (2, True, 4)
+    """
+    raw = [one.encode() for one in ids]
+    stops = np.cumsum(np.fromiter(map(len, raw), np.int64, len(raw)))
+    starts = np.concatenate((np.zeros(1, np.int64), stops))[: len(raw)]
+    learning = Learning(len(raw))
+    learning.add(np.frombuffer(b"".join(raw) + bytes(PAD), np.uint8), starts, stops)
+    return learning.known(complete=complete)

@@ -1,0 +1,170 @@
+"""A file as a stream of bytes, whatever it is packed in; what is no text of rows is told."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from harness.errors import HarnessError
+
+_FREE = 1 << 26
+"""Bytes that any archive may unpack to, however small it is."""
+_MOST_RATIO = 200
+_MOST = 1 << 36
+_BEGINNING = 1 << 16
+
+UNREADABLE = (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError, NotImplementedError)
+"""What reading a damaged archive raises."""
+
+_OTHERS = {
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive",
+    b"Rar!": "a rar archive",
+    b"BZh": "a bzip2 archive",
+    b"\xfd7zXZ": "an xz archive",
+    b"(\xb5/\xfd": "a zstd archive",
+    b"\xd0\xcf\x11\xe0": "a workbook of Excel",
+    b"PAR1": "Parquet under another name",
+}
+
+
+class Refused(HarnessError):
+    """A file that cannot be read at all; `check` says why, `value` what was found."""
+
+    exit_status = 1
+
+    def __init__(self, check: str, value: str) -> None:
+        super().__init__(f"{check}: {value}")
+        self.check, self.value = check, value
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """A stream of the file's text.
+
+    Attributes
+    ----------
+    stream : binary file
+        UTF-8 where the file is UTF-16.
+    encoding : str
+        ``utf-16`` where the file is, else ``utf-8``.
+    """
+
+    stream: BinaryIO
+    encoding: str
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Opened]:
+    """Yield a file's bytes.
+
+    Raises
+    ------
+    Refused
+        No such file, a folder, an archive that holds other than one file or is damaged or too
+        large, and what is no text.
+    """
+    if not path.exists():
+        raise Refused("missing", str(path))
+    if not path.is_file():
+        raise Refused("folder", str(path))
+    try:
+        with path.open("rb", buffering=0) as raw:
+            first = raw.read(8)
+            raw.seek(0)
+            with _unpacked(cast(BinaryIO, raw), first, path.stat().st_size) as stream:
+                yield _decoded(stream)
+    except PermissionError as error:
+        raise Refused("forbidden", str(path)) from error
+
+
+@contextmanager
+def _unpacked(raw: BinaryIO, first: bytes, size: int) -> Iterator[BinaryIO]:
+    for magic, kind in _OTHERS.items():
+        if first.startswith(magic):
+            raise Refused("other", kind)
+    most = min(max(_FREE, _MOST_RATIO * size), _MOST)
+    if first.startswith(b"\x1f\x8b"):
+        with gzip.GzipFile(fileobj=raw) as unpacked:
+            yield cast(BinaryIO, Capped(cast(BinaryIO, unpacked), most))
+    elif first.startswith(b"PK"):
+        with _member(raw) as unpacked:
+            yield cast(BinaryIO, Capped(unpacked, most))
+    else:
+        yield raw
+
+
+@contextmanager
+def _member(raw: BinaryIO) -> Iterator[BinaryIO]:
+    try:
+        archive = zipfile.ZipFile(raw)
+        names = [m.filename for m in archive.infolist() if not m.is_dir()]
+    except UNREADABLE as error:
+        raise Refused("corrupt", str(error)) from error
+    if any(name.startswith("xl/") for name in names):
+        raise Refused("other", "a workbook of Excel")
+    if len(names) != 1:
+        raise Refused("members", ", ".join(names[:5]) or "none")
+    try:
+        with archive.open(names[0]) as member:
+            yield cast(BinaryIO, member)
+    except (RuntimeError, NotImplementedError) as error:  # a password, a method of compression
+        raise Refused("corrupt", str(error)) from error
+
+
+class Capped(io.RawIOBase):
+    """A stream that refuses to give more than so many bytes."""
+
+    def __init__(self, stream: BinaryIO, most: int) -> None:
+        self.stream, self.left, self.most = stream, most, most
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        """Read some bytes; return how many."""
+        try:
+            held = self.stream.readinto(buffer)  # type: ignore[attr-defined]
+        except UNREADABLE as error:
+            raise Refused("corrupt", str(error)) from error
+        self.left -= held
+        if self.left < 0:
+            raise Refused("bomb", f"{self.most:,} bytes")
+        return int(held)
+
+
+def _decoded(stream: BinaryIO) -> Opened:
+    """Return the stream as UTF-8, from its first byte."""
+    buffered = io.BufferedReader(cast(io.RawIOBase, stream), _BEGINNING)
+    first = buffered.peek(4)[:4]
+    if first[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return Opened(cast(BinaryIO, Transcoded(cast(BinaryIO, buffered))), "utf-16")
+    return Opened(cast(BinaryIO, buffered), "utf-8")
+
+
+class Transcoded(io.RawIOBase):
+    """UTF-16 read as UTF-8; what is no text becomes the sign of replacement."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream = codecs.getreader("utf-16")(stream, errors="replace")
+        self.held = b""
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        """Read some bytes; return how many."""
+        if not self.held:
+            self.held = self.stream.read(_BEGINNING).encode()
+        count = min(len(buffer), len(self.held))
+        buffer[:count], self.held = self.held[:count], self.held[count:]
+        return count

@@ -1,0 +1,128 @@
+"""The one pass over a block of lines: users and lists as codes, and everything wrong with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.arrays import Bytes, Int32, Int64, UInt64
+from harness.submission import faults, items, lines, users
+from harness.submission.known import Known
+
+LINE_END = 10
+
+
+@dataclass(frozen=True)
+class Form:
+    """How lines are cut.
+
+    Attributes
+    ----------
+    fields : int
+        How many a row has.
+    user, items : int
+        Which of them are looked at, from 0.
+    separator, between, end : int
+        Bytes: between fields, between items, and behind a line.
+    width : int
+        Places of a list that are read; the others are counted.
+    """
+
+    fields: int
+    user: int
+    items: int
+    separator: int
+    between: int
+    end: int = LINE_END
+    width: int = 1 << 31
+
+    @property
+    def wanted(self) -> Int32:
+        """For each field the place of what is wanted, −1 = nothing."""
+        places = np.full(self.fields, -1, np.int32)
+        places[[self.user, self.items]] = 0, 1
+        return places
+
+
+@dataclass(frozen=True, eq=False)
+class Scanned:
+    """What a block holds.
+
+    Attributes
+    ----------
+    users : int32 array, (lines,)
+        Code of the user, −1 unknown, NO_ROW where there is no row.
+    keys : uint64 array, (lines, 2)
+        Keys of the users' ids.
+    starts, stops : int64 array, (lines, 2)
+        Where the user's id and the list of each line stand.
+    counts : int64 array, (faults.COUNT, 2)
+        Occurrences, and lines with any.
+    examples : int64 array, (faults.COUNT, faults.EXAMPLES, 3)
+        Line of the block, first byte, byte behind the last.
+    rows : int32 array, (lists,)
+        Rows of the truth whose lists follow.
+    ends : int64 array, (lists,)
+        Where each of them ends in `items`.
+    items : int32 array
+        Codes, as `items.read` gives them.
+    same : uint64 array, (2,)
+        A sum over the first list, and how many lists have the same.
+    """
+
+    users: Int32
+    keys: UInt64
+    starts: Int64
+    stops: Int64
+    counts: Int64
+    examples: Int64
+    rows: Int32
+    ends: Int64
+    items: Int32
+    same: UInt64
+
+
+def scan(
+    buffer: Bytes, size: int, form: Form, known_users: Known, known_items: Known, answered: Int32
+) -> Scanned:
+    """Read whole lines.
+
+    Parameters
+    ----------
+    buffer : uint8 array, at least `size` + PAD long
+        Lines without quotes, each ended by the form's byte.
+    answered : int32 array, one a known user
+        The user's row in the truth, −1 without one.
+    """
+    n = lines.count(buffer, size, form.end)
+    starts, stops = np.zeros((n, 2), np.int64), np.zeros((n, 2), np.int64)
+    codes, keys = np.empty(n, np.int32), np.empty((n, 2), np.uint64)
+    sound = np.zeros(n, np.bool_)
+    counts = np.zeros((faults.COUNT, 2), np.int64)
+    examples = np.zeros((faults.COUNT, faults.EXAMPLES, 3), np.int64)
+    tally = counts, examples
+    lines.cut(buffer, form.separator, form.end, form.wanted, starts, stops, codes, tally)
+    users.read(buffer, starts, stops, known_users.arrays, codes, keys, sound, tally)
+    wanted = np.full(n, -1, np.int32)
+    wanted[sound] = answered[codes[sound]]
+    most = int((stops[:, 1] - starts[:, 1])[wanted >= 0].sum()) // 2 + n
+    lists = np.empty(n, np.int32), np.empty(n, np.int64), np.empty(most, np.int32)
+    same = np.zeros(2, np.uint64)
+    kept, cells = items.read(
+        buffer,
+        starts,
+        stops,
+        codes,
+        wanted,
+        form.between,
+        form.width,
+        known_items.arrays,
+        tally,
+        lists,
+        same,
+    )
+    rows, ends, found = lists
+    return Scanned(
+        codes, keys, starts, stops, counts, examples, rows[:kept], ends[:kept], found[:cells], same
+    )

@@ -1,0 +1,71 @@
+"""The users of a block's lines: codes of those that are known, keys of all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from harness.compiled import compiled
+from harness.submission import faults
+from harness.submission.damage import LONGEST, damage
+from harness.submission.lines import NO_ROW, trimmed
+from harness.submission.words import PAD, key, look_up
+
+STRANGER, NO_ID = -1, -3
+"""The user of a row whose id is not known, and is empty."""
+
+
+@compiled
+def read(
+    buffer: Any, starts: Any, stops: Any, known: Any, users: Any, keys: Any, sound: Any, tally: Any
+) -> None:
+    """Look every line's user up.
+
+    Parameters
+    ----------
+    users : int32 array, (lines,)
+        Takes codes, STRANGER where the user is not known, NO_ID where there is no id; lines that are no
+        rows are passed over.
+    keys : uint64 array, (lines, 2)
+        Takes the key of every id.
+    sound : bool array, (lines,)
+        Takes whether the id stands there as it should, so that the line's list is the user's.
+    """
+    for line in range(len(users)):
+        start, stop = trimmed(buffer, starts[line, 0], stops[line, 0])
+        keys[line, 0], keys[line, 1] = key(buffer, start, stop)
+    slots, ids, _traits = known
+    for line in range(len(users)):  # apart, so that the processor waits for many at a time
+        if users[line] != NO_ROW:
+            users[line] = look_up(keys[line, 0], keys[line, 1], slots, ids)
+            sound[line] = users[line] >= 0
+    mended = np.zeros(LONGEST + PAD, np.uint8)
+    for line in range(len(users)):
+        if users[line] != NO_ROW:
+            users[line] = _checked(
+                buffer, starts[line, 0], stops[line, 0], known, users[line], mended, line, tally
+            )
+
+
+@compiled
+def _checked(
+    buffer: Any, begin: int, end: int, known: Any, code: int, mended: Any, line: int, tally: Any
+) -> int:
+    """Note what is wrong with an id; return its code, or that of the id it was before damage."""
+    start, stop = trimmed(buffer, begin, end)
+    if start == stop:
+        faults.note(tally, faults.NO_ID, line, begin, end)
+        return NO_ID
+    if start > begin or stop < end:
+        faults.note(tally, faults.PADDED_ID, line, begin, end)
+    slots, ids, traits = known
+    if code >= 0 or not traits[0]:
+        return code
+    _marks, length = damage(buffer, start, stop, traits[1] != 0, traits[2], mended)
+    if length > 0:
+        first, second = key(mended, 0, length)
+        code = look_up(first, second, slots, ids)
+    fault = faults.UNKNOWN_ID if code < 0 else faults.MANGLED_ID
+    faults.note(tally, fault, line, start, stop)
+    return code
