@@ -15,6 +15,7 @@ from harness.submission.words import PAD, find, key, look_up
 _GROUP = 64
 """Lines whose items are looked up together: the processor waits for many at a time."""
 _WORDS = 2048
+_STAMPS = 256
 _COMPARED = 32
 """Items of a list that are compared with each other; a longer list is sorted."""
 _SUM = np.uint64(0x9E3779B97F4A7C15)
@@ -50,161 +51,231 @@ def read(
     same : uint64 array, (2,)
         Takes a sum over the first list, and how many lists have the same.
     """
-    slots, ids, _traits = known
-    begin, end = np.empty(_WORDS, np.int64), np.empty(_WORDS, np.int64)
-    first, second = np.empty(_WORDS, np.uint64), np.empty(_WORDS, np.uint64)
-    code = np.empty(_WORDS, np.int32)
-    ends = np.empty(_GROUP + 1, np.int64)
-    mended = np.zeros(LONGEST + PAD, np.uint8)
+    words = _room(_WORDS)
+    ends, odd = np.zeros(_GROUP + 1, np.int64), np.zeros(_GROUP, np.bool_)
+    mended, stamps = np.zeros(LONGEST + PAD, np.uint8), np.zeros(_STAMPS, np.int64)
     line = n_lists = n_cells = 0
     while line < len(users):
-        group, held = line, 0
-        ends[0] = 0
-        while line < len(users) and line - group < _GROUP:
-            if users[line] != NO_ROW:
-                most = held + (stops[line, 1] - starts[line, 1]) // 2 + 1
-                if most > len(code):
-                    if line > group:
-                        break
-                    begin, end = np.empty(most, np.int64), np.empty(most, np.int64)
-                    first, second = np.empty(most, np.uint64), np.empty(most, np.uint64)
-                    code = np.empty(most, np.int32)
-                held = _words(
-                    buffer,
-                    starts[line, 1],
-                    stops[line, 1],
-                    between,
-                    (begin, end, first, second),
-                    held,
-                )
-            line += 1
-            ends[line - group] = held
-        for word in range(held):
-            code[word] = look_up(first[word], second[word], slots, ids)
+        group = line
+        line, most = _group(starts, stops, group, len(words[4]))
+        if most > len(words[4]):
+            words = _room(most)
+        held = _words(buffer, starts, stops, users, group, line, between, words, ends)
+        _look_up(words, held, known)
+        _find_odd(starts, stops, users, group, line, width, words, ends, stamps, odd)
         for row in range(group, line):
-            if users[row] == NO_ROW:
-                continue
-            start, stop = ends[row - group], ends[row - group + 1]
-            _check(
-                buffer,
-                starts[row, 1],
-                stops[row, 1],
-                row,
-                width,
-                known,
-                (begin[start:stop], end[start:stop], first[start:stop], code[start:stop]),
-                mended,
-                tally,
-            )
-            total = np.uint64(stop - start)
-            for word in range(start, stop):
-                total = (total ^ first[word]) * _SUM
-            if same[1] == 0:
-                same[0] = total
-            same[1] += total == same[0]
-            if wanted[row] >= 0:
-                kept = min(width, stop - start)
-                lists[2][n_cells : n_cells + kept] = code[start : start + kept]
-                n_cells += kept
-                lists[0][n_lists], lists[1][n_lists] = wanted[row], n_cells
-                n_lists += 1
+            if odd[row - group]:
+                start, stop = ends[row - group], ends[row - group + 1]
+                _check(buffer, starts, stops, row, width, known, words, start, stop, mended, tally)
+        _compare(users, group, line, words[2], ends, same)
+        n_lists, n_cells = _keep(
+            users, wanted, group, line, width, words[4], ends, lists, n_lists, n_cells
+        )
     return n_lists, n_cells
 
 
 @compiled
-def _words(buffer: Any, at: int, stop: int, between: int, words: Any, held: int) -> int:
-    """Find the words of a list and their keys; return how many there are now."""
-    begin, end, first, second = words
-    while at < stop:
-        next_ = find(buffer, at, stop, between)
-        if next_ > at:
-            begin[held], end[held] = at, next_
-            first[held], second[held] = key(buffer, at, next_)
-            held += 1
-        at = next_ + 1
+def _group(starts: Any, stops: Any, group: int, room: int) -> tuple[int, int]:
+    """Return the line behind those that go together, and how many words they have at most."""
+    most = 0
+    for line in range(group, min(group + _GROUP, len(starts))):
+        own = (stops[line, 1] - starts[line, 1]) // 2 + 1
+        if most > 0 and most + own > room:
+            return line, most
+        most += own
+    return min(group + _GROUP, len(starts)), most
+
+
+@compiled
+def _find_odd(
+    starts: Any,
+    stops: Any,
+    users: Any,
+    group: int,
+    line: int,
+    width: int,
+    words: Any,
+    ends: Any,
+    stamps: Any,
+    odd: Any,
+) -> None:
+    """Mark the lines whose lists are to be looked at closely; with all others nothing is wrong.
+
+    A stamp of the same line may be another item's: that no item stands twice is certain, that one
+    does is not.
+    """
+    begin, end, first, _second, code = words
+    for row in range(group, line):
+        start, stop = np.uint64(ends[row - group]), np.uint64(ends[row - group + 1])
+        letters, unknown, twice = 0, np.int32(0), 0
+        for word in range(start, stop):
+            letters += end[word] - begin[word]
+            unknown |= code[word]
+        for word in range(start, stop):
+            stamp = first[word] & np.uint64(_STAMPS - 1)
+            twice |= np.int64(stamps[stamp] == row + 1)
+            stamps[stamp] = row + 1
+        held = np.int64(stop) - np.int64(start)
+        spaced = stops[row, 1] - starts[row, 1] != letters + held - 1
+        wrong = held < 2 or held > width or unknown < 0 or twice != 0 or spaced
+        odd[row - group] = wrong and users[row] != NO_ROW
+
+
+@compiled
+def _compare(users: Any, group: int, line: int, first: Any, ends: Any, same: Any) -> None:
+    """Count the lists that are like the first one, by a sum that depends on their order."""
+    for row in range(group, line):
+        if users[row] == NO_ROW:
+            continue
+        start, stop = np.uint64(ends[row - group]), np.uint64(ends[row - group + 1])
+        total = stop - start
+        for word in range(start, stop):
+            total = (total ^ first[word]) * _SUM
+        if same[1] == 0:
+            same[0] = total
+        same[1] += total == same[0]
+
+
+@compiled
+def _keep(
+    users: Any,
+    wanted: Any,
+    group: int,
+    line: int,
+    width: int,
+    code: Any,
+    ends: Any,
+    lists: Any,
+    n_lists: int,
+    n_cells: int,
+) -> tuple[int, int]:
+    """Copy the lists that are wanted; return how many there are now, and how many items."""
+    rows, last, items = lists
+    for row in range(group, line):
+        if users[row] == NO_ROW or wanted[row] < 0:
+            continue
+        start, stop = ends[row - group], ends[row - group + 1]
+        for word in range(start, min(stop, start + width)):
+            items[n_cells] = code[word]
+            n_cells += 1
+        rows[n_lists], last[n_lists] = wanted[row], n_cells
+        n_lists += 1
+    return n_lists, n_cells
+
+
+@compiled
+def _room(words: int) -> Any:
+    """Return arrays for so many words: first byte, byte behind the last, key, code."""
+    return (
+        np.empty(words, np.int64),
+        np.empty(words, np.int64),
+        np.empty(words, np.uint64),
+        np.empty(words, np.uint64),
+        np.empty(words, np.int32),
+    )
+
+
+@compiled
+def _words(
+    buffer: Any,
+    starts: Any,
+    stops: Any,
+    users: Any,
+    group: int,
+    line: int,
+    between: int,
+    words: Any,
+    ends: Any,
+) -> int:
+    """Find the words of the lists of some lines; return how many there are."""
+    begin, end, first, second, _code = words
+    held = 0
+    for row in range(group, line):
+        at, stop = starts[row, 1], stops[row, 1]
+        while users[row] != NO_ROW and at < stop:
+            next_ = find(buffer, at, stop, between)
+            if next_ > at:
+                begin[held], end[held] = at, next_
+                first[held], second[held] = key(buffer, at, next_)
+                held += 1
+            at = next_ + 1
+        ends[row - group + 1] = held
     return held
+
+
+@compiled
+def _look_up(words: Any, held: int, known: Any) -> None:
+    """Look words up, all together: the processor waits for many at a time."""
+    _begin, _end, first, second, code = words
+    table, _traits = known
+    for word in range(held):
+        code[word] = look_up(first[word], second[word], table)
 
 
 @compiled
 def _check(
     buffer: Any,
-    begin: int,
-    end: int,
+    starts: Any,
+    stops: Any,
     line: int,
     width: int,
     known: Any,
     words: Any,
+    start: int,
+    stop: int,
     mended: Any,
     tally: Any,
 ) -> None:
     """Note what is wrong with a list; give items that are not known their codes."""
-    starts, stops, first, code = words
-    held = len(code)
+    begin, end, _first, _second, code = words
+    at, behind, held = starts[line, 1], stops[line, 1], stop - start
     if held == 0:
-        faults.note(tally, faults.EMPTY, line, begin, end)
+        faults.note(tally, faults.EMPTY, line, at, behind)
         return
     if held == 1:
-        faults.note(tally, faults.ONE_ITEM, line, begin, end)
+        faults.note(tally, faults.ONE_ITEM, line, at, behind)
     if held > width:
-        faults.note(tally, faults.LONG, line, begin, end)
-    # Between words stands one byte, and none before and behind them.
-    letters = 0
-    for word in range(held):
-        letters += stops[word] - starts[word]
-    if end - begin != letters + held - 1:
-        faults.note(tally, faults.SPACES, line, begin, end)
-    marks = 0
-    for word in range(held):
+        faults.note(tally, faults.LONG, line, at, behind)
+    letters, marks = 0, 0
+    for word in range(start, stop):
+        letters += end[word] - begin[word]
         if code[word] < 0:
-            marks = _unknown(buffer, starts[word], stops[word], known, mended, marks, line, tally)
-            code[word] = len(known[1]) + word
-    if held <= _COMPARED or _any_twice(first):
-        _note_repeats(starts, stops, first, code, marks, line, tally)
+            marks = _unknown(buffer, begin[word], end[word], known, mended, marks, line, tally)
+            code[word] = known[1][3] + word - start
+    if behind - at != letters + held - 1:  # else one byte stands between items, and none around
+        faults.note(tally, faults.SPACES, line, at, behind)
+    _note_repeats(words, start, stop, marks, line, tally)
 
 
 @compiled
-def _any_twice(first: Any) -> bool:
-    ordered = np.sort(first)
-    for word in range(1, len(ordered)):
-        if ordered[word] == ordered[word - 1]:
-            return True
-    return False
-
-
-@compiled
-def _note_repeats(
-    starts: Any, stops: Any, first: Any, code: Any, marks: int, line: int, tally: Any
-) -> None:
+def _note_repeats(words: Any, start: int, stop: int, marks: int, line: int, tally: Any) -> None:
     """Note items that an earlier place holds, and give them its code."""
-    if len(first) > _COMPARED:
-        _note_many_repeats(starts, stops, first, code, marks, line, tally)
-        return
-    for word in range(1, len(first)):
-        again = 0
-        for before in range(word):
-            again += first[before] == first[word]
-        if again > 0:
-            marks = faults.mark(tally, faults.REPEATED, marks, line, starts[word], stops[word])
-            for before in range(word):
-                if first[before] == first[word]:
-                    code[word] = code[before]
-                    break
+    begin, end, first, _second, code = words
+    earliest = _earliest(first, start, stop)
+    for word in range(start, stop):
+        before = earliest[word - start]
+        if before != word:
+            marks = faults.mark(tally, faults.REPEATED, marks, line, begin[word], end[word])
+            code[word] = code[before]
 
 
 @compiled
-def _note_many_repeats(
-    starts: Any, stops: Any, first: Any, code: Any, marks: int, line: int, tally: Any
-) -> None:
-    order = np.argsort(first, kind="mergesort")  # equal ones stay in their order
-    earliest = np.arange(len(first))
+def _earliest(first: Any, start: int, stop: int) -> Any:
+    """Return the first place that holds the same item as each place from `start` to `stop`."""
+    earliest = np.arange(start, stop)
+    if stop - start <= _COMPARED:
+        for word in range(start + 1, stop):
+            for before in range(start, word):
+                if first[before] == first[word]:
+                    earliest[word - start] = before
+                    break
+        return earliest
+    order = np.argsort(first[start:stop], kind="mergesort")  # equal ones stay in their order
     for place in range(1, len(order)):
         word, before = order[place], order[place - 1]
-        if first[word] == first[before]:
+        if first[start + word] == first[start + before]:
             earliest[word] = earliest[before]
-    for word in range(len(first)):
-        if earliest[word] != word:
-            marks = faults.mark(tally, faults.REPEATED, marks, line, starts[word], stops[word])
-            code[word] = code[earliest[word]]
+    return earliest
 
 
 @compiled
@@ -212,13 +283,13 @@ def _unknown(
     buffer: Any, start: int, stop: int, known: Any, mended: Any, marks: int, line: int, tally: Any
 ) -> int:
     """Note what is wrong with an item that is not known."""
-    slots, ids, traits = known
+    table, traits = known
     complete = traits[0] != 0
     wrong, length = damage(buffer, start, stop, traits[1] != 0, traits[2], mended)
     strange = complete and (wrong == 0 or wrong & 1 << faults.MISSHAPEN != 0)
     if complete and length > 0:
         first, second = key(mended, 0, length)
-        if look_up(first, second, slots, ids) < 0:
+        if look_up(first, second, table) < 0:
             strange = True
             wrong &= ~(1 << faults.ZEROS_LOST)
     if strange:

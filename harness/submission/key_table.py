@@ -11,7 +11,7 @@ from harness.compiled import compiled
 from harness.submission.words import give_slot, look_up
 
 _LEAST = 1 << 12
-_SLOTS_A_KEY = 2
+_MOST_FILLED = 0.7
 
 
 class KeyTable:
@@ -19,61 +19,50 @@ class KeyTable:
 
     Attributes
     ----------
-    slots : int32 array
-        Code + 1 where a key belongs, 0 = free; twice as many as there is room for keys, or more.
+    rows : uint64 array, (a power of 2, 2)
+        As `words.look_up` reads it.
     """
 
     def __init__(self, room: int = 0) -> None:
-        size = 1 << max(_LEAST, _SLOTS_A_KEY * room).bit_length()
-        self.slots: Int32 = np.zeros(size, np.int32)
-        self._keys: UInt64 = np.empty((size // _SLOTS_A_KEY, 2), np.uint64)
+        least = max(_LEAST, int(room / _MOST_FILLED) + 1)
+        self.rows: UInt64 = np.zeros((1 << (least - 1).bit_length(), 2), np.uint64)
         self._count = 0
 
     def __len__(self) -> int:
         return self._count
-
-    @property
-    def keys(self) -> UInt64:
-        """The keys in the order of their codes, (n, 2)."""
-        return self._keys[: self._count]
 
     def codes(self, keys: UInt64) -> Int32:
         """Return the code of each key, (n, 2); a new one gets the next."""
         codes = np.empty(len(keys), np.int32)
         start = 0
         while start < len(keys):
-            start, self._count = _codes(keys, start, self.slots, self._keys, self._count, codes)
+            room = int(_MOST_FILLED * len(self.rows))
+            start, self._count = _codes(keys, start, self.rows, self._count, room, codes)
             if start < len(keys):
-                self._grow()
+                rows = np.zeros((4 * len(self.rows), 2), np.uint64)
+                _move(self.rows, rows)
+                self.rows = rows
         return codes
 
-    def _grow(self) -> None:
-        """Make room for four times the keys; each keeps its code."""
-        keys = np.empty((4 * len(self._keys), 2), np.uint64)
-        keys[: self._count] = self.keys
-        self.slots, self._keys = np.zeros(4 * len(self.slots), np.int32), keys
-        _place(keys, self._count, self.slots)
-
 
 @compiled
-def _codes(
-    given: Any, start: int, slots: Any, keys: Any, count: int, codes: Any
-) -> tuple[int, int]:
+def _codes(keys: Any, start: int, table: Any, count: int, room: int, codes: Any) -> tuple[int, int]:
     """Go on from `start`; stop where there is no more room. Return (entry, count)."""
-    for at in range(start, len(given)):
-        code = look_up(given[at, 0], given[at, 1], slots, keys)
+    for at in range(start, len(keys)):
+        code = look_up(keys[at, 0], keys[at, 1], table)
         if code < 0:
-            if count == len(keys):
+            if count == room:
                 return at, count
             code = count
-            keys[code, 0], keys[code, 1] = given[at, 0], given[at, 1]
-            give_slot(keys, code, slots)
+            give_slot(keys[at, 0], keys[at, 1], code, table)
             count += 1
         codes[at] = code
-    return len(given), count
+    return len(keys), count
 
 
 @compiled
-def _place(keys: Any, count: int, slots: Any) -> None:
-    for code in range(count):
-        give_slot(keys, code, slots)
+def _move(table: Any, larger: Any) -> None:
+    for slot in range(len(table)):
+        held = table[slot, 1]
+        if held != np.uint64(0):
+            give_slot(table[slot, 0], held, np.int64(held & np.uint64(0xFFFFFFFF)) - 1, larger)

@@ -19,9 +19,10 @@ class Known:
 
     Attributes
     ----------
-    slots : int32 array
-        Code + 1 where a key belongs, 0 = free.
-    keys : uint64 array, (n, 2)
+    table : uint64 array, (rows, 2)
+        Keys and codes, as `words.look_up` reads it.
+    size : int
+        How many ids there are.
     complete : bool
         Whether there are no others, so that an id that is not here is wrong.
     digits : bool
@@ -30,19 +31,19 @@ class Known:
         How many bytes all have; 0 where they differ.
     """
 
-    slots: Int32
-    keys: UInt64
+    table: UInt64
+    size: int
     complete: bool
     digits: bool
     width: int
 
     def __len__(self) -> int:
-        return len(self.keys)
+        return self.size
 
     @property
-    def arrays(self) -> tuple[Int32, UInt64, Int64]:
-        """The same for compiled code."""
-        return self.slots, self.keys, np.array([self.complete, self.digits, self.width])
+    def arrays(self) -> tuple[UInt64, Int64]:
+        """The same for compiled code: the table; complete, digits, width and size."""
+        return self.table, np.array([self.complete, self.digits, self.width, self.size])
 
 
 class Learning:
@@ -72,7 +73,7 @@ class Learning:
         table = self._table
         some = len(table) > 0
         width = max(self._width, 0)
-        return Known(table.slots, table.keys, complete, some and self._digits, width)
+        return Known(table.rows, len(table), complete, some and self._digits, width)
 
 
 @compiled

@@ -32,17 +32,20 @@ def read(
     sound : bool array, (lines,)
         Takes whether the id stands there as it should, so that the line's list is the user's.
     """
+    odd = np.zeros(len(users), np.bool_)
     for line in range(len(users)):
         start, stop = trimmed(buffer, starts[line, 0], stops[line, 0])
         keys[line, 0], keys[line, 1] = key(buffer, start, stop)
-    slots, ids, _traits = known
+        odd[line] = start == stop or start > starts[line, 0] or stop < stops[line, 0]
+    table, traits = known
     for line in range(len(users)):  # apart, so that the processor waits for many at a time
         if users[line] != NO_ROW:
-            users[line] = look_up(keys[line, 0], keys[line, 1], slots, ids)
+            users[line] = look_up(keys[line, 0], keys[line, 1], table)
             sound[line] = users[line] >= 0
+            odd[line] |= traits[0] != 0 and users[line] < 0
     mended = np.zeros(LONGEST + PAD, np.uint8)
     for line in range(len(users)):
-        if users[line] != NO_ROW:
+        if odd[line] and users[line] != NO_ROW:
             users[line] = _checked(
                 buffer, starts[line, 0], stops[line, 0], known, users[line], mended, line, tally
             )
@@ -59,13 +62,13 @@ def _checked(
         return NO_ID
     if start > begin or stop < end:
         faults.note(tally, faults.PADDED_ID, line, begin, end)
-    slots, ids, traits = known
+    table, traits = known
     if code >= 0 or not traits[0]:
         return code
     _marks, length = damage(buffer, start, stop, traits[1] != 0, traits[2], mended)
     if length > 0:
         first, second = key(mended, 0, length)
-        code = look_up(first, second, slots, ids)
+        code = look_up(first, second, table)
     fault = faults.UNKNOWN_ID if code < 0 else faults.MANGLED_ID
     faults.note(tally, fault, line, start, stop)
     return code

@@ -3,8 +3,8 @@
 Eight bytes are looked at in one step, as one number. A buffer therefore ends in `PAD` bytes that
 may be read but mean nothing.
 
-The key of an id is two 64-bit sums over its bytes. Two different ids of ten million have the same
-key with a chance of about 10⁻²⁵, far below that of a fault in the machine's memory.
+The key of an id is two 64-bit sums over its bytes, of which 96 bits are compared. That any two of
+ten million different ids agree in them has a chance of about 10⁻¹⁵.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ _ONES = np.uint64(0x0101010101010101)
 _HIGH = np.uint64(0x8080808080808080)
 _FIRST = np.uint64(0x9E3779B97F4A7C15)
 _SECOND = np.uint64(0xC2B2AE3D27D4EB4F)
+_LOW = np.uint64(0xFFFFFFFF)
 _32, _29, _8, _1, _0 = (np.uint64(n) for n in (32, 29, 8, 1, 0))
 
 
@@ -118,24 +119,29 @@ def key(buffer: Any, start: int, stop: int) -> tuple[Any, Any]:
 
 
 @compiled
-def give_slot(keys: Any, code: int, slots: Any) -> None:
-    """Give the code of a new key a slot; there must be a free one."""
-    mask = np.uint64(len(slots) - 1)
-    slot = keys[code, 0] & mask
-    while slots[slot] > 0:
+def look_up(first: Any, second: Any, table: Any) -> int:
+    """Return the code of a key, −1 where it is not known.
+
+    A row of the table holds the first sum, and the upper half of the second beside code + 1; 0, 0
+    is free. One row is one access to memory.
+    """
+    mask = np.uint64(len(table) - 1)
+    slot = first & mask
+    while True:
+        held = table[slot, 1]
+        if held == _0:
+            return -1
+        if table[slot, 0] == first and (held ^ second) <= _LOW:
+            return np.int64(held & _LOW) - 1  # type: ignore[no-any-return]
         slot = (slot + _1) & mask
-    slots[slot] = code + 1
 
 
 @compiled
-def look_up(first: Any, second: Any, slots: Any, keys: Any) -> int:
-    """Return the code of a key, −1 where it is not known."""
-    mask = np.uint64(len(slots) - 1)
+def give_slot(first: Any, second: Any, code: int, table: Any) -> None:
+    """Give the code of a new key a row of the table; there must be a free one."""
+    mask = np.uint64(len(table) - 1)
     slot = first & mask
-    while True:
-        code = slots[slot] - 1
-        if code < 0:
-            return -1
-        if keys[code, 0] == first and keys[code, 1] == second:
-            return code  # type: ignore[no-any-return]
+    while table[slot, 1] != _0:
         slot = (slot + _1) & mask
+    table[slot, 0] = first
+    table[slot, 1] = (second & ~_LOW) | np.uint64(code + 1)
