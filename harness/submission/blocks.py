@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
@@ -26,6 +26,8 @@ class Block:
     buffer : uint8 array, at least `size` + PAD long
     separator, end : int
         Bytes between fields and behind lines.
+    written : int
+        What the file has between fields, for `text`.
     lines : int64 array, optional
         The physical line of each, from 0; None where each is one.
     ended : int, optional
@@ -38,10 +40,15 @@ class Block:
     size: int
     separator: int
     end: int = _LINE
+    written: int = FIELD
     lines: Int64 | None = None
     ended: int | None = None
     unclosed: Int64 = field(default_factory=lambda: _NONE)
     torn: Int64 = field(default_factory=lambda: _NONE)
+
+    def text(self, start: int, stop: int) -> bytes:
+        """Return some bytes as they stand in the file, but for quotes."""
+        return self.buffer[start:stop].tobytes().replace(bytes([FIELD]), bytes([self.written]))
 
 
 class Reader:
@@ -54,9 +61,10 @@ class Reader:
     """
 
     def __init__(
-        self, stream: BinaryIO, separator: int, *, returns: bool = False, size: int = SIZE
+        self, stream: BinaryIO, separator: int, *, returns: bool = False, size: int | None = None
     ) -> None:
-        self.stream, self.separator, self.returns, self.size = stream, separator, returns, size
+        self.stream, self.separator, self.returns = stream, separator, returns
+        self.size = size or SIZE
         self.ends = True
         self._free: list[Bytes] = []
         self._quoted = False
@@ -78,7 +86,7 @@ class Reader:
             stop = behind_last(buffer, held, held + more, _LINE)
             held += more
             if stop > 0:
-                rest = self._buffer(held)
+                rest = self._buffer(held if self._quotes(buffer, stop) else held - stop)
                 used = yield from self._whole(buffer, stop, last=False)
                 rest[: held - used] = buffer[used:held]
                 buffer, held = rest, held - used
@@ -90,17 +98,16 @@ class Reader:
             yield from self._whole(buffer, held, last=True)
 
     def _fill(self, buffer: Bytes, held: int) -> int:
-        room = memoryview(buffer)[held : len(buffer) - PAD]
+        room = buffer[held : len(buffer) - PAD].data
         more = int(self.stream.readinto(room) or 0)  # type: ignore[attr-defined]
         if self.returns:
             new = buffer[held : held + more]
             new[new == 13] = _LINE
         return more
 
-    def _whole(self, buffer: Bytes, stop: int, last: bool) -> Iterator[Block]:
+    def _whole(self, buffer: Bytes, stop: int, last: bool) -> Generator[Block, None, int]:
         """Yield the lines before `stop`; return how many bytes they were."""
-        self._quoted = self._quoted or find(buffer, 0, stop, _QUOTE) < stop
-        if not self._quoted:
+        if not self._quotes(buffer, stop):
             yield Block(buffer, stop, self.separator)
             return stop
         found = plain(buffer, stop, self.separator, last)
@@ -111,12 +118,18 @@ class Reader:
             found.size,
             FIELD,
             RECORD,
+            self.separator,
             found.lines,
             found.ended,
             found.unclosed,
             found.torn,
         )
         return found.consumed
+
+    def _quotes(self, buffer: Bytes, stop: int) -> bool:
+        """Return whether a quote has been met; from there on lines are read one after another."""
+        self._quoted = self._quoted or find(buffer, 0, stop, _QUOTE) < stop
+        return self._quoted
 
     def _buffer(self, least: int = 0) -> Bytes:
         if self._free and len(self._free[-1]) >= least + PAD:

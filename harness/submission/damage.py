@@ -12,10 +12,25 @@ from harness.submission import faults
 LONGEST = 64
 """Bytes of the longest id that is mended."""
 
+_LONGER_THAN_WORDS = 6
 _NOTHING = tuple(b"nan none null na n/a <na> nat nil".split())
 _WORDS = np.zeros((len(_NOTHING), 8), np.uint8)
 for _row, _word in enumerate(_NOTHING):
     _WORDS[_row, : len(_word)] = np.frombuffer(_word, np.uint8)
+
+
+@compiled
+def is_plain(buffer: Any, start: int, stop: int, digits: bool, width: int) -> bool:
+    """Return True where nothing is wrong with an id; False says little."""
+    shortest = width if digits else _LONGER_THAN_WORDS
+    if stop - start < shortest or (width > 0 and stop - start != width):
+        return False
+    plain = True
+    for at in range(start, stop):
+        byte = buffer[at]
+        letter = not digits and (65 <= byte <= 90 or 97 <= byte <= 122 or byte in (45, 95))
+        plain &= 48 <= byte <= 57 or letter
+    return plain
 
 
 @compiled
@@ -137,10 +152,10 @@ def _is_zeros(buffer: Any, first: int, last: int) -> bool:
     """Return whether it is a point and zeros."""
     if buffer[first] != 46 or last == first + 1:
         return False
-    for at in range(first + 1, last):
-        if buffer[at] != 48:
-            return False
-    return True
+    at = first + 1
+    while at < last and buffer[at] == 48:
+        at += 1
+    return at == last
 
 
 @compiled

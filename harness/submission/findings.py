@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from harness.arrays import Bytes, Int64
+from harness.arrays import Int64
 from harness.errors import printable
 from harness.submission import faults
 
 _SHOWN = 60
+_MOST_BYTES = 4 * (_SHOWN + 1)
 
 
 @dataclass(frozen=True)
@@ -67,18 +68,20 @@ def shown(value: str | bytes) -> str:
 
 
 def places(
-    buffer: Bytes, examples: Int64, lines: int, line_of: Callable[[int], int]
+    text: Callable[[int, int], bytes], examples: Int64, line_of: Callable[[int], int]
 ) -> list[Place]:
-    """Return the places of a scan's examples of one fault.
+    """Return the places of examples.
 
     Parameters
     ----------
+    text : function
+        The bytes of the block from a place to another.
     examples : int64 array, (n, 3)
-        Line of the block, first byte, byte behind the last; the first `lines` of them are filled.
+        Line of the block, first byte, byte behind the last.
     line_of : function
         The physical line of a line of the block.
     """
     return [
-        Place(line_of(int(line)), shown(buffer[start : min(stop, start + 4 * _SHOWN)].tobytes()))
-        for line, start, stop in examples[:lines]
+        Place(line_of(line), shown(text(start, min(stop, start + _MOST_BYTES))))
+        for line, start, stop in examples.tolist()
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -51,22 +51,22 @@ class Gathered:
 
     Attributes
     ----------
-    lists : int32 array, (rows of the truth, widest list)
+    users : Admitted
+    lists : int32 array, (rows of the truth, longest list)
         Codes; −1 = empty.
     lines : int
         Physical lines so far.
-    lists_read, same : int
-        Lists, and how many are like the first one.
+    held, same, single : int
+        Lists, how many are like the first one, and how many hold no second item.
     """
 
-    def __init__(
-        self, expected: Expected, width: int | None, findings: Findings, line: int
-    ) -> None:
-        self.expected, self.width, self.findings, self.lines = expected, width, findings, line
+    def __init__(self, expected: Expected, findings: Findings) -> None:
+        self.findings = findings
         self.users = Admitted(len(expected.users))
         self.lists: Int32 = np.full((expected.rows, 1), -1, np.int32)
-        self.taken = np.zeros(expected.rows, np.bool_)
-        self.lists_read = self.same = 0
+        self.lines = 1
+        self.held = self.same = self.single = 0
+        self._taken = np.zeros(expected.rows, np.bool_)
         self._first: int | None = None
 
     def take(self, block: Block, found: Scanned, seen: Survey) -> None:
@@ -77,46 +77,57 @@ class Gathered:
             return before + 1 + (row if block.lines is None else int(block.lines[row]))
 
         for fault in np.flatnonzero(found.counts[:, 0]).tolist():
-            count, lines = found.counts[fault].tolist()
-            where = places(
-                block.buffer, found.examples[fault], min(lines, faults.EXAMPLES), line_of
-            )
-            self.findings.add(OF_FAULT[fault], count, where, lines)
+            if fault in OF_FAULT:
+                self._note(block, found, fault, line_of)
         twice = self.users.admit(found.users, found.keys)
-        self.findings.add("SUB203", len(twice), self._ids(block, found, twice, line_of))
-        self._quotes(block, before)
+        self.findings.add("SUB203", len(twice), _ids(block, found, twice, line_of))
+        self._note_bytes(seen, line_of)
+        self._note_lines("SUB011", block.unclosed, lambda line: before + 1 + line)
+        self._note_lines("SUB017", block.torn, lambda line: before + 1 + line)
         self._place(found)
         self._compare(found)
-        self.lines += seen.lines if block.ended is None else block.ended
+        self.lines += seen.ends if block.ended is None else block.ended
 
-    def _ids(
-        self, block: Block, found: Scanned, rows: Int64, line_of: Callable[[int], int]
-    ) -> list[Place]:
-        first = rows[: faults.EXAMPLES]
-        spans = np.stack((first, found.starts[first, 0], found.stops[first, 0]), axis=1)
-        return places(block.buffer, spans, len(first), line_of)
+    def _note(
+        self, block: Block, found: Scanned, fault: int, line_of: Callable[[int], int]
+    ) -> None:
+        count, lines = found.counts[fault].tolist()
+        shown = min(lines, faults.EXAMPLES)
+        where = places(block.text, found.examples[fault, :shown], line_of)
+        self.findings.add(OF_FAULT[fault], count, where, lines)
 
-    def _quotes(self, block: Block, before: int) -> None:
-        for code, lines in (("SUB011", block.unclosed), ("SUB017", block.torn)):
-            where = [Place(before + 1 + int(line), "") for line in lines[: faults.EXAMPLES]]
-            self.findings.add(code, len(lines), where)
+    def _note_bytes(self, seen: Survey, line_of: Callable[[int], int]) -> None:
+        self.findings.add("SUB010", seen.returns, [])
+        self._note_lines("SUB008", seen.nuls, line_of)
+        self._note_lines("SUB005", seen.undecodable, line_of)
+
+    def _note_lines(self, code: str, lines: Iterable[int], line_of: Callable[[int], int]) -> None:
+        found = [Place(line_of(int(line)), "") for line in lines]
+        self.findings.add(code, len(found), found[: faults.EXAMPLES])
 
     def _place(self, found: Scanned) -> None:
         """Put lists into their rows; the first of a user's stands."""
-        sizes = np.diff(found.ends, prepend=0)
-        widest = int(sizes.max(initial=0))
-        if widest > self.lists.shape[1]:
+        widest = int(np.diff(found.ends, prepend=0).max(initial=0))
+        held = self.lists.shape[1]
+        if widest > held:
             wider = np.full((len(self.lists), widest), -1, np.int32)
-            wider[:, : self.lists.shape[1]] = self.lists
+            wider[:, :held] = self.lists
             self.lists = wider
-        _put(found.rows, found.ends, found.items, self.lists, self.taken)
+        _put(found.rows, found.ends, found.items, self.lists, self._taken)
 
     def _compare(self, found: Scanned) -> None:
         first, same = found.same.tolist()
-        if same > 0:
-            self._first = first if self._first is None else self._first
-            self.same += same if first == self._first else 0
-        self.lists_read += int((found.users != NO_ROW).sum())
+        if same > 0 and self._first is None:
+            self._first = first
+        self.same += same if first == self._first else 0
+        self.held += int(np.count_nonzero(found.users != NO_ROW))
+        self.single += int(found.counts[[faults.EMPTY, faults.ONE_ITEM], 1].sum())
+
+
+def _ids(block: Block, found: Scanned, rows: Int64, line_of: Callable[[int], int]) -> list[Place]:
+    first = rows[: faults.EXAMPLES]
+    spans = np.stack((first, found.starts[first, 0], found.stops[first, 0]), axis=1)
+    return places(block.text, spans, line_of)
 
 
 @compiled
@@ -130,26 +141,27 @@ def _put(rows: Any, ends: Any, items: Any, lists: Any, taken: Any) -> None:
         start = stop
 
 
-def gather(reader: Reader, form: Form, expected: Expected, into: Gathered) -> None:
-    """Read a submission to its end."""
+def gather(reader: Reader, form: Form, expected: Expected, findings: Findings) -> Gathered:
+    """Read a submission from behind its header to its end; note all that is wrong with it."""
+    into = Gathered(expected, findings)
     waiting: deque[tuple[Block, Future[tuple[Scanned, Survey]]]] = deque()
+
+    def take() -> None:
+        block, done = waiting.popleft()
+        into.take(block, *done.result())
+        reader.give_back(block)
+
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for block in reader.blocks():
             waiting.append((block, pool.submit(_scanned, block, form, expected)))
             while len(waiting) > _AHEAD:
-                _take(reader, into, *waiting.popleft())
+                take()
         while waiting:
-            _take(reader, into, *waiting.popleft())
+            take()
+    return into
 
 
 def _scanned(block: Block, form: Form, expected: Expected) -> tuple[Scanned, Survey]:
     own = replace(form, separator=block.separator, end=block.end)
     found = scan(block.buffer, block.size, own, expected.users, expected.items, expected.answered)
-    return found, survey(block.buffer, block.size)
-
-
-def _take(
-    reader: Reader, into: Gathered, block: Block, done: Future[tuple[Scanned, Survey]]
-) -> None:
-    into.take(block, *done.result())
-    reader.give_back(block)
+    return found, survey(block.buffer, block.size, block.end)

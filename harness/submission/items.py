@@ -8,7 +8,7 @@ import numpy as np
 
 from harness.compiled import compiled
 from harness.submission import faults
-from harness.submission.damage import LONGEST, damage
+from harness.submission.damage import LONGEST, damage, is_plain
 from harness.submission.lines import NO_ROW
 from harness.submission.words import PAD, find, key, look_up
 
@@ -61,7 +61,10 @@ def read(
         if most > len(words[4]):
             words = _room(most)
         held = _words(buffer, starts, stops, users, group, line, between, words, ends)
-        _look_up(words, held, known)
+        if known[1][3] > 0:
+            _look_up(words, held, known)
+        else:
+            _number(buffer, words, ends, line - group, known[1][1] != 0, known[1][2])
         _find_odd(starts, stops, users, group, line, width, words, ends, stamps, odd)
         for row in range(group, line):
             if odd[row - group]:
@@ -113,9 +116,9 @@ def _find_odd(
             unknown |= code[word]
         for word in range(start, stop):
             stamp = first[word] & np.uint64(_STAMPS - 1)
-            twice |= np.int64(stamps[stamp] == row + 1)
+            twice |= int(stamps[stamp] == row + 1)
             stamps[stamp] = row + 1
-        held = np.int64(stop) - np.int64(start)
+        held = int(stop) - int(start)
         spaced = stops[row, 1] - starts[row, 1] != letters + held - 1
         wrong = held < 2 or held > width or unknown < 0 or twice != 0 or spaced
         odd[row - group] = wrong and users[row] != NO_ROW
@@ -210,6 +213,16 @@ def _look_up(words: Any, held: int, known: Any) -> None:
     table, _traits = known
     for word in range(held):
         code[word] = look_up(first[word], second[word], table)
+
+
+@compiled
+def _number(buffer: Any, words: Any, ends: Any, rows: int, digits: bool, width: int) -> None:
+    """Where nobody knows the items, give plain ones their places; −1 is to be looked at closely."""
+    begin, end, _first, _second, code = words
+    for row in range(rows):
+        for word in range(ends[row], ends[row + 1]):
+            plain = is_plain(buffer, begin[word], end[word], digits, width)
+            code[word] = word - ends[row] if plain else -1
 
 
 @compiled

@@ -65,4 +65,4 @@ def _move(table: Any, larger: Any) -> None:
     for slot in range(len(table)):
         held = table[slot, 1]
         if held != np.uint64(0):
-            give_slot(table[slot, 0], held, np.int64(held & np.uint64(0xFFFFFFFF)) - 1, larger)
+            give_slot(table[slot, 0], held, int(held & np.uint64(0xFFFFFFFF)) - 1, larger)

@@ -89,6 +89,11 @@ def _keys(buffer: Any, starts: Any, stops: Any, keys: Any, width: int) -> tuple[
     return digits, width
 
 
+def nothing(width: int = 0) -> Known:
+    """Return no ids: nobody says which there are, only perhaps that they have so many digits."""
+    return Known(KeyTable().rows, 0, False, width > 0, width)
+
+
 def of_texts(ids: list[str], *, complete: bool) -> Known:
     """Return the ids of a list.
 

@@ -57,9 +57,9 @@ def cut(
         users[line] = 0
         if field != len(wanted):
             users[line] = NO_ROW
-            faults.note(
-                tally, _shape(buffer, begin, at - 1, field, len(wanted)), line, begin, at - 1
-            )
+            stop = at - 2 if at - 2 >= begin and buffer[at - 2] == 13 else at - 1
+            fault = _shape(buffer, begin, stop, field, len(wanted))
+            faults.note(tally, fault, line, begin, stop)
 
 
 @compiled

@@ -35,13 +35,13 @@ _OTHERS = {
 }
 
 
-class Refused(HarnessError):
-    """A file that cannot be read at all; `check` says why, `value` what was found."""
+class Refused(HarnessError):  # noqa: N818 - it is the file that is refused
+    """A file that cannot be read; `check` is the code of the check, `value` what was found."""
 
     exit_status = 1
 
     def __init__(self, check: str, value: str) -> None:
-        super().__init__(f"{check}: {value}")
+        super().__init__(check)
         self.check, self.value = check, value
 
 
@@ -72,9 +72,9 @@ def opened(path: Path) -> Iterator[Opened]:
         large, and what is no text.
     """
     if not path.exists():
-        raise Refused("missing", str(path))
+        raise Refused("SUB001", str(path))
     if not path.is_file():
-        raise Refused("folder", str(path))
+        raise Refused("SUB002", str(path))
     try:
         with path.open("rb", buffering=0) as raw:
             first = raw.read(8)
@@ -82,14 +82,14 @@ def opened(path: Path) -> Iterator[Opened]:
             with _unpacked(cast(BinaryIO, raw), first, path.stat().st_size) as stream:
                 yield _decoded(stream)
     except PermissionError as error:
-        raise Refused("forbidden", str(path)) from error
+        raise Refused("SUB018", str(path)) from error
 
 
 @contextmanager
 def _unpacked(raw: BinaryIO, first: bytes, size: int) -> Iterator[BinaryIO]:
     for magic, kind in _OTHERS.items():
         if first.startswith(magic):
-            raise Refused("other", kind)
+            raise Refused("SUB016", kind)
     most = min(max(_FREE, _MOST_RATIO * size), _MOST)
     if first.startswith(b"\x1f\x8b"):
         with gzip.GzipFile(fileobj=raw) as unpacked:
@@ -107,16 +107,16 @@ def _member(raw: BinaryIO) -> Iterator[BinaryIO]:
         archive = zipfile.ZipFile(raw)
         names = [m.filename for m in archive.infolist() if not m.is_dir()]
     except UNREADABLE as error:
-        raise Refused("corrupt", str(error)) from error
+        raise Refused("SUB015", str(error)) from error
     if any(name.startswith("xl/") for name in names):
-        raise Refused("other", "a workbook of Excel")
+        raise Refused("SUB016", "a workbook of Excel")
     if len(names) != 1:
-        raise Refused("members", ", ".join(names[:5]) or "none")
+        raise Refused("SUB013", ", ".join(names[:5]) or "none")
     try:
         with archive.open(names[0]) as member:
             yield cast(BinaryIO, member)
     except (RuntimeError, NotImplementedError) as error:  # a password, a method of compression
-        raise Refused("corrupt", str(error)) from error
+        raise Refused("SUB015", str(error)) from error
 
 
 class Capped(io.RawIOBase):
@@ -134,10 +134,10 @@ class Capped(io.RawIOBase):
         try:
             held = self.stream.readinto(buffer)  # type: ignore[attr-defined]
         except UNREADABLE as error:
-            raise Refused("corrupt", str(error)) from error
+            raise Refused("SUB015", str(error)) from error
         self.left -= held
         if self.left < 0:
-            raise Refused("bomb", f"{self.most:,} bytes")
+            raise Refused("SUB014", f"{self.most:,} bytes")
         return int(held)
 
 
@@ -146,7 +146,8 @@ def _decoded(stream: BinaryIO) -> Opened:
     buffered = io.BufferedReader(cast(io.RawIOBase, stream), _BEGINNING)
     first = buffered.peek(4)[:4]
     if first[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        return Opened(cast(BinaryIO, Transcoded(cast(BinaryIO, buffered))), "utf-16")
+        text = io.BufferedReader(Transcoded(cast(BinaryIO, buffered)), _BEGINNING)
+        return Opened(cast(BinaryIO, text), "utf-16")
     return Opened(cast(BinaryIO, buffered), "utf-8")
 
 
@@ -154,7 +155,7 @@ class Transcoded(io.RawIOBase):
     """UTF-16 read as UTF-8; what is no text becomes the sign of replacement."""
 
     def __init__(self, stream: BinaryIO) -> None:
-        self.stream = codecs.getreader("utf-16")(stream, errors="replace")
+        self.stream = codecs.getreader("utf-16")(stream, "replace")
         self.held = b""
 
     def readable(self) -> bool:

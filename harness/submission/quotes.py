@@ -15,7 +15,7 @@ from harness.arrays import Bytes, Int64
 from harness.compiled import compiled
 
 FIELD, RECORD = 0x1F, 0x1E
-"""What stands between the fields of a plain line, and behind it (ASCII's unit and record separators)."""
+"""What stands between the fields of a plain line, and behind it: ASCII's own separators."""
 LONGEST = 1 << 24
 """A record longer than this has a quote that was never closed."""
 _SUBSTITUTE = 0x1A
@@ -133,6 +133,6 @@ def _record(
         elif closed and byte != 13:
             torn = True
         begins = False
-        out[written] = _SUBSTITUTE if byte == FIELD or byte == RECORD else byte
+        out[written] = _SUBSTITUTE if byte in (FIELD, RECORD) else byte
         written += 1
     return at, written, ends, False, torn

@@ -25,8 +25,8 @@ def read(
     Parameters
     ----------
     users : int32 array, (lines,)
-        Takes codes, STRANGER where the user is not known, NO_ID where there is no id; lines that are no
-        rows are passed over.
+        Takes codes, STRANGER where the user is not known, NO_ID where there is no id; lines that
+        are no rows are passed over.
     keys : uint64 array, (lines, 2)
         Takes the key of every id.
     sound : bool array, (lines,)

@@ -29,9 +29,8 @@ _LOW = np.uint64(0xFFFFFFFF)
 _32, _29, _8, _1, _0 = (np.uint64(n) for n in (32, 29, 8, 1, 0))
 
 
-@intrinsic
-def _eight(_context: Any, buffer: Any, _at: Any) -> Any:
-    """Return the eight bytes at a place as one number, the first of them lowest."""
+def _load_eight(_context: Any, buffer: Any, _at: Any) -> Any:
+    """Return the code of `_eight`."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, given[0])
@@ -43,14 +42,21 @@ def _eight(_context: Any, buffer: Any, _at: Any) -> Any:
     return types.uint64(buffer, types.int64), code
 
 
-@intrinsic
-def _zeros_below(_context: Any, _number: Any) -> Any:
-    """Return how many zero bits stand below the lowest one."""
+_eight: Any = intrinsic(_load_eight)
+"""Returns the eight bytes at a place of a buffer as one number, the first of them lowest."""
+
+
+def _count_zeros(_context: Any, _number: Any) -> Any:
+    """Return the code of `_zeros_below`."""
 
     def code(_context: Any, builder: Any, _signature: Any, given: Any) -> Any:
         return builder.cttz(given[0], ir.Constant(ir.IntType(1), 0))
 
     return types.int64(types.uint64), code
+
+
+_zeros_below: Any = intrinsic(_count_zeros)
+"""Returns how many zero bits stand below a number's lowest one."""
 
 
 @compiled
@@ -67,7 +73,7 @@ def find(buffer: Any, start: int, stop: int, wanted: Any) -> int:
     while at < stop:
         marks = _is_zero(_eight(buffer, at) ^ eight_wanted)
         if marks != _0:
-            return min(stop, at + (_zeros_below(marks) >> 3))
+            return min(stop, at + (_zeros_below(marks) >> 3))  # type: ignore[no-any-return]
         at += 8
     return stop
 
@@ -92,7 +98,7 @@ def find_either(buffer: Any, start: int, stop: int, one: Any, other: Any) -> int
         eight = _eight(buffer, at)
         marks = _is_zero(eight ^ eight_one) | _is_zero(eight ^ eight_other)
         if marks != _0:
-            return min(stop, at + (_zeros_below(marks) >> 3))
+            return min(stop, at + (_zeros_below(marks) >> 3))  # type: ignore[no-any-return]
         at += 8
     return stop
 
@@ -115,7 +121,7 @@ def key(buffer: Any, start: int, stop: int) -> tuple[Any, Any]:
     if at < stop:
         rest = (_1 << (_8 * np.uint64(stop - at))) - _1
         first, second = _mixed(first, second, _eight(buffer, at) & rest)
-    return _mixed(first, second, _0)
+    return _mixed(first, second, _0)  # type: ignore[no-any-return]
 
 
 @compiled
@@ -132,7 +138,7 @@ def look_up(first: Any, second: Any, table: Any) -> int:
         if held == _0:
             return -1
         if table[slot, 0] == first and (held ^ second) <= _LOW:
-            return np.int64(held & _LOW) - 1  # type: ignore[no-any-return]
+            return int(held & _LOW) - 1
         slot = (slot + _1) & mask
 
 

@@ -1,0 +1,74 @@
+"""What was found in a submission, as text: every problem with its place, its count and its cure."""
+
+from __future__ import annotations
+
+from harness.errors import printable
+from harness.report.sheet import Sheet
+from harness.submission.checks import CHECKS
+from harness.submission.validate import Problem, Validation
+
+_EDGE = 18
+
+
+def text(found: Validation, seconds: float) -> str:
+    """Return the report for a terminal or a file."""
+    counts = [
+        _counted(len(found.errors), "error"),
+        _counted(len(found.problems) - len(found.errors), "warning"),
+    ]
+    head = (
+        f"{printable(str(found.path))}   {_counted(found.rows, 'row')}   {', '.join(counts)}   "
+        f"{seconds:.1f} s"
+    )
+    return "\n\n".join([head, *map(_told, found.problems)])
+
+
+def sheet(found: Validation) -> Sheet:
+    """Return the problems as a table."""
+    titles = ["check", "severity", "line", "column", "count", "what", "how to mend it"]
+    rows = [
+        [
+            problem.code,
+            problem.severity,
+            "" if problem.line is None else str(problem.line),
+            problem.column or "",
+            f"{problem.count:,}",
+            problem.message,
+            problem.hint,
+        ]
+        for problem in found.problems
+    ]
+    return Sheet(titles, rows, left=frozenset({0, 1, 3, 5, 6}))
+
+
+def records(found: Validation) -> list[dict[str, object]]:
+    """Return one record a problem."""
+    return [
+        {name: value for name, value in vars(problem).items() if name != "places"}
+        for problem in found.problems
+    ]
+
+
+def _told(problem: Problem) -> str:
+    where = [] if problem.line is None else [f"line {problem.line:,}"]
+    where += [] if problem.column is None else [problem.column]
+    place = f"{', '.join(where)}: " if where else ""
+    lines = [f"{place}{problem.message}", *_more(problem), problem.hint]
+    first = f"{problem.code}  {problem.severity:<7}  "
+    return "\n".join([first.ljust(_EDGE) + lines[0], *(" " * _EDGE + line for line in lines[1:])])
+
+
+def _more(problem: Problem) -> list[str]:
+    """Return how many there are, and where the next ones stand."""
+    if problem.count == 1 or not problem.places:
+        return []
+    unit = CHECKS[problem.code].of or "times"
+    held = f"{problem.count:,} {unit}"
+    if problem.count != problem.lines:
+        held += f" in {_counted(problem.lines, 'line')}"
+    others = [f"{place.line:,}" for place in problem.places[1:] if place.line is not None]
+    return [held + (f"; also line {', '.join(others)}" if others else "")]
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -1,0 +1,114 @@
+"""The files that competitions ask for: columns, separators, how long lists are, what is marked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from harness.errors import UsageError, suggest
+
+
+@dataclass(frozen=True)
+class Format:
+    """A file of lists, a row a user.
+
+    Attributes
+    ----------
+    user, items : str
+        Columns.
+    k : int, optional
+        The longest list; None: lists of any length.
+    metric : str
+        What the competition marks.
+    between : str
+        Between items.
+    width : int
+        How many digits an item id has, where all have as many; else 0.
+    empty : bool
+        Whether an empty list is nothing to wonder at.
+    source : str
+        The competition.
+    """
+
+    user: str
+    items: str
+    k: int | None
+    metric: str
+    source: str
+    between: str = " "
+    width: int = 0
+    empty: bool = False
+
+    def cut_at(self, k: int | None) -> Format:
+        """Return the format with another longest list, if one is named."""
+        return self if k is None else replace(self, k=k)
+
+    @property
+    def columns(self) -> tuple[str, str]:
+        """The header."""
+        return self.user, self.items
+
+
+FORMATS: Mapping[str, Format] = {
+    "hm": Format(
+        "customer_id",
+        "prediction",
+        12,
+        "MAP@12",
+        "H&M Personalized Fashion Recommendations, Kaggle 2022",
+        width=10,
+    ),
+    "ponpare": Format(
+        "USER_ID_hash",
+        "PURCHASED_COUPONS",
+        10,
+        "MAP@10",
+        "Coupon Purchase Prediction, Kaggle 2015",
+        empty=True,
+    ),
+    "kion": Format("user_id", "item_ids", 10, "MAP@10", "MTS KION, ODS 2021"),
+    "santander": Format(
+        "ncodpers",
+        "added_products",
+        7,
+        "MAP@7",
+        "Santander Product Recommendation, Kaggle 2016",
+        empty=True,
+    ),
+    "expedia": Format(
+        "id", "hotel_cluster", 5, "MAP@5", "Expedia Hotel Recommendations, Kaggle 2016"
+    ),
+    "outbrain": Format(
+        "display_id", "ad_id", 12, "MAP@12", "Outbrain Click Prediction, Kaggle 2016"
+    ),
+    "eedi": Format(
+        "QuestionId_Answer", "MisconceptionId", 25, "MAP@25", "Eedi Misconceptions, Kaggle 2024"
+    ),
+    "llm-exam": Format("id", "prediction", 3, "MAP@3", "LLM Science Exam, Kaggle 2023"),
+}
+
+
+def named(name: str) -> Format:
+    """Return a format by its name.
+
+    Raises
+    ------
+    UsageError
+        There is none.
+    """
+    if name not in FORMATS:
+        raise UsageError(f'no format "{name}"; {suggest(name, FORMATS)}')
+    return FORMATS[name]
+
+
+def recognised(columns: Sequence[str], k: int | None = None) -> Format:
+    """Return the format that a header speaks of, whatever its case and padding.
+
+    Any other header is that of a generic file: the first two columns are the user and the list.
+    """
+    plain = {column.strip().casefold() for column in columns}
+    for known in FORMATS.values():
+        if {column.casefold() for column in known.columns} <= plain:
+            return known.cut_at(k)
+    user, items = [*columns, "user", "items"][:2] if len(columns) > 1 else ("user", "items")
+    return Format(user, items, k, f"MAP@{k or 12}", "a file of anyone's")

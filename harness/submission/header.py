@@ -1,0 +1,100 @@
+"""The first line: which columns there are, what stands between fields, how lines end."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from harness.submission.findings import Findings
+from harness.submission.formats import Format
+from harness.submission.opened import Refused
+
+_LONGEST = 1 << 20
+_SEPARATORS = ",;\t|"
+_NAMES = {";": "semicolons", "\t": "tabs", "|": "bars"}
+_INDEX = ("", "Unnamed: 0", "index")
+
+
+@dataclass(frozen=True)
+class Header:
+    """What the first line says.
+
+    Attributes
+    ----------
+    columns : tuple of str
+    separator : str
+        Between fields.
+    returns : bool
+        Whether lines end with a bare carriage return.
+    mark : bool
+        Whether the file begins with a byte order mark.
+    """
+
+    columns: tuple[str, ...]
+    separator: str
+    returns: bool
+    mark: bool
+
+
+def read(stream: BinaryIO) -> Header:
+    """Read the first line.
+
+    Raises
+    ------
+    Refused
+        The file is empty.
+    """
+    first = stream.peek(1 << 16)  # type: ignore[attr-defined]
+    if not first:
+        raise Refused("SUB003", "")
+    returns = b"\n" not in first and b"\r" in first
+    end = first.find(b"\r") + 1 if returns else _LONGEST
+    line = stream.read(end) if returns else stream.readline(end)
+    mark = line.startswith(codecs.BOM_UTF8)
+    text = line.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace").rstrip("\r\n")
+    separator = next((s for s in _SEPARATORS if len(_fields(text, s)) > 1), ",")
+    return Header(tuple(_fields(text, separator)), separator, returns, mark)
+
+
+def _fields(line: str, separator: str) -> list[str]:
+    return next(csv.reader([line], delimiter=separator), [])
+
+
+def check(header: Header, wanted: Format, findings: Findings) -> dict[str, int]:
+    """Return the place of each wanted column that can be told, and note what is wrong."""
+    if header.mark:
+        findings.note("SUB007")
+    if header.separator != ",":
+        findings.note("SUB009", _NAMES[header.separator], 1)
+    places: dict[str, int] = {}
+    for place, column in enumerate(header.columns):
+        meant = _meant(column, wanted.columns)
+        if meant is None:
+            index = place == 0 and column in _INDEX and len(header.columns) > len(wanted.columns)
+            findings.note("SUB107" if index else "SUB102", column, 1)
+        elif meant in places:
+            findings.note("SUB103", column, 1)
+        else:
+            places[meant] = place
+            _check_spelling(column, meant, findings)
+    for column in wanted.columns:
+        if column not in places:
+            findings.note("SUB101", column, 1)
+    if list(places) != [column for column in wanted.columns if column in places]:
+        findings.note("SUB104", ", ".join(places), 1)
+    return places
+
+
+def _meant(column: str, wanted: Sequence[str]) -> str | None:
+    plain = {name.casefold(): name for name in wanted}
+    return column if column in wanted else plain.get(column.strip().casefold())
+
+
+def _check_spelling(column: str, meant: str, findings: Findings) -> None:
+    if column != column.strip():
+        findings.note("SUB105", column, 1)
+    if column.strip() != meant:
+        findings.note("SUB106", column, 1)

@@ -1,0 +1,155 @@
+"""What is wrong with a submission, in plain Python: slow, and easy to check against the texts."""
+
+import re
+from collections.abc import Iterator
+
+from harness.errors import printable
+
+USERS = ["ann", "bob", "cem"]
+ITEMS = ["0706016001", "0706016002", "0706016003"]
+K = 12
+WORDS = {"nan", "none", "null", "na", "n/a", "<na>", "nat", "nil"}
+SEPARATORS = re.compile("[,;|\t \u00a0\u2000-\u200f\u3000]")
+
+Brief = tuple[int | None, str, int, int]
+Fault = tuple[str, str]
+
+
+def reference(content: str) -> dict[str, Brief]:
+    """Return for every code: the first line and value, how many there are, lines with any."""
+    text = content.partition("\n")[2]
+    found: dict[str, Brief] = {}
+    if not text:
+        found["SUB004"] = (None, "", 1, 1)
+    elif not text.endswith("\n"):
+        found["SUB012"] = (None, "", 1, 1)
+        text += "\n"
+    rows = list(records(text))
+    faults = [(line, fault) for line, fields, odd in rows for fault in of_line(fields, odd)]
+    users = [(line, f[0]) for line, f, _ in rows if len(f) == 2 and f[0].strip(" \t\r")]
+    known = {line: who(user) for line, user in users}
+    for at, (line, user) in enumerate(users):
+        if known[line] in [known[before] for before, _ in users[:at]]:
+            faults.append((line, ("SUB203", user.strip(" \t\r"))))
+    for code in {fault[0] for _, fault in faults}:
+        own = [(line, value) for line, (name, value) in faults if name == code]
+        found[code] = (own[0][0], shown(own[0][1]), len(own), len({line for line, _ in own}))
+    lists = [[word for word in f[1].split(" ") if word] for _, f, _ in rows if len(f) == 2]
+    totals = {
+        "SUB201": len(set(USERS) - set(known.values())),
+        "SUB010": len(re.findall("\r(?!\n)", text)),
+        "SUB401": len(lists) if len(lists) > 1 and all(x == lists[0] for x in lists) else 0,
+        "SUB404": len(lists) if len(lists) > 1 and all(len(x) < 2 for x in lists) else 0,
+    }
+    return found | {code: (None, "", n, n) for code, n in totals.items() if n > 0}
+
+
+def records(text: str) -> Iterator[tuple[int, list[str], list[str]]]:
+    """Yield rows: the physical line each begins on, its fields, what is wrong with its quotes."""
+    line, at = 2, 0
+    while at < len(text):
+        end, fields, whole, torn = record(text, at, True)
+        odd = [] if whole else ["SUB011"]
+        if not whole:
+            end, fields, whole, torn = record(text, at, False)
+        yield line, fields, odd + ["SUB017"] * torn
+        line += text.count("\n", at, end)
+        at = end
+
+
+def record(text: str, at: int, quoted: bool) -> tuple[int, list[str], bool, bool]:
+    """Return where the next record begins, fields, whether it is whole, and torn."""
+    fields, torn = [], False
+    while True:
+        field = re.compile('"((?:[^"]|"")*)"(?!")' if quoted else "(?!)").match(text, at)
+        if field is None and quoted and text.startswith('"', at):
+            return len(text), fields, False, torn
+        at = at if field is None else field.end()
+        inner = "" if field is None else field[1].replace('""', '"')
+        rest = re.compile("[^,\n]*").match(text, at)
+        assert rest is not None
+        torn |= field is not None and rest[0].strip("\r") != ""
+        fields.append(inner + rest[0])
+        at = rest.end() + 1
+        if text[at - 1] == "\n":
+            fields[-1] = fields[-1].removesuffix("\r")
+            return at, fields, True, torn
+
+
+def of_line(fields: list[str], odd: list[str]) -> Iterator[Fault]:
+    """Yield what is wrong with a row by itself."""
+    yield from ((code, "") for code in odd)
+    if len(fields) != 2:
+        line = ",".join(fields)
+        blank = line.strip(" \t\r") == ""
+        yield ("SUB206" if blank else "SUB204" if len(fields) < 2 else "SUB205"), line
+        return
+    yield from of_user(fields[0])
+    yield from of_list(fields[1])
+
+
+def of_user(cell: str) -> Iterator[Fault]:
+    user = cell.strip(" \t\r")
+    if not user:
+        yield "SUB208", cell
+        return
+    if user != cell:
+        yield "SUB207", cell
+    if user not in USERS:
+        yield ("SUB209" if who(user) in USERS else "SUB202"), user
+
+
+def who(cell: str) -> str:
+    """Return the user that an id means, or the id."""
+    user = cell.strip(" \t\r")
+    bare = undressed(user)[0]
+    return bare if bare in USERS and user not in USERS else user
+
+
+def of_list(cell: str) -> Iterator[Fault]:
+    words = [word for word in cell.split(" ") if word]
+    if not words:
+        yield "SUB301", cell
+        return
+    if len(words) > K:
+        yield "SUB302", cell
+    if " ".join(words) != cell:
+        yield "SUB311", cell
+    for at, word in enumerate(words):
+        if word in words[:at]:
+            yield "SUB303", word
+        yield from ((code, word) for code in of_item(word))
+
+
+def of_item(word: str) -> list[str]:
+    if word in ITEMS:
+        return []
+    bare, codes = undressed(word)
+    if not bare:
+        return codes or ["SUB304"]
+    if bare.lower() in WORDS:
+        return [*codes, "SUB308"]
+    if SEPARATORS.search(bare):
+        return [*codes, "SUB309"] if "SUB309" not in codes else codes
+    if re.fullmatch(r"\d+(\.\d*)?[eE]\+\d+", bare, re.ASCII):
+        return [*codes, "SUB307"]
+    if not re.fullmatch(r"\d+(\.0+)?", bare, re.ASCII):
+        return [*codes, "SUB304"]
+    whole = bare.partition(".")[0]
+    codes += ["SUB306"] * ("." in bare)
+    if whole.zfill(10) not in ITEMS:
+        return [*codes, "SUB304"]
+    return codes + ["SUB305"] * (len(whole) < 10)
+
+
+def undressed(word: str) -> tuple[str, list[str]]:
+    """Return an id without brackets, quotes and commas around it, and what that is called."""
+    bare = word.lstrip("[](){}'\"").rstrip("[](){}'\",;")
+    if bare == word:
+        return bare, []
+    dressed = any(letter in "[](){}'\"" for letter in word.replace(bare, "", 1))
+    return bare, ["SUB310" if dressed else "SUB309"]
+
+
+def shown(value: str) -> str:
+    return printable(value[:60]) + ("…" if len(value) > 60 else "")

@@ -1,0 +1,319 @@
+"""Literal submissions, and what is to be said of each; blocks of any size say the same."""
+
+import gzip
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from reference import reference
+
+from harness.errors import DataError, UsageError
+from harness.submission import blocks
+from harness.submission.validate import Asked, Problem, Validation, validate
+
+SAMPLE = "customer_id,prediction\nann,0706016001\nbob,0706016002\ncem,0706016003\n"
+ITEMS = "article_id,name\n0706016001,shirt\n0706016002,shoe\n0706016003,hat\n"
+GOOD = "customer_id,prediction\nann,0706016001 0706016002\nbob,0706016003\ncem,0706016002\n"
+
+
+@pytest.fixture
+def against(tmp_path: Path) -> Asked:
+    """Return what the examples are checked against: three customers, three articles."""
+    (tmp_path / "sample.csv").write_text(SAMPLE)
+    (tmp_path / "articles.csv").write_text(ITEMS)
+    return Asked(sample=tmp_path / "sample.csv", items=tmp_path / "articles.csv")
+
+
+def checked(against: Asked, content: str | bytes, name: str = "submission.csv") -> Validation:
+    assert against.sample is not None
+    path = against.sample.with_name(name)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return validate(path, against)
+
+
+def brief(problem: Problem) -> tuple[str, int | None, str, int, int]:
+    return problem.code, problem.line, problem.value, problem.count, problem.lines
+
+
+def found(against: Asked, content: str | bytes, name: str = "submission.csv") -> list[Any]:
+    return [brief(problem) for problem in checked(against, content, name).problems]
+
+
+def test_nothing_is_wrong_with_a_good_file(against: Asked) -> None:
+    result = checked(against, GOOD)
+    assert (result.problems, result.rows, result.valid) == ((), 3, True)
+    assert result.to_dict() == {"schema": 1, "valid": True, "rows": 3, "problems": []}
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_the_same_in_other_dress(against: Asked, end: str, quote: str) -> None:
+    lines = [
+        ",".join(f"{quote}{cell}{quote}" for cell in line.split(",")) for line in GOOD.splitlines()
+    ]
+    assert found(against, end.join([*lines, ""])) == []
+
+
+def test_packed(against: Asked) -> None:
+    assert found(against, gzip.compress(GOOD.encode()), "submission.csv.gz") == []
+    assert against.sample is not None
+    path = against.sample.with_name("submission.zip")
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("submission.csv", GOOD)
+    assert validate(path, against).problems == ()
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("__MACOSX/._submission.csv", "x")
+    (problem,) = validate(path, against).problems
+    assert (problem.code, problem.severity) == ("SUB013", "error")
+    assert "submission.csv, __MACOSX/._submission.csv" in problem.message
+
+
+HEAD = "customer_id,prediction\n"
+FULL = "ann,0706016001\nbob,0706016002\ncem,0706016003\n"
+
+CASES: dict[str, tuple[str | bytes, list[tuple[str, int | None, str, int, int]]]] = {
+    "empty": ("", [("SUB003", None, "", 1, 1)]),
+    "no UTF-8": (
+        HEAD.encode() + b"ann,0706016001 caf\xe9\nbob,0706016002\ncem,0706016003\n",
+        [
+            ("SUB005", 2, "", 1, 1),
+            ("SUB304", 2, "caf�", 1, 1),
+        ],
+    ),
+    "UTF-16": (
+        (HEAD + "ann,0706016001 0706016002\nbob,0706016002\ncem,0706016003\n").encode("utf-16"),
+        [("SUB006", None, "", 1, 1)],
+    ),
+    "byte order mark": ("\ufeff" + GOOD, [("SUB007", None, "", 1, 1)]),
+    "NUL": (
+        GOOD.replace("bob,", "bob\0,"),
+        [
+            ("SUB008", 3, "", 1, 1),
+            ("SUB201", None, "", 1, 1),
+            ("SUB202", 3, "bob�", 1, 1),
+        ],
+    ),
+    "semicolons": (GOOD.replace(",", ";"), [("SUB009", 1, "semicolons", 1, 1)]),
+    "tabs": (GOOD.replace(",", "\t"), [("SUB009", 1, "tabs", 1, 1)]),
+    "bare carriage returns": (GOOD.replace("\n", "\r"), [("SUB010", None, "", 4, 4)]),
+    "unclosed quote": (
+        GOOD.replace("bob,0706016003", 'bob,"0706016003'),
+        [("SUB011", 3, "", 1, 1), ("SUB310", 3, '"0706016003', 1, 1)],
+    ),
+    "no end": (GOOD.rstrip("\n"), [("SUB012", None, "", 1, 1)]),
+    "text behind a quote": (
+        GOOD.replace("bob,0706016003", '"b"ob,0706016003'),
+        [("SUB017", 3, "", 1, 1)],
+    ),
+    "missing column": (
+        GOOD.replace("prediction", "list"),
+        [("SUB101", 1, "prediction", 1, 1), ("SUB102", 1, "list", 1, 1)],
+    ),
+    "an unknown column": (
+        "customer_id,prediction,note\nann,0706016001 0706016003,x\nbob,0706016002,\ncem,,z\n",
+        [("SUB102", 1, "note", 1, 1), ("SUB301", 4, "", 1, 1)],
+    ),
+    "an index": (
+        ",customer_id,prediction\n0,ann,0706016001 0706016003\n1,bob,0706016002\n2,cem,\n",
+        [("SUB107", 1, "", 1, 1), ("SUB301", 4, "", 1, 1)],
+    ),
+    "a column twice": (
+        "customer_id,prediction,prediction\nann,0706016001 0706016003,x\nbob,0706016002,\ncem,,\n",
+        [("SUB103", 1, "prediction", 1, 1), ("SUB301", 4, "", 1, 1)],
+    ),
+    "another order": (
+        "prediction,customer_id\n0706016001 0706016002,ann\n0706016002,bob\n0706016003,cem\n",
+        [("SUB104", 1, "prediction, customer_id", 1, 1)],
+    ),
+    "padded header": (
+        GOOD.replace(",prediction", ", prediction"),
+        [("SUB105", 1, " prediction", 1, 1)],
+    ),
+    "case of the header": (
+        GOOD.replace("customer_id", "Customer_ID"),
+        [("SUB106", 1, "Customer_ID", 1, 1)],
+    ),
+    "missing ids": (HEAD + "bob,0706016002 0706016001\n", [("SUB201", None, "", 2, 2)]),
+    "an unknown id": (GOOD + "zoe,0706016001\n", [("SUB202", 5, "zoe", 1, 1)]),
+    "a duplicate id": (
+        GOOD + "ann,0706016001\nann,\n",
+        [("SUB203", 5, "ann", 2, 2), ("SUB301", 6, "", 1, 1)],
+    ),
+    "an unknown id twice": (
+        GOOD + "zoe,0706016001\nzoe,0706016001\n",
+        [("SUB202", 5, "zoe", 2, 2), ("SUB203", 6, "zoe", 1, 1)],
+    ),
+    "too few fields": (GOOD + "cem\n", [("SUB204", 5, "cem", 1, 1)]),
+    "too many fields": (
+        GOOD + "cem,0706016001,0706016002\n",
+        [("SUB205", 5, "cem,0706016001,0706016002", 1, 1)],
+    ),
+    "blank lines": (GOOD.replace("bob", "\n  \nbob"), [("SUB206", 3, "", 2, 2)]),
+    "a padded id": (GOOD.replace("bob", " bob\t"), [("SUB207", 3, " bob�", 1, 1)]),
+    "an empty id": (GOOD + ",0706016001\n", [("SUB208", 5, "", 1, 1)]),
+    "a damaged id": (GOOD.replace("bob", "'bob'"), [("SUB209", 3, "'bob'", 1, 1)]),
+    "an empty list": (GOOD.replace("0706016003", ""), [("SUB301", 3, "", 1, 1)]),
+    "a long list": (
+        GOOD.replace("bob,0706016003", "bob," + " ".join(["0706016003"] * 13)),
+        [
+            ("SUB302", 3, "0706016003 0706016003 0706016003 0706016003 0706016003 07060…", 1, 1),
+            ("SUB303", 3, "0706016003", 12, 1),
+        ],
+    ),
+    "a repeat": (
+        GOOD.replace("bob,0706016003", "bob,0706016003 0706016001 0706016003"),
+        [("SUB303", 3, "0706016003", 1, 1)],
+    ),
+    "an unknown item": (
+        GOOD.replace("bob,", "bob,0999999999 "),
+        [("SUB304", 3, "0999999999", 1, 1)],
+    ),
+    "lost zeros": (GOOD.replace(" 0", " "), [("SUB305", 2, "706016002", 1, 1)]),
+    "a decimal": (
+        GOOD.replace("bob,0706016003", "bob,0706016003.0"),
+        [("SUB306", 3, "0706016003.0", 1, 1)],
+    ),
+    "a decimal without its zero": (
+        GOOD.replace("bob,0706016003", "bob,706016003.0"),
+        [("SUB305", 3, "706016003.0", 1, 1), ("SUB306", 3, "706016003.0", 1, 1)],
+    ),
+    "an exponent": (
+        GOOD.replace("bob,0706016003", "bob,7.06016E+08"),
+        [("SUB307", 3, "7.06016E+08", 1, 1)],
+    ),
+    "a word for nothing": (GOOD.replace("bob,0706016003", "bob,NaN"), [("SUB308", 3, "NaN", 1, 1)]),
+    "commas between items": (
+        GOOD.replace("bob,0706016003", 'bob,"0706016001,0706016002"'),
+        [("SUB309", 3, "0706016001,0706016002", 1, 1)],
+    ),
+    "no-break spaces": (
+        GOOD.replace("bob,0706016003", "bob,0706016001\u00a00706016002"),
+        [("SUB309", 3, "0706016001�0706016002", 1, 1)],
+    ),
+    "brackets": (
+        GOOD.replace("0706016001 0706016002", "\"['0706016001', '0706016002']\""),
+        [("SUB310", 2, "['0706016001',", 2, 1)],
+    ),
+    "two spaces": (GOOD.replace(" ", "  "), [("SUB311", 2, "0706016001  0706016002", 1, 1)]),
+    "a space at the end": (
+        GOOD.replace("bob,0706016003", "bob,0706016003 "),
+        [("SUB311", 3, "0706016003 ", 1, 1)],
+    ),
+    "one list for all": (
+        HEAD + "".join(f"{user},0706016001 0706016002\n" for user in ("ann", "bob", "cem")),
+        [("SUB401", None, "", 3, 3)],
+    ),
+    "one item each": (HEAD + FULL, [("SUB404", None, "", 3, 3)]),
+    "a line in quotes": (
+        GOOD + 'zoe,"0706016001\n0706016002"\n"ann",\n',
+        [
+            ("SUB202", 5, "zoe", 1, 1),
+            ("SUB203", 7, "ann", 1, 1),
+            ("SUB301", 7, "", 1, 1),
+            ("SUB304", 5, "0706016001�0706016002", 1, 1),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("size", [64, 1 << 22])
+@pytest.mark.parametrize("case", CASES)
+def test_one_fault_at_a_time(
+    against: Asked, case: str, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocks, "SIZE", size)
+    content, expected = CASES[case]
+    assert sorted(found(against, content)) == sorted(expected)
+
+
+def test_files_that_are_none(against: Asked, tmp_path: Path) -> None:
+    assert [p.code for p in validate(tmp_path / "gone.csv", against).problems] == ["SUB001"]
+    assert [p.code for p in validate(tmp_path, against).problems] == ["SUB002"]
+    packed = gzip.compress(GOOD.encode() * 100)
+    assert found(against, packed[:-20])[0][0] == "SUB015"
+    assert found(against, b"PK\x03\x04 and no more")[0][0] == "SUB015"
+    assert found(against, b"Rar!\x1a\x07")[0][:3] == ("SUB016", None, "a rar archive")
+
+
+def test_an_archive_that_unpacks_to_far_too_much(against: Asked) -> None:
+    packed = gzip.compress(HEAD.encode() + b"ann,0706016001\n" * (6 << 20))
+    result = checked(against, packed, "bomb.csv.gz")
+    assert "SUB014" in [problem.code for problem in result.problems]
+
+
+def test_warnings_are_errors_where_they_are_asked_to_be(against: Asked) -> None:
+    content = GOOD.replace(" ", "  ")
+    assert checked(against, content).valid
+    strict = Asked(sample=against.sample, items=against.items, strict=True)
+    result = checked(strict, content)
+    assert (result.valid, result.problems[0].severity) == (False, "error")
+
+
+def test_formats_are_known_by_their_header_or_by_name(against: Asked) -> None:
+    nothing = Asked()
+    assert against.sample is not None
+    path = against.sample.with_name("other.csv")
+    path.write_text("ncodpers,added_products\n1,a b c d e f g h\n2,b\n")
+    assert [brief(p)[:2] for p in validate(path, nothing).problems] == [("SUB302", 2)]
+    path.write_text("who,what\n1,a b c d\n2,b\n")
+    assert validate(path, nothing).problems == ()
+    assert [p.code for p in validate(path, Asked(k=3)).problems] == ["SUB302"]
+    assert {p.code for p in validate(path, Asked(format="hm")).problems} >= {"SUB101", "SUB102"}
+    with pytest.raises(UsageError, match='no format "ponpar"; did you mean "ponpare"'):
+        validate(path, Asked(format="ponpar"))
+    with pytest.raises(UsageError, match="k is 0"):
+        validate(path, Asked(k=0))
+
+
+def test_what_it_is_checked_against_must_be_there(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text(GOOD)
+    with pytest.raises(DataError, match=r"gone\.csv: there is no such file"):
+        validate(tmp_path / "s.csv", Asked(sample=tmp_path / "gone.csv"))
+    with pytest.raises(
+        DataError, match=r's\.csv: no column "id"; allowed: customer_id, prediction'
+    ):
+        validate(tmp_path / "s.csv", Asked(items=tmp_path / "s.csv", item_column="id"))
+
+
+PIECES = [
+    *("ann", "bob", "cem", "zoe", "'ann'"),
+    *("0706016001", "0706016002", "706016002", "0706016003.0", "nan", "7.06E+08", "12"),
+    *(
+        ",",
+        ",",
+        ",",
+        " ",
+        "  ",
+        "\n",
+        "\n",
+        "\n",
+        "\r\n",
+        '"',
+        '"',
+        "\t",
+        "é",
+        "\u00a0",
+        ";",
+        "[",
+        "'",
+    ),
+]
+
+
+@settings(
+    max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    pieces=st.lists(st.sampled_from(PIECES), max_size=60), size=st.sampled_from([64, 97, 1 << 22])
+)
+def test_any_file_is_read_as_the_reference_reads_it(
+    against: Asked, pieces: list[str], size: int
+) -> None:
+    content = HEAD + "".join(pieces)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "SIZE", size)
+        result = checked(against, content)
+    assert {p.code: brief(p)[1:] for p in result.problems} == reference(content)
