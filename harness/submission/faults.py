@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from harness.arrays import Int64
 from harness.compiled import compiled
 
 (
@@ -33,6 +36,14 @@ FIRST_OF_ITEMS = UNKNOWN_ITEM
 """This fault and those behind it are of single items."""
 EXAMPLES = 5
 """Lines of each fault that are remembered."""
+
+
+def tally() -> tuple[Int64, Int64]:
+    """Return counts, (faults, 2): how often, and in how many lines; and examples, all empty.
+
+    An example is a line of the block, its first byte and the byte behind the last.
+    """
+    return np.zeros((COUNT, 2), np.int64), np.zeros((COUNT, EXAMPLES, 3), np.int64)
 
 
 @compiled

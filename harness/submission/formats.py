@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from harness.errors import UsageError, suggest
-
 
 @dataclass(frozen=True)
 class Format:
@@ -88,20 +86,7 @@ FORMATS: Mapping[str, Format] = {
 }
 
 
-def named(name: str) -> Format:
-    """Return a format by its name.
-
-    Raises
-    ------
-    UsageError
-        There is none.
-    """
-    if name not in FORMATS:
-        raise UsageError(f'no format "{name}"; {suggest(name, FORMATS)}')
-    return FORMATS[name]
-
-
-def recognised(columns: Sequence[str], k: int | None = None) -> Format:
+def recognised(columns: Sequence[str]) -> Format:
     """Return the format that a header speaks of, whatever its case and padding.
 
     Any other header is that of a generic file: the first two columns are the user and the list.
@@ -109,6 +94,6 @@ def recognised(columns: Sequence[str], k: int | None = None) -> Format:
     plain = {column.strip().casefold() for column in columns}
     for known in FORMATS.values():
         if {column.casefold() for column in known.columns} <= plain:
-            return known.cut_at(k)
+            return known
     user, items = [*columns, "user", "items"][:2] if len(columns) > 1 else ("user", "items")
-    return Format(user, items, k, f"MAP@{k or 12}", "a file of anyone's")
+    return Format(user, items, None, "MAP@12", "a file of anyone's")

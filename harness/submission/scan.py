@@ -99,9 +99,7 @@ def scan(
     starts, stops = np.zeros((n, 2), np.int64), np.zeros((n, 2), np.int64)
     codes, keys = np.empty(n, np.int32), np.empty((n, 2), np.uint64)
     sound = np.zeros(n, np.bool_)
-    counts = np.zeros((faults.COUNT, 2), np.int64)
-    examples = np.zeros((faults.COUNT, faults.EXAMPLES, 3), np.int64)
-    tally = counts, examples
+    tally = faults.tally()
     lines.cut(buffer, form.separator, form.end, form.wanted, starts, stops, codes, tally)
     users.read(buffer, starts, stops, known_users.arrays, codes, keys, sound, tally)
     wanted = np.full(n, -1, np.int32)
@@ -124,5 +122,5 @@ def scan(
     )
     rows, ends, found = lists
     return Scanned(
-        codes, keys, starts, stops, counts, examples, rows[:kept], ends[:kept], found[:cells], same
+        codes, keys, starts, stops, *tally, rows[:kept], ends[:kept], found[:cells], same
     )

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from harness.errors import UsageError
-from harness.submission import formats, header, told
+from harness.submission import header
+from harness.submission.against import Against
 from harness.submission.blocks import Reader
 from harness.submission.checks import CHECKS
 from harness.submission.findings import Finding, Findings, Place
@@ -20,8 +20,6 @@ from harness.submission.opened import Refused, opened
 from harness.submission.scan import Form
 
 SCHEMA = 1
-_FEW = 1e-4
-"""Fewer users than this share with a hit are hardly any."""
 
 
 @dataclass(frozen=True)
@@ -92,72 +90,34 @@ class Validation:
         return {"schema": SCHEMA, "valid": self.valid, "rows": self.rows, "problems": problems}
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What a submission is checked against.
+def validate(path: Path, against: Against, *, strict: bool = False) -> Validation:
+    """Return everything that is wrong with a submission.
 
-    Attributes
+    Parameters
     ----------
-    sample : Path, optional
-        A file whose ids are those that must be there.
-    items : Path, optional
-        A table whose first column, or `item_column`, holds all items.
-    format : str, optional
-        One of the formats; recognised by the header by default.
-    k : int, optional
-        The longest list; the format's by default.
     strict : bool
         Whether warnings are errors.
     """
-
-    sample: Path | None = None
-    items: Path | None = None
-    item_column: str | None = None
-    format: str | None = None
-    k: int | None = None
-    strict: bool = False
-
-
-def validate(path: Path, asked: Asked) -> Validation:
-    """Return everything that is wrong with a submission.
-
-    Raises
-    ------
-    UsageError, DataError
-        An unknown format; a sample or table of items that cannot be used.
-    """
-    if asked.k is not None and asked.k < 1:
-        raise UsageError(f"k is {asked.k}; expected 1 or more")
-    users = nothing() if asked.sample is None else told.ids(asked.sample)
-    items = nothing() if asked.items is None else told.ids(asked.items, asked.item_column)
     findings = Findings()
-    rows, wanted = 0, None
+    rows, wanted = 0, against.format
     try:
         with opened(path) as file:
             head = header.read(file.stream)
-            wanted = _format(head.columns, asked)
+            wanted = against.wanted(head.columns)
             places = header.check(head, wanted, findings)
             if file.encoding != "utf-8":
                 findings.note("SUB006")
             if len(places) == len(wanted.columns):
                 reader = Reader(file.stream, ord(head.separator), returns=head.returns)
-                form = _form(head, places, wanted)
-                known = items if len(items) else nothing(wanted.width)
-                answered = np.full(len(users), -1, np.int32)
-                found = gather(reader, form, Expected(users, known, answered, 0), findings)
-                _whole(found, reader, head, findings, users)
+                items = against.items if len(against.items) else nothing(wanted.width)
+                answered = np.full(len(against.users), -1, np.int32)
+                expected = Expected(against.users, items, answered, 0)
+                found = gather(reader, _form(head, places, wanted), expected, findings)
+                _whole(found, reader, head, findings, against.users)
                 rows = found.users.rows
     except Refused as refused:
         findings.note(refused.check, refused.value)
-    return Validation(path, rows, _problems(findings, wanted, users, asked.strict))
-
-
-def _format(columns: tuple[str, ...], asked: Asked) -> Format:
-    """Return the format that is named, or that of the sample's header, or of the file's own."""
-    if asked.format is not None:
-        return formats.named(asked.format).cut_at(asked.k)
-    model = columns if asked.sample is None else told.columns(asked.sample)
-    return formats.recognised(model, asked.k)
+    return Validation(path, rows, _problems(findings, wanted, strict))
 
 
 def _form(head: header.Header, places: dict[str, int], wanted: Format) -> Form:
@@ -189,9 +149,7 @@ def _whole(
         findings.add("SUB404", found.held, [])
 
 
-def _problems(
-    findings: Findings, wanted: Format | None, users: Known, strict: bool
-) -> tuple[Problem, ...]:
+def _problems(findings: Findings, wanted: Format | None, strict: bool) -> tuple[Problem, ...]:
     found = [
         _problem(code, finding, wanted, strict) for code, finding in sorted(findings.found.items())
     ]

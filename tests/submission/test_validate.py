@@ -1,6 +1,7 @@
 """Literal submissions, and what is to be said of each; blocks of any size say the same."""
 
 import gzip
+import io
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference import reference
 
+from harness import config as config_
 from harness.errors import DataError, UsageError
 from harness.submission import blocks
-from harness.submission.validate import Asked, Problem, Validation, validate
+from harness.submission.against import Against, ids, of_config, of_sample, of_solution
+from harness.submission.validate import Problem, Validation, validate
 
 SAMPLE = "customer_id,prediction\nann,0706016001\nbob,0706016002\ncem,0706016003\n"
 ITEMS = "article_id,name\n0706016001,shirt\n0706016002,shoe\n0706016003,hat\n"
@@ -20,53 +23,54 @@ GOOD = "customer_id,prediction\nann,0706016001 0706016002\nbob,0706016003\ncem,0
 
 
 @pytest.fixture
-def against(tmp_path: Path) -> Asked:
-    """Return what the examples are checked against: three customers, three articles."""
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with what examples are checked against: three customers, three articles."""
     (tmp_path / "sample.csv").write_text(SAMPLE)
     (tmp_path / "articles.csv").write_text(ITEMS)
-    return Asked(sample=tmp_path / "sample.csv", items=tmp_path / "articles.csv")
+    return tmp_path
 
 
-def checked(against: Asked, content: str | bytes, name: str = "submission.csv") -> Validation:
-    assert against.sample is not None
-    path = against.sample.with_name(name)
+def checked(
+    folder: Path, content: str | bytes, name: str = "submission.csv", strict: bool = False
+) -> Validation:
+    path = folder / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return validate(path, against)
+    against = of_sample(folder / "sample.csv", folder / "articles.csv")
+    return validate(path, against, strict=strict)
 
 
 def brief(problem: Problem) -> tuple[str, int | None, str, int, int]:
     return problem.code, problem.line, problem.value, problem.count, problem.lines
 
 
-def found(against: Asked, content: str | bytes, name: str = "submission.csv") -> list[Any]:
-    return [brief(problem) for problem in checked(against, content, name).problems]
+def found(folder: Path, content: str | bytes, name: str = "submission.csv") -> list[Any]:
+    return [brief(problem) for problem in checked(folder, content, name).problems]
 
 
-def test_nothing_is_wrong_with_a_good_file(against: Asked) -> None:
-    result = checked(against, GOOD)
+def test_nothing_is_wrong_with_a_good_file(folder: Path) -> None:
+    result = checked(folder, GOOD)
     assert (result.problems, result.rows, result.valid) == ((), 3, True)
     assert result.to_dict() == {"schema": 1, "valid": True, "rows": 3, "problems": []}
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("quote", ["", '"'])
-def test_the_same_in_other_dress(against: Asked, end: str, quote: str) -> None:
+def test_the_same_in_other_dress(folder: Path, end: str, quote: str) -> None:
     lines = [
         ",".join(f"{quote}{cell}{quote}" for cell in line.split(",")) for line in GOOD.splitlines()
     ]
-    assert found(against, end.join([*lines, ""])) == []
+    assert found(folder, end.join([*lines, ""])) == []
 
 
-def test_packed(against: Asked) -> None:
-    assert found(against, gzip.compress(GOOD.encode()), "submission.csv.gz") == []
-    assert against.sample is not None
-    path = against.sample.with_name("submission.zip")
-    with zipfile.ZipFile(path, "w") as archive:
+def test_packed(folder: Path) -> None:
+    assert found(folder, gzip.compress(GOOD.encode()), "submission.csv.gz") == []
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("submission.csv", GOOD)
-    assert validate(path, against).problems == ()
-    with zipfile.ZipFile(path, "a") as archive:
+    assert found(folder, packed.getvalue(), "submission.zip") == []
+    with zipfile.ZipFile(packed, "a") as archive:
         archive.writestr("__MACOSX/._submission.csv", "x")
-    (problem,) = validate(path, against).problems
+    (problem,) = checked(folder, packed.getvalue(), "submission.zip").problems
     assert (problem.code, problem.severity) == ("SUB013", "error")
     assert "submission.csv, __MACOSX/._submission.csv" in problem.message
 
@@ -222,60 +226,88 @@ CASES: dict[str, tuple[str | bytes, list[tuple[str, int | None, str, int, int]]]
 @pytest.mark.parametrize("size", [64, 1 << 22])
 @pytest.mark.parametrize("case", CASES)
 def test_one_fault_at_a_time(
-    against: Asked, case: str, size: int, monkeypatch: pytest.MonkeyPatch
+    folder: Path, case: str, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(blocks, "SIZE", size)
     content, expected = CASES[case]
-    assert sorted(found(against, content)) == sorted(expected)
+    assert sorted(found(folder, content)) == sorted(expected)
 
 
-def test_files_that_are_none(against: Asked, tmp_path: Path) -> None:
-    assert [p.code for p in validate(tmp_path / "gone.csv", against).problems] == ["SUB001"]
-    assert [p.code for p in validate(tmp_path, against).problems] == ["SUB002"]
+def test_files_that_are_none(folder: Path) -> None:
+    assert [p.code for p in validate(folder / "gone.csv", Against()).problems] == ["SUB001"]
+    assert [p.code for p in validate(folder, Against()).problems] == ["SUB002"]
     packed = gzip.compress(GOOD.encode() * 100)
-    assert found(against, packed[:-20])[0][0] == "SUB015"
-    assert found(against, b"PK\x03\x04 and no more")[0][0] == "SUB015"
-    assert found(against, b"Rar!\x1a\x07")[0][:3] == ("SUB016", None, "a rar archive")
+    assert found(folder, packed[:-20])[0][0] == "SUB015"
+    assert found(folder, b"PK\x03\x04 and no more")[0][0] == "SUB015"
+    assert found(folder, b"Rar!\x1a\x07")[0][:3] == ("SUB016", None, "a rar archive")
 
 
-def test_an_archive_that_unpacks_to_far_too_much(against: Asked) -> None:
+def test_an_archive_that_unpacks_to_far_too_much(folder: Path) -> None:
     packed = gzip.compress(HEAD.encode() + b"ann,0706016001\n" * (6 << 20))
-    result = checked(against, packed, "bomb.csv.gz")
+    result = checked(folder, packed, "bomb.csv.gz")
     assert "SUB014" in [problem.code for problem in result.problems]
 
 
-def test_warnings_are_errors_where_they_are_asked_to_be(against: Asked) -> None:
+def test_warnings_are_errors_where_they_are_asked_to_be(folder: Path) -> None:
     content = GOOD.replace(" ", "  ")
-    assert checked(against, content).valid
-    strict = Asked(sample=against.sample, items=against.items, strict=True)
-    result = checked(strict, content)
+    assert checked(folder, content).valid
+    result = checked(folder, content, strict=True)
     assert (result.valid, result.problems[0].severity) == (False, "error")
 
 
-def test_formats_are_known_by_their_header_or_by_name(against: Asked) -> None:
-    nothing = Asked()
-    assert against.sample is not None
-    path = against.sample.with_name("other.csv")
+def test_a_format_is_known_by_the_header(tmp_path: Path) -> None:
+    path = tmp_path / "other.csv"
     path.write_text("ncodpers,added_products\n1,a b c d e f g h\n2,b\n")
-    assert [brief(p)[:2] for p in validate(path, nothing).problems] == [("SUB302", 2)]
+    assert [brief(p)[:2] for p in validate(path, Against()).problems] == [("SUB302", 2)]
     path.write_text("who,what\n1,a b c d\n2,b\n")
-    assert validate(path, nothing).problems == ()
-    assert [p.code for p in validate(path, Asked(k=3)).problems] == ["SUB302"]
-    assert {p.code for p in validate(path, Asked(format="hm")).problems} >= {"SUB101", "SUB102"}
-    with pytest.raises(UsageError, match='no format "ponpar"; did you mean "ponpare"'):
-        validate(path, Asked(format="ponpar"))
+    assert validate(path, Against()).problems == ()
+    assert [p.code for p in validate(path, Against().cut_at(3)).problems] == ["SUB302"]
     with pytest.raises(UsageError, match="k is 0"):
-        validate(path, Asked(k=0))
+        Against().cut_at(0)
 
 
-def test_what_it_is_checked_against_must_be_there(tmp_path: Path) -> None:
-    (tmp_path / "s.csv").write_text(GOOD)
+def test_a_solution_blames_nobody_who_is_not_in_it(folder: Path) -> None:
+    (folder / "solution.csv").write_text("customer_id,prediction,Usage\nann,0706016001,Public\n")
+    path = folder / "submission.csv"
+    path.write_text(GOOD + "zoe,706016001\n")
+    found = validate(path, of_solution(folder / "solution.csv"))
+    assert [brief(p)[:3] for p in found.problems] == [("SUB305", 5, "706016001")]
+
+
+CONFIG = """
+[data]
+layout = "hm"
+path = "data"
+[split]
+strategy = "time"
+[[models]]
+name = "popular"
+use = "baselines.popular:Popular"
+"""
+
+
+@pytest.mark.parametrize("ids", ["customers.csv", "sample_submission.csv"])
+def test_a_config_says_who_and_what_there_is(tmp_path: Path, ids: str) -> None:
+    """The events are not read: there are none."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / ids).write_text("customer_id,prediction\nann,\nbob,\n")
+    (tmp_path / "data" / "articles.csv").write_text(ITEMS)
+    (tmp_path / "hm.toml").write_text(CONFIG)
+    path = tmp_path / "submission.csv"
+    path.write_text(HEAD + "ann,0706016001 0706016009\nzoe,0706016002\n")
+    found = validate(path, of_config(config_.read(tmp_path / "hm.toml")))
+    assert [brief(p)[:3] for p in found.problems] == [
+        ("SUB201", None, ""),
+        ("SUB202", 3, "zoe"),
+        ("SUB304", 2, "0706016009"),
+    ]
+
+
+def test_what_it_is_checked_against_must_be_there(folder: Path) -> None:
     with pytest.raises(DataError, match=r"gone\.csv: there is no such file"):
-        validate(tmp_path / "s.csv", Asked(sample=tmp_path / "gone.csv"))
-    with pytest.raises(
-        DataError, match=r's\.csv: no column "id"; allowed: customer_id, prediction'
-    ):
-        validate(tmp_path / "s.csv", Asked(items=tmp_path / "s.csv", item_column="id"))
+        of_sample(folder / "gone.csv")
+    with pytest.raises(DataError, match=r's\.csv: no column "id"; allowed: article_id, name'):
+        ids(folder / "articles.csv", "id")
 
 
 PIECES = [
@@ -310,10 +342,10 @@ PIECES = [
     pieces=st.lists(st.sampled_from(PIECES), max_size=60), size=st.sampled_from([64, 97, 1 << 22])
 )
 def test_any_file_is_read_as_the_reference_reads_it(
-    against: Asked, pieces: list[str], size: int
+    folder: Path, pieces: list[str], size: int
 ) -> None:
     content = HEAD + "".join(pieces)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "SIZE", size)
-        result = checked(against, content)
+        result = checked(folder, content)
     assert {p.code: brief(p)[1:] for p in result.problems} == reference(content)
