@@ -21,6 +21,7 @@ lint: $(VENV)/.installed-dev
 
 docs: $(VENV)/.installed
 	$(BIN)/python -c 'from harness.report.definitions import page; print(page(), end="")' > docs/metrics.md
+	$(BIN)/python -c 'from harness.report.checks import page; print(page(), end="")' > docs/submission-checks.md
 
 peers: $(VENV)/.installed-dev .venv-peers/.installed
 	$(BIN)/python -m pytest peers

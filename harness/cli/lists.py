@@ -16,13 +16,17 @@ class Topic(StrEnum):
 
     METRICS = "metrics"
     CONVENTIONS = "conventions"
+    CHECKS = "checks"
 
 
 def list_(
     topic: Annotated[Topic, typer.Argument(metavar="TOPIC", help="What to list.")],
     format_: FormatOption = Format.TABLE,
 ) -> None:
-    """Show every metric, or every convention of MAP@k, with its formula and a worked example."""
+    """Show every metric or convention of MAP@k with a worked example, or every check of files."""
+    if topic is Topic.CHECKS:
+        _checks(format_)
+        return
     from harness.report import definitions
 
     if topic is Topic.METRICS:
@@ -35,3 +39,11 @@ def list_(
         return
     records = [dict(zip(sheet.titles, row, strict=True)) for row in sheet.rows]
     show(format_, document, [sheet], records)
+
+
+def _checks(format_: Format) -> None:
+    from harness.report import checks
+
+    sheet = checks.sheet()
+    records = [dict(zip(sheet.titles, row, strict=True)) for row in sheet.rows]
+    show(format_, checks.document(), [sheet], records)

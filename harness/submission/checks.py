@@ -95,7 +95,7 @@ CHECKS: Mapping[str, Check] = {
     "SUB005": Check(
         "not UTF-8",
         "error",
-        "{value} is no UTF-8",
+        "the line is no UTF-8",
         "save the file as UTF-8",
         "lines",
     ),
@@ -288,15 +288,6 @@ CHECKS: Mapping[str, Check] = {
     ),
     "SUB401": Check(
         "one list for all", "warning", "all {count} lists are the same", "look at what makes them"
-    ),
-    "SUB402": Check(
-        "hardly a hit", "warning", "{count} of {of} users have a hit", "look at ids and dates"
-    ),
-    "SUB403": Check(
-        "bought already",
-        "warning",
-        "{count} of {of} items were bought in training already",
-        "look whether that is meant",
     ),
     "SUB404": Check(
         "one item", "warning", "no list is longer than one item", "look at what separates items"
