@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -27,6 +28,9 @@ def validate(
         Path | None, typer.Option(help="With a sample: a table of all items, ids first.")
     ] = None,
     k: Annotated[int | None, typer.Option("--k", help="The longest list; the format's.")] = None,
+    fix: Annotated[
+        Path | None, typer.Option(metavar="OUT", help="Write the file there, mended.")
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings are errors.")] = False,
     format_: FormatOption = Format.TABLE,
 ) -> int:
@@ -41,6 +45,13 @@ def validate(
         print(validated.text(found, time.perf_counter() - began))
     else:
         show(format_, found.to_dict(), [validated.sheet(found)], validated.records(found))
+    if fix is not None:
+        from harness.submission.fix import fix as mend
+
+        fixed = mend(file, against, fix)
+        left = check(fix, against, strict=strict)
+        print(validated.mended(fixed, left), file=sys.stderr)
+        return 0 if left.valid else 1
     return 0 if found.valid else 1
 
 

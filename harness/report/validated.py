@@ -5,6 +5,7 @@ from __future__ import annotations
 from harness.errors import printable
 from harness.report.sheet import Sheet
 from harness.submission.checks import CHECKS
+from harness.submission.fix import Fixed
 from harness.submission.validate import Problem, Validation
 
 _EDGE = 18
@@ -21,6 +22,14 @@ def text(found: Validation, seconds: float) -> str:
         f"{seconds:.1f} s"
     )
     return "\n\n".join([head, *map(_told, found.problems)])
+
+
+def mended(fixed: Fixed, left: Validation) -> str:
+    """Return what a mended file still holds that is wrong."""
+    rows = f", {_counted(fixed.appended, 'missing row')} appended" if fixed.appended else ""
+    codes = ", ".join(problem.code for problem in left.errors)
+    rest = f"errors are left: {codes}" if codes else "no errors are left"
+    return f"mended, written to {printable(str(fixed.path))}{rows}; {rest}"
 
 
 def sheet(found: Validation) -> Sheet:

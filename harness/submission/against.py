@@ -38,12 +38,15 @@ class Against:
         Told by the file's own header where it is not known.
     k : int, optional
         The longest list, if not the format's.
+    ids : Path, optional
+        The file that the users' ids are from.
     """
 
     users: Known = field(default_factory=nothing)
     items: Known = field(default_factory=nothing)
     format: Format | None = None
     k: int | None = None
+    ids: Path | None = None
 
     def cut_at(self, k: int | None) -> Against:
         """Return the same with another longest list, if one is named.
@@ -76,7 +79,7 @@ def of_sample(path: Path, items: Path | None = None) -> Against:
         A file that cannot be read.
     """
     known = nothing() if items is None else ids(items)
-    return Against(ids(path), known, formats.recognised(columns(path)))
+    return Against(ids(path), known, formats.recognised(columns(path)), ids=path)
 
 
 def of_solution(path: Path) -> Against:
@@ -109,13 +112,15 @@ def of_config(config: Config) -> Against:
     known = nothing() if items is None else ids(find(items.table.path), items.id)
     format_ = formats.FORMATS.get(layout.name)
     if sample.is_file():
-        return Against(ids(sample), known, format_ or formats.recognised(columns(sample)))
+        own = format_ or formats.recognised(columns(sample))
+        return Against(ids(sample), known, own, ids=sample)
     if layout.users is None:
         raise UsageError(
             f'layout "{layout.name}" has no table of users; put a {_SAMPLE} into {folder}, or '
             "name one with --sample"
         )
-    return Against(ids(find(layout.users.table.path), layout.users.id), known, format_)
+    users = find(layout.users.table.path)
+    return Against(ids(users, layout.users.id), known, format_, ids=users)
 
 
 def columns(path: Path) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ BAD: Mapping[str, bytes] = {
     "SUB016": b"Rar!\x1a\x07\x01\x00",
     "SUB017": _bob('"bob"s,0706016003'),
     "SUB101": GOOD.replace("prediction", "list").encode(),
-    "SUB102": GOOD.replace("prediction", "list").encode(),
+    "SUB102": b"customer_id,prediction,note\nann,0706016001 0706016002,x\n",
     "SUB103": b"customer_id,prediction,prediction\nann,0706016001 0706016002,\n",
     "SUB104": b"prediction,customer_id\n0706016001 0706016002,ann\n",
     "SUB105": GOOD.replace(",prediction", ", prediction").encode(),

@@ -10,7 +10,7 @@ import numpy as np
 from harness.arrays import Bytes, Int32, Int64, UInt64
 from harness.compiled import compiled
 from harness.submission.key_table import KeyTable
-from harness.submission.words import PAD, key
+from harness.submission.words import PAD, key, look_up
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +45,12 @@ class Known:
         """The same for compiled code: the table; complete, digits, width and size."""
         return self.table, np.array([self.complete, self.digits, self.width, self.size])
 
+    def codes(self, buffer: Bytes, starts: Int64, stops: Int64) -> Int32:
+        """Return the code of each id that stands in a buffer, −1 where it is not known."""
+        codes = np.empty(len(starts), np.int32)
+        _look_up(buffer, starts, stops, self.table, codes)
+        return codes
+
 
 class Learning:
     """Ids that are told one part after another."""
@@ -74,6 +80,13 @@ class Learning:
         some = len(table) > 0
         width = max(self._width, 0)
         return Known(table.rows, len(table), complete, some and self._digits, width)
+
+
+@compiled
+def _look_up(buffer: Any, starts: Any, stops: Any, table: Any, codes: Any) -> None:
+    for at in range(len(starts)):
+        first, second = key(buffer, starts[at], stops[at])
+        codes[at] = look_up(first, second, table)
 
 
 @compiled

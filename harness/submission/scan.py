@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from harness.arrays import Bytes, Int32, Int64, UInt64
 from harness.submission import faults, items, lines, users
+from harness.submission.formats import Format
+from harness.submission.header import Header
 from harness.submission.known import Known
 
 LINE_END = 10
@@ -36,6 +38,23 @@ class Form:
     between: int
     end: int = LINE_END
     width: int = 1 << 31
+
+    @classmethod
+    def of(cls, head: Header, places: dict[str, int], wanted: Format) -> Form:
+        """Return how a file of this header and format is cut; `places` are those of the columns."""
+        form = cls(
+            fields=len(head.columns),
+            user=places[wanted.user],
+            items=places[wanted.items],
+            separator=ord(head.separator),
+            between=ord(wanted.between),
+        )
+        return form if wanted.k is None else replace(form, width=wanted.k)
+
+    @property
+    def numbers(self) -> Int64:
+        """The bytes between fields, between items and behind a line, and the places of a list."""
+        return np.array([self.separator, self.between, self.end, self.width])
 
     @property
     def wanted(self) -> Int32:

@@ -112,23 +112,12 @@ def validate(path: Path, against: Against, *, strict: bool = False) -> Validatio
                 items = against.items if len(against.items) else nothing(wanted.width)
                 answered = np.full(len(against.users), -1, np.int32)
                 expected = Expected(against.users, items, answered, 0)
-                found = gather(reader, _form(head, places, wanted), expected, findings)
+                found = gather(reader, Form.of(head, places, wanted), expected, findings)
                 _whole(found, reader, head, findings, against.users)
                 rows = found.users.rows
     except Refused as refused:
         findings.note(refused.check, refused.value)
     return Validation(path, rows, _problems(findings, wanted, strict))
-
-
-def _form(head: header.Header, places: dict[str, int], wanted: Format) -> Form:
-    return Form(
-        fields=len(head.columns),
-        user=places[wanted.user],
-        items=places[wanted.items],
-        separator=ord(head.separator),
-        between=ord(wanted.between),
-        **({} if wanted.k is None else {"width": wanted.k}),
-    )
 
 
 def _whole(

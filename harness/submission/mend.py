@@ -1,0 +1,277 @@
+"""What is mechanical mended, line by line: compiled, so that a large file takes seconds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from harness.arrays import Bytes, Int32
+from harness.compiled import compiled
+from harness.submission import faults, lines
+from harness.submission.damage import LONGEST, damage
+from harness.submission.known import Known
+from harness.submission.lines import NO_ROW, trimmed
+from harness.submission.scan import Form
+from harness.submission.words import PAD, find, key, look_up
+
+_COMMA, _LINE, _QUOTE = 44, 10, 34
+
+
+def mended(buffer: Bytes, size: int, form: Form, users: Known, items: Known) -> tuple[Bytes, Int32]:
+    """Return whole lines with what is mechanical mended, and the users they are of.
+
+    Blank lines go; ids lose what is around them and get their zeros back; items lose brackets,
+    quotes and decimals, get zeros back and one separator; words for nothing, repeats and places
+    behind the longest list go. Lines with too few or too many fields stay as they are.
+
+    Returns
+    -------
+    text : uint8 array
+    users : int32 array
+        Codes of the known users among the lines.
+    """
+    n = lines.count(buffer, size, form.end)
+    starts, stops = np.zeros((n, 2), np.int64), np.zeros((n, 2), np.int64)
+    codes = np.empty(n, np.int32)
+    lines.cut(buffer, form.separator, form.end, form.wanted, starts, stops, codes, faults.tally())
+    # A mended id is longer by at most its zeros; no item has fewer bytes than 1.
+    zeros = max(users.width, items.width, 1)
+    out = np.empty((size + 4) * (zeros + 3), np.uint8)
+    begins = np.empty(n + 1, np.int64)
+    length = _mend(
+        buffer,
+        size,
+        form.numbers,
+        starts,
+        stops,
+        codes,
+        users.arrays,
+        items.arrays,
+        out,
+        begins,
+    )
+    return out[:length], codes[codes >= 0]
+
+
+@compiled
+def _mend(
+    buffer: Any,
+    size: int,
+    form: Any,
+    starts: Any,
+    stops: Any,
+    codes: Any,
+    users: Any,
+    items: Any,
+    out: Any,
+    begins: Any,
+) -> int:
+    separator, between, end, width = form
+    _line_begins(buffer, size, end, begins)
+    own = np.zeros(LONGEST + PAD, np.uint8)
+    written = 0
+    for line in range(len(codes)):
+        if codes[line] == NO_ROW:
+            stop = begins[line + 1] - 1
+            written = _raw(buffer, begins[line], stop, separator, out, written)
+            continue
+        start, stop = trimmed(buffer, starts[line, 0], stops[line, 0])
+        begin = written
+        codes[line], written = _id(buffer, start, stop, users, own, out, written)
+        written = _cell(out, begin, written)
+        out[written] = _COMMA
+        begin = written + 1
+        written = _list(
+            buffer, starts[line, 1], stops[line, 1], between, width, items, own, out, begin
+        )
+        written = _cell(out, begin, written)
+        out[written] = _LINE
+        written += 1
+    return written
+
+
+@compiled
+def _line_begins(buffer: Any, size: int, end: int, begins: Any) -> None:
+    begins[0], line = 0, 0
+    for at in range(size):
+        if buffer[at] == end:
+            line += 1
+            begins[line] = at + 1
+
+
+@compiled
+def _raw(buffer: Any, start: int, stop: int, separator: int, out: Any, written: int) -> int:
+    """Copy a line that is no row; one that is blank goes."""
+    first, last = trimmed(buffer, start, stop)
+    if first == last:
+        return written
+    while start <= last:
+        next_ = find(buffer, start, last, separator)
+        written = _cell(out, written, _copy(buffer, start, next_, out, written))
+        out[written] = _COMMA
+        written += 1
+        start = next_ + 1
+    out[written - 1] = _LINE
+    return written
+
+
+@compiled
+def _cell(out: Any, start: int, stop: int) -> int:
+    """Put a cell that was written into quotes where it needs them; return where it ends."""
+    quotes, needed = 0, False
+    for at in range(start, stop):
+        quotes += out[at] == _QUOTE
+        needed |= out[at] == _QUOTE or out[at] == _COMMA or out[at] == _LINE or out[at] == 13
+    if not needed:
+        return stop
+    end = stop + quotes + 2
+    to = end - 1
+    out[to] = _QUOTE
+    for at in range(stop - 1, start - 1, -1):
+        to -= 1
+        out[to] = out[at]
+        if out[to] == _QUOTE:
+            to -= 1
+            out[to] = _QUOTE
+    out[start] = _QUOTE
+    return end
+
+
+@compiled
+def _copy(source: Any, start: int, stop: int, out: Any, written: int) -> int:
+    for at in range(start, stop):
+        out[written] = source[at]
+        written += 1
+    return written
+
+
+@compiled
+def _known(buffer: Any, start: int, stop: int, known: Any, own: Any) -> tuple[int, int, int]:
+    """Return an id's code, −1 unknown; marks of its damage; the length of what it was in `own`.
+
+    The length is 0 where it stands there as it should, or where what it was cannot be told.
+    """
+    table, traits = known
+    first, second = key(buffer, start, stop)
+    code = look_up(first, second, table)
+    if code >= 0:
+        return code, 0, 0
+    marks, length = damage(buffer, start, stop, traits[1] != 0, traits[2], own)
+    if length > 0:
+        first, second = key(own, 0, length)
+        code = look_up(first, second, table)
+        if code < 0 and traits[0]:
+            length = 0
+    return code, marks, length
+
+
+@compiled
+def _id(
+    buffer: Any, start: int, stop: int, users: Any, own: Any, out: Any, written: int
+) -> tuple[int, int]:
+    code, _marks, length = _known(buffer, start, stop, users, own)
+    if length > 0 and code >= 0:
+        return code, _copy(own, 0, length, out, written)
+    return code, _copy(buffer, start, stop, out, written)
+
+
+@compiled
+def _list(
+    buffer: Any,
+    start: int,
+    stop: int,
+    between: int,
+    width: int,
+    items: Any,
+    own: Any,
+    out: Any,
+    written: int,
+) -> int:
+    """Write a list's items, each once, no more than `width`."""
+    begin, held, at = written, 0, start
+    met = np.zeros(_power(2 * (stop - start) + 2), np.uint64)
+    while at < stop and held < width:
+        next_ = find(buffer, at, stop, between)
+        code, marks, _length = _known(buffer, at, next_, items, own)
+        if code < 0 and marks & 1 << faults.SEPARATOR:
+            next_ = _separator(buffer, at, next_)
+        before = written
+        if next_ > at:
+            written = _item(buffer, at, next_, items, own, out, written + (held > 0))
+            first, _second = key(out, before + (held > 0), written)
+            if written == before + (held > 0) or _is_met(met, first):
+                written = before
+            else:
+                if held > 0:
+                    out[before] = between
+                held += 1
+        at = next_ + _skip(buffer, next_, stop)
+    return begin if held == 0 else written
+
+
+@compiled
+def _power(number: int) -> int:
+    power = 16
+    while power < number:
+        power *= 2
+    return power
+
+
+@compiled
+def _is_met(met: Any, first: Any) -> bool:
+    """Return whether a key was met before; remember it."""
+    mask = np.uint64(len(met) - 1)
+    slot = first & mask
+    while met[slot] != np.uint64(0):
+        if met[slot] == first:
+            return True
+        slot = (slot + np.uint64(1)) & mask
+    met[slot] = first
+    return False
+
+
+@compiled
+def _skip(buffer: Any, at: int, stop: int) -> int:
+    """Return how many bytes a separator of whatever kind has, at least 1."""
+    if at + 1 < stop and buffer[at] == 0xC2 and buffer[at + 1] == 0xA0:
+        return 2
+    if at + 2 < stop and buffer[at] in (0xE2, 0xE3) and buffer[at + 1] == 0x80:
+        return 3
+    return 1
+
+
+@compiled
+def _separator(buffer: Any, start: int, stop: int) -> int:
+    """Return the first place that holds a comma, semicolon, bar, tab or a space of Unicode."""
+    for at in range(start, stop):
+        byte = buffer[at]
+        if byte in (44, 59, 124, 9):
+            return at
+        if byte == 0xC2 and at + 1 < stop and buffer[at + 1] == 0xA0:
+            return at
+        if byte in (0xE2, 0xE3) and at + 2 < stop and buffer[at + 1] == 0x80:
+            return at
+    return stop
+
+
+@compiled
+def _item(buffer: Any, start: int, stop: int, items: Any, own: Any, out: Any, written: int) -> int:
+    """Write an item as it was before damage; nothing for brackets alone and words for nothing."""
+    code, marks, length = _known(buffer, start, stop, items, own)
+    if marks & 1 << faults.LITERAL != 0 or (
+        marks and length == 0 and _is_dress(buffer, start, stop)
+    ):
+        return written
+    if length > 0 and (code >= 0 or not items[1][0]):
+        return _copy(own, 0, length, out, written)  # type: ignore[no-any-return]
+    return _copy(buffer, start, stop, out, written)  # type: ignore[no-any-return]
+
+
+@compiled
+def _is_dress(buffer: Any, start: int, stop: int) -> bool:
+    """Return whether nothing but brackets, quotes and commas stand there."""
+    for at in range(start, stop):
+        if buffer[at] not in (91, 93, 40, 41, 123, 125, 39, 34, 44, 59):
+            return False
+    return True

@@ -1,0 +1,127 @@
+"""Mended files: what is mechanical is gone, the rest stands, and the input is untouched."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from harness.errors import UsageError
+from harness.submission import blocks
+from harness.submission.against import of_sample
+from harness.submission.checks import CHECKS
+from harness.submission.examples import BAD, GOOD, ITEMS
+from harness.submission.fix import fix
+from harness.submission.validate import validate
+
+HEAD = "customer_id,prediction\n"
+SAMPLE = HEAD + "ann,0706016001\nbob,0706016002\ncem,0706016001 0706016003\n"
+
+
+def mended(folder: Path, content: str | bytes) -> str:
+    (folder / "sample.csv").write_text(SAMPLE)
+    (folder / "articles.csv").write_text(ITEMS)
+    path, out = folder / "submission.csv", folder / "fixed.csv"
+    raw = content.encode() if isinstance(content, str) else content
+    path.write_bytes(raw)
+    fix(path, of_sample(folder / "sample.csv", folder / "articles.csv"), out)
+    assert path.read_bytes() == raw
+    return out.read_text()
+
+
+def test_a_good_file_stays_as_it_is(tmp_path: Path) -> None:
+    assert mended(tmp_path, GOOD) == GOOD
+
+
+@pytest.mark.parametrize(
+    ("row", "becomes"),
+    [
+        ("bob,0706016003  0706016001 ", "bob,0706016003 0706016001"),
+        (" bob\t,0706016003\r", "bob,0706016003"),
+        ("'bob',0706016003", "bob,0706016003"),
+        ("bob,706016003 706016001.0", "bob,0706016003 0706016001"),
+        ("bob,\"['0706016003', '0706016001']\"", "bob,0706016003 0706016001"),
+        ('bob,"[0706016003,706016001]"', "bob,0706016003 0706016001"),
+        ('bob,"0706016003;0706016001|706016002"', "bob,0706016003 0706016001 0706016002"),
+        ("bob,0706016003\u00a00706016001\u3000706016002", "bob,0706016003 0706016001 0706016002"),
+        ("bob,nan", "bob,"),
+        ("bob,[]", "bob,"),
+        ("bob,0706016003 None 0706016001", "bob,0706016003 0706016001"),
+        ("bob,0706016003 706016003 0706016001", "bob,0706016003 0706016001"),
+        ("bob," + "0706016003 " * 20, "bob,0706016003"),
+        ("bob,0999999999 0706016001", "bob,0999999999 0706016001"),
+        ("bob,7.06E+08", "bob,7.06E+08"),
+        ("bob,caf\u00e9", "bob,caf\u00e9"),
+    ],
+)
+def test_a_row(tmp_path: Path, row: str, becomes: str) -> None:
+    content = GOOD.replace("bob,0706016003", row)
+    assert mended(tmp_path, content) == GOOD.replace("bob,0706016003", becomes)
+
+
+def test_the_longest_list_is_cut(tmp_path: Path) -> None:
+    many = [f"{i:010}" for i in range(20)]
+    content = GOOD.replace("bob,0706016003", "bob," + " ".join(many))
+    assert mended(tmp_path, content).splitlines()[2] == "bob," + " ".join(many[:12])
+
+
+def test_the_shape_of_the_file(tmp_path: Path) -> None:
+    for content in (
+        "\ufeff" + GOOD,
+        GOOD.encode("utf-16"),
+        GOOD.replace("\n", "\r\n"),
+        GOOD.replace("\n", "\r"),
+        GOOD.replace(",", ";"),
+        GOOD.replace("customer_id", " Customer_ID "),
+        GOOD.rstrip("\n"),
+        GOOD.replace("bob", "\n \nbob"),
+        '"customer_id","prediction"\n' + GOOD.partition("\n")[2],
+    ):
+        assert mended(tmp_path, content) == GOOD
+    text = "prediction,note,customer_id\n0706016001 0706016002,x,ann\n0706016003,y,bob\n"
+    assert mended(tmp_path, text + "0706016002,z,cem\n") == GOOD
+
+
+def test_missing_users_get_the_rows_of_the_sample(tmp_path: Path) -> None:
+    assert mended(tmp_path, HEAD + "bob,0706016003\n") == (
+        HEAD + "bob,0706016003\nann,0706016001\ncem,0706016001 0706016003\n"
+    )
+
+
+def test_lines_that_are_no_rows_stay(tmp_path: Path) -> None:
+    assert mended(tmp_path, GOOD + "cem\ncem,1,2\n") == GOOD + "cem\ncem,1,2\n"
+
+
+def test_the_input_is_never_written_to(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text(GOOD)
+    against = of_sample(tmp_path / "s.csv")
+    with pytest.raises(UsageError, match="is the submission itself"):
+        fix(tmp_path / "s.csv", against, tmp_path / "s.csv")
+    with pytest.raises(UsageError, match="gone"):
+        fix(tmp_path / "gone.csv", against, tmp_path / "out.csv")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["s.csv"]
+
+
+@pytest.mark.parametrize("code", [code for code, check in CHECKS.items() if check.fixed])
+def test_what_is_said_to_be_mended_is(tmp_path: Path, code: str) -> None:
+    mended(tmp_path, BAD[code])
+    against = of_sample(tmp_path / "sample.csv", tmp_path / "articles.csv")
+    left = {problem.code for problem in validate(tmp_path / "fixed.csv", against).problems}
+    assert code not in left
+
+
+PIECES = [
+    *("ann", "bob", "cem", "zoe", "0706016001", "0706016002", "706016002", "0706016003.0", "nan"),
+    *(",", ",", ",", " ", "\n", "\n", '"', "\t", "\u00a0", ";", "[", "'"),
+]
+
+
+@settings(
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(pieces=st.lists(st.sampled_from(PIECES), max_size=60), size=st.sampled_from([64, 1 << 22]))
+def test_what_is_mended_once_is_mended(tmp_path: Path, pieces: list[str], size: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "SIZE", size)
+        once = mended(tmp_path, HEAD + "".join(pieces))
+        assert mended(tmp_path, once) == once
