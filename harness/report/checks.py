@@ -84,8 +84,15 @@ Known by the header of the sample, or else of the file itself.
 """
 
 
+_BY_ITSELF = ", or `--fix OUT`"
+
+
 def _section(code: str, check: Check, folder: Path) -> str:
-    lines = [f"## {code} {check.name}", "", f"{check.severity}; to mend it: {_plain(check.hint)}"]
+    lines = [
+        f"## {code} {check.name}",
+        "",
+        f"{check.severity}; to mend it: {_plain(check.hint)}{_BY_ITSELF * check.fixed}",
+    ]
     if code in BAD:
         problem = _found(code, folder)
         place = "" if problem.line is None else f"line {problem.line}: "
