@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint docs bench peers clean
+.PHONY: demo test lint docs bench peers uncompiled clean
 
 demo: $(VENV)/.installed
 	$(BIN)/harness run configs/demo.toml
@@ -47,6 +47,9 @@ $(VENV)/.installed: pyproject.toml
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	touch $@
+
+uncompiled:
+	find harness baselines -name '*.nb[ic]' -delete
 
 clean:
 	rm -rf $(VENV) .venv-peers build dist *.egg-info runs
