@@ -58,7 +58,7 @@ def damage(
         return marks, 0
     if _is_word(buffer, first, last):
         return marks | 1 << faults.LITERAL, 0
-    if _has_separator(buffer, first, last):
+    if separator(buffer, first, last) < last:
         return marks | 1 << faults.SEPARATOR, 0
     if digits:
         end = _digits(buffer, first, last)
@@ -81,12 +81,12 @@ def damage(
 def _undressed(buffer: Any, first: int, last: int) -> tuple[int, int, int]:
     """Return the id without brackets, quotes and commas around it."""
     marks = 0
-    while first < last and _is_dress(buffer[first]):
+    while first < last and is_dress(buffer[first]):
         marks |= 1 << faults.BRACKETS
         first += 1
     while last > first:
         byte = buffer[last - 1]
-        if _is_dress(byte):
+        if is_dress(byte):
             marks |= 1 << faults.BRACKETS
         elif byte == 44 or byte == 59:  # , ;
             marks |= 1 << faults.SEPARATOR
@@ -99,7 +99,8 @@ def _undressed(buffer: Any, first: int, last: int) -> tuple[int, int, int]:
 
 
 @compiled
-def _is_dress(byte: Any) -> bool:
+def is_dress(byte: Any) -> bool:
+    """Return whether it is a bracket or a quote."""
     return byte in (91, 93, 40, 41, 123, 125, 39, 34)  # [ ] ( ) { } ' "
 
 
@@ -124,19 +125,26 @@ def _is_word(buffer: Any, first: int, last: int) -> bool:
 
 
 @compiled
-def _has_separator(buffer: Any, first: int, last: int) -> bool:
-    """Return whether a comma, semicolon, bar, tab or a space of Unicode stands inside."""
-    for at in range(first, last):
-        byte = buffer[at]
-        if byte == 44 or byte == 59 or byte == 124 or byte == 9 or byte == 32:
-            return True
-        if byte == 0xC2 and at + 1 < last and buffer[at + 1] == 0xA0:  # no-break space
-            return True
-        if byte == 0xE2 and at + 2 < last and buffer[at + 1] == 0x80 and buffer[at + 2] < 0x90:
-            return True
-        if byte == 0xE3 and at + 2 < last and buffer[at + 1] == 0x80 and buffer[at + 2] == 0x80:
-            return True
-    return False
+def separator(buffer: Any, start: int, stop: int) -> int:
+    """Return the first place with a comma, semicolon, bar, tab or a space of Unicode, or `stop`."""
+    for at in range(start, stop):
+        if separator_bytes(buffer, at, stop) > 0:
+            return at
+    return stop
+
+
+@compiled
+def separator_bytes(buffer: Any, at: int, stop: int) -> int:
+    """Return how many bytes such a separator has that stands at a place; 0 without one."""
+    byte = buffer[at]
+    if byte in (44, 59, 124, 9, 32):
+        return 1
+    if byte == 0xC2 and at + 1 < stop and buffer[at + 1] == 0xA0:  # no-break space
+        return 2
+    if byte in (0xE2, 0xE3) and at + 2 < stop and buffer[at + 1] == 0x80:
+        last = buffer[at + 2]  # U+2000 to U+200F, and U+3000
+        return 3 if (byte == 0xE2 and last < 0x90) or (byte == 0xE3 and last == 0x80) else 0
+    return 0
 
 
 @compiled

@@ -9,13 +9,19 @@ import numpy as np
 from harness.arrays import Bytes, Int32
 from harness.compiled import compiled
 from harness.submission import faults, lines
-from harness.submission.damage import LONGEST, damage
+from harness.submission.damage import (
+    LONGEST,
+    damage,
+    is_dress,
+    separator,
+    separator_bytes,
+)
 from harness.submission.known import Known
 from harness.submission.lines import NO_ROW, trimmed
 from harness.submission.scan import Form
 from harness.submission.words import PAD, find, key, look_up
 
-_COMMA, _LINE, _QUOTE = 44, 10, 34
+_COMMA, _SEMICOLON, _LINE, _QUOTE = 44, 59, 10, 34
 
 
 def mended(buffer: Bytes, size: int, form: Form, users: Known, items: Known) -> tuple[Bytes, Int32]:
@@ -195,7 +201,7 @@ def _list(
         next_ = find(buffer, at, stop, between)
         code, marks, _length = _known(buffer, at, next_, items, own)
         if code < 0 and marks & 1 << faults.SEPARATOR:
-            next_ = _separator(buffer, at, next_)
+            next_ = separator(buffer, at, next_)
         before = written
         if next_ > at:
             written = _item(buffer, at, next_, items, own, out, written + (held > 0))
@@ -206,7 +212,7 @@ def _list(
                 if held > 0:
                     out[before] = between
                 held += 1
-        at = next_ + _skip(buffer, next_, stop)
+        at = next_ + (max(1, separator_bytes(buffer, next_, stop)) if next_ < stop else 1)
     return begin if held == 0 else written
 
 
@@ -232,35 +238,11 @@ def _is_met(met: Any, first: Any) -> bool:
 
 
 @compiled
-def _skip(buffer: Any, at: int, stop: int) -> int:
-    """Return how many bytes a separator of whatever kind has, at least 1."""
-    if at + 1 < stop and buffer[at] == 0xC2 and buffer[at + 1] == 0xA0:
-        return 2
-    if at + 2 < stop and buffer[at] in (0xE2, 0xE3) and buffer[at + 1] == 0x80:
-        return 3
-    return 1
-
-
-@compiled
-def _separator(buffer: Any, start: int, stop: int) -> int:
-    """Return the first place that holds a comma, semicolon, bar, tab or a space of Unicode."""
-    for at in range(start, stop):
-        byte = buffer[at]
-        if byte in (44, 59, 124, 9):
-            return at
-        if byte == 0xC2 and at + 1 < stop and buffer[at + 1] == 0xA0:
-            return at
-        if byte in (0xE2, 0xE3) and at + 2 < stop and buffer[at + 1] == 0x80:
-            return at
-    return stop
-
-
-@compiled
 def _item(buffer: Any, start: int, stop: int, items: Any, own: Any, out: Any, written: int) -> int:
     """Write an item as it was before damage; nothing for brackets alone and words for nothing."""
     code, marks, length = _known(buffer, start, stop, items, own)
     if marks & 1 << faults.LITERAL != 0 or (
-        marks and length == 0 and _is_dress(buffer, start, stop)
+        marks and length == 0 and _is_dressing(buffer, start, stop)
     ):
         return written
     if length > 0 and (code >= 0 or not items[1][0]):
@@ -269,9 +251,9 @@ def _item(buffer: Any, start: int, stop: int, items: Any, own: Any, out: Any, wr
 
 
 @compiled
-def _is_dress(buffer: Any, start: int, stop: int) -> bool:
-    """Return whether nothing but brackets, quotes and commas stand there."""
-    for at in range(start, stop):
-        if buffer[at] not in (91, 93, 40, 41, 123, 125, 39, 34, 44, 59):
-            return False
-    return True
+def _is_dressing(buffer: Any, start: int, stop: int) -> bool:
+    """Return whether nothing but brackets, quotes, commas and semicolons stand there."""
+    at = start
+    while at < stop and (is_dress(buffer[at]) or buffer[at] in (_COMMA, _SEMICOLON)):
+        at += 1
+    return at == stop
