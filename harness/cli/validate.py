@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -42,7 +43,8 @@ def validate(
     against = _against(file, config, sample, solution, items).cut_at(k)
     found = check(file, against, strict=strict)
     if format_ is Format.TABLE:
-        print(validated.text(found, time.perf_counter() - began))
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        print(validated.text(found, time.perf_counter() - began, width))
     else:
         show(format_, found.to_dict(), [validated.sheet(found)], validated.records(found))
     if fix is not None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from harness.errors import printable
 from harness.report.sheet import Sheet
 from harness.submission.checks import CHECKS
 from harness.submission.fix import Fixed
 from harness.submission.validate import Problem, Validation
 
-_EDGE = 18
+_EDGE, _LEAST = 18, 30
 
 
-def text(found: Validation, seconds: float) -> str:
-    """Return the report for a terminal or a file."""
+def text(found: Validation, seconds: float, width: int | None = None) -> str:
+    """Return the report for a terminal of so many columns, or for a file."""
     counts = [
         _counted(len(found.errors), "error"),
         _counted(len(found.problems) - len(found.errors), "warning"),
@@ -21,7 +23,7 @@ def text(found: Validation, seconds: float) -> str:
         f"{printable(str(found.path))}   {_counted(found.rows, 'row')}   {', '.join(counts)}   "
         f"{seconds:.1f} s"
     )
-    return "\n\n".join([head, *map(_told, found.problems)])
+    return "\n\n".join([head, *(_told(problem, width) for problem in found.problems)])
 
 
 def mended(fixed: Fixed, left: Validation) -> str:
@@ -58,13 +60,16 @@ def records(found: Validation) -> list[dict[str, object]]:
     ]
 
 
-def _told(problem: Problem) -> str:
+def _told(problem: Problem, width: int | None) -> str:
     where = [] if problem.line is None else [f"line {problem.line:,}"]
     where += [] if problem.column is None else [problem.column]
     place = f"{', '.join(where)}: " if where else ""
     lines = [f"{place}{problem.message}", *_more(problem), problem.hint]
-    first = f"{problem.code}  {problem.severity:<7}  "
-    return "\n".join([first.ljust(_EDGE) + lines[0], *(" " * _EDGE + line for line in lines[1:])])
+    if width is not None:
+        wrapped = (textwrap.wrap(line, max(width - _EDGE, _LEAST)) for line in lines)
+        lines = [part for parts in wrapped for part in parts]
+    label = f"{problem.code}  {problem.severity}".ljust(_EDGE)
+    return "\n".join([label + lines[0], *(" " * _EDGE + line for line in lines[1:])])
 
 
 def _more(problem: Problem) -> list[str]:
