@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import codecs
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
+import numpy as np
+
 from harness.submission.findings import Findings
 from harness.submission.formats import Format
 from harness.submission.opened import Refused
+from harness.submission.quotes import FIELD, plain
+from harness.submission.words import PAD
 
 _LONGEST = 1 << 20
 _SEPARATORS = ",;\t|"
@@ -54,13 +57,18 @@ def read(stream: BinaryIO) -> Header:
     end = first.find(b"\r") + 1 if returns else _LONGEST
     line = stream.read(end) if returns else stream.readline(end)
     mark = line.startswith(codecs.BOM_UTF8)
-    text = line.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace").rstrip("\r\n")
+    text = line.removeprefix(codecs.BOM_UTF8).rstrip(b"\r\n")
     separator = next((s for s in _SEPARATORS if len(_fields(text, s)) > 1), ",")
     return Header(tuple(_fields(text, separator)), separator, returns, mark)
 
 
-def _fields(line: str, separator: str) -> list[str]:
-    return next(csv.reader([line], delimiter=separator), [])
+def _fields(line: bytes, separator: str) -> list[str]:
+    """Return the fields of a line as those of all others are read."""
+    whole = line.replace(b"\n", b" ") + b"\n"
+    buffer = np.frombuffer(whole + bytes(PAD), np.uint8)
+    found = plain(buffer, len(whole), ord(separator), last=True)
+    text = found.buffer[: found.size - 1].tobytes().decode("utf-8", "replace")
+    return text.split(chr(FIELD)) if line else []
 
 
 def check(header: Header, wanted: Format, findings: Findings) -> dict[str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import io
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -21,7 +22,17 @@ _MOST_RATIO = 200
 _MOST = 1 << 36
 _BEGINNING = 1 << 16
 
-UNREADABLE = (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError, NotImplementedError)
+UNREADABLE = (
+    EOFError,
+    LookupError,
+    NotImplementedError,
+    OSError,
+    RuntimeError,
+    ValueError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 """What reading a damaged archive raises."""
 
 _OTHERS = {
@@ -113,10 +124,11 @@ def _member(raw: BinaryIO) -> Iterator[BinaryIO]:
     if len(names) != 1:
         raise Refused("SUB013", ", ".join(names[:5]) or "none")
     try:
-        with archive.open(names[0]) as member:
-            yield cast(BinaryIO, member)
-    except (RuntimeError, NotImplementedError) as error:  # a password, a method of compression
+        member = archive.open(names[0])
+    except UNREADABLE as error:  # a password, a method of compression
         raise Refused("SUB015", str(error)) from error
+    with member:
+        yield cast(BinaryIO, member)
 
 
 class Capped(io.RawIOBase):

@@ -349,3 +349,34 @@ def test_any_file_is_read_as_the_reference_reads_it(
         patch.setattr(blocks, "SIZE", size)
         result = checked(folder, content)
     assert {p.code: brief(p)[1:] for p in result.problems} == reference(content)
+
+
+def zipped() -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("submission.csv", GOOD)
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("there", "instead"),
+    [
+        (b"PK\x03\x04", b"PK\x03\x05"),  # no member begins where it should
+        (b"submission.csv", b"\0ubmission.csv"),  # a name that ends before it begins
+        (b"PK\x05\x06", b"PK\x05\x07"),  # no end of the list of members
+    ],
+)
+def test_archives_that_are_damaged(folder: Path, there: bytes, instead: bytes) -> None:
+    packed = zipped()
+    first = packed.find(there)
+    head = packed[:first] + instead + packed[first + len(there) :]
+    every = packed.replace(there, instead)
+    for content in (b"PK" + every[2:], b"PK\x03\x04" + head[4:]):
+        codes = {problem.code for problem in checked(folder, content).problems}
+        assert codes <= {"SUB013", "SUB015"}
+
+
+def test_a_carriage_return_within_the_header(folder: Path) -> None:
+    content = GOOD.replace("\n", "\r", 1)
+    codes = [problem.code for problem in checked(folder, content).problems]
+    assert "SUB101" in codes or "SUB205" in codes
