@@ -107,8 +107,6 @@ def explain(
     named = Named(user_column, item_column, rank_column, score_column)
     with stdout_to_stderr():  # what a metric or a model prints must not mix with the figures
         asked = _asked(source, metric, k, config)
-        if source.is_dir() and not (source / "config.toml").is_file() and model is None:
-            raise UsageError(f"{source}: is no run folder; name a file of lists, or a run")
         if source.is_dir():
             paper = _of_run(source, model, repeat, config or solution, asked)
         elif model is not None or repeat:
@@ -149,6 +147,8 @@ def _of_run(
 ) -> Paper:
     from harness import papers
 
+    if model is None and not (folder / "config.toml").is_file():
+        raise UsageError(f"{folder}: is no run folder; name a file of lists, or a run")
     if model is None:
         raise UsageError(f"{folder}: which model? name one with --model")
     if exam is not None:

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from harness.arrays import Int32
 from harness.errors import DataError, UsageError, suggest
 from harness.submission import faults, formats, header, lines
@@ -147,8 +145,8 @@ def ids(path: Path, column: str | None = None) -> Known:
         head = header.read(file.stream)
         if column is not None and column not in head.columns:
             raise DataError(f'{path}: no column "{column}"; {suggest(column, head.columns)}')
-        wanted = np.full(len(head.columns), -1, np.int32)
-        wanted[0 if column is None else head.columns.index(column)] = 0
+        place = 0 if column is None else head.columns.index(column)
+        wanted = lines.wanted(len(head.columns), place)
         return _learned(Reader(file.stream, ord(head.separator), returns=head.returns), wanted)
 
 
@@ -163,10 +161,9 @@ def _readable(path: Path) -> Iterator[None]:
 def _learned(reader: Reader, wanted: Int32) -> Known:
     learning, tally = Learning(), faults.tally()
     for block in reader.blocks():
-        n = lines.count(block.buffer, block.size, block.end)
-        starts, stops = np.zeros((n, 1), np.int64), np.zeros((n, 1), np.int64)
-        users = np.empty(n, np.int32)
-        lines.cut(block.buffer, block.separator, block.end, wanted, starts, stops, users, tally)
+        starts, stops, users = lines.fields(
+            block.buffer, block.size, block.separator, block.end, wanted, tally
+        )
         rows = users != lines.NO_ROW
         learning.add(block.buffer, starts[rows, 0], stops[rows, 0])
         reader.give_back(block)

@@ -6,13 +6,15 @@ it. Codes never change their meaning.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from harness.submission import faults
 
 Severity = Literal["error", "warning"]
+Unit = Literal["", "ids", "lists", "items", "lines"]
+Column = Literal["", "user", "items"]
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,8 @@ class Check:
     severity: Severity
     says: str
     hint: str
-    of: Literal["", "ids", "lists", "items", "lines"] = ""
-    column: Literal["", "user", "items"] = ""
+    of: Unit = ""
+    column: Column = ""
     fixed: bool = False
     fault: int | None = None
 
@@ -51,39 +53,24 @@ def _file(
     return Check(name, severity, says, hint, fixed=fixed)
 
 
-def _row(
-    name: str,
-    fault: int | None,
-    says: str,
-    hint: str,
-    severity: Severity = "error",
-    fixed: bool = False,
-) -> Check:
-    return Check(name, severity, says, hint, "lines", "", fixed, fault)
+def _of(of: Unit, column: Column = "") -> Callable[..., Check]:
+    """Return what makes checks of one unit."""
+
+    def check(
+        name: str,
+        fault: int | None,
+        says: str,
+        hint: str,
+        severity: Severity = "error",
+        fixed: bool = False,
+    ) -> Check:
+        return Check(name, severity, says, hint, of, column, fixed, fault)
+
+    return check
 
 
-def _id(
-    name: str,
-    fault: int | None,
-    says: str,
-    hint: str,
-    severity: Severity = "error",
-    fixed: bool = False,
-) -> Check:
-    return Check(name, severity, says, hint, "ids", "user", fixed, fault)
-
-
-def _list(
-    name: str, fault: int, says: str, hint: str, severity: Severity = "error", fixed: bool = False
-) -> Check:
-    return Check(name, severity, says, hint, "lists", "items", fixed, fault)
-
-
-def _item(
-    name: str, fault: int, says: str, hint: str, severity: Severity = "error", fixed: bool = False
-) -> Check:
-    return Check(name, severity, says, hint, "items", "items", fixed, fault)
-
+_row, _id = _of("lines"), _of("ids", "user")
+_list, _item = _of("lists", "items"), _of("items", "items")
 
 CHECKS: Mapping[str, Check] = {
     "SUB001": _file("missing", "there is no such file", "check the path"),

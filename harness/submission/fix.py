@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
-from harness.arrays import Bool
+from harness.arrays import Bool, Int32
 from harness.errors import UsageError
 from harness.files import whole_file
 from harness.submission import faults, header, lines
@@ -87,32 +88,30 @@ def _append(against: Against, wanted: Format, there: Bool, target: BinaryIO) -> 
     with opened(against.ids) as file:
         head = header.read(file.stream)
         user = wanted.user if wanted.user in head.columns else head.columns[0]
-        form = Form(len(head.columns), head.columns.index(user), 0, ord(head.separator), 0)
-        if wanted.items in head.columns:
-            form = replace(form, items=head.columns.index(wanted.items))
+        names = [name for name in (user, wanted.items) if name in head.columns]
+        columns = lines.wanted(len(head.columns), *map(head.columns.index, names))
         for block in Reader(file.stream, ord(head.separator), returns=head.returns).blocks():
-            rows = _missing(block, form, against.users, there)
-            for own, items in rows:
-                kept = items if form.items != form.user and wanted.items in head.columns else b""
-                target.write(own + b"," + kept + b"\n")
-            appended += len(rows)
+            for cells in _missing(block, columns, against.users, there):
+                target.write(b",".join([*cells, b""][:2]) + b"\n")
+                appended += 1
     return appended
 
 
-def _missing(block: Block, form: Form, users: Known, there: Bool) -> list[tuple[bytes, bytes]]:
-    """Return the id and the list of the block's users who are not there; then they are."""
-    n = lines.count(block.buffer, block.size, block.end)
-    starts, stops = np.zeros((n, 2), np.int64), np.zeros((n, 2), np.int64)
-    codes = np.empty(n, np.int32)
-    own = replace(form, separator=block.separator, end=block.end)
-    lines.cut(
-        block.buffer, own.separator, own.end, own.wanted, starts, stops, codes, faults.tally()
+def _missing(block: Block, columns: Int32, users: Known, there: Bool) -> Iterator[list[bytes]]:
+    """Yield the id, and the list if any, of the block's users who are not there; then they are."""
+    starts, stops, found = lines.fields(
+        block.buffer, block.size, block.separator, block.end, columns, faults.tally()
     )
-    rows = np.flatnonzero(codes != lines.NO_ROW)
-    found = users.codes(block.buffer, starts[rows, 0], stops[rows, 0])
-    missing = rows[(found >= 0) & ~there[found]]
-    there[found[found >= 0]] = True
-    return [
-        (block.text(*starts_stops[0]), block.text(*starts_stops[1]))
-        for starts_stops in np.stack((starts[missing], stops[missing]), axis=2).tolist()
-    ]
+    rows = np.flatnonzero(found != lines.NO_ROW)
+    codes = users.codes(block.buffer, starts[rows, 0], stops[rows, 0])
+    missing = rows[(codes >= 0) & ~there[codes]]
+    there[codes[codes >= 0]] = True
+    for row in missing:
+        spans = zip(starts[row].tolist(), stops[row].tolist(), strict=True)
+        yield [_quoted(block.text(start, stop)) for start, stop in spans]
+
+
+def _quoted(cell: bytes) -> bytes:
+    """Return a cell as CSV writes it."""
+    needed = any(letter in cell for letter in (b",", b'"', b"\n", b"\r"))
+    return b'"' + cell.replace(b'"', b'""') + b'"' if needed else cell

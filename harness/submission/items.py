@@ -8,9 +8,10 @@ import numpy as np
 
 from harness.compiled import compiled
 from harness.submission import faults
-from harness.submission.damage import LONGEST, damage, is_plain
+from harness.submission.damage import LONGEST, damage
 from harness.submission.lines import NO_ROW
-from harness.submission.words import PAD, find, key, look_up
+from harness.submission.list_words import find_words, look_words_up, number_words, room
+from harness.submission.words import PAD, key, look_up
 
 _GROUP = 64
 """Lines whose items are looked up together: the processor waits for many at a time."""
@@ -51,7 +52,7 @@ def read(
     same : uint64 array, (2,)
         Takes a sum over the first list, and how many lists have the same.
     """
-    words = _room(_WORDS)
+    words = room(_WORDS)
     ends, odd = np.zeros(_GROUP + 1, np.int64), np.zeros(_GROUP, np.bool_)
     mended, stamps = np.zeros(LONGEST + PAD, np.uint8), np.zeros(_STAMPS, np.int64)
     line = n_lists = n_cells = 0
@@ -59,12 +60,12 @@ def read(
         group = line
         line, most = _group(starts, stops, group, len(words[4]))
         if most > len(words[4]):
-            words = _room(most)
-        held = _words(buffer, starts, stops, users, group, line, between, words, ends)
+            words = room(most)
+        held = find_words(buffer, starts, stops, users, group, line, between, words, ends)
         if known[1][3] > 0:
-            _look_up(words, held, known)
+            look_words_up(words, held, known)
         else:
-            _number(buffer, words, ends, line - group, known[1][1] != 0, known[1][2])
+            number_words(buffer, words, ends, line - group, known[1][1] != 0, known[1][2])
         _find_odd(starts, stops, users, group, line, width, words, ends, stamps, odd)
         for row in range(group, line):
             if odd[row - group]:
@@ -78,12 +79,12 @@ def read(
 
 
 @compiled
-def _group(starts: Any, stops: Any, group: int, room: int) -> tuple[int, int]:
+def _group(starts: Any, stops: Any, group: int, most_words: int) -> tuple[int, int]:
     """Return the line behind those that go together, and how many words they have at most."""
     most = 0
     for line in range(group, min(group + _GROUP, len(starts))):
         own = (stops[line, 1] - starts[line, 1]) // 2 + 1
-        if most > 0 and most + own > room:
+        if most > 0 and most + own > most_words:
             return line, most
         most += own
     return min(group + _GROUP, len(starts)), most
@@ -164,65 +165,6 @@ def _keep(
         rows[n_lists], last[n_lists] = wanted[row], n_cells
         n_lists += 1
     return n_lists, n_cells
-
-
-@compiled
-def _room(words: int) -> Any:
-    """Return arrays for so many words: first byte, byte behind the last, key, code."""
-    return (
-        np.empty(words, np.int64),
-        np.empty(words, np.int64),
-        np.empty(words, np.uint64),
-        np.empty(words, np.uint64),
-        np.empty(words, np.int32),
-    )
-
-
-@compiled
-def _words(
-    buffer: Any,
-    starts: Any,
-    stops: Any,
-    users: Any,
-    group: int,
-    line: int,
-    between: int,
-    words: Any,
-    ends: Any,
-) -> int:
-    """Find the words of the lists of some lines; return how many there are."""
-    begin, end, first, second, _code = words
-    held = 0
-    for row in range(group, line):
-        at, stop = starts[row, 1], stops[row, 1]
-        while users[row] != NO_ROW and at < stop:
-            next_ = find(buffer, at, stop, between)
-            if next_ > at:
-                begin[held], end[held] = at, next_
-                first[held], second[held] = key(buffer, at, next_)
-                held += 1
-            at = next_ + 1
-        ends[row - group + 1] = held
-    return held
-
-
-@compiled
-def _look_up(words: Any, held: int, known: Any) -> None:
-    """Look words up, all together: the processor waits for many at a time."""
-    _begin, _end, first, second, code = words
-    table, _traits = known
-    for word in range(held):
-        code[word] = look_up(first[word], second[word], table)
-
-
-@compiled
-def _number(buffer: Any, words: Any, ends: Any, rows: int, digits: bool, width: int) -> None:
-    """Where nobody knows the items, give plain ones their places; −1 is to be looked at closely."""
-    begin, end, _first, _second, code = words
-    for row in range(rows):
-        for word in range(ends[row], ends[row + 1]):
-            plain = is_plain(buffer, begin[word], end[word], digits, width)
-            code[word] = word - ends[row] if plain else -1
 
 
 @compiled

@@ -10,7 +10,7 @@ import numpy as np
 from harness.arrays import Bytes, Int32, Int64, UInt64
 from harness.compiled import compiled
 from harness.submission.key_table import KeyTable
-from harness.submission.words import PAD, key, look_up
+from harness.submission.words import key, look_up
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,20 +105,3 @@ def _keys(buffer: Any, starts: Any, stops: Any, keys: Any, width: int) -> tuple[
 def nothing(width: int = 0) -> Known:
     """Return no ids: nobody says which there are, only perhaps that they have so many digits."""
     return Known(KeyTable().rows, 0, False, width > 0, width)
-
-
-def of_texts(ids: list[str], *, complete: bool) -> Known:
-    """Return the ids of a list.
-
-    Examples
-    --------
-    >>> items = of_texts(["0108", "0111"], complete=True)
-    >>> len(items), items.digits, items.width
-    (2, True, 4)
-    """
-    raw = [one.encode() for one in ids]
-    stops = np.cumsum(np.fromiter(map(len, raw), np.int64, len(raw)))
-    starts = np.concatenate((np.zeros(1, np.int64), stops))[: len(raw)]
-    learning = Learning(len(raw))
-    learning.add(np.frombuffer(b"".join(raw) + bytes(PAD), np.uint8), starts, stops)
-    return learning.known(complete=complete)

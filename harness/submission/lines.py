@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from harness.arrays import Bytes, Int32, Int64
 from harness.compiled import compiled
 from harness.submission import faults
 from harness.submission.words import find_either
@@ -12,8 +15,47 @@ NO_ROW = -2
 """The user of a line that is no row: blank, or with too few or too many fields."""
 
 
+def wanted(fields: int, *places: int) -> Int32:
+    """Return, for each of so many fields, its column among those at `places`; −1: not wanted.
+
+    Examples
+    --------
+    >>> wanted(3, 2, 0).tolist()
+    [1, -1, 0]
+    """
+    columns = np.full(fields, -1, np.int32)
+    columns[list(places)] = np.arange(len(places))
+    return columns
+
+
+def fields(
+    buffer: Bytes, size: int, separator: int, end: int, columns: Int32, tally: tuple[Int64, Int64]
+) -> tuple[Int64, Int64, Int32]:
+    """Return where the wanted fields of whole lines begin and end, and which lines are no rows.
+
+    Parameters
+    ----------
+    columns : int32 array
+        What `wanted` gives.
+    tally : arrays
+        Takes lines with too few or too many fields, and blank ones.
+
+    Returns
+    -------
+    starts, stops : int64 array, (lines, wanted fields)
+    users : int32 array, (lines,)
+        NO_ROW where there is no row, else 0.
+    """
+    n = _count(buffer, size, end)
+    shape = n, int(columns.max()) + 1
+    starts, stops = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    users = np.empty(n, np.int32)
+    _cut(buffer, separator, end, columns, starts, stops, users, tally)
+    return starts, stops, users
+
+
 @compiled
-def count(buffer: Any, size: int, end: int) -> int:
+def _count(buffer: Any, size: int, end: int) -> int:
     """Return how many bytes end a line."""
     lines = 0
     for at in range(size):
@@ -22,7 +64,7 @@ def count(buffer: Any, size: int, end: int) -> int:
 
 
 @compiled
-def cut(
+def _cut(
     buffer: Any,
     separator: int,
     end: int,
@@ -32,16 +74,7 @@ def cut(
     users: Any,
     tally: Any,
 ) -> None:
-    """Find the wanted fields of every line.
-
-    Parameters
-    ----------
-    wanted : int array, one entry a field
-        The column of `starts` and `stops` that takes the field's place; −1: none.
-    starts, stops : int array, (lines, wanted fields)
-    users : int32 array, (lines,)
-        Takes NO_ROW where there is no row, else 0.
-    """
+    """Find the wanted fields of every line; `wanted`, `starts` and the others as in `fields`."""
     at = 0
     for line in range(len(users)):
         begin, field, ends = at, 0, False

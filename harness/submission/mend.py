@@ -37,14 +37,13 @@ def mended(buffer: Bytes, size: int, form: Form, users: Known, items: Known) -> 
     users : int32 array
         Codes of the known users among the lines.
     """
-    n = lines.count(buffer, size, form.end)
-    starts, stops = np.zeros((n, 2), np.int64), np.zeros((n, 2), np.int64)
-    codes = np.empty(n, np.int32)
-    lines.cut(buffer, form.separator, form.end, form.wanted, starts, stops, codes, faults.tally())
+    starts, stops, codes = lines.fields(
+        buffer, size, form.separator, form.end, form.wanted, faults.tally()
+    )
     # A mended id is longer by at most its zeros; no item has fewer bytes than 1.
     zeros = max(users.width, items.width, 1)
     out = np.empty((size + 4) * (zeros + 3), np.uint8)
-    begins = np.empty(n + 1, np.int64)
+    begins = np.empty(len(codes) + 1, np.int64)
     length = _mend(
         buffer,
         size,

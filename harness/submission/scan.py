@@ -58,10 +58,8 @@ class Form:
 
     @property
     def wanted(self) -> Int32:
-        """For each field the place of what is wanted, −1 = nothing."""
-        places = np.full(self.fields, -1, np.int32)
-        places[[self.user, self.items]] = 0, 1
-        return places
+        """The columns of fields: first the user, then the list."""
+        return lines.wanted(self.fields, self.user, self.items)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,12 +112,10 @@ def scan(
     answered : int32 array, one a known user
         The user's row in the truth, −1 without one.
     """
-    n = lines.count(buffer, size, form.end)
-    starts, stops = np.zeros((n, 2), np.int64), np.zeros((n, 2), np.int64)
-    codes, keys = np.empty(n, np.int32), np.empty((n, 2), np.uint64)
-    sound = np.zeros(n, np.bool_)
     tally = faults.tally()
-    lines.cut(buffer, form.separator, form.end, form.wanted, starts, stops, codes, tally)
+    starts, stops, codes = lines.fields(buffer, size, form.separator, form.end, form.wanted, tally)
+    n = len(codes)
+    keys, sound = np.empty((n, 2), np.uint64), np.zeros(n, np.bool_)
     users.read(buffer, starts, stops, known_users.arrays, codes, keys, sound, tally)
     wanted = np.full(n, -1, np.int32)
     wanted[sound] = answered[codes[sound]]

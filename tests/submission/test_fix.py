@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from harness.errors import UsageError
 from harness.submission import blocks
-from harness.submission.against import of_sample
+from harness.submission.against import Against, ids, of_sample
 from harness.submission.checks import CHECKS
 from harness.submission.examples import BAD, GOOD, ITEMS
 from harness.submission.fix import fix
+from harness.submission.formats import FORMATS
 from harness.submission.validate import validate
 
 HEAD = "customer_id,prediction\n"
@@ -86,6 +87,26 @@ def test_missing_users_get_the_rows_of_the_sample(tmp_path: Path) -> None:
     assert mended(tmp_path, HEAD + "bob,0706016003\n") == (
         HEAD + "bob,0706016003\nann,0706016001\ncem,0706016001 0706016003\n"
     )
+
+
+def test_rows_of_the_sample_are_quoted_where_they_need_it(tmp_path: Path) -> None:
+    (tmp_path / "sample.csv").write_text('customer_id,prediction\n"a,n",x\nbob,"y ""z"""\n')
+    (tmp_path / "submission.csv").write_text(HEAD)
+    fix(tmp_path / "submission.csv", of_sample(tmp_path / "sample.csv"), tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text() == HEAD + '"a,n",x\nbob,"y ""z"""\n'
+
+
+@pytest.mark.parametrize("header", ["customer_id,age", "age,customer_id"])
+def test_missing_users_of_a_table_without_lists_get_empty_ones(tmp_path: Path, header: str) -> None:
+    rows = ["ann,30", "bob,40", "cem,50"]
+    if header.startswith("age"):
+        rows = [",".join(reversed(row.split(","))) for row in rows]
+    (tmp_path / "customers.csv").write_text("\n".join([header, *rows, ""]))
+    (tmp_path / "submission.csv").write_text(HEAD + "bob,0706016003\n")
+    users = ids(tmp_path / "customers.csv", "customer_id")
+    against = Against(users, format=FORMATS["hm"], ids=tmp_path / "customers.csv")
+    fix(tmp_path / "submission.csv", against, tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text() == HEAD + "bob,0706016003\nann,\ncem,\n"
 
 
 def test_lines_that_are_no_rows_stay(tmp_path: Path) -> None:

@@ -1,0 +1,71 @@
+"""Lists into words: where each begins and ends, its key, and its code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from harness.compiled import compiled
+from harness.submission.damage import is_plain
+from harness.submission.lines import NO_ROW
+from harness.submission.words import find, key, look_up
+
+
+@compiled
+def room(words: int) -> Any:
+    """Return arrays for so many words: first byte, byte behind the last, key, code."""
+    return (
+        np.empty(words, np.int64),
+        np.empty(words, np.int64),
+        np.empty(words, np.uint64),
+        np.empty(words, np.uint64),
+        np.empty(words, np.int32),
+    )
+
+
+@compiled
+def find_words(
+    buffer: Any,
+    starts: Any,
+    stops: Any,
+    users: Any,
+    group: int,
+    line: int,
+    between: int,
+    words: Any,
+    ends: Any,
+) -> int:
+    """Find the words of the lists of some lines; return how many there are."""
+    begin, end, first, second, _code = words
+    held = 0
+    for row in range(group, line):
+        at, stop = starts[row, 1], stops[row, 1]
+        while users[row] != NO_ROW and at < stop:
+            next_ = find(buffer, at, stop, between)
+            if next_ > at:
+                begin[held], end[held] = at, next_
+                first[held], second[held] = key(buffer, at, next_)
+                held += 1
+            at = next_ + 1
+        ends[row - group + 1] = held
+    return held
+
+
+@compiled
+def look_words_up(words: Any, held: int, known: Any) -> None:
+    """Look words up, all together: the processor waits for many at a time."""
+    _begin, _end, first, second, code = words
+    table, _traits = known
+    for word in range(held):
+        code[word] = look_up(first[word], second[word], table)
+
+
+@compiled
+def number_words(buffer: Any, words: Any, ends: Any, rows: int, digits: bool, width: int) -> None:
+    """Where nobody knows the items, give plain ones their places; −1 is to be looked at closely."""
+    begin, end, _first, _second, code = words
+    for row in range(rows):
+        for word in range(ends[row], ends[row + 1]):
+            plain = is_plain(buffer, begin[word], end[word], digits, width)
+            code[word] = word - ends[row] if plain else -1
