@@ -144,6 +144,13 @@ def build(dataset: Dataset, split: Split, config: EvaluationConfig) -> Evaluatio
     )
 
 
+def items_of(exam: EvaluationSet, dataset: Dataset, events: Events) -> Ragged:
+    """Return the candidate positions of every examined user's items among `events`, n rows."""
+    position = np.full(len(dataset.item_ids), -1, np.int32)
+    position[exam.candidates] = np.arange(len(exam.candidates), dtype=np.int32)
+    return _lists(_pairs(dataset, events, exam.users), exam.users, position)[0]
+
+
 def _candidates(dataset: Dataset, split: Split, rule: CandidateRule) -> Int32:
     if rule == "train":
         return np.unique(split.train.item)

@@ -12,15 +12,15 @@ import numpy as np
 import polars as pl
 
 from harness import config as config_
-from harness import plugins
-from harness.catalogue import of_train
+from harness import plugins, solutions
 from harness.dataset import Bool, Int32
 from harness.errors import DataError, UsageError, suggest
-from harness.frames import ids, lists, strangers, truth
+from harness.frames import ids, lists, strangers
 from harness.metrics import Key, Metric
 from harness.scoring import marks
 from harness.setting import Setting, asked, set_exam
 from harness.sitting import fitted, recommend
+from harness.solutions import Solution
 from harness.submission import read as file
 
 _NEEDS = {
@@ -108,32 +108,7 @@ def of_solution(
     DataError
         A file that cannot be used.
     """
-    true = file.read(solution, true=True)
-    with ids.coders() as coders:
-        true_items = truth.grouped(true.table, coders, truth.read(true.table, coders))
-        users = coders.users.ids().cast(pl.String)
-        found = lists.Reading(file.read(path, named).table, coders, longest).lists()
-    _refuse_strangers(path, found, coders, len(users))
-    boards = true.boards(users)
-    keep = ~boards.pop("Ignored", np.zeros(len(users), np.bool_))
-    if not keep.any():
-        raise DataError(f"{solution}: every user is Ignored, so there is nobody to examine")
-    rows, grades = true_items.rows.pick(keep), true_items.grades
-    if grades is not None:
-        grades = grades[np.repeat(keep, true_items.rows.sizes)]
-    return Paper(
-        title=str(path),
-        users=users.filter(pl.Series(keep)),
-        items=coders.items.ids().cast(pl.String),
-        whole=found.items[keep],
-        key=Key(rows, rows.sizes, grades),
-        left_out={
-            **_left_out(found, found.items[keep]),
-            "users_ignored": int((~keep).sum()),
-            "true_items_repeated": true_items.repeated,
-        },
-        boards={name: board[keep] for name, board in boards.items()},
-    )
+    return of_file(path, solutions.of_file(solution), named, longest)
 
 
 def of_config(
@@ -157,23 +132,66 @@ def of_config(
     HarnessError
         A file or a config that cannot be used, an empty exam.
     """
-    setting = set_exam(config)
-    exam = setting.exam
+    solution = solutions.of_config(config, metrics)
+    return of_file(path, solution, named, None if whole else solution.k)
+
+
+def of_file(
+    path: Path, solution: Solution, named: file.Named | None = None, longest: int | None = None
+) -> Paper:
+    """Return the paper of a file of lists, of any shape, on a solution.
+
+    Raises
+    ------
+    DataError
+        A file that cannot be used.
+    """
+    examined = len(solution.users)
     with ids.coders() as coders:
-        coders.users.codes(exam.user_ids, "the exam's users")
-        coders.items.codes(exam.candidate_ids, "the exam's candidates")
-        found = lists.Reading(
-            file.read(path, named).table, coders, None if whole else exam.k
-        ).lists()
-    _refuse_strangers(path, found, coders, len(exam.user_ids))
-    unknown = len(coders.items) - len(exam.candidate_ids)
-    paper = _on_exam(str(path), setting, found.items, metrics)
-    known = paper.key.catalogue
-    return replace(
-        paper,
-        items=coders.items.ids(),
-        left_out=_left_out(found, found.items) | {"items_unknown": unknown},
-        key=replace(paper.key, catalogue=known and known.wider(unknown)),
+        coders.users.codes(solution.users, "the examined users")
+        coders.users.codes(solution.ignored, "the ignored users")
+        coders.items.codes(solution.items, "the items of the solution")
+        found = lists.Reading(file.read(path, named).table, coders, longest).lists()
+        items = coders.items.ids()
+    if found.outside_users > 0 and not found.known_users:
+        strangers.refuse_users(str(path), examined, coders.users.ids())
+    return of_lists(
+        str(path),
+        solution,
+        found.items[:examined],
+        items,
+        {"users_outside": found.outside_users, "rows_outside": found.outside_rows},
+    )
+
+
+def of_lists(
+    title: str, solution: Solution, whole: Int32, items: pl.Series, left_out: Mapping[str, int]
+) -> Paper:
+    """Return the paper of lists that hold positions; those behind the solution's never hit.
+
+    Parameters
+    ----------
+    items : polars.Series of str
+        Ids of the positions, first those of the solution.
+    """
+    key = solution.key
+    unknown = max(int(whole.max(initial=-1)) + 1, len(items)) - len(solution.items)
+    catalogue = key.catalogue and key.catalogue.wider(unknown)
+    if solution.fingerprint is not None:
+        left_out = {**left_out, "items_unknown": int((whole >= len(solution.items)).sum())}
+    without = len(whole) - int(np.count_nonzero((whole >= 0).any(axis=1)))
+    return Paper(
+        title=title,
+        users=solution.users,
+        items=items,
+        whole=whole,
+        key=replace(key, catalogue=catalogue),
+        left_out={"users_without_list": without, **left_out, **solution.left_out},
+        outside=solution.outside,
+        boards=solution.boards,
+        metrics=solution.metrics,
+        k=solution.k,
+        fingerprint=solution.fingerprint,
     )
 
 
@@ -202,34 +220,8 @@ def of_run(folder: Path, model: str, repeat: int = 0, metrics: tuple[Metric, ...
 
 
 def _on_exam(title: str, setting: Setting, items: Int32, metrics: tuple[Metric, ...]) -> Paper:
-    exam = setting.exam
-    metrics = metrics or asked(setting.config)
-    return Paper(
-        title=title,
-        users=exam.user_ids,
-        items=exam.candidate_ids,
-        whole=items,
-        key=Key(exam.truth, exam.relevant, catalogue=of_train(setting.train, metrics)),
-        left_out={},
-        outside=exam.outside_ids,
-        metrics=metrics,
-        k=exam.k,
-        fingerprint=exam.fingerprint,
-    )
-
-
-def _refuse_strangers(path: Path, found: lists.Lists, coders: ids.Coders, examined: int) -> None:
-    if found.outside_users > 0 and not found.known_users:
-        strangers.refuse_users(str(path), examined, coders.users.ids())
-
-
-def _left_out(found: lists.Lists, items: Int32) -> dict[str, int]:
-    with_list = int(np.count_nonzero((items >= 0).any(axis=1)))
-    return {
-        "users_without_list": len(items) - with_list,
-        "users_outside": found.outside_users,
-        "rows_outside": found.outside_rows,
-    }
+    solution = solutions.of_setting(setting, metrics)
+    return replace(of_lists(title, solution, items, solution.items, {}), left_out={})
 
 
 def _part_of(folder: Path, name: str) -> Path:

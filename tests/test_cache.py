@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness import cache, load
+from harness import cache, kept, load
 from harness import config as config_
 from harness.config import Config
 from harness.dataset import Dataset
@@ -20,7 +20,7 @@ from harness.runner import run
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep files that have only just been written."""
-    monkeypatch.setattr(cache, "_RECENT_NS", 0)
+    monkeypatch.setattr(kept, "_RECENT_NS", 0)
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def read(folder: Path, **data: object) -> tuple[Dataset, bool]:
 
 
 def only_entry() -> Path:
-    (entry,) = cache.folder().iterdir()
+    (entry,) = kept.folder().iterdir()
     return entry
 
 
@@ -205,14 +205,14 @@ def test_a_full_disk_fails_no_run(folder: Path, monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(np, "save", full)
     assert not read(folder)[1]
-    assert list(cache.folder().iterdir()) == []
+    assert list(kept.folder().iterdir()) == []
 
 
 def test_other_keys_of_the_layout_are_other_entries(folder: Path) -> None:
     read(folder)
     assert not read(folder, minimum={"stars": 1})[1]
     assert not read(folder, items=None)[1]
-    assert len(list(cache.folder().iterdir())) == 3
+    assert len(list(kept.folder().iterdir())) == 3
     assert len(read(folder, minimum={"stars": 1})[0].events) == 3
     assert len(read(folder)[0].events) == 2
 
@@ -224,15 +224,15 @@ def test_another_format_is_another_entry(folder: Path, monkeypatch: pytest.Monke
 
 
 def test_fresh_files_are_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "_RECENT_NS", 10**12)
+    monkeypatch.setattr(kept, "_RECENT_NS", 10**12)
     read(folder)
     assert not read(folder)[1]
-    assert not cache.folder().exists() or not list(cache.folder().iterdir())
+    assert not kept.folder().exists() or not list(kept.folder().iterdir())
 
 
 def test_cache_false_neither_reads_nor_writes_it(folder: Path) -> None:
     run(config(folder, cache=False))
-    assert not cache.folder().exists() or not list(cache.folder().iterdir())
+    assert not kept.folder().exists() or not list(kept.folder().iterdir())
     run(config(folder))
     entry = only_entry()
     meta = json.loads((entry / "meta.json").read_text())
@@ -242,10 +242,10 @@ def test_cache_false_neither_reads_nor_writes_it(folder: Path) -> None:
 
 def test_the_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HARNESS_CACHE_DIR", "/somewhere")
-    assert cache.folder() == Path("/somewhere")
+    assert kept.folder() == Path("/somewhere")
     monkeypatch.delenv("HARNESS_CACHE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", "/xdg")
-    assert cache.folder() == Path("/xdg/submission-harness")
+    assert kept.folder() == Path("/xdg/submission-harness")
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", "/home/me")
-    assert cache.folder() == Path("/home/me/.cache/submission-harness")
+    assert kept.folder() == Path("/home/me/.cache/submission-harness")

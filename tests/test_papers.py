@@ -120,13 +120,16 @@ def test_ids_that_are_numbers_in_both_files_match(tmp_path: Path) -> None:
     assert of_solution(lists, solution).boards["Public"].tolist() == [True, False]
 
 
-def test_numbers_in_one_file_and_text_in_the_other_are_refused(tmp_path: Path) -> None:
+def test_numbers_in_one_file_are_the_same_ids_as_their_text_in_another(tmp_path: Path) -> None:
+    """Ids are text: 1 is "1", and never "01"."""
     lists, solution = tmp_path / "lists.parquet", tmp_path / "solution.csv"
-    pl.DataFrame({"user": [1], "item": [["a"]]}).write_parquet(lists)
-    solution.write_text("user,items\n1,a\n")
+    pl.DataFrame({"user": [1], "item": [[7, 8]]}).write_parquet(lists)
+    solution.write_text("user,items\n1,8\n")
+    assert value(of_solution(lists, solution), "MRR") == 1 / 2
+    solution.write_text("user,items\n01,8\n")
     with pytest.raises(DataError) as refusal:
         of_solution(lists, solution)
-    told(refusal, str(lists), str(solution), "holds text", "holds whole numbers", '"user"')
+    told(refusal, str(lists), "01")
 
 
 @pytest.mark.parametrize("column", ["rank", "score"])

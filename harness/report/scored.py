@@ -72,7 +72,7 @@ _NOTES = {
     "users_outside": "users of the file who are not examined",
     "rows_outside": "rows of those users, left out",
     "users_ignored": "users whom the solution ignores",
-    "items_unknown": "items of the file that are no candidates and never hit",
+    "items_unknown": "places that hold no candidate and never hit",
     "true_items_repeated": "true items that stand again, counted once",
 }
 

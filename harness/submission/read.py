@@ -99,6 +99,7 @@ def read(path: Path, named: Named | None = None, *, true: bool = False) -> File:
                 f'{path}: no column "{name}"; {suggest(name, frame.columns)} (another is named '
                 f"with --{option}-column)"
             )
+    frame = frame.with_columns(_texts(frame[user]), _texts(frame[item]))
     numbers = {"grade": None} if true else {"rank": named.rank, "score": named.score}
     used = [n for n in numbers.values() if n] or [n for n in numbers if n in others][:1]
     for name in set(used) & set(frame.columns):
@@ -151,6 +152,15 @@ def _rows(source: Source) -> pl.DataFrame:
     except pl.exceptions.PolarsError as error:
         rules = tuple(FieldRule(name, "a text", None, False) for name in source.names)
         raise source.fault(rules, str(error)) from error
+
+
+def _texts(ids: pl.Series) -> pl.Series:
+    """Return whole numbers as text, which ids are."""
+    if ids.dtype.is_integer():
+        return ids.cast(pl.String)
+    if isinstance(ids.dtype, pl.List) and ids.dtype.inner.is_integer():
+        return ids.cast(pl.List(pl.String))
+    return ids
 
 
 def _is_wide(frame: pl.DataFrame, user: str, item: str) -> bool:

@@ -1,0 +1,188 @@
+"""Solutions: who is examined and what is true of them, from a file or from a config's exam."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from harness import cache, kept
+from harness.catalogue import of_train
+from harness.config import Config
+from harness.dataset import Bool
+from harness.errors import DataError
+from harness.evaluation import items_of
+from harness.frames import ids, truth
+from harness.metrics import Key, Metric
+from harness.ragged import Ragged
+from harness.setting import Setting, asked, set_exam
+from harness.submission import read as file
+
+FORMAT = 1
+"""Raised whenever an exam would be set or kept differently."""
+
+_NO_IDS = pl.Series(dtype=pl.String)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What lists are marked by.
+
+    Attributes
+    ----------
+    users : polars.Series of str, (n,)
+        Who is examined.
+    items : polars.Series of str
+        The id of every position in `key`.
+    key : Key, n rows
+    boards : mapping of Public and Private to bool array, (n,)
+        Which users belong to which board, where the solution says so.
+    ignored : polars.Series of str
+        Users whom the solution knows and does not examine.
+    repeated : int, optional
+        True items that stand again, counted once; None where no file could repeat one.
+    outside : polars.Series of str
+        True items that are no candidates, by user; they count in R alone.
+    history : Ragged, n rows, optional
+        Positions of the items that each user has in training.
+    metrics : tuple of Metric
+        Those asked for, or the config's.
+    k : int, optional
+        Places that the exam looks at; None where all are.
+    fingerprint : str, optional
+        That of the exam, where a config sets one.
+    """
+
+    users: pl.Series
+    items: pl.Series
+    key: Key
+    boards: Mapping[str, Bool] = field(default_factory=dict)
+    ignored: pl.Series = field(default_factory=lambda: _NO_IDS)
+    repeated: int | None = None
+    outside: pl.Series = field(default_factory=lambda: _NO_IDS)
+    history: Ragged | None = None
+    metrics: tuple[Metric, ...] = ()
+    k: int | None = None
+    fingerprint: str | None = None
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """Counts of what a file of true items holds and nobody is marked by."""
+        if self.repeated is None:
+            return {}
+        return {"users_ignored": len(self.ignored), "true_items_repeated": self.repeated}
+
+
+def of_file(path: Path) -> Solution:
+    """Return the solution in a file of true items; users whose Usage is Ignored are left out.
+
+    Raises
+    ------
+    DataError
+        A file that cannot be used, or one that examines nobody.
+    """
+    read = file.read(path, true=True)
+    with ids.coders() as coders:
+        found = truth.grouped(read.table, coders, truth.read(read.table, coders))
+        users, items = coders.users.ids().cast(pl.String), coders.items.ids().cast(pl.String)
+    boards = dict(read.boards(users))
+    keep = ~boards.pop("Ignored", np.zeros(len(users), np.bool_))
+    if not keep.any():
+        raise DataError(f"{path}: every user is Ignored, so there is nobody to examine")
+    rows, grades = found.rows.pick(keep), found.grades
+    if grades is not None:
+        grades = grades[np.repeat(keep, found.rows.sizes)]
+    return Solution(
+        users=users.filter(pl.Series(keep)),
+        items=items,
+        key=Key(rows, rows.sizes, grades),
+        boards={name: board[keep] for name, board in boards.items()},
+        ignored=users.filter(pl.Series(~keep)),
+        repeated=found.repeated,
+    )
+
+
+def of_config(config: Config, metrics: tuple[Metric, ...] = ()) -> Solution:
+    """Return the solution of the exam that a config sets, kept from an earlier command if it can.
+
+    Parameters
+    ----------
+    metrics : tuple of Metric
+        What lists are to be marked by; the config's own by default.
+
+    Raises
+    ------
+    HarnessError
+        A file or a config that cannot be used, an empty exam.
+    """
+    metrics = metrics or asked(config)
+    if any(metric.definition.needs for metric in metrics) or not config.data.cache:
+        return of_setting(set_exam(config), metrics)
+    layout = config.layout()
+    rules = config.evaluation.model_dump(exclude={"metrics", "seed"})
+    entry = kept.entry((FORMAT, cache.FORMAT, layout, config.split, rules), cache.files(layout))
+    found = entry.read(_read)
+    if found is None:
+        found = of_setting(set_exam(config), metrics)
+        if entry.settled:
+            entry.keep(partial(_write, found))
+    return replace(found, metrics=metrics)
+
+
+def of_setting(setting: Setting, metrics: tuple[Metric, ...] = ()) -> Solution:
+    """Return the solution of an exam that is set."""
+    exam = setting.exam
+    metrics = metrics or asked(setting.config)
+    return Solution(
+        users=exam.user_ids,
+        items=exam.candidate_ids,
+        key=Key(exam.truth, exam.relevant, catalogue=of_train(setting.train, metrics)),
+        outside=exam.outside_ids,
+        history=items_of(exam, setting.data, setting.parts.train),
+        metrics=metrics,
+        k=exam.k,
+        fingerprint=exam.fingerprint,
+    )
+
+
+_ROWS = ("truth", "history")
+
+
+def _write(solution: Solution, folder: Path) -> dict[str, Any]:
+    assert solution.history is not None  # noqa: S101 - that of a setting
+    texts = {"users": solution.users, "items": solution.items, "outside": solution.outside}
+    for name, series in texts.items():
+        series.alias("id").to_frame().write_ipc(folder / f"{name}.arrow")
+    for name, rows in zip(_ROWS, (solution.key.truth, solution.history), strict=True):
+        np.save(folder / f"{name}-ends.npy", rows.indptr, allow_pickle=False)
+        np.save(folder / f"{name}.npy", rows.indices, allow_pickle=False)
+    np.save(folder / "relevant.npy", solution.key.relevant, allow_pickle=False)
+    return {"k": solution.k, "fingerprint": solution.fingerprint}
+
+
+def _read(folder: Path, notes: dict[str, Any]) -> Solution:
+    users, items, outside = (
+        pl.read_ipc(folder / f"{name}.arrow")["id"]
+        for name in ("users", "items", "outside")
+    )
+    truth, history = (
+        Ragged(_array(folder, f"{name}-ends"), _array(folder, name)) for name in _ROWS
+    )
+    return Solution(
+        users,
+        items,
+        Key(truth, _array(folder, "relevant")),
+        outside=outside,
+        history=history,
+        k=notes["k"],
+        fingerprint=notes["fingerprint"],
+    )
+
+
+def _array(folder: Path, name: str) -> Any:
+    return np.load(folder / f"{name}.npy", allow_pickle=False)
