@@ -154,7 +154,7 @@ def of_file(
         found = lists.Reading(file.read(path, named).table, coders, longest).lists()
         items = coders.items.ids()
     if found.outside_users > 0 and not found.known_users:
-        strangers.refuse_users(str(path), examined, coders.users.ids())
+        strangers.refuse_users(str(path), examined + len(solution.ignored), coders.users.ids())
     return of_lists(
         str(path),
         solution,

@@ -12,6 +12,7 @@ from harness.metrics.conventions import CONVENTIONS, audit
 from harness.papers import Paper
 from harness.results import SCHEMA, Figure
 from harness.scoring import marks, mean
+from harness.submission.validate import Validation
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +25,8 @@ class Scored:
     boards : mapping of board to the same of its users
     conventions : mapping of name to MAP@k, optional
         None where a convention averages none of these users.
+    validation : Validation, optional
+        What is wrong with the file.
     """
 
     paper: Paper
@@ -31,6 +34,7 @@ class Scored:
     metrics: Mapping[str, Figure]
     boards: Mapping[str, Mapping[str, Figure]]
     conventions: Mapping[str, float | None] | None
+    validation: Validation | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document."""
@@ -46,6 +50,8 @@ class Scored:
             "metrics": _figures(self.metrics),
             "usage": {board: _figures(figures) for board, figures in self.boards.items()},
         }
+        if self.validation is not None:
+            document["problems"] = self.validation.summary() | {"forced": not self.validation.valid}
         if self.conventions is not None:
             document["conventions"] = [
                 {"name": name, "value": value, **CONVENTIONS[name].to_dict()}

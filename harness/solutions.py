@@ -123,15 +123,24 @@ def of_config(config: Config, metrics: tuple[Metric, ...] = ()) -> Solution:
     metrics = metrics or asked(config)
     if any(metric.definition.needs for metric in metrics) or not config.data.cache:
         return of_setting(set_exam(config), metrics)
-    layout = config.layout()
-    rules = config.evaluation.model_dump(exclude={"metrics", "seed"})
-    entry = kept.entry((FORMAT, cache.FORMAT, layout, config.split, rules), cache.files(layout))
+    entry = _entry(config)
     found = entry.read(_read)
     if found is None:
         found = of_setting(set_exam(config), metrics)
         if entry.settled:
             entry.keep(partial(_write, found))
     return replace(found, metrics=metrics)
+
+
+def kept_of(config: Config) -> Solution | None:
+    """Return the solution of a config's exam if an earlier command has kept it."""
+    return _entry(config).read(_read) if config.data.cache else None
+
+
+def _entry(config: Config) -> kept.Entry:
+    layout = config.layout()
+    rules = config.evaluation.model_dump(exclude={"metrics", "seed"})
+    return kept.entry((FORMAT, cache.FORMAT, layout, config.split, rules), cache.files(layout))
 
 
 def of_setting(setting: Setting, metrics: tuple[Metric, ...] = ()) -> Solution:
@@ -167,8 +176,7 @@ def _write(solution: Solution, folder: Path) -> dict[str, Any]:
 
 def _read(folder: Path, notes: dict[str, Any]) -> Solution:
     users, items, outside = (
-        pl.read_ipc(folder / f"{name}.arrow")["id"]
-        for name in ("users", "items", "outside")
+        pl.read_ipc(folder / f"{name}.arrow")["id"] for name in ("users", "items", "outside")
     )
     truth, history = (
         Ragged(_array(folder, f"{name}-ends"), _array(folder, name)) for name in _ROWS

@@ -419,7 +419,7 @@ def test_list_in_other_formats(harness: Harness, topic: str, names: list[str]) -
 
 MISTAKES: dict[str, tuple[list[str], list[str]]] = {
     "neither config nor solution": (
-        ["score", "lists.csv"], ["lists.csv: marked by what?", "--config", "--solution"]
+        ["score", "lists.csv"], ["marked by what?", "--config", "--solution"]
     ),
     "both config and solution": (
         ["score", *BY_CONFIG, "--solution", "solution.csv"], ["--config", "--solution"]
@@ -431,14 +431,12 @@ MISTAKES: dict[str, tuple[list[str], list[str]]] = {
         ["explain", *BY_CONFIG, "--solution", "solution.csv", "--best", "1"],
         ["--config", "--solution"],
     ),
-    "no such file": (["score", "list.csv", *BY_SOLUTION[1:]], ["list.csv: no such file"]),
     "no such solution": (
         ["score", "lists.csv", "--solution", "sol.csv"], ["sol.csv: no such file"]
     ),
     "no such config": (
         ["score", "lists.csv", "--config", "x.toml"], ["x.toml: cannot be read"]
     ),
-    "no table": (["score", "talking.py", *BY_SOLUTION[1:]], ["talking.py"]),
     "k = 0": (["score", *BY_SOLUTION, "--k", "0"], ["--k is 0", "1 or more"]),
     "k below 0": (["score", *BY_CONFIG, "--k", "-2"], ["--k is -2", "1 or more"]),
     "k = 0 beside a metric": (
@@ -534,6 +532,20 @@ def test_a_mistake_is_a_message_and_status_2(harness: Harness, mistake: str) -> 
     assert "Traceback" not in err
     text = err.replace("\n", " ")
     assert [word for word in named if word not in text] == [], err
+
+
+@pytest.mark.parametrize(("file", "code"), [("list.csv", "SUB001"), ("talking.py", "SUB101")])
+def test_a_file_with_errors_is_not_marked_and_status_is_1(
+    harness: Harness, file: str, code: str
+) -> None:
+    status, out, err = harness("score", file, *BY_SOLUTION[1:])
+    assert status == 1
+    assert code in out
+    assert "not marked" in err
+    status, out, err = harness("score", file, *BY_SOLUTION[1:], "--format", "json")
+    found = json.loads(out)
+    assert (status, found["metrics"], found["evaluation"]) == (1, {}, None)
+    assert code in [problem["code"] for problem in found["problems"]["found"]]
 
 
 OF_A_RUN: dict[str, tuple[list[str], list[str]]] = {

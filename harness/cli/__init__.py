@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harness.cli import lists, papers, validate
+from harness.cli import explain, lists, score, validate
 from harness.cli.show import Format, FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 from harness.errors import HarnessError, printable
@@ -155,8 +155,8 @@ def synth(
         print(f"{path}  {path.stat().st_size:,} bytes")
 
 
-app.command("score")(papers.score)
-app.command("explain")(papers.explain)
+app.command("score")(score.score)
+app.command("explain")(explain.explain)
 app.command("validate")(validate.validate)
 app.command("list")(lists.list_)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.report.sheet import Sheet
-from harness.submission.against import Against, of_sample
+from harness.submission.against import Against, of_tables
 from harness.submission.checks import CHECKS, Check
 from harness.submission.examples import BAD, GOOD, ITEMS, SAMPLE
 from harness.submission.formats import FORMATS
@@ -105,7 +105,7 @@ def _found(code: str, folder: Path) -> Problem:
     (folder / "articles.csv").write_text(ITEMS, encoding="utf-8")
     path = folder / "submission.csv"
     path.write_bytes(BAD[code])
-    known = of_sample(folder / "sample.csv", folder / "articles.csv")
+    known = of_tables(folder / "sample.csv", folder / "articles.csv")
     # Without a table of items, their shape alone can be looked at.
     against = Against(format=FORMATS["hm"]) if code == "SUB312" else known
     return next(p for p in validate(path, against).problems if p.code == code)

@@ -7,6 +7,7 @@ from harness.metrics.conventions import CONVENTIONS
 from harness.report.sheet import Sheet
 from harness.results import Figure
 from harness.scored import Scored
+from harness.submission.validate import Validation
 
 _DIGITS = 6
 
@@ -64,7 +65,17 @@ def _heading(scored: Scored) -> list[str]:
     counts = {name: count for name, count in paper.left_out.items() if count > 0}
     if counts.get("rows_outside") == counts.get("users_outside"):
         counts.pop("rows_outside", None)  # a row a user says nothing new
-    return lines + [f"note   {_NOTES[name]}: {count:,}" for name, count in counts.items()]
+    lines += [f"note   {_NOTES[name]}: {count:,}" for name, count in counts.items()]
+    return lines + _problems(scored.validation)
+
+
+def _problems(found: Validation | None) -> list[str]:
+    """Return one line on what is wrong with the file, if anything is."""
+    if found is None or not found.problems:
+        return []
+    codes = ", ".join(f"{p.code} × {p.count:,}" for p in found.problems)
+    forced = "" if found.valid else "; marked with its errors, as it was forced"
+    return [f"file   {codes}{forced}; harness validate says more"]
 
 
 _NOTES = {

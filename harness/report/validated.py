@@ -13,17 +13,15 @@ from harness.submission.validate import Problem, Validation
 _EDGE, _LEAST = 18, 30
 
 
-def text(found: Validation, seconds: float, width: int | None = None) -> str:
+def text(found: Validation, seconds: float | None, width: int | None = None) -> str:
     """Return the report for a terminal of so many columns, or for a file."""
     counts = [
         _counted(len(found.errors), "error"),
         _counted(len(found.problems) - len(found.errors), "warning"),
     ]
-    head = (
-        f"{printable(str(found.path))}   {_counted(found.rows, 'row')}   {', '.join(counts)}   "
-        f"{seconds:.1f} s"
-    )
-    return "\n\n".join([head, *(_told(problem, width) for problem in found.problems)])
+    parts = [printable(str(found.path)), _counted(found.rows, "row"), ", ".join(counts)]
+    parts += [] if seconds is None else [f"{seconds:.1f} s"]
+    return "\n\n".join(["   ".join(parts), *(_told(problem, width) for problem in found.problems)])
 
 
 def mended(fixed: Fixed, left: Validation) -> str:
@@ -74,9 +72,9 @@ def _told(problem: Problem, width: int | None) -> str:
 
 def _more(problem: Problem) -> list[str]:
     """Return how many there are, and where the next ones stand."""
-    if problem.count == 1 or not problem.places:
+    unit = CHECKS[problem.code].of
+    if problem.count == 1 or not problem.places or not unit:
         return []
-    unit = CHECKS[problem.code].of or "times"
     held = f"{problem.count:,} {unit}"
     if problem.count != problem.lines:
         held += f" in {_counted(problem.lines, 'line')}"

@@ -8,19 +8,27 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.arrays import Int32
+import numpy as np
+
+from harness.arrays import Int64
 from harness.errors import DataError, UsageError, suggest
-from harness.submission import faults, formats, header, lines
-from harness.submission.blocks import Reader
+from harness.submission import faults, formats, header, lines, shape
+from harness.submission.blocks import Block, Reader
 from harness.submission.checks import CHECKS
 from harness.submission.formats import Format
 from harness.submission.known import Known, Learning, nothing
 from harness.submission.opened import Refused, opened
+from harness.submission.read import Named
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from harness.config import Config
+    from harness.solutions import Solution
 
 _SAMPLE = "sample_submission.csv"
+_TELLING = 20
+"""So many numbers tell that ids are numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +44,12 @@ class Against:
         Told by the file's own header where it is not known.
     k : int, optional
         The longest list, if not the format's.
-    ids : Path, optional
-        The file that the users' ids are from.
+    ids, user : Path and str, optional
+        The file that the users' ids are from, and its column; the first by default.
+    required : int
+        So many users, the first, must have a row.
+    named : Named, optional
+        What the submission's columns are called, if not as in the format.
     """
 
     users: Known = field(default_factory=nothing)
@@ -45,6 +57,46 @@ class Against:
     format: Format | None = None
     k: int | None = None
     ids: Path | None = None
+    user: str | None = None
+    required: int = 0
+    named: Named | None = None
+
+    @classmethod
+    def of_users(
+        cls, source: Path, items: Known, wanted: Format | None, user: str | None = None
+    ) -> Against:
+        """Return what asks for a row of each user in a column of a file."""
+        users = ids(source, user)
+        return cls(users, items, wanted, ids=source, user=user, required=len(users))
+
+    def marked_by(self, solution: Solution) -> Against:
+        """Return the same where a solution's users and items are known too.
+
+        No row is asked for of users that only the solution has.
+        """
+        users = self.users.more(solution.users).more(solution.ignored)
+        items = self.items.more(solution.items)
+        return replace(
+            self, users=users, items=items if items.complete else _shaped(items, solution.items)
+        )
+
+    def texts(self, codes: Int64) -> list[bytes]:
+        """Return the ids of users that `ids` has, by codes in ascending order."""
+        assert self.ids is not None  # noqa: S101 - users are asked for by a file
+        found: dict[int, bytes] = {}
+        for block, starts, stops in _cells(self.ids, self.user):
+            own = self.users.codes(block.buffer, starts, stops)
+            for row in np.flatnonzero(np.isin(own, codes)).tolist():
+                found.setdefault(int(own[row]), block.text(int(starts[row]), int(stops[row])))
+            if len(found) == len(codes):
+                break
+        return [found[int(code)] for code in codes]
+
+    def items_of(self, wanted: Format) -> Known:
+        """Return the items; where others may be, of the shape that the format asks for."""
+        if self.items.complete or wanted.width == 0:
+            return self.items
+        return replace(self.items, digits=True, width=wanted.width)
 
     def cut_at(self, k: int | None) -> Against:
         """Return the same with another longest list, if one is named.
@@ -60,14 +112,25 @@ class Against:
 
     def wanted(self, header: tuple[str, ...]) -> Format:
         """Return the format of a file with this header."""
-        return (self.format or formats.recognised(header)).cut_at(self.k)
+        wanted = self.format or formats.recognised(header)
+        if self.named is not None:
+            user, items = self.named.user or wanted.user, self.named.item or wanted.items
+            wanted = replace(wanted, user=user, items=items)
+        return shape.shaped(wanted, header, self.named).cut_at(self.k)
+
+    @property
+    def may_be_long(self) -> bool:
+        """Whether users may stand in several rows, though no column orders their items."""
+        return self.format is None and self.ids is None
 
 
-def of_sample(path: Path, items: Path | None = None) -> Against:
+def of_tables(sample: Path | None = None, items: Path | None = None) -> Against:
     """Return what a sample submission asks for, and a table of items allows.
 
     Parameters
     ----------
+    sample : Path, optional
+        A row for each id that must be there.
     items : Path, optional
         Its first column holds all items.
 
@@ -77,29 +140,21 @@ def of_sample(path: Path, items: Path | None = None) -> Against:
         A file that cannot be read.
     """
     known = nothing() if items is None else ids(items)
-    return Against(ids(path), known, formats.recognised(columns(path)), ids=path)
-
-
-def of_solution(path: Path) -> Against:
-    """Return what a solution asks for: its users are known, others are nobody's concern.
-
-    Raises
-    ------
-    DataError
-        A file that cannot be read.
-    """
-    return Against(replace(ids(path), complete=False), format=formats.recognised(columns(path)[:2]))
+    if sample is None:
+        return Against(items=known)
+    return Against.of_users(sample, known, formats.recognised(columns(sample)))
 
 
 def of_config(config: Config) -> Against:
     """Return what the competition of a config asks for; its events are not read.
 
-    The ids are those of the sample submission beside the data, or else of the table of users.
+    The ids are those of the sample submission beside the data, or else of the table of users; where
+    there is neither, nobody's row is asked for.
 
     Raises
     ------
-    DataError, UsageError
-        A file that cannot be read; a layout without a table of users.
+    DataError
+        A file that cannot be read.
     """
     from harness.files import find
 
@@ -108,17 +163,14 @@ def of_config(config: Config) -> Against:
     sample = folder / _SAMPLE
     items = layout.items
     known = nothing() if items is None else ids(find(items.table.path), items.id)
-    format_ = formats.FORMATS.get(layout.name)
+    format_, k = formats.FORMATS.get(layout.name), config.evaluation.k
     if sample.is_file():
         own = format_ or formats.recognised(columns(sample))
-        return Against(ids(sample), known, own, ids=sample)
+        return Against.of_users(sample, known, own).cut_at(k)
     if layout.users is None:
-        raise UsageError(
-            f'layout "{layout.name}" has no table of users; put a {_SAMPLE} into {folder}, or '
-            "name one with --sample"
-        )
+        return Against(items=known, format=format_, k=k)
     users = find(layout.users.table.path)
-    return Against(ids(users, layout.users.id), known, format_, ids=users)
+    return Against.of_users(users, known, format_, layout.users.id).cut_at(k)
 
 
 def columns(path: Path) -> tuple[str, ...]:
@@ -141,13 +193,20 @@ def ids(path: Path, column: str | None = None) -> Known:
     DataError
         The file cannot be read, or has no such column.
     """
-    with _readable(path), opened(path) as file:
-        head = header.read(file.stream)
-        if column is not None and column not in head.columns:
-            raise DataError(f'{path}: no column "{column}"; {suggest(column, head.columns)}')
-        place = 0 if column is None else head.columns.index(column)
-        wanted = lines.wanted(len(head.columns), place)
-        return _learned(Reader(file.stream, ord(head.separator), returns=head.returns), wanted)
+    learning = Learning()
+    for block, starts, stops in _cells(path, column):
+        learning.add(block.buffer, starts, stops)
+    return learning.known(complete=True)
+
+
+def _shaped(items: Known, ids: pl.Series) -> Known:
+    """Return items of which some are known; the others are expected to look like them.
+
+    Ids are told to be numbers of so many digits only where zeros stand in front of some.
+    """
+    fixed = items.digits and items.width > 0 and bool(ids.str.starts_with("0").any())
+    digits = items.digits and (fixed or len(items) >= _TELLING)
+    return replace(items, digits=digits, width=items.width if fixed else 0)
 
 
 @contextmanager
@@ -158,13 +217,19 @@ def _readable(path: Path) -> Iterator[None]:
         raise DataError(f"{path}: {CHECKS[error.check].says.format(value=error.value)}") from error
 
 
-def _learned(reader: Reader, wanted: Int32) -> Known:
-    learning, tally = Learning(), faults.tally()
-    for block in reader.blocks():
-        starts, stops, users = lines.fields(
-            block.buffer, block.size, block.separator, block.end, wanted, tally
-        )
-        rows = users != lines.NO_ROW
-        learning.add(block.buffer, starts[rows, 0], stops[rows, 0])
-        reader.give_back(block)
-    return learning.known(complete=True)
+def _cells(path: Path, column: str | None) -> Iterator[tuple[Block, Int64, Int64]]:
+    """Yield the blocks of a file, and where the cells of a column stand in each."""
+    with _readable(path), opened(path) as file:
+        head = header.read(file.stream)
+        if column is not None and column not in head.columns:
+            raise DataError(f'{path}: no column "{column}"; {suggest(column, head.columns)}')
+        place = 0 if column is None else head.columns.index(column)
+        wanted, tally = lines.wanted(len(head.columns), place), faults.tally()
+        reader = Reader(file.stream, ord(head.separator), returns=head.returns)
+        for block in reader.blocks():
+            starts, stops, users = lines.fields(
+                block.buffer, block.size, block.separator, block.end, wanted, tally
+            )
+            rows = users != lines.NO_ROW
+            yield block, starts[rows, 0], stops[rows, 0]
+            reader.give_back(block)

@@ -58,7 +58,11 @@ class Reader:
     ----------
     ends : bool
         Whether the last line that was read had an end.
+    header_lines : int
+        Lines before the first row.
     """
+
+    header_lines = 1
 
     def __init__(
         self, stream: BinaryIO, separator: int, *, returns: bool = False, size: int | None = None

@@ -82,7 +82,7 @@ CHECKS: Mapping[str, Check] = {
     "SUB005": Check(
         "not UTF-8",
         "error",
-        "the line is no UTF-8",
+        "{value} is no UTF-8",
         "save the file as UTF-8",
         "lines",
     ),
@@ -125,7 +125,7 @@ CHECKS: Mapping[str, Check] = {
     "SUB014": _file(
         "too large", "the archive unpacks to more than {value}", "pack the submission alone"
     ),
-    "SUB015": _file("corrupt archive", "the archive is damaged: {value}", "pack it again"),
+    "SUB015": _file("corrupt file", "the file is damaged: {value}", "write or pack it again"),
     "SUB016": _file("another kind", "the file is {value}", "save it as CSV, plain, .gz or .zip"),
     "SUB017": _row(
         "text behind a quote",
@@ -154,14 +154,19 @@ CHECKS: Mapping[str, Check] = {
     ),
     "SUB107": _file(
         "index column",
-        "the first column is the index of a frame",
+        'the column "{value}" is the index of a frame',
         "write it without (pandas: index=False)",
         fixed=True,
+    ),
+    "SUB108": _file(
+        "type of a column",
+        "the column {value} holds neither text nor whole numbers nor lists of them",
+        "write ids as text",
     ),
     "SUB201": Check(
         "missing ids",
         "error",
-        "{count} ids are missing, first {value}",
+        "{count} ids are missing, first {values}",
         "write a row for each",
         "",
         "user",
@@ -273,8 +278,46 @@ CHECKS: Mapping[str, Check] = {
         "{value} does not look like an item id",
         "write ids of the catalogue",
     ),
+    "SUB313": _item(
+        "no number",
+        None,
+        "{value} is neither a rank (1, 2, 3 …) nor a score",
+        "write ranks from 1 on, or scores that are numbers",
+    ),
+    "SUB314": _item(
+        "one rank twice",
+        None,
+        "{value} has the rank of another item of its list",
+        "give each item of a list a rank of its own",
+    ),
+    "SUB315": _item(
+        "tied scores",
+        None,
+        "{value} has the score of another item of its list: ties are ordered by item id",
+        "write ranks, or scores that differ",
+        "warning",
+    ),
+    "SUB316": _item(
+        "gap in ranks",
+        None,
+        "no item has the rank before that of {value}: the place stays empty",
+        "write ranks 1, 2, 3 …",
+        "warning",
+    ),
     "SUB401": Check(
         "one list for all", "warning", "all {count} lists are the same", "look at what makes them"
+    ),
+    "SUB402": Check(
+        "hardly a hit",
+        "warning",
+        "of the examined users, {value} have a hit",
+        "look at whether ids, users and the week are those of the exam",
+    ),
+    "SUB403": Check(
+        "bought already",
+        "warning",
+        "of all places, {value} hold what the user has in training already",
+        "recommend something new, unless people buy again",
     ),
     "SUB404": Check(
         "one item", "warning", "no list is longer than one item", "look at what separates items"

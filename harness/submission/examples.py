@@ -11,6 +11,13 @@ SAMPLE = "customer_id,prediction\nann,\nbob,\ncem,\n"
 ITEMS = "article_id,name\n0706016001,shirt\n0706016002,shoe\n0706016003,hat\n"
 GOOD = "customer_id,prediction\nann,0706016001 0706016002\nbob,0706016003\ncem,0706016002\n"
 
+_LONG = """customer_id,article_id,rank
+ann,0706016001,1
+ann,0706016002,2
+bob,0706016003,1
+cem,0706016002,1
+"""
+
 
 def _bob(row: str) -> bytes:
     """Return the good file with another row of bob's."""
@@ -69,6 +76,10 @@ BAD: Mapping[str, bytes] = {
     "SUB310": _bob("bob,\"['0706016003', '0706016001']\""),
     "SUB311": _bob("bob,0706016003  0706016001"),
     "SUB312": _bob("bob,shirt"),
+    "SUB313": _LONG.replace(",2\n", ",second\n").encode(),
+    "SUB314": _LONG.replace(",2\n", ",1\n").encode(),
+    "SUB315": _LONG.replace("rank", "score").replace(",2\n", ",1\n").encode(),
+    "SUB316": _LONG.replace(",2\n", ",3\n").encode(),
     "SUB401": b"customer_id,prediction\n"
     + b"%s,0706016001 0706016002\n" * 3 % (b"ann", b"bob", b"cem"),
     "SUB404": b"customer_id,prediction\nann,0706016001\nbob,0706016003\ncem,0706016002\n",

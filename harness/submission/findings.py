@@ -9,6 +9,9 @@ from harness.arrays import Int64
 from harness.errors import printable
 from harness.submission import faults
 
+Lines = Callable[[int], int]
+"""The physical line of a line of a block."""
+
 _SHOWN = 60
 _MOST_BYTES = 4 * (_SHOWN + 1)
 
@@ -67,9 +70,7 @@ def shown(value: str | bytes) -> str:
     return printable(text[:_SHOWN]) + ("…" if len(text) > _SHOWN else "")
 
 
-def places(
-    text: Callable[[int, int], bytes], examples: Int64, line_of: Callable[[int], int]
-) -> list[Place]:
+def places(text: Callable[[int, int], bytes], examples: Int64, line_of: Lines) -> list[Place]:
     """Return the places of examples.
 
     Parameters

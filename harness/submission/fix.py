@@ -17,10 +17,10 @@ from harness.submission.against import Against
 from harness.submission.blocks import Block, Reader
 from harness.submission.findings import Findings
 from harness.submission.formats import Format
-from harness.submission.known import Known, nothing
+from harness.submission.known import Known
 from harness.submission.mend import mended
 from harness.submission.opened import Refused, opened
-from harness.submission.scan import Form
+from harness.submission.source import Source, source
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,13 @@ def fix(path: Path, against: Against, out: Path) -> Fixed:
     there = np.zeros(len(against.users), np.bool_)
     try:
         with whole_file(out) as temporary:
-            with temporary.open("wb") as target, opened(path) as file:
-                wanted = _write(file.stream, path, against, target, there)
+            with temporary.open("wb") as target, source(path, against, Findings()) as opened:
+                if not opened.readable:
+                    columns = ", ".join(opened.head.columns)
+                    raise UsageError(f"{path}: its columns cannot be told: {columns}")
+                _write(opened, against, target, there)
             with temporary.open("ab") as target:
-                appended = _append(against, wanted, there, target)
+                appended = _append(against, opened.wanted, there, target)
     except Refused as error:
         raise UsageError(f"{path}: cannot be read, so nothing is mended ({error})") from error
     except OSError as error:
@@ -63,26 +66,23 @@ def fix(path: Path, against: Against, out: Path) -> Fixed:
     return Fixed(out, appended)
 
 
-def _write(stream: BinaryIO, path: Path, against: Against, target: BinaryIO, there: Bool) -> Format:
-    head = header.read(stream)
-    wanted = against.wanted(head.columns)
-    places = header.check(head, wanted, Findings())
-    if len(places) < len(wanted.columns):
-        raise UsageError(f"{path}: its columns cannot be told: {', '.join(head.columns)}")
-    form = Form.of(head, places, wanted)
-    items = against.items if len(against.items) else nothing(wanted.width)
+def _write(opened: Source, against: Against, target: BinaryIO, there: Bool) -> None:
+    wanted, form = opened.wanted, opened.form
+    items = against.items_of(wanted)
     target.write((",".join(wanted.columns) + "\n").encode())
-    for block in Reader(stream, ord(head.separator), returns=head.returns).blocks():
+    for block in opened.reader.blocks():
         own = replace(form, separator=block.separator, end=block.end)
-        text, users = mended(block.buffer, block.size, own, against.users, items)
+        text, users = mended(block.buffer, block.size, own, wanted.between, against.users, items)
         there[users] = True
         target.write(text.data)
-    return wanted
 
 
 def _append(against: Against, wanted: Format, there: Bool, target: BinaryIO) -> int:
-    """Write a row for each user who is missing: the sample's own, or an empty list."""
-    if not against.users.complete or against.ids is None or there.all():
+    """Write a row for each user who is missing: the sample's own, or an empty list.
+
+    A file with a row an item has none for a user without items.
+    """
+    if wanted.long or against.ids is None or there[: against.required].all():
         return 0
     appended = 0
     with opened(against.ids) as file:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Format:
-    """A file of lists, a row a user.
+    """A file of lists, a row a user or a row an item.
 
     Attributes
     ----------
@@ -26,6 +26,10 @@ class Format:
         Whether an empty list is nothing to wonder at.
     source : str
         The competition.
+    long : bool
+        Whether a row holds one item of a list.
+    order, descending : str and bool
+        The column that orders such items, if any, and whether the highest stands first.
     """
 
     user: str
@@ -36,15 +40,18 @@ class Format:
     between: str = " "
     width: int = 0
     empty: bool = False
+    long: bool = False
+    order: str = ""
+    descending: bool = False
 
     def cut_at(self, k: int | None) -> Format:
         """Return the format with another longest list, if one is named."""
         return self if k is None else replace(self, k=k)
 
     @property
-    def columns(self) -> tuple[str, str]:
+    def columns(self) -> tuple[str, ...]:
         """The header."""
-        return self.user, self.items
+        return (self.user, self.items, self.order) if self.order else (self.user, self.items)
 
 
 FORMATS: Mapping[str, Format] = {
@@ -86,14 +93,32 @@ FORMATS: Mapping[str, Format] = {
 }
 
 
-def recognised(columns: Sequence[str]) -> Format:
-    """Return the format that a header speaks of, whatever its case and padding.
-
-    Any other header is that of a generic file: the first two columns are the user and the list.
-    """
+def of_competition(columns: Sequence[str]) -> Format | None:
+    """Return the competition's format that a header speaks of, whatever its case and padding."""
     plain = {column.strip().casefold() for column in columns}
     for known in FORMATS.values():
         if {column.casefold() for column in known.columns} <= plain:
             return known
-    user, items = [*columns, "user", "items"][:2] if len(columns) > 1 else ("user", "items")
+    return None
+
+
+def generic(user: str, items: str) -> Format:
+    """Return the format of a file of anyone's."""
     return Format(user, items, None, "MAP@12", "a file of anyone's")
+
+
+def recognised(columns: Sequence[str]) -> Format:
+    """Return the format that a header speaks of; any other is that of a generic file.
+
+    There the user is the column ``user``, or else the first, and the list ``item``, or else the
+    next.
+    """
+    known = of_competition(columns)
+    if known is not None:
+        return known
+    own = [column for column in columns if column.strip().casefold() != "usage"]
+    if len(own) < 2:
+        return generic("user", "items")
+    user = "user" if "user" in own else own[0]
+    others = [column for column in own if column != user] or [user]
+    return generic(user, "item" if "item" in others else others[0])

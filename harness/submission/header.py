@@ -18,7 +18,7 @@ from harness.submission.words import PAD
 _LONGEST = 1 << 20
 _SEPARATORS = ",;\t|"
 _NAMES = {";": "semicolons", "\t": "tabs", "|": "bars"}
-_INDEX = ("", "Unnamed: 0", "index")
+_INDEX = ("", "Unnamed: 0", "index", "__index_level_0__")
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def check(header: Header, wanted: Format, findings: Findings) -> dict[str, int]:
     for place, column in enumerate(header.columns):
         meant = _meant(column, wanted.columns)
         if meant is None:
-            index = place == 0 and column in _INDEX and len(header.columns) > len(wanted.columns)
+            index = column in _INDEX and len(header.columns) > len(wanted.columns)
             findings.note("SUB107" if index else "SUB102", column, 1)
         elif meant in places:
             findings.note("SUB103", column, 1)

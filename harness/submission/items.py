@@ -31,6 +31,7 @@ def read(
     wanted: Any,
     between: int,
     width: int,
+    kept: int,
     known: Any,
     tally: Any,
     lists: Any,
@@ -44,8 +45,8 @@ def read(
         The row of the truth that a line's list belongs to; −1: it is checked and not kept.
     between : int
         The byte between items.
-    width : int
-        Places that are read; the others are counted.
+    width, kept : int
+        Places that a list may have, and those that are kept.
     lists : (rows, ends, items) arrays
         Take, for each list that is kept, the row of the truth, where its items end, and all items:
         codes; one that is not known has the number of known items + its first place in the list.
@@ -62,10 +63,9 @@ def read(
         if most > len(words[4]):
             words = room(most)
         held = find_words(buffer, starts, stops, users, group, line, between, words, ends)
-        if known[1][3] > 0:
-            look_words_up(words, held, known)
-        else:
-            number_words(buffer, words, ends, line - group, known[1][1] != 0, known[1][2])
+        look_words_up(words, held, known)
+        if known[1][0] == 0:
+            number_words(buffer, words, ends, line - group, known)
         _find_odd(starts, stops, users, group, line, width, words, ends, stamps, odd)
         for row in range(group, line):
             if odd[row - group]:
@@ -73,7 +73,7 @@ def read(
                 _check(buffer, starts, stops, row, width, known, words, start, stop, mended, tally)
         _compare(users, group, line, words[2], ends, same)
         n_lists, n_cells = _keep(
-            users, wanted, group, line, width, words[4], ends, lists, n_lists, n_cells
+            users, wanted, group, line, kept, words[4], ends, lists, n_lists, n_cells
         )
     return n_lists, n_cells
 
@@ -146,7 +146,7 @@ def _keep(
     wanted: Any,
     group: int,
     line: int,
-    width: int,
+    kept: int,
     code: Any,
     ends: Any,
     lists: Any,
@@ -159,7 +159,7 @@ def _keep(
         if users[row] == NO_ROW or wanted[row] < 0:
             continue
         start, stop = ends[row - group], ends[row - group + 1]
-        for word in range(start, min(stop, start + width)):
+        for word in range(start, min(stop, start + kept)):
             items[n_cells] = code[word]
             n_cells += 1
         rows[n_lists], last[n_lists] = wanted[row], n_cells

@@ -23,10 +23,9 @@ class KeyTable:
         As `words.look_up` reads it.
     """
 
-    def __init__(self, room: int = 0) -> None:
-        least = max(_LEAST, int(room / _MOST_FILLED) + 1)
-        self.rows: UInt64 = np.zeros((1 << (least - 1).bit_length(), 2), np.uint64)
-        self._count = 0
+    def __init__(self, rows: UInt64 | None = None, count: int = 0) -> None:
+        self.rows: UInt64 = np.zeros((_LEAST, 2), np.uint64) if rows is None else rows
+        self._count = count
 
     def __len__(self) -> int:
         return self._count

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from harness.arrays import Bytes, Int32, Int64, UInt64
 from harness.compiled import compiled
 from harness.submission.key_table import KeyTable
-from harness.submission.words import key, look_up
+from harness.submission.words import PAD, key, look_up
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +48,16 @@ class Known:
         """The same for compiled code: the table; complete, digits, width and size."""
         return self.table, np.array([self.complete, self.digits, self.width, self.size])
 
+    def more(self, ids: pl.Series) -> Known:
+        """Return the same and others; digits and width stay what they are, if there were any."""
+        spans = packed(ids)
+        if bool((self.codes(*spans) >= 0).all()):
+            return self
+        learning = Learning(known=self)
+        learning.add(*spans)
+        more = learning.known(complete=self.complete)
+        return more if len(self) == 0 else replace(more, digits=self.digits, width=self.width)
+
     def codes(self, buffer: Bytes, starts: Int64, stops: Int64) -> Int32:
         """Return the code of each id that stands in a buffer, −1 where it is not known."""
         codes = np.empty(len(starts), np.int32)
@@ -55,8 +68,8 @@ class Known:
 class Learning:
     """Ids that are told one part after another."""
 
-    def __init__(self, room: int = 0) -> None:
-        self._table = KeyTable(room)
+    def __init__(self, known: Known | None = None) -> None:
+        self._table = KeyTable() if known is None else KeyTable(known.table.copy(), len(known))
         self._digits, self._width = True, -1
 
     def add(self, buffer: Bytes, starts: Int64, stops: Int64) -> Int32:
@@ -102,6 +115,14 @@ def _keys(buffer: Any, starts: Any, stops: Any, keys: Any, width: int) -> tuple[
     return digits, width
 
 
-def nothing(width: int = 0) -> Known:
-    """Return no ids: nobody says which there are, only perhaps that they have so many digits."""
-    return Known(KeyTable().rows, 0, False, width > 0, width)
+def nothing() -> Known:
+    """Return no ids: nobody says which there are."""
+    return Known(KeyTable().rows, 0, False, False, 0)
+
+
+def packed(ids: pl.Series) -> tuple[Bytes, Int64, Int64]:
+    """Return texts one behind the other, PAD bytes behind the last, and where each stands."""
+    lengths = ids.str.len_bytes().to_numpy().astype(np.int64)
+    stops = np.cumsum(lengths)
+    text = "".join(ids.to_list()).encode() + bytes(PAD)
+    return np.frombuffer(text, np.uint8), stops - lengths, stops

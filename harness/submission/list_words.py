@@ -54,18 +54,22 @@ def find_words(
 
 @compiled
 def look_words_up(words: Any, held: int, known: Any) -> None:
-    """Look words up, all together: the processor waits for many at a time."""
+    """Look words up, all together: the processor waits for many at a time; −1 is not known."""
     _begin, _end, first, second, code = words
-    table, _traits = known
+    table, traits = known
+    if traits[3] == 0:
+        code[:held] = -1
+        return
     for word in range(held):
         code[word] = look_up(first[word], second[word], table)
 
 
 @compiled
-def number_words(buffer: Any, words: Any, ends: Any, rows: int, digits: bool, width: int) -> None:
-    """Where nobody knows the items, give plain ones their places; −1 is to be looked at closely."""
+def number_words(buffer: Any, words: Any, ends: Any, rows: int, known: Any) -> None:
+    """Where others may be, give plain ones numbers behind the known; −1 is to be looked at."""
     begin, end, _first, _second, code = words
+    digits, width, size = known[1][1] != 0, known[1][2], known[1][3]
     for row in range(rows):
         for word in range(ends[row], ends[row + 1]):
-            plain = is_plain(buffer, begin[word], end[word], digits, width)
-            code[word] = word - ends[row] if plain else -1
+            if code[word] < 0 and is_plain(buffer, begin[word], end[word], digits, width):
+                code[word] = size + word - ends[row]

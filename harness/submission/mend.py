@@ -24,12 +24,19 @@ from harness.submission.words import PAD, find, key, look_up
 _COMMA, _SEMICOLON, _LINE, _QUOTE = 44, 59, 10, 34
 
 
-def mended(buffer: Bytes, size: int, form: Form, users: Known, items: Known) -> tuple[Bytes, Int32]:
+def mended(
+    buffer: Bytes, size: int, form: Form, between: str, users: Known, items: Known
+) -> tuple[Bytes, Int32]:
     """Return whole lines with what is mechanical mended, and the users they are of.
 
     Blank lines go; ids lose what is around them and get their zeros back; items lose brackets,
     quotes and decimals, get zeros back and one separator; words for nothing, repeats and places
     behind the longest list go. Lines with too few or too many fields stay as they are.
+
+    Parameters
+    ----------
+    between : str
+        What is written between items.
 
     Returns
     -------
@@ -48,6 +55,7 @@ def mended(buffer: Bytes, size: int, form: Form, users: Known, items: Known) -> 
         buffer,
         size,
         form.numbers,
+        ord(between),
         starts,
         stops,
         codes,
@@ -64,6 +72,7 @@ def _mend(
     buffer: Any,
     size: int,
     form: Any,
+    space: int,
     starts: Any,
     stops: Any,
     codes: Any,
@@ -88,9 +97,14 @@ def _mend(
         out[written] = _COMMA
         begin = written + 1
         written = _list(
-            buffer, starts[line, 1], stops[line, 1], between, width, items, own, out, begin
+            buffer, starts[line, 1], stops[line, 1], between, space, width, items, own, out, begin
         )
         written = _cell(out, begin, written)
+        for column in range(2, starts.shape[1]):  # what orders the items
+            out[written] = _COMMA
+            begin = written + 1
+            start, stop = trimmed(buffer, starts[line, column], stops[line, column])
+            written = _cell(out, begin, _copy(buffer, start, stop, out, begin))
         out[written] = _LINE
         written += 1
     return written
@@ -187,6 +201,7 @@ def _list(
     start: int,
     stop: int,
     between: int,
+    space: int,
     width: int,
     items: Any,
     own: Any,
@@ -209,7 +224,7 @@ def _list(
                 written = before
             else:
                 if held > 0:
-                    out[before] = between
+                    out[before] = space
                 held += 1
         at = next_ + (max(1, separator_bytes(buffer, next_, stop)) if next_ < stop else 1)
     return begin if held == 0 else written

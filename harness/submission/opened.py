@@ -42,7 +42,6 @@ _OTHERS = {
     b"\xfd7zXZ": "an xz archive",
     b"(\xb5/\xfd": "a zstd archive",
     b"\xd0\xcf\x11\xe0": "a workbook of Excel",
-    b"PAR1": "Parquet under another name",
 }
 
 

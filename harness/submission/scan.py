@@ -6,13 +6,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.arrays import Bytes, Int32, Int64, UInt64
+from harness.arrays import Bool, Bytes, Int32, Int64, UInt64
 from harness.submission import faults, items, lines, users
 from harness.submission.formats import Format
 from harness.submission.header import Header
 from harness.submission.known import Known
 
 LINE_END = 10
+GROUP = 0x1D
+"""What stands between items where a space may stand within one."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,11 @@ class Form:
     separator, between, end : int
         Bytes: between fields, between items, and behind a line.
     width : int
-        Places of a list that are read; the others are counted.
+        Places that a list may have.
+    order : int, optional
+        The field with ranks or scores.
+    long : bool
+        Whether a row holds one item, and all rows are kept.
     """
 
     fields: int
@@ -38,6 +44,8 @@ class Form:
     between: int
     end: int = LINE_END
     width: int = 1 << 31
+    order: int | None = None
+    long: bool = False
 
     @classmethod
     def of(cls, head: Header, places: dict[str, int], wanted: Format) -> Form:
@@ -49,6 +57,9 @@ class Form:
             separator=ord(head.separator),
             between=ord(wanted.between),
         )
+        if wanted.long:
+            order = places[wanted.order] if wanted.order else None
+            return replace(form, between=GROUP, order=order, long=True)
         return form if wanted.k is None else replace(form, width=wanted.k)
 
     @property
@@ -58,8 +69,9 @@ class Form:
 
     @property
     def wanted(self) -> Int32:
-        """The columns of fields: first the user, then the list."""
-        return lines.wanted(self.fields, self.user, self.items)
+        """The columns of fields: first the user, then the list, then what orders it."""
+        order = () if self.order is None else (self.order,)
+        return lines.wanted(self.fields, self.user, self.items, *order)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,13 +91,15 @@ class Scanned:
     examples : int64 array, (faults.COUNT, faults.EXAMPLES, 3)
         Line of the block, first byte, byte behind the last.
     rows : int32 array, (lists,)
-        Rows of the truth whose lists follow.
+        Rows of the solution whose lists follow; lines of the block where a row holds one item.
     ends : int64 array, (lists,)
         Where each of them ends in `items`.
     items : int32 array
         Codes, as `items.read` gives them.
     same : uint64 array, (2,)
         A sum over the first list, and how many lists have the same.
+    sound : bool array, (lines,)
+        Whether the list is that of the known user.
     """
 
     users: Int32
@@ -98,10 +112,17 @@ class Scanned:
     ends: Int64
     items: Int32
     same: UInt64
+    sound: Bool
 
 
 def scan(
-    buffer: Bytes, size: int, form: Form, known_users: Known, known_items: Known, answered: Int32
+    buffer: Bytes,
+    size: int,
+    form: Form,
+    known_users: Known,
+    known_items: Known,
+    answered: Int32,
+    kept: int,
 ) -> Scanned:
     """Read whole lines.
 
@@ -110,7 +131,9 @@ def scan(
     buffer : uint8 array, at least `size` + PAD long
         Lines without quotes, each ended by the form's byte.
     answered : int32 array, one a known user
-        The user's row in the truth, −1 without one.
+        The user's row in the solution, −1 without one.
+    kept : int
+        Places of a list that are kept.
     """
     tally = faults.tally()
     starts, stops, codes = lines.fields(buffer, size, form.separator, form.end, form.wanted, tally)
@@ -118,7 +141,10 @@ def scan(
     keys, sound = np.empty((n, 2), np.uint64), np.zeros(n, np.bool_)
     users.read(buffer, starts, stops, known_users.arrays, codes, keys, sound, tally)
     wanted = np.full(n, -1, np.int32)
-    wanted[sound] = answered[codes[sound]]
+    if form.long:
+        wanted[codes >= users.STRANGER] = np.flatnonzero(codes >= users.STRANGER)
+    else:
+        wanted[sound] = answered[codes[sound]]
     most = int((stops[:, 1] - starts[:, 1])[wanted >= 0].sum()) // 2 + n
     lists = np.empty(n, np.int32), np.empty(n, np.int64), np.empty(most, np.int32)
     same = np.zeros(2, np.uint64)
@@ -130,6 +156,7 @@ def scan(
         wanted,
         form.between,
         form.width,
+        kept,
         known_items.arrays,
         tally,
         lists,
@@ -137,5 +164,5 @@ def scan(
     )
     rows, ends, found = lists
     return Scanned(
-        codes, keys, starts, stops, *tally, rows[:kept], ends[:kept], found[:cells], same
+        codes, keys, starts, stops, *tally, rows[:kept], ends[:kept], found[:cells], same, sound
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,39 +19,43 @@ class Survey:
         Ends of physical lines, where the block was not quoted.
     returns : int
         Carriage returns that no end of a line follows.
-    nuls, undecodable : tuple of int
-        Lines of the block, from 0, that hold NULs, and bytes that are no UTF-8.
+    nuls : tuple of int
+        Lines of the block, from 0, that hold NULs.
+    undecodable : tuple of (int, str)
+        Lines that hold bytes that are no UTF-8, and the first such byte.
     """
 
     ends: int
     returns: int
     nuls: tuple[int, ...]
-    undecodable: tuple[int, ...]
+    undecodable: tuple[tuple[int, str], ...]
 
 
 def survey(buffer: Bytes, size: int, end: int) -> Survey:
     """Look at the first `size` bytes, whole lines that each end with the byte `end`."""
     ends, returns, nuls, beyond = _count(buffer, size)
-    text = buffer[:size].tobytes() if nuls or beyond else b""
+    text = buffer[:size].tobytes() if nuls or (beyond and not _is_utf8(buffer[:size])) else b""
+    lines = text.split(bytes([end]))
+    odd = ((number, _undecodable(line)) for number, line in enumerate(lines) if beyond)
     return Survey(
         ends,
         returns,
-        _lines(text, end, lambda line: b"\0" in line) if nuls else (),
-        () if beyond == 0 or _is_utf8(text) else _lines(text, end, lambda line: not _is_utf8(line)),
+        tuple(number for number, line in enumerate(lines) if b"\0" in line),
+        tuple((number, what) for number, what in odd if what),
     )
 
 
-def _lines(text: bytes, end: int, is_odd: Callable[[bytes], bool]) -> tuple[int, ...]:
-    lines = text.split(bytes([end]))
-    return tuple(number for number, line in enumerate(lines) if is_odd(line))
+def _is_utf8(text: Bytes) -> bool:
+    return not _undecodable(text.tobytes())
 
 
-def _is_utf8(text: bytes) -> bool:
+def _undecodable(line: bytes) -> str:
+    """Return which byte is no UTF-8, and where; nothing where all are."""
     try:
-        text.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+        line.decode()
+    except UnicodeDecodeError as error:
+        return f"byte {error.start + 1}, 0x{line[error.start]:02X}"
+    return ""
 
 
 @compiled

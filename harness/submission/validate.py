@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from harness.submission import header
+from harness.arrays import Int32
+from harness.solutions import Solution
+from harness.submission import faults, sense
 from harness.submission.against import Against
-from harness.submission.blocks import Reader
+from harness.submission.answers import Answers
 from harness.submission.checks import CHECKS
-from harness.submission.findings import Finding, Findings, Place
+from harness.submission.findings import Finding, Findings, Place, shown
 from harness.submission.formats import Format
 from harness.submission.gather import Expected, Gathered, gather
-from harness.submission.known import Known, nothing
-from harness.submission.opened import Refused, opened
-from harness.submission.scan import Form
+from harness.submission.long import LongLists
+from harness.submission.opened import Refused
+from harness.submission.source import Source, source
+from harness.submission.wide import WideLists
 
 SCHEMA = 1
+_ALL = 1 << 31
 
 
 @dataclass(frozen=True)
@@ -84,10 +89,37 @@ class Validation:
         """Whether there are no errors."""
         return not self.errors
 
+    def summary(self) -> dict[str, Any]:
+        """Return how many errors and warnings there are, and what they are."""
+        return {
+            "errors": len(self.errors),
+            "warnings": len(self.problems) - len(self.errors),
+            "found": [problem.to_dict() for problem in self.problems],
+        }
+
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document."""
         problems = [problem.to_dict() for problem in self.problems]
         return {"schema": SCHEMA, "valid": self.valid, "rows": self.rows, "problems": problems}
+
+
+@dataclass(frozen=True, eq=False)
+class Examined:
+    """A submission that was read.
+
+    Attributes
+    ----------
+    lists : int32 array, (users of the solution, longest list), optional
+        Positions in the solution's key, as `Answers.lists` gives them; None where there is no
+        solution, or nothing could be read.
+    users_outside, rows_outside : int
+        Users of the file whom the solution does not examine, and their rows.
+    """
+
+    validation: Validation
+    lists: Int32 | None = None
+    users_outside: int = 0
+    rows_outside: int = 0
 
 
 def validate(path: Path, against: Against, *, strict: bool = False) -> Validation:
@@ -98,44 +130,93 @@ def validate(path: Path, against: Against, *, strict: bool = False) -> Validatio
     strict : bool
         Whether warnings are errors.
     """
+    return examine(path, against, strict=strict).validation
+
+
+def examine(
+    path: Path,
+    against: Against,
+    solution: Solution | None = None,
+    *,
+    places: int | None = None,
+    strict: bool = False,
+) -> Examined:
+    """Return everything that is wrong with a submission, and the lists of the examined users.
+
+    Parameters
+    ----------
+    solution : Solution, optional
+        Whose users and items are known to `against`.
+    places : int, optional
+        Places of a list that are looked at; all there are by default.
+    strict : bool
+        Whether warnings are errors.
+    """
     findings = Findings()
-    rows, wanted = 0, against.format
+    wanted, found, lists = against.format, None, None
     try:
-        with opened(path) as file:
-            head = header.read(file.stream)
-            wanted = against.wanted(head.columns)
-            places = header.check(head, wanted, findings)
-            if file.encoding != "utf-8":
-                findings.note("SUB006")
-            if len(places) == len(wanted.columns):
-                reader = Reader(file.stream, ord(head.separator), returns=head.returns)
-                items = against.items if len(against.items) else nothing(wanted.width)
-                answered = np.full(len(against.users), -1, np.int32)
-                expected = Expected(against.users, items, answered, 0)
-                found = gather(reader, Form.of(head, places, wanted), expected, findings)
-                _whole(found, reader, head, findings, against.users)
-                rows = found.users.rows
+        with source(path, against, findings) as opened:
+            wanted = opened.wanted
+            if opened.readable:
+                found, lists = _read(path, opened, against, solution, places, findings)
     except Refused as refused:
         findings.note(refused.check, refused.value)
-    return Validation(path, rows, _problems(findings, wanted, strict))
+    rows = 0 if found is None else found.users.rows
+    if lists is not None and solution is not None:
+        sense.note(lists, solution, findings)
+    validation = Validation(path, rows, _problems(findings, wanted, strict))
+    if found is None:
+        return Examined(validation)
+    return Examined(validation, lists, found.users_outside, rows - found.answered)
 
 
-def _whole(
-    found: Gathered, reader: Reader, head: header.Header, findings: Findings, users: Known
-) -> None:
+def _read(
+    path: Path,
+    opened: Source,
+    against: Against,
+    solution: Solution | None,
+    places: int | None,
+    findings: Findings,
+) -> tuple[Gathered, Int32 | None]:
+    """Return what a submission holds, and its lists where there is a solution."""
+    wanted, users, items = opened.wanted, against.users, against.items_of(opened.wanted)
+    answers = None if solution is None else Answers.of(solution, users, items)
+    rows = np.full(len(users), -1, np.int32) if answers is None else answers.rows
+    kept = places or _ALL
+    if wanted.long:
+        order = ("score" if wanted.descending else "rank") if wanted.order else ""
+        lists: WideLists | LongLists = LongLists(
+            len(users), len(items), rows, wanted.k, kept, order, partial(_texts, path, against)
+        )
+    else:
+        lists = WideLists(int(rows.max(initial=-1)) + 1)
+    expected = Expected(users, items, rows, kept)
+    found = gather(opened.reader, opened.form, expected, lists, findings)
+    _whole(found, opened, findings, against)
+    held = lists.finish(findings)
+    if answers is None or held is None:
+        return found, None
+    return found, answers.lists(held)
+
+
+def _texts(path: Path, against: Against, lines: list[int]) -> dict[int, str]:
+    """Return the items that stand in some lines of a submission, read once more."""
+    with source(path, against, Findings()) as opened:
+        return opened.cells(lines)
+
+
+def _whole(found: Gathered, opened: Source, findings: Findings, against: Against) -> None:
     """Note what only the whole file tells."""
-    if head.returns:
+    if opened.head.returns:
         findings.add("SUB010", found.lines, [])
-    if found.lines == 1:
+    if found.lines == opened.reader.header_lines:
         findings.note("SUB004")
-    if not reader.ends:
+    if not opened.reader.ends:
         findings.note("SUB012")
-    if users.complete:
-        findings.add("SUB201", int(np.count_nonzero(~found.users.known)), [])
-    if found.held > 1 and found.same == found.held:
-        findings.add("SUB401", found.held, [])
-    if found.held > 1 and found.single == found.held:
-        findings.add("SUB404", found.held, [])
+    missing = np.flatnonzero(~found.users.known[: against.required])
+    if len(missing) > 0:
+        first = against.texts(missing[: faults.EXAMPLES])
+        findings.add("SUB201", len(missing), [Place(None, shown(text)) for text in first])
 
 
 def _problems(findings: Findings, wanted: Format | None, strict: bool) -> tuple[Problem, ...]:
@@ -150,6 +231,7 @@ def _problem(code: str, finding: Finding, wanted: Format | None, strict: bool) -
     first = finding.places[0] if finding.places else Place(None, "")
     words = {
         "value": f'"{first.value}"' if check.of else first.value,
+        "values": ", ".join(place.value for place in finding.places),
         "count": f"{finding.count:,}",
         **({} if wanted is None else _words(wanted)),
     }
@@ -173,7 +255,7 @@ def _words(wanted: Format) -> dict[str, object]:
     return {
         "k": wanted.k,
         "width": wanted.width,
-        "between": _BETWEEN[wanted.between],
+        "between": "a new row" if wanted.long else _BETWEEN[wanted.between],
         "allowed": ",".join(wanted.columns),
     }
 

@@ -9,7 +9,7 @@ import pytest
 from harness.cli import app, guarded
 from harness.report import validated
 from harness.report.records import as_csv
-from harness.submission.against import of_sample
+from harness.submission.against import of_tables
 from harness.submission.examples import GOOD, ITEMS, SAMPLE
 from harness.submission.validate import Validation, validate
 
@@ -21,7 +21,7 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Validation:
     for name, text in {"sample": SAMPLE, "articles": ITEMS, "bad": BAD, "good": GOOD}.items():
         (tmp_path / f"{name}.csv").write_text(text)
     monkeypatch.chdir(tmp_path)
-    return validate(Path("bad.csv"), of_sample(Path("sample.csv"), Path("articles.csv")))
+    return validate(Path("bad.csv"), of_tables(Path("sample.csv"), Path("articles.csv")))
 
 
 def test_every_problem_has_its_place_its_count_and_its_cure(found: Validation) -> None:
@@ -72,8 +72,8 @@ def test_as_records(found: Validation) -> None:
         (["gone.csv"], 1, "SUB001"),
         (["good.csv", "--strict", "--format", "json"], 0, '"valid": true'),
         (["bad.csv", "--format", "markdown"], 1, "| SUB203 | error | 4 |"),
-        (["bad.csv", "--sample", "a", "--solution", "b"], 2, "not --sample and --solution"),
-        (["bad.csv", "--items", "articles.csv"], 2, "goes with --sample"),
+        (["bad.csv", "--sample", "sample.csv", "--solution", "sample.csv"], 1, "SUB202"),
+        (["bad.csv", "--items", "articles.csv"], 1, "SUB305"),
         (["bad.csv", "--k", "0"], 2, "k is 0"),
         (["bad.csv", "--sample", "gone.csv"], 2, "gone.csv: there is no such file"),
         (["bad.csv", "--sample", "sample.csv", "--fix", "bad.csv"], 2, "is the submission itself"),

@@ -35,8 +35,10 @@ def reference(content: str) -> dict[str, Brief]:
         own = [(line, value) for line, (name, value) in faults if name == code]
         found[code] = (own[0][0], shown(own[0][1]), len(own), len({line for line, _ in own}))
     lists = [[word for word in f[1].split(" ") if word] for _, f, _ in rows if len(f) == 2]
+    missing = [user for user in USERS if user not in known.values()]
+    if missing:
+        found["SUB201"] = (None, missing[0], len(missing), len(missing))
     totals = {
-        "SUB201": len(set(USERS) - set(known.values())),
         "SUB010": len(re.findall("\r(?!\n)", text)),
         "SUB401": len(lists) if len(lists) > 1 and all(x == lists[0] for x in lists) else 0,
         "SUB404": len(lists) if len(lists) > 1 and all(len(x) < 2 for x in lists) else 0,

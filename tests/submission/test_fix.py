@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from harness.errors import UsageError
 from harness.submission import blocks
-from harness.submission.against import Against, ids, of_sample
+from harness.submission.against import Against, of_tables
 from harness.submission.checks import CHECKS
 from harness.submission.examples import BAD, GOOD, ITEMS
 from harness.submission.fix import fix
 from harness.submission.formats import FORMATS
+from harness.submission.known import nothing
 from harness.submission.validate import validate
 
 HEAD = "customer_id,prediction\n"
@@ -25,7 +26,7 @@ def mended(folder: Path, content: str | bytes) -> str:
     path, out = folder / "submission.csv", folder / "fixed.csv"
     raw = content.encode() if isinstance(content, str) else content
     path.write_bytes(raw)
-    fix(path, of_sample(folder / "sample.csv", folder / "articles.csv"), out)
+    fix(path, of_tables(folder / "sample.csv", folder / "articles.csv"), out)
     assert path.read_bytes() == raw
     return out.read_text()
 
@@ -92,7 +93,7 @@ def test_missing_users_get_the_rows_of_the_sample(tmp_path: Path) -> None:
 def test_rows_of_the_sample_are_quoted_where_they_need_it(tmp_path: Path) -> None:
     (tmp_path / "sample.csv").write_text('customer_id,prediction\n"a,n",x\nbob,"y ""z"""\n')
     (tmp_path / "submission.csv").write_text(HEAD)
-    fix(tmp_path / "submission.csv", of_sample(tmp_path / "sample.csv"), tmp_path / "out.csv")
+    fix(tmp_path / "submission.csv", of_tables(tmp_path / "sample.csv"), tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_text() == HEAD + '"a,n",x\nbob,"y ""z"""\n'
 
 
@@ -103,8 +104,7 @@ def test_missing_users_of_a_table_without_lists_get_empty_ones(tmp_path: Path, h
         rows = [",".join(reversed(row.split(","))) for row in rows]
     (tmp_path / "customers.csv").write_text("\n".join([header, *rows, ""]))
     (tmp_path / "submission.csv").write_text(HEAD + "bob,0706016003\n")
-    users = ids(tmp_path / "customers.csv", "customer_id")
-    against = Against(users, format=FORMATS["hm"], ids=tmp_path / "customers.csv")
+    against = Against.of_users(tmp_path / "customers.csv", nothing(), FORMATS["hm"], "customer_id")
     fix(tmp_path / "submission.csv", against, tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_text() == HEAD + "bob,0706016003\nann,\ncem,\n"
 
@@ -115,7 +115,7 @@ def test_lines_that_are_no_rows_stay(tmp_path: Path) -> None:
 
 def test_the_input_is_never_written_to(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text(GOOD)
-    against = of_sample(tmp_path / "s.csv")
+    against = of_tables(tmp_path / "s.csv")
     with pytest.raises(UsageError, match="is the submission itself"):
         fix(tmp_path / "s.csv", against, tmp_path / "s.csv")
     with pytest.raises(UsageError, match="gone"):
@@ -126,7 +126,7 @@ def test_the_input_is_never_written_to(tmp_path: Path) -> None:
 @pytest.mark.parametrize("code", [code for code, check in CHECKS.items() if check.fixed])
 def test_what_is_said_to_be_mended_is(tmp_path: Path, code: str) -> None:
     mended(tmp_path, BAD[code])
-    against = of_sample(tmp_path / "sample.csv", tmp_path / "articles.csv")
+    against = of_tables(tmp_path / "sample.csv", tmp_path / "articles.csv")
     left = {problem.code for problem in validate(tmp_path / "fixed.csv", against).problems}
     assert code not in left
 

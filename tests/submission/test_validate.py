@@ -14,8 +14,9 @@ from reference import reference
 from harness import config as config_
 from harness.errors import DataError, UsageError
 from harness.submission import blocks
-from harness.submission.against import Against, ids, of_config, of_sample, of_solution
-from harness.submission.validate import Problem, Validation, validate
+from harness.submission.against import Against, ids, of_config, of_tables
+from harness.submission.terms import Terms
+from harness.submission.validate import Problem, Validation, examine, validate
 
 SAMPLE = "customer_id,prediction\nann,0706016001\nbob,0706016002\ncem,0706016003\n"
 ITEMS = "article_id,name\n0706016001,shirt\n0706016002,shoe\n0706016003,hat\n"
@@ -35,7 +36,7 @@ def checked(
 ) -> Validation:
     path = folder / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    against = of_sample(folder / "sample.csv", folder / "articles.csv")
+    against = of_tables(folder / "sample.csv", folder / "articles.csv")
     return validate(path, against, strict=strict)
 
 
@@ -83,7 +84,7 @@ CASES: dict[str, tuple[str | bytes, list[tuple[str, int | None, str, int, int]]]
     "no UTF-8": (
         HEAD.encode() + b"ann,0706016001 caf\xe9\nbob,0706016002\ncem,0706016003\n",
         [
-            ("SUB005", 2, "", 1, 1),
+            ("SUB005", 2, "byte 19, 0xE9", 1, 1),
             ("SUB304", 2, "caf�", 1, 1),
         ],
     ),
@@ -96,7 +97,7 @@ CASES: dict[str, tuple[str | bytes, list[tuple[str, int | None, str, int, int]]]
         GOOD.replace("bob,", "bob\0,"),
         [
             ("SUB008", 3, "", 1, 1),
-            ("SUB201", None, "", 1, 1),
+            ("SUB201", None, "bob", 1, 1),
             ("SUB202", 3, "bob�", 1, 1),
         ],
     ),
@@ -140,7 +141,7 @@ CASES: dict[str, tuple[str | bytes, list[tuple[str, int | None, str, int, int]]]
         GOOD.replace("customer_id", "Customer_ID"),
         [("SUB106", 1, "Customer_ID", 1, 1)],
     ),
-    "missing ids": (HEAD + "bob,0706016002 0706016001\n", [("SUB201", None, "", 2, 2)]),
+    "missing ids": (HEAD + "bob,0706016002 0706016001\n", [("SUB201", None, "ann", 2, 2)]),
     "an unknown id": (GOOD + "zoe,0706016001\n", [("SUB202", 5, "zoe", 1, 1)]),
     "a duplicate id": (
         GOOD + "ann,0706016001\nann,\n",
@@ -270,7 +271,9 @@ def test_a_solution_blames_nobody_who_is_not_in_it(folder: Path) -> None:
     (folder / "solution.csv").write_text("customer_id,prediction,Usage\nann,0706016001,Public\n")
     path = folder / "submission.csv"
     path.write_text(GOOD + "zoe,706016001\n")
-    found = validate(path, of_solution(folder / "solution.csv"))
+    terms = Terms(solution=folder / "solution.csv")
+    solution = terms.marking()
+    found = examine(path, terms.against().marked_by(solution), solution).validation
     assert [brief(p)[:3] for p in found.problems] == [("SUB305", 5, "706016001")]
 
 
@@ -297,7 +300,7 @@ def test_a_config_says_who_and_what_there_is(tmp_path: Path, ids: str) -> None:
     path.write_text(HEAD + "ann,0706016001 0706016009\nzoe,0706016002\n")
     found = validate(path, of_config(config_.read(tmp_path / "hm.toml")))
     assert [brief(p)[:3] for p in found.problems] == [
-        ("SUB201", None, ""),
+        ("SUB201", None, "bob"),
         ("SUB202", 3, "zoe"),
         ("SUB304", 2, "0706016009"),
     ]
@@ -305,7 +308,7 @@ def test_a_config_says_who_and_what_there_is(tmp_path: Path, ids: str) -> None:
 
 def test_what_it_is_checked_against_must_be_there(folder: Path) -> None:
     with pytest.raises(DataError, match=r"gone\.csv: there is no such file"):
-        of_sample(folder / "gone.csv")
+        of_tables(folder / "gone.csv")
     with pytest.raises(DataError, match=r's\.csv: no column "id"; allowed: article_id, name'):
         ids(folder / "articles.csv", "id")
 

@@ -1,4 +1,4 @@
-"""``harness score`` and ``harness explain``: files of lists, and models of a run, marked."""
+"""``harness explain``: whose list earned what, from a file or from a model of a run."""
 
 from __future__ import annotations
 
@@ -7,6 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from harness.cli.options import (
+    ConfigOption,
+    ItemColumn,
+    RankColumn,
+    ScoreColumn,
+    SolutionOption,
+    UserColumn,
+    folder_of,
+)
 from harness.cli.show import Format, FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 from harness.errors import UsageError
@@ -17,53 +26,6 @@ if TYPE_CHECKING:
     from harness.submission.read import Named
 
 _K = 12
-
-ConfigOption = Annotated[
-    Path | None, typer.Option("--config", help="The config whose exam the lists are marked by.")
-]
-SolutionOption = Annotated[
-    Path | None,
-    typer.Option("--solution", help="A file of true items: the users' ids, and lists of items."),
-]
-UserColumn = Annotated[str | None, typer.Option("--user-column", help="Default: user, or first.")]
-ItemColumn = Annotated[str | None, typer.Option("--item-column", help="Default: item, or next.")]
-RankColumn = Annotated[str | None, typer.Option("--rank-column", help="Default: rank, if any.")]
-ScoreColumn = Annotated[str | None, typer.Option("--score-column", help="Default: score, if any.")]
-
-
-def score(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Lists in CSV or Parquet.")],
-    config: ConfigOption = None,
-    solution: SolutionOption = None,
-    metric: Annotated[
-        list[str] | None, typer.Option("--metric", help="As MAP@12; repeatable.")
-    ] = None,
-    k: Annotated[
-        int | None, typer.Option("--k", help="The cut-off where a metric is not named; 12.")
-    ] = None,
-    conventions: Annotated[
-        bool, typer.Option("--conventions", help="MAP@k as every tool would print it.")
-    ] = False,
-    user: UserColumn = None,
-    item: ItemColumn = None,
-    rank: RankColumn = None,
-    score_: ScoreColumn = None,
-    format_: FormatOption = Format.TABLE,
-) -> None:
-    """Mark a file of lists by a config's exam, or by a solution."""
-    from harness.metrics import parse
-    from harness.report import scored as sheets
-    from harness.scored import score as mark
-    from harness.submission.read import Named
-
-    with stdout_to_stderr():  # what a metric or a model prints must not mix with the figures
-        asked = tuple(dict.fromkeys(parse(text, _folder(config)) for text in metric or []))
-        named = Named(user, item, rank, score_)
-        longest = None if conventions else _longest(asked, k)
-        paper = _paper(file, config, solution, named, asked, longest)
-        cut = _cut(k, paper)
-        scored = mark(paper, asked or _usual(paper, k), cut, conventions)
-    show(format_, scored.to_dict(), sheets.sheets(scored), sheets.records(scored))
 
 
 def explain(
@@ -112,13 +74,13 @@ def explain(
         elif model is not None or repeat:
             raise UsageError(f"{source}: --model and --repeat go with a run, not with a file")
         else:
-            paper = _paper(source, config, solution, named, asked, None)
+            paper = _paper(source, config, solution, named, asked)
         by = (asked or paper.metrics or (parse(f"MAP@{_K}"),))[0]
         paper.require(by)
         if by.definition.of == "set":
             raise UsageError(f"metric {by} has no value for a user; name another with --metric")
         rows = [*rows_of(paper, user or []), *extremes(paper, by, worst, best)]
-        cut = by.k or _cut(None, paper)
+        cut = by.k or paper.k or _K
         found = [explained(paper, row, cut, by) for row in dict.fromkeys(rows)]
     document = {"schema": 1, "paper": paper.title, "users": [one.to_dict() for one in found]}
     show(
@@ -139,7 +101,7 @@ def _asked(
     if metric is None:
         return () if k is None else (parse(f"MAP@{k}"),)
     named = papers.metrics_of_run(source) if source.is_dir() else {}
-    return (named[metric] if metric in named else parse(metric, _folder(config)),)
+    return (named[metric] if metric in named else parse(metric, folder_of(config)),)
 
 
 def _of_run(
@@ -162,7 +124,6 @@ def _paper(
     solution: Path | None,
     named: Named,
     asked: tuple[Metric, ...],
-    longest: int | None,
 ) -> Paper:
     from harness import config as config_
     from harness import papers
@@ -172,32 +133,6 @@ def _paper(
             f"{file}: marked by what? name one of --config CONFIG and --solution SOLUTION"
         )
     if config is not None:
-        return papers.of_config(file, config_.read(config), named, asked, longest is None)
+        return papers.of_config(file, config_.read(config), named, asked)
     assert solution is not None  # noqa: S101 - the line above
-    return papers.of_solution(file, solution, named, longest)
-
-
-def _longest(metrics: tuple[Metric, ...], k: int | None) -> int | None:
-    """Return how many places are looked at; None where a metric takes them all."""
-    cuts = [metric.k for metric in metrics] or [k or _K]
-    return None if None in cuts else max(cut for cut in cuts if cut is not None)
-
-
-def _usual(paper: Paper, k: int | None) -> tuple[Metric, ...]:
-    """Return the config's metrics; the usual ones where there is none, or another k."""
-    from harness.metrics import parse
-    from harness.setting import DEFAULT_METRICS
-
-    if paper.metrics and k is None:
-        return paper.metrics
-    return tuple(parse(f"{name}@{_cut(k, paper)}") for name in DEFAULT_METRICS)
-
-
-def _cut(k: int | None, paper: Paper) -> int:
-    if k is not None and k < 1:
-        raise UsageError(f"--k is {k}; expected 1 or more")
-    return k or paper.k or _K
-
-
-def _folder(config: Path | None) -> Path:
-    return Path() if config is None else config.parent
+    return papers.of_solution(file, solution, named)

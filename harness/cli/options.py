@@ -1,0 +1,51 @@
+"""Options that several commands have, and what they say together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from harness.submission.read import Named
+    from harness.submission.terms import Terms
+
+ConfigOption = Annotated[
+    Path | None, typer.Option("--config", help="The config whose exam the lists are marked by.")
+]
+SolutionOption = Annotated[
+    Path | None,
+    typer.Option("--solution", help="A file of true items: the users' ids, and lists of items."),
+]
+SampleOption = Annotated[
+    Path | None, typer.Option("--sample", help="A file with a row for each id that must be there.")
+]
+ItemsOption = Annotated[
+    Path | None, typer.Option("--items", help="A table of all items, ids first.")
+]
+StrictOption = Annotated[bool, typer.Option("--strict", help="Warnings are errors.")]
+UserColumn = Annotated[str | None, typer.Option("--user-column", help="Default: user, or first.")]
+ItemColumn = Annotated[str | None, typer.Option("--item-column", help="Default: item, or next.")]
+RankColumn = Annotated[str | None, typer.Option("--rank-column", help="Default: rank, if any.")]
+ScoreColumn = Annotated[str | None, typer.Option("--score-column", help="Default: score, if any.")]
+
+
+def terms_of(
+    config: Path | None,
+    sample: Path | None,
+    items: Path | None,
+    solution: Path | None,
+    named: Named | None = None,
+) -> Terms:
+    """Return what options say of what a submission is checked against and marked by."""
+    from harness import config as config_
+    from harness.submission.terms import Terms
+
+    read = None if config is None else config_.read(config)
+    return Terms(read, sample, items, solution, named)
+
+
+def folder_of(config: Path | None) -> Path:
+    """Return where paths in a config start."""
+    return Path() if config is None else config.parent

@@ -1,0 +1,91 @@
+"""``harness score``: a file of lists validated, and marked."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.cli.options import (
+    ConfigOption,
+    ItemColumn,
+    ItemsOption,
+    RankColumn,
+    SampleOption,
+    ScoreColumn,
+    SolutionOption,
+    StrictOption,
+    UserColumn,
+    folder_of,
+    terms_of,
+)
+from harness.cli.show import Format, FormatOption, show
+from harness.cli.streams import stdout_to_stderr
+from harness.cli.validate import tell
+from harness.errors import UsageError
+
+if TYPE_CHECKING:
+    from harness.submission.validate import Validation
+
+
+def score(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Lists in CSV or Parquet.")],
+    config: ConfigOption = None,
+    solution: SolutionOption = None,
+    sample: SampleOption = None,
+    items: ItemsOption = None,
+    metric: Annotated[
+        list[str] | None, typer.Option("--metric", help="As MAP@12; repeatable.")
+    ] = None,
+    k: Annotated[
+        int | None, typer.Option("--k", help="The cut-off where a metric is not named; 12.")
+    ] = None,
+    conventions: Annotated[
+        bool, typer.Option("--conventions", help="MAP@k as every tool would print it.")
+    ] = False,
+    strict: StrictOption = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Mark a file with errors as it stands.")
+    ] = False,
+    user: UserColumn = None,
+    item: ItemColumn = None,
+    rank: RankColumn = None,
+    score_: ScoreColumn = None,
+    format_: FormatOption = Format.TABLE,
+) -> int:
+    """Validate a file of lists, and mark it by a config's exam or by a solution."""
+    from harness.metrics import parse
+    from harness.report import scored as sheets
+    from harness.submission.read import Named
+    from harness.submission.score import SubmissionError
+    from harness.submission.score import score as mark
+
+    if k is not None and k < 1:
+        raise UsageError(f"--k is {k}; expected 1 or more")
+    try:
+        with stdout_to_stderr():  # what a metric prints must not mix with the figures
+            asked = tuple(dict.fromkeys(parse(text, folder_of(config)) for text in metric or []))
+            terms = terms_of(config, sample, items, solution, Named(user, item, rank, score_))
+            scored = mark(
+                file, terms, asked, k, conventions=conventions, strict=strict, force=force
+            )
+    except SubmissionError as error:
+        return _refused(error.validation, format_)
+    show(format_, scored.to_dict(), sheets.sheets(scored), sheets.records(scored))
+    return 0
+
+
+def _refused(found: Validation, format_: Format) -> int:
+    """Print what is wrong with a file that is not marked."""
+    document = {
+        "schema": 1,
+        "evaluation": None,
+        "metrics": {},
+        "usage": {},
+        "problems": found.summary() | {"forced": False},
+    }
+    tell(found, document, format_)
+    print("not marked: the file has errors; mend it, or mark it with --force", file=sys.stderr)
+    return 1

@@ -1,0 +1,68 @@
+"""The rows of a frame as blocks of lines, so that they are read like those of any file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+
+from harness.submission.blocks import Block
+from harness.submission.quotes import FIELD, RECORD
+from harness.submission.scan import GROUP
+from harness.submission.words import PAD
+
+_ROWS = 1 << 17
+_CONTROL = f"[\r{chr(FIELD)}{chr(RECORD)}{chr(GROUP)}]"
+_SUBSTITUTE = "\N{REPLACEMENT CHARACTER}"
+
+
+class Rows:
+    """Reads a frame block by block, as `Reader` reads a file.
+
+    Parameters
+    ----------
+    frame : polars.LazyFrame
+        Columns of text, numbers or lists of them.
+    """
+
+    header_lines = 0
+    ends = True
+
+    def __init__(self, frame: pl.LazyFrame, columns: dict[str, pl.DataType], size: int = 0) -> None:
+        self._texts = frame.select(_line(columns).alias("line"))
+        self._size = size or _ROWS
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield all blocks in order."""
+        start = 0
+        while True:
+            lines = self._texts.slice(start, self._size).collect()["line"]
+            if len(lines) == 0:
+                return
+            text = "".join(lines.to_list()).encode()
+            buffer = np.frombuffer(text + bytes(PAD), np.uint8)
+            yield Block(buffer, len(text), FIELD, RECORD, ord(","), ended=len(lines))
+            start += len(lines)
+
+    def give_back(self, block: Block) -> None:
+        """Do nothing: no buffer is used again."""
+
+
+def _line(columns: dict[str, pl.DataType]) -> pl.Expr:
+    cells = [_text(name, kind) for name, kind in columns.items()]
+    return pl.concat_str(cells, separator=chr(FIELD)) + chr(RECORD)
+
+
+def _text(name: str, kind: pl.DataType) -> pl.Expr:
+    """Return a column as text; what is missing is empty, a missing item a word for nothing."""
+    if not isinstance(kind, pl.List | pl.Array):
+        return _plain(pl.col(name).cast(pl.String)).fill_null("")
+    items = pl.col(name).cast(pl.List(pl.String))
+    return (
+        items.list.eval(_plain(pl.element()).fill_null("null")).list.join(chr(GROUP)).fill_null("")
+    )
+
+
+def _plain(text: pl.Expr) -> pl.Expr:
+    return text.str.replace_all(_CONTROL, _SUBSTITUTE)

@@ -1,0 +1,103 @@
+"""A submission validated, and then marked like any model's lists."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from harness import papers
+from harness.errors import HarnessError
+from harness.metrics import Metric, parse
+from harness.papers import Paper
+from harness.scored import Scored
+from harness.scored import score as mark
+from harness.setting import DEFAULT_METRICS
+from harness.solutions import Solution
+from harness.submission.against import Against
+from harness.submission.terms import Terms
+from harness.submission.validate import Examined, Validation, examine
+
+_K = 12
+
+
+class SubmissionError(HarnessError):
+    """A submission with errors, which is not marked.
+
+    Attributes
+    ----------
+    validation : Validation
+        Everything that is wrong with it.
+    """
+
+    exit_status = 1
+
+    def __init__(self, validation: Validation) -> None:
+        problems = "\n".join(
+            f"{p.code} {'' if p.line is None else f'line {p.line:,}: '}{p.message}; {p.hint}"
+            for p in validation.errors
+        )
+        super().__init__(
+            f"{validation.path}: has errors and is not marked; mend it, or force it\n{problems}"
+        )
+        self.validation = validation
+
+
+def score(
+    path: Path,
+    terms: Terms,
+    metrics: tuple[Metric, ...] = (),
+    k: int | None = None,
+    *,
+    conventions: bool = False,
+    strict: bool = False,
+    force: bool = False,
+) -> Scored:
+    """Validate a submission and mark it.
+
+    Parameters
+    ----------
+    metrics : tuple of Metric
+        The config's, or the usual ones, by default.
+    k : int, optional
+        The cut-off of the usual metrics and of the conventions; the config's, the competition's,
+        or 12 by default.
+    conventions : bool
+        Whether MAP@k is worked out under every convention.
+    strict : bool
+        Whether warnings are errors.
+    force : bool
+        Whether a submission with errors is marked as it stands.
+
+    Raises
+    ------
+    SubmissionError
+        It has errors, and `force` is not given.
+    HarnessError
+        What it is checked against or marked by cannot be used.
+    """
+    solution = terms.marking(metrics)
+    against = terms.against().marked_by(solution)
+    cut = k or solution.k or (against.format and against.format.k) or _K
+    if not metrics and (k is not None or not solution.metrics):
+        solution = replace(solution, metrics=tuple(parse(f"{m}@{cut}") for m in DEFAULT_METRICS))
+    places = None if conventions else _longest(solution.metrics)
+    found = examine(path, against, solution, places=places, strict=strict)
+    if not found.validation.valid and not force:
+        raise SubmissionError(found.validation)
+    paper = _paper(path, found, solution, against, terms)
+    return replace(mark(paper, solution.metrics, cut, conventions), validation=found.validation)
+
+
+def _longest(metrics: tuple[Metric, ...]) -> int | None:
+    """Return how many places are looked at; None where a metric takes them all."""
+    cuts = [metric.k for metric in metrics]
+    return None if None in cuts else max(cut for cut in cuts if cut is not None)
+
+
+def _paper(
+    path: Path, found: Examined, solution: Solution, against: Against, terms: Terms
+) -> Paper:
+    if found.lists is None or not (found.lists >= 0).any():
+        return papers.of_file(path, solution, terms.named)
+    left_out = {"users_outside": found.users_outside, "rows_outside": found.rows_outside}
+    return papers.of_lists(str(path), solution, found.lists, solution.items, left_out)

@@ -1,0 +1,149 @@
+"""A submission as a header and blocks of lines, whatever it is stored in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from harness.errors import UsageError, suggest
+from harness.submission import faults, header, lines, shape
+from harness.submission.against import Against
+from harness.submission.blocks import Reader
+from harness.submission.findings import Findings
+from harness.submission.formats import Format
+from harness.submission.header import Header
+from harness.submission.opened import Refused, opened
+from harness.submission.read import Named
+from harness.submission.rows import Rows
+from harness.submission.scan import GROUP, Form
+
+_PARQUET = b"PAR1"
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A submission that has been opened.
+
+    Attributes
+    ----------
+    places : mapping
+        The field of each wanted column that can be told.
+    between : int, optional
+        The byte between items, if not the format's.
+    """
+
+    head: Header
+    wanted: Format
+    places: dict[str, int]
+    reader: Reader | Rows
+    between: int | None = None
+
+    @property
+    def readable(self) -> bool:
+        """Whether all wanted columns can be told."""
+        return len(self.places) == len(self.wanted.columns)
+
+    @property
+    def form(self) -> Form:
+        """How lines are cut."""
+        form = Form.of(self.head, self.places, self.wanted)
+        return form if self.between is None else replace(form, between=self.between)
+
+    def cells(self, wanted: list[int]) -> dict[int, str]:
+        """Return the items that stand in some physical lines, reading from the first row."""
+        found: dict[int, str] = {}
+        before = self.reader.header_lines
+        for block in self.reader.blocks():
+            columns, tally = self.form.wanted, faults.tally()
+            starts, stops, _ = lines.fields(
+                block.buffer, block.size, block.separator, block.end, columns, tally
+            )
+            own = np.arange(len(starts)) if block.lines is None else block.lines
+            for row in np.flatnonzero(np.isin(own + before + 1, wanted)).tolist():
+                text = block.text(int(starts[row, 1]), int(stops[row, 1]))
+                found[int(own[row]) + before + 1] = text.decode("utf-8", "replace")
+            before += len(starts) if block.ended is None else block.ended
+        return found
+
+
+@contextmanager
+def source(path: Path, against: Against, findings: Findings) -> Iterator[Source]:
+    """Open a submission; note what is wrong with its encoding and its header.
+
+    Raises
+    ------
+    Refused
+        It cannot be read.
+    """
+    if is_parquet(path):
+        found = of_frame(_parquet(path), against, findings)
+        _refuse_missing(path, found.head, against.named)
+        yield found
+        return
+    with opened(path) as file:
+        head = header.read(file.stream)
+        _refuse_missing(path, head, against.named)
+        if file.encoding != "utf-8":
+            findings.note("SUB006")
+        wanted = against.wanted(head.columns)
+        places = header.check(head, wanted, findings)
+        if against.may_be_long and len(places) == len(wanted.columns) and not wanted.long:
+            beginning = file.stream.peek(1 << 16)  # type: ignore[attr-defined]
+            wanted = replace(wanted, long=shape.is_long(beginning, head, places, wanted))
+        reader = Reader(file.stream, ord(head.separator), returns=head.returns)
+        yield Source(head, wanted, places, reader)
+
+
+def of_frame(frame: pl.LazyFrame, against: Against, findings: Findings) -> Source:
+    """Return the rows of a frame; note what is wrong with its columns."""
+    kinds = dict(frame.collect_schema())
+    head = Header(tuple(kinds), ",", returns=False, mark=False)
+    wanted = against.wanted(head.columns)
+    places = header.check(head, wanted, findings)
+    own = [head.columns[place] for place in places.values()]
+    for column in own:
+        if not _is_text(kinds[column]):
+            findings.note("SUB108", f"{column} ({kinds[column]})", 1)
+            places = {}
+    listed = wanted.items in places and isinstance(
+        kinds[head.columns[places[wanted.items]]], pl.List | pl.Array
+    )
+    return Source(head, wanted, places, Rows(frame, kinds), GROUP if listed else None)
+
+
+def _refuse_missing(path: Path, head: Header, named: Named | None) -> None:
+    """Raise UsageError where a column that was named is not there."""
+    for name, column in ({} if named is None else vars(named)).items():
+        if column is not None and column not in head.columns:
+            raise UsageError(
+                f'{path}: no column "{column}"; {suggest(column, head.columns)} (it was named with '
+                f"--{name}-column)"
+            )
+
+
+def is_parquet(path: Path) -> bool:
+    """Return whether a file is Parquet, by its first bytes."""
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == _PARQUET
+    except OSError:
+        return False
+
+
+def _parquet(path: Path) -> pl.LazyFrame:
+    frame = pl.scan_parquet(path)
+    try:
+        frame.collect_schema()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise Refused("SUB015", str(error).partition("\n")[0]) from error
+    return frame
+
+
+def _is_text(kind: pl.DataType) -> bool:
+    inner = kind.inner if isinstance(kind, pl.List | pl.Array) else kind
+    return inner.is_numeric() or inner in (pl.String, pl.Null, pl.Categorical, pl.Enum)

@@ -1,0 +1,195 @@
+"""Rows of one item each, and Parquet: the same faults are told, and the same lists are read."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from harness.submission.against import Against, of_tables
+from harness.submission.fix import fix
+from harness.submission.read import Named
+from harness.submission.terms import Terms
+from harness.submission.validate import Examined, examine, validate
+
+SAMPLE = "customer_id,prediction\nann,\nbob,\ncem,\n"
+ITEMS = "article_id\n0706016001\n0706016002\n0706016003\n"
+HEAD = "customer_id,article_id,rank\n"
+LONG = HEAD + "bob,0706016003,2\nann,0706016001,1\nbob,0706016002,1\ncem,0706016001,1\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "sample.csv").write_text(SAMPLE)
+    (tmp_path / "articles.csv").write_text(ITEMS)
+    return tmp_path
+
+
+def found(folder: Path, content: str, k: int | None = None) -> list[Any]:
+    path = folder / "long.csv"
+    path.write_text(content)
+    against = of_tables(folder / "sample.csv", folder / "articles.csv").cut_at(k)
+    problems = validate(path, against).problems
+    return [(p.code, p.line, p.value, p.count) for p in problems]
+
+
+def test_a_row_an_item(folder: Path) -> None:
+    assert found(folder, LONG) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (LONG + "zed,0706016001,1\n", [("SUB202", 6, "zed", 1)]),
+        (LONG.replace("cem,0706016001,1\n", ""), [("SUB201", None, "cem", 1)]),
+        (LONG.replace("0706016003,2", "706016003,2"), [("SUB305", 2, "706016003", 1)]),
+        (LONG.replace("0706016003", "0999999999"), [("SUB304", 2, "0999999999", 1)]),
+        (LONG.replace("0706016003", "0706016001 0706016003"),
+         [("SUB309", 2, "0706016001 0706016003", 1)]),
+        (LONG.replace("0706016003,2", ",2"), [("SUB301", 2, "", 1), ("SUB404", None, "", 3)]),
+        (LONG + "bob,0706016003,3\n", [("SUB303", 6, "0706016003", 1)]),
+        (LONG.replace("3,2", "3,1"), [("SUB314", 4, "0706016002", 1)]),
+        (LONG.replace("rank", "score").replace("3,2", "3,1"), [("SUB315", 4, "0706016002", 1)]),
+        (LONG.replace("3,2", "3,two"), [("SUB313", 2, "two", 1)]),
+        (LONG.replace("3,2", "3,"), [("SUB313", 2, "", 1)]),
+        (LONG.replace("3,2", "3,0"), [("SUB313", 2, "0", 1)]),
+        (LONG.replace("3,2", "3,4"), [("SUB316", 2, "0706016003", 1)]),
+        (LONG.replace("3,2", "3,nan"), [("SUB313", 2, "nan", 1)]),
+        (LONG.replace("3,2", "3"), [("SUB204", 2, "bob,0706016003", 1), ("SUB404", None, "", 3)]),
+        (HEAD + "ann,0706016001,1\nbob,0706016002,1\ncem,0706016003,1\n",
+         [("SUB404", None, "", 3)]),
+        (HEAD + "".join(f"{user},070601600{i},{i}\n" for user in ("ann", "bob", "cem")
+                        for i in (1, 2)),
+         [("SUB401", None, "", 3)]),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_rows(folder: Path, content: str, expected: list[Any]) -> None:
+    assert found(folder, content) == expected
+
+
+def test_lists_that_are_too_long_are_told_once_each(folder: Path) -> None:
+    more = "bob,0706016001,3\n"
+    assert found(folder, LONG + more, k=1) == [("SUB302", 2, "0706016003", 1)]
+    assert found(folder, LONG + more, k=2) == [("SUB302", 6, "0706016001", 1)]
+    assert found(folder, LONG + more, k=3) == []
+
+
+def lists(path: Path, solution: Path, named: Named | None = None) -> Examined:
+    terms = Terms(solution=solution, named=named)
+    marking = terms.marking()
+    return examine(path, terms.against().marked_by(marking), marking)
+
+
+@pytest.fixture
+def solution(tmp_path: Path) -> Path:
+    path = tmp_path / "solution.csv"
+    path.write_text("user,items\nann,a b\nbob,c\n")
+    return path
+
+
+def positions(found: Examined) -> list[list[int]]:
+    assert found.lists is not None
+    return [[int(item) for item in row if item >= 0] for row in found.lists]
+
+
+@pytest.mark.parametrize(
+    ("order", "first", "second"),
+    [("rank", "1", "2"), ("rank", "1.0", "2e0"), ("score", "2.50", "2.5e-1"), ("score", "3", "2")],
+)
+def test_ranks_and_scores_order_a_list(
+    tmp_path: Path, solution: Path, order: str, first: str, second: str
+) -> None:
+    """The solution's items are a, b, c: 0, 1, 2; x is nobody's and stands behind."""
+    path = tmp_path / "long.csv"
+    path.write_text(f"user,item,{order}\nann,b,{second}\nann,a,{first}\nbob,x,1\nzed,a,1\n")
+    found = lists(path, solution)
+    assert positions(found) == [[0, 1], [3]]
+    assert (found.users_outside, found.rows_outside) == (1, 1)
+
+
+def test_a_rank_is_a_place(tmp_path: Path, solution: Path) -> None:
+    path = tmp_path / "long.csv"
+    path.write_text("user,item,rank\nann,b,3\nann,a,1\n")
+    found = lists(path, solution)
+    assert found.lists is not None
+    assert found.lists.tolist() == [[0, -1, 1], [-1, -1, -1]]
+
+
+def test_the_order_of_rows_where_nothing_else_says_it(tmp_path: Path, solution: Path) -> None:
+    path = tmp_path / "long.csv"
+    path.write_text("user,item\nann,b\nbob,c\nann,a\n")
+    assert positions(lists(path, solution)) == [[1, 0], [2]]
+
+
+def test_columns_may_be_named(tmp_path: Path, solution: Path) -> None:
+    path = tmp_path / "long.csv"
+    path.write_text("place,what,who\n2,b,ann\n1,a,ann\n")
+    named = Named("who", "what", rank="place")
+    assert positions(lists(path, solution, named)) == [[0, 1], []]
+
+
+def test_ties_are_left_to_the_ids(tmp_path: Path, solution: Path) -> None:
+    path = tmp_path / "long.csv"
+    path.write_text("user,item,score\nann,b,1\nann,a,1\n")
+    assert lists(path, solution).lists is None
+
+
+# Parquet.
+
+
+def test_a_column_of_lists(folder: Path) -> None:
+    path = folder / "lists.parquet"
+    good = [["0706016001", "0706016002"], ["0706016003"], ["0706016002"]]
+    frame = pl.DataFrame({"customer_id": ["ann", "bob", "cem"], "prediction": good})
+    frame.write_parquet(path)
+    against = of_tables(folder / "sample.csv", folder / "articles.csv")
+    result = validate(path, against)
+    assert (result.problems, result.rows) == ((), 3)
+    odd = [["0706016001", None, "a b"], [], None]
+    frame.with_columns(pl.Series("prediction", odd)).write_parquet(path)
+    assert [(p.code, p.line, p.value, p.count) for p in validate(path, against).problems] == [
+        ("SUB308", 1, "null", 1),
+        ("SUB309", 1, "a b", 1),
+        ("SUB301", 2, "", 2),
+    ]
+
+
+def test_numbers_have_lost_their_zeros(folder: Path) -> None:
+    path = folder / "lists.parquet"
+    users = ["ann", "bob", "cem"]
+    frame = pl.DataFrame({"customer_id": users, "prediction": [[706016001], [706016002, 1], []]})
+    frame.write_parquet(path)
+    against = of_tables(folder / "sample.csv", folder / "articles.csv")
+    codes = {p.code: p.count for p in validate(path, against).problems}
+    assert codes == {"SUB301": 1, "SUB304": 1, "SUB305": 2}
+
+
+def test_rows_of_a_parquet_file(folder: Path) -> None:
+    path = folder / "rows.parquet"
+    pl.read_csv(LONG.encode(), schema_overrides={"article_id": pl.String}).write_parquet(path)
+    against = of_tables(folder / "sample.csv", folder / "articles.csv")
+    assert validate(path, against).problems == ()
+    pl.DataFrame({"customer_id": ["ann"], "prediction": [True]}).write_parquet(path)
+    (problem,) = validate(path, against).problems
+    assert (problem.code, problem.value) == ("SUB108", "prediction (Boolean)")
+
+
+def test_a_damaged_parquet_file(folder: Path) -> None:
+    path = folder / "rows.parquet"
+    path.write_bytes(b"PAR1 and no more")
+    assert [p.code for p in validate(path, Against()).problems] == ["SUB015"]
+
+
+def test_rows_are_mended(folder: Path) -> None:
+    path, out = folder / "long.csv", folder / "out.csv"
+    path.write_text(LONG.replace("bob,0706016003,2", " bob,706016003.0, 2"))
+    fix(path, of_tables(folder / "sample.csv", folder / "articles.csv"), out)
+    assert out.read_text() == LONG
+
+
+def test_parquet_is_mended_into_a_csv(folder: Path) -> None:
+    path, out = folder / "lists.parquet", folder / "out.csv"
+    frame = pl.DataFrame({"customer_id": ["ann", "bob"], "prediction": [[706016001] * 2, [None]]})
+    frame.write_parquet(path)
+    fix(path, of_tables(folder / "sample.csv", folder / "articles.csv"), out)
+    assert out.read_text() == "customer_id,prediction\nann,0706016001\nbob,\ncem,\n"
