@@ -230,6 +230,7 @@ _MOMENTS: dict[str, Callable[[_Case, Metric], tuple[Floats, Floats]]] = {
     "Precision": _scaled_hits(lambda case: 1 / case.k),
     "Recall": _scaled_hits(lambda case: 1 / np.maximum(case.relevant, 1)),
     "F1": _scaled_hits(lambda case: 2 / (case.relevant + case.k)),
+    "SetF1": _scaled_hits(lambda case: 2 / np.maximum(case.relevant + case.filled, 1)),
     "HitRate": _hit_rate,
     "MRR": _reciprocal_rank,
     "NDCG": _ndcg,

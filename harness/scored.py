@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.comparison import interval
+from harness.dataset import Bool
 from harness.metrics import Floats, Metric
 from harness.metrics.conventions import CONVENTIONS, audit
 from harness.papers import Paper
@@ -77,15 +78,20 @@ def score(paper: Paper, metrics: tuple[Metric, ...], k: int, conventions: bool =
         paper.require(metric)
     values = marks(paper.lists, paper.key, metrics)
     boards = {
-        board: {
-            str(m): _figure(m, v[users]) for m, v in values.items() if m.definition.of == "user"
-        }
+        board: {str(m): _figure(m, v) for m, v in _on_board(paper, users, values).items()}
         for board, users in paper.boards.items()
         if users.any()
     }
     figures = {str(m): _figure(m, v) for m, v in values.items()}
     audited = audit(paper.whole, paper.key, k) if conventions else None
     return Scored(paper, k, figures, boards, audited)
+
+
+def _on_board(paper: Paper, users: Bool, values: Mapping[Metric, Floats]) -> dict[Metric, Floats]:
+    """Return the values of some users; what is one of all lists is worked out anew."""
+    whole = [metric for metric in values if metric.definition.of == "set"]
+    anew = marks(paper.lists[users], paper.key.pick(users), whole) if whole else {}
+    return {m: anew[m] if m in anew else v[users] for m, v in values.items()}
 
 
 def _figure(metric: Metric, values: Floats) -> Figure:

@@ -77,6 +77,22 @@ class Solution:
             return {}
         return {"users_ignored": len(self.ignored), "true_items_repeated": self.repeated}
 
+    def of_kinds(self, kinds: tuple[tuple[str, float], ...]) -> Solution:
+        """Return the same with users of several kinds, told by how their ids end.
+
+        Raises
+        ------
+        DataError
+            An id with another ending.
+        """
+        own = tuple((weight, self.users.str.ends_with(end).to_numpy()) for end, weight in kinds)
+        none = ~np.any([of for _, of in own], axis=0)
+        if none.any():
+            user = self.users[int(none.argmax())]
+            endings = ", ".join(end for end, _ in kinds)
+            raise DataError(f'solution: user "{user}" is of no kind; ids end with {endings}')
+        return replace(self, key=replace(self.key, kinds=own))
+
 
 def of_file(path: Path) -> Solution:
     """Return the solution in a file of true items; users whose Usage is Ignored are left out.
@@ -94,13 +110,10 @@ def of_file(path: Path) -> Solution:
     keep = ~boards.pop("Ignored", np.zeros(len(users), np.bool_))
     if not keep.any():
         raise DataError(f"{path}: every user is Ignored, so there is nobody to examine")
-    rows, grades = found.rows.pick(keep), found.grades
-    if grades is not None:
-        grades = grades[np.repeat(keep, found.rows.sizes)]
     return Solution(
         users=users.filter(pl.Series(keep)),
         items=items,
-        key=Key(rows, rows.sizes, grades),
+        key=Key(found.rows, found.rows.sizes, found.grades).pick(keep),
         boards={name: board[keep] for name, board in boards.items()},
         ignored=users.filter(pl.Series(~keep)),
         repeated=found.repeated,

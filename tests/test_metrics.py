@@ -241,7 +241,7 @@ def test_every_metric_prints_as_what_parses_back(name: str, k: int) -> None:
     [
         ("map@12", ['"map"', 'did you mean "MAP"?']),
         ("Recal@12", ['"Recal"', 'did you mean "Recall"?']),
-        ("banana@12", ['"banana"', "allowed: MAP, Precision, Recall, F1, HitRate, MRR, NDCG"]),
+        ("banana@12", ['"banana"', "allowed: MAP, Precision, Recall, F1, SetF1, HitRate, MRR"]),
         ("MAP", ['"MAP"', "no cut-off", '"MAP@10"']),
         ("MAP@0", ["MAP@0", "from 1", "got 0"]),
         ("MAP@-3", ["MAP@-3", "got -3"]),

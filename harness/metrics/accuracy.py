@@ -1,5 +1,6 @@
 """The formulas of accuracy, each symbol for symbol as in its docstring."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -54,6 +55,19 @@ def recall(b: Block, _: Settings) -> Floats:
 def f1(b: Block, _: Settings) -> Floats:
     """F1@k = 2·hits / (R + k), the harmonic mean of hits/k and hits/R."""
     return 2.0 * b.tally.hits / (b.tally.relevant + float(b.k))
+
+
+def set_f1(b: Block, _: Settings) -> Floats:
+    """2·hits / (R + L), L the length of the list: what stands in it is a set, not a ranking."""
+    return 2.0 * b.tally.hits / np.maximum(b.tally.relevant + b.tally.length.astype(np.float64), 1)
+
+
+def total_recall(b: Block, _: Settings) -> Floats:
+    """Σ_kinds weight · Σ_users hits / Σ_users min(R, k); without kinds one of weight 1."""
+    hits, most = b.tally.hits, np.minimum(b.tally.relevant, b.k)
+    kinds = b.key.kinds or ((1.0, np.ones(len(b), np.bool_)),)
+    shares = [w * int(hits[of].sum()) / max(int(most[of].sum()), 1) for w, of in kinds]
+    return np.array([math.fsum(shares)])
 
 
 def hit_rate(b: Block, _: Settings) -> Floats:

@@ -84,12 +84,15 @@ class Key:
         The grade, above 0, of each entry of ``truth.indices``; without them every grade is 1.
     catalogue : Catalogue, optional
         For the metrics beyond accuracy.
+    kinds : tuple of (weight, bool array (n,))
+        Kinds of users that a competition weights, and who belongs to each.
     """
 
     truth: Ragged
     relevant: Counts
     grades: Floats | None = None
     catalogue: Catalogue | None = None
+    kinds: tuple[tuple[float, NDArray[np.bool_]], ...] = ()
 
     def rows(self, start: int, stop: int) -> Key:
         """Return the key of the users from `start` to `stop`, or to the last."""
@@ -97,7 +100,14 @@ class Key:
         ends = self.truth.indptr[[start, stop]]
         grades = None if self.grades is None else self.grades[ends[0] : ends[1]]
         rows = self.truth.rows(start, stop)
-        return Key(rows, self.relevant[start:stop], grades, self.catalogue)
+        kinds = tuple((weight, of[start:stop]) for weight, of in self.kinds)
+        return Key(rows, self.relevant[start:stop], grades, self.catalogue, kinds)
+
+    def pick(self, keep: NDArray[np.bool_]) -> Key:
+        """Return the key of the users that `keep` marks, in their order."""
+        grades = None if self.grades is None else self.grades[np.repeat(keep, self.truth.sizes)]
+        kinds = tuple((weight, of[keep]) for weight, of in self.kinds)
+        return Key(self.truth.pick(keep), self.relevant[keep], grades, self.catalogue, kinds)
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,6 +46,13 @@ DEFINITIONS: Mapping[str, Definition] = {
         "van Rijsbergen, Information Retrieval 1979, chapter 7, at a cut-off",
         (Example(_LIST, _TRUTH, "F1@4", "2·2 / (3 + 4)", 4 / 7),),
     ),
+    "SetF1": Definition(
+        accuracy.set_f1,
+        "2·hits / (R + L), L: how many items the list holds; 0 where both are 0",
+        "Instacart Market Basket Analysis, Kaggle 2017 (mean F1)",
+        (Example({"ann": ["a", "x"]}, _TRUTH, "SetF1", "2·1 / (3 + 2)", 2 / 5),),
+        cut="optional",
+    ),
     "HitRate": Definition(
         accuracy.hit_rate,
         "1 if hits > 0, else 0",
@@ -179,6 +186,22 @@ DEFINITIONS: Mapping[str, Definition] = {
         {"attributes": Names()},
         range=(0.0, 2.0),
         needs="attributes",
+    ),
+    "TotalRecall": Definition(
+        accuracy.total_recall,
+        "Σ hits / Σ min(R, k), both over all users; where users are of several kinds (OTTO: clicks "
+        "0.1, carts 0.3, orders 0.6), the weighted sum of each kind's",
+        "OTTO Multi-Objective Recommender System, Kaggle 2022 (recall@20)",
+        (
+            Example(
+                {"ann": ["a", "x"], "bob": ["y", "d"]},
+                {"ann": ["a", "b", "c"], "bob": ["d"]},
+                "TotalRecall@2",
+                "(1 + 1) / (min(3, 2) + min(1, 2))",
+                2 / 3,
+            ),
+        ),
+        of="set",
     ),
     "Coverage": Definition(
         beyond.coverage,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from harness.arrays import Int64
 from harness.errors import DataError, UsageError, suggest
@@ -21,8 +22,6 @@ from harness.submission.opened import Refused, opened
 from harness.submission.read import Named
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from harness.config import Config
     from harness.solutions import Solution
 
@@ -94,9 +93,14 @@ class Against:
 
     def items_of(self, wanted: Format) -> Known:
         """Return the items; where others may be, of the shape that the format asks for."""
-        if self.items.complete or wanted.width == 0:
-            return self.items
-        return replace(self.items, digits=True, width=wanted.width)
+        items = self.items
+        if len(items) == 0 and wanted.catalogue:
+            items = replace(items.more(pl.Series(wanted.catalogue)), complete=True)
+        if wanted.nothing:
+            items = replace(items.more(pl.Series([wanted.nothing])), digits=items.digits)
+        if items.complete or wanted.width == 0:
+            return items
+        return replace(items, digits=True, width=wanted.width)
 
     def cut_at(self, k: int | None) -> Against:
         """Return the same with another longest list, if one is named.

@@ -201,6 +201,13 @@ CHECKS: Mapping[str, Check] = {
         "write ids as text",
         fixed=True,
     ),
+    "SUB210": _id(
+        "odd ids",
+        faults.ODD_ID,
+        "{value} does not look like an id of this competition",
+        "compare it with the sample submission",
+        "warning",
+    ),
     "SUB301": _list(
         "empty lists", faults.EMPTY, "the list is empty", "recommend something", "warning"
     ),

@@ -17,6 +17,7 @@ from harness.compiled import compiled
     PADDED_ID,
     MANGLED_ID,
     UNKNOWN_ID,
+    ODD_ID,
     EMPTY,
     ONE_ITEM,
     LONG,
@@ -30,8 +31,8 @@ from harness.compiled import compiled
     LITERAL,
     SEPARATOR,
     BRACKETS,
-) = range(20)
-COUNT = 20
+) = range(21)
+COUNT = 21
 FIRST_OF_ITEMS = UNKNOWN_ITEM
 """This fault and those behind it are of single items."""
 EXAMPLES = 5

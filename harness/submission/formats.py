@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from string import ascii_lowercase, digits
+
+_HEX = digits + "abcdef"
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,15 @@ class Format:
         Between items.
     width : int
         How many digits an item id has, where all have as many; else 0.
+    letters, length : str and int
+        The letters that a user's id is written with, and how many it has; nothing and 0 where
+        anything goes.
+    catalogue : tuple of str
+        All items there are, where the competition says so.
+    nothing : str
+        An item that says that there is none.
+    kinds : tuple of (str, float)
+        Endings of users' ids, and what each kind of user weighs in the metric.
     empty : bool
         Whether an empty list is nothing to wonder at.
     source : str
@@ -39,6 +51,11 @@ class Format:
     source: str
     between: str = " "
     width: int = 0
+    letters: str = ""
+    length: int = 0
+    catalogue: tuple[str, ...] = ()
+    nothing: str = ""
+    kinds: tuple[tuple[str, float], ...] = ()
     empty: bool = False
     long: bool = False
     order: str = ""
@@ -62,6 +79,8 @@ FORMATS: Mapping[str, Format] = {
         "MAP@12",
         "H&M Personalized Fashion Recommendations, Kaggle 2022",
         width=10,
+        letters=_HEX,
+        length=64,
     ),
     "ponpare": Format(
         "USER_ID_hash",
@@ -69,28 +88,74 @@ FORMATS: Mapping[str, Format] = {
         10,
         "MAP@10",
         "Coupon Purchase Prediction, Kaggle 2015",
+        letters=_HEX,
+        length=32,
         empty=True,
     ),
-    "kion": Format("user_id", "item_ids", 10, "MAP@10", "MTS KION, ODS 2021"),
+    "kion": Format("user_id", "item_ids", 10, "MAP@10", "MTS KION, ODS 2021", letters=digits),
     "santander": Format(
         "ncodpers",
         "added_products",
         7,
         "MAP@7",
         "Santander Product Recommendation, Kaggle 2016",
+        letters=digits,
         empty=True,
     ),
     "expedia": Format(
-        "id", "hotel_cluster", 5, "MAP@5", "Expedia Hotel Recommendations, Kaggle 2016"
+        "id",
+        "hotel_cluster",
+        5,
+        "MAP@5",
+        "Expedia Hotel Recommendations, Kaggle 2016",
+        letters=digits,
+        catalogue=tuple(map(str, range(100))),
     ),
     "outbrain": Format(
-        "display_id", "ad_id", 12, "MAP@12", "Outbrain Click Prediction, Kaggle 2016"
+        "display_id",
+        "ad_id",
+        12,
+        "MAP@12",
+        "Outbrain Click Prediction, Kaggle 2016",
+        letters=digits,
     ),
     "eedi": Format(
-        "QuestionId_Answer", "MisconceptionId", 25, "MAP@25", "Eedi Misconceptions, Kaggle 2024"
+        "QuestionId_Answer",
+        "MisconceptionId",
+        25,
+        "MAP@25",
+        "Eedi Misconceptions, Kaggle 2024",
+        letters=digits + "_ABCD",
     ),
-    "llm-exam": Format("id", "prediction", 3, "MAP@3", "LLM Science Exam, Kaggle 2023"),
+    "llm-exam": Format(
+        "id",
+        "prediction",
+        3,
+        "MAP@3",
+        "LLM Science Exam, Kaggle 2023",
+        letters=digits,
+        catalogue=tuple("ABCDE"),
+    ),
+    "instacart": Format(
+        "order_id",
+        "products",
+        None,
+        "SetF1",
+        "Instacart Market Basket Analysis, Kaggle 2017",
+        letters=digits,
+        nothing="None",
+    ),
+    "otto": Format(
+        "session_type",
+        "labels",
+        20,
+        "TotalRecall@20",
+        "OTTO Multi-Objective Recommender System, Kaggle 2022",
+        letters=digits + "_" + ascii_lowercase,
+        kinds=(("_clicks", 0.1), ("_carts", 0.3), ("_orders", 0.6)),
+    ),
 }
+"""The files of competitions; the source of each is the competition's own page of rules."""
 
 
 def of_competition(columns: Sequence[str]) -> Format | None:

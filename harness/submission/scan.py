@@ -35,6 +35,9 @@ class Form:
         The field with ranks or scores.
     long : bool
         Whether a row holds one item, and all rows are kept.
+    letters, length : bytes and int
+        What ids of unknown users are written with, and how many bytes they have; empty and 0 where
+        anything goes.
     """
 
     fields: int
@@ -46,6 +49,8 @@ class Form:
     width: int = 1 << 31
     order: int | None = None
     long: bool = False
+    letters: bytes = b""
+    length: int = 0
 
     @classmethod
     def of(cls, head: Header, places: dict[str, int], wanted: Format) -> Form:
@@ -56,6 +61,8 @@ class Form:
             items=places[wanted.items],
             separator=ord(head.separator),
             between=ord(wanted.between),
+            letters=wanted.letters.encode(),
+            length=wanted.length,
         )
         if wanted.long:
             order = places[wanted.order] if wanted.order else None
@@ -66,6 +73,14 @@ class Form:
     def numbers(self) -> Int64:
         """The bytes between fields, between items and behind a line, and the places of a list."""
         return np.array([self.separator, self.between, self.end, self.width])
+
+    @property
+    def shape(self) -> Int64:
+        """What ids of unknown users look like, as `users.read` takes it."""
+        shape = np.full(257, not self.letters, np.int64)
+        shape[list(self.letters)] = 1
+        shape[256] = self.length
+        return shape
 
     @property
     def wanted(self) -> Int32:
@@ -139,7 +154,7 @@ def scan(
     starts, stops, codes = lines.fields(buffer, size, form.separator, form.end, form.wanted, tally)
     n = len(codes)
     keys, sound = np.empty((n, 2), np.uint64), np.zeros(n, np.bool_)
-    users.read(buffer, starts, stops, known_users.arrays, codes, keys, sound, tally)
+    users.read(buffer, starts, stops, known_users.arrays, form.shape, codes, keys, sound, tally)
     wanted = np.full(n, -1, np.int32)
     if form.long:
         wanted[codes >= users.STRANGER] = np.flatnonzero(codes >= users.STRANGER)

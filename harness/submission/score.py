@@ -14,6 +14,7 @@ from harness.scored import score as mark
 from harness.setting import DEFAULT_METRICS
 from harness.solutions import Solution
 from harness.submission.against import Against
+from harness.submission.formats import Format
 from harness.submission.terms import Terms
 from harness.submission.validate import Examined, Validation, examine
 
@@ -77,15 +78,25 @@ def score(
     """
     solution = terms.marking(metrics)
     against = terms.against().marked_by(solution)
-    cut = k or solution.k or (against.format and against.format.k) or _K
+    wanted = against.format
+    cut = k or solution.k or (wanted and wanted.k) or _K
     if not metrics and (k is not None or not solution.metrics):
-        solution = replace(solution, metrics=tuple(parse(f"{m}@{cut}") for m in DEFAULT_METRICS))
+        solution = replace(solution, metrics=_usual(cut, wanted if k is None else None))
+    if wanted is not None and wanted.kinds:
+        solution = solution.of_kinds(wanted.kinds)
     places = None if conventions else _longest(solution.metrics)
     found = examine(path, against, solution, places=places, strict=strict)
     if not found.validation.valid and not force:
         raise SubmissionError(found.validation)
     paper = _paper(path, found, solution, against, terms)
     return replace(mark(paper, solution.metrics, cut, conventions), validation=found.validation)
+
+
+def _usual(cut: int, wanted: Format | None) -> tuple[Metric, ...]:
+    """Return the competition's metric and the usual ones."""
+    texts = [f"{metric}@{cut}" for metric in DEFAULT_METRICS]
+    own = [] if wanted is None else [wanted.metric]
+    return tuple(parse(text) for text in dict.fromkeys([*own, *texts]))
 
 
 def _longest(metrics: tuple[Metric, ...]) -> int | None:

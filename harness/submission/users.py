@@ -18,12 +18,22 @@ STRANGER, NO_ID = -1, -3
 
 @compiled
 def read(
-    buffer: Any, starts: Any, stops: Any, known: Any, users: Any, keys: Any, sound: Any, tally: Any
+    buffer: Any,
+    starts: Any,
+    stops: Any,
+    known: Any,
+    shape: Any,
+    users: Any,
+    keys: Any,
+    sound: Any,
+    tally: Any,
 ) -> None:
     """Look every line's user up.
 
     Parameters
     ----------
+    shape : int64 array, (257,)
+        Whether each byte may stand in an id that is not known, and how many it has; 0: any number.
     users : int32 array, (lines,)
         Takes codes, STRANGER where the user is not known, NO_ID where there is no id; lines that
         are no rows are passed over.
@@ -42,13 +52,24 @@ def read(
         if users[line] != NO_ROW:
             users[line] = look_up(keys[line, 0], keys[line, 1], table)
             sound[line] = users[line] >= 0
-            odd[line] |= traits[0] != 0 and users[line] < 0
+            odd[line] |= users[line] < 0 and (
+                traits[0] != 0 or not _is_shaped(buffer, starts[line, 0], stops[line, 0], shape)
+            )
     mended = np.zeros(LONGEST + PAD, np.uint8)
     for line in range(len(users)):
         if odd[line] and users[line] != NO_ROW:
             users[line] = _checked(
                 buffer, starts[line, 0], stops[line, 0], known, users[line], mended, line, tally
             )
+
+
+@compiled
+def _is_shaped(buffer: Any, start: int, stop: int, shape: Any) -> bool:
+    """Return whether an id is written with the letters it should be, and has so many."""
+    plain = shape[256] == 0 or stop - start == shape[256]
+    for at in range(start, stop):
+        plain &= shape[buffer[at]] != 0
+    return bool(plain)
 
 
 @compiled
@@ -63,7 +84,11 @@ def _checked(
     if start > begin or stop < end:
         faults.note(tally, faults.PADDED_ID, line, begin, end)
     table, traits = known
-    if code >= 0 or not traits[0]:
+    if code >= 0:
+        return code
+    if not traits[0]:
+        if start == begin and stop == end:
+            faults.note(tally, faults.ODD_ID, line, start, stop)
         return code
     _marks, length = damage(buffer, start, stop, traits[1] != 0, traits[2], mended)
     if length > 0:

@@ -193,6 +193,8 @@ def _read(
     expected = Expected(users, items, rows, kept)
     found = gather(opened.reader, opened.form, expected, lists, findings)
     _whole(found, opened, findings, against)
+    if wanted.empty:
+        findings.found.pop("SUB301", None)
     held = lists.finish(findings)
     if answers is None or held is None:
         return found, None

@@ -70,7 +70,11 @@ def test_as_records(found: Validation) -> None:
         (["bad.csv"], 1, "SUB203"),
         (["bad.csv", "--solution", "sample.csv"], 1, "SUB203"),
         (["gone.csv"], 1, "SUB001"),
-        (["good.csv", "--strict", "--format", "json"], 0, '"valid": true'),
+        (
+            ["good.csv", "--sample", "sample.csv", "--strict", "--format", "json"],
+            0,
+            '"valid": true',
+        ),
         (["bad.csv", "--format", "markdown"], 1, "| SUB203 | error | 4 |"),
         (["bad.csv", "--sample", "sample.csv", "--solution", "sample.csv"], 1, "SUB202"),
         (["bad.csv", "--items", "articles.csv"], 1, "SUB305"),
