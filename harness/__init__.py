@@ -13,8 +13,20 @@ if TYPE_CHECKING:
     from harness.marking import audit, evaluate
     from harness.recommender import Draws, Recommender, Train
     from harness.runner import run
+    from harness.submissions import score, validate
 
-__all__ = ["Draws", "Recommender", "Train", "audit", "evaluate", "fill", "run", "top_k"]
+__all__ = [
+    "Draws",
+    "Recommender",
+    "Train",
+    "audit",
+    "evaluate",
+    "fill",
+    "run",
+    "score",
+    "top_k",
+    "validate",
+]
 
 _HOME = {
     "Draws": "harness.recommender",
@@ -24,7 +36,9 @@ _HOME = {
     "evaluate": "harness.marking",
     "fill": "harness.lists",
     "run": "harness.runner",
+    "score": "harness.submissions",
     "top_k": "harness.lists",
+    "validate": "harness.submissions",
 }
 
 

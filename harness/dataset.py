@@ -99,6 +99,15 @@ class Dataset:
     items_table: AttributeTable | None = None
 
 
+def positions(ids: pl.Series, index: pl.Series) -> Int32:
+    """Return where each of `ids` stands in the sorted `index`, −1 where it does not."""
+    at = pl.DataFrame({schema.ID: index}).with_row_index("at")
+    found = pl.DataFrame({schema.ID: ids.alias(schema.ID)}).join(
+        at, on=schema.ID, how="left", maintain_order="left"
+    )
+    return found["at"].cast(pl.Int32).fill_null(-1).to_numpy()
+
+
 def canonical(batches: Sequence[Events], n_users: int, n_items: int, n_kinds: int) -> Events:
     """Return all events of `batches` (in any order) as one, ordered by user, time, item and kind.
 

@@ -114,7 +114,7 @@ def build(dataset: Dataset, split: Split, config: EvaluationConfig) -> Evaluatio
         The candidate rule does not go with the layout or the split.
     """
     rule = config.candidates or dataset.candidates
-    candidates = _candidates(dataset, split, rule)
+    candidates = candidates_of(dataset, split, rule)
     position = np.full(len(dataset.item_ids), -1, np.int32)
     position[candidates] = np.arange(len(candidates), dtype=np.int32)
 
@@ -151,7 +151,14 @@ def items_of(exam: EvaluationSet, dataset: Dataset, events: Events) -> Ragged:
     return _lists(_pairs(dataset, events, exam.users), exam.users, position)[0]
 
 
-def _candidates(dataset: Dataset, split: Split, rule: CandidateRule) -> Int32:
+def candidates_of(dataset: Dataset, split: Split, rule: CandidateRule) -> Int32:
+    """Return the items that a rule allows, in id order.
+
+    Raises
+    ------
+    UsageError
+        The rule does not go with the layout or the split.
+    """
     if rule == "train":
         return np.unique(split.train.item)
     if dataset.catalogue is None:

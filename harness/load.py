@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from harness import schema
-from harness.dataset import NO_TIME, Dataset, Events, Int32, Int64, canonical
+from harness.dataset import NO_TIME, Dataset, Events, Int32, Int64, canonical, positions
 from harness.encode import Encoder
 from harness.errors import DataError
 from harness.layouts import attributes
@@ -47,7 +47,7 @@ def load(layout: Layout, progress: Callable[[int], object] = lambda rows: None) 
         kinds=layout.kinds,
         candidates=layout.candidates,
         has_time=all(e.time is not None for e in layout.events),
-        catalogue=None if catalogue_ids is None else np.unique(_positions(catalogue_ids, item_ids)),
+        catalogue=None if catalogue_ids is None else np.unique(positions(catalogue_ids, item_ids)),
         shown_from=_times(layout.items, items_frame, catalogue_ids, item_ids),
         registered=_times(layout.users, users_frame, None, user_ids),
         notes=tuple(notes),
@@ -133,16 +133,7 @@ def _index(ids: pl.Series, more: pl.Series | None) -> tuple[pl.Series, Int32]:
     """Return all ids sorted, each once, and the position of each of `ids` among them."""
     every = ids if more is None else pl.concat([ids.alias(schema.ID), more.alias(schema.ID)])
     index = every.unique().sort().alias(schema.ID)
-    return index, _positions(ids, index)
-
-
-def _positions(ids: pl.Series, index: pl.Series) -> Int32:
-    """Return where each of `ids` stands in the sorted `index`, −1 where it does not."""
-    at = pl.DataFrame({schema.ID: index}).with_row_index("at")
-    found = pl.DataFrame({schema.ID: ids.alias(schema.ID)}).join(
-        at, on=schema.ID, how="left", maintain_order="left"
-    )
-    return found["at"].cast(pl.Int32).fill_null(-1).to_numpy()
+    return index, positions(ids, index)
 
 
 def _times(
@@ -154,7 +145,7 @@ def _times(
     if table is None or table.since is None:
         return None
     known = _column(frame, table.id) if ids is None else ids
-    at = _positions(known, index)
+    at = positions(known, index)
     times = np.full(len(index), NO_TIME, np.int64)
     values = attributes.since(table, frame).fill_null(NO_TIME).to_numpy()
     times[at[at >= 0]] = values[at >= 0]

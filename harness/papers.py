@@ -14,11 +14,11 @@ import polars as pl
 from harness import config as config_
 from harness import plugins, solutions
 from harness.dataset import Bool, Int32
-from harness.errors import DataError, UsageError, suggest
+from harness.errors import DataError, UsageError
 from harness.frames import ids, lists, strangers
 from harness.metrics import Key, Metric
 from harness.scoring import marks
-from harness.setting import Setting, asked, set_exam
+from harness.setting import Setting, asked, model_of, set_exam
 from harness.sitting import fitted, recommend
 from harness.solutions import Solution
 from harness.submission import read as file
@@ -137,9 +137,12 @@ def of_config(
 
 
 def of_file(
-    path: Path, solution: Solution, named: file.Named | None = None, longest: int | None = None
+    path: Path | pl.DataFrame,
+    solution: Solution,
+    named: file.Named | None = None,
+    longest: int | None = None,
 ) -> Paper:
-    """Return the paper of a file of lists, of any shape, on a solution.
+    """Return the paper of a file or frame of lists, of any shape, on a solution.
 
     Raises
     ------
@@ -151,12 +154,13 @@ def of_file(
         coders.users.codes(solution.users, "the examined users")
         coders.users.codes(solution.ignored, "the ignored users")
         coders.items.codes(solution.items, "the items of the solution")
-        found = lists.Reading(file.read(path, named).table, coders, longest).lists()
+        read = file.read(path, named)
+        found = lists.Reading(read.table, coders, longest).lists()
         items = coders.items.ids()
     if found.outside_users > 0 and not found.known_users:
-        strangers.refuse_users(str(path), examined + len(solution.ignored), coders.users.ids())
+        strangers.refuse_users(str(read.path), examined + len(solution.ignored), coders.users.ids())
     return of_lists(
-        str(path),
+        str(read.path),
         solution,
         found.items[:examined],
         items,
@@ -204,12 +208,7 @@ def of_run(folder: Path, model: str, repeat: int = 0, metrics: tuple[Metric, ...
         No such run, model or repeat; or the data has changed since the run.
     """
     config = config_.read(_part_of(folder, "config.toml"))
-    settings = next((m for m in config.models if m.name == model), None)
-    if settings is None:
-        raise UsageError(f'{folder}: no model "{model}"; {suggest(model, _names(config))}')
-    if not 0 <= repeat < settings.repeats:
-        last = settings.repeats - 1
-        raise UsageError(f'{folder}: model "{model}" has no repeat {repeat}; the last is {last}')
+    settings = model_of(config, model, repeat, str(folder))
     setting = set_exam(config)
     _refuse_changed(folder, setting)
     made = plugins.load(model, settings.use, settings.params, config.folder)
@@ -228,10 +227,6 @@ def _part_of(folder: Path, name: str) -> Path:
     if not (folder / name).is_file():
         raise UsageError(f"{folder}: is no run folder: it holds no {name}; harness run makes one")
     return folder / name
-
-
-def _names(config: config_.Config) -> list[str]:
-    return [model.name for model in config.models]
 
 
 def metrics_of_run(folder: Path) -> dict[str, Metric]:

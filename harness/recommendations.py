@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +12,13 @@ import polars as pl
 
 from harness.compiled import compiled
 from harness.dataset import Bool, Int32
-from harness.errors import RecommenderError
+from harness.errors import RecommenderError, UsageError, printable
+from harness.files import whole_file
 from harness.ragged import Ragged
 from harness.repeats import repeats
+
+if TYPE_CHECKING:
+    from harness.submission.formats import Format
 
 EMPTY = -1
 
@@ -29,6 +34,47 @@ class Recommendations:
     """
 
     items: Int32
+
+    def to_csv(self, path: Path, users: pl.Series, candidates: pl.Series, wanted: Format) -> None:
+        """Write a submission: a row a user, the items one text, best first.
+
+        Parameters
+        ----------
+        path : Path
+            Ends with ``.csv``, or ``.csv.gz`` for a packed file.
+        users : polars.Series of str, (n,)
+        candidates : polars.Series of str
+            The id of every position.
+        wanted : Format
+            Columns, what stands between items, and the longest list.
+
+        Raises
+        ------
+        UsageError
+            A name with another ending, an item id that holds what stands between items, or a file
+            that cannot be written.
+        """
+        if not path.name.endswith((".csv", ".csv.gz")):
+            raise UsageError(f"{path}: a submission is a .csv or a .csv.gz file; name one")
+        split = candidates.filter(candidates.str.contains(wanted.between, literal=True))
+        if len(split) > 0:
+            raise UsageError(
+                f'item "{printable(split[0])}" holds "{wanted.between}", which stands between '
+                "items: a list of it could not be read again"
+            )
+        places = [
+            candidates.gather(pl.Series(place).replace(EMPTY, None))
+            for place in self.items.T[: wanted.k]
+        ]
+        lists = pl.concat_str(places, separator=wanted.between, ignore_nulls=True).replace("", None)
+        frame = pl.DataFrame({wanted.user: users}).with_columns(lists.alias(wanted.items))
+        try:
+            with whole_file(path) as temporary:
+                frame.write_csv(
+                    temporary, compression="gzip" if path.suffix == ".gz" else "uncompressed"
+                )
+        except OSError as error:
+            raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
 def checked(

@@ -9,9 +9,10 @@ import numpy as np
 
 from harness import cache, load
 from harness.clock import Clock
-from harness.config import Config
+from harness.config import Config, ModelConfig
 from harness.dataset import Dataset
 from harness.draws import UInt64, user_hashes
+from harness.errors import UsageError, suggest
 from harness.evaluation import EvaluationSet, build
 from harness.metrics import Metric, parse
 from harness.progress import steps
@@ -43,6 +44,24 @@ def asked(config: Config) -> tuple[Metric, ...]:
     """Return the metrics of a config; without any, the usual ones at its k."""
     texts = config.evaluation.metrics or [f"{m}@{config.evaluation.k}" for m in DEFAULT_METRICS]
     return tuple(dict.fromkeys(parse(text, config.folder) for text in texts))
+
+
+def model_of(config: Config, name: str, repeat: int = 0, where: str = "config") -> ModelConfig:
+    """Return the settings of a config's model.
+
+    Raises
+    ------
+    UsageError
+        No such model or repeat.
+    """
+    names = [model.name for model in config.models]
+    if name not in names:
+        raise UsageError(f'{where}: no model "{name}"; {suggest(name, names)}')
+    settings = config.models[names.index(name)]
+    if not 0 <= repeat < settings.repeats:
+        last = settings.repeats - 1
+        raise UsageError(f'{where}: model "{name}" has no repeat {repeat}; the last is {last}')
+    return settings
 
 
 def set_exam(

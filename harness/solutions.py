@@ -94,8 +94,10 @@ class Solution:
         return replace(self, key=replace(self.key, kinds=own))
 
 
-def of_file(path: Path) -> Solution:
-    """Return the solution in a file of true items; users whose Usage is Ignored are left out.
+def of_file(path: Path | pl.DataFrame) -> Solution:
+    """Return the solution in a file or frame of true items.
+
+    Users whose Usage is Ignored are left out.
 
     Raises
     ------
@@ -109,7 +111,7 @@ def of_file(path: Path) -> Solution:
     boards = dict(read.boards(users))
     keep = ~boards.pop("Ignored", np.zeros(len(users), np.bool_))
     if not keep.any():
-        raise DataError(f"{path}: every user is Ignored, so there is nobody to examine")
+        raise DataError(f"{read.path}: every user is Ignored, so there is nobody to examine")
     return Solution(
         users=users.filter(pl.Series(keep)),
         items=items,

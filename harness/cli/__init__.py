@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harness.cli import explain, lists, score, validate
+from harness.cli import explain, lists, score, submit, validate
 from harness.cli.show import Format, FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 from harness.errors import HarnessError, printable
@@ -158,6 +158,7 @@ def synth(
 app.command("score")(score.score)
 app.command("explain")(explain.explain)
 app.command("validate")(validate.validate)
+app.command("submit")(submit.submit)
 app.command("list")(lists.list_)
 
 

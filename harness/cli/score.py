@@ -49,6 +49,12 @@ def score(
     force: Annotated[
         bool, typer.Option("--force", help="Mark a file with errors as it stands.")
     ] = False,
+    codabench: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Write scores.json there, for Codabench.")
+    ] = None,
+    evalai: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the result there, for EvalAI.")
+    ] = None,
     user: UserColumn = None,
     item: ItemColumn = None,
     rank: RankColumn = None,
@@ -56,6 +62,7 @@ def score(
     format_: FormatOption = Format.TABLE,
 ) -> int:
     """Validate a file of lists, and mark it by a config's exam or by a solution."""
+    from harness import hosts
     from harness.metrics import parse
     from harness.report import scored as sheets
     from harness.submission.read import Named
@@ -73,6 +80,10 @@ def score(
             )
     except SubmissionError as error:
         return _refused(error.validation, format_)
+    if codabench is not None:
+        hosts.write_codabench(scored, codabench)
+    if evalai is not None:
+        hosts.write_evalai(scored, evalai)
     show(format_, scored.to_dict(), sheets.sheets(scored), sheets.records(scored))
     return 0
 

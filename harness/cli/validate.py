@@ -41,9 +41,7 @@ def validate(
     from harness.submission.validate import examine
 
     began = time.perf_counter()
-    terms = terms_of(config, sample, items, solution)
-    against, marking = terms.against().cut_at(k), terms.marking_at_hand()
-    against = against if marking is None else against.marked_by(marking)
+    against, marking = terms_of(config, sample, items, solution).checking(k)
     found = examine(file, against, marking, strict=strict).validation
     tell(found, found.to_dict(), format_, time.perf_counter() - began)
     if fix is not None:

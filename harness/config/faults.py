@@ -10,6 +10,7 @@ from harness.config.sections import (
     DataConfig,
     EvaluationConfig,
     ModelConfig,
+    SubmissionConfig,
 )
 from harness.errors import suggest
 
@@ -74,5 +75,7 @@ def _allowed(values: dict[str, Any], section: str) -> list[str]:
             return list(STRATEGIES[values["split"]["strategy"]].model_fields)
         case "models":
             return list(ModelConfig.model_fields)
+        case "submission":
+            return list(SubmissionConfig.model_fields)
         case _:
             return list(EvaluationConfig.model_fields)

@@ -135,12 +135,23 @@ class ModelConfig(_Section):
     repeats: Annotated[int, Field(ge=1)] = 1
 
 
+class SubmissionConfig(_Section):
+    """``[submission]``: what the competition's files look like, where no layout says it."""
+
+    sample: str | None = None
+    user: str | None = None
+    items: str | None = None
+    separator: Literal[" ", ",", ";", "|"] = " "
+    item_digits: Annotated[int, Field(ge=0, le=64)] = 0
+
+
 class Config(_Section):
     """A whole config; relative paths in it start at `folder`, the config file's own."""
 
     data: DataConfig
     split: Annotated[SplitConfig, Field(discriminator="strategy")]
     evaluation: EvaluationConfig = EvaluationConfig()
+    submission: SubmissionConfig = SubmissionConfig()
     models: Annotated[list[ModelConfig], Field(min_length=1)]
     folder: Annotated[Path, Field(exclude=True)] = Path()
 
@@ -217,6 +228,9 @@ class Config(_Section):
         keys = {"layout", "path", "cache"} | _KEYS_OF[self.data.layout]
         values["data"] = {key: v for key, v in values["data"].items() if key in keys}
         values["data"]["path"] = str((self.folder / self.data.path).resolve())
+        if self.submission.sample is not None:
+            sample = (self.folder / self.submission.sample).resolve()
+            values["submission"]["sample"] = str(sample)
         for model in values["models"]:
             model["use"] = self.from_anywhere(model["use"])
         return values

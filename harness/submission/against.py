@@ -22,10 +22,8 @@ from harness.submission.opened import Refused, opened
 from harness.submission.read import Named
 
 if TYPE_CHECKING:
-    from harness.config import Config
     from harness.solutions import Solution
 
-_SAMPLE = "sample_submission.csv"
 _TELLING = 20
 """So many numbers tell that ids are numbers."""
 
@@ -47,6 +45,8 @@ class Against:
         The file that the users' ids are from, and its column; the first by default.
     required : int
         So many users, the first, must have a row.
+    names : polars.Series of str, optional
+        The ids of those users, where no file has them.
     named : Named, optional
         What the submission's columns are called, if not as in the format.
     """
@@ -58,6 +58,7 @@ class Against:
     ids: Path | None = None
     user: str | None = None
     required: int = 0
+    names: pl.Series | None = None
     named: Named | None = None
 
     @classmethod
@@ -80,7 +81,9 @@ class Against:
         )
 
     def texts(self, codes: Int64) -> list[bytes]:
-        """Return the ids of users that `ids` has, by codes in ascending order."""
+        """Return the ids of users who must have a row, by codes in ascending order."""
+        if self.names is not None:
+            return [name.encode() for name in self.names.gather(codes)]
         assert self.ids is not None  # noqa: S101 - users are asked for by a file
         found: dict[int, bytes] = {}
         for block, starts, stops in _cells(self.ids, self.user):
@@ -90,6 +93,18 @@ class Against:
             if len(found) == len(codes):
                 break
         return [found[int(code)] for code in codes]
+
+    def all_names(self) -> pl.Series:
+        """Return the ids of the users who must have a row, in the order of the file."""
+        if self.names is not None or self.ids is None:
+            return pl.Series(dtype=pl.String) if self.names is None else self.names
+        cells = _cells(self.ids, self.user)
+        texts = [
+            block.text(start, stop).decode("utf-8", "replace")
+            for block, starts, stops in cells
+            for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)
+        ]
+        return pl.Series(texts, dtype=pl.String)
 
     def items_of(self, wanted: Format) -> Known:
         """Return the items; where others may be, of the shape that the format asks for."""
@@ -147,34 +162,6 @@ def of_tables(sample: Path | None = None, items: Path | None = None) -> Against:
     if sample is None:
         return Against(items=known)
     return Against.of_users(sample, known, formats.recognised(columns(sample)))
-
-
-def of_config(config: Config) -> Against:
-    """Return what the competition of a config asks for; its events are not read.
-
-    The ids are those of the sample submission beside the data, or else of the table of users; where
-    there is neither, nobody's row is asked for.
-
-    Raises
-    ------
-    DataError
-        A file that cannot be read.
-    """
-    from harness.files import find
-
-    layout = config.layout()
-    folder = Path(layout.events[0].table.path).parent
-    sample = folder / _SAMPLE
-    items = layout.items
-    known = nothing() if items is None else ids(find(items.table.path), items.id)
-    format_, k = formats.FORMATS.get(layout.name), config.evaluation.k
-    if sample.is_file():
-        own = format_ or formats.recognised(columns(sample))
-        return Against.of_users(sample, known, own).cut_at(k)
-    if layout.users is None:
-        return Against(items=known, format=format_, k=k)
-    users = find(layout.users.table.path)
-    return Against.of_users(users, known, format_, layout.users.id).cut_at(k)
 
 
 def columns(path: Path) -> tuple[str, ...]:

@@ -120,6 +120,13 @@ def nothing() -> Known:
     return Known(KeyTable().rows, 0, False, False, 0)
 
 
+def learnt(ids: pl.Series) -> Known:
+    """Return ids as all that there are."""
+    learning = Learning()
+    learning.add(*packed(ids))
+    return learning.known(complete=True)
+
+
 def packed(ids: pl.Series) -> tuple[Bytes, Int64, Int64]:
     """Return texts one behind the other, PAD bytes behind the last, and where each stands."""
     lengths = ids.str.len_bytes().to_numpy().astype(np.int64)

@@ -71,8 +71,8 @@ class File:
         }
 
 
-def read(path: Path, named: Named | None = None, *, true: bool = False) -> File:
-    """Return a file as a table of lists.
+def read(given: Path | pl.DataFrame, named: Named | None = None, *, true: bool = False) -> File:
+    """Return a file or a frame as a table of lists.
 
     Parameters
     ----------
@@ -89,7 +89,11 @@ def read(path: Path, named: Named | None = None, *, true: bool = False) -> File:
         No such file or column, a row that is not whole, a rank or score that is no number.
     """
     named = named or Named()
-    frame = _frame(path)
+    if isinstance(given, pl.DataFrame):
+        path, frame = Path("solution" if true else "submission"), given
+    else:
+        path, frame = given, _frame(given)
+    frame = _usable(path, frame)
     user = named.user or ("user" if "user" in frame.columns else frame.columns[0])
     others = [name for name in frame.columns if name not in (user, "Usage")] or [user]
     item = named.item or ("item" if "item" in others else others[0])
@@ -129,6 +133,11 @@ def _frame(path: Path) -> pl.DataFrame:
         frame = pl.concat(parts)
     except pl.exceptions.PolarsError as error:
         raise DataError(f"{path}: its files hold columns of different types ({error})") from error
+    return frame
+
+
+def _usable(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame in which empty texts are missing; it has rows, and two columns."""
     if len(frame) == 0:
         raise DataError(f"{path}: there are no rows behind the header")
     frame = frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String)).with_columns(

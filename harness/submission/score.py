@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
+
 from harness import papers
 from harness.errors import HarnessError
 from harness.metrics import Metric, parse
@@ -44,7 +46,7 @@ class SubmissionError(HarnessError):
 
 
 def score(
-    path: Path,
+    path: Path | pl.DataFrame,
     terms: Terms,
     metrics: tuple[Metric, ...] = (),
     k: int | None = None,
@@ -106,9 +108,10 @@ def _longest(metrics: tuple[Metric, ...]) -> int | None:
 
 
 def _paper(
-    path: Path, found: Examined, solution: Solution, against: Against, terms: Terms
+    path: Path | pl.DataFrame, found: Examined, solution: Solution, against: Against, terms: Terms
 ) -> Paper:
     if found.lists is None or not (found.lists >= 0).any():
         return papers.of_file(path, solution, terms.named)
     left_out = {"users_outside": found.users_outside, "rows_outside": found.rows_outside}
-    return papers.of_lists(str(path), solution, found.lists, solution.items, left_out)
+    title = str(found.validation.path)
+    return papers.of_lists(title, solution, found.lists, solution.items, left_out)

@@ -72,14 +72,17 @@ class Source:
 
 
 @contextmanager
-def source(path: Path, against: Against, findings: Findings) -> Iterator[Source]:
-    """Open a submission; note what is wrong with its encoding and its header.
+def source(path: Path | pl.DataFrame, against: Against, findings: Findings) -> Iterator[Source]:
+    """Open a submission, a file or a frame; note what is wrong with its encoding and its header.
 
     Raises
     ------
     Refused
         It cannot be read.
     """
+    if isinstance(path, pl.DataFrame):
+        yield of_frame(path.lazy(), against, findings)
+        return
     if is_parquet(path):
         found = of_frame(_parquet(path), against, findings)
         _refuse_missing(path, found.head, against.named)

@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import polars as pl
+
 from harness import solutions
 from harness.config import Config
 from harness.errors import UsageError
 from harness.metrics import Metric
 from harness.solutions import Solution
 from harness.submission import against as against_
-from harness.submission import formats
+from harness.submission import competition, formats
 from harness.submission.against import Against
 from harness.submission.formats import Format
 from harness.submission.read import Named
+from harness.submission.source import is_parquet
 
 
 @dataclass(frozen=True)
@@ -23,9 +26,10 @@ class Terms:
 
     Attributes
     ----------
-    sample, items, solution : Path, optional
-        A file with a row for each id that must be there; a table of all items, ids first; a file of
-        true items.
+    sample, items : Path, optional
+        A file with a row for each id that must be there; a table of all items, ids first.
+    solution : Path or polars.DataFrame, optional
+        True items.
     named : Named
         What the submission's columns are called, where they are not to be found by themselves.
     """
@@ -33,7 +37,7 @@ class Terms:
     config: Config | None = None
     sample: Path | None = None
     items: Path | None = None
-    solution: Path | None = None
+    solution: Path | pl.DataFrame | None = None
     named: Named | None = None
 
     def __post_init__(self) -> None:
@@ -44,6 +48,17 @@ class Terms:
         if self.named is not None and self.named.rank and self.named.score:
             raise UsageError("a list is ordered by rank or score, not both: name one column")
 
+    def checking(self, k: int | None = None) -> tuple[Against, Solution | None]:
+        """Return what a file is checked against with lists of up to k, and a solution at hand.
+
+        Raises
+        ------
+        HarnessError
+            A file that cannot be used; k below 1.
+        """
+        against, marking = self.against().cut_at(k), self.marking_at_hand()
+        return (against if marking is None else against.marked_by(marking)), marking
+
     def against(self) -> Against:
         """Return what rows and lists are checked against; nothing is marked.
 
@@ -53,7 +68,7 @@ class Terms:
             A file that cannot be read.
         """
         if self.config is not None:
-            found = against_.of_config(self.config)
+            found = competition.of_config(self.config)
         else:
             found = against_.of_tables(self.sample, self.items)
         wanted = found.format or self._solution_format()
@@ -81,6 +96,10 @@ class Terms:
 
     def _solution_format(self) -> Format | None:
         """Return the competition that the solution's header speaks of."""
-        if self.solution is None or self.solution.suffix == ".parquet":
+        if self.solution is None:
+            return None
+        if isinstance(self.solution, pl.DataFrame):
+            return formats.of_competition(self.solution.columns)
+        if is_parquet(self.solution):
             return None
         return formats.of_competition(against_.columns(self.solution))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from harness.arrays import Int32
 from harness.solutions import Solution
@@ -122,7 +123,7 @@ class Examined:
     rows_outside: int = 0
 
 
-def validate(path: Path, against: Against, *, strict: bool = False) -> Validation:
+def validate(path: Path | pl.DataFrame, against: Against, *, strict: bool = False) -> Validation:
     """Return everything that is wrong with a submission.
 
     Parameters
@@ -134,7 +135,7 @@ def validate(path: Path, against: Against, *, strict: bool = False) -> Validatio
 
 
 def examine(
-    path: Path,
+    path: Path | pl.DataFrame,
     against: Against,
     solution: Solution | None = None,
     *,
@@ -145,6 +146,7 @@ def examine(
 
     Parameters
     ----------
+    path : Path or polars.DataFrame
     solution : Solution, optional
         Whose users and items are known to `against`.
     places : int, optional
@@ -164,14 +166,15 @@ def examine(
     rows = 0 if found is None else found.users.rows
     if lists is not None and solution is not None:
         sense.note(lists, solution, findings)
-    validation = Validation(path, rows, _problems(findings, wanted, strict))
+    name = path if isinstance(path, Path) else Path("submission")
+    validation = Validation(name, rows, _problems(findings, wanted, strict))
     if found is None:
         return Examined(validation)
     return Examined(validation, lists, found.users_outside, rows - found.answered)
 
 
 def _read(
-    path: Path,
+    path: Path | pl.DataFrame,
     opened: Source,
     against: Against,
     solution: Solution | None,
@@ -201,7 +204,7 @@ def _read(
     return found, answers.lists(held)
 
 
-def _texts(path: Path, against: Against, lines: list[int]) -> dict[int, str]:
+def _texts(path: Path | pl.DataFrame, against: Against, lines: list[int]) -> dict[int, str]:
     """Return the items that stand in some lines of a submission, read once more."""
     with source(path, against, Findings()) as opened:
         return opened.cells(lines)
@@ -262,4 +265,4 @@ def _words(wanted: Format) -> dict[str, object]:
     }
 
 
-_BETWEEN = {" ": "one space", ",": "a comma"}
+_BETWEEN = {" ": "one space", ",": "a comma", ";": "a semicolon", "|": "a bar"}

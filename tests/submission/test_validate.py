@@ -14,7 +14,8 @@ from reference import reference
 from harness import config as config_
 from harness.errors import DataError, UsageError
 from harness.submission import blocks
-from harness.submission.against import Against, ids, of_config, of_tables
+from harness.submission.against import Against, ids, of_tables
+from harness.submission.competition import of_config
 from harness.submission.terms import Terms
 from harness.submission.validate import Problem, Validation, examine, validate
 

@@ -1,0 +1,42 @@
+"""``harness submit``: a model's lists as a submission file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli.streams import stdout_to_stderr
+
+
+def submit(
+    config: Annotated[Path, typer.Argument(help="A config file (TOML).")],
+    model: Annotated[str, typer.Option("--model", help="Which of its models.")],
+    out: Annotated[Path, typer.Option("--out", help="The file to write: .csv or .csv.gz.")],
+    repeat: Annotated[int, typer.Option("--repeat", help="Which of its repeats.")] = 0,
+    all_events: Annotated[
+        bool,
+        typer.Option(
+            "--all-events",
+            help="Learn from the exam's days too, for an upload; such a file is not to be scored "
+            "on this exam.",
+        ),
+    ] = False,
+) -> None:
+    """Write a model's lists for everyone whom the competition asks for."""
+    from harness import config as config_
+    from harness.submission.submit import submit as write
+
+    settings = config_.read(config)
+    with stdout_to_stderr():  # what a model prints is not ours
+        done = write(settings, model, out, repeat=repeat, all_events=all_events)
+    print(f"{done.path}  {done.rows:,} rows, {done.path.stat().st_size:,} bytes")
+    notes = {
+        "users without any event, asked for like all others": done.without_history,
+        "rows of the exam's users for whom the sample does not ask": done.beyond_sample,
+    }
+    for note, count in notes.items():
+        if count > 0:
+            print(f"note  {note}: {count:,}", file=sys.stderr)

@@ -1,0 +1,156 @@
+"""A competition's metric on Kaggle: ``score`` as its custom metric is called.
+
+A host's notebook holds one line, ``from harness.kaggle import ParticipantVisibleError, score``.
+Kaggle hands over the rows of one board at a time, and shows participants the text of a
+`ParticipantVisibleError` alone. Template: kaggle.com/code/metric/competition-metric-template.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from harness.errors import HarnessError
+from harness.frames.polars import as_polars
+from harness.metrics import Metric, parse
+from harness.papers import of_lists
+from harness.scored import score as mark
+from harness.solutions import Solution, of_file
+from harness.submission.against import Against, ids
+from harness.submission.formats import Format, generic
+from harness.submission.known import learnt, nothing
+from harness.submission.validate import Problem, examine
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class ParticipantVisibleError(Exception):
+    """A participant's mistake, told to the participant."""
+
+
+class HostVisibleError(Exception):
+    """A mistake in the solution or in the metric's parameters, told to the host alone."""
+
+
+def score(
+    solution: pd.DataFrame,
+    submission: pd.DataFrame,
+    row_id_column_name: str,
+    metric: str = "MAP@12",
+    item_column: str = "",
+    items_path: str = "",
+    item_digits: int = 0,
+    keep_users_without_items: bool = False,
+) -> float:
+    """Return the mean of a metric over the users of a solution.
+
+    Parameters
+    ----------
+    solution, submission : pandas.DataFrame
+        A row a user: the id, and items as text with spaces between them.
+    row_id_column_name : str
+        The column of the id.
+    metric : str
+        As ``MAP@12``; its cut-off is the longest list that is looked at.
+    item_column : str
+        The column of the items; by default the solution's other column.
+    items_path : str
+        A table of all items, ids first: a list with others is refused.
+    item_digits : int
+        How many digits every item id has, where that is so; lost zeros are told by it.
+    keep_users_without_items : bool
+        Whether users without true items count with 0, instead of being left out as in H&M.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+
+    Raises
+    ------
+    ParticipantVisibleError
+        Everything that is wrong with the submission. Nothing of the solution stands in it but ids
+        that the submission lacks, which the sample submission has.
+    HostVisibleError
+        The solution or a parameter cannot be used.
+
+    Examples
+    --------
+    Ann's first item hits, bob's second: (1 + 1/2) / 2.
+
+    >>> import pandas as pd
+    >>> solution = pd.DataFrame({"id": ["ann", "bob"], "items": ["a", "b"]})
+    >>> submission = pd.DataFrame({"id": ["bob", "ann"], "items": ["x b", "a"]})
+    >>> score(solution, submission, "id", metric="MAP@2")
+    0.75
+    """
+    try:
+        asked = parse(metric)
+        key, users, wanted = _key(solution, row_id_column_name, item_column, item_digits, asked)
+        catalogue = ids(Path(items_path)) if items_path else nothing()
+    except HarnessError as error:
+        raise HostVisibleError(str(error)) from error
+    try:
+        given = as_polars(submission, "submission")
+    except HarnessError as error:
+        raise ParticipantVisibleError(str(error)) from error
+    known = learnt(users)
+    # What a participant is told is found without the solution's items.
+    against = Against(known, catalogue, wanted, required=len(known), names=users)
+    problems = examine(given, against).validation.errors
+    if problems:
+        raise ParticipantVisibleError("\n".join(map(_told, problems)))
+    if not keep_users_without_items:
+        key = _with_items(key)
+    lists = examine(given, against.marked_by(key), key, places=asked.k).lists
+    if lists is None:
+        raise ParticipantVisibleError("the lists cannot be put into one order")
+    paper = of_lists("submission", key, lists, key.items, {})
+    try:
+        value = mark(paper, (asked,), asked.k or 1).metrics[str(asked)].mean
+    except HarnessError as error:
+        raise HostVisibleError(str(error)) from error
+    if not math.isfinite(value):
+        raise HostVisibleError(f"{metric} is {value}")
+    return value
+
+
+def _key(
+    solution: pd.DataFrame, user: str, item: str, digits: int, metric: Metric
+) -> tuple[Solution, pl.Series, Format]:
+    """Return the solution, the users of its rows, and what a submission looks like."""
+    frame = as_polars(solution, "solution")
+    others = [name for name in frame.columns if name not in (user, "Usage")]
+    columns = [user, item or (others[0] if others else "")]
+    missing = [name for name in columns if name not in frame.columns]
+    if missing:
+        raise HostVisibleError(
+            f'solution: no column "{missing[0]}"; it has {", ".join(frame.columns)}'
+        )
+    frame = frame.select(pl.col(columns[0]).cast(pl.String), columns[1])
+    if frame[user].is_duplicated().any() or frame[user].null_count() > 0:
+        raise HostVisibleError(f'solution: ids in column "{user}" are missing or stand twice')
+    wanted = replace(generic(*columns), k=metric.k, width=digits)
+    return of_file(frame), frame[user], wanted
+
+
+def _with_items(key: Solution) -> Solution:
+    """Return the solution of the users who have true items."""
+    keep = np.asarray(key.key.relevant) > 0
+    if not keep.any():
+        raise HostVisibleError("solution: no user has a true item")
+    return replace(key, users=key.users.filter(pl.Series(keep)), key=key.key.pick(keep))
+
+
+def _told(problem: Problem) -> str:
+    where = [] if problem.line is None else [f"row {problem.line:,}"]
+    where += [] if problem.column is None else [problem.column]
+    place = f"{', '.join(where)}: " if where else ""
+    more = f" ({problem.count:,} times)" if problem.count > 1 and problem.line is not None else ""
+    return f"{place}{problem.message}{more}; {problem.hint}"

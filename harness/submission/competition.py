@@ -1,0 +1,94 @@
+"""What the competition of a config asks of a submission: whose rows, which items, which columns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from harness.config import Config
+from harness.files import find
+from harness.layouts import attributes
+from harness.layouts.tables import AttributeTable, Layout
+from harness.submission import formats
+from harness.submission.against import Against, columns, ids
+from harness.submission.formats import Format
+from harness.submission.known import Known, learnt, nothing
+
+_SAMPLE = "sample_submission.csv"
+_TEXT = (".csv", ".csv.gz", ".csv.zip", ".zip")
+
+
+def of_config(config: Config) -> Against:
+    """Return what the competition of a config asks for; its events are not read.
+
+    The ids are those of the sample submission beside the data, or else of the table of users; where
+    there is neither, nobody's row is asked for.
+
+    Raises
+    ------
+    DataError
+        A file that cannot be read.
+    """
+    layout, sample = config.layout(), _sample(config)
+    items, wanted = _items(layout), _format(config, sample)
+    if sample is not None:
+        found = Against.of_users(sample, items, wanted)
+    elif layout.users is None:
+        found = Against(items=items, format=wanted)
+    elif _is_plain(layout.users):
+        path = find(layout.users.table.path)
+        found = Against.of_users(path, items, wanted, layout.users.id)
+    else:
+        names = _texts(layout.users)
+        found = Against(learnt(names), items, wanted, required=len(names), names=names)
+    return found.cut_at(config.evaluation.k)
+
+
+def _sample(config: Config) -> Path | None:
+    """Return the sample submission that the config names, or that stands beside the data."""
+    if config.submission.sample is not None:
+        return config.folder / config.submission.sample
+    beside = Path(config.layout().events[0].table.path).parent / _SAMPLE
+    return beside if beside.is_file() else None
+
+
+def _format(config: Config, sample: Path | None) -> Format | None:
+    """Return the format of the layout, or of the sample, with what the config changes."""
+    own = config.submission
+    wanted = formats.FORMATS.get(config.data.layout)
+    if wanted is None and sample is not None:
+        wanted = formats.recognised(columns(sample))
+    if wanted is None and not own.model_fields_set:
+        return None  # the file's own header will say
+    wanted = wanted or formats.generic("user", "item")
+    return replace(
+        wanted,
+        user=own.user or wanted.user,
+        items=own.items or wanted.items,
+        between=own.separator,
+        width=own.item_digits or wanted.width,
+    )
+
+
+def _items(layout: Layout) -> Known:
+    """Return all items that the layout's table describes; nothing where it has none."""
+    table = layout.items
+    if table is None:
+        return nothing()
+    if _is_plain(table) and not layout.restore_zeros:
+        return ids(find(table.table.path), table.id)
+    texts = _texts(table)
+    return learnt(texts.str.zfill(layout.id_width or 0) if layout.restore_zeros else texts)
+
+
+def _is_plain(table: AttributeTable) -> bool:
+    """Return whether it is one CSV with a header, which the reader of submissions reads too."""
+    path = find(table.table.path)
+    plain = path.is_file() and path.name.endswith(_TEXT)
+    return plain and table.table.separator == "," and table.table.header is None
+
+
+def _texts(table: AttributeTable) -> pl.Series:
+    return attributes.read(table, [])[table.id]

@@ -1,0 +1,151 @@
+"""A model's lists as a submission: a row for everyone whom the competition asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from harness import plugins
+from harness.config import Config, ModelConfig
+from harness.dataset import Events, Int32, positions
+from harness.draws import user_hashes
+from harness.errors import UsageError
+from harness.evaluation import candidates_of, items_of
+from harness.ragged import Ragged
+from harness.recommendations import Recommendations
+from harness.recommender import Train
+from harness.setting import Setting, model_of, set_exam
+from harness.sitting import fitted, recommend
+from harness.submission import competition, formats
+
+_NOBODY = Ragged(np.zeros(1, np.int64), np.zeros(0, np.int32))
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """What was written.
+
+    Attributes
+    ----------
+    path : Path
+    rows : int
+    without_history : int
+        Users without any event in the data.
+    beyond_sample : int
+        Users of the exam for whom the competition does not ask.
+    """
+
+    path: Path
+    rows: int
+    without_history: int
+    beyond_sample: int
+
+
+def submit(
+    config: Config, model: str, out: Path, *, repeat: int = 0, all_events: bool = False
+) -> Submitted:
+    """Write the lists of a config's model for everyone who needs a row.
+
+    Those are the users of the sample submission, or else of the table of users, and those of the
+    exam, whose lists are the ones that a run marks. Users without any event are unknown to the
+    model; it is fitted once more with them among its users, so that it can be asked.
+
+    Parameters
+    ----------
+    all_events : bool
+        Whether the model learns from the exam's days too, as one wants it for an upload.
+
+    Raises
+    ------
+    HarnessError
+        A config, file or model that cannot be used; a file that cannot be written.
+    """
+    settings = model_of(config, model, repeat)
+    setting = set_exam(config)
+    if all_events:
+        setting = _on_everything(setting)
+    asked = competition.of_config(config)
+    users = asked.all_names().alias("id")
+    required = users.n_unique()
+    users = pl.concat([users, setting.exam.user_ids.alias("id")]).unique(maintain_order=True)
+    at = positions(users, setting.data.user_ids)
+    lists = np.full((len(users), setting.exam.k), -1, np.int32)
+    known, strange = (np.flatnonzero(of).astype(np.int32) for of in (at >= 0, at < 0))
+    _answer(lists, known, at[known], settings, setting, repeat)
+    if len(strange) > 0:
+        unknown = users.gather(strange)
+        wider = _with_users(setting, unknown)
+        own = positions(unknown, wider.data.user_ids)
+        _answer(lists, strange, own, settings, wider, repeat)
+    wanted = (asked.format or formats.generic("user", "item")).cut_at(setting.exam.k)
+    Recommendations(lists).to_csv(out, users, setting.exam.candidate_ids, wanted)
+    return Submitted(out, len(users), len(strange), len(users) - required)
+
+
+def _answer(
+    lists: Int32, rows: Int32, users: Int32, settings: ModelConfig, setting: Setting, repeat: int
+) -> None:
+    """Fit the model, and put the lists of some users into their rows."""
+    made = plugins.load(settings.name, settings.use, settings.params, setting.config.folder)
+    model = fitted(settings.name, made, setting)
+    order = np.argsort(users)
+    found = recommend(settings.name, model, _asking(setting, users[order]), repeat)
+    lists[rows[order], : found.items.shape[1]] = found.items
+
+
+def _asking(setting: Setting, users: Int32) -> Setting:
+    """Return the setting with other users in the exam's place, in id order."""
+    exam = setting.exam
+    ids = setting.data.user_ids.gather(users)
+    asked = replace(
+        exam, users=users, user_ids=ids, truth=_NOBODY, relevant=np.zeros(len(users), np.int64)
+    )
+    if exam.seen is not None:
+        asked = replace(asked, seen=items_of(asked, setting.data, setting.parts.train))
+    hashes = np.zeros(len(setting.data.user_ids), np.uint64)
+    hashes[users] = user_hashes(ids)
+    return replace(setting, exam=asked, hashes=hashes)
+
+
+def _on_everything(setting: Setting) -> Setting:
+    """Return the setting with all events to learn from, the exam's users and k as they were."""
+    data = setting.data
+    cutoff = int(data.events.time.max()) + 1 if data.has_time else None
+    parts = replace(setting.parts, train=data.events, cutoff=cutoff, until=None)
+    rule = setting.config.evaluation.candidates or data.candidates
+    if rule == "shown":
+        raise UsageError(
+            "--all-events: the candidates are what is shown in the window, and the data says "
+            "nothing of what is shown behind it"
+        )
+    candidates = candidates_of(data, parts, rule)
+    exam = replace(
+        setting.exam, candidates=candidates, candidate_ids=data.item_ids.gather(candidates)
+    )
+    return replace(
+        setting, parts=parts, exam=exam, train=Train(data, data.events, candidates, cutoff)
+    )
+
+
+def _with_users(setting: Setting, ids: pl.Series) -> Setting:
+    """Return the setting with more users, who have no events."""
+    data = setting.data
+    every = pl.concat([data.user_ids, ids.alias(data.user_ids.name)]).sort()
+    moved = positions(data.user_ids, every)
+    wider = replace(data, user_ids=every, events=_moved(data.events, moved), registered=None)
+    train = _moved(setting.parts.train, moved)
+    exam = setting.exam
+    return replace(
+        setting,
+        data=wider,
+        parts=replace(setting.parts, train=train),
+        train=Train(wider, train, exam.candidates, setting.train.cutoff),
+    )
+
+
+def _moved(events: Events, moved: Int32) -> Events:
+    """Return the events of users at other positions in the same order."""
+    return Events(moved[events.user], events.item, events.time, events.kind)

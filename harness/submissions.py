@@ -1,0 +1,125 @@
+"""Submissions from Python: validated, and marked, as the commands of the same names do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from harness.config import Config
+from harness.config import read as read_config
+from harness.frames.polars import as_polars
+from harness.metrics import Metric, parse
+from harness.scored import Scored
+from harness.submission.score import score as _score
+from harness.submission.terms import Terms
+from harness.submission.validate import Validation, examine
+
+
+def validate(
+    submission: Any,
+    *,
+    config: Config | Path | str | None = None,
+    sample: Path | str | None = None,
+    items: Path | str | None = None,
+    solution: Any = None,
+    k: int | None = None,
+    strict: bool = False,
+) -> Validation:
+    """Return everything that is wrong with a submission.
+
+    Parameters
+    ----------
+    submission : path or frame
+        CSV (plain, .gz, .zip) or Parquet; or a pandas, Polars or Arrow frame.
+    config : Config or path, optional
+        The competition, which says it all; or else
+    sample, items : path, optional
+        a file with a row for each id that must be there, a table of all items (ids first), and
+    solution : path or frame, optional
+        the true items.
+    k : int, optional
+        The longest list; that of the config or of the competition by default.
+    strict : bool
+        Whether warnings are errors.
+
+    Returns
+    -------
+    Validation
+        ``valid``, ``problems``, ``rows``; a problem has a code, a line, a count, a message, a hint.
+
+    Raises
+    ------
+    HarnessError
+        What the submission is checked against cannot be used.
+    """
+    against, marking = _terms(config, sample, items, solution).checking(k)
+    return examine(_given(submission), against, marking, strict=strict).validation
+
+
+def score(
+    submission: Any,
+    *,
+    config: Config | Path | str | None = None,
+    solution: Any = None,
+    sample: Path | str | None = None,
+    items: Path | str | None = None,
+    metrics: Sequence[str | Metric] = (),
+    k: int | None = None,
+    conventions: bool = False,
+    strict: bool = False,
+    force: bool = False,
+) -> Scored:
+    """Validate a submission and mark it.
+
+    Parameters
+    ----------
+    submission, config, solution, sample, items, strict
+        As for `validate`; a config or a solution is needed.
+    metrics : sequence of text or Metric
+        The config's, the competition's or the usual ones by default.
+    k : int, optional
+        The cut-off where no metric is named.
+    conventions : bool
+        Whether MAP@k is worked out under every convention.
+    force : bool
+        Whether a submission with errors is marked as it stands.
+
+    Returns
+    -------
+    Scored
+        ``metrics["MAP@12"].mean``, ``boards["Public"]``, ``validation``, ``to_dict()``.
+
+    Raises
+    ------
+    SubmissionError
+        The submission has errors, and `force` is not given.
+    HarnessError
+        What it is checked against or marked by cannot be used.
+    """
+    terms = _terms(config, sample, items, solution)
+    folder = Path() if terms.config is None else terms.config.folder
+    asked = tuple(m if isinstance(m, Metric) else parse(m, folder) for m in metrics)
+    given = _given(submission)
+    return _score(given, terms, asked, k, conventions=conventions, strict=strict, force=force)
+
+
+def _terms(
+    config: Config | Path | str | None,
+    sample: Path | str | None,
+    items: Path | str | None,
+    solution: Any,
+) -> Terms:
+    read = config if config is None or isinstance(config, Config) else read_config(Path(config))
+    return Terms(read, _path(sample), _path(items), _given(solution, "solution"))
+
+
+def _path(path: Path | str | None) -> Path | None:
+    return None if path is None else Path(path)
+
+
+def _given(given: Any, role: str = "submission") -> Any:
+    """Return a path, or a frame as Polars holds it."""
+    if given is None or isinstance(given, (str, Path)):
+        return _path(given)
+    return as_polars(given, role)
