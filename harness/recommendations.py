@@ -71,7 +71,9 @@ class Recommendations:
         try:
             with whole_file(path) as temporary:
                 frame.write_csv(
-                    temporary, compression="gzip" if path.suffix == ".gz" else "uncompressed"
+                    temporary,
+                    compression="gzip" if path.suffix == ".gz" else "uncompressed",
+                    check_extension=False,
                 )
         except OSError as error:
             raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
+import polars as pl
 
 from harness.arrays import Bool, Int32
 from harness.errors import UsageError
@@ -82,9 +83,14 @@ def _append(against: Against, wanted: Format, there: Bool, target: BinaryIO) -> 
 
     A file with a row an item has none for a user without items.
     """
-    if wanted.long or against.ids is None or there[: against.required].all():
+    if wanted.long or there[: against.required].all():
         return 0
     appended = 0
+    if against.ids is None:
+        for name in against.all_names().filter(pl.Series(~there[: against.required])):
+            target.write(_quoted(name.encode()) + b",\n")
+            appended += 1
+        return appended
     with opened(against.ids) as file:
         head = header.read(file.stream)
         user = wanted.user if wanted.user in head.columns else head.columns[0]

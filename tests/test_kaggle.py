@@ -1,0 +1,99 @@
+"""The metric of a competition on Kaggle: its figure, and what participants are told."""
+
+import inspect
+import typing
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from harness.kaggle import HostVisibleError, ParticipantVisibleError, score
+
+SOLUTION = pd.DataFrame(
+    {"id": ["ann", "bob", "cid"], "items": ["secret1 secret2", "secret3", ""], "Usage": "Public"}
+)
+
+
+def lists(**rows: str) -> pd.DataFrame:
+    return pd.DataFrame({"id": list(rows), "items": list(rows.values())})
+
+
+GOOD = lists(ann="secret1 x", bob="y secret3", cid="z")
+
+
+def test_the_mean_over_users_with_true_items() -> None:
+    """Ann 1/2 (one of two at the first place), bob 1/2 (at the second); cid has nothing to hit."""
+    assert score(SOLUTION, GOOD, "id") == (1 / 2 + 1 / 2) / 2
+    assert score(SOLUTION, GOOD, "id", keep_users_without_items=True) == (1 / 2 + 1 / 2) / 3
+    assert score(SOLUTION, GOOD, "id", metric="HitRate@1") == 1 / 2
+
+
+def test_rows_in_any_order_and_indexes_of_any_kind() -> None:
+    found = score(SOLUTION.iloc[::-1], GOOD.sample(frac=1, random_state=1), "id")
+    assert found == 1 / 2
+
+
+def test_it_is_called_as_kaggle_calls_it() -> None:
+    parameters = list(inspect.signature(score).parameters)
+    assert parameters[:3] == ["solution", "submission", "row_id_column_name"]
+    hints = typing.get_type_hints(score, vars(typing) | {"pd": pd})
+    assert set(hints) == {*parameters, "return"}
+    assert hints["return"] is float
+
+
+@pytest.mark.parametrize(
+    ("submission", "told"),
+    [
+        (GOOD.drop(index=1), ["1 ids are missing, first bob"]),
+        (lists(ann="x", bob="y", cid="z", dee="w"), ['row 4, id: "dee"']),
+        (pd.concat([GOOD, GOOD]), ['row 4, id: "ann" stands there again', "3 times"]),
+        (GOOD.rename(columns={"items": "item"}), ['no column "items"', 'the column "item"']),
+        (lists(ann="x,y", bob="y", cid="nan"), ['row 1, items: "x,y"', 'row 3, items: "nan"']),
+        (lists(ann="['x', 'y']", bob="y", cid="z"), ["Python"]),
+        (pd.DataFrame({"id": [True], "items": [1.5]}), ["id (Boolean)"]),
+    ],
+)
+def test_participants_are_told_their_mistakes_and_nothing_of_the_solution(
+    submission: pd.DataFrame, told: list[str]
+) -> None:
+    with pytest.raises(ParticipantVisibleError) as refusal:
+        score(SOLUTION, submission, "id")
+    text = str(refusal.value)
+    assert [words for words in told if words not in text] == [], text
+    assert "secret" not in text
+
+
+def test_that_an_item_is_true_changes_no_message() -> None:
+    """An odd item is told of whether it is true or not."""
+    for item in ("odd,item", "other,item"):
+        solution = pd.DataFrame({"id": ["ann"], "items": ["odd,item"]})
+        with pytest.raises(ParticipantVisibleError, match="holds a separator"):
+            score(solution, lists(ann=item), "id")
+
+
+def test_a_catalogue_and_digits(tmp_path: Path) -> None:
+    solution = pd.DataFrame({"id": ["ann"], "items": ["0012"]})
+    assert score(solution, lists(ann="0012"), "id", item_digits=4) == 1
+    with pytest.raises(ParticipantVisibleError, match="lost its leading zeros: ids have 4 digits"):
+        score(solution, lists(ann="12"), "id", item_digits=4)
+    (tmp_path / "items.csv").write_text("item\n0012\n0013\n")
+    path = str(tmp_path / "items.csv")
+    with pytest.raises(ParticipantVisibleError, match='"0099" is no item'):
+        score(solution, lists(ann="0099"), "id", items_path=path)
+
+
+@pytest.mark.parametrize(
+    ("solution", "given", "told"),
+    [
+        (SOLUTION, {"metric": "MAP@x"}, "MAP@x"),
+        (SOLUTION, {"metric": "Novelty@3"}, "training"),
+        (SOLUTION, {"items_path": "gone.csv"}, "gone.csv"),
+        (SOLUTION.drop(columns="items"), {}, 'no column ""'),
+        (SOLUTION.rename(columns={"id": "user"}), {}, 'no column "id"'),
+        (pd.concat([SOLUTION, SOLUTION]), {}, "stand twice"),
+        (SOLUTION.assign(items=""), {}, "no user has a true item"),
+    ],
+)
+def test_hosts_are_told_theirs(solution: pd.DataFrame, given: dict[str, str], told: str) -> None:
+    with pytest.raises(HostVisibleError, match=told):
+        score(solution, GOOD, "id", **given)  # type: ignore[arg-type]
