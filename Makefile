@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint docs bench peers uncompiled clean
+.PHONY: demo test lint docs bench peers fuzz uncompiled clean
 
 demo: $(VENV)/.installed
 	$(BIN)/harness run configs/demo.toml
@@ -33,6 +33,9 @@ peers: $(VENV)/.installed-dev .venv-peers/.installed
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check setuptools==57.5.0 wheel
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -r peers/requirements.txt
 	touch $@
+
+fuzz: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -q tests/submission/fuzz_submissions.py
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/run_all.py

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from harness import kept
 from harness.arrays import Int64
 from harness.errors import DataError, UsageError, suggest
 from harness.submission import faults, formats, header, lines, shape
@@ -24,6 +25,10 @@ from harness.submission.read import Named
 if TYPE_CHECKING:
     from harness.solutions import Solution
 
+KEPT = "ids 1"
+"""Changed whenever ids would be read or kept differently."""
+_LARGE = 1 << 22
+"""Bytes of a file whose ids are worth keeping."""
 _TELLING = 20
 """So many numbers tell that ids are numbers."""
 
@@ -179,15 +184,25 @@ def columns(path: Path) -> tuple[str, ...]:
 def ids(path: Path, column: str | None = None) -> Known:
     """Return the ids of a column of a file, the first by default, as all that there are.
 
+    Those of a large file are kept for the next command.
+
     Raises
     ------
     DataError
         The file cannot be read, or has no such column.
     """
+    large = path.is_file() and path.stat().st_size >= _LARGE
+    entry = kept.entry((KEPT, str(path.resolve()), column), [path]) if large else None
+    found = None if entry is None else entry.read(Known.read)
+    if found is not None:
+        return found
     learning = Learning()
     for block, starts, stops in _cells(path, column):
         learning.add(block.buffer, starts, stops)
-    return learning.known(complete=True)
+    known = learning.known(complete=True)
+    if entry is not None and entry.settled:
+        entry.keep(known.write)
+    return known
 
 
 def _shaped(items: Known, ids: pl.Series) -> Known:

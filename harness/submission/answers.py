@@ -39,6 +39,6 @@ class Answers:
 
     def lists(self, codes: Int32) -> Int32:
         """Return lists of codes as lists of positions; nobody's items stand behind all others."""
-        strange = np.arange(len(self.positions), len(self.positions) + codes.shape[1])
+        strange = np.arange(len(self.positions), int(codes.max(initial=-1)) + 1)
         table = np.concatenate((self.positions, strange, [-1])).astype(np.int32)
         return table[codes]

@@ -9,10 +9,13 @@ from typing import BinaryIO
 import numpy as np
 
 from harness.arrays import Bytes, Int64
+from harness.submission.opened import Refused
 from harness.submission.quotes import FIELD, RECORD, plain
 from harness.submission.words import PAD, behind_last, find
 
 SIZE = 1 << 22
+LONGEST = 1 << 28
+"""Bytes of the longest line that is read."""
 _LINE, _QUOTE = ord("\n"), ord('"')
 _NONE = np.zeros(0, np.int64)
 
@@ -83,6 +86,8 @@ class Reader:
         buffer, held = self._buffer(), 0
         while True:
             if held == len(buffer) - PAD:  # a line longer than a block
+                if held >= LONGEST:
+                    raise Refused("SUB019", f"{LONGEST:,} bytes")
                 buffer = np.concatenate((buffer, np.empty(len(buffer), np.uint8)))
             more = self._fill(buffer, held)
             if more == 0:

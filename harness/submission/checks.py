@@ -134,6 +134,7 @@ CHECKS: Mapping[str, Check] = {
         "double quotes within quotes",
     ),
     "SUB018": _file("forbidden", "the file may not be read", "change its permissions"),
+    "SUB019": _file("endless line", "a line is longer than {value}", "look at what ends the lines"),
     "SUB101": _file("missing column", 'there is no column "{value}"', "name the columns {allowed}"),
     "SUB102": _file("unknown column", 'nobody knows the column "{value}"', "drop it", fixed=True),
     "SUB103": _file(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -70,9 +70,9 @@ def fix(path: Path, against: Against, out: Path) -> Fixed:
 def _write(opened: Source, against: Against, target: BinaryIO, there: Bool) -> None:
     wanted, form = opened.wanted, opened.form
     items = against.items_of(wanted)
-    target.write((",".join(wanted.columns) + "\n").encode())
+    target.write(b",".join(_quoted(name.encode()) for name in wanted.columns) + b"\n")
     for block in opened.reader.blocks():
-        own = replace(form, separator=block.separator, end=block.end)
+        own = form.of_block(block.separator, block.end)
         text, users = mended(block.buffer, block.size, own, wanted.between, against.users, items)
         there[users] = True
         target.write(text.data)

@@ -6,7 +6,7 @@ import os
 from collections import deque
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -136,7 +136,7 @@ def gather(
 
 
 def _scanned(block: Block, form: Form, expected: Expected) -> tuple[Scanned, Survey]:
-    own = replace(form, separator=block.separator, end=block.end)
+    own = form.of_block(block.separator, block.end)
     found = scan(
         block.buffer,
         block.size,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,6 +48,19 @@ class Known:
     def arrays(self) -> tuple[UInt64, Int64]:
         """The same for compiled code: the table; complete, digits, width and size."""
         return self.table, np.array([self.complete, self.digits, self.width, self.size])
+
+    def write(self, folder: Path) -> dict[str, Any]:
+        """Keep these ids in a folder; return what is noted with it."""
+        np.save(folder / "table.npy", self.table, allow_pickle=False)
+        names = ("size", "complete", "digits", "width")
+        return {name: int(getattr(self, name)) for name in names}
+
+    @classmethod
+    def read(cls, folder: Path, notes: dict[str, Any]) -> Known:
+        """Return what `write` has kept; the table is mapped, and changes to it stay in memory."""
+        table = np.load(folder / "table.npy", mmap_mode="c", allow_pickle=False)
+        traits = bool(notes["complete"]), bool(notes["digits"]), notes["width"]
+        return cls(np.asarray(table), notes["size"], *traits)
 
     def more(self, ids: pl.Series) -> Known:
         """Return the same and others; digits and width stay what they are, if there were any."""

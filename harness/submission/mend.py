@@ -88,7 +88,7 @@ def _mend(
     for line in range(len(codes)):
         if codes[line] == NO_ROW:
             stop = begins[line + 1] - 1
-            written = _raw(buffer, begins[line], stop, separator, out, written)
+            written = _raw(buffer, begins[line], stop, separator, starts.shape[1], out, written)
             continue
         start, stop = trimmed(buffer, starts[line, 0], stops[line, 0])
         begin = written
@@ -120,8 +120,15 @@ def _line_begins(buffer: Any, size: int, end: int, begins: Any) -> None:
 
 
 @compiled
-def _raw(buffer: Any, start: int, stop: int, separator: int, out: Any, written: int) -> int:
-    """Copy a line that is no row; one that is blank goes."""
+def _raw(
+    buffer: Any, start: int, stop: int, separator: int, fields: int, out: Any, written: int
+) -> int:
+    """Copy a line that is no row; one that is blank goes.
+
+    Where columns are dropped it may have as many fields as a row of the new file; one more is added
+    then, so that it is not taken for a row.
+    """
+    held = 0
     first, last = trimmed(buffer, start, stop)
     if first == last:
         return written
@@ -130,7 +137,10 @@ def _raw(buffer: Any, start: int, stop: int, separator: int, out: Any, written: 
         written = _cell(out, written, _copy(buffer, start, next_, out, written))
         out[written] = _COMMA
         written += 1
+        held += 1
         start = next_ + 1
+    if held == fields:
+        written += 1
     out[written - 1] = _LINE
     return written
 

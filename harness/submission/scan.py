@@ -66,8 +66,16 @@ class Form:
         )
         if wanted.long:
             order = places[wanted.order] if wanted.order else None
-            return replace(form, between=GROUP, order=order, long=True)
+            return replace(form, order=order, long=True)
         return form if wanted.k is None else replace(form, width=wanted.k)
+
+    def of_block(self, separator: int, end: int) -> Form:
+        """Return the same with the bytes of a block.
+
+        Nothing stands between items where a row holds one: the byte is one that no field has.
+        """
+        between = end if self.long else self.between
+        return replace(self, separator=separator, end=end, between=between)
 
     @property
     def numbers(self) -> Int64:

@@ -25,10 +25,11 @@ def shaped(wanted: Format, columns: Sequence[str], named: Named | None = None) -
         column = asked.get(order) or plain.get(order)
         if column is not None and not any(asked.get(o) for o in _ORDERS if o != order):
             others = [c for c in own if c != column and c.strip().casefold() != "usage"]
-            items = wanted.items if wanted.items in columns or len(others) != 1 else others[0]
-            return replace(
-                wanted, items=items, order=column, descending=order == "score", long=True
+            items = (
+                wanted.items if wanted.items in columns or len(others) != 1 else others[0].strip()
             )
+            name, highest = asked.get(order) or order, order == "score"
+            return replace(wanted, items=items, order=name, descending=highest, long=True)
     return wanted
 
 

@@ -51,7 +51,7 @@ def read(
     for line in range(len(users)):  # apart, so that the processor waits for many at a time
         if users[line] != NO_ROW:
             users[line] = look_up(keys[line, 0], keys[line, 1], table)
-            sound[line] = users[line] >= 0
+            sound[line] = users[line] >= 0 and not odd[line]
             odd[line] |= users[line] < 0 and (
                 traits[0] != 0 or not _is_shaped(buffer, starts[line, 0], stops[line, 0], shape)
             )

@@ -30,7 +30,7 @@ def reference(content: str) -> dict[str, Brief]:
     known = {line: who(user) for line, user in users}
     for at, (line, user) in enumerate(users):
         if known[line] in [known[before] for before, _ in users[:at]]:
-            faults.append((line, ("SUB203", user.strip(" \t\r"))))
+            faults.append((line, ("SUB203", user)))
     for code in {fault[0] for _, fault in faults}:
         own = [(line, value) for line, (name, value) in faults if name == code]
         found[code] = (own[0][0], shown(own[0][1]), len(own), len({line for line, _ in own}))
@@ -155,3 +155,28 @@ def undressed(word: str) -> tuple[str, list[str]]:
 
 def shown(value: str) -> str:
     return printable(value[:60]) + ("…" if len(value) > 60 else "")
+
+
+def lists(content: str) -> dict[str, list[str]]:
+    """Return the list of each user's first row whose id is written as it should be."""
+    found: dict[str, list[str]] = {}
+    text = content.partition("\n")[2]
+    for _, fields, _ in records(text if not text or text.endswith("\n") else text + "\n"):
+        if len(fields) == 2 and fields[0] in USERS:
+            found.setdefault(fields[0], [word for word in fields[1].split(" ") if word])
+    return found
+
+
+def mean_average_precision(content: str, truth: dict[str, list[str]]) -> float:
+    """Return MAP@12: Σ P(i)·hit(i) / min(R, 12), a repeat no second hit, the mean over truth."""
+    held = lists(content)
+    total = 0.0
+    for user, items in truth.items():
+        hits, value = 0, 0.0
+        own = held.get(user, [])[:K]
+        for place, item in enumerate(own, 1):
+            if item in items and item not in own[: place - 1]:
+                hits += 1
+                value += hits / place
+        total += value / min(len(items), K)
+    return total / len(truth)

@@ -109,6 +109,13 @@ def test_missing_users_of_a_table_without_lists_get_empty_ones(tmp_path: Path, h
     assert (tmp_path / "out.csv").read_text() == HEAD + "bob,0706016003\nann,\ncem,\n"
 
 
+def test_a_line_without_all_its_fields_is_no_row_of_fewer_columns(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text(HEAD + "ann,\nbob,\n")
+    (tmp_path / "note.csv").write_text(HEAD[:-1] + ",note\nann,0706016001,x\nbob,5\n")
+    fix(tmp_path / "note.csv", of_tables(tmp_path / "s.csv"), tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text() == HEAD + "ann,0706016001\nbob,5,\nbob,\n"
+
+
 def test_lines_that_are_no_rows_stay(tmp_path: Path) -> None:
     assert mended(tmp_path, GOOD + "cem\ncem,1,2\n") == GOOD + "cem\ncem,1,2\n"
 

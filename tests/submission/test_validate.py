@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from reference import reference
 
 from harness import config as config_
+from harness import kept
 from harness.errors import DataError, UsageError
+from harness.submission import against as against_
 from harness.submission import blocks
 from harness.submission.against import Against, ids, of_tables
 from harness.submission.competition import of_config
@@ -387,3 +389,21 @@ def test_a_carriage_return_within_the_header(folder: Path) -> None:
     content = GOOD.replace("\n", "\r", 1)
     codes = [problem.code for problem in checked(folder, content).problems]
     assert "SUB101" in codes or "SUB205" in codes
+
+
+def test_a_line_without_an_end(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "SIZE", 64)
+    monkeypatch.setattr(blocks, "LONGEST", 1 << 12)
+    assert found(folder, GOOD + "x" * (1 << 13)) == [("SUB019", None, "4,096 bytes", 1, 1)]
+    assert [code for code, *_ in found(folder, GOOD + "x" * (1 << 11))] == ["SUB204", "SUB012"]
+
+
+def test_ids_of_a_large_file_are_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(against_, "_LARGE", 1)
+    monkeypatch.setattr(kept, "_RECENT_NS", 0)
+    before = [brief(problem) for problem in checked(folder, GOOD + "zoe,1\n").problems]
+    monkeypatch.setattr(against_, "_cells", lambda *_: pytest.fail("the file was read again"))
+    assert [brief(problem) for problem in checked(folder, GOOD + "zoe,1\n").problems] == before
+    monkeypatch.undo()
+    (folder / "sample.csv").write_text(SAMPLE + "zoe,1\n")
+    assert found(folder, GOOD + "zoe,0706016001\n") == []

@@ -1,0 +1,151 @@
+"""Any two faults in one file are both told, whichever they are."""
+
+import gzip
+from collections.abc import Callable
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from harness.submission.against import Against, of_tables
+from harness.submission.checks import CHECKS
+from harness.submission.validate import validate
+
+FIRST, SECOND = "0706016001", "0706016002"
+LISTS = 30
+USERS = [f"user{number:02}" for number in range(LISTS)]
+
+Edit = Callable[[list[str]], list[str]]
+
+
+def of_list(text: str) -> Callable[[str], str]:
+    return lambda user: f"{user},{text}"
+
+
+OF_A_ROW: dict[str, Callable[[str], str]] = {
+    "SUB008": lambda user: f"{user},{FIRST}\0",
+    "SUB017": lambda user: f'"{user}"x,{FIRST}',
+    "SUB202": lambda user: f"{user},{FIRST}\nzoe{user},{SECOND}",
+    "SUB203": lambda user: f"{user},{FIRST}\n{user},{SECOND}",
+    "SUB204": lambda user: f"{user},{FIRST}\n{user}",
+    "SUB205": lambda user: f"{user},{FIRST}\n{user},{FIRST},{SECOND}",
+    "SUB206": lambda user: f"{user},{FIRST}\n",
+    "SUB207": lambda user: f"{user} ,{FIRST}",
+    "SUB208": lambda user: f"{user},{FIRST}\n,{FIRST}",
+    "SUB209": lambda user: f"'{user}',{FIRST}",
+    "SUB301": of_list(""),
+    "SUB302": of_list(" ".join([FIRST, SECOND] * 7)),
+    "SUB303": of_list(f"{FIRST} {FIRST}"),
+    "SUB304": of_list("0999999999"),
+    "SUB305": of_list(FIRST[1:]),
+    "SUB306": of_list(f"{FIRST}.0"),
+    "SUB307": of_list("7.06016E+08"),
+    "SUB308": of_list("NaN"),
+    "SUB309": of_list(f"{FIRST};{SECOND}"),
+    "SUB310": of_list(f"['{FIRST}']"),
+    "SUB311": of_list(f"{FIRST}  {SECOND}"),
+}
+"""What a fault makes of a user's row; each has a user of its own."""
+
+
+def header(there: str, instead: str) -> Edit:
+    return lambda rows: [rows[0].replace(there, instead, 1), *rows[1:]]
+
+
+def with_cells(before: str, behind: str) -> Callable[[str], str]:
+    return lambda row: f"{before}{row}{behind}" if row else row
+
+
+OF_THE_FILE: dict[str, Edit] = {
+    "SUB102": lambda rows: [rows[0] + ",note", *map(with_cells("", ",x"), rows[1:])],
+    "SUB103": lambda rows: [rows[0] + ",prediction", *map(with_cells("", ","), rows[1:])],
+    "SUB105": header("prediction", "prediction "),
+    "SUB106": header("customer_id", "Customer_ID"),
+    "SUB107": lambda rows: ["," + rows[0], *map(with_cells("0,", ""), rows[1:])],
+    "SUB201": lambda rows: rows[:-1],
+}
+OF_ITS_BYTES: dict[str, Callable[[bytes], bytes]] = {
+    "SUB005": lambda text: text + b"caf\xe9," + FIRST.encode() + b"\n",
+    "SUB011": lambda text: text + f'zoe,"{FIRST}\n'.encode(),
+    "SUB012": lambda text: text.rstrip(b"\n"),
+    "SUB009": lambda text: text.replace(b",", b"\t"),
+    "SUB010": lambda text: text.replace(b"\n", b"\r"),
+    "SUB007": lambda text: b"\xef\xbb\xbf" + text,
+    "SUB006": lambda text: text.decode().encode("utf-16"),
+}
+"""In the order they are done, whichever there are."""
+FAULTS = [*OF_A_ROW, *OF_THE_FILE, *OF_ITS_BYTES]
+APART = {
+    frozenset({"SUB005", "SUB006"}),  # what is no text is no UTF-16 either
+    frozenset({"SUB006", "SUB007"}),  # the mark of UTF-16 is another
+}
+"""Faults that cannot stand in one file."""
+WITHOUT = {
+    *(
+        "SUB001",
+        "SUB002",
+        "SUB003",
+        "SUB004",
+        "SUB013",
+        "SUB014",
+        "SUB015",
+        "SUB016",
+        "SUB018",
+        "SUB019",
+    ),
+    *("SUB101", "SUB104", "SUB108"),  # no rows are read, or the header alone is concerned
+    *("SUB210", "SUB312"),  # where nobody says which ids there are
+    *("SUB313", "SUB314", "SUB315", "SUB316"),  # a row an item
+    *("SUB401", "SUB402", "SUB403", "SUB404"),  # of all lists together
+}
+
+
+@pytest.fixture(scope="module")
+def against(tmp_path_factory: pytest.TempPathFactory) -> Against:
+    folder = tmp_path_factory.mktemp("against")
+    rows = [f"{user},\n" for user in USERS]
+    (folder / "sample.csv").write_text("customer_id,prediction\n" + "".join(rows))
+    (folder / "articles.csv").write_text(f"article_id\n{FIRST}\n{SECOND}\n")
+    return of_tables(folder / "sample.csv", folder / "articles.csv")
+
+
+def content(faults: tuple[str, ...]) -> bytes:
+    rows = ["customer_id,prediction", *(f"{user},{FIRST} {SECOND}" for user in USERS)]
+    for code, make in OF_A_ROW.items():
+        if code in faults:
+            number = 1 + FAULTS.index(code)
+            rows[number : number + 1] = [make(USERS[number - 1])]
+    rows = "\n".join(rows).split("\n")
+    for code, edit in OF_THE_FILE.items():
+        rows = edit(rows) if code in faults else rows
+    text = "\n".join([*rows, ""]).encode()
+    for code, change in OF_ITS_BYTES.items():
+        text = change(text) if code in faults else text
+    return text
+
+
+def test_all_checks_are_here_or_said_not_to_be() -> None:
+    assert set(FAULTS) | WITHOUT == set(CHECKS)
+
+
+@pytest.mark.parametrize("one", FAULTS)
+def test_both_are_told(one: str, against: Against, tmp_path: Path) -> None:
+    path = tmp_path / "submission.csv"
+    silent = []
+    for pair in combinations(FAULTS, 2):
+        if one != pair[0] or frozenset(pair) in APART:
+            continue
+        path.write_bytes(content(pair))
+        codes = {problem.code for problem in validate(path, against).problems}
+        if not set(pair) <= codes:
+            silent.append((pair, sorted(codes)))
+    assert silent == []
+
+
+@pytest.mark.parametrize("pair", list(combinations(["SUB203", "SUB305", "SUB007", "SUB012"], 2)))
+def test_both_are_told_of_a_packed_file(
+    pair: tuple[str, str], against: Against, tmp_path: Path
+) -> None:
+    path = tmp_path / "submission.csv.gz"
+    path.write_bytes(gzip.compress(content(pair)))
+    assert set(pair) <= {problem.code for problem in validate(path, against).problems}
