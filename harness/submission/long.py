@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from harness.arrays import Bool, Int32, Int64
 from harness.compiled import compiled
-from harness.frames.lists import MOST_CELLS
 from harness.submission import faults
 from harness.submission.blocks import Block
 from harness.submission.findings import Findings, Lines, Place, places, shown
@@ -24,6 +23,7 @@ from harness.submission.users import STRANGER
 Floats = NDArray[np.float64]
 Texts = Callable[[list[int]], dict[int, str]]
 
+_FEW_CELLS, _MOST_EMPTY = 1 << 22, 16
 _EXACT_DIGITS, _EXACT_POWER = 15, 22
 _NUMBER = re.compile(rb"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 
@@ -146,11 +146,11 @@ class LongLists:
         findings.add("SUB404", n if int(sizes.max()) == 1 else 0, [])
 
     def _lists(self, user: Int32, item: Int32, place: Floats) -> Int32 | None:
-        """Return the lists; None where they are too many cells for one matrix."""
+        """Return the lists; None where ranks far too high leave nearly all cells empty."""
         examined = np.concatenate((self._rows, np.full(len(self._strangers), -1, np.int32)))[user]
         keep = (examined >= 0) & (place < self._kept)
         rows, width = int(self._rows.max(initial=-1)) + 1, int(place[keep].max(initial=0)) + 1
-        if rows * width > MOST_CELLS:
+        if rows * width > max(_FEW_CELLS, _MOST_EMPTY * len(item)):
             return None
         lists = np.full((rows, width), -1, np.int32)
         lists[examined[keep], place[keep].astype(np.int64)] = item[keep]
