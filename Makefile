@@ -53,6 +53,7 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 
 uncompiled:
 	find harness baselines -name '*.nb[ic]' -delete
+	rm -rf harness/__pycache__/native
 
 clean:
 	rm -rf $(VENV) .venv-peers build dist *.egg-info runs

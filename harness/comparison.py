@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from scipy import special
+from harness.metrics import Floats, Metric
+from harness.scoring import ScoreTable, mean
 
-from harness.chance import Moments
-from harness.metrics import Metric
-from harness.scoring import Floats, ScoreTable, mean
+if TYPE_CHECKING:
+    from harness.chance import Moments
 
 Word = Literal["better", "not distinguishable", "worse"]
 
@@ -52,6 +52,7 @@ def against_chance(table: ScoreTable, metric: Metric, chance: Moments) -> Verdic
     standard error max(√(1/8 / 2), √(2 · 1/4) / 2) = 0.354.
 
     >>> import numpy as np
+    >>> from harness.chance import Moments
     >>> from harness.metrics import parse
     >>> table = ScoreTable({parse("MAP@1"): np.array([[1.0, 0.5]])})
     >>> chance = Moments(np.array([0.5, 0.5]), np.array([0.25, 0.25]))
@@ -90,6 +91,8 @@ def two_sided_p(z: float, n: int) -> float:
 
     A single user shows no spread, so nothing can be told: 1.
     """
+    from scipy import special  # slow to import
+
     return 1.0 if n < 2 else float(2 * special.stdtr(n - 1, -abs(z)))
 
 
@@ -101,5 +104,7 @@ def interval(values: Floats) -> tuple[float, float]:
     middle, n = mean(values), len(values)
     if n < 2:
         return middle, middle
+    from scipy import special  # slow to import
+
     half = float(special.stdtrit(n - 1, 1 - LEVEL / 2)) * standard_error(values)
     return middle - half, middle + half

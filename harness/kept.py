@@ -76,11 +76,17 @@ class Entry:
             return
 
 
-def entry(what: object, paths: Iterable[Path]) -> Entry:
-    """Return the entry of what is made from files: named by what is asked, not by their content."""
+def entry(what: object, paths: Iterable[Path], within: Path | None = None) -> Entry:
+    """Return the entry of what is made from files: named by what is asked, not by their content.
+
+    Parameters
+    ----------
+    within : Path, optional
+        The folder of entries; the cache's by default.
+    """
     own = tuple(paths)
     name = hashlib.sha256(repr(what).encode()).hexdigest()[:32]
-    return Entry(folder() / name, own, stamps(own))
+    return Entry((within or folder()) / name, own, stamps(own))
 
 
 def folder() -> Path:

@@ -7,22 +7,22 @@ import os
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from harness.comparison import Verdict
 from harness.errors import UsageError, printable
-from harness.evaluation import EvaluationSet
 from harness.files import whole_folder
 from harness.metrics import Metric
-from harness.scoring import ScoreTable
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from harness.comparison import Verdict
+    from harness.evaluation import EvaluationSet
+    from harness.scoring import ScoreTable
 
 SCHEMA = 1
 _WRITTEN = {"result.json", "per_user.parquet", "config.toml", "environment.json"}
@@ -193,6 +193,8 @@ def check_out(folder: Path) -> None:
 
 def environment_of() -> dict[str, str]:
     """Return the versions that a figure may depend on."""
+    from importlib.metadata import PackageNotFoundError, version  # slow to import
+
     found = {"python": platform.python_version(), "platform": platform.platform()}
     for package in _PACKAGES:
         try:

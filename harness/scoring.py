@@ -7,16 +7,16 @@ import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from harness.dataset import Int32
-from harness.evaluation import EvaluationSet
-from harness.metrics import Block, Catalogue, Key, Metric, per_user
-from harness.recommendations import Recommendations
+from harness.arrays import Int32
+from harness.metrics import Block, Catalogue, Floats, Key, Metric, per_user
 
-Floats = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    from harness.evaluation import EvaluationSet
+    from harness.recommendations import Recommendations
 
 BLOCK_USERS = 1 << 16
 """Users marked at a time: what they earned stays in the cache until every metric is worked out."""

@@ -14,12 +14,10 @@ from harness.dataset import Dataset
 from harness.draws import UInt64, user_hashes
 from harness.errors import UsageError, suggest
 from harness.evaluation import EvaluationSet, build
-from harness.metrics import Metric, parse
+from harness.metrics import USUAL, Metric, parse
 from harness.progress import steps
 from harness.recommender import Train
 from harness.split import Split, split
-
-DEFAULT_METRICS = ("MAP", "Recall", "NDCG")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +40,7 @@ class Setting:
 
 def asked(config: Config) -> tuple[Metric, ...]:
     """Return the metrics of a config; without any, the usual ones at its k."""
-    texts = config.evaluation.metrics or [f"{m}@{config.evaluation.k}" for m in DEFAULT_METRICS]
+    texts = config.evaluation.metrics or [f"{m}@{config.evaluation.k}" for m in USUAL]
     return tuple(dict.fromkeys(parse(text, config.folder) for text in texts))
 
 

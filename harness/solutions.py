@@ -6,22 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from harness import cache, kept
-from harness.catalogue import of_train
-from harness.config import Config
-from harness.dataset import Bool
+from harness import kept
+from harness.arrays import Bool
 from harness.errors import DataError
-from harness.evaluation import items_of
 from harness.frames import ids, truth
 from harness.metrics import Key, Metric
 from harness.ragged import Ragged
-from harness.setting import Setting, asked, set_exam
 from harness.submission import read as file
+
+if TYPE_CHECKING:
+    from harness.config import Config
+    from harness.setting import Setting
 
 FORMAT = 1
 """Raised whenever an exam would be set or kept differently."""
@@ -135,6 +135,8 @@ def of_config(config: Config, metrics: tuple[Metric, ...] = ()) -> Solution:
     HarnessError
         A file or a config that cannot be used, an empty exam.
     """
+    from harness.setting import asked, set_exam
+
     metrics = metrics or asked(config)
     if any(metric.definition.needs for metric in metrics) or not config.data.cache:
         return of_setting(set_exam(config), metrics)
@@ -153,6 +155,8 @@ def kept_of(config: Config) -> Solution | None:
 
 
 def _entry(config: Config) -> kept.Entry:
+    from harness import cache
+
     layout = config.layout()
     rules = config.evaluation.model_dump(exclude={"metrics", "seed"})
     return kept.entry((FORMAT, cache.FORMAT, layout, config.split, rules), cache.files(layout))
@@ -160,6 +164,10 @@ def _entry(config: Config) -> kept.Entry:
 
 def of_setting(setting: Setting, metrics: tuple[Metric, ...] = ()) -> Solution:
     """Return the solution of an exam that is set."""
+    from harness.catalogue import of_train
+    from harness.evaluation import items_of
+    from harness.setting import asked
+
     exam = setting.exam
     metrics = metrics or asked(setting.config)
     return Solution(

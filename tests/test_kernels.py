@@ -147,7 +147,7 @@ def test_every_array_a_caller_may_hold_shares_one_compilation() -> None:
     indices.flags.writeable = False
     tally(items, indptr, indices, 5)
     tally(np.asfortranarray(items), indptr.astype(np.int32), indices.copy(), 5)
-    assert len(kernels._mark.signatures) == 1  # type: ignore[attr-defined]
+    assert len(kernels._mark.dispatcher.signatures) == 1  # type: ignore[attr-defined]
 
 
 def test_a_tally_is_frozen() -> None:

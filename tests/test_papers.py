@@ -13,7 +13,8 @@ from harness import config as config_
 from harness.errors import DataError, HarnessError, UsageError
 from harness.explanation import explain
 from harness.metrics import Metric, parse
-from harness.papers import Paper, of_config, of_run, of_solution
+from harness.papers import Paper, of_config, of_solution
+from harness.run_papers import of_run
 from harness.runner import run
 from harness.scoring import marks, mean
 from harness.submission.read import Named

@@ -11,7 +11,6 @@ import signal
 import sys
 from collections.abc import Callable
 from enum import StrEnum
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -46,6 +45,8 @@ class SynthLayout(StrEnum):
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version  # slow to import
+
         print(f"submission-harness {version('submission-harness')}")
         raise typer.Exit
 

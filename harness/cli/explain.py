@@ -95,19 +95,20 @@ def _asked(
     source: Path, metric: str | None, k: int | None, config: Path | None
 ) -> tuple[Metric, ...]:
     """Return the metric that was asked for; that of a run by the name its table gives it."""
-    from harness import papers
+    from harness import run_papers
     from harness.metrics import parse
 
     if metric is None:
         return () if k is None else (parse(f"MAP@{k}"),)
-    named = papers.metrics_of_run(source) if source.is_dir() else {}
+    named = run_papers.metrics_of_run(source) if source.is_dir() else {}
     return (named[metric] if metric in named else parse(metric, folder_of(config)),)
 
 
 def _of_run(
     folder: Path, model: str | None, repeat: int, exam: Path | None, asked: tuple[Metric, ...]
 ) -> Paper:
-    from harness import papers
+
+    from harness import run_papers
 
     if model is None and not (folder / "config.toml").is_file():
         raise UsageError(f"{folder}: is no run folder; name a file of lists, or a run")
@@ -115,7 +116,7 @@ def _of_run(
         raise UsageError(f"{folder}: which model? name one with --model")
     if exam is not None:
         raise UsageError(f"{folder}: a run knows its exam; leave --config and --solution out")
-    return papers.of_run(folder, model, repeat, asked)
+    return run_papers.of_run(folder, model, repeat, asked)
 
 
 def _paper(

@@ -96,12 +96,12 @@ def by_score(
 
 
 @compiled
-def by_user(user: Any, item: Any, starts: Any, rows: Any) -> Any:
-    """Group items by user, each row ascending and each item once; return the rows' lengths.
+def by_user(user: Any, item: Any, starts: Any, rows: Any, sizes: Any) -> None:
+    """Group items by user, each row ascending and each item once; `sizes` takes their lengths.
 
     `starts` holds where each user's row begins in `rows`, and behind it there may be room left.
     """
-    sizes = np.zeros(len(starts) - 1, np.int64)
+    sizes[:] = 0
     for entry in range(len(user)):
         u = user[entry]
         rows[starts[u] + sizes[u]] = item[entry]
@@ -118,7 +118,6 @@ def by_user(user: Any, item: Any, starts: Any, rows: Any) -> Any:
                 row[kept] = row[place]
                 kept += 1
         sizes[u] = kept
-    return sizes
 
 
 @compiled
@@ -132,12 +131,10 @@ def _insertion_sort(row: Any) -> None:
 
 
 @compiled
-def together(rows: Any, starts: Any, sizes: Any) -> Any:
-    """Return the first entries of every row, as many as `sizes` says, one row behind another."""
-    kept = np.empty(sizes.sum(), np.int32)
+def together(rows: Any, starts: Any, sizes: Any, kept: Any) -> None:
+    """Put the first entries of every row, as many as `sizes` says, one row behind another."""
     end = 0
     for u in range(len(sizes)):
         for place in range(sizes[u]):
             kept[end] = rows[starts[u] + place]
             end += 1
-    return kept

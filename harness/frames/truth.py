@@ -79,9 +79,10 @@ def grouped(table: Table, coders: Coders, codes: Codes) -> Truth:
     user, item, grade = codes.user, codes.item, codes.grade
     starts = np.concatenate(([0], np.cumsum(np.bincount(user, minlength=codes.n_users))))
     if grade is None:
-        rows = np.empty(len(item), np.int32)
-        sizes = places.by_user(user, item, starts, rows)
-        kept = places.together(rows, starts, sizes)
+        rows, sizes = np.empty(len(item), np.int32), np.empty(codes.n_users, np.int64)
+        places.by_user(user, item, starts, rows, sizes)
+        kept = np.empty(int(sizes.sum()), np.int32)
+        places.together(rows, starts, sizes, kept)
         return Truth(_ragged(sizes, kept), None, len(item) - len(kept))
     order = np.lexsort((grade, item, user))
     user, item, grade = user[order], item[order], grade[order]

@@ -4,7 +4,7 @@ from harness.metrics.accuracy import DIVISORS, Divisor
 from harness.metrics.block import Block, Catalogue, Key, TrainCounts
 from harness.metrics.definition import Definition, Example
 from harness.metrics.definitions import DEFINITIONS
-from harness.metrics.metric import Metric, parse, per_user
+from harness.metrics.metric import USUAL, Metric, parse, per_user
 from harness.metrics.ml_metrics import apk, mapk
 from harness.metrics.tally import LARGEST, Counts, Floats, Tally, discounts, ideal_dcg
 
@@ -12,6 +12,7 @@ __all__ = [
     "DEFINITIONS",
     "DIVISORS",
     "LARGEST",
+    "USUAL",
     "Block",
     "Catalogue",
     "Counts",

@@ -1,15 +1,19 @@
 """The formulas beyond accuracy: what the lists are made of, whether they hit or not."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, diags_array, hstack
 
 from harness.errors import UsageError, suggest
 from harness.metrics.accuracy import Settings
 from harness.metrics.block import Block, Catalogue, TrainCounts
 from harness.metrics.tally import Floats
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 _BLOCK = 1 << 20
 
@@ -87,6 +91,8 @@ def _mean_over_list(b: Block, values: Floats) -> Floats:
 
 def _indicators(b: Block, n_items: int) -> tuple[csr_array[Any], NDArray[np.int64]]:
     """Return how often each item stands in each list, (n, items), and the lists' lengths."""
+    from scipy.sparse import csr_array  # slow to import
+
     user, place = np.nonzero(b.lists >= 0)
     length = np.bincount(user, minlength=len(b))
     ends = np.concatenate(([0], np.cumsum(length)))
@@ -96,6 +102,8 @@ def _indicators(b: Block, n_items: int) -> tuple[csr_array[Any], NDArray[np.int6
 
 def _unit_vectors(catalogue: Catalogue, columns: str) -> tuple[csr_array[Any], NDArray[np.bool_]]:
     """Return the items' attributes as vectors of length 1, and which items have any."""
+    from scipy.sparse import csr_array, diags_array, hstack  # slow to import
+
     held = catalogue.attributes
     if not held:
         raise ValueError("this metric needs item attributes")

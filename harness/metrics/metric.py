@@ -17,6 +17,9 @@ from harness.metrics.definitions import DEFINITIONS
 from harness.metrics.own import own_definition
 from harness.metrics.tally import LARGEST, Floats
 
+USUAL = ("MAP", "Recall", "NDCG")
+"""What is marked where nobody names a metric."""
+
 
 @dataclass(frozen=True)
 class Metric:

@@ -9,11 +9,10 @@ import polars as pl
 
 from harness import papers
 from harness.errors import HarnessError
-from harness.metrics import Metric, parse
+from harness.metrics import USUAL, Metric, parse
 from harness.papers import Paper
 from harness.scored import Scored
 from harness.scored import score as mark
-from harness.setting import DEFAULT_METRICS
 from harness.solutions import Solution
 from harness.submission.against import Against
 from harness.submission.formats import Format
@@ -96,7 +95,7 @@ def score(
 
 def _usual(cut: int, wanted: Format | None) -> tuple[Metric, ...]:
     """Return the competition's metric and the usual ones."""
-    texts = [f"{metric}@{cut}" for metric in DEFAULT_METRICS]
+    texts = [f"{metric}@{cut}" for metric in USUAL]
     own = [] if wanted is None else [wanted.metric]
     return tuple(parse(text) for text in dict.fromkeys([*own, *texts]))
 

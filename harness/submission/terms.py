@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from harness import solutions
-from harness.config import Config
 from harness.errors import UsageError
 from harness.metrics import Metric
 from harness.solutions import Solution
 from harness.submission import against as against_
-from harness.submission import competition, formats
+from harness.submission import formats
 from harness.submission.against import Against
 from harness.submission.formats import Format
 from harness.submission.read import Named
 from harness.submission.source import is_parquet
+
+if TYPE_CHECKING:
+    from harness.config import Config
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,8 @@ class Terms:
             A file that cannot be read.
         """
         if self.config is not None:
+            from harness.submission import competition
+
             found = competition.of_config(self.config)
         else:
             found = against_.of_tables(self.sample, self.items)

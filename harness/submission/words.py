@@ -12,11 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
-from harness.compiled import compiled
+from harness.compiled import Intrinsic, compiled
 
 PAD = 8
 """Bytes behind the last that may be read."""
@@ -31,6 +28,8 @@ _32, _29, _8, _1, _0 = (np.uint64(n) for n in (32, 29, 8, 1, 0))
 
 def _load_eight(_context: Any, buffer: Any, _at: Any) -> Any:
     """Return the code of `_eight`."""
+    from llvmlite import ir
+    from numba import types
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, given[0])
@@ -42,12 +41,14 @@ def _load_eight(_context: Any, buffer: Any, _at: Any) -> Any:
     return types.uint64(buffer, types.int64), code
 
 
-_eight: Any = intrinsic(_load_eight)
+_eight: Any = Intrinsic(_load_eight)
 """Returns the eight bytes at a place of a buffer as one number, the first of them lowest."""
 
 
 def _count_zeros(_context: Any, _number: Any) -> Any:
     """Return the code of `_zeros_below`."""
+    from llvmlite import ir
+    from numba import types
 
     def code(_context: Any, builder: Any, _signature: Any, given: Any) -> Any:
         return builder.cttz(given[0], ir.Constant(ir.IntType(1), 0))
@@ -55,7 +56,7 @@ def _count_zeros(_context: Any, _number: Any) -> Any:
     return types.int64(types.uint64), code
 
 
-_zeros_below: Any = intrinsic(_count_zeros)
+_zeros_below: Any = Intrinsic(_count_zeros)
 """Returns how many zero bits stand below a number's lowest one."""
 
 

@@ -10,7 +10,7 @@ from harness import evaluate
 from harness.errors import UsageError
 from harness.explanation import explain
 from harness.metrics import parse
-from harness.papers import metrics_of_run, of_run
+from harness.run_papers import metrics_of_run, of_run
 from harness.runner import run
 
 SOURCE = '''
