@@ -118,8 +118,8 @@ class Against:
             items = replace(items.more(pl.Series(wanted.catalogue)), complete=True)
         if wanted.nothing:
             items = replace(items.more(pl.Series([wanted.nothing])), digits=items.digits)
-        if items.complete or wanted.width == 0:
-            return items
+        if items.complete or wanted.width == 0 or len(self.items) > 0:
+            return items  # those of a solution have told what items look like
         return replace(items, digits=True, width=wanted.width)
 
     def cut_at(self, k: int | None) -> Against:
@@ -137,6 +137,8 @@ class Against:
     def wanted(self, header: tuple[str, ...]) -> Format:
         """Return the format of a file with this header."""
         wanted = self.format or formats.recognised(header)
+        if len(self.users) > 0:  # they tell what ids look like
+            wanted = replace(wanted, letters="", length=0)
         if self.named is not None:
             user, items = self.named.user or wanted.user, self.named.item or wanted.items
             wanted = replace(wanted, user=user, items=items)
