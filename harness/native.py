@@ -187,10 +187,11 @@ def _engine() -> Any:
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    for name, address in _memory().items():
-        llvm.add_symbol(f"NRT_{name}", address)
-    for name in _ONLY_IN_WRAPPERS:
-        llvm.add_symbol(name, ctypes.cast(ctypes.CDLL(None).abort, ctypes.c_void_p).value)
+    unused = ctypes.cast(ctypes.CDLL(None).abort, ctypes.c_void_p).value
+    known = {f"NRT_{name}": address for name, address in _memory().items()}
+    for name, address in (known | dict.fromkeys(_ONLY_IN_WRAPPERS, unused)).items():
+        if llvm.address_of_symbol(name) is None:  # else numba is there, and has said it
+            llvm.add_symbol(name, address)
     target = llvm.Target.from_default_triple()
     machine = target.create_target_machine(jit=True, codemodel="jitdefault")
     return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
