@@ -68,6 +68,9 @@ def test_the_same_in_other_dress(folder: Path, end: str, quote: str) -> None:
 
 def test_packed(folder: Path) -> None:
     assert found(folder, gzip.compress(GOOD.encode()), "submission.csv.gz") == []
+    middle = len(GOOD) // 2
+    members = [gzip.compress(part.encode()) for part in (GOOD[:middle], "", GOOD[middle:])]
+    assert found(folder, b"".join(members) + bytes(3 << 20), "submission.csv.gz") == []
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("submission.csv", GOOD)
@@ -242,6 +245,8 @@ def test_files_that_are_none(folder: Path) -> None:
     assert [p.code for p in validate(folder, Against()).problems] == ["SUB002"]
     packed = gzip.compress(GOOD.encode() * 100)
     assert found(folder, packed[:-20])[0][0] == "SUB015"
+    assert found(folder, packed + b"and more")[0][0] == "SUB015"
+    assert found(folder, packed[:-8] + bytes(4) + packed[-4:])[0][0] == "SUB015"  # its checksum
     assert found(folder, b"PK\x03\x04 and no more")[0][0] == "SUB015"
     assert found(folder, b"Rar!\x1a\x07")[0][:3] == ("SUB016", None, "a rar archive")
 
