@@ -42,12 +42,13 @@ def validate(
 
     began = time.perf_counter()
     against, marking = terms_of(config, sample, items, solution).checking(k)
-    found = examine(file, against, marking, strict=strict).validation
+    examined = examine(file, against, marking, strict=strict)
+    found = examined.validation
     tell(found, found.to_dict(), format_, time.perf_counter() - began)
     if fix is not None:
         from harness.submission.fix import fix as mend
 
-        fixed = mend(file, against, fix)
+        fixed = mend(file, examined.against, fix)
         left = examine(fix, against, marking, strict=strict).validation
         print(validated.mended(fixed, left), file=sys.stderr)
         return 0 if left.valid else 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -143,7 +144,7 @@ def _header(table: Table, plain: Path, shown: Path) -> list[str]:
             f"{len(table.header)} ({', '.join(table.header)}); name every column, in file order"
         )
     names = first if table.header is None else list(table.header)
-    for name in names:
-        if names.count(name) > 1:
+    for name, times in Counter(names).items():
+        if times > 1:
             raise DataError(f'{shown}: line 1: the column "{name}" stands twice; name each once')
     return names

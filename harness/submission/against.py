@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,7 +30,7 @@ KEPT = "ids 1"
 _LARGE = 1 << 22
 """Bytes of a file whose ids are worth keeping."""
 _TELLING = 20
-"""So many numbers tell that ids are numbers."""
+"""So many numbers tell that no id is anything else."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +54,8 @@ class Against:
         The ids of those users, where no file has them.
     named : Named, optional
         What the submission's columns are called, if not as in the format.
+    long : bool
+        Whether a row holds one item, though no column orders them.
     """
 
     users: Known = field(default_factory=nothing)
@@ -65,6 +67,7 @@ class Against:
     required: int = 0
     names: pl.Series | None = None
     named: Named | None = None
+    long: bool = False
 
     @classmethod
     def of_users(
@@ -142,12 +145,13 @@ class Against:
         if self.named is not None:
             user, items = self.named.user or wanted.user, self.named.item or wanted.items
             wanted = replace(wanted, user=user, items=items)
-        return shape.shaped(wanted, header, self.named).cut_at(self.k)
+        wanted = shape.shaped(wanted, header, self.named).cut_at(self.k)
+        return replace(wanted, long=wanted.long or self.long)
 
     @property
     def may_be_long(self) -> bool:
         """Whether users may stand in several rows, though no column orders their items."""
-        return self.format is None and self.ids is None
+        return self.format is None and self.ids is None and not self.long
 
 
 def of_tables(sample: Path | None = None, items: Path | None = None) -> Against:
@@ -168,7 +172,15 @@ def of_tables(sample: Path | None = None, items: Path | None = None) -> Against:
     known = nothing() if items is None else ids(items)
     if sample is None:
         return Against(items=known)
-    return Against.of_users(sample, known, formats.recognised(columns(sample)))
+    head = columns(sample)
+    wanted = formats.recognised(head)
+    return Against.of_users(sample, known, wanted, spelt(wanted.user, head))
+
+
+def spelt(name: str, head: Sequence[str]) -> str | None:
+    """Return how a header spells a column, None where it has none."""
+    plain = {column.strip().casefold(): column for column in head}
+    return plain.get(name.casefold())
 
 
 def columns(path: Path) -> tuple[str, ...]:
@@ -213,8 +225,8 @@ def _shaped(items: Known, ids: pl.Series) -> Known:
     Ids are told to be numbers of so many digits only where zeros stand in front of some.
     """
     fixed = items.digits and items.width > 0 and bool(ids.str.starts_with("0").any())
-    digits = items.digits and (fixed or len(items) >= _TELLING)
-    return replace(items, digits=digits, width=items.width if fixed else 0)
+    telling = fixed or len(items) >= _TELLING
+    return replace(items, width=items.width if fixed else 0, telling=telling)
 
 
 @contextmanager
@@ -238,6 +250,6 @@ def _cells(path: Path, column: str | None) -> Iterator[tuple[Block, Int64, Int64
             starts, stops, users = lines.fields(
                 block.buffer, block.size, block.separator, block.end, wanted, tally
             )
-            rows = users != lines.NO_ROW
+            rows = (users != lines.NO_ROW) & (starts[:, 0] < stops[:, 0])
             yield block, starts[rows, 0], stops[rows, 0]
             reader.give_back(block)

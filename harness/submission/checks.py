@@ -105,7 +105,7 @@ CHECKS: Mapping[str, Check] = {
     ),
     "SUB010": _file(
         "lone CR",
-        "{count} lines end with a bare carriage return",
+        "bare carriage returns, which end lines for some readers and for others not: {count}",
         "end lines with LF or CR LF",
         fixed=True,
     ),
@@ -161,13 +161,13 @@ CHECKS: Mapping[str, Check] = {
     ),
     "SUB108": _file(
         "type of a column",
-        "the column {value} holds neither text nor whole numbers nor lists of them",
-        "write ids as text",
+        "the column {value} is of a type that has no place there",
+        "write ids as text, a list of them where a row is a user's, and ranks as numbers",
     ),
     "SUB201": Check(
         "missing ids",
         "error",
-        "{count} ids are missing, first {values}",
+        "ids without a row: {count}, first {values}",
         "write a row for each",
         "",
         "user",

@@ -12,7 +12,7 @@ from harness.files import find
 from harness.layouts import attributes
 from harness.layouts.tables import AttributeTable, Layout
 from harness.submission import formats
-from harness.submission.against import Against, columns, ids
+from harness.submission.against import Against, columns, ids, spelt
 from harness.submission.formats import Format
 from harness.submission.known import Known, learnt, nothing
 
@@ -34,7 +34,9 @@ def of_config(config: Config) -> Against:
     layout, sample = config.layout(), _sample(config)
     items, wanted = _items(layout), _format(config, sample)
     if sample is not None:
-        found = Against.of_users(sample, items, wanted)
+        head = columns(sample)
+        user = spelt((wanted or formats.recognised(head)).user, head)
+        found = Against.of_users(sample, items, wanted, user)
     elif layout.users is None:
         found = Against(items=items, format=wanted)
     elif _is_plain(layout.users):

@@ -8,6 +8,7 @@ import numpy as np
 
 from harness.compiled import compiled
 from harness.submission import faults
+from harness.submission.words import find, find_either
 
 LONGEST = 64
 """Bytes of the longest id that is mended."""
@@ -54,12 +55,12 @@ def damage(
         Length 0: what the id was cannot be told.
     """
     first, last, marks = _undressed(buffer, start, stop)
-    if first == last:
-        return marks, 0
-    if _is_word(buffer, first, last):
-        return marks | 1 << faults.LITERAL, 0
+    if first == last or _is_word(buffer, first, last):
+        return marks | (first < last) << faults.LITERAL, 0
     if separator(buffer, first, last) < last:
         return marks | 1 << faults.SEPARATOR, 0
+    if find_either(buffer, first, last, 39, 34) < last:
+        return marks | 1 << faults.BRACKETS, 0
     if digits:
         end = _digits(buffer, first, last)
         if end < last:
@@ -79,13 +80,18 @@ def damage(
 
 @compiled
 def _undressed(buffer: Any, first: int, last: int) -> tuple[int, int, int]:
-    """Return the id without brackets, quotes and commas around it."""
+    """Return the id without brackets, quotes and commas around it, and NumPy's ``np.str_(…)``.
+
+    A bracket at the end stays where it closes one that stands within.
+    """
     marks = 0
     while first < last and is_dress(buffer[first]):
         marks |= 1 << faults.BRACKETS
         first += 1
     while last > first:
         byte = buffer[last - 1]
+        if _opener(byte) > 0 and find(buffer, first, last - 1, _opener(byte)) < last - 1:
+            break
         if is_dress(byte):
             marks |= 1 << faults.BRACKETS
         elif byte == 44 or byte == 59:  # , ;
@@ -93,9 +99,32 @@ def _undressed(buffer: Any, first: int, last: int) -> tuple[int, int, int]:
         else:
             break
         last -= 1
+    if _is_numpy(buffer, first, last):
+        marks |= 1 << faults.BRACKETS
+        first, last = find(buffer, first, last, 40) + 1, last - 1
+        while first < last and buffer[first] in (39, 34):
+            first += 1
+        while last > first and buffer[last - 1] in (39, 34):
+            last -= 1
     if marks & 1 << faults.BRACKETS:  # a list of Python's, commas and all
         marks = 1 << faults.BRACKETS
     return first, last, marks
+
+
+@compiled
+def _opener(byte: Any) -> int:
+    """Return the bracket that a bracket closes; 0 where it closes none."""
+    if byte == 41:
+        return 40
+    return int(byte) - 2 if byte in (93, 125) else 0
+
+
+@compiled
+def _is_numpy(buffer: Any, first: int, last: int) -> bool:
+    """Return whether it is what NumPy prints a text or number as: np.str_('a'), np.int64(7)."""
+    if last - first < 6 or buffer[last - 1] != 41:
+        return False
+    return bool(buffer[first] == 110 and buffer[first + 1] == 112 and buffer[first + 2] == 46)
 
 
 @compiled
@@ -126,7 +155,7 @@ def _is_word(buffer: Any, first: int, last: int) -> bool:
 
 @compiled
 def separator(buffer: Any, start: int, stop: int) -> int:
-    """Return the first place with a comma, semicolon, bar, tab or a space of Unicode, or `stop`."""
+    """Return the first place with a comma, semicolon, bar or any white space, or `stop`."""
     for at in range(start, stop):
         if separator_bytes(buffer, at, stop) > 0:
             return at
@@ -137,7 +166,7 @@ def separator(buffer: Any, start: int, stop: int) -> int:
 def separator_bytes(buffer: Any, at: int, stop: int) -> int:
     """Return how many bytes such a separator has that stands at a place; 0 without one."""
     byte = buffer[at]
-    if byte in (44, 59, 124, 9, 32):
+    if byte in (44, 59, 124, 9, 32, 10, 13):
         return 1
     if byte == 0xC2 and at + 1 < stop and buffer[at + 1] == 0xA0:  # no-break space
         return 2

@@ -158,6 +158,10 @@ FORMATS: Mapping[str, Format] = {
 """The files of competitions; the source of each is the competition's own page of rules."""
 
 
+_NEITHER = ("usage", "rank", "score")
+"""Columns of a file of anyone's that hold neither users nor items."""
+
+
 def of_competition(columns: Sequence[str]) -> Format | None:
     """Return the competition's format that a header speaks of, whatever its case and padding."""
     plain = {column.strip().casefold() for column in columns}
@@ -181,7 +185,8 @@ def recognised(columns: Sequence[str]) -> Format:
     known = of_competition(columns)
     if known is not None:
         return known
-    own = [column for column in columns if column.strip().casefold() != "usage"]
+    plain = [column.strip() for column in columns]
+    own = [column for column in plain if column.casefold() not in _NEITHER]
     if len(own) < 2:
         return generic("user", "items")
     user = "user" if "user" in own else own[0]

@@ -242,6 +242,8 @@ def _unknown(
     complete = traits[0] != 0
     wrong, length = damage(buffer, start, stop, traits[1] != 0, traits[2], mended)
     strange = complete and (wrong == 0 or wrong & 1 << faults.MISSHAPEN != 0)
+    if not complete and traits[4] == 0:
+        wrong &= ~(1 << faults.MISSHAPEN)
     if complete and length > 0:
         first, second = key(mended, 0, length)
         if look_up(first, second, table) < 0:

@@ -33,6 +33,8 @@ class Known:
         Whether all are numbers.
     width : int
         How many bytes all have; 0 where they differ.
+    telling : bool
+        Whether so many are known that all others must look like them.
     """
 
     table: UInt64
@@ -40,14 +42,16 @@ class Known:
     complete: bool
     digits: bool
     width: int
+    telling: bool = True
 
     def __len__(self) -> int:
         return self.size
 
     @property
     def arrays(self) -> tuple[UInt64, Int64]:
-        """The same for compiled code: the table; complete, digits, width and size."""
-        return self.table, np.array([self.complete, self.digits, self.width, self.size])
+        """The same for compiled code: the table; complete, digits, width, size and telling."""
+        traits = [self.complete, self.digits, self.width, self.size, self.telling]
+        return self.table, np.array(traits)
 
     def write(self, folder: Path) -> dict[str, Any]:
         """Keep these ids in a folder; return what is noted with it."""

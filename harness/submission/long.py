@@ -96,8 +96,12 @@ class LongLists:
             self._note("SUB316", line[np.isfinite(number) & (number > before + 1)], findings)
         elif self._order:
             self._note("SUB315", line[tied], findings)
+        else:
+            tied[:] = False
         self._note_sense(item, first, findings)
-        return None if tied.any() and self._order else self._lists(user, item, place)
+        if self._order == "score" and tied.any():
+            return None
+        return self._lists(user[~tied], item[~tied], place[~tied])  # of two on a rank the first
 
     def _users(self, found: Scanned, rows: Int64) -> Int32:
         """Return codes of users, known or not."""

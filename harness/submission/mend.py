@@ -21,6 +21,7 @@ from harness.submission.lines import NO_ROW, trimmed
 from harness.submission.scan import Form
 from harness.submission.words import PAD, find, key, look_up
 
+_LONGEST_ID = 1 << 10
 _COMMA, _SEMICOLON, _LINE, _QUOTE = 44, 59, 10, 34
 
 
@@ -182,8 +183,10 @@ def _known(buffer: Any, start: int, stop: int, known: Any, own: Any) -> tuple[in
     The length is 0 where it stands there as it should, or where what it was cannot be told.
     """
     table, traits = known
-    first, second = key(buffer, start, stop)
-    code = look_up(first, second, table)
+    code = -1
+    if stop - start <= _LONGEST_ID:  # else the rest of a long list would be read again for each
+        first, second = key(buffer, start, stop)
+        code = look_up(first, second, table)
     if code >= 0:
         return code, 0, 0
     marks, length = damage(buffer, start, stop, traits[1] != 0, traits[2], own)

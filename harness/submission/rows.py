@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from harness.submission.blocks import Block
+from harness.submission.opened import Refused
 from harness.submission.quotes import FIELD, RECORD
 from harness.submission.scan import GROUP
 from harness.submission.words import PAD
@@ -23,21 +24,27 @@ class Rows:
     Parameters
     ----------
     frame : polars.LazyFrame
-        Columns of text, numbers or lists of them.
+    columns : mapping of name to type
+    read : set of str
+        Columns of text, numbers or lists of them; the others are passed over.
     """
 
     header_lines = 0
     ends = True
 
-    def __init__(self, frame: pl.LazyFrame, columns: dict[str, pl.DataType], size: int = 0) -> None:
-        self._texts = frame.select(_line(columns).alias("line"))
-        self._size = size or _ROWS
+    def __init__(
+        self, frame: pl.LazyFrame, columns: dict[str, pl.DataType], read: set[str]
+    ) -> None:
+        self._texts = frame.select(_line(columns, read).alias("line"))
 
     def blocks(self) -> Iterator[Block]:
         """Yield all blocks in order."""
         start = 0
         while True:
-            lines = self._texts.slice(start, self._size).collect()["line"]
+            try:
+                lines = self._texts.slice(start, _ROWS).collect()["line"]
+            except (pl.exceptions.PolarsError, OSError) as error:  # pages that are damaged
+                raise Refused("SUB015", str(error).partition("\n")[0]) from error
             if len(lines) == 0:
                 return
             text = "".join(lines.to_list()).encode()
@@ -49,8 +56,8 @@ class Rows:
         """Do nothing: no buffer is used again."""
 
 
-def _line(columns: dict[str, pl.DataType]) -> pl.Expr:
-    cells = [_text(name, kind) for name, kind in columns.items()]
+def _line(columns: dict[str, pl.DataType], read: set[str]) -> pl.Expr:
+    cells = [_text(n, kind) if n in read else pl.lit("") for n, kind in columns.items()]
     return pl.concat_str(cells, separator=chr(FIELD)) + chr(RECORD)
 
 

@@ -14,7 +14,6 @@ from harness.papers import Paper
 from harness.scored import Scored
 from harness.scored import score as mark
 from harness.solutions import Solution
-from harness.submission.against import Against
 from harness.submission.formats import Format
 from harness.submission.terms import Terms
 from harness.submission.validate import Examined, Validation, examine
@@ -89,7 +88,7 @@ def score(
     found = examine(path, against, solution, places=places, strict=strict)
     if not found.validation.valid and not force:
         raise SubmissionError(found.validation)
-    paper = _paper(path, found, solution, against, terms)
+    paper = _paper(path, found, solution, terms, places)
     return replace(mark(paper, solution.metrics, cut, conventions), validation=found.validation)
 
 
@@ -107,10 +106,15 @@ def _longest(metrics: tuple[Metric, ...]) -> int | None:
 
 
 def _paper(
-    path: Path | pl.DataFrame, found: Examined, solution: Solution, against: Against, terms: Terms
+    path: Path | pl.DataFrame,
+    found: Examined,
+    solution: Solution,
+    terms: Terms,
+    places: int | None,
 ) -> Paper:
-    if found.lists is None or not (found.lists >= 0).any():
-        return papers.of_file(path, solution, terms.named)
+    strangers = 0 < found.validation.rows == found.rows_outside  # told by whoever reads the ids
+    if found.lists is None or strangers:
+        return papers.of_file(path, solution, terms.named, places)
     left_out = {"users_outside": found.users_outside, "rows_outside": found.rows_outside}
     title = str(found.validation.path)
     return papers.of_lists(title, solution, found.lists, solution.items, left_out)

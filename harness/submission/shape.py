@@ -1,4 +1,4 @@
-"""Whether a row holds a list or one item of it, told by the header and by the first rows."""
+"""Whether a row holds a list or one item of it, where the header tells it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from harness.submission.formats import Format
-from harness.submission.header import Header
 from harness.submission.read import Named
 
 _ORDERS = ("rank", "score")
@@ -31,15 +30,3 @@ def shaped(wanted: Format, columns: Sequence[str], named: Named | None = None) -
             name, highest = asked.get(order) or order, order == "score"
             return replace(wanted, items=items, order=name, descending=highest, long=True)
     return wanted
-
-
-def is_long(beginning: bytes, head: Header, places: dict[str, int], wanted: Format) -> bool:
-    """Return whether users stand in several rows, each with one item, among the first rows."""
-    if b'"' in beginning:
-        return False
-    whole = beginning.replace(b"\r", b"\n").split(b"\n")[:-1]
-    rows = [line.split(head.separator.encode()) for line in whole]
-    rows = [row for row in rows if len(row) == len(head.columns)]
-    users = [row[places[wanted.user]].strip() for row in rows]
-    lists = [row[places[wanted.items]].split() for row in rows]
-    return len(set(users)) < len(users) and max(map(len, lists), default=0) == 1

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from harness.errors import UsageError, suggest
-from harness.submission import faults, header, lines, shape
+from harness.submission import faults, header, lines
 from harness.submission.against import Against
 from harness.submission.blocks import Reader
 from harness.submission.findings import Findings
@@ -95,9 +95,6 @@ def source(path: Path | pl.DataFrame, against: Against, findings: Findings) -> I
             findings.note("SUB006")
         wanted = against.wanted(head.columns)
         places = header.check(head, wanted, findings)
-        if against.may_be_long and len(places) == len(wanted.columns) and not wanted.long:
-            beginning = file.stream.peek(1 << 16)  # type: ignore[attr-defined]
-            wanted = replace(wanted, long=shape.is_long(beginning, head, places, wanted))
         reader = Reader(file.stream, ord(head.separator), returns=head.returns)
         yield Source(head, wanted, places, reader)
 
@@ -108,15 +105,17 @@ def of_frame(frame: pl.LazyFrame, against: Against, findings: Findings) -> Sourc
     head = Header(tuple(kinds), ",", returns=False, mark=False)
     wanted = against.wanted(head.columns)
     places = header.check(head, wanted, findings)
-    own = [head.columns[place] for place in places.values()]
-    for column in own:
-        if not _is_text(kinds[column]):
-            findings.note("SUB108", f"{column} ({kinds[column]})", 1)
-            places = {}
-    listed = wanted.items in places and isinstance(
-        kinds[head.columns[places[wanted.items]]], pl.List | pl.Array
-    )
-    return Source(head, wanted, places, Rows(frame, kinds), GROUP if listed else None)
+    own = {meant: head.columns[place] for meant, place in places.items()}
+    wrong = [
+        column
+        for meant, column in own.items()
+        if not _is_text(kinds[column], listed=meant == wanted.items and not wanted.long)
+    ]
+    for column in wrong:
+        findings.note("SUB108", f"{column} ({kinds[column]})", 1)
+    listed = wanted.items in own and isinstance(kinds[own[wanted.items]], pl.List | pl.Array)
+    rows = Rows(frame, kinds, set(own.values()))
+    return Source(head, wanted, {} if wrong else places, rows, GROUP if listed else None)
 
 
 def _refuse_missing(path: Path, head: Header, named: Named | None) -> None:
@@ -139,7 +138,7 @@ def is_parquet(path: Path) -> bool:
 
 
 def _parquet(path: Path) -> pl.LazyFrame:
-    frame = pl.scan_parquet(path)
+    frame = pl.scan_parquet(path, glob=False)
     try:
         frame.collect_schema()
     except (pl.exceptions.PolarsError, OSError) as error:
@@ -147,6 +146,7 @@ def _parquet(path: Path) -> pl.LazyFrame:
     return frame
 
 
-def _is_text(kind: pl.DataType) -> bool:
-    inner = kind.inner if isinstance(kind, pl.List | pl.Array) else kind
+def _is_text(kind: pl.DataType, *, listed: bool) -> bool:
+    """Return whether ids are to be read from such a column, which may hold lists of them."""
+    inner = kind.inner if listed and isinstance(kind, pl.List | pl.Array) else kind
     return inner.is_numeric() or inner in (pl.String, pl.Null, pl.Categorical, pl.Enum)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -115,9 +115,12 @@ class Examined:
         solution, or nothing could be read.
     users_outside, rows_outside : int
         Users of the file whom the solution does not examine, and their rows.
+    against : Against
+        What it was checked against; whether it is a file with a row an item is told there.
     """
 
     validation: Validation
+    against: Against
     lists: Int32 | None = None
     users_outside: int = 0
     rows_outside: int = 0
@@ -164,13 +167,17 @@ def examine(
     except Refused as refused:
         findings.note(refused.check, refused.value)
     rows = 0 if found is None else found.users.rows
+    if against.may_be_long and {"SUB203", "SUB404"} <= findings.found.keys():
+        # Users in several rows, each with one item: the order of rows is that of the items.
+        own = replace(against, long=True)
+        return examine(path, own, solution, places=places, strict=strict)
     if lists is not None and solution is not None:
         sense.note(lists, solution, findings)
     name = path if isinstance(path, Path) else Path("submission")
     validation = Validation(name, rows, _problems(findings, wanted, strict))
     if found is None:
-        return Examined(validation)
-    return Examined(validation, lists, found.users_outside, rows - found.answered)
+        return Examined(validation, against)
+    return Examined(validation, against, lists, found.users_outside, rows - found.answered)
 
 
 def _read(

@@ -9,7 +9,7 @@ USERS = ["ann", "bob", "cem"]
 ITEMS = ["0706016001", "0706016002", "0706016003"]
 K = 12
 WORDS = {"nan", "none", "null", "na", "n/a", "<na>", "nat", "nil"}
-SEPARATORS = re.compile("[,;|\t \u00a0\u2000-\u200f\u3000]")
+SEPARATORS = re.compile("[,;|\t\n\r \u00a0\u2000-\u200f\u3000]")
 
 Brief = tuple[int | None, str, int, int]
 Fault = tuple[str, str]
@@ -133,6 +133,8 @@ def of_item(word: str) -> list[str]:
         return [*codes, "SUB308"]
     if SEPARATORS.search(bare):
         return [*codes, "SUB309"] if "SUB309" not in codes else codes
+    if "'" in bare or '"' in bare:
+        return [*codes, "SUB310"] if "SUB310" not in codes else codes
     if re.fullmatch(r"\d+(\.\d*)?[eE]\+\d+", bare, re.ASCII):
         return [*codes, "SUB307"]
     if not re.fullmatch(r"\d+(\.0+)?", bare, re.ASCII):
@@ -146,11 +148,18 @@ def of_item(word: str) -> list[str]:
 
 def undressed(word: str) -> tuple[str, list[str]]:
     """Return an id without brackets, quotes and commas around it, and what that is called."""
-    bare = word.lstrip("[](){}'\"").rstrip("[](){}'\",;")
-    if bare == word:
+    bare, off = word.lstrip("[](){}'\""), ""
+    off = word[: len(word) - len(bare)]
+    while bare and bare[-1] in "[](){}'\",;":
+        opener = {")": "(", "]": "[", "}": "{"}.get(bare[-1])
+        if opener and opener in bare[:-1]:
+            break
+        off, bare = off + bare[-1], bare[:-1]
+    if bare.startswith("np.") and bare.endswith(")") and len(bare) > 5:
+        off, bare = off + "(", bare.partition("(")[2][:-1].strip("'\"")
+    if not off:
         return bare, []
-    dressed = any(letter in "[](){}'\"" for letter in word.replace(bare, "", 1))
-    return bare, ["SUB310" if dressed else "SUB309"]
+    return bare, ["SUB310" if set(off) & set("[](){}'\"") else "SUB309"]
 
 
 def shown(value: str) -> str:

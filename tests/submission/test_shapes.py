@@ -117,8 +117,13 @@ def test_a_rank_is_a_place(tmp_path: Path, solution: Path) -> None:
 
 def test_the_order_of_rows_where_nothing_else_says_it(tmp_path: Path, solution: Path) -> None:
     path = tmp_path / "long.csv"
-    path.write_text("user,item\nann,b\nbob,c\nann,a\n")
-    assert positions(lists(path, solution)) == [[1, 0], [2]]
+    for content in ("user,item\nann,b\nbob,c\nann,a\n", 'user,item\n"ann",b\nbob,c\nann,"a"\n'):
+        path.write_text(content)
+        found = lists(path, solution)
+        assert (found.validation.problems, positions(found)) == ((), [[1, 0], [2]])
+    frame = pl.DataFrame({"user": ["ann", "bob", "ann"], "item": ["b", "c", "a"]})
+    frame.write_parquet(path.with_suffix(".parquet"))
+    assert positions(lists(path.with_suffix(".parquet"), solution)) == [[1, 0], [2]]
 
 
 def test_columns_may_be_named(tmp_path: Path, solution: Path) -> None:
@@ -193,3 +198,32 @@ def test_parquet_is_mended_into_a_csv(folder: Path) -> None:
     frame.write_parquet(path)
     fix(path, of_tables(folder / "sample.csv", folder / "articles.csv"), out)
     assert out.read_text() == "customer_id,prediction\nann,0706016001\nbob,\ncem,\n"
+
+
+def test_a_name_of_a_file_is_no_pattern(tmp_path: Path, solution: Path) -> None:
+    for name, item in (("s[1].parquet", "a"), ("s1.parquet", "x")):
+        pl.DataFrame({"user": ["ann"], "items": [[item]]}).write_parquet(tmp_path / name)
+    assert positions(lists(tmp_path / "s[1].parquet", solution)) == [[0], []]
+
+
+def test_lists_beside_ranks_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "lists.parquet"
+    pl.DataFrame({"user": ["ann"], "item": [["a", "b"]], "rank": [1]}).write_parquet(path)
+    (problem,) = validate(path, Against()).problems
+    assert (problem.code, problem.value) == ("SUB108", "item (List(String))")
+
+
+def test_columns_that_nobody_reads_may_hold_anything(tmp_path: Path) -> None:
+    path = tmp_path / "lists.parquet"
+    frame = pl.DataFrame({"user": ["ann"], "item": [["a"]], "z": [b"\xff"]})
+    frame.write_parquet(path)
+    assert [p.code for p in validate(path, Against()).problems] == ["SUB102"]
+
+
+def test_pages_that_are_damaged(tmp_path: Path, solution: Path) -> None:
+    path = tmp_path / "lists.parquet"
+    pl.DataFrame({"user": ["ann"] * 500, "item": [["a"]] * 500}).write_parquet(path)
+    content = bytearray(path.read_bytes())
+    content[4:60] = bytes(56)
+    path.write_bytes(content)
+    assert [p.code for p in lists(path, solution).validation.problems] == ["SUB015"]

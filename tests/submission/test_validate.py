@@ -224,7 +224,7 @@ CASES: dict[str, tuple[str | bytes, list[tuple[str, int | None, str, int, int]]]
             ("SUB202", 5, "zoe", 1, 1),
             ("SUB203", 7, "ann", 1, 1),
             ("SUB301", 7, "", 1, 1),
-            ("SUB304", 5, "0706016001�0706016002", 1, 1),
+            ("SUB309", 5, "0706016001�0706016002", 1, 1),
         ],
     ),
 }
