@@ -31,6 +31,7 @@ class Compiled:
         found = None if "numba" in sys.modules else self._native(arguments)
         if found is not None:
             return found(*arguments)
+        native.say_if_first()
         dispatcher = self.dispatcher
         answer = dispatcher(*arguments)
         if len(dispatcher.overloads) != self._kept:

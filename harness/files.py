@@ -8,12 +8,12 @@ import shutil
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
 
-from harness.errors import DataError, printable
+from harness.errors import DataError, UsageError, printable
 
 _PACKED = (".gz", ".zip")
 _TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".data", ".parquet")
@@ -114,6 +114,13 @@ def _open_packed(path: Path) -> IO[bytes]:
         names = ", ".join(members[:5]) or "none"
         raise DataError(f"{path}: holds {len(members)} files ({names}); expected exactly one")
     return archive.open(members[0])
+
+
+def refuse_overwriting(out: Path, read: Iterable[Path | None]) -> None:
+    """Raise UsageError where a file to be written is one of those that are read."""
+    for path in read:
+        if path is not None and path.exists() and out.exists() and out.samefile(path):
+            raise UsageError(f"{out}: is read by this command and never touched; name another")
 
 
 @contextmanager

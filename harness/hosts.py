@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from harness.errors import UsageError
+from harness.errors import UsageError, suggest
 from harness.files import whole_file
 from harness.scored import Scored
 
@@ -18,18 +18,21 @@ def codabench(scored: Scored, keys: Mapping[str, str] | None = None) -> dict[str
     Parameters
     ----------
     keys : mapping, optional
-        What the leaderboard's columns are called: ``{"MAP@12": "score"}``; the metrics' own names
-        by default. A board's figure is ``MAP@12 Public``.
+        Which figure each column of the leaderboard shows: ``{"score": "MAP@12"}``; the metrics' own
+        names by default. A board's figure is ``MAP@12 Public``.
 
     Raises
     ------
-    KeyError
+    UsageError
         A figure that is not there.
     """
     figures = {name: figure.mean for name, figure in scored.metrics.items()}
     for board, own in scored.boards.items():
         figures |= {f"{name} {board}": figure.mean for name, figure in own.items()}
-    return figures if keys is None else {key: figures[name] for name, key in keys.items()}
+    for name in () if keys is None else keys.values():
+        if name not in figures:
+            raise UsageError(f'no figure "{name}"; {suggest(name, figures)}')
+    return figures if keys is None else {key: figures[name] for key, name in keys.items()}
 
 
 def write_codabench(

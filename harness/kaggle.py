@@ -18,12 +18,14 @@ import polars as pl
 from harness.errors import HarnessError
 from harness.frames.polars import as_polars
 from harness.metrics import Metric, parse
-from harness.papers import of_lists
+from harness.papers import of_file, of_lists
 from harness.scored import score as mark
-from harness.solutions import Solution, of_file
+from harness.solutions import Solution
+from harness.solutions import of_file as solution_of
 from harness.submission.against import Against, ids
 from harness.submission.formats import Format, generic
 from harness.submission.known import learnt, nothing
+from harness.submission.read import Named
 from harness.submission.validate import Problem, examine
 
 if TYPE_CHECKING:
@@ -96,10 +98,7 @@ def score(
         catalogue = ids(Path(items_path)) if items_path else nothing()
     except HarnessError as error:
         raise HostVisibleError(str(error)) from error
-    try:
-        given = as_polars(submission, "submission")
-    except HarnessError as error:
-        raise ParticipantVisibleError(str(error)) from error
+    given = _frame(submission)
     known = learnt(users)
     # What a participant is told is found without the solution's items.
     against = Against(known, catalogue, wanted, required=len(known), names=users)
@@ -109,9 +108,10 @@ def score(
     if not keep_users_without_items:
         key = _with_items(key)
     lists = examine(given, against.marked_by(key), key, places=asked.k).lists
-    if lists is None:
-        raise ParticipantVisibleError("the lists cannot be put into one order")
-    paper = of_lists("submission", key, lists, key.items, {})
+    if lists is None:  # scores that are tied
+        paper = of_file(given, key, Named(wanted.user, wanted.items), asked.k)
+    else:
+        paper = of_lists("submission", key, lists, key.items, {})
     try:
         value = mark(paper, (asked,), asked.k or 1).metrics[str(asked)].mean
     except HarnessError as error:
@@ -125,7 +125,7 @@ def _key(
     solution: pd.DataFrame, user: str, item: str, digits: int, metric: Metric
 ) -> tuple[Solution, pl.Series, Format]:
     """Return the solution, the users of its rows, and what a submission looks like."""
-    frame = as_polars(solution, "solution")
+    frame = _whole(as_polars(solution, "solution"))
     others = [name for name in frame.columns if name not in (user, "Usage")]
     columns = [user, item or (others[0] if others else "")]
     missing = [name for name in columns if name not in frame.columns]
@@ -137,7 +137,21 @@ def _key(
     if frame[user].is_duplicated().any() or frame[user].null_count() > 0:
         raise HostVisibleError(f'solution: ids in column "{user}" are missing or stand twice')
     wanted = replace(generic(*columns), k=metric.k, width=digits)
-    return of_file(frame), frame[user], wanted
+    return solution_of(frame, Named(*columns)), frame[user], wanted
+
+
+def _frame(submission: pd.DataFrame) -> pl.DataFrame:
+    try:
+        return _whole(as_polars(submission, "submission"))
+    except HarnessError as error:
+        raise ParticipantVisibleError(str(error)) from error
+
+
+def _whole(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame in which ids that pandas made decimals, as it does beside NaN, are whole."""
+    floats = [name for name, kind in frame.schema.items() if kind.is_float()]
+    whole = [n for n in floats if (frame[n].drop_nans().drop_nulls() % 1 == 0).all()]
+    return frame.with_columns(pl.col(whole).fill_nan(None).cast(pl.Int64).cast(pl.String))
 
 
 def _with_items(key: Solution) -> Solution:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from hashlib import sha256
@@ -21,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from harness import kept
+from harness import elf, kept
 
 FORMAT = "native 1"
 """Changed whenever code would be kept or called differently."""
@@ -70,6 +71,13 @@ def _place() -> Path:
 
 
 @cache
+def say_if_first() -> None:
+    """Tell whoever waits at a terminal that the first command of an installation compiles."""
+    if sys.stderr.isatty() and not _place().exists():
+        print("compiling, this once; half a minute", file=sys.stderr)
+
+
+@cache
 def _forget_others() -> None:
     """Remove what was kept of other source."""
     place = _place()
@@ -99,7 +107,11 @@ def _linked(folder: Path, notes: dict[str, Any]) -> Native:
     import llvmlite.binding as llvm
 
     engine = _engine()
-    code = llvm.ObjectFileRef.from_path(str(folder / "code.o"))
+    content = (folder / "code.o").read_bytes()
+    for name in elf.undefined(content):
+        if llvm.address_of_symbol(name) is None:
+            raise ValueError(f"nobody has {name}: linked, it would be called at no address")
+    code = llvm.ObjectFileRef.from_data(content)
     engine.add_object_file(code)
     engine.finalize_object()
     return partial(_call, engine.get_function_address(notes["symbol"]), _layout(notes["returns"]))

@@ -13,7 +13,7 @@ import polars as pl
 
 from harness import kept
 from harness.arrays import Bool
-from harness.errors import DataError
+from harness.errors import DataError, printable
 from harness.frames import ids, truth
 from harness.metrics import Key, Metric
 from harness.ragged import Ragged
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 """Raised whenever an exam would be set or kept differently."""
 
+_WRITTEN = r"^[\[(\{'\"]|[,;|]|[\])\}'\"]$"
 _NO_IDS = pl.Series(dtype=pl.String)
 
 
@@ -75,7 +76,12 @@ class Solution:
         """Counts of what a file of true items holds and nobody is marked by."""
         if self.repeated is None:
             return {}
-        return {"users_ignored": len(self.ignored), "true_items_repeated": self.repeated}
+        empty = int(np.count_nonzero(np.asarray(self.key.relevant) == 0))
+        return {
+            "users_ignored": len(self.ignored),
+            "users_without_items": empty,
+            "true_items_repeated": self.repeated,
+        }
 
     def of_kinds(self, kinds: tuple[tuple[str, float], ...]) -> Solution:
         """Return the same with users of several kinds, told by how their ids end.
@@ -94,7 +100,7 @@ class Solution:
         return replace(self, key=replace(self.key, kinds=own))
 
 
-def of_file(path: Path | pl.DataFrame) -> Solution:
+def of_file(path: Path | pl.DataFrame, named: file.Named | None = None) -> Solution:
     """Return the solution in a file or frame of true items.
 
     Users whose Usage is Ignored are left out.
@@ -104,10 +110,11 @@ def of_file(path: Path | pl.DataFrame) -> Solution:
     DataError
         A file that cannot be used, or one that examines nobody.
     """
-    read = file.read(path, true=True)
+    read = file.read(path, named, true=True)
     with ids.coders() as coders:
         found = truth.grouped(read.table, coders, truth.read(read.table, coders))
         users, items = coders.users.ids().cast(pl.String), coders.items.ids().cast(pl.String)
+    _refuse_written_lists(read, items)
     boards = dict(read.boards(users))
     keep = ~boards.pop("Ignored", np.zeros(len(users), np.bool_))
     if not keep.any():
@@ -120,6 +127,16 @@ def of_file(path: Path | pl.DataFrame) -> Solution:
         ignored=users.filter(pl.Series(~keep)),
         repeated=found.repeated,
     )
+
+
+def _refuse_written_lists(read: file.File, items: pl.Series) -> None:
+    """Raise DataError where most true items hold what separates items elsewhere."""
+    odd = items.filter(items.str.contains(_WRITTEN))
+    if read.table.wide and 2 * len(odd) >= len(items) > 0:
+        raise DataError(
+            f'{read.path}: column "{read.table.columns.item}": found "{printable(odd[0])}" among '
+            "the true items; write them with one space between, without brackets, quotes and commas"
+        )
 
 
 def of_config(config: Config, metrics: tuple[Metric, ...] = ()) -> Solution:

@@ -8,6 +8,7 @@ from typing import Any
 
 from harness.config import Config
 from harness.config import read as read_config
+from harness.errors import UsageError
 from harness.frames.polars import as_polars
 from harness.metrics import Metric, parse
 from harness.scored import Scored
@@ -110,16 +111,19 @@ def _terms(
     items: Path | str | None,
     solution: Any,
 ) -> Terms:
-    read = config if config is None or isinstance(config, Config) else read_config(Path(config))
+    path = None if isinstance(config, Config) else _path(config)
+    read = config if isinstance(config, Config) else None if path is None else read_config(path)
     return Terms(read, _path(sample), _path(items), _given(solution, "solution"))
 
 
 def _path(path: Path | str | None) -> Path | None:
+    if path is not None and not isinstance(path, (str, Path)):
+        raise UsageError(f"found {type(path).__name__}; give the path of a file")
     return None if path is None else Path(path)
 
 
 def _given(given: Any, role: str = "submission") -> Any:
     """Return a path, or a frame as Polars holds it."""
-    if given is None or isinstance(given, (str, Path)):
+    if isinstance(given, (str, Path)) or (given is None and role == "solution"):
         return _path(given)
     return as_polars(given, role)

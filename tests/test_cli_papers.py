@@ -136,6 +136,7 @@ def test_score_by_a_solution(harness: Harness) -> None:
             "users_outside": 1,
             "rows_outside": 1,
             "users_ignored": 1,
+            "users_without_items": 0,
             "true_items_repeated": 0,
         },
     }

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import harness
+from harness.errors import UsageError
 from harness.hosts import codabench, evalai, write_codabench, write_evalai
 from harness.scored import Scored
 
@@ -25,9 +26,11 @@ def test_codabench(scored: Scored, tmp_path: Path) -> None:
         "HitRate@1": 1 / 2, "HitRate@1 Public": 1.0, "HitRate@1 Private": 0.0,
     }  # fmt: skip
     assert codabench(scored) == expected
-    path = write_codabench(scored, tmp_path / "output", {"MRR": "score"})
+    path = write_codabench(scored, tmp_path / "output", {"score": "MRR"})
     assert path.name == "scores.json"
     assert json.loads(path.read_text()) == {"score": 3 / 4}
+    with pytest.raises(UsageError, match='no figure "MAP@12"'):
+        codabench(scored, {"score": "MAP@12"})
 
 
 def test_evalai(scored: Scored, tmp_path: Path) -> None:

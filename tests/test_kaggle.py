@@ -44,7 +44,7 @@ def test_it_is_called_as_kaggle_calls_it() -> None:
 @pytest.mark.parametrize(
     ("submission", "told"),
     [
-        (GOOD.drop(index=1), ["1 ids are missing, first bob"]),
+        (GOOD.drop(index=1), ["missing ids: 1, first bob"]),
         (lists(ann="x", bob="y", cid="z", dee="w"), ['row 4, id: "dee"']),
         (pd.concat([GOOD, GOOD]), ['row 4, id: "ann" stands there again', "3 times"]),
         (GOOD.rename(columns={"items": "item"}), ['no column "items"', 'the column "item"']),
@@ -66,9 +66,9 @@ def test_participants_are_told_their_mistakes_and_nothing_of_the_solution(
 def test_that_an_item_is_true_changes_no_message() -> None:
     """An odd item is told of whether it is true or not."""
     for item in ("odd,item", "other,item"):
-        solution = pd.DataFrame({"id": ["ann"], "items": ["odd,item"]})
+        solution = pd.DataFrame({"id": ["ann", "bob"], "items": ["odd,item", "a b c"]})
         with pytest.raises(ParticipantVisibleError, match="holds a separator"):
-            score(solution, lists(ann=item), "id")
+            score(solution, lists(ann=item, bob="a"), "id")
 
 
 def test_a_catalogue_and_digits(tmp_path: Path) -> None:

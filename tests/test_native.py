@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ import numpy as np
 import pytest
 from numba import typeof
 
-from harness import kept, native
+from harness import elf, kept, native
 from harness.compiled import Compiled
+from harness.frames import places
 from harness.submission import key_table, known, lines, survey
 from harness.submission.words import PAD
 
@@ -147,3 +149,29 @@ def test_a_short_command_does_without_numba(tmp_path: Path) -> None:
         )
     assert done.stderr.split() == ["0", "False"]
     assert "MAP@12" in done.stdout
+
+
+def test_code_that_calls_what_nobody_has_is_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reshaping calls a function of numba's, which a process without numba does not have."""
+    monkeypatch.setattr(native, "_place", lambda: tmp_path / "native")
+    arguments = NUMBERS[:1].copy(), NUMBERS[:1].copy(), np.array([1]), np.full((4, 1), -1, np.int32)
+    places.by_rank(*arguments)
+    for signature in places.by_rank.dispatcher.nopython_signatures:  # type: ignore[attr-defined]
+        native.keep("name", places.by_rank.dispatcher, signature)  # type: ignore[attr-defined]
+    code = (native._entry("name", native.taken(arguments) or "").path / "code.o").read_bytes()
+    assert "numba_attempt_nocopy_reshape" in elf.undefined(code)
+    taken = native.taken(arguments)
+    script = "from pathlib import Path\nfrom harness import native\n"
+    script += f"native._place = lambda: Path({str(tmp_path / 'native')!r})\n"
+    script += f"assert native.load('name', {taken!r}) is None\n"
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"MZ", b"\x7fELF\x02\x01" + bytes(80), b"\x7fELF\x02\x01"]
+)
+def test_what_is_no_object_file(content: bytes) -> None:
+    with pytest.raises(ValueError, match="object file") if len(content) != 86 else nullcontext():
+        assert elf.undefined(content) == []

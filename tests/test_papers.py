@@ -56,6 +56,7 @@ def test_a_solution_says_who_counts(lists: Path, solution: Path) -> None:
         "users_outside": 2,
         "rows_outside": 2,
         "users_ignored": 0,
+        "users_without_items": 0,
         "true_items_repeated": 0,
     }
 

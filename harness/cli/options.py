@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from harness.submission.terms import Terms
 
 ConfigOption = Annotated[
-    Path | None, typer.Option("--config", help="The config whose exam the lists are marked by.")
+    Path | None, typer.Option("--config", help="The config of the competition and its exam.")
 ]
 SolutionOption = Annotated[
     Path | None,

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
 
 def score(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Lists in CSV or Parquet.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Lists in CSV (.gz, .zip) or Parquet.")
+    ],
     config: ConfigOption = None,
     solution: SolutionOption = None,
     sample: SampleOption = None,
@@ -63,6 +65,7 @@ def score(
 ) -> int:
     """Validate a file of lists, and mark it by a config's exam or by a solution."""
     from harness import hosts
+    from harness.files import refuse_overwriting
     from harness.metrics import parse
     from harness.report import scored as sheets
     from harness.submission.read import Named
@@ -75,16 +78,18 @@ def score(
         with stdout_to_stderr():  # what a metric prints must not mix with the figures
             asked = tuple(dict.fromkeys(parse(text, folder_of(config)) for text in metric or []))
             terms = terms_of(config, sample, items, solution, Named(user, item, rank, score_))
+            for out in filter(None, (evalai, codabench and codabench / "scores.json")):
+                refuse_overwriting(out, [file, config, sample, items, solution, *terms.files])
             scored = mark(
                 file, terms, asked, k, conventions=conventions, strict=strict, force=force
             )
     except SubmissionError as error:
         return _refused(error.validation, format_)
+    show(format_, scored.to_dict(), sheets.sheets(scored), sheets.records(scored))
     if codabench is not None:
         hosts.write_codabench(scored, codabench)
     if evalai is not None:
         hosts.write_evalai(scored, evalai)
-    show(format_, scored.to_dict(), sheets.sheets(scored), sheets.records(scored))
     return 0
 
 

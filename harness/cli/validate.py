@@ -12,9 +12,13 @@ import typer
 
 from harness.cli.options import (
     ConfigOption,
+    ItemColumn,
     ItemsOption,
+    RankColumn,
     SampleOption,
+    ScoreColumn,
     SolutionOption,
+    UserColumn,
     terms_of,
 )
 from harness.cli.show import Format, FormatOption, show
@@ -24,24 +28,37 @@ if TYPE_CHECKING:
 
 
 def validate(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The submission: CSV, .gz or .zip.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The submission: CSV (.gz, .zip) or Parquet.")
+    ],
     config: ConfigOption = None,
     sample: SampleOption = None,
     solution: SolutionOption = None,
     items: ItemsOption = None,
-    k: Annotated[int | None, typer.Option("--k", help="The longest list; the format's.")] = None,
+    k: Annotated[
+        int | None, typer.Option("--k", help="The longest list, if not the competition's.")
+    ] = None,
     fix: Annotated[
         Path | None, typer.Option(metavar="OUT", help="Write the file there, mended.")
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings are errors.")] = False,
+    user: UserColumn = None,
+    item: ItemColumn = None,
+    rank: RankColumn = None,
+    score: ScoreColumn = None,
     format_: FormatOption = Format.TABLE,
 ) -> int:
     """Say everything that is wrong with a submission: where, how often, how to mend it."""
+    from harness.files import refuse_overwriting
     from harness.report import validated
+    from harness.submission.read import Named
     from harness.submission.validate import examine
 
     began = time.perf_counter()
-    against, marking = terms_of(config, sample, items, solution).checking(k)
+    terms = terms_of(config, sample, items, solution, Named(user, item, rank, score))
+    if fix is not None:
+        refuse_overwriting(fix, [file, config, sample, items, solution, *terms.files])
+    against, marking = terms.checking(k)
     examined = examine(file, against, marking, strict=strict)
     found = examined.validation
     tell(found, found.to_dict(), format_, time.perf_counter() - began)

@@ -7,8 +7,9 @@ from typing import Any
 import narwhals as nw
 import polars as pl
 
+from harness.errors import UsageError
 from harness.frames.accept import frame_of
-from harness.frames.values import MISMATCH, as_list, missing
+from harness.frames.values import MISMATCH, as_list, missing, shown
 
 
 def as_polars(given: Any, role: str) -> pl.DataFrame:
@@ -25,6 +26,9 @@ def as_polars(given: Any, role: str) -> pl.DataFrame:
     UsageError, DataError
         Something that is no frame, or a frame with two columns of one name.
     """
+    columns = getattr(given, "columns", ())
+    if any(not isinstance(name, str) for name in columns):
+        raise UsageError(f"{role}: names of columns are text; found {shown(list(columns)[:5])}")
     frame = frame_of(given, role)
     return pl.DataFrame({name: _column(frame.get_column(name)) for name in frame.columns})
 
@@ -40,6 +44,10 @@ def _column(column: nw.Series[Any]) -> pl.Series:
         lists = [
             cell if isinstance(cell, list) else [] if cell is None else [cell] for cell in cells
         ]
-        texts = [[None if missing(item) else str(item) for item in items] for items in lists]
-        return pl.Series(texts, dtype=pl.List(pl.String))
-    return pl.Series([None if missing(cell) else str(cell) for cell in cells], dtype=pl.String)
+        return pl.Series([list(map(_text, items)) for items in lists], dtype=pl.List(pl.String))
+    return pl.Series(list(map(_text, cells)), dtype=pl.String)
+
+
+def _text(cell: Any) -> str | None:
+    """Return a cell as text; half of a character, which no file can hold, becomes a question."""
+    return None if missing(cell) else str(cell).encode("utf-8", "replace").decode()

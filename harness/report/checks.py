@@ -24,13 +24,13 @@ def document() -> dict[str, Any]:
 def sheet() -> Sheet:
     """Return the checks as a table."""
     rows = [
-        [code, check.severity, check.name, check.hint.replace("{allowed}", "the header")]
+        [code, check.severity, check.name, _plain(check.hint), "--fix" if check.fixed else ""]
         for code, check in CHECKS.items()
     ]
     return Sheet(
-        ["check", "severity", "what", "how to mend it"],
+        ["check", "severity", "what", "how to mend it", "mended by"],
         rows,
-        left=frozenset({0, 1, 2, 3}),
+        left=frozenset({0, 1, 2, 3, 4}),
         kept=3,
         wrapped=frozenset({3}),
     )

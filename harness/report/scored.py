@@ -70,15 +70,18 @@ def _heading(scored: Scored) -> list[str]:
 
 
 def _problems(found: Validation | None) -> list[str]:
-    """Return one line on what is wrong with the file, if anything is."""
-    if found is None or not found.problems:
-        return []
-    codes = ", ".join(f"{p.code} × {p.count:,}" for p in found.problems)
-    forced = "" if found.valid else "; marked with its errors, as it was forced"
-    return [f"file   {codes}{forced}; harness validate says more"]
+    """Return a line on each kind of thing that is wrong with the file."""
+    problems = () if found is None else found.problems
+    lines = [
+        f"{p.severity:7}{p.code} {p.message}" + (f" (× {p.count:,})" if p.count > 1 else "")
+        for p in problems
+    ]
+    forced = found is not None and not found.valid
+    return [*lines, *(["note   marked with its errors, as it was forced"] if forced else [])]
 
 
 _NOTES = {
+    "users_without_items": "users without true items, who score 0",
     "users_without_list": "users without a list, who score 0",
     "users_outside": "users of the file who are not examined",
     "rows_outside": "rows of those users, left out",

@@ -62,7 +62,8 @@ def _told(problem: Problem, width: int | None) -> str:
     where = [] if problem.line is None else [f"line {problem.line:,}"]
     where += [] if problem.column is None else [problem.column]
     place = f"{', '.join(where)}: " if where else ""
-    lines = [f"{place}{problem.message}", *_more(problem), problem.hint]
+    cure = f"{problem.hint}; or --fix OUT" if CHECKS[problem.code].fixed else problem.hint
+    lines = [f"{place}{problem.message}", *_more(problem), cure]
     if width is not None:
         wrapped = (textwrap.wrap(line, max(width - _EDGE, _LEAST)) for line in lines)
         lines = [part for parts in wrapped for part in parts]
@@ -73,8 +74,11 @@ def _told(problem: Problem, width: int | None) -> str:
 def _more(problem: Problem) -> list[str]:
     """Return how many there are, and where the next ones stand."""
     unit = CHECKS[problem.code].of
-    if problem.count == 1 or not problem.places or not unit:
+    if problem.count == 1 or not problem.places:
         return []
+    if not unit:  # of the header; missing ids are all named in the message
+        values = ", ".join(place.value for place in problem.places[1:])
+        return [f"also: {values}"] if problem.line is not None and values else []
     held = f"{problem.count:,} {unit}"
     if problem.count != problem.lines:
         held += f" in {_counted(problem.lines, 'line')}"

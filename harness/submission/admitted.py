@@ -18,12 +18,14 @@ class Admitted:
 
     Attributes
     ----------
-    known : bool array, one a known user
+    known, torn : bool arrays, one a known user
+        Who has a row, and who has a line that is none.
     rows : int
     """
 
     def __init__(self, n_known: int) -> None:
         self.known: Bool = np.zeros(n_known, np.bool_)
+        self.torn: Bool = np.zeros(n_known, np.bool_)
         self.rows = 0
         self._strangers = KeyTable()
 

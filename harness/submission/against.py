@@ -13,7 +13,7 @@ import polars as pl
 
 from harness import kept
 from harness.arrays import Int64
-from harness.errors import DataError, UsageError, suggest
+from harness.errors import DataError, UsageError, printable, suggest
 from harness.submission import faults, formats, header, lines, shape
 from harness.submission.blocks import Block, Reader
 from harness.submission.checks import CHECKS
@@ -21,6 +21,7 @@ from harness.submission.formats import Format
 from harness.submission.known import Known, Learning, nothing
 from harness.submission.opened import Refused, opened
 from harness.submission.read import Named
+from harness.submission.rows import Rows, is_parquet, parquet
 
 if TYPE_CHECKING:
     from harness.solutions import Solution
@@ -133,7 +134,7 @@ class Against:
         UsageError
             k is below 1.
         """
-        if k is not None and k < 1:
+        if k is not None and (not isinstance(k, int) or k < 1):
             raise UsageError(f"k is {k}; expected 1 or more")
         return self if k is None else replace(self, k=k)
 
@@ -191,8 +192,16 @@ def columns(path: Path) -> tuple[str, ...]:
     DataError
         The file cannot be read.
     """
-    with _readable(path), opened(path) as file:
-        return header.read(file.stream).columns
+    with _readable(path):
+        if is_parquet(path):
+            return tuple(parquet(path).collect_schema())
+        with opened(path) as file:
+            found = header.read(file.stream).columns
+    if not all(map(str.isprintable, found)):
+        raise DataError(
+            f"{path}: is no table of text: its first line is {printable(found[0])[:60]}"
+        )
+    return found
 
 
 def ids(path: Path, column: str | None = None) -> Known:
@@ -237,15 +246,25 @@ def _readable(path: Path) -> Iterator[None]:
         raise DataError(f"{path}: {CHECKS[error.check].says.format(value=error.value)}") from error
 
 
+@contextmanager
+def _reader(path: Path, column: str) -> Iterator[Reader | Rows]:
+    if is_parquet(path):
+        frame = parquet(path)
+        yield Rows(frame, dict(frame.collect_schema()), {column})
+        return
+    with opened(path) as file:
+        head = header.read(file.stream)
+        yield Reader(file.stream, ord(head.separator), returns=head.returns)
+
+
 def _cells(path: Path, column: str | None) -> Iterator[tuple[Block, Int64, Int64]]:
     """Yield the blocks of a file, and where the cells of a column stand in each."""
-    with _readable(path), opened(path) as file:
-        head = header.read(file.stream)
-        if column is not None and column not in head.columns:
-            raise DataError(f'{path}: no column "{column}"; {suggest(column, head.columns)}')
-        place = 0 if column is None else head.columns.index(column)
-        wanted, tally = lines.wanted(len(head.columns), place), faults.tally()
-        reader = Reader(file.stream, ord(head.separator), returns=head.returns)
+    head = columns(path)
+    if column is not None and column not in head:
+        raise DataError(f'{path}: no column "{column}"; {suggest(column, head)}')
+    place = 0 if column is None else head.index(column)
+    wanted, tally = lines.wanted(len(head), place), faults.tally()
+    with _readable(path), _reader(path, head[place]) as reader:
         for block in reader.blocks():
             starts, stops, users = lines.fields(
                 block.buffer, block.size, block.separator, block.end, wanted, tally

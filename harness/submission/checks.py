@@ -70,7 +70,7 @@ def _of(of: Unit, column: Column = "") -> Callable[..., Check]:
 
 
 _row, _id = _of("lines"), _of("ids", "user")
-_list, _item = _of("lists", "items"), _of("items", "items")
+_list, _item, _rank = _of("lists", "items"), _of("items", "items"), _of("items")
 
 CHECKS: Mapping[str, Check] = {
     "SUB001": _file("missing", "there is no such file", "check the path"),
@@ -120,7 +120,9 @@ CHECKS: Mapping[str, Check] = {
         fixed=True,
     ),
     "SUB013": _file(
-        "members", "the archive holds other than one file: {value}", "pack the submission alone"
+        "members",
+        "the archive does not hold one file, but {value}",
+        "pack the submission alone (a Mac adds __MACOSX: use zip -X on the command line)",
     ),
     "SUB014": _file(
         "too large", "the archive unpacks to more than {value}", "pack the submission alone"
@@ -135,8 +137,19 @@ CHECKS: Mapping[str, Check] = {
     ),
     "SUB018": _file("forbidden", "the file may not be read", "change its permissions"),
     "SUB019": _file("endless line", "a line is longer than {value}", "look at what ends the lines"),
+    "SUB020": _file(
+        "name of another kind",
+        "the name says {value}",
+        "name it after what it is: .csv, .csv.gz, .zip or .parquet",
+        "warning",
+    ),
     "SUB101": _file("missing column", 'there is no column "{value}"', "name the columns {allowed}"),
-    "SUB102": _file("unknown column", 'nobody knows the column "{value}"', "drop it", fixed=True),
+    "SUB102": _file(
+        "unknown column",
+        'nobody knows the column "{value}"',
+        "drop it, or give it the right name: {allowed}",
+        fixed=True,
+    ),
     "SUB103": _file(
         "duplicate column", 'the column "{value}" stands there twice', "name each once"
     ),
@@ -164,10 +177,21 @@ CHECKS: Mapping[str, Check] = {
         "the column {value} is of a type that has no place there",
         "write ids as text, a list of them where a row is a user's, and ranks as numbers",
     ),
+    "SUB109": _file(
+        "no header",
+        'the first line is no header: "{value}" is an id',
+        "write a header: {allowed}",
+    ),
+    "SUB110": _file(
+        "another form",
+        "it can be read, but CSV with a row a user is asked for, and this is {value}",
+        "write it so for an upload",
+        "warning",
+    ),
     "SUB201": Check(
         "missing ids",
         "error",
-        "ids without a row: {count}, first {values}",
+        "missing ids: {count}, first {values}",
         "write a row for each",
         "",
         "user",
@@ -275,8 +299,8 @@ CHECKS: Mapping[str, Check] = {
     "SUB311": _list(
         "extra spaces",
         faults.SPACES,
-        "more than one space stands between or around items",
-        "write one",
+        "more than one space stands between items, or any around them",
+        "write one between items, and none around",
         "warning",
         True,
     ),
@@ -286,7 +310,7 @@ CHECKS: Mapping[str, Check] = {
         "{value} does not look like an item id",
         "write ids of the catalogue",
     ),
-    "SUB313": _item(
+    "SUB313": _rank(
         "no number",
         None,
         "{value} is neither a rank (1, 2, 3 …) nor a score",

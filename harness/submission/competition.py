@@ -31,7 +31,7 @@ def of_config(config: Config) -> Against:
     DataError
         A file that cannot be read.
     """
-    layout, sample = config.layout(), _sample(config)
+    layout, sample = config.layout(), sample_of(config)
     items, wanted = _items(layout), _format(config, sample)
     if sample is not None:
         head = columns(sample)
@@ -48,7 +48,7 @@ def of_config(config: Config) -> Against:
     return found.cut_at(config.evaluation.k)
 
 
-def _sample(config: Config) -> Path | None:
+def sample_of(config: Config) -> Path | None:
     """Return the sample submission that the config names, or that stands beside the data."""
     if config.submission.sample is not None:
         return config.folder / config.submission.sample

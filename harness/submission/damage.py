@@ -57,6 +57,8 @@ def damage(
     first, last, marks = _undressed(buffer, start, stop)
     if first == last or _is_word(buffer, first, last):
         return marks | (first < last) << faults.LITERAL, 0
+    if digits and _is_exponent(buffer, first, last):
+        return marks | 1 << faults.EXPONENT, 0
     if separator(buffer, first, last) < last:
         return marks | 1 << faults.SEPARATOR, 0
     if find_either(buffer, first, last, 39, 34) < last:
@@ -64,8 +66,6 @@ def damage(
     if digits:
         end = _digits(buffer, first, last)
         if end < last:
-            if _is_exponent(buffer, first, last):
-                return marks | 1 << faults.EXPONENT, 0
             if end > first and _is_zeros(buffer, end, last):
                 marks |= 1 << faults.DECIMAL
                 last = end
@@ -197,11 +197,11 @@ def _is_zeros(buffer: Any, first: int, last: int) -> bool:
 
 @compiled
 def _is_exponent(buffer: Any, first: int, last: int) -> bool:
-    """Return whether it is a number such as 1.08775E+08."""
+    """Return whether it is a number such as 1.08775E+08, or 1,08775E+08 in Europe."""
     at = _digits(buffer, first, last)
     if at == first:
         return False
-    if at < last and buffer[at] == 46:
+    if at < last and buffer[at] in (44, 46):
         at = _digits(buffer, at + 1, last)
     if at + 2 >= last or (buffer[at] != 69 and buffer[at] != 101) or buffer[at + 1] != 43:
         return False

@@ -12,7 +12,7 @@ from harness.submission import faults
 Lines = Callable[[int], int]
 """The physical line of a line of a block."""
 
-_SHOWN = 60
+_SHOWN = 80
 _MOST_BYTES = 4 * (_SHOWN + 1)
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 import numpy as np
 import polars as pl
 
 from harness.arrays import Bool, Int32
 from harness.errors import UsageError
-from harness.files import whole_file
+from harness.files import refuse_overwriting, whole_file
 from harness.submission import faults, header, lines
 from harness.submission.against import Against
 from harness.submission.blocks import Block, Reader
@@ -21,6 +22,7 @@ from harness.submission.formats import Format
 from harness.submission.known import Known
 from harness.submission.mend import mended
 from harness.submission.opened import Refused, opened
+from harness.submission.rows import is_parquet
 from harness.submission.source import Source, source
 
 
@@ -45,26 +47,35 @@ def fix(path: Path, against: Against, out: Path) -> Fixed:
     Raises
     ------
     UsageError
-        `out` is the submission itself, or cannot be written; the submission cannot be read, or has
+        `out` is a file that is read, or cannot be written; the submission cannot be read, or has
         no such columns.
     """
-    if out.exists() and path.exists() and out.samefile(path):
-        raise UsageError(f"{out}: is the submission itself, which is never touched; name another")
+    refuse_overwriting(out, [path, against.ids])
+    if not out.name.endswith((".csv", ".csv.gz")):
+        raise UsageError(f"{out}: what is mended is a .csv or a .csv.gz file; name one")
     there = np.zeros(len(against.users), np.bool_)
     try:
-        with whole_file(out) as temporary:
-            with temporary.open("wb") as target, source(path, against, Findings()) as opened:
-                if not opened.readable:
-                    columns = ", ".join(opened.head.columns)
-                    raise UsageError(f"{path}: its columns cannot be told: {columns}")
-                _write(opened, against, target, there)
-            with temporary.open("ab") as target:
-                appended = _append(against, opened.wanted, there, target)
+        with (
+            whole_file(out) as temporary,
+            _written(temporary, out) as target,
+            source(path, against, Findings()) as opened,
+        ):
+            if not opened.readable:
+                columns = ", ".join(opened.head.columns)
+                raise UsageError(f"{path}: its columns cannot be told: {columns}")
+            _write(opened, against, target, there)
+            appended = _append(against, opened.wanted, there, target)
     except Refused as error:
         raise UsageError(f"{path}: cannot be read, so nothing is mended ({error})") from error
     except OSError as error:
         raise UsageError(f"{out}: cannot be written: {error.strerror or error}") from error
     return Fixed(out, appended)
+
+
+def _written(temporary: Path, out: Path) -> BinaryIO:
+    """Open a file to write to, packed if its name says so."""
+    packed = out.suffix == ".gz"
+    return cast(BinaryIO, gzip.open(temporary, "wb") if packed else temporary.open("wb"))
 
 
 def _write(opened: Source, against: Against, target: BinaryIO, there: Bool) -> None:
@@ -86,7 +97,7 @@ def _append(against: Against, wanted: Format, there: Bool, target: BinaryIO) -> 
     if wanted.long or there[: against.required].all():
         return 0
     appended = 0
-    if against.ids is None:
+    if against.ids is None or is_parquet(against.ids):
         for name in against.all_names().filter(pl.Series(~there[: against.required])):
             target.write(_quoted(name.encode()) + b",\n")
             appended += 1

@@ -84,6 +84,7 @@ class Gathered:
             if fault in OF_FAULT:
                 self._note(block, found, fault, line_of)
         twice = self.users.admit(found.users, found.keys)
+        self.users.torn[found.torn] = True
         self._note_bytes(seen, line_of)
         self._note_lines("SUB011", block.unclosed, lambda line: before + 1 + line)
         self._note_lines("SUB017", block.torn, lambda line: before + 1 + line)

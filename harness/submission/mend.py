@@ -43,7 +43,7 @@ def mended(
     -------
     text : uint8 array
     users : int32 array
-        Codes of the known users among the lines.
+        Codes of the known users among the lines, those of lines that are no rows among them.
     """
     starts, stops, codes = lines.fields(
         buffer, size, form.separator, form.end, form.wanted, faults.tally()
@@ -65,7 +65,9 @@ def mended(
         out,
         begins,
     )
-    return out[:length], codes[codes >= 0]
+    broken = np.flatnonzero((codes == NO_ROW) & (starts[:, 0] < stops[:, 0]))
+    torn = users.codes(buffer, starts[broken, 0], stops[broken, 0])
+    return out[:length], np.concatenate((codes[codes >= 0], torn[torn >= 0]))
 
 
 @compiled

@@ -9,7 +9,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -36,6 +36,7 @@ UNREADABLE = (
 )
 """What reading a damaged archive raises."""
 
+_PACKED_AS = {b"\x1f\x8b": "gz", b"PK": "zip"}
 _OTHERS = {
     b"7z\xbc\xaf\x27\x1c": "a 7z archive",
     b"Rar!": "a rar archive",
@@ -66,10 +67,13 @@ class Opened:
         UTF-8 where the file is UTF-16.
     encoding : str
         ``utf-16`` where the file is, else ``utf-8``.
+    packed : str
+        ``gz``, ``zip``, or empty.
     """
 
     stream: BinaryIO
     encoding: str
+    packed: str = ""
 
 
 @contextmanager
@@ -82,16 +86,21 @@ def opened(path: Path) -> Iterator[Opened]:
         No such file, a folder, an archive that holds other than one file or is damaged or too
         large, and what is no text.
     """
-    if not path.exists():
+    if "\0" in str(path) or not path.exists():
         raise Refused("SUB001", str(path))
-    if not path.is_file():
+    if path.is_dir():
         raise Refused("SUB002", str(path))
+    if not path.is_file():
+        raise Refused("SUB016", "a pipe or a device; write it to a file first")
     try:
         with path.open("rb", buffering=0) as raw:
             first = raw.read(8)
             raw.seek(0)
+            packed = next(
+                (kind for start, kind in _PACKED_AS.items() if first.startswith(start)), ""
+            )
             with _unpacked(cast(BinaryIO, raw), first, path.stat().st_size) as stream:
-                yield _decoded(stream)
+                yield replace(_decoded(stream), packed=packed)
     except PermissionError as error:
         raise Refused("SUB018", str(path)) from error
 

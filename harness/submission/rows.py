@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -13,9 +14,35 @@ from harness.submission.quotes import FIELD, RECORD
 from harness.submission.scan import GROUP
 from harness.submission.words import PAD
 
+_PARQUET = b"PAR1"
 _ROWS = 1 << 17
 _CONTROL = f"[\r{chr(FIELD)}{chr(RECORD)}{chr(GROUP)}]"
 _SUBSTITUTE = "\N{REPLACEMENT CHARACTER}"
+
+
+def is_parquet(path: Path) -> bool:
+    """Return whether a file is Parquet, by its first bytes."""
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == _PARQUET
+    except OSError:
+        return False
+
+
+def parquet(path: Path) -> pl.LazyFrame:
+    """Return the rows of a file.
+
+    Raises
+    ------
+    Refused
+        It is damaged.
+    """
+    frame = pl.scan_parquet(path, glob=False)
+    try:
+        frame.collect_schema()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise Refused("SUB015", str(error).partition("\n")[0]) from error
+    return frame
 
 
 class Rows:

@@ -123,6 +123,8 @@ class Scanned:
         A sum over the first list, and how many lists have the same.
     sound : bool array, (lines,)
         Whether the list is that of the known user.
+    torn : int32 array
+        Known users of lines that are no rows: they are not missing.
     """
 
     users: Int32
@@ -136,6 +138,7 @@ class Scanned:
     items: Int32
     same: UInt64
     sound: Bool
+    torn: Int32
 
 
 def scan(
@@ -163,6 +166,8 @@ def scan(
     n = len(codes)
     keys, sound = np.empty((n, 2), np.uint64), np.zeros(n, np.bool_)
     users.read(buffer, starts, stops, known_users.arrays, form.shape, codes, keys, sound, tally)
+    broken = np.flatnonzero((codes == lines.NO_ROW) & (starts[:, 0] < stops[:, 0]))
+    torn = known_users.codes(buffer, starts[broken, 0], stops[broken, 0])
     wanted = np.full(n, -1, np.int32)
     if form.long:
         wanted[codes >= users.STRANGER] = np.flatnonzero(codes >= users.STRANGER)
@@ -187,5 +192,15 @@ def scan(
     )
     rows, ends, found = lists
     return Scanned(
-        codes, keys, starts, stops, *tally, rows[:kept], ends[:kept], found[:cells], same, sound
+        codes,
+        keys,
+        starts,
+        stops,
+        *tally,
+        rows[:kept],
+        ends[:kept],
+        found[:cells],
+        same,
+        sound,
+        torn[torn >= 0],
     )

@@ -17,12 +17,10 @@ from harness.submission.blocks import Reader
 from harness.submission.findings import Findings
 from harness.submission.formats import Format
 from harness.submission.header import Header
-from harness.submission.opened import Refused, opened
+from harness.submission.opened import opened
 from harness.submission.read import Named
-from harness.submission.rows import Rows
+from harness.submission.rows import Rows, is_parquet, parquet
 from harness.submission.scan import GROUP, Form
-
-_PARQUET = b"PAR1"
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +82,10 @@ def source(path: Path | pl.DataFrame, against: Against, findings: Findings) -> I
         yield of_frame(path.lazy(), against, findings)
         return
     if is_parquet(path):
-        found = of_frame(_parquet(path), against, findings)
+        _check_name(path, "parquet", findings)
+        found = of_frame(parquet(path), against, findings)
+        if against.format is not None:
+            findings.note("SUB110", "Parquet")
         _refuse_missing(path, found.head, against.named)
         yield found
         return
@@ -93,8 +94,11 @@ def source(path: Path | pl.DataFrame, against: Against, findings: Findings) -> I
         _refuse_missing(path, head, against.named)
         if file.encoding != "utf-8":
             findings.note("SUB006")
+        _check_name(path, file.packed, findings)
         wanted = against.wanted(head.columns)
         places = header.check(head, wanted, findings)
+        if wanted.long and against.format is not None:
+            findings.note("SUB110", "a row an item")
         reader = Reader(file.stream, ord(head.separator), returns=head.returns)
         yield Source(head, wanted, places, reader)
 
@@ -118,6 +122,13 @@ def of_frame(frame: pl.LazyFrame, against: Against, findings: Findings) -> Sourc
     return Source(head, wanted, {} if wrong else places, rows, GROUP if listed else None)
 
 
+def _check_name(path: Path, kind: str, findings: Findings) -> None:
+    """Note a name that says another kind of file; `kind` is that of the content."""
+    said = path.suffix.lstrip(".").lower()
+    if said != kind and (kind or said in ("gz", "zip", "parquet")):
+        findings.note("SUB020", f".{said}, and it is {kind or 'plain text'}")
+
+
 def _refuse_missing(path: Path, head: Header, named: Named | None) -> None:
     """Raise UsageError where a column that was named is not there."""
     for name, column in ({} if named is None else vars(named)).items():
@@ -126,24 +137,6 @@ def _refuse_missing(path: Path, head: Header, named: Named | None) -> None:
                 f'{path}: no column "{column}"; {suggest(column, head.columns)} (it was named with '
                 f"--{name}-column)"
             )
-
-
-def is_parquet(path: Path) -> bool:
-    """Return whether a file is Parquet, by its first bytes."""
-    try:
-        with path.open("rb") as file:
-            return file.read(4) == _PARQUET
-    except OSError:
-        return False
-
-
-def _parquet(path: Path) -> pl.LazyFrame:
-    frame = pl.scan_parquet(path, glob=False)
-    try:
-        frame.collect_schema()
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise Refused("SUB015", str(error).partition("\n")[0]) from error
-    return frame
 
 
 def _is_text(kind: pl.DataType, *, listed: bool) -> bool:

@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from harness import plugins
+from harness import cache, plugins
 from harness.config import Config, ModelConfig
 from harness.dataset import Events, Int32, positions
 from harness.draws import user_hashes
 from harness.errors import UsageError
 from harness.evaluation import candidates_of, items_of
+from harness.files import refuse_overwriting
 from harness.ragged import Ragged
 from harness.recommendations import Recommendations
 from harness.recommender import Train
@@ -64,6 +65,7 @@ def submit(
         A config, file or model that cannot be used; a file that cannot be written.
     """
     settings = model_of(config, model, repeat)
+    refuse_overwriting(out, [*cache.files(config.layout()), competition.sample_of(config)])
     setting = set_exam(config)
     if all_events:
         setting = _on_everything(setting)
@@ -82,7 +84,8 @@ def submit(
         _answer(lists, strange, own, settings, wider, repeat)
     wanted = (asked.format or formats.generic("user", "item")).cut_at(setting.exam.k)
     Recommendations(lists).to_csv(out, users, setting.exam.candidate_ids, wanted)
-    return Submitted(out, len(users), len(strange), len(users) - required)
+    beyond = len(users) - required if required > 0 else 0
+    return Submitted(out, len(users), len(strange), beyond)
 
 
 def _answer(

@@ -17,7 +17,6 @@ from harness.submission import formats
 from harness.submission.against import Against
 from harness.submission.formats import Format
 from harness.submission.read import Named
-from harness.submission.source import is_parquet
 
 if TYPE_CHECKING:
     from harness.config import Config
@@ -48,8 +47,18 @@ class Terms:
         given = [option for option, path in files.items() if path is not None]
         if self.config is not None and given:
             raise UsageError(f"a config says it all: leave {' and '.join(given)} out, or --config")
+        columns = [c for c in ({} if self.named is None else vars(self.named)).values() if c]
+        if len(set(columns)) < len(columns):
+            raise UsageError(f"one column for two things: {', '.join(columns)}; name each its own")
         if self.named is not None and self.named.rank and self.named.score:
             raise UsageError("a list is ordered by rank or score, not both: name one column")
+
+    @property
+    def files(self) -> list[Path]:
+        """The files of the config's competition."""
+        from harness import cache  # slow to import
+
+        return [] if self.config is None else cache.files(self.config.layout())
 
     def checking(self, k: int | None = None) -> tuple[Against, Solution | None]:
         """Return what a file is checked against with lists of up to k, and a solution at hand.
@@ -105,6 +114,4 @@ class Terms:
             return None
         if isinstance(self.solution, pl.DataFrame):
             return formats.of_competition(self.solution.columns)
-        if is_parquet(self.solution):
-            return None
         return formats.of_competition(against_.columns(self.solution))

@@ -19,6 +19,7 @@ from harness.submission.checks import CHECKS
 from harness.submission.findings import Finding, Findings, Place, shown
 from harness.submission.formats import Format
 from harness.submission.gather import Expected, Gathered, gather
+from harness.submission.known import packed
 from harness.submission.long import LongLists
 from harness.submission.opened import Refused
 from harness.submission.source import Source, source
@@ -162,6 +163,7 @@ def examine(
     try:
         with source(path, against, findings) as opened:
             wanted = opened.wanted
+            _refuse_no_header(opened, against, findings)
             if opened.readable:
                 found, lists = _read(path, opened, against, solution, places, findings)
     except Refused as refused:
@@ -178,6 +180,15 @@ def examine(
     if found is None:
         return Examined(validation, against)
     return Examined(validation, against, lists, found.users_outside, rows - found.answered)
+
+
+def _refuse_no_header(opened: Source, against: Against, findings: Findings) -> None:
+    """Note a first line that holds a user."""
+    if len(against.users) > 0 and opened.head.columns:
+        columns = pl.Series(opened.head.columns)
+        known = against.users.codes(*packed(columns)) >= 0
+        if known.any():
+            findings.note("SUB109", columns[int(known.argmax())], 1)
 
 
 def _read(
@@ -225,7 +236,8 @@ def _whole(found: Gathered, opened: Source, findings: Findings, against: Against
         findings.note("SUB004")
     if not opened.reader.ends:
         findings.note("SUB012")
-    missing = np.flatnonzero(~found.users.known[: against.required])
+    there = found.users.known | found.users.torn
+    missing = np.flatnonzero(~there[: against.required])
     if len(missing) > 0:
         first = against.texts(missing[: faults.EXAMPLES])
         findings.add("SUB201", len(missing), [Place(None, shown(text)) for text in first])

@@ -38,7 +38,7 @@ SUB203  error     line 4, customer_id: "ann" stands there again
 
 SUB305  error     line 3, prediction: "706016003" lost its leading zeros: ids have 10 digits
                   3 items in 2 lines; also line 5
-                  write ids as text (pandas: dtype=str)
+                  write ids as text (pandas: dtype=str); or --fix OUT
 
 SUB301  warning   line 4, prediction: the list is empty
                   recommend something"""
@@ -80,7 +80,11 @@ def test_as_records(found: Validation) -> None:
         (["bad.csv", "--items", "articles.csv"], 1, "SUB305"),
         (["bad.csv", "--k", "0"], 2, "k is 0"),
         (["bad.csv", "--sample", "gone.csv"], 2, "gone.csv: there is no such file"),
-        (["bad.csv", "--sample", "sample.csv", "--fix", "bad.csv"], 2, "is the submission itself"),
+        (
+            ["bad.csv", "--sample", "sample.csv", "--fix", "bad.csv"],
+            2,
+            "is read by this command and never touched",
+        ),
         (["bad.csv", "--sample", "sample.csv", "--fix", "out.csv"], 1, "errors are left: SUB202"),
     ],
 )

@@ -35,7 +35,8 @@ def reference(content: str) -> dict[str, Brief]:
         own = [(line, value) for line, (name, value) in faults if name == code]
         found[code] = (own[0][0], shown(own[0][1]), len(own), len({line for line, _ in own}))
     lists = [[word for word in f[1].split(" ") if word] for _, f, _ in rows if len(f) == 2]
-    missing = [user for user in USERS if user not in known.values()]
+    torn = [f[0] for _, f, _ in rows if len(f) != 2 and f]
+    missing = [user for user in USERS if user not in known.values() and user not in torn]
     if missing:
         found["SUB201"] = (None, missing[0], len(missing), len(missing))
     totals = {
@@ -131,12 +132,12 @@ def of_item(word: str) -> list[str]:
         return codes or ["SUB304"]
     if bare.lower() in WORDS:
         return [*codes, "SUB308"]
+    if re.fullmatch(r"\d+([.,]\d*)?[eE]\+\d+", bare, re.ASCII):
+        return [*codes, "SUB307"]
     if SEPARATORS.search(bare):
         return [*codes, "SUB309"] if "SUB309" not in codes else codes
     if "'" in bare or '"' in bare:
         return [*codes, "SUB310"] if "SUB310" not in codes else codes
-    if re.fullmatch(r"\d+(\.\d*)?[eE]\+\d+", bare, re.ASCII):
-        return [*codes, "SUB307"]
     if not re.fullmatch(r"\d+(\.0+)?", bare, re.ASCII):
         return [*codes, "SUB304"]
     whole = bare.partition(".")[0]
@@ -163,7 +164,7 @@ def undressed(word: str) -> tuple[str, list[str]]:
 
 
 def shown(value: str) -> str:
-    return printable(value[:60]) + ("…" if len(value) > 60 else "")
+    return printable(value[:80]) + ("…" if len(value) > 80 else "")
 
 
 def lists(content: str) -> dict[str, list[str]]:

@@ -113,7 +113,7 @@ def test_a_line_without_all_its_fields_is_no_row_of_fewer_columns(tmp_path: Path
     (tmp_path / "s.csv").write_text(HEAD + "ann,\nbob,\n")
     (tmp_path / "note.csv").write_text(HEAD[:-1] + ",note\nann,0706016001,x\nbob,5\n")
     fix(tmp_path / "note.csv", of_tables(tmp_path / "s.csv"), tmp_path / "out.csv")
-    assert (tmp_path / "out.csv").read_text() == HEAD + "ann,0706016001\nbob,5,\nbob,\n"
+    assert (tmp_path / "out.csv").read_text() == HEAD + "ann,0706016001\nbob,5,\n"
 
 
 def test_lines_that_are_no_rows_stay(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_lines_that_are_no_rows_stay(tmp_path: Path) -> None:
 def test_the_input_is_never_written_to(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text(GOOD)
     against = of_tables(tmp_path / "s.csv")
-    with pytest.raises(UsageError, match="is the submission itself"):
+    with pytest.raises(UsageError, match="is read by this command"):
         fix(tmp_path / "s.csv", against, tmp_path / "s.csv")
     with pytest.raises(UsageError, match="gone"):
         fix(tmp_path / "gone.csv", against, tmp_path / "out.csv")

@@ -41,6 +41,7 @@ def test_two_boards(solution: Path) -> None:
         "users_outside": 2,
         "rows_outside": 2,
         "users_ignored": 1,
+        "users_without_items": 0,
         "true_items_repeated": 0,
     }
     assert found.to_dict()["problems"] == {
