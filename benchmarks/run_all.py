@@ -18,6 +18,7 @@ PARTS = {
     "kernel": "The marking kernel",
     "evaluate": "`harness.evaluate` on frames",
     "mrr_grid": "MRR over a grid of users and k",
+    "submission": "A full-size submission, validated and scored",
     "random_baseline": "The random baseline",
     "full_run": "The whole run on H&M at full size",
     "growth_run": "Growth of the run",

@@ -16,7 +16,7 @@ from harness.scoring import marks, mean
 from harness.submission.validate import Validation
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Scored:
     """What a paper earned.
 
@@ -36,6 +36,12 @@ class Scored:
     boards: Mapping[str, Mapping[str, Figure]]
     conventions: Mapping[str, float | None] | None
     validation: Validation | None = None
+
+    def __repr__(self) -> str:
+        """Return the table."""
+        from harness.report import scored, sheet
+
+        return "\n\n".join(map(sheet.plain, scored.sheets(self)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document."""

@@ -69,7 +69,8 @@ articles.csv`, where the sample and the articles are
 
 {items}
 
-and this file is good:
+and this file is good (of bad ones only the lines that differ are shown; SUB210 and SUB312 are found
+where nobody says which ids there are, without sample and articles):
 
 {good}
 """

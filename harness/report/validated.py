@@ -21,7 +21,10 @@ def text(found: Validation, seconds: float | None, width: int | None = None) -> 
     ]
     parts = [printable(str(found.path)), _counted(found.rows, "row"), ", ".join(counts)]
     parts += [] if seconds is None else [f"{seconds:.1f} s"]
-    return "\n\n".join(["   ".join(parts), *(_told(problem, width) for problem in found.problems)])
+    head = "   ".join(parts)
+    if found.checked:
+        head += "\n" + _wrapped(f"checked as {found.checked}", width)
+    return "\n\n".join([head, *(_told(problem, width) for problem in found.problems)])
 
 
 def mended(fixed: Fixed, left: Validation) -> str:
@@ -56,6 +59,10 @@ def records(found: Validation) -> list[dict[str, object]]:
         {name: value for name, value in vars(problem).items() if name != "places"}
         for problem in found.problems
     ]
+
+
+def _wrapped(line: str, width: int | None) -> str:
+    return line if width is None else textwrap.fill(line, max(width, _LEAST))
 
 
 def _told(problem: Problem, width: int | None) -> str:

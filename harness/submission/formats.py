@@ -173,7 +173,7 @@ def of_competition(columns: Sequence[str]) -> Format | None:
 
 def generic(user: str, items: str) -> Format:
     """Return the format of a file of anyone's."""
-    return Format(user, items, None, "MAP@12", "a file of anyone's")
+    return Format(user, items, None, "MAP@12", "a file of users and items")
 
 
 def recognised(columns: Sequence[str]) -> Format:

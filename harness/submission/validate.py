@@ -65,7 +65,7 @@ class Problem:
         return vars(self) | {"places": [vars(place) for place in self.places]}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Validation:
     """What was found in a submission.
 
@@ -75,11 +75,20 @@ class Validation:
     rows : int
     problems : tuple of Problem
         Errors first, each kind in order of code.
+    checked : str
+        As what it was read, and against which ids.
     """
 
     path: Path
     rows: int
     problems: tuple[Problem, ...]
+    checked: str = ""
+
+    def __repr__(self) -> str:
+        """Return the report."""
+        from harness.report import validated
+
+        return validated.text(self, None)
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -102,7 +111,13 @@ class Validation:
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document."""
         problems = [problem.to_dict() for problem in self.problems]
-        return {"schema": SCHEMA, "valid": self.valid, "rows": self.rows, "problems": problems}
+        return {
+            "schema": SCHEMA,
+            "valid": self.valid,
+            "rows": self.rows,
+            "checked": self.checked,
+            "problems": problems,
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,12 +174,13 @@ def examine(
         Whether warnings are errors.
     """
     findings = Findings()
-    wanted, found, lists = against.format, None, None
+    wanted, found, lists, checked = against.format, None, None, ""
     try:
         with source(path, against, findings) as opened:
             wanted = opened.wanted
             _refuse_no_header(opened, against, findings)
             if opened.readable:
+                checked = _checked(opened, against)
                 found, lists = _read(path, opened, against, solution, places, findings)
     except Refused as refused:
         findings.note(refused.check, refused.value)
@@ -176,10 +192,22 @@ def examine(
     if lists is not None and solution is not None:
         sense.note(lists, solution, findings)
     name = path if isinstance(path, Path) else Path("submission")
-    validation = Validation(name, rows, _problems(findings, wanted, strict))
+    validation = Validation(name, rows, _problems(findings, wanted, strict), checked)
     if found is None:
         return Examined(validation, against)
     return Examined(validation, against, lists, found.users_outside, rows - found.answered)
+
+
+def _checked(opened: Source, against: Against) -> str:
+    """Return as what a submission is read, and against which ids."""
+    wanted, items = opened.wanted, against.items_of(opened.wanted)
+    longest = "" if wanted.k is None else f", up to {wanted.k} items"
+    shape = "a row an item" if wanted.long else f"lists{longest}"
+    ids = f"{against.required:,} ids must be there" if against.required else "ids are not compared"
+    known = f"{len(items):,} items are known"
+    if not items.complete:
+        known = "items by what they look like" if items.digits else "items are not compared"
+    return f"{wanted.source}; {shape}; {ids}; {known}"
 
 
 def _refuse_no_header(opened: Source, against: Against, findings: Findings) -> None:

@@ -29,6 +29,8 @@ def test_every_problem_has_its_place_its_count_and_its_cure(found: Validation) -
         validated.text(found, 0.04)
         == """\
 bad.csv   5 rows   3 errors, 1 warning   0.0 s
+checked as H&M Personalized Fashion Recommendations, Kaggle 2022; lists, up to 12 items; \
+3 ids must be there; 3 items are known
 
 SUB202  error     line 5, customer_id: "zoe" is no id of the sample
                   drop the row

@@ -54,7 +54,10 @@ def found(folder: Path, content: str | bytes, name: str = "submission.csv") -> l
 def test_nothing_is_wrong_with_a_good_file(folder: Path) -> None:
     result = checked(folder, GOOD)
     assert (result.problems, result.rows, result.valid) == ((), 3, True)
-    assert result.to_dict() == {"schema": 1, "valid": True, "rows": 3, "problems": []}
+    document = result.to_dict()
+    assert document.pop("checked").endswith("3 ids must be there; 3 items are known")
+    assert document == {"schema": 1, "valid": True, "rows": 3, "problems": []}
+    assert "0 errors" in repr(result)
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
