@@ -82,7 +82,7 @@ CHECKS: Mapping[str, Check] = {
     "SUB005": Check(
         "not UTF-8",
         "error",
-        "{value} is no UTF-8",
+        "{plain} is no UTF-8",
         "save the file as UTF-8",
         "lines",
     ),
@@ -99,7 +99,7 @@ CHECKS: Mapping[str, Check] = {
     "SUB008": Check("NUL", "error", "a NUL byte stands in it", "write the file anew", "lines"),
     "SUB009": _file(
         "wrong separator",
-        "fields are apart by {value}",
+        "{value} stand between fields, where commas should",
         "save it with commas (pandas: sep=',')",
         fixed=True,
     ),
@@ -150,9 +150,7 @@ CHECKS: Mapping[str, Check] = {
         "drop it, or give it the right name: {allowed}",
         fixed=True,
     ),
-    "SUB103": _file(
-        "duplicate column", 'the column "{value}" stands there twice', "name each once"
-    ),
+    "SUB103": _file("duplicate column", 'there are two columns "{value}"', "name each once"),
     "SUB104": _file(
         "order of columns",
         "the columns stand in another order",
@@ -164,7 +162,10 @@ CHECKS: Mapping[str, Check] = {
         "padded column", 'spaces stand around the name "{value}"', "write {allowed}", fixed=True
     ),
     "SUB106": _file(
-        "case of a column", '"{value}" is written otherwise', "write {allowed}", fixed=True
+        "case of a column",
+        'the column "{value}" is spelled differently',
+        "write {allowed}",
+        fixed=True,
     ),
     "SUB107": _file(
         "index column",
@@ -200,7 +201,7 @@ CHECKS: Mapping[str, Check] = {
     "SUB202": _id(
         "unknown ids", faults.UNKNOWN_ID, "{value} is no id of the sample", "drop the row"
     ),
-    "SUB203": _id("duplicate ids", None, "{value} stands there again", "give each user one row"),
+    "SUB203": _id("duplicate ids", None, "{value} has a row already", "give each user one row"),
     "SUB204": _row(
         "too few fields", faults.TOO_FEW, "the line has too few fields", "write {allowed}"
     ),

@@ -283,6 +283,7 @@ def _problem(code: str, finding: Finding, wanted: Format | None, strict: bool) -
     first = finding.places[0] if finding.places else Place(None, "")
     words = {
         "value": f'"{first.value}"' if check.of else first.value,
+        "plain": first.value,
         "values": ", ".join(place.value for place in finding.places),
         "count": f"{finding.count:,}",
         **({} if wanted is None else _words(wanted)),

@@ -35,7 +35,7 @@ checked as H&M Personalized Fashion Recommendations, Kaggle 2022; lists, up to 1
 SUB202  error     line 5, customer_id: "zoe" is no id of the sample
                   drop the row
 
-SUB203  error     line 4, customer_id: "ann" stands there again
+SUB203  error     line 4, customer_id: "ann" has a row already
                   give each user one row
 
 SUB305  error     line 3, prediction: "706016003" lost its leading zeros: ids have 10 digits

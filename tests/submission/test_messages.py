@@ -1,0 +1,181 @@
+"""What is said of each check's example, word for word: line, message, cure."""
+
+from pathlib import Path
+
+import pytest
+from test_checks import WITHOUT_EXAMPLE, against
+
+from harness.submission.checks import CHECKS
+from harness.submission.examples import BAD
+from harness.submission.validate import validate
+
+SAID = {
+    "SUB003": (None, "the file is empty", "write a header and a row for each user"),
+    "SUB004": (None, "there are no rows behind the header", "write a row for each user"),
+    "SUB005": (5, "byte 4, 0xE9 is no UTF-8", "save the file as UTF-8"),
+    "SUB006": (None, "the file is UTF-16", "save it as UTF-8 (Excel: CSV UTF-8)"),
+    "SUB007": (
+        None,
+        "the file begins with a byte order mark",
+        "save it as UTF-8 without BOM (pandas: encoding='utf-8')",
+    ),
+    "SUB008": (3, "a NUL byte stands in it", "write the file anew"),
+    "SUB009": (
+        1,
+        "semicolons stand between fields, where commas should",
+        "save it with commas (pandas: sep=',')",
+    ),
+    "SUB010": (
+        None,
+        "bare carriage returns, which end lines for some readers and for others not: 4",
+        "end lines with LF or CR LF",
+    ),
+    "SUB011": (3, "a quote is opened and never closed", "close it, or drop it"),
+    "SUB012": (
+        None,
+        "the last line has no end: the file may have been cut",
+        "look at the last line, and write the file anew",
+    ),
+    "SUB013": (
+        None,
+        "the archive does not hold one file, but submission.csv, notes.txt",
+        "pack the submission alone (a Mac adds __MACOSX: use zip -X on the command line)",
+    ),
+    "SUB014": (
+        None,
+        "the archive unpacks to more than 67,108,864 bytes",
+        "pack the submission alone",
+    ),
+    "SUB015": (
+        None,
+        "the file is damaged: the file ends before its end was marked",
+        "write or pack it again",
+    ),
+    "SUB016": (None, "the file is a rar archive", "save it as CSV, plain, .gz or .zip"),
+    "SUB017": (3, "text stands behind a closed quote", "double quotes within quotes"),
+    "SUB101": (1, 'there is no column "prediction"', "name the columns customer_id,prediction"),
+    "SUB102": (
+        1,
+        'nobody knows the column "note"',
+        "drop it, or give it the right name: customer_id,prediction",
+    ),
+    "SUB103": (1, 'there are two columns "prediction"', "name each once"),
+    "SUB104": (1, "the columns stand in another order", "write customer_id,prediction"),
+    "SUB105": (1, 'spaces stand around the name " prediction"', "write customer_id,prediction"),
+    "SUB106": (
+        1,
+        'the column "Customer_ID" is spelled differently',
+        "write customer_id,prediction",
+    ),
+    "SUB107": (
+        1,
+        'the column "" is the index of a frame',
+        "write it without (pandas: index=False)",
+    ),
+    "SUB109": (
+        1,
+        'the first line is no header: "ann" is an id',
+        "write a header: customer_id,prediction",
+    ),
+    "SUB201": (None, "missing ids: 1, first bob", "write a row for each"),
+    "SUB202": (4, '"zoe" is no id of the sample', "drop the row"),
+    "SUB203": (4, '"bob" has a row already', "give each user one row"),
+    "SUB204": (3, "the line has too few fields", "write customer_id,prediction"),
+    "SUB205": (
+        3,
+        "the line has too many fields",
+        "write items with spaces between them, or the list in quotes",
+    ),
+    "SUB206": (3, "the line is blank", "drop it"),
+    "SUB207": (3, 'spaces stand around "bob "', "write ids as they are"),
+    "SUB208": (3, "the id is empty", "write the id, or drop the row"),
+    "SUB209": (3, "\"'bob'\" is damaged (leading zeros, .0, quotes)", "write ids as text"),
+    "SUB210": (
+        2,
+        '"ann" does not look like an id of this competition',
+        "compare it with the sample submission",
+    ),
+    "SUB301": (3, "the list is empty", "recommend something"),
+    "SUB302": (3, "the list is longer than 12", "write the best 12; the others are not looked at"),
+    "SUB303": (
+        3,
+        '"0706016003" stands in the list already',
+        "write each item once: a repeat uses a place and hits nothing",
+    ),
+    "SUB304": (3, '"0999999999" is no item', "write ids of the catalogue"),
+    "SUB305": (
+        3,
+        '"706016003" lost its leading zeros: ids have 10 digits',
+        "write ids as text (pandas: dtype=str)",
+    ),
+    "SUB306": (3, '"0706016003.0" became a decimal', "write ids as text (pandas: dtype=str)"),
+    "SUB307": (
+        3,
+        '"7.06016E+08" was rounded by a spreadsheet',
+        "write the file anew from where ids are text",
+    ),
+    "SUB308": (
+        3,
+        '"nan" is a word for a missing value',
+        "leave the list empty (pandas: fillna(''))",
+    ),
+    "SUB309": (
+        3,
+        '"0706016003,0706016001" holds a separator other than one space',
+        "put one space between items",
+    ),
+    "SUB310": (
+        3,
+        "\"['0706016003',\" stands in brackets or quotes, as Python prints a list",
+        "join the items: ' '.join(items)",
+    ),
+    "SUB311": (
+        3,
+        "more than one space stands between items, or any around them",
+        "write one between items, and none around",
+    ),
+    "SUB312": (3, '"shirt" does not look like an item id', "write ids of the catalogue"),
+    "SUB313": (
+        3,
+        '"second" is neither a rank (1, 2, 3 …) nor a score',
+        "write ranks from 1 on, or scores that are numbers",
+    ),
+    "SUB314": (
+        3,
+        '"0706016002" has the rank of another item of its list',
+        "give each item of a list a rank of its own",
+    ),
+    "SUB315": (
+        3,
+        '"0706016002" has the score of another item of its list: ties are ordered by item id',
+        "write ranks, or scores that differ",
+    ),
+    "SUB316": (
+        3,
+        'no item has the rank before that of "0706016002": the place stays empty',
+        "write ranks 1, 2, 3 …",
+    ),
+    "SUB401": (None, "all 3 lists are the same", "look at what makes them"),
+    "SUB404": (None, "no list is longer than one item", "look at what separates items"),
+}
+
+
+def test_every_example_is_here() -> None:
+    assert set(SAID) == set(CHECKS) - WITHOUT_EXAMPLE
+
+
+@pytest.mark.parametrize("code", SAID)
+def test_it_is_said_so(code: str, tmp_path: Path) -> None:
+    path = tmp_path / "submission.csv"
+    path.write_bytes(BAD[code])
+    (problem,) = (p for p in validate(path, against(tmp_path, code)).problems if p.code == code)
+    assert (problem.line, problem.message, problem.hint) == SAID[code]
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    found = {
+        p.code: p.message
+        for name in ("gone.csv", ".")
+        for p in validate(tmp_path / name, against(tmp_path, "")).problems
+    }
+    assert found == {"SUB001": "there is no such file", "SUB002": "is a folder"}
