@@ -13,6 +13,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache, partial
 from hashlib import sha256
 from importlib.machinery import ExtensionFileLoader
@@ -29,7 +30,6 @@ FORMAT = "native 1"
 
 _OK = (0, -2)
 """What a function returns that has not raised; −2 where it has no value."""
-_PYTHON_NAMES = ("Py", "_Py")
 _MEMORY = "core/runtime/_nrt_python"
 _NUMBERS = {"i": ctypes.c_int64, "b": ctypes.c_uint8, "d": ctypes.c_double}
 
@@ -38,7 +38,13 @@ Native = Callable[..., Any]
 
 def load(name: str, arguments: str) -> Native | None:
     """Return what calls the machine code of a function for such arguments; None without any."""
-    return _entry(name, arguments).read(_linked)
+    try:
+        return _entry(name, arguments).read(_linked)
+    except (
+        ImportError,
+        RuntimeError,
+    ):  # another system, or other versions: there is no shorter way
+        return None
 
 
 def keep(name: str, dispatcher: Any, signature: Any) -> None:
@@ -81,9 +87,10 @@ def say_if_first() -> None:
 def _forget_others() -> None:
     """Remove what was kept of other source."""
     place = _place()
-    for other in place.parent.iterdir() if place.parent.is_dir() else ():
-        if other != place:
-            shutil.rmtree(other, ignore_errors=True)
+    with suppress(OSError):  # nothing is there yet, or it is not ours
+        for other in place.parent.iterdir():
+            if other != place:
+                shutil.rmtree(other, ignore_errors=True)
 
 
 def _write(code: bytes, notes: dict[str, Any], folder: Path) -> dict[str, Any]:

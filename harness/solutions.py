@@ -168,7 +168,10 @@ def of_config(config: Config, metrics: tuple[Metric, ...] = ()) -> Solution:
 
 def kept_of(config: Config) -> Solution | None:
     """Return the solution of a config's exam if an earlier command has kept it."""
-    return _entry(config).read(_read) if config.data.cache else None
+    try:
+        return _entry(config).read(_read) if config.data.cache else None
+    except DataError:  # no events, from which it could have been made
+        return None
 
 
 def _entry(config: Config) -> kept.Entry:

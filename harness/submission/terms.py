@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from harness import solutions
-from harness.errors import UsageError
+from harness.errors import DataError, UsageError
 from harness.metrics import Metric
 from harness.solutions import Solution
 from harness.submission import against as against_
@@ -55,10 +56,15 @@ class Terms:
 
     @property
     def files(self) -> list[Path]:
-        """The files of the config's competition."""
-        from harness import cache  # slow to import
+        """The files of the config's competition that are there."""
+        from harness.files import parts
 
-        return [] if self.config is None else cache.files(self.config.layout())
+        tables = () if self.config is None else self.config.layout().tables
+        found = []
+        for table in tables:
+            with suppress(DataError):
+                found += parts(table.path)
+        return found
 
     def checking(self, k: int | None = None) -> tuple[Against, Solution | None]:
         """Return what a file is checked against with lists of up to k, and a solution at hand.

@@ -314,7 +314,11 @@ def test_a_config_says_who_and_what_there_is(tmp_path: Path, ids: str) -> None:
     (tmp_path / "hm.toml").write_text(CONFIG)
     path = tmp_path / "submission.csv"
     path.write_text(HEAD + "ann,0706016001 0706016009\nzoe,0706016002\n")
-    found = validate(path, of_config(config_.read(tmp_path / "hm.toml")))
+    config = config_.read(tmp_path / "hm.toml")
+    terms = Terms(config)
+    assert terms.checking()[1] is None
+    assert {file.name for file in terms.files} <= {"articles.csv", "customers.csv"}
+    found = validate(path, of_config(config))
     assert [brief(p)[:3] for p in found.problems] == [
         ("SUB201", None, "bob"),
         ("SUB202", 3, "zoe"),
