@@ -90,7 +90,8 @@ def frame_of(given: Any, role: str) -> nw.DataFrame[Any]:
 def _from_frame(
     frame: nw.DataFrame[Any], role: str, user: str, item: str, numbers: Mapping[str, str | None]
 ) -> Table:
-    lists = [name for name in frame.columns if name != user and _holds_lists(frame, name)]
+    kinds = frame.schema  # asked once: it takes as long as there are columns
+    lists = [n for n in frame.columns if n != user and _holds_lists(frame, n, kinds[n])]
     if item not in frame.columns and len(lists) == 1:
         item = lists[0]
     for parameter, name in (("user", user), ("item", item)):
@@ -126,8 +127,7 @@ def require(frame: nw.DataFrame[Any], role: str, parameter: str, name: str) -> N
         )
 
 
-def _holds_lists(frame: nw.DataFrame[Any], name: str) -> bool:
-    dtype = frame.schema[name]
+def _holds_lists(frame: nw.DataFrame[Any], name: str, dtype: Any) -> bool:
     if dtype in (nw.List, nw.Array):
         return True
     column = frame.get_column(name)

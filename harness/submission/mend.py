@@ -224,10 +224,12 @@ def _list(
     written: int,
 ) -> int:
     """Write a list's items, each once, no more than `width`."""
-    begin, held, at = written, 0, start
+    begin, held, at, end = written, 0, start, start - 1
     met = np.zeros(_power(2 * (stop - start) + 2), np.uint64)
     while at < stop and held < width:
-        next_ = find(buffer, at, stop, between)
+        if end < at:  # what separates items elsewhere may stand many times before it
+            end = find(buffer, at, stop, between)
+        next_ = end
         code, marks, _length = _known(buffer, at, next_, items, own)
         if code < 0 and marks & 1 << faults.SEPARATOR:
             next_ = separator(buffer, at, next_)

@@ -153,3 +153,12 @@ def test_what_is_mended_once_is_mended(tmp_path: Path, pieces: list[str], size: 
         patch.setattr(blocks, "SIZE", size)
         once = mended(tmp_path, HEAD + "".join(pieces))
         assert mended(tmp_path, once) == once
+
+
+def test_a_list_of_many_items_with_another_separator(tmp_path: Path) -> None:
+    """Each is looked at once, so that a hundred thousand take no longer than they must."""
+    items = [f"i{number}" for number in range(100_000)]
+    (tmp_path / "s.csv").write_text("user,items\nann,\n")
+    (tmp_path / "lists.csv").write_text(f'user,items\nann,"{",".join(items)}"\n')
+    fix(tmp_path / "lists.csv", of_tables(tmp_path / "s.csv"), tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text() == f"user,items\nann,{' '.join(items)}\n"
