@@ -25,8 +25,9 @@ from harness.solutions import of_file as solution_of
 from harness.submission.against import Against, ids
 from harness.submission.formats import Format, generic
 from harness.submission.known import learnt, nothing
+from harness.submission.problems import Problem
 from harness.submission.read import Named
-from harness.submission.validate import Problem, examine
+from harness.submission.validate import examine
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,13 +108,19 @@ def score(
         raise ParticipantVisibleError("\n".join(map(_told, problems)))
     if not keep_users_without_items:
         key = _with_items(key)
-    lists = examine(given, against.marked_by(key), key, places=asked.k).lists
+    return _value(given, against.marked_by(key), key, asked)
+
+
+def _value(given: pl.DataFrame, against: Against, key: Solution, metric: Metric) -> float:
+    """Return what a submission without faults earns."""
+    lists = examine(given, against, key, places=metric.k).lists
     if lists is None:  # scores that are tied
-        paper = of_file(given, key, Named(wanted.user, wanted.items), asked.k)
+        wanted = against.wanted(tuple(given.columns))
+        paper = of_file(given, key, Named(wanted.user, wanted.items), metric.k)
     else:
         paper = of_lists("submission", key, lists, key.items, {})
     try:
-        value = mark(paper, (asked,), asked.k or 1).metrics[str(asked)].mean
+        value = mark(paper, (metric,), metric.k or 1).metrics[str(metric)].mean
     except HarnessError as error:
         raise HostVisibleError(str(error)) from error
     if not math.isfinite(value):

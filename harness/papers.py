@@ -89,24 +89,17 @@ class Paper:
             )
 
 
-def of_solution(
-    path: Path, solution: Path, named: file.Named | None = None, longest: int | None = None
-) -> Paper:
+def of_solution(path: Path, solution: Path, named: file.Named | None = None) -> Paper:
     """Return the paper of a file of lists and a file of true items.
 
     Users outside the solution are counted, not blamed; those whose Usage is Ignored are left out.
-
-    Parameters
-    ----------
-    longest : int, optional
-        Places that are looked at; all there are by default.
 
     Raises
     ------
     DataError
         A file that cannot be used.
     """
-    return of_file(path, solutions.of_file(solution), named, longest)
+    return of_file(path, solutions.of_file(solution), named)
 
 
 def of_config(
@@ -114,7 +107,6 @@ def of_config(
     config: Config,
     named: file.Named | None = None,
     metrics: tuple[Metric, ...] = (),
-    whole: bool = True,
 ) -> Paper:
     """Return the paper of a file of lists on the exam that a config sets.
 
@@ -122,16 +114,13 @@ def of_config(
     ----------
     metrics : tuple of Metric
         What it is to be marked by; the config's own by default.
-    whole : bool
-        Whether lists are read beyond the exam's k, as conventions that drop repeats want them.
 
     Raises
     ------
     HarnessError
         A file or a config that cannot be used, an empty exam.
     """
-    solution = solutions.of_config(config, metrics)
-    return of_file(path, solution, named, None if whole else solution.k)
+    return of_file(path, solutions.of_config(config, metrics), named)
 
 
 def of_file(

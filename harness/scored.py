@@ -13,7 +13,7 @@ from harness.metrics.conventions import CONVENTIONS, audit
 from harness.papers import Paper
 from harness.results import SCHEMA, Figure
 from harness.scoring import marks, mean
-from harness.submission.validate import Validation
+from harness.submission.problems import Validation
 
 
 @dataclass(frozen=True, eq=False, repr=False)

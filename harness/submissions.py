@@ -12,9 +12,10 @@ from harness.errors import UsageError
 from harness.frames.polars import as_polars
 from harness.metrics import Metric, parse
 from harness.scored import Scored
+from harness.submission.problems import Validation
 from harness.submission.score import score as _score
 from harness.submission.terms import Terms
-from harness.submission.validate import Validation, examine
+from harness.submission.validate import examine
 
 
 def validate(

@@ -97,3 +97,10 @@ def test_a_catalogue_and_digits(tmp_path: Path) -> None:
 def test_hosts_are_told_theirs(solution: pd.DataFrame, given: dict[str, str], told: str) -> None:
     with pytest.raises(HostVisibleError, match=told):
         score(solution, GOOD, "id", **given)  # type: ignore[arg-type]
+
+
+def test_rows_of_one_item_whose_scores_are_tied() -> None:
+    """Ties go by item id: a before b, so that ann's hit is the second, 1/2; bob's is the first."""
+    solution = pd.DataFrame({"id": ["ann", "bob"], "items": ["b", "c"]})
+    rows = {"id": ["ann", "ann", "bob"], "product": ["b", "a", "c"], "score": [1, 1, 1]}
+    assert score(solution, pd.DataFrame(rows), "id") == (1 / 2 + 1) / 2

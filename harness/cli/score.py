@@ -27,7 +27,7 @@ from harness.cli.validate import tell
 from harness.errors import UsageError
 
 if TYPE_CHECKING:
-    from harness.submission.validate import Validation
+    from harness.submission.problems import Validation
 
 
 def score(

@@ -24,7 +24,7 @@ from harness.cli.options import (
 from harness.cli.show import Format, FormatOption, show
 
 if TYPE_CHECKING:
-    from harness.submission.validate import Validation
+    from harness.submission.problems import Validation
 
 
 def validate(

@@ -8,10 +8,12 @@ from typing import Any
 
 from harness.report.sheet import Sheet
 from harness.submission.against import Against, of_tables
-from harness.submission.checks import CHECKS, Check
+from harness.submission.check import Check
+from harness.submission.checks import CHECKS
 from harness.submission.examples import BAD, GOOD, ITEMS, SAMPLE
 from harness.submission.formats import FORMATS
-from harness.submission.validate import Problem, validate
+from harness.submission.problems import Problem
+from harness.submission.validate import validate
 
 _LONGEST = 400
 

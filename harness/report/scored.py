@@ -7,7 +7,7 @@ from harness.metrics.conventions import CONVENTIONS
 from harness.report.sheet import Sheet
 from harness.results import Figure
 from harness.scored import Scored
-from harness.submission.validate import Validation
+from harness.submission.problems import Validation
 
 _DIGITS = 6
 

@@ -8,7 +8,7 @@ from harness.errors import printable
 from harness.report.sheet import Sheet
 from harness.submission.checks import CHECKS
 from harness.submission.fix import Fixed
-from harness.submission.validate import Problem, Validation
+from harness.submission.problems import Problem, Validation
 
 _EDGE, _LEAST = 18, 30
 

@@ -6,77 +6,19 @@ it. Codes never change their meaning.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
 
 from harness.submission import faults
+from harness.submission.check import Check, file, of
 
-Severity = Literal["error", "warning"]
-Unit = Literal["", "ids", "lists", "items", "lines"]
-Column = Literal["", "user", "items"]
-
-
-@dataclass(frozen=True)
-class Check:
-    """One thing that may be wrong.
-
-    Attributes
-    ----------
-    says : str
-        What is wrong, of a value, a count or a detail: a text for `str.format`.
-    hint : str
-        How to mend it.
-    of : str
-        What is counted: ``ids``, ``lists``, ``items`` or ``lines``; empty where it is the file.
-    column : str
-        The column it is in: ``user``, ``items``, or none.
-    fixed : bool
-        Whether ``--fix`` mends it.
-    fault : int, optional
-        What the scan of lines counts it as.
-    """
-
-    name: str
-    severity: Severity
-    says: str
-    hint: str
-    of: Unit = ""
-    column: Column = ""
-    fixed: bool = False
-    fault: int | None = None
-
-
-def _file(
-    name: str, says: str, hint: str, severity: Severity = "error", fixed: bool = False
-) -> Check:
-    return Check(name, severity, says, hint, fixed=fixed)
-
-
-def _of(of: Unit, column: Column = "") -> Callable[..., Check]:
-    """Return what makes checks of one unit."""
-
-    def check(
-        name: str,
-        fault: int | None,
-        says: str,
-        hint: str,
-        severity: Severity = "error",
-        fixed: bool = False,
-    ) -> Check:
-        return Check(name, severity, says, hint, of, column, fixed, fault)
-
-    return check
-
-
-_row, _id = _of("lines"), _of("ids", "user")
-_list, _item, _rank = _of("lists", "items"), _of("items", "items"), _of("items")
+_row, _id = of("lines"), of("ids", "user")
+_list, _item, _rank = of("lists", "items"), of("items", "items"), of("items")
 
 CHECKS: Mapping[str, Check] = {
-    "SUB001": _file("missing", "there is no such file", "check the path"),
-    "SUB002": _file("folder", "is a folder", "name the file in it"),
-    "SUB003": _file("empty", "the file is empty", "write a header and a row for each user"),
-    "SUB004": _file(
+    "SUB001": file("missing", "there is no such file", "check the path"),
+    "SUB002": file("folder", "is a folder", "name the file in it"),
+    "SUB003": file("empty", "the file is empty", "write a header and a row for each user"),
+    "SUB004": file(
         "header only", "there are no rows behind the header", "write a row for each user"
     ),
     "SUB005": Check(
@@ -86,10 +28,10 @@ CHECKS: Mapping[str, Check] = {
         "save the file as UTF-8",
         "lines",
     ),
-    "SUB006": _file(
+    "SUB006": file(
         "UTF-16", "the file is UTF-16", "save it as UTF-8 (Excel: CSV UTF-8)", fixed=True
     ),
-    "SUB007": _file(
+    "SUB007": file(
         "byte order mark",
         "the file begins with a byte order mark",
         "save it as UTF-8 without BOM (pandas: encoding='utf-8')",
@@ -97,13 +39,13 @@ CHECKS: Mapping[str, Check] = {
         fixed=True,
     ),
     "SUB008": Check("NUL", "error", "a NUL byte stands in it", "write the file anew", "lines"),
-    "SUB009": _file(
+    "SUB009": file(
         "wrong separator",
         "{value} stand between fields, where commas should",
         "save it with commas (pandas: sep=',')",
         fixed=True,
     ),
-    "SUB010": _file(
+    "SUB010": file(
         "lone CR",
         "bare carriage returns, which end lines for some readers and for others not: {count}",
         "end lines with LF or CR LF",
@@ -112,78 +54,78 @@ CHECKS: Mapping[str, Check] = {
     "SUB011": _row(
         "unclosed quote", None, "a quote is opened and never closed", "close it, or drop it"
     ),
-    "SUB012": _file(
+    "SUB012": file(
         "no newline at the end",
         "the last line has no end: the file may have been cut",
         "look at the last line, and write the file anew",
         "warning",
         fixed=True,
     ),
-    "SUB013": _file(
+    "SUB013": file(
         "members",
         "the archive does not hold one file, but {value}",
         "pack the submission alone (a Mac adds __MACOSX: use zip -X on the command line)",
     ),
-    "SUB014": _file(
+    "SUB014": file(
         "too large", "the archive unpacks to more than {value}", "pack the submission alone"
     ),
-    "SUB015": _file("corrupt file", "the file is damaged: {value}", "write or pack it again"),
-    "SUB016": _file("another kind", "the file is {value}", "save it as CSV, plain, .gz or .zip"),
+    "SUB015": file("corrupt file", "the file is damaged: {value}", "write or pack it again"),
+    "SUB016": file("another kind", "the file is {value}", "save it as CSV, plain, .gz or .zip"),
     "SUB017": _row(
         "text behind a quote",
         None,
         "text stands behind a closed quote",
         "double quotes within quotes",
     ),
-    "SUB018": _file("forbidden", "the file may not be read", "change its permissions"),
-    "SUB019": _file("endless line", "a line is longer than {value}", "look at what ends the lines"),
-    "SUB020": _file(
+    "SUB018": file("forbidden", "the file may not be read", "change its permissions"),
+    "SUB019": file("endless line", "a line is longer than {value}", "look at what ends the lines"),
+    "SUB020": file(
         "name of another kind",
         "the name says {value}",
         "name it after what it is: .csv, .csv.gz, .zip or .parquet",
         "warning",
     ),
-    "SUB101": _file("missing column", 'there is no column "{value}"', "name the columns {allowed}"),
-    "SUB102": _file(
+    "SUB101": file("missing column", 'there is no column "{value}"', "name the columns {allowed}"),
+    "SUB102": file(
         "unknown column",
         'nobody knows the column "{value}"',
         "drop it, or give it the right name: {allowed}",
         fixed=True,
     ),
-    "SUB103": _file("duplicate column", 'there are two columns "{value}"', "name each once"),
-    "SUB104": _file(
+    "SUB103": file("duplicate column", 'there are two columns "{value}"', "name each once"),
+    "SUB104": file(
         "order of columns",
         "the columns stand in another order",
         "write {allowed}",
         "warning",
         fixed=True,
     ),
-    "SUB105": _file(
+    "SUB105": file(
         "padded column", 'spaces stand around the name "{value}"', "write {allowed}", fixed=True
     ),
-    "SUB106": _file(
+    "SUB106": file(
         "case of a column",
         'the column "{value}" is spelled differently',
         "write {allowed}",
         fixed=True,
     ),
-    "SUB107": _file(
+    "SUB107": file(
         "index column",
         'the column "{value}" is the index of a frame',
         "write it without (pandas: index=False)",
         fixed=True,
     ),
-    "SUB108": _file(
+    "SUB108": file(
         "type of a column",
         "the column {value} is of a type that has no place there",
         "write ids as text, a list of them where a row is a user's, and ranks as numbers",
     ),
-    "SUB109": _file(
+    "SUB109": file(
         "no header",
         'the first line is no header: "{value}" is an id',
         "write a header: {allowed}",
     ),
-    "SUB110": _file(
+    "SUB110": file(
         "another form",
         "it can be read, but CSV with a row a user is asked for, and this is {value}",
         "write it so for an upload",

@@ -104,7 +104,7 @@ def _append(against: Against, wanted: Format, there: Bool, target: BinaryIO) -> 
         return appended
     with opened(against.ids) as file:
         head = header.read(file.stream)
-        user = wanted.user if wanted.user in head.columns else head.columns[0]
+        user = against.user or head.columns[0]
         names = [name for name in (user, wanted.items) if name in head.columns]
         columns = lines.wanted(len(head.columns), *map(head.columns.index, names))
         for block in Reader(file.stream, ord(head.separator), returns=head.returns).blocks():

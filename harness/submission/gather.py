@@ -6,44 +6,22 @@ import os
 from collections import deque
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 
 import numpy as np
 
-from harness.arrays import Int32
 from harness.submission import faults
 from harness.submission.admitted import Admitted
 from harness.submission.blocks import Block, Reader
 from harness.submission.checks import OF_FAULT
 from harness.submission.findings import Findings, Lines, Place, places, shown
-from harness.submission.known import Known
 from harness.submission.long import LongLists
 from harness.submission.rows import Rows
-from harness.submission.scan import Form, Scanned, scan
+from harness.submission.scan import Expected, Form, Scanned, scan
 from harness.submission.survey import Survey, survey
 from harness.submission.wide import WideLists
 
 _AHEAD = 3
 """Blocks that wait while one is scanned."""
-
-
-@dataclass(frozen=True, eq=False)
-class Expected:
-    """What is known beforehand.
-
-    Attributes
-    ----------
-    users, items : Known
-    answered : int32 array, one a known user
-        The user's row in the solution, −1 without one.
-    kept : int
-        Places of a list that are kept.
-    """
-
-    users: Known
-    items: Known
-    answered: Int32
-    kept: int
 
 
 class Gathered:
@@ -138,13 +116,5 @@ def gather(
 
 def _scanned(block: Block, form: Form, expected: Expected) -> tuple[Scanned, Survey]:
     own = form.of_block(block.separator, block.end)
-    found = scan(
-        block.buffer,
-        block.size,
-        own,
-        expected.users,
-        expected.items,
-        expected.answered,
-        expected.kept,
-    )
+    found = scan(block.buffer, block.size, own, expected)
     return found, survey(block.buffer, block.size, block.end)

@@ -98,6 +98,25 @@ class Form:
 
 
 @dataclass(frozen=True, eq=False)
+class Expected:
+    """What is known beforehand.
+
+    Attributes
+    ----------
+    users, items : Known
+    answered : int32 array, one a known user
+        The user's row in the solution, −1 without one.
+    kept : int
+        Places of a list that are kept.
+    """
+
+    users: Known
+    items: Known
+    answered: Int32
+    kept: int
+
+
+@dataclass(frozen=True, eq=False)
 class Scanned:
     """What a block holds.
 
@@ -141,38 +160,26 @@ class Scanned:
     torn: Int32
 
 
-def scan(
-    buffer: Bytes,
-    size: int,
-    form: Form,
-    known_users: Known,
-    known_items: Known,
-    answered: Int32,
-    kept: int,
-) -> Scanned:
+def scan(buffer: Bytes, size: int, form: Form, expected: Expected) -> Scanned:
     """Read whole lines.
 
     Parameters
     ----------
     buffer : uint8 array, at least `size` + PAD long
         Lines without quotes, each ended by the form's byte.
-    answered : int32 array, one a known user
-        The user's row in the solution, −1 without one.
-    kept : int
-        Places of a list that are kept.
     """
     tally = faults.tally()
     starts, stops, codes = lines.fields(buffer, size, form.separator, form.end, form.wanted, tally)
     n = len(codes)
     keys, sound = np.empty((n, 2), np.uint64), np.zeros(n, np.bool_)
-    users.read(buffer, starts, stops, known_users.arrays, form.shape, codes, keys, sound, tally)
+    users.read(buffer, starts, stops, expected.users.arrays, form.shape, codes, keys, sound, tally)
     broken = np.flatnonzero((codes == lines.NO_ROW) & (starts[:, 0] < stops[:, 0]))
-    torn = known_users.codes(buffer, starts[broken, 0], stops[broken, 0])
+    torn = expected.users.codes(buffer, starts[broken, 0], stops[broken, 0])
     wanted = np.full(n, -1, np.int32)
     if form.long:
         wanted[codes >= users.STRANGER] = np.flatnonzero(codes >= users.STRANGER)
     else:
-        wanted[sound] = answered[codes[sound]]
+        wanted[sound] = expected.answered[codes[sound]]
     most = int((stops[:, 1] - starts[:, 1])[wanted >= 0].sum()) // 2 + n
     lists = np.empty(n, np.int32), np.empty(n, np.int64), np.empty(most, np.int32)
     same = np.zeros(2, np.uint64)
@@ -184,8 +191,8 @@ def scan(
         wanted,
         form.between,
         form.width,
-        kept,
-        known_items.arrays,
+        expected.kept,
+        expected.items.arrays,
         tally,
         lists,
         same,

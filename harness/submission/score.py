@@ -15,8 +15,9 @@ from harness.scored import Scored
 from harness.scored import score as mark
 from harness.solutions import Solution
 from harness.submission.formats import Format
+from harness.submission.problems import Validation
 from harness.submission.terms import Terms
-from harness.submission.validate import Examined, Validation, examine
+from harness.submission.validate import Examined, examine
 
 _K = 12
 

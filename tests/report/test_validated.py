@@ -11,7 +11,8 @@ from harness.report import validated
 from harness.report.records import as_csv
 from harness.submission.against import of_tables
 from harness.submission.examples import GOOD, ITEMS, SAMPLE
-from harness.submission.validate import Validation, validate
+from harness.submission.problems import Validation
+from harness.submission.validate import validate
 
 BAD = GOOD.replace("bob,0706016003", "bob,706016003 706016001\nann,\nzoe,706016002")
 

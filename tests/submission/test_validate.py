@@ -18,8 +18,9 @@ from harness.submission import against as against_
 from harness.submission import blocks
 from harness.submission.against import Against, ids, of_tables
 from harness.submission.competition import of_config
+from harness.submission.problems import Problem, Validation
 from harness.submission.terms import Terms
-from harness.submission.validate import Problem, Validation, examine, validate
+from harness.submission.validate import examine, validate
 
 SAMPLE = "customer_id,prediction\nann,0706016001\nbob,0706016002\ncem,0706016003\n"
 ITEMS = "article_id,name\n0706016001,shirt\n0706016002,shoe\n0706016003,hat\n"

@@ -1,0 +1,150 @@
+"""What is wrong with a submission, as a person is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.submission.checks import CHECKS
+from harness.submission.findings import Finding, Findings, Place
+from harness.submission.formats import Format
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong.
+
+    Attributes
+    ----------
+    code, severity : str
+    line : int, optional
+        The first physical line, from 1.
+    column : str, optional
+    value : str
+        What stands there, cut and printable.
+    count, lines : int
+        How many there are, and lines with any.
+    message, hint : str
+        What is wrong with the first, and how to mend it.
+    places : tuple of Place
+        The first of them.
+    """
+
+    code: str
+    severity: str
+    line: int | None
+    column: str | None
+    value: str
+    count: int
+    lines: int
+    message: str
+    hint: str
+    places: tuple[Place, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return vars(self) | {"places": [vars(place) for place in self.places]}
+
+
+@dataclass(frozen=True, repr=False)
+class Validation:
+    """What was found in a submission.
+
+    Attributes
+    ----------
+    path : Path
+    rows : int
+    problems : tuple of Problem
+        Errors first, each kind in order of code.
+    checked : str
+        As what it was read, and against which ids.
+    """
+
+    path: Path
+    rows: int
+    problems: tuple[Problem, ...]
+    checked: str = ""
+
+    def __repr__(self) -> str:
+        """Return the report."""
+        from harness.report import validated
+
+        return validated.text(self, None)
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        """The problems for which a platform would refuse the file, or score it wrong."""
+        return tuple(p for p in self.problems if p.severity == "error")
+
+    @property
+    def valid(self) -> bool:
+        """Whether there are no errors."""
+        return not self.errors
+
+    def summary(self) -> dict[str, Any]:
+        """Return how many errors and warnings there are, and what they are."""
+        return {
+            "errors": len(self.errors),
+            "warnings": len(self.problems) - len(self.errors),
+            "found": [problem.to_dict() for problem in self.problems],
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON document."""
+        problems = [problem.to_dict() for problem in self.problems]
+        return {
+            "schema": SCHEMA,
+            "valid": self.valid,
+            "rows": self.rows,
+            "checked": self.checked,
+            "problems": problems,
+        }
+
+
+def problems(findings: Findings, wanted: Format | None, strict: bool) -> tuple[Problem, ...]:
+    """Return what was found as a person is told, errors first."""
+    found = [
+        _problem(code, finding, wanted, strict) for code, finding in sorted(findings.found.items())
+    ]
+    return tuple(sorted(found, key=lambda problem: problem.severity != "error"))
+
+
+def _problem(code: str, finding: Finding, wanted: Format | None, strict: bool) -> Problem:
+    check = CHECKS[code]
+    first = finding.places[0] if finding.places else Place(None, "")
+    words = {
+        "value": f'"{first.value}"' if check.of else first.value,
+        "plain": first.value,
+        "values": ", ".join(place.value for place in finding.places),
+        "count": f"{finding.count:,}",
+        **({} if wanted is None else _words(wanted)),
+    }
+    columns = {} if wanted is None else {"user": wanted.user, "items": wanted.items}
+    return Problem(
+        code,
+        "error" if strict else check.severity,
+        first.line,
+        columns.get(check.column),
+        first.value,
+        finding.count,
+        finding.lines,
+        check.says.format(**words),
+        check.hint.format(**words),
+        tuple(finding.places),
+    )
+
+
+def _words(wanted: Format) -> dict[str, object]:
+    """Return what messages say of a format."""
+    return {
+        "k": wanted.k,
+        "width": wanted.width,
+        "between": "a new row" if wanted.long else _BETWEEN[wanted.between],
+        "allowed": ",".join(wanted.columns),
+    }
+
+
+_BETWEEN = {" ": "one space", ",": "a comma", ";": "a semicolon", "|": "a bar"}
