@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from harness.compared import compare
     from harness.lists import fill, top_k
     from harness.marking import audit, evaluate
     from harness.recommender import Draws, Recommender, Train
@@ -20,6 +21,7 @@ __all__ = [
     "Recommender",
     "Train",
     "audit",
+    "compare",
     "evaluate",
     "fill",
     "run",
@@ -33,6 +35,7 @@ _HOME = {
     "Recommender": "harness.recommender",
     "Train": "harness.recommender",
     "audit": "harness.marking",
+    "compare": "harness.compared",
     "evaluate": "harness.marking",
     "fill": "harness.lists",
     "run": "harness.runner",

@@ -1,110 +1,237 @@
-"""A model's marks against chance: the lift, and whether it is more than luck."""
+"""Models of one exam compared, pair by pair: which is really better, and how sure that is."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, Literal
 
+import numpy as np
+
+from harness.errors import UsageError, suggest
+from harness.figures import Tables, bootstrap
+from harness.inference import paired, resampling
+from harness.inference.corrections import CORRECTIONS
+from harness.inference.intervals import LEVEL, Interval, Sample, percentile, student
 from harness.metrics import Floats, Metric
-from harness.scoring import ScoreTable, mean
 
-if TYPE_CHECKING:
-    from harness.chance import Moments
-
-Word = Literal["better", "not distinguishable", "worse"]
-
-LEVEL = 0.05
-"""Verdicts are two-sided at this level; intervals cover 1 − LEVEL."""
+Word = Literal["better", "not distinguishable", "worse", "higher", "lower"]
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """How a model stands against chance.
+class Rules:
+    """How models are compared.
 
     Attributes
     ----------
-    lift : float
-        Its mean over the exact mean of a random ranking; NaN where that is 0.
-    z : float
-        The mean paired difference from each user's chance value, in standard errors.
-    p : float
-        Two-sided, from Student's t with n − 1 degrees of freedom.
+    baseline : str, optional
+        The model that all others are compared with; without it, every two are.
+    correction : str
+        ``holm`` or ``bh``: how p values are corrected for the number of pairs.
+    resamples : int
+        B, of the bootstrap and of the randomisation test.
     """
 
-    lift: float
-    z: float
-    p: float
-    word: Word
+    baseline: str | None = None
+    correction: str = "holm"
+    resamples: int = resampling.RESAMPLES
+    seed: int = 42
 
 
-def against_chance(table: ScoreTable, metric: Metric, chance: Moments) -> Verdict:
-    """Return the paired verdict on a model against each user's exact chance value.
+@dataclass(frozen=True)
+class Pair:
+    """One model's marks less another's, over the same users.
 
-    The difference of a user is their mean over repeats less their chance value. Its standard
-    error is the larger of two: the one observed over users, and the exact one of a random
-    ranking. The first alone calls a model with no hit at all significantly bad, however few hits
-    chance would have had; the second alone knows nothing of how the model's own marks vary.
-
-    Examples
-    --------
-    Two users, chance 1/2 each; the model earns 1 and 1/2: the mean difference is 1/4, with
-    standard error max(√(1/8 / 2), √(2 · 1/4) / 2) = 0.354.
-
-    >>> import numpy as np
-    >>> from harness.chance import Moments
-    >>> from harness.metrics import parse
-    >>> table = ScoreTable({parse("MAP@1"): np.array([[1.0, 0.5]])})
-    >>> chance = Moments(np.array([0.5, 0.5]), np.array([0.25, 0.25]))
-    >>> verdict = against_chance(table, parse("MAP@1"), chance)
-    >>> round(verdict.lift, 2), round(verdict.z, 3), verdict.word
-    (1.5, 0.707, 'not distinguishable')
+    Attributes
+    ----------
+    difference : float
+        The mean of `one` less that of `other`.
+    ci95, ci95_bootstrap : (float, float), optional
+        Intervals of the difference: Student's, and the percentile bootstrap's. Not corrected for
+        the number of pairs.
+    relative : float, optional
+        The difference as a share of the other's mean.
+    effect_size : float, optional
+        The mean difference in standard deviations of the differences (Cohen's d_z).
+    p_t, p_sign_flip : float
+        Of the paired t test, and of the randomisation test.
+    p_adjusted : float
+        That of the randomisation test, corrected for the number of pairs.
+    wins, ties, losses : int
+        Users whom `one` serves better, alike and worse.
+    detectable : float, optional
+        The smallest true difference that an exam like this one finds with a chance of 80 %.
+    verdict : str
+        ``better`` or ``worse`` if the adjusted p value is below 0.05 (``higher`` or ``lower`` where
+        the metric calls neither better); else ``not distinguishable``.
     """
-    values = table.of_users(metric)
-    difference = mean(values - chance.mean)
-    observed = standard_error(values - chance.mean)
-    exact = math.sqrt(math.fsum(chance.var.tolist()) / table.repeats) / len(values)
-    error = max(observed, exact)
-    z = difference / error if error > 0 else 0.0
-    p = two_sided_p(z, len(values))
-    floor = mean(chance.mean)
-    return Verdict(mean(values) / floor if floor > 0 else math.nan, z, p, _word(difference, p))
+
+    one: str
+    other: str
+    difference: float
+    ci95: Interval | None
+    ci95_bootstrap: Interval
+    relative: float | None
+    effect_size: float | None
+    p_t: float
+    p_sign_flip: float
+    p_adjusted: float
+    wins: int
+    ties: int
+    losses: int
+    detectable: float | None
+    verdict: Word
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON holds of it."""
+        return {name: list(v) if isinstance(v, tuple) else v for name, v in vars(self).items()}
 
 
-def _word(difference: float, p: float) -> Word:
-    if p >= LEVEL:
+@dataclass(frozen=True)
+class Comparison:
+    """All pairs under one metric; the better of two stands first.
+
+    Attributes
+    ----------
+    flips : int
+        How many sign flips the randomisation test drew: B, or more where the correction for many
+        pairs needs smaller p values.
+    any_hit : mapping of model to float
+        The share of users whose mark is not 0.
+    """
+
+    metric: str
+    users: int
+    rules: Rules
+    flips: int
+    any_hit: Mapping[str, float]
+    pairs: tuple[Pair, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON holds of it."""
+        return {
+            "metric": self.metric,
+            "users": self.users,
+            **vars(self.rules),
+            "flips": self.flips,
+            "any_hit": dict(self.any_hit),
+            "pairs": [pair.to_dict() for pair in self.pairs],
+        }
+
+
+def compare(
+    tables: Tables,
+    metric: Metric,
+    rules: Rules = Rules(),
+    resampled: Mapping[str, Floats] | None = None,
+) -> Comparison:
+    """Compare every two models, or each with the baseline.
+
+    Parameters
+    ----------
+    tables : mapping of model to ScoreTable
+        All of one exam, users in one order.
+    resampled : mapping of model to float64 array, (B,), optional
+        The metric's part of `harness.figures.bootstrap` with the same rules, if it is at hand.
+
+    Raises
+    ------
+    UsageError
+        Fewer than two models, no such baseline, or a metric that is one figure of all lists.
+    """
+    names = _in_order(tables, metric, rules.baseline)
+    marks = np.column_stack([tables[name].of_users(metric) for name in names])
+    if resampled is None:
+        resampled = bootstrap(tables, [metric], rules.resamples, rules.seed)[metric]
+    two = _pairs(names, rules.baseline)
+    # The smallest p value there can be, times the number of pairs, must lie below the level.
+    flips = max(rules.resamples, math.ceil(2 * len(two) / LEVEL))
+    flipped = resampling.sign_flips(marks, flips, rules.seed)
+    at = {name: i for i, name in enumerate(names)}
+    found = [
+        _pair(
+            one,
+            other,
+            marks[:, at[one]] - marks[:, at[other]],
+            float(marks[:, at[other]].mean()),
+            percentile(resampled[one] - resampled[other]),
+            flipped[:, at[one]] - flipped[:, at[other]],
+        )
+        for one, other in two
+    ]
+    return Comparison(
+        str(metric),
+        len(marks),
+        rules,
+        flips,
+        {name: float((marks[:, i] != 0).mean()) for name, i in at.items()},
+        _judged(found, rules.correction, metric.definition.better),
+    )
+
+
+def _in_order(tables: Tables, metric: Metric, baseline: str | None) -> list[str]:
+    """Return the models' names, best first."""
+    if metric.definition.of == "set":
+        raise UsageError(f"metric {metric} is one figure of all lists: no users to compare by")
+    if len(tables) < 2:
+        raise UsageError("only one model: two are needed for a comparison")
+    if baseline is not None and baseline not in tables:
+        raise UsageError(
+            f'no model "{baseline}" to compare with; {suggest(baseline, list(tables))}'
+        )
+    sign = 1 if metric.definition.better == "lower" else -1
+    means = {name: table.of_users(metric).mean() for name, table in tables.items()}
+    return sorted(tables, key=lambda name: sign * means[name])
+
+
+def _pairs(names: Sequence[str], baseline: str | None) -> list[tuple[str, str]]:
+    if baseline is None:
+        return list(combinations(names, 2))
+    return [(name, baseline) for name in names if name != baseline]
+
+
+def _pair(
+    one: str, other: str, differences: Floats, level: float, bounds: Interval, flipped: Floats
+) -> Pair:
+    sample = Sample.of(differences)
+    p = paired.sign_flip_test(differences, flipped)
+    return Pair(
+        one=one,
+        other=other,
+        difference=sample.mean,
+        ci95=student(sample),
+        ci95_bootstrap=bounds,
+        relative=sample.mean / level if level != 0 else None,
+        effect_size=paired.effect_size(sample),
+        p_t=paired.t_test(sample),
+        p_sign_flip=p,
+        p_adjusted=p,
+        wins=int((differences > 0).sum()),
+        ties=int((differences == 0).sum()),
+        losses=int((differences < 0).sum()),
+        detectable=paired.detectable(sample),
+        verdict="not distinguishable",
+    )
+
+
+def _judged(found: Sequence[Pair], correction: str, better: str) -> tuple[Pair, ...]:
+    """Return the pairs with p values corrected for their number, and what follows from them."""
+    adjusted = CORRECTIONS[correction]([pair.p_sign_flip for pair in found])
+    return tuple(_with(p, float(a), better) for p, a in zip(found, adjusted, strict=True))
+
+
+def _with(pair: Pair, adjusted: float, better: str) -> Pair:
+    """Return a pair with its verdict; where less is better, fewer is a win."""
+    if better == "lower":
+        pair = replace(pair, wins=pair.losses, losses=pair.wins)
+    return replace(pair, p_adjusted=adjusted, verdict=_word(pair.difference, adjusted, better))
+
+
+def _word(difference: float, adjusted: float, better: str) -> Word:
+    if adjusted >= LEVEL:
         return "not distinguishable"
-    return "better" if difference > 0 else "worse"
-
-
-def standard_error(values: Floats) -> float:
-    """Return the standard error of the mean over users; 0 for a single user."""
-    n = len(values)
-    if n < 2:
-        return 0.0
-    centred = values - mean(values)
-    return math.sqrt(math.fsum((centred * centred).tolist()) / (n - 1) / n)
-
-
-def two_sided_p(z: float, n: int) -> float:
-    """Return the chance of a t statistic at least as far from 0 as `z`, n − 1 degrees of freedom.
-
-    A single user shows no spread, so nothing can be told: 1.
-    """
-    from scipy import special  # slow to import
-
-    return 1.0 if n < 2 else float(2 * special.stdtr(n - 1, -abs(z)))
-
-
-def interval(values: Floats) -> tuple[float, float]:
-    """Return the 95 % t interval of the mean over users.
-
-    Source: Student 1908; mean ± t_{0.975, n−1} · s/√n.
-    """
-    middle, n = mean(values), len(values)
-    if n < 2:
-        return middle, middle
-    from scipy import special  # slow to import
-
-    half = float(special.stdtrit(n - 1, 1 - LEVEL / 2)) * standard_error(values)
-    return middle - half, middle + half
+    if better == "neither":
+        return "higher" if difference > 0 else "lower"
+    return "better" if (difference > 0) == (better == "higher") else "worse"

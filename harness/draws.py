@@ -27,6 +27,21 @@ def mixed(values: UInt64) -> UInt64:
     return values ^ (values >> np.uint64(31))
 
 
+def generator(seed: int, purpose: str) -> np.random.Generator:
+    """Return a NumPy generator for one purpose: other purposes draw other numbers."""
+    return np.random.default_rng(_words(seed, purpose))
+
+
+def streams(seed: int, purpose: str, count: int) -> UInt64:
+    """Return where each of `count` streams of SplitMix64 starts, whatever their number is."""
+    start = _words(seed, purpose).generate_state(1, np.uint64)[0]
+    return mixed(start ^ mixed(np.arange(1, count + 1, dtype=np.uint64)))
+
+
+def _words(seed: int, purpose: str) -> np.random.SeedSequence:
+    return np.random.SeedSequence([seed, int.from_bytes(purpose.encode(), "little")])
+
+
 @dataclass(frozen=True, eq=False)
 class Draws:
     """The random numbers of one repeat.

@@ -7,6 +7,7 @@ import os
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,29 +17,24 @@ import polars as pl
 from harness.errors import UsageError, printable
 from harness.files import whole_folder
 from harness.metrics import Metric
+from harness.report.shown import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from harness.comparison import Verdict
+    from harness.bridge import Bridge
+    from harness.chance import Verdict
+    from harness.comparison import Comparison
     from harness.evaluation import EvaluationSet
+    from harness.figures import Figure
+    from harness.report.sheet import Sheet
     from harness.scoring import ScoreTable
+    from harness.shakeup import ShakeUp
+    from harness.slices import Slice
 
 SCHEMA = 1
-_WRITTEN = {"result.json", "per_user.parquet", "config.toml", "environment.json"}
+_WRITTEN = {"result.json", "per_user.parquet", "users.parquet", "config.toml", "environment.json"}
 _PACKAGES = ("submission-harness", "numba", "numpy", "pandas", "polars", "scipy")
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One metric of one model: mean, 95 % interval over users, spread over repeats (n − 1).
-
-    A metric of all lists together (coverage, Gini) has no interval.
-    """
-
-    mean: float
-    ci95: tuple[float, float] | None
-    sd_repeats: float | None
 
 
 @dataclass(frozen=True)
@@ -51,18 +47,30 @@ class Chance:
 
 @dataclass(frozen=True, eq=False)
 class ModelResult:
-    """Everything about one model's exam; `verdict` is on the first metric."""
+    """Everything about one model's exam.
+
+    Attributes
+    ----------
+    verdict : Verdict, optional
+        Against chance, on the first metric.
+    curve : mapping of cut-off to float
+        The first metric's mean at each.
+    described : mapping of text to float
+        Coverage and popularity of its lists.
+    """
 
     name: str
     repeats: int
     metrics: Mapping[str, Figure]
     verdict: Verdict | None
+    curve: Mapping[int, float]
+    described: Mapping[str, float]
     seconds: Mapping[str, float]
     scores: ScoreTable
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result:
+class Result(Shown):
     """A whole run; models stand best first by the first metric.
 
     Attributes
@@ -71,6 +79,12 @@ class Result:
         The resolved config.
     layout, window : str
         The data's layout and the split in words.
+    comparison : Comparison, optional
+        Every pair of models, on the first metric; None for a single model or user.
+    shake_ups : tuple of ShakeUp, one a public share
+    slices : tuple of Slice
+    users : polars.DataFrame
+        Who the examined users are (`harness.profile`).
     notes : tuple of str
         What was left out or looked odd.
     seconds : mapping of step to float
@@ -84,13 +98,25 @@ class Result:
     metrics: tuple[Metric, ...]
     models: tuple[ModelResult, ...]
     chance: Mapping[str, Chance]
+    comparison: Comparison | None
+    shake_ups: tuple[ShakeUp, ...]
+    slices: tuple[Slice, ...]
+    bridge: Bridge
+    users: pl.DataFrame
     notes: tuple[str, ...]
     seconds: Mapping[str, float]
 
-    def __repr__(self) -> str:
-        from harness.report.text import plain
+    def sheets(self) -> list[Sheet]:
+        """Return the tables that are printed: the models, and the pairs of them."""
+        from harness.report import text
 
-        return plain(self)
+        return text.sheets(self)
+
+    def records(self) -> list[dict[str, object]]:
+        """Return one record a model with full figures."""
+        from harness.report import text
+
+        return text.records(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document of the run; the times under ``seconds`` alone may differ."""
@@ -109,6 +135,12 @@ class Result:
             },
             "models": [_model(m) for m in self.models],
             "chance": {k: {"mean": c.mean, "sd": c.sd} for k, c in self.chance.items()},
+            "comparison": None if self.comparison is None else self.comparison.to_dict(),
+            "shake_up": [shaken.to_dict() for shaken in self.shake_ups],
+            "slices": [part.to_dict() for part in self.slices],
+            "bridge": self.bridge.to_dict(
+                {m.name: m.metrics[str(self.metrics[0])].mean for m in self.models}
+            ),
             "notes": list(self.notes),
             "seconds": dict(self.seconds),
         }
@@ -145,7 +177,10 @@ class Result:
         return pl.concat(frames)
 
     def write(self, folder: Path | str) -> None:
-        """Write result.json, per_user.parquet, config.toml and environment.json, or nothing.
+        """Write the run folder whole, or nothing.
+
+        It holds result.json, per_user.parquet (marks), users.parquet (who the users are),
+        config.toml and environment.json (versions, and when it was written).
 
         Raises
         ------
@@ -168,8 +203,10 @@ class Result:
 
         (target / "result.json").write_text(self.to_json() + "\n", encoding="utf-8")
         self.per_user().write_parquet(target / "per_user.parquet")
+        self.users.write_parquet(target / "users.parquet")
         (target / "config.toml").write_text(tomli_w.dumps(self.config), encoding="utf-8")
-        environment = json.dumps(environment_of(), indent=2)
+        written = datetime.now(UTC).isoformat(timespec="seconds")
+        environment = json.dumps(environment_of() | {"written": written}, indent=2)
         (target / "environment.json").write_text(environment + "\n", encoding="utf-8")
 
 
@@ -209,10 +246,7 @@ def _model(m: ModelResult) -> dict[str, Any]:
     return {
         "name": m.name,
         "repeats": m.repeats,
-        "metrics": {
-            k: {"mean": f.mean, "ci95": f.ci95 and list(f.ci95), "sd_repeats": f.sd_repeats}
-            for k, f in m.metrics.items()
-        },
+        "metrics": {name: figure.to_dict() for name, figure in m.metrics.items()},
         "vs_random": None
         if verdict is None
         else {
@@ -221,6 +255,8 @@ def _model(m: ModelResult) -> dict[str, Any]:
             "p": verdict.p,
             "verdict": verdict.word,
         },
+        "curve": {str(k): value for k, value in m.curve.items()},
+        "described": dict(m.described),
         "seconds": dict(m.seconds),
     }
 

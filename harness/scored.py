@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from harness.comparison import interval
 from harness.dataset import Bool
+from harness.figures import Figure, figure
 from harness.metrics import Floats, Metric
 from harness.metrics.conventions import CONVENTIONS, audit
 from harness.papers import Paper
-from harness.results import SCHEMA, Figure
-from harness.scoring import marks, mean
+from harness.report.shown import Shown
+from harness.results import SCHEMA
+from harness.scoring import marks
 from harness.submission.problems import Validation
+
+if TYPE_CHECKING:
+    from harness.report.sheet import Sheet
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Scored:
+class Scored(Shown):
     """What a paper earned.
 
     Attributes
@@ -37,11 +41,17 @@ class Scored:
     conventions: Mapping[str, float | None] | None
     validation: Validation | None = None
 
-    def __repr__(self) -> str:
-        """Return the table."""
-        from harness.report import scored, sheet
+    def sheets(self) -> list[Sheet]:
+        """Return the figures, and the audit of conventions where it was asked for."""
+        from harness.report import scored
 
-        return "\n\n".join(map(sheet.plain, scored.sheets(self)))
+        return scored.sheets(self)
+
+    def records(self) -> list[dict[str, object]]:
+        """Return one record a metric and one a convention, with full figures."""
+        from harness.report import scored
+
+        return scored.records(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document."""
@@ -84,11 +94,11 @@ def score(paper: Paper, metrics: tuple[Metric, ...], k: int, conventions: bool =
         paper.require(metric)
     values = marks(paper.lists, paper.key, metrics)
     boards = {
-        board: {str(m): _figure(m, v) for m, v in _on_board(paper, users, values).items()}
+        board: {str(m): figure(m, v) for m, v in _on_board(paper, users, values).items()}
         for board, users in paper.boards.items()
         if users.any()
     }
-    figures = {str(m): _figure(m, v) for m, v in values.items()}
+    figures = {str(m): figure(m, v) for m, v in values.items()}
     audited = audit(paper.whole, paper.key, k) if conventions else None
     return Scored(paper, k, figures, boards, audited)
 
@@ -98,11 +108,6 @@ def _on_board(paper: Paper, users: Bool, values: Mapping[Metric, Floats]) -> dic
     whole = [metric for metric in values if metric.definition.of == "set"]
     anew = marks(paper.lists[users], paper.key.pick(users), whole) if whole else {}
     return {m: anew[m] if m in anew else v[users] for m, v in values.items()}
-
-
-def _figure(metric: Metric, values: Floats) -> Figure:
-    bounds = interval(values) if metric.definition.of == "user" else None
-    return Figure(mean(values), bounds, None)
 
 
 def _figures(figures: Mapping[str, Figure]) -> dict[str, Any]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
-from harness import chance, metrics, plugins
+from harness import metrics, plugins
 from harness.clock import Clock
-from harness.comparison import against_chance, interval
 from harness.config import ModelConfig
+from harness.curve import curve
 from harness.dataset import Int32
 from harness.draws import Draws
 from harness.errors import HarnessError, RecommenderError
@@ -20,7 +21,6 @@ from harness.evaluation import EvaluationSet
 from harness.progress import steps
 from harness.recommendations import Recommendations, checked
 from harness.recommender import Recommender
-from harness.results import Figure, ModelResult
 from harness.scoring import ScoreTable, mean, score
 from harness.setting import Setting
 
@@ -28,36 +28,61 @@ BATCH_CELLS = 1 << 28
 """Users × candidates of one call to a recommender: a dense float32 score matrix of 1 GiB."""
 
 
+@dataclass(frozen=True, eq=False)
+class Sitting:
+    """What one model earned, and how its lists look.
+
+    Attributes
+    ----------
+    curve : mapping of cut-off to float
+        The first metric's mean at each.
+    described : mapping of text to float
+        Coverage and popularity at the exam's k, whether they were asked for or not.
+    """
+
+    name: str
+    scores: ScoreTable
+    seconds: Mapping[str, float]
+    curve: Mapping[int, float]
+    described: Mapping[str, float]
+
+
+def describing(k: int) -> tuple[metrics.Metric, ...]:
+    """Return the metrics that say how lists look, at the exam's k."""
+    return metrics.Metric("Coverage", k), metrics.Metric("Popularity", k)
+
+
 def sit(
     model: Recommender,
     settings: ModelConfig,
     setting: Setting,
     catalogue: metrics.Catalogue | None,
-    floors: dict[metrics.Metric, chance.Moments | None],
+    asked: Sequence[metrics.Metric],
     progress: bool,
-) -> ModelResult:
-    """Return what one model earned: its marks, their intervals, and its verdict against chance.
+) -> Sitting:
+    """Let one model sit the exam: fitted, asked, and marked under every metric.
 
     Raises
     ------
     RecommenderError
         The model raised, or broke its contract; the message names it and the first bad user.
     """
-    clock = Clock()
+    clock, exam = Clock(), setting.exam
     with clock.step("fit"):
         model = fitted(settings.name, model, setting)
-    total = settings.repeats * len(setting.exam.users)
+    total = settings.repeats * len(exam.users)
     with clock.step("recommend"), steps(settings.name, total, " users", progress) as bar:
         repeats = [
             recommend(settings.name, model, setting, repeat, progress=bar.update)
             for repeat in range(settings.repeats)
         ]
     with clock.step("score"):
-        scores = score(repeats, setting.exam, tuple(floors), catalogue)
-        figures = {str(m): _figure(scores, m) for m in floors}
-        first, floor = next(iter(floors.items()))
-        verdict = None if floor is None else against_chance(scores, first, floor)
-    return ModelResult(settings.name, settings.repeats, figures, verdict, clock.seconds, scores)
+        extra = describing(exam.k)
+        marked = score(repeats, exam, tuple(dict.fromkeys((*asked, *extra))), catalogue)
+        scores = ScoreTable({metric: marked.values[metric] for metric in asked})
+        described = {str(metric): mean(marked.of_users(metric)) for metric in extra}
+        points = curve(repeats, exam, scores, asked[0])
+    return Sitting(settings.name, scores, clock.seconds, points, described)
 
 
 def fitted(name: str, model: Recommender, setting: Setting) -> Recommender:
@@ -168,12 +193,3 @@ def _guarded(name: str, method: str, call: Callable[[], Any]) -> Any:
     if answer is None:
         raise RecommenderError(f'model "{name}": {method} returned None; expected self')
     return answer
-
-
-def _figure(scores: ScoreTable, metric: metrics.Metric) -> Figure:
-    values = scores.of_users(metric)
-    repeats = scores.of_repeats(metric)
-    spread = float(np.std(repeats, ddof=1)) if len(repeats) > 1 else None
-    # One value of all lists together says nothing of how users differ.
-    bounds = interval(values) if metric.definition.of == "user" else None
-    return Figure(mean(values), bounds, spread)

@@ -366,3 +366,26 @@ def test_synth_replaces_nothing_unless_told(harness: Harness, tmp_path: Path) ->
 def test_the_version(harness: Harness) -> None:
     status, out, _ = harness("--version")
     assert (status, out.split()[0]) == (0, "submission-harness")
+
+
+def test_compare_prints_models_pairs_and_slices(harness: Harness, tmp_path: Path) -> None:
+    more = '\n[[models]]\nname = "last"\nuse = "baselines.popular:Popular"\n'
+    (tmp_path / "two.toml").write_text(f"{TOML}{more}params = {{ window_days = 5 }}\n")
+    assert harness("run", "two.toml", "--out", "run")[0] == 0
+    status, out, _err = harness("compare", "run", "--by", "truth", "--public-share", "0.5")
+    assert status == 0
+    for word in ("95 % interval", "pairs  MAP@2", "p (Holm)", "swaps at 50 %", "slices MAP@2 by"):
+        assert word in out
+    document = json.loads(harness("compare", "run", "--format", "json")[1])
+    assert [pair["verdict"] for pair in document["comparison"]["pairs"]] == ["not distinguishable"]
+    rows = list(csv.DictReader(io.StringIO(harness("compare", "run", "--format", "csv")[1])))
+    assert set(rows[0]) >= {"one", "other", "difference", "ci95 low", "p_adjusted", "verdict"}
+
+
+def test_compare_says_what_it_cannot_do(harness: Harness) -> None:
+    assert harness("run", "exam.toml", "--out", "run")[0] == 0
+    status, out, err = harness("compare", "run")
+    assert (status, out) == (2, "")
+    assert "only one model" in err
+    assert harness("compare", "run", "--correction", "none")[0] == 2
+    assert "is no run folder" in harness("compare", ".")[2]

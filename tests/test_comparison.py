@@ -1,139 +1,147 @@
-"""Verdicts by hand, and intervals and p values against scipy.stats."""
+"""Pairs of models by hand, and the same for any order and any number of threads."""
 
-import math
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
-from harness.chance import Moments, exact
-from harness.comparison import Verdict, against_chance, interval, standard_error, two_sided_p
-from harness.metrics import parse
+from harness.comparison import Comparison, Rules, compare
+from harness.errors import UsageError
+from harness.metrics import Metric, parse
 from harness.scoring import ScoreTable
 
-METRIC = parse("MAP@1")
+METRIC = parse("MAP@2")
+RNG = np.random.default_rng(4)
+MANY = {
+    name: np.where(RNG.random(400) < 0.2, RNG.random(400) * scale, 0.0)
+    for name, scale in {"weak": 0.3, "same": 0.31, "strong": 1.0}.items()
+}
 
 
-def verdict(values: Any, mean: Any, var: Any) -> Verdict:
-    """Return the verdict on marks (repeats, users), or on one repeat of marks (users,)."""
-    marks = np.atleast_2d(np.array(values, np.float64))
-    users = marks.shape[1]
-    chance = Moments(
-        np.broadcast_to(np.float64(mean), users), np.broadcast_to(np.float64(var), users)
-    )
-    return against_chance(ScoreTable({METRIC: marks}), METRIC, chance)
+def tables(marks: dict[str, Any], metric: Metric = METRIC) -> dict[str, ScoreTable]:
+    """Return score tables of marks (users,) or (repeats, users)."""
+    return {
+        name: ScoreTable({metric: np.atleast_2d(np.array(v, np.float64))})
+        for name, v in marks.items()
+    }
 
 
-def test_the_users_spread_is_the_error_where_it_is_larger() -> None:
-    """Differences 3/4, 3/4, −1/4, −1/4: mean 1/4, error √(1/3 / 4), so z = √3/2."""
-    found = verdict([1, 1, 0, 0], mean=1 / 4, var=0)
-    assert found.lift == 2
-    assert found.z == pytest.approx(math.sqrt(3) / 2, rel=1e-12)
-    assert found.p == pytest.approx(2 * stats.t.sf(math.sqrt(3) / 2, 3), rel=1e-12)
-    assert found.word == "not distinguishable"
+def compared(marks: dict[str, Any], metric: Metric = METRIC, **rules: Any) -> Comparison:
+    return compare(tables(marks, metric), metric, Rules(**rules))
 
 
-def test_the_spread_of_chance_is_the_error_where_it_is_larger() -> None:
-    """Four variances of 1: error √4 / 4 = 1/2, so z = 1/4 over 1/2."""
-    assert verdict([1, 1, 0, 0], mean=1 / 4, var=1).z == pytest.approx(1 / 2, rel=1e-12)
+def test_a_pair_by_hand() -> None:
+    """Differences 1, 1/2, 0, −1/2: mean 1/4, variance 5/12, so d_z = 0.3873."""
+    (pair,) = compared({"b": [0, 0.5, 0, 0.5], "a": [1, 1, 0, 0]}).pairs
+    assert (pair.one, pair.other, pair.difference) == ("a", "b", 0.25)
+    assert pair.relative == 1
+    assert (pair.wins, pair.ties, pair.losses) == (2, 1, 1)
+    assert pair.effect_size == pytest.approx(0.25 / (5 / 12) ** 0.5)
+    assert pair.p_t == pytest.approx(stats.ttest_1samp([1, 0.5, 0, -0.5], 0).pvalue, rel=1e-10)
+    # Of the signs of 1, 1/2 and 1/2, sums as far out as 1 come up in 6 of 8: 2, 1, 1, −2, −1, −1.
+    assert pair.p_sign_flip == pytest.approx(6 / 8, abs=0.02)
+    assert pair.verdict == "not distinguishable"
 
 
-def test_repeats_are_averaged_and_shrink_the_spread_of_chance() -> None:
-    """Four repeats of the same marks: √(4/4) / 4 = 1/4, now less than the users' √(1/12)."""
-    found = verdict([[1, 1, 0, 0]] * 4, mean=1 / 4, var=1)
-    assert found.z == pytest.approx(math.sqrt(3) / 2, rel=1e-12)
-    turned = verdict([[1, 0, 0, 1], [1, 1, 0, 0], [1, 1, 0, 0], [1, 0, 0, 1]], mean=1 / 4, var=0)
-    # Users' means 1, 1/2, 0, 1/2: differences 3/4, 1/4, −1/4, 1/4; error √(1/2 / 3 / 4).
-    assert turned.z == pytest.approx(1 / 4 / math.sqrt(1 / 24), rel=1e-12)
+def test_the_interval_is_students_and_the_bootstraps_agrees() -> None:
+    (pair,) = compared({name: MANY[name] for name in ("strong", "weak")}).pairs
+    d = MANY["strong"] - MANY["weak"]
+    expected = stats.t.interval(0.95, 399, d.mean(), stats.sem(d))
+    assert pair.ci95 == pytest.approx(expected, rel=1e-9)
+    assert pair.ci95_bootstrap == pytest.approx(expected, abs=0.1 * stats.sem(d))
 
 
-def test_each_user_is_compared_with_their_own_chance() -> None:
-    found = verdict([0.5, 0.25, 0.75], mean=[0.5, 0.25, 0.75], var=0)
-    assert (found.z, found.p, found.lift) == (0, 1, 1)
-    assert found.word == "not distinguishable"
+def test_every_two_models_best_first() -> None:
+    found = compared(MANY)
+    means = sorted(MANY, key=lambda name: -MANY[name].mean())
+    assert [(p.one, p.other) for p in found.pairs] == [
+        (means[0], means[1]), (means[0], means[2]), (means[1], means[2])
+    ]  # fmt: skip
+    assert list(found.any_hit) == means
+    assert found.any_hit["weak"] == (MANY["weak"] > 0).mean()
 
 
-@pytest.mark.parametrize(("sign", "word"), [(1, "better"), (-1, "worse")])
-def test_far_from_chance_is_better_or_worse(sign: int, word: str) -> None:
-    found = verdict([0.5 + sign * 0.2, 0.5 + sign * 0.3] * 20, mean=0.5, var=0.01)
-    assert found.word == word
-    assert found.p < 1e-6
-    assert math.copysign(1, found.z) == sign
+def test_verdicts_and_corrections() -> None:
+    found = {(p.one, p.other): p for p in compared(MANY, baseline="weak").pairs}
+    assert set(found) == {("strong", "weak"), ("same", "weak")}
+    assert found["strong", "weak"].verdict == "better"
+    assert found["same", "weak"].verdict == "not distinguishable"
+    smallest = found["strong", "weak"]
+    assert smallest.p_adjusted == pytest.approx(2 * smallest.p_sign_flip)  # Holm, of two
+    bh = {(p.one, p.other): p for p in compared(MANY, baseline="weak", correction="bh").pairs}
+    last = bh["same", "weak"]
+    assert last.p_adjusted == last.p_sign_flip  # the largest is not corrected
 
 
-@pytest.mark.parametrize(("z", "word"), [(1.98, "not distinguishable"), (1.99, "better")])
-def test_the_level_is_five_per_cent_two_sided(z: float, word: str) -> None:
-    """With 99 degrees of freedom, 1.984 is the limit; half the users sit 1 above the others."""
-    marks = np.array([0.0, 1.0] * 50)
-    error = standard_error(marks)
-    assert verdict(marks, mean=0.5 - z * error, var=0).word == word
+def test_worse_than_the_baseline() -> None:
+    found = compared(MANY, baseline="strong").pairs
+    assert {p.verdict for p in found} == {"worse"}
+    assert all(p.difference < 0 for p in found)
 
 
-def of_random_lists(users: int, candidates: int) -> Moments:
-    found = exact(METRIC, np.full(users, candidates), 1, 1)
-    assert found is not None
-    return found
+def test_where_lower_is_better_the_lower_wins() -> None:
+    """No metric of users is such; a stranger's definition may be."""
+    from dataclasses import replace
+
+    lower = Metric("MAP", 2, definition=replace(METRIC.definition, better="lower"))
+    (pair,) = compared({"high": MANY["strong"], "low": MANY["weak"]}, lower).pairs
+    assert (pair.one, pair.verdict) == ("low", "better")
+    assert pair.difference < 0
+    assert pair.wins > pair.losses
 
 
-def test_no_hits_are_not_worse_where_chance_expects_less_than_one() -> None:
-    """1,000 users, 10,000 candidates, one place: 0.1 hits are expected."""
-    table = ScoreTable({METRIC: np.zeros((1, 1000))})
-    found = against_chance(table, METRIC, of_random_lists(1000, 10_000))
-    assert found.lift == 0
-    assert found.z == pytest.approx(-math.sqrt(0.1), rel=1e-3)
-    assert found.word == "not distinguishable"
+def test_where_neither_is_better_no_one_is() -> None:
+    metric = parse("Popularity@2")
+    (pair,) = compared({"a": MANY["strong"], "b": MANY["weak"]}, metric).pairs
+    assert (pair.one, pair.verdict) == ("a", "higher")
 
 
-def test_no_hits_are_worse_where_chance_expects_a_hundred() -> None:
-    table = ScoreTable({METRIC: np.zeros((1, 1000))})
-    assert against_chance(table, METRIC, of_random_lists(1000, 10)).word == "worse"
+def test_equal_models_tie_everywhere() -> None:
+    (pair,) = compared({"a": MANY["weak"], "b": MANY["weak"]}).pairs
+    assert (pair.difference, pair.ties, pair.p_t, pair.p_sign_flip) == (0, 400, 1, 1)
+    assert pair.ci95 == (0, 0)
+    assert (pair.effect_size, pair.detectable) == (None, None)
 
 
-def test_a_single_user_tells_nothing() -> None:
-    found = verdict([1], mean=0.001, var=0.001)
-    assert (found.p, found.word) == (1, "not distinguishable")
-    assert found.lift == pytest.approx(1000)
-    assert interval(np.array([0.25])) == (0.25, 0.25)
-    assert standard_error(np.array([0.25])) == 0
+def test_a_mean_of_zero_has_no_relative_difference() -> None:
+    (pair,) = compared({"a": [1, 0, 0.5], "b": [0, 0, 0]}).pairs
+    assert pair.relative is None
 
 
-def test_no_chance_at_all_has_no_lift() -> None:
-    found = verdict([0, 0], mean=0, var=0)
-    assert math.isnan(found.lift)
-    assert (found.z, found.p, found.word) == (0, 1, "not distinguishable")
+def test_repeats_are_averaged() -> None:
+    (pair,) = compared({"a": [1, 1], "r": [[0, 1], [1, 0], [0, 0], [0, 0]]}).pairs
+    assert pair.difference == 0.75
 
 
-def test_an_interval_by_hand() -> None:
-    """0 and 1: mean 1/2, error 1/2; t with 1 degree of freedom at 0.975 is 12.7062."""
-    low, high = interval(np.array([0.0, 1.0]))
-    assert (low, high) == pytest.approx((0.5 - 6.3531, 0.5 + 6.3531), abs=1e-4)
+def test_names_and_their_order_change_nothing() -> None:
+    one = compared(MANY)
+    other = compared({name: MANY[name] for name in reversed(list(MANY))})
+    assert one.to_dict() == other.to_dict()
 
 
-marks = st.lists(st.floats(0, 1).map(lambda x: round(x, 4)), min_size=2, max_size=40).filter(
-    lambda values: len(set(values)) > 1
+def test_many_pairs_get_more_flips() -> None:
+    """Of 15 models 105 pairs; the smallest p must lie below 0.05/105, with some room."""
+    rng = np.random.default_rng(2)
+    marks = {f"m{i}": rng.random(50) for i in range(15)}
+    assert compared(marks, resamples=100).flips == 4200
+    assert compared(MANY, resamples=100).flips == 120
+    assert compared(MANY).flips == 10_000
+
+
+@pytest.mark.parametrize(
+    ("marks", "rules", "named"),
+    [
+        ({"a": [1, 0]}, {}, ["only one model"]),
+        ({"popular": [1, 0], "b": [0, 0]}, {"baseline": "popluar"}, ['"popluar"', '"popular"']),
+    ],
 )
+def test_what_cannot_be_compared(marks: Any, rules: Any, named: list[str]) -> None:
+    with pytest.raises(UsageError) as refusal:
+        compared(marks, **rules)
+    assert [word for word in named if word not in str(refusal.value)] == []
 
 
-@given(marks)
-def test_intervals_equal_scipys(values: list[float]) -> None:
-    expected = stats.t.interval(0.95, len(values) - 1, loc=np.mean(values), scale=stats.sem(values))
-    assert interval(np.array(values)) == pytest.approx(expected, rel=1e-9, abs=1e-12)
-    assert standard_error(np.array(values)) == pytest.approx(stats.sem(values), rel=1e-9)
-
-
-@given(st.floats(-30, 30), st.integers(2, 500))
-def test_p_values_equal_scipys(z: float, n: int) -> None:
-    assert two_sided_p(z, n) == pytest.approx(2 * stats.t.sf(abs(z), n - 1), rel=1e-9)
-
-
-@given(marks, st.floats(0.05, 0.95))
-def test_without_a_spread_of_chance_it_is_the_paired_t_test(
-    values: list[float], level: float
-) -> None:
-    expected = stats.ttest_1samp(np.array(values) - level, 0)
-    found = verdict(values, mean=level, var=0)
-    assert found.p == pytest.approx(expected.pvalue, rel=1e-6, abs=1e-12)
-    assert found.z == pytest.approx(expected.statistic, rel=1e-6, abs=1e-9)
+def test_a_metric_of_all_lists_compares_no_users() -> None:
+    with pytest.raises(UsageError, match="Coverage@2 is one figure of all lists"):
+        compared({"a": [0.5], "b": [0.1]}, parse("Coverage@2"))

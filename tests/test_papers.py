@@ -464,7 +464,7 @@ def test_changed_training_is_refused_for_its_lists_are_others(folder: Path) -> N
 def test_a_folder_that_is_no_run(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as refusal:
         of_run(tmp_path, "popular")
-    told(refusal, str(tmp_path), "is no run folder", "config.toml", "harness run makes one")
+    told(refusal, str(tmp_path), "is no run folder", "result.json", "harness run makes one")
 
 
 def test_a_run_without_its_result(folder: Path) -> None:

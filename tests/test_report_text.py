@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from harness import config as config_
-from harness.comparison import Verdict
+from harness.chance import Verdict
 from harness.report import records, sheet, text
 from harness.results import Result
 from harness.runner import run
@@ -40,6 +40,10 @@ def result(folder: Path, *models: dict[str, Any], **evaluation: object) -> Resul
     return run(config_.parse(values, folder))
 
 
+def printed(found: Result) -> str:
+    return sheet.plain(text.sheet(found))
+
+
 def as_csv(found: Result) -> str:
     return records.as_csv(text.records(found))
 
@@ -55,7 +59,7 @@ def line(table: str, start: str) -> list[str]:
 
 
 def test_the_columns(tmp_path: Path) -> None:
-    table = text.plain(result(tmp_path, POPULAR, RANDOM))
+    table = printed(result(tmp_path, POPULAR, RANDOM))
     assert line(table, "model") == [
         "model", "MAP@2", "95 % interval", "× chance", "verdict", "Recall@2", "NDCG@2", "time"
     ]  # fmt: skip
@@ -63,17 +67,17 @@ def test_the_columns(tmp_path: Path) -> None:
 
 def test_figures_by_hand(tmp_path: Path) -> None:
     found = result(tmp_path, metrics=["MAP@2", "Recall@2"])
-    # AP is 1, 0 and 1/2, with t(0.975, 2) = 4.3027 and s = 1/2: 0.5 ± 1.2421; chance is 3/8
-    _, mean, interval, lift, verdict, recall, time = line(text.plain(found), "popular")
-    assert (mean, interval) == ("0.5000", "-0.7421 … 1.7421")
+    # AP is 1, 0 and 1/2: the interval is as wide as marks can be; chance is 3/8
+    _, mean, interval, lift, verdict, recall, time = line(printed(found), "popular")
+    assert (mean, interval) == ("0.5000", "0.0000 … 1.0000")
     assert (lift, verdict, recall) == ("1.3", "as chance", "0.6667")
     assert re.fullmatch(r"\d+\.\d s", time)
-    assert line(text.plain(found), "chance") == ["chance (exact)", "0.3750", "1.0", "0.5000"]
+    assert line(printed(found), "chance") == ["chance (exact)", "0.3750", "1.0", "0.5000"]
 
 
 def test_the_exam_and_the_funnel_stand_above(tmp_path: Path) -> None:
     found = replace(result(tmp_path), notes=("7 rows left out",))
-    exam, users, note, blank = text.plain(found).splitlines()[:4]
+    exam, users, note, blank = printed(found).splitlines()[:4]
     assert exam == (
         "exam   table · 1 day from 2020-01-08 · k = 2 · 3 users · 4 candidates · "
         f"{found.exam.fingerprint[:6]}"
@@ -86,7 +90,7 @@ def test_repeats_stand_beside_the_name_with_their_spread(tmp_path: Path) -> None
     found = result(tmp_path, RANDOM)
     figure = replace(found.models[0].metrics["MAP@2"], mean=0.25, sd_repeats=0.0625)
     figures = {**found.models[0].metrics, "MAP@2": figure}
-    cells = line(text.plain(with_popular(found, metrics=figures)), "random")
+    cells = line(printed(with_popular(found, metrics=figures)), "random")
     assert cells[:3] == ["random × 10", "0.2500", "± 0.0625"]
 
 
@@ -101,13 +105,13 @@ def test_repeats_stand_beside_the_name_with_their_spread(tmp_path: Path) -> None
     ],
 )
 def test_the_verdict_in_words(tmp_path: Path, verdict: Verdict, lift: str, word: str) -> None:
-    cells = line(text.plain(with_popular(result(tmp_path), verdict=verdict)), "popular")
+    cells = line(printed(with_popular(result(tmp_path), verdict=verdict)), "popular")
     assert cells[3:5] == [lift, word]
 
 
 def test_without_exact_chance_the_cells_are_empty(tmp_path: Path) -> None:
     found = result(tmp_path, metrics=["MAP(divisor=hits)@2"])
-    table = text.plain(found)
+    table = printed(found)
     assert "chance (exact)" not in table
     assert line(table, "popular")[:2] == ["popular", "0.5000"]
     (row,) = csv.DictReader(io.StringIO(as_csv(found)))
@@ -121,7 +125,7 @@ def test_decimals_enough_to_tell_the_mean(tmp_path: Path, mean: float, shown: st
     found = result(tmp_path)
     figure = replace(found.models[0].metrics["MAP@2"], mean=mean)
     changed = with_popular(found, metrics={**found.models[0].metrics, "MAP@2": figure})
-    assert line(text.plain(changed), "popular")[1] == shown
+    assert line(printed(changed), "popular")[1] == shown
 
 
 def test_csv_keeps_every_digit(tmp_path: Path) -> None:
@@ -159,8 +163,8 @@ def test_a_name_breaks_neither_table(tmp_path: Path, name: str) -> None:
     assert len(rows) == 2
     assert len(rows[0]) == len(rows[1])
     assert rows[1][0] == name.replace("\n", "\N{REPLACEMENT CHARACTER}")
-    plain = text.plain(found).splitlines()
-    assert len(plain) == len(text.plain(result(tmp_path)).splitlines())
+    plain = printed(found).splitlines()
+    assert len(plain) == len(printed(result(tmp_path)).splitlines())
 
 
 def test_markup_in_a_name_is_text_in_a_terminal(

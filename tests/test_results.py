@@ -77,7 +77,11 @@ def shape(value: Any) -> Any:
     return type(value).__name__
 
 
-FIGURE = {"mean": "float", "ci95": ["float"], "sd_repeats": "NoneType"}
+FIGURE = {
+    "mean": "float", "ci95": ["float"], "sd_repeats": "NoneType", "ci95_t": ["float"],
+    "ci95_bootstrap": ["float"],
+}  # fmt: skip
+SLICED = {"mean": "float", "ci95": "NoneType"}
 DIGESTS = dict.fromkeys(("k", "users", "candidates", "truth", "seen"), "str")
 
 
@@ -94,11 +98,38 @@ def test_the_document(result: Result) -> None:
             "name": "str", "repeats": "int",
             "metrics": {"MAP@2": FIGURE, "MAP(divisor=hits)@2": FIGURE},
             "vs_random": {"lift": "float", "z": "float", "p": "float", "verdict": "str"},
+            "curve": {"1": "float", "2": "float"},
+            "described": {"Coverage@2": "float", "Popularity@2": "float"},
             "seconds": {"fit": "float", "recommend": "float", "score": "float"},
         }],
         "chance": {"MAP@2": {"mean": "float", "sd": "float"}},
+        "comparison": {
+            "metric": "str", "users": "int", "baseline": "NoneType", "correction": "str",
+            "resamples": "int", "seed": "int", "flips": "int",
+            "any_hit": {"popular": "float", "random": "float"},
+            "pairs": [{
+                "one": "str", "other": "str", "difference": "float", "ci95": ["float"],
+                "ci95_bootstrap": ["float"], "relative": "float", "effect_size": "float",
+                "p_t": "float", "p_sign_flip": "float", "p_adjusted": "float",
+                "wins": "int", "ties": "int", "losses": "int", "detectable": "float",
+                "verdict": "str",
+            }],
+        },
+        "shake_up": [{
+            "metric": "str", "share": "float", "public": "int", "users": "int", "times": "int",
+            "seed": "int", "leader_falls": "float",
+            "pairs": [{"one": "str", "other": "str", "changes": "float", "ties": "float"}],
+        }],
+        "slices": [{
+            "by": "str", "label": "str", "users": "int", "small": "bool",
+            "models": {"popular": SLICED, "random": SLICED},
+        }],
+        "bridge": {
+            "examined": "int", "window": "int", "sample": "NoneType",
+            "models": {m: {"window": "float", "sample": "NoneType"} for m in ("popular", "random")},
+        },
         "notes": ["str"],
-        "seconds": {"read": "float", "exam": "float", "chance": "float"},
+        "seconds": dict.fromkeys(["read", "exam", "chance", "users", "compare"], "float"),
     }  # fmt: skip
     assert document["schema"] == 1
     evaluation = document["evaluation"]
@@ -111,18 +142,21 @@ def test_the_document(result: Result) -> None:
     assert isinstance(random["metrics"]["MAP@2"]["sd_repeats"], float)
 
 
-def test_the_interval_is_students(result: Result) -> None:
+def test_intervals_of_three_users(result: Result) -> None:
     popular = next(m for m in result.models if m.name == "popular")
     # 1, 0, 1/2: s = 1/2; with 2 degrees of freedom t has the closed form (2p-1)·√(1/(2p(1-p)))
     half = 0.95 * math.sqrt(1 / (2 * 0.975 * 0.025)) * 0.5 / math.sqrt(3)
+    figure = popular.metrics["MAP@2"]
     # The inverse of t in SciPy 1.13 is good to 2e-11.
-    assert popular.metrics["MAP@2"].ci95 == pytest.approx((0.5 - half, 0.5 + half), abs=1e-10)
+    assert figure.ci95_t == pytest.approx((0.5 - half, 0.5 + half), abs=1e-10)
+    assert figure.ci95 == (0, 1)  # no skewness; marks are from 0 to 1
+    assert figure.ci95_bootstrap == (0, 1)  # ann alone, or bob alone, in 1 of 27 each
 
 
 def test_what_is_no_number_is_null_or_refused(result: Result) -> None:
     from dataclasses import replace
 
-    from harness.comparison import Verdict
+    from harness.chance import Verdict
 
     odd = replace(result.models[0], verdict=Verdict(math.nan, 0.0, 1.0, "not distinguishable"))
     document = json.loads(replace(result, models=(odd,)).to_json())
@@ -143,7 +177,7 @@ def test_pandas_shows_one_row_a_model(result: Result) -> None:
 def test_the_folder(result: Result, tmp_path: Path) -> None:
     folder = tmp_path / "runs" / "one"
     result.write(folder)
-    names = ["config.toml", "environment.json", "per_user.parquet", "result.json"]
+    names = ["config.toml", "environment.json", "per_user.parquet", "result.json", "users.parquet"]
     assert sorted(p.name for p in folder.iterdir()) == names
     assert (folder / "result.json").read_text() == result.to_json() + "\n"
     assert [p.name for p in folder.parent.iterdir()] == ["one"]
@@ -222,7 +256,7 @@ def test_a_failure_in_the_middle_leaves_all_as_it_was(
     assert [p.name for p in folder.parent.iterdir()] == (["one"] if earlier else [])
     if earlier:
         assert (folder / "result.json").read_text() == "earlier"
-        assert len(list(folder.iterdir())) == 4
+        assert len(list(folder.iterdir())) == 5
 
 
 def test_an_earlier_run_and_an_empty_folder_are_replaced(result: Result, tmp_path: Path) -> None:

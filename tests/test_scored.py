@@ -3,11 +3,12 @@
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from math import pi, sqrt, tan
+from math import sqrt
 
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 from harness.errors import UsageError
 from harness.metrics import Key, parse
@@ -41,10 +42,10 @@ def paper(lists: list[str], truths: list[str], boards: Mapping[str, list[bool]] 
 
 THREE = paper(["a", "xx", "xb"], ["a", "a", "b"])
 """AP@2 is 1, 0 and 1/2."""
-T1, T2 = tan(pi * 0.475), 0.95 * sqrt(2 / (4 * 0.975 * 0.025))
-"""Student's t at 0.975, 12.706 and 4.303, for 1 and 2 degrees of freedom: closed forms."""
-HALF = T2 * (1 / 2) / sqrt(3)
-"""The deviation of 1, 0 and 1/2 is 1/2."""
+SIXTY = paper(["a", "xx", "xb"] * 20, ["a", "a", "b"] * 20)
+"""The same twenty times: no skewness, so the interval is Student's."""
+HALF = stats.t.ppf(0.975, 59) * sqrt(10 / 59) / sqrt(60)
+"""The variance is 40 · (1/2)² / 59."""
 
 
 def marked(given: Paper, *metrics: str, k: int = 2, conventions: bool = False) -> Scored:
@@ -56,7 +57,7 @@ def exactly(value: float) -> object:
 
 
 def test_mean_and_interval_by_hand() -> None:
-    found = marked(THREE, "MAP@2", "HitRate@1")
+    found = marked(SIXTY, "MAP@2", "HitRate@1")
     assert list(found.metrics) == ["MAP@2", "HitRate@1"]
     assert found.metrics["MAP@2"].mean == 1 / 2
     assert found.metrics["MAP@2"].ci95 == exactly((1 / 2 - HALF, 1 / 2 + HALF))
@@ -64,9 +65,15 @@ def test_mean_and_interval_by_hand() -> None:
     assert found.metrics["MAP@2"].sd_repeats is None
 
 
-def test_equal_users_have_an_interval_of_no_width() -> None:
+def test_an_interval_stays_where_marks_can_be() -> None:
+    """1, 0 and 1/2: Student's would be -0.742 to 1.742."""
+    assert marked(THREE, "MAP@2").metrics["MAP@2"].ci95 == (0, 1)
+
+
+def test_of_two_users_with_everything_the_next_may_have_less() -> None:
+    """If a share p earned everything, both of two would with p²: 0.025 at p = 0.158."""
     figure = marked(paper(["a", "b"], ["a", "b"]), "MAP@1").metrics["MAP@1"]
-    assert (figure.mean, figure.ci95) == (1, (1, 1))
+    assert (figure.mean, figure.ci95) == (1, exactly((sqrt(0.025), 1)))
 
 
 def test_boards_have_the_means_and_intervals_of_their_users() -> None:
@@ -74,8 +81,8 @@ def test_boards_have_the_means_and_intervals_of_their_users() -> None:
     found = marked(replace(THREE, boards={b: np.array(v) for b, v in boards.items()}), "MAP@2")
     assert list(found.boards) == ["Public", "Private"]
     public = found.boards["Public"]["MAP@2"]
-    assert public.mean == 3 / 4  # of 1 and 1/2, whose s/√2 is 1/4
-    assert public.ci95 == exactly((3 / 4 - T1 / 4, 3 / 4 + T1 / 4))
+    assert public.mean == 3 / 4  # of 1 and 1/2
+    assert public.ci95 == (0, 1)
     assert found.boards["Private"]["MAP@2"].mean == 0
     assert found.metrics["MAP@2"].mean == 1 / 2
 
@@ -132,7 +139,6 @@ def test_conventions_that_look_further_than_the_exam_are_refused() -> None:
 def test_the_json_document() -> None:
     given = replace(paper(["a", ""], ["a", "b"], {"Public": [True, False]}), fingerprint="3f9ac1")
     document = marked(given, "HitRate@1", k=1).to_dict()
-    half = T1 / 2
     assert json.loads(json.dumps(document, allow_nan=False)) == {
         "schema": 1,
         "evaluation": {
@@ -141,8 +147,8 @@ def test_the_json_document() -> None:
             "fingerprint": "3f9ac1",
             "left_out": {"users_without_list": 1, "users_outside": 0},
         },
-        "metrics": {"HitRate@1": {"mean": 0.5, "ci95": [exactly(0.5 - half), exactly(0.5 + half)]}},
-        "usage": {"Public": {"HitRate@1": {"mean": 1.0, "ci95": [1.0, 1.0]}}},
+        "metrics": {"HitRate@1": {"mean": 0.5, "ci95": [0.0, 1.0]}},
+        "usage": {"Public": {"HitRate@1": {"mean": 1.0, "ci95": None}}},
     }
 
 
@@ -164,8 +170,8 @@ def test_the_json_of_conventions_says_what_each_decides() -> None:
 
 
 def test_a_record_a_metric_and_a_convention_with_full_figures() -> None:
-    boards = {"Public": np.array([True, False, False])}
-    found = marked(replace(THREE, boards=boards), "MAP@2", "HitRate@1", conventions=True)
+    boards = {"Public": np.array([True, False, False] * 20)}
+    found = marked(replace(SIXTY, boards=boards), "MAP@2", "HitRate@1", conventions=True)
     first, second, *others = records(found)
     assert first == {
         "kind": "metric",
@@ -189,7 +195,7 @@ def test_the_table_shows_who_is_left_out_and_every_board() -> None:
     assert table[0] == "paper  lists.csv · 3 users"
     assert table[1] == "note   users without a list, who score 0: 1,234"
     assert table[3].split() == ["metric", "mean", "95", "%", "interval", "Private"]
-    assert table[4].split() == ["MAP@2", "0.500000", "-0.742069", "…", "1.742069", "0.250000"]
+    assert table[4].split() == ["MAP@2", "0.500000", "0.000000", "…", "1.000000", "0.250000"]
     assert len(table) == 5  # users_outside is 0, and not worth a line
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harness.cli import explain, lists, score, submit, validate
+from harness.cli import compare, explain, lists, score, submit, validate
 from harness.cli.show import Format, FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 from harness.errors import HarnessError, printable
@@ -114,9 +114,7 @@ def _claimed(here: Path, folder: Path) -> Path:
 
 
 def _show(result: Result, format_: Format) -> None:
-    from harness.report import text
-
-    show(format_, result.to_dict(), [text.sheet(result)], text.records(result))
+    show(format_, result.to_dict(), result.sheets(), result.records())
 
 
 @app.command()
@@ -156,6 +154,7 @@ def synth(
         print(f"{path}  {path.stat().st_size:,} bytes")
 
 
+app.command("compare")(compare.compare)
 app.command("score")(score.score)
 app.command("explain")(explain.explain)
 app.command("validate")(validate.validate)

@@ -95,12 +95,12 @@ def _asked(
     source: Path, metric: str | None, k: int | None, config: Path | None
 ) -> tuple[Metric, ...]:
     """Return the metric that was asked for; that of a run by the name its table gives it."""
-    from harness import run_papers
+    from harness import runs
     from harness.metrics import parse
 
     if metric is None:
         return () if k is None else (parse(f"MAP@{k}"),)
-    named = run_papers.metrics_of_run(source) if source.is_dir() else {}
+    named = runs.read(source).metrics if source.is_dir() else {}
     return (named[metric] if metric in named else parse(metric, folder_of(config)),)
 
 

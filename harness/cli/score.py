@@ -67,7 +67,6 @@ def score(
     from harness import hosts
     from harness.files import refuse_overwriting
     from harness.metrics import parse
-    from harness.report import scored as sheets
     from harness.submission.read import Named
     from harness.submission.score import SubmissionError
     from harness.submission.score import score as mark
@@ -85,7 +84,7 @@ def score(
             )
     except SubmissionError as error:
         return _refused(error.validation, format_)
-    show(format_, scored.to_dict(), sheets.sheets(scored), sheets.records(scored))
+    show(format_, scored.to_dict(), scored.sheets(), scored.records())
     if codabench is not None:
         hosts.write_codabench(scored, codabench)
     if evalai is not None:

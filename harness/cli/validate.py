@@ -82,4 +82,4 @@ def tell(
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         print(validated.text(found, seconds, width))
     else:
-        show(format_, document, [validated.sheet(found)], validated.records(found))
+        show(format_, document, found.sheets(), found.records())

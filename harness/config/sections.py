@@ -145,6 +145,16 @@ class SubmissionConfig(_Section):
     item_digits: Annotated[int, Field(ge=0, le=64)] = 0
 
 
+class CompareConfig(_Section):
+    """``[compare]``: how models are compared with each other."""
+
+    baseline: str | None = None
+    correction: Literal["holm", "bh"] = "holm"
+    resamples: Annotated[int, Field(ge=100, le=1_000_000)] = 10_000
+    public_shares: list[Annotated[float, Field(gt=0, lt=1)]] = [0.01, 0.3]
+    slices: list[str] = []
+
+
 class Config(_Section):
     """A whole config; relative paths in it start at `folder`, the config file's own."""
 
@@ -152,6 +162,7 @@ class Config(_Section):
     split: Annotated[SplitConfig, Field(discriminator="strategy")]
     evaluation: EvaluationConfig = EvaluationConfig()
     submission: SubmissionConfig = SubmissionConfig()
+    compare: CompareConfig = CompareConfig()
     models: Annotated[list[ModelConfig], Field(min_length=1)]
     folder: Annotated[Path, Field(exclude=True)] = Path()
 
@@ -161,6 +172,11 @@ class Config(_Section):
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f'[[models]]: two models are named "{name}"; name each once')
+        baseline = self.compare.baseline
+        if baseline is not None and baseline not in names:
+            raise ValueError(
+                f'[compare] baseline: no model is named "{baseline}"; {suggest(baseline, names)}'
+            )
         if isinstance(self.split, GivenSplit) and self.data.layout != "table":
             raise ValueError('[split] strategy "given" goes with layout "table" only')
         if self.data.time is False and not isinstance(self.split, GivenSplit):

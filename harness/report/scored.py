@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from harness.errors import printable
+from harness.figures import Figure
 from harness.metrics.conventions import CONVENTIONS
 from harness.report.sheet import Sheet
-from harness.results import Figure
 from harness.scored import Scored
 from harness.submission.problems import Validation
 

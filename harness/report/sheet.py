@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+STYLES = {"better": "green", "worse": "red", "as chance": "yellow"}
+"""Colours of verdicts on a terminal."""
 _GAP = 2
 _WRAPPED = 30
 
@@ -53,6 +55,36 @@ def markdown(sheet: Sheet) -> str:
     lines = [f"| {' | '.join(map(_escaped, row))} |" for row in (sheet.titles, rule, *sheet.rows)]
     heading, footing = ([f"{line}  " for line in part] for part in (sheet.heading, sheet.footing))
     return "\n".join(_spaced([heading, lines, footing]))
+
+
+def latex(sheet: Sheet) -> str:
+    """Return the sheet as a LaTeX table below its lines, which are comments."""
+    import pandas as pd
+
+    sides = "".join("l" if i in sheet.left else "r" for i in range(len(sheet.titles)))
+    frame = pd.DataFrame(sheet.rows, columns=sheet.titles)
+    table = frame.to_latex(index=False, escape=True, column_format=sides).rstrip()
+    return "\n".join([*(f"% {line}" for line in (*sheet.heading, *sheet.footing)), table])
+
+
+def html(sheet: Sheet) -> str:
+    """Return the sheet as an HTML table between its lines, every text escaped."""
+    from html import escape
+
+    def row(cells: list[str], tag: str) -> str:
+        sides = ["left" if i in sheet.left else "right" for i in range(len(cells))]
+        return "".join(
+            f'<{tag} style="text-align: {side}">{escape(cell)}</{tag}>'
+            for side, cell in zip(sides, cells, strict=True)
+        )
+
+    lines = [f"<thead><tr>{row(sheet.titles, 'th')}</tr></thead>", "<tbody>"]
+    lines += [f"<tr>{row(cells, 'td')}</tr>" for cells in sheet.rows]
+    above, below = (
+        [f"<pre>{escape(chr(10).join(part))}</pre>"] if part else []
+        for part in (sheet.heading, sheet.footing)
+    )
+    return "\n".join([*above, "<table>", *lines, "</tbody>", "</table>", *below])
 
 
 def print_rich(sheet: Sheet) -> None:

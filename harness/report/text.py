@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
 
-from harness.comparison import Verdict
+from harness.chance import Verdict
 from harness.errors import printable
-from harness.report import sheet as sheet_
-from harness.report.sheet import Sheet
-from harness.results import Figure, ModelResult, Result
+from harness.figures import Figure
+from harness.report.compared import pairs
+from harness.report.numbers import digits_of, ends, number
+from harness.report.sheet import STYLES, Sheet
+from harness.results import ModelResult, Result
 
 _SHORT = 6
 _LEFT = frozenset({0, 4})  # names and verdicts
 _KEPT = 5
+_PAIRS = 10
 
 
 def heading(result: Result) -> list[str]:
@@ -28,8 +32,34 @@ def heading(result: Result) -> list[str]:
     return lines + [f"note   {printable(note)}" for note in result.notes]
 
 
-def footing(result: Result) -> str:
-    """Return the line below the table: the time of every step before the models."""
+def footing(result: Result) -> list[str]:
+    """Return the lines below the table: what leaderboards would say, and where the time went."""
+    return [*_bridge(result), _time(result)]
+
+
+def _bridge(result: Result) -> list[str]:
+    """Return the best model's score over more users; nothing where there are no more."""
+    bridge, best = result.bridge, result.models[0]
+    mean = best.metrics[str(result.metrics[0])].mean
+    if result.metrics[0].definition.of == "set":
+        return []
+    digits = digits_of([mean])
+    found = []
+    if bridge.window != bridge.examined:
+        over = number(bridge.over_window(mean), digits)
+        found.append(
+            f"window {printable(best.name)}: {over} over all {bridge.window:,} users active in it"
+        )
+    if bridge.sample is not None and bridge.sample != bridge.examined:
+        over = number(bridge.over_sample(mean), digits_of([bridge.over_sample(mean) or 0]))
+        found.append(
+            f"sample {printable(best.name)}: {over} over all {bridge.sample:,} ids of the sample "
+            "submission"
+        )
+    return found
+
+
+def _time(result: Result) -> str:
     steps = [f"{name} {seconds:.1f} s" for name, seconds in result.seconds.items()]
     models = sum(sum(m.seconds.values()) for m in result.models)
     return " · ".join([f"time   {steps[0]}", *steps[1:], f"models {models:.1f} s"])
@@ -44,12 +74,12 @@ def columns(result: Result) -> list[str]:
 def rows(result: Result) -> list[list[str]]:
     """Return one row a model, and last the exact chance value."""
     first = str(result.metrics[0])
-    digits = _digits([m.metrics[first].mean for m in result.models])
+    digits = digits_of([m.metrics[first].mean for m in result.models])
     found = [_row(result, m, digits) for m in result.models]
     if result.chance:
         others = [str(m) for m in result.metrics[1:]]
-        floors = [_number(result.chance[m].mean, 4) if m in result.chance else "" for m in others]
-        own = _number(result.chance[first].mean, digits) if first in result.chance else ""
+        floors = [number(result.chance[m].mean, 4) if m in result.chance else "" for m in others]
+        own = number(result.chance[first].mean, digits) if first in result.chance else ""
         found.append(["chance (exact)", own, "", "1.0" if own else "", "", *floors, ""])
     return found
 
@@ -60,21 +90,19 @@ def _row(result: Result, model: ModelResult, digits: int) -> list[str]:
     name = printable(model.name)
     return [
         f"{name} × {model.repeats}" if model.repeats > 1 else name,
-        _number(figure.mean, digits),
+        number(figure.mean, digits),
         _spread(figure, digits),
         "" if verdict is None else _lift(verdict.lift),
         "" if verdict is None else _verdict(model, verdict),
-        *(_number(model.metrics[m].mean, 4) for m in others),
+        *(number(model.metrics[m].mean, 4) for m in others),
         f"{sum(model.seconds.values()):.1f} s",
     ]
 
 
 def _spread(figure: Figure, digits: int) -> str:
     if figure.sd_repeats is not None:
-        return f"± {_number(figure.sd_repeats, digits)}"
-    if figure.ci95 is None:
-        return ""
-    return " … ".join(_number(end, digits) for end in figure.ci95)
+        return f"± {number(figure.sd_repeats, digits)}"
+    return ends(figure.ci95, digits)
 
 
 def _verdict(model: ModelResult, verdict: Verdict) -> str:
@@ -82,23 +110,10 @@ def _verdict(model: ModelResult, verdict: Verdict) -> str:
     return f"{word}, z {verdict.z:+.1f}" if model.repeats > 1 else word
 
 
-def _number(value: float, digits: int) -> str:
-    return f"{value:.{digits}f}"
-
-
 def _lift(lift: float) -> str:
     if lift != lift:
         return "–"
     return f"{lift:.1f}" if lift < 1000 else f"{lift:,.0f}"
-
-
-def _digits(means: Sequence[float]) -> int:
-    """Return decimals enough to tell the smallest mean from 0, at least 4 and at most 7."""
-    smallest = min((m for m in means if m > 0), default=1.0)
-    digits = 4
-    while digits < 7 and smallest < 20 * 10**-digits:
-        digits += 1
-    return digits
 
 
 def sheet(result: Result) -> Sheet:
@@ -108,15 +123,27 @@ def sheet(result: Result) -> Sheet:
         rows(result),
         left=_LEFT,
         heading=heading(result),
-        footing=[footing(result)],
+        footing=footing(result),
         kept=_KEPT,
-        styles=_STYLES,
+        styles=STYLES,
     )
 
 
-def plain(result: Result) -> str:
-    """Return the result as text for a file or a pipe."""
-    return sheet_.plain(sheet(result))
+def sheets(result: Result) -> list[Sheet]:
+    """Return the table, and the pairs: all where they are few, else each model and the next."""
+    found, comparison = sheet(result), result.comparison
+    if comparison is None:
+        return [found]
+    shown = comparison.pairs
+    if comparison.rules.baseline is None and len(shown) > _PAIRS:
+        names = list(comparison.any_hit)
+        next_to = set(pairwise(names))
+        shown = tuple(pair for pair in shown if (pair.one, pair.other) in next_to)
+    compared = pairs(comparison, result.shake_ups, shown)
+    if len(shown) < len(comparison.pairs):
+        more = f"more   harness compare prints all {len(comparison.pairs)} pairs"
+        compared = replace(compared, footing=[*compared.footing, more])
+    return [found, compared]
 
 
 def records(result: Result) -> list[dict[str, object]]:
@@ -139,6 +166,3 @@ def _record(result: Result, model: ModelResult) -> dict[str, object]:
         figures = {"mean": f.mean, "low": low, "high": high, "sd_repeats": f.sd_repeats}
         record |= {f"{name} {end}": value for end, value in figures.items()}
     return record
-
-
-_STYLES = {"better": "green", "worse": "red", "as chance": "yellow"}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
 from harness.config import Config
+from harness.errors import DataError
 from harness.files import find
 from harness.layouts import attributes
 from harness.layouts.tables import AttributeTable, Layout
@@ -34,9 +36,7 @@ def of_config(config: Config) -> Against:
     layout, sample = config.layout(), sample_of(config)
     items, wanted = _items(layout), _format(config, sample)
     if sample is not None:
-        head = columns(sample)
-        user = spelt((wanted or formats.recognised(head)).user, head)
-        found = Against.of_users(sample, items, wanted, user)
+        found = Against.of_users(sample, items, wanted, _user_of(sample, wanted))
     elif layout.users is None:
         found = Against(items=items, format=wanted)
     elif _is_plain(layout.users):
@@ -48,12 +48,25 @@ def of_config(config: Config) -> Against:
     return found.cut_at(config.evaluation.k)
 
 
+def sample_users(config: Config) -> int | None:
+    """Return how many ids the sample submission has, None where there is none."""
+    sample = sample_of(config)
+    return None if sample is None else len(ids(sample, _user_of(sample, _format(config, sample))))
+
+
+def _user_of(sample: Path, wanted: Format | None) -> str | None:
+    """Return the column of a sample submission that holds the users' ids."""
+    head = columns(sample)
+    return spelt((wanted or formats.recognised(head)).user, head)
+
+
 def sample_of(config: Config) -> Path | None:
     """Return the sample submission that the config names, or that stands beside the data."""
     if config.submission.sample is not None:
         return config.folder / config.submission.sample
-    beside = Path(config.layout().events[0].table.path).parent / _SAMPLE
-    return beside if beside.is_file() else None
+    with suppress(DataError):
+        return find(Path(config.layout().events[0].table.path).parent / _SAMPLE)
+    return None
 
 
 def _format(config: Config, sample: Path | None) -> Format | None:

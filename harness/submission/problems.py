@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from harness.report.shown import Shown
 from harness.submission.checks import CHECKS
 from harness.submission.findings import Finding, Findings, Place
 from harness.submission.formats import Format
+
+if TYPE_CHECKING:
+    from harness.report.sheet import Sheet
 
 SCHEMA = 1
 
@@ -50,7 +54,7 @@ class Problem:
 
 
 @dataclass(frozen=True, repr=False)
-class Validation:
+class Validation(Shown):
     """What was found in a submission.
 
     Attributes
@@ -73,6 +77,18 @@ class Validation:
         from harness.report import validated
 
         return validated.text(self, None)
+
+    def sheets(self) -> list[Sheet]:
+        """Return the problems as a table."""
+        from harness.report import validated
+
+        return [validated.sheet(self)]
+
+    def records(self) -> list[dict[str, object]]:
+        """Return one record a problem."""
+        from harness.report import validated
+
+        return validated.records(self)
 
     @property
     def errors(self) -> tuple[Problem, ...]:

@@ -10,8 +10,9 @@ from harness import evaluate
 from harness.errors import UsageError
 from harness.explanation import explain
 from harness.metrics import parse
-from harness.run_papers import metrics_of_run, of_run
+from harness.run_papers import of_run
 from harness.runner import run
+from harness.runs import read as read_run
 
 SOURCE = '''
 def early(hits, n_relevant, k):
@@ -201,7 +202,7 @@ def test_a_model_of_such_a_run_is_explained(
 ) -> None:
     run(exam).write(tmp_path / "out")
     monkeypatch.chdir(tmp_path / "out")
-    asked = metrics_of_run(Path())
+    asked = read_run(Path()).metrics
     assert list(asked) == ["my_metrics:counts@2", "lib/deep/shop.py:early@1", "MRR@2"]
     early = asked["lib/deep/shop.py:early@1"]
     paper = of_run(Path(), "popular", metrics=(early,))

@@ -83,8 +83,8 @@ def exact(
     moments = _MOMENTS.get(metric.name)
     if moments is None or _depends_on_list(metric.settings):
         return None
-    n, r, relevant = _checked(n_candidates, relevant_candidates, relevant)
-    cases, case_of_user = _distinct(n.ravel(), r.ravel(), relevant.ravel())
+    n, r, relevant = checked(n_candidates, relevant_candidates, relevant)
+    cases, case_of_user = distinct(n.ravel(), r.ravel(), relevant.ravel())
     case = _Case(cases[0], cases[1], cases[2], LARGEST if metric.k is None else metric.k)
     mean, var = moments(case, metric)
     # Where every or no candidate is a hit all lists earn the same; rounding must not hide it.
@@ -239,7 +239,7 @@ _MOMENTS: dict[str, Callable[[_Case, Metric], tuple[Floats, Floats]]] = {
 }
 
 
-def _checked(*given: ArrayLike) -> tuple[Integers, Integers, Integers]:
+def checked(*given: ArrayLike) -> tuple[Integers, Integers, Integers]:
     """Return N, r and R of one shape."""
     arrays = [np.asarray(numbers) for numbers in given]
     for name, array in zip(_NAMES, arrays, strict=True):
@@ -262,7 +262,7 @@ def _checked(*given: ArrayLike) -> tuple[Integers, Integers, Integers]:
 _NAMES = ("n_candidates", "relevant_candidates", "relevant")
 
 
-def _distinct(*columns: Integers) -> tuple[list[Integers], Integers]:
+def distinct(*columns: Integers) -> tuple[list[Integers], Integers]:
     """Return the different rows as columns, and for each row given its place among them.
 
     Millions of users share a few thousand rows, and only these are worked out.

@@ -1,0 +1,198 @@
+"""How often tests reject what is true, and how often intervals hold what they should.
+
+Exams are simulated from lists whose places hit more often near the top, so that most users earn
+nothing and a few earn much, as in shops. Every figure is a share of exams, with the limits within
+which it should lie; what is tested is the code that the commands call.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from harness.chance import against_chance, law
+from harness.comparison import Rules, compare
+from harness.figures import figure
+from harness.inference import intervals, resampling
+from harness.inference.intervals import LEVEL, Sample
+from harness.metrics import parse
+from harness.scoring import ScoreTable
+
+K = 12
+METRIC = parse(f"MAP@{K}")
+EXAMS = 5000
+SIZES = (500, 2_000, 20_000)
+SHARES = (0.2, 0.1, 0.05)
+"""Shares of users with any hit: a film site, a shop, a shop with many articles."""
+MODELS = 10
+FLIPS = 999
+
+
+@dataclass(frozen=True)
+class Line:
+    """One figure: how often something happened, and within which limits it should."""
+
+    what: str
+    users: int
+    hits: float
+    share: float
+    low: float
+    high: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the figure lies within its limits, rounded as they are printed."""
+        return self.low <= round(self.share, 3) <= self.high
+
+
+def marks(rng: np.random.Generator, users: int, hits: float, models: int) -> np.ndarray:
+    """Return AP@12 of equally good models, (users, models), a share `hits` of them above 0.
+
+    R is geometric with mean 3; half of a user's hits are what all models hit (the items anyone
+    would recommend), the others are each model's own; places hit with weights 1/√rank.
+    """
+    relevant = np.minimum(rng.geometric(1 / 3, users), 30)
+    weights = 1 / np.sqrt(np.arange(1, K + 1))
+    rate = -np.log1p(-hits) * weights / weights.sum() / 2
+    shared = rng.random((users, K)) < rate
+    found = np.empty((users, models))
+    for model in range(models):
+        hit = shared | (rng.random((users, K)) < rate)
+        count = np.cumsum(hit, axis=1)
+        hit &= count <= relevant[:, None]
+        precision = (hit * count / np.arange(1, K + 1)).sum(axis=1)
+        found[:, model] = precision / np.minimum(relevant, K)
+    return found
+
+
+def true_mean(hits: float) -> float:
+    """Return the mean that such marks have, from 40 million users."""
+    rng = np.random.default_rng([int(1000 * hits), 1])
+    return float(np.mean([marks(rng, 500_000, hits, 1).mean() for _ in range(80)]))
+
+
+def two_equal_models(task: tuple[int, float, int, int]) -> np.ndarray:
+    """Return what happened in some exams: tests that rejected, intervals that held."""
+    users, hits, exams, block = task
+    mean = _mean_of(hits)
+    rng = np.random.default_rng([users, int(1000 * hits), block])
+    happened = np.zeros(6)
+    for exam in range(exams):
+        one, other = marks(rng, users, hits, 2).T
+        (pair,) = compared({"one": one, "other": other}, seed=block * exams + exam).pairs
+        found, sample = figure(METRIC, one), Sample.of(one)
+        boots = resampling.bootstrap(one[:, None], FLIPS, seed=block * exams + exam)[:, 0]
+        happened += [
+            pair.p_t < LEVEL,
+            pair.p_sign_flip < LEVEL,
+            holds(pair.ci95, 0.0),
+            holds(found.ci95, mean),
+            holds(intervals.student(sample), mean),
+            holds(intervals.percentile(boots), mean),
+        ]
+    return happened
+
+
+def ten_equal_models(task: tuple[int, float, int, int]) -> np.ndarray:
+    """Return in how many exams Holm called any of 45 pairs different."""
+    users, hits, exams, block = task
+    rng = np.random.default_rng([users, int(1000 * hits), block, MODELS])
+    wrong = 0
+    for exam in range(exams):
+        found = dict(zip("abcdefghij", marks(rng, users, hits, MODELS).T, strict=True))
+        pairs = compared(found, seed=block * exams + exam, flips=1999).pairs
+        wrong += any(pair.verdict != "not distinguishable" for pair in pairs)
+    return np.array([float(wrong)])
+
+
+def random_models(task: tuple[int, int, int, int]) -> np.ndarray:
+    """Return in how many exams a random model was called better or worse than chance."""
+    users, candidates, exams, block = task
+    rng = np.random.default_rng([users, candidates, block])
+    relevant = np.minimum(rng.geometric(1 / 3, users), 30)
+    known = law(METRIC, np.full(users, candidates), relevant, relevant)
+    wrong = 0
+    for _ in range(exams):
+        hits, precision = np.zeros(users), np.zeros(users)
+        for rank in range(1, K + 1):
+            hit = rng.random(users) < (relevant - hits) / (candidates - rank + 1)
+            hits += hit
+            precision += hit * hits / rank
+        table = ScoreTable({METRIC: (precision / np.minimum(relevant, K))[None, :]})
+        wrong += against_chance(table, METRIC, known).word != "not distinguishable"
+    return np.array([float(wrong)])
+
+
+def compared(columns: dict[str, np.ndarray], seed: int, flips: int = FLIPS):
+    """Compare models as the commands do, with fewer resamples."""
+    tables = {name: ScoreTable({METRIC: values[None, :]}) for name, values in columns.items()}
+    none = {name: np.zeros(1) for name in tables}  # the bootstrap of differences is not looked at
+    return compare(tables, METRIC, Rules(resamples=flips, seed=seed), none)
+
+
+def holds(bounds: tuple[float, float] | None, value: float) -> bool:
+    return bounds is not None and bounds[0] <= value <= bounds[1]
+
+
+_MEANS: dict[float, float] = {}
+
+
+def _mean_of(hits: float) -> float:
+    if hits not in _MEANS:
+        _MEANS[hits] = true_mean(hits)
+    return _MEANS[hits]
+
+
+def simulated(
+    exams: int = EXAMS, sizes: tuple[int, ...] = SIZES, blocks: int = 20
+) -> Iterator[Line]:
+    """Yield every figure; blocks of exams are simulated by several processes."""
+    with ProcessPoolExecutor() as pool:
+
+        def happened(work, *case):
+            tasks = [(*case, exams // blocks, block) for block in range(blocks)]
+            return sum(pool.map(work, tasks)) / (exams // blocks * blocks)
+
+        for hits in SHARES:
+            for users in sizes:
+                t, flips, difference, ours, student, percentile = happened(
+                    two_equal_models, users, hits
+                )
+                yield Line("paired t test rejects equal models", users, hits, t, 0.04, 0.06)
+                yield Line("sign flips reject equal models", users, hits, flips, 0.04, 0.06)
+                yield Line("t interval holds the difference", users, hits, difference, 0.94, 0.96)
+                yield Line("our interval holds the mean", users, hits, ours, 0.94, 0.96)
+                yield Line("(Student's holds the mean)", users, hits, student, 0, 1)
+                yield Line("(percentile bootstrap holds the mean)", users, hits, percentile, 0, 1)
+        for users in sizes[:2]:
+            (wrong,) = happened(ten_equal_models, users, 0.1)
+            yield Line("Holm errs anywhere, ten equal models", users, 0.1, wrong, 0, 0.055)
+        for candidates in (300, 800, 3000):
+            for users in sizes:
+                (wrong,) = happened(random_models, users, candidates)
+                share = 1 - (1 - K / candidates) ** 3
+                yield Line("verdict rejects a random model", users, share, wrong, 0.04, 0.06)
+
+
+def main() -> int:
+    """Print the table, or write it to the file that is named; 1 if a figure is outside."""
+    lines = ["| what | users | with a hit | share of exams | should be |", "|---|--:|--:|--:|---|"]
+    failed = 0
+    for line in simulated():
+        should = "" if (line.low, line.high) == (0, 1) else f"{line.low:.3f} … {line.high:.3f}"
+        failed += not line.holds
+        row = f"| {line.what} | {line.users:,} | {line.hits:.1%} | {line.share:.3f} | {should} |"
+        print(row + ("" if line.holds else "  <- outside"), flush=True)
+        lines.append(row)
+    if len(sys.argv) > 1:
+        Path(sys.argv[1]).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return min(failed, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

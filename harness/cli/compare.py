@@ -1,0 +1,59 @@
+"""``harness compare``: which model is really better, pair by pair."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli.show import Format, FormatOption, show
+from harness.cli.streams import stdout_to_stderr
+
+
+class Correction(StrEnum):
+    """How p values are corrected for the number of pairs."""
+
+    HOLM = "holm"
+    BH = "bh"
+
+
+def compare(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Folders of runs.")],
+    baseline: Annotated[
+        str | None, typer.Option(help="Compare all with this model, not every two.")
+    ] = None,
+    metric: Annotated[str | None, typer.Option(help="One of the runs' metrics; the first.")] = None,
+    correction: Annotated[
+        Correction, typer.Option(help="Of p values, for the number of pairs.")
+    ] = Correction.HOLM,
+    resamples: Annotated[
+        int, typer.Option(help="B, of the bootstrap and of the sign flips.")
+    ] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="Equal seeds give equal figures.")] = 42,
+    public_share: Annotated[
+        list[float] | None,
+        typer.Option(help="Users on the public board; repeatable; 0.01 and 0.3."),
+    ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(help="Slice users by activity, truth, repeats or a column; repeatable."),
+    ] = None,
+    format_: FormatOption = Format.TABLE,
+) -> None:
+    """Compare models that sat the same exam, in one run or in several."""
+    from harness import compared
+
+    with stdout_to_stderr():  # what a metric prints must not mix with the figures
+        found = compared.compare(
+            *runs,
+            metric=metric,
+            baseline=baseline,
+            correction=correction.value,
+            resamples=resamples,
+            seed=seed,
+            public_shares=public_share or compared.SHARES,
+            by=by or (),
+        )
+    show(format_, found.to_dict(), found.sheets(), found.records())

@@ -1,0 +1,219 @@
+"""Runs read back and compared, in one folder and in several; and what is refused."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import harness
+from harness import config as config_
+from harness import runs
+from harness.compared import compare
+from harness.errors import DataError, HarnessError, UsageError
+from harness.runner import run
+
+LOG = """user,item,time
+ann,a,2020-01-01
+ann,b,2020-01-02
+bob,b,2020-01-03
+bob,c,2020-01-03
+cid,d,2020-01-06
+cid,e,2020-01-06
+dee,b,2020-01-06
+ann,b,2020-01-08
+bob,d,2020-01-08
+cid,a,2020-01-08
+cid,e,2020-01-08
+dee,e,2020-01-08
+"""
+USERS = """user,town
+ann,ash
+bob,elm
+cid,ash
+"""
+
+POPULAR = {"name": "popular", "use": "baselines.popular:Popular"}
+RANDOM = {"name": "random", "use": "baselines.random_items:RandomItems", "repeats": 3}
+LAST = {"name": "last", "use": "baselines.popular:Popular", "params": {"window_days": 2}}
+
+
+def sat(folder: Path, name: str, *models: Any, k: int = 3, **more: Any) -> Path:
+    """Let models sit the exam; return the run's folder."""
+    (folder / "log.csv").write_text(LOG)
+    (folder / "users.csv").write_text(USERS)
+    data = {"layout": "table", "path": ".", "events": "log.csv", "users": "users.csv"}
+    values = {
+        "data": {**data, "cache": False},
+        "split": {"strategy": "time", "valid_days": 1},
+        "evaluation": {"k": k, "metrics": [f"MAP@{k}", f"Recall@{k}"]},
+        "models": list(models),
+        **more,
+    }
+    found = run(config_.parse(values, folder))
+    found.write(folder / name)
+    return folder / name
+
+
+def test_a_run_reads_back_as_it_was(tmp_path: Path) -> None:
+    folder = sat(tmp_path, "run", POPULAR, RANDOM)
+    found = runs.read(folder)
+    document = json.loads((folder / "result.json").read_text())
+    for model in document["models"]:
+        for metric, table in zip(found.metrics.values(), model["metrics"].values(), strict=True):
+            mean = found.tables[model["name"]].of_users(metric).mean()
+            assert mean == pytest.approx(table["mean"], rel=1e-12)
+    assert found.tables["random"].repeats == 3
+    assert found.user_ids.to_list() == found.users["user"].to_list()
+    assert found.environment["written"].endswith("+00:00")
+
+
+def test_comparing_a_run_gives_what_the_run_said(tmp_path: Path) -> None:
+    folder = sat(tmp_path, "run", POPULAR, LAST, RANDOM)
+    document = json.loads((folder / "result.json").read_text())
+    found = harness.compare(folder).to_dict()
+    assert found["comparison"] == document["comparison"]
+    assert found["shake_up"] == document["shake_up"]
+    said = {m["name"]: m["metrics"]["MAP@3"] for m in document["models"]}
+    assert {m["name"]: m["metrics"]["MAP@3"] for m in found["models"]} == said
+
+
+def test_runs_of_one_exam_are_compared(tmp_path: Path) -> None:
+    one, other = sat(tmp_path, "one", POPULAR), sat(tmp_path, "two", LAST, RANDOM)
+    both = harness.compare(one, other)
+    together = harness.compare(sat(tmp_path, "all", POPULAR, LAST, RANDOM))
+    assert both.comparison == together.comparison
+    assert both.origin == {"popular": str(one), "last": str(other), "random": str(other)}
+
+
+def test_one_name_in_two_runs_is_shown_with_its_run(tmp_path: Path) -> None:
+    one, other = sat(tmp_path, "one", POPULAR), sat(tmp_path, "two", POPULAR)
+    (pair,) = harness.compare(one, other).comparison.pairs
+    assert {pair.one, pair.other} == {f"popular ({one})", f"popular ({other})"}
+    assert pair.difference == 0
+
+
+def test_another_exam_is_refused_and_the_fields_are_named(tmp_path: Path) -> None:
+    one, other = sat(tmp_path, "one", POPULAR), sat(tmp_path, "two", LAST, k=2)
+    with pytest.raises(UsageError) as refusal:
+        harness.compare(one, other)
+    for word in (str(one), str(other), "k differ", "users, candidates, truth, seen agree"):
+        assert word in str(refusal.value)
+
+
+def test_slices_of_the_users(tmp_path: Path) -> None:
+    folder = sat(tmp_path, "run", POPULAR, LAST, compare={"slices": ["town"]})
+    found = harness.compare(folder, by=["town", "truth"]).slices
+    assert [(s.by, s.label, s.users) for s in found] == [
+        ("town", "ash", 2), ("town", "elm", 1), ("town", "missing", 1), ("truth", "1", 3),
+        ("truth", "2", 1),
+    ]  # fmt: skip
+    document = json.loads((folder / "result.json").read_text())
+    assert {s["by"] for s in document["slices"]} == {"activity", "truth", "repeats", "town"}
+
+
+def test_a_column_that_the_run_does_not_know(tmp_path: Path) -> None:
+    folder = sat(tmp_path, "run", POPULAR, LAST)
+    with pytest.raises(UsageError) as refusal:
+        harness.compare(folder, by=["town"])
+    for word in (str(folder), '"town"', "activity", '[compare] slices = ["town"]'):
+        assert word in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("column", "named"),
+    [("twon", ['"twon"', '"town"']), ("activity", ["every exam has"])],
+)
+def test_a_column_that_no_user_has(tmp_path: Path, column: str, named: list[str]) -> None:
+    with pytest.raises(UsageError) as refusal:
+        sat(tmp_path, "run", POPULAR, compare={"slices": [column]})
+    assert [word for word in ["[compare] slices", *named] if word not in str(refusal.value)] == []
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"metric": "MAP@2"}, ['"MAP@2"', "MAP@3"]),
+        ({"baseline": "best"}, ['"best"', "popular"]),
+        ({"correction": "holmes"}, ['"holmes"', '"holm"']),
+        ({"resamples": 5}, ["5 resamples", "100"]),
+        ({"public_shares": [1.5]}, ["1.5", "between 0 and 1"]),
+    ],
+)
+def test_options_that_are_wrong(tmp_path: Path, options: Any, named: list[str]) -> None:
+    folder = sat(tmp_path, "run", POPULAR, LAST)
+    with pytest.raises(UsageError) as refusal:
+        compare(folder, **options)
+    assert [word for word in named if word not in str(refusal.value)] == []
+
+
+def test_no_run_and_one_run_twice(tmp_path: Path) -> None:
+    folder = sat(tmp_path, "run", POPULAR, LAST)
+    with pytest.raises(UsageError, match="named twice"):
+        compare(folder, tmp_path / "." / "run")
+    with pytest.raises(UsageError, match="no run to compare"):
+        compare()
+    with pytest.raises(UsageError, match=r"holds no result\.json"):
+        compare(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("result.json", "{"),
+        ("result.json", '{"evaluation": {}}'),
+        ("environment.json", "no"),
+        ("per_user.parquet", "no"),
+    ],
+)
+def test_a_damaged_folder(tmp_path: Path, name: str, content: str) -> None:
+    folder = sat(tmp_path, "run", POPULAR, LAST)
+    (folder / name).write_text(content)
+    with pytest.raises(HarnessError, match=name):
+        found = runs.read(folder)
+        _ = found.tables, found.environment
+
+
+def test_marks_that_were_changed(tmp_path: Path) -> None:
+    folder = sat(tmp_path, "run", POPULAR, LAST)
+    path = folder / "per_user.parquet"
+    marks = pl.read_parquet(path)
+    for changed, named in (
+        (marks[1:], "has not all marks"),
+        (marks.drop("repeat"), "no column repeat"),
+        (marks.with_columns(pl.lit(float("nan")).alias("MAP@3")), "is no number"),
+    ):
+        changed.write_parquet(path)
+        with pytest.raises(DataError, match=named):
+            compare(folder)
+
+
+def test_a_baseline_in_the_config(tmp_path: Path) -> None:
+    folder = sat(tmp_path, "run", POPULAR, LAST, RANDOM, compare={"baseline": "last"})
+    document = json.loads((folder / "result.json").read_text())
+    assert {pair["other"] for pair in document["comparison"]["pairs"]} == {"last"}
+    with pytest.raises(UsageError, match=r'"lsat".*"last"'):
+        sat(tmp_path, "run", POPULAR, LAST, compare={"baseline": "lsat"})
+
+
+def test_a_single_model_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
+    document = json.loads((sat(tmp_path, "run", POPULAR) / "result.json").read_text())
+    assert document["comparison"] is None
+    assert document["shake_up"] == []
+    with pytest.raises(UsageError, match="only one model"):
+        compare(tmp_path / "run")
+
+
+def test_results_as_other_tables(tmp_path: Path) -> None:
+    found = compare(sat(tmp_path, "run", {**POPULAR, "name": "a|b<i>_&"}, LAST), by=["truth"])
+    assert list(found.to_pandas()["verdict"]) == ["not distinguishable"]
+    assert "a\\|b<i>_&" in found.to_markdown()
+    latex = found.to_latex()
+    assert "a|b<i>\\_\\&" in latex
+    assert latex.count("\\begin{tabular}") == latex.count("\\end{tabular}") == 3
+    html = found._repr_html_()
+    assert "a|b&lt;i&gt;_&amp;" in html
+    assert "<i>" not in html
+    assert html.count("<table>") == html.count("</table>") == 3
+    assert repr(found).splitlines()[0].startswith("exam   4 users")
