@@ -29,6 +29,7 @@ EXAMS = 5000
 SIZES = (500, 2_000, 20_000)
 SHARES = (0.2, 0.1, 0.05)
 """Shares of users with any hit: a film site, a shop, a shop with many articles."""
+SHARED = 0.25
 MODELS = 10
 FLIPS = 999
 
@@ -53,16 +54,16 @@ class Line:
 def marks(rng: np.random.Generator, users: int, hits: float, models: int) -> np.ndarray:
     """Return AP@12 of equally good models, (users, models), a share `hits` of them above 0.
 
-    R is geometric with mean 3; half of a user's hits are what all models hit (the items anyone
-    would recommend), the others are each model's own; places hit with weights 1/√rank.
+    R is geometric with mean 3; a quarter of the hits are those of all models (what anyone would
+    recommend), the others are each model's own; places hit with weights 1/√rank.
     """
     relevant = np.minimum(rng.geometric(1 / 3, users), 30)
     weights = 1 / np.sqrt(np.arange(1, K + 1))
-    rate = -np.log1p(-hits) * weights / weights.sum() / 2
-    shared = rng.random((users, K)) < rate
+    rate = -np.log1p(-hits) * weights / weights.sum()
+    shared = rng.random((users, K)) < rate * SHARED
     found = np.empty((users, models))
     for model in range(models):
-        hit = shared | (rng.random((users, K)) < rate)
+        hit = shared | (rng.random((users, K)) < rate * (1 - SHARED))
         count = np.cumsum(hit, axis=1)
         hit &= count <= relevant[:, None]
         precision = (hit * count / np.arange(1, K + 1)).sum(axis=1)

@@ -20,6 +20,7 @@ PARTS = {
     "mrr_grid": "MRR over a grid of users and k",
     "submission": "A full-size submission, validated and scored",
     "random_baseline": "The random baseline",
+    "comparison": "Resampling and comparisons",
     "full_run": "The whole run on H&M at full size",
     "growth_run": "Growth of the run",
     "synth": "Synthetic H&M at full size",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from harness.compared import compare
+    from harness.leaders import leaderboard
     from harness.lists import fill, top_k
     from harness.marking import audit, evaluate
     from harness.recommender import Draws, Recommender, Train
@@ -24,6 +25,7 @@ __all__ = [
     "compare",
     "evaluate",
     "fill",
+    "leaderboard",
     "run",
     "score",
     "top_k",
@@ -38,6 +40,7 @@ _HOME = {
     "compare": "harness.compared",
     "evaluate": "harness.marking",
     "fill": "harness.lists",
+    "leaderboard": "harness.leaders",
     "run": "harness.runner",
     "score": "harness.submissions",
     "top_k": "harness.lists",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harness.cli import compare, explain, lists, score, submit, validate
+from harness.cli import compare, explain, leaderboard, lists, score, submit, validate
 from harness.cli.show import Format, FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 from harness.errors import HarnessError, printable
@@ -155,6 +155,7 @@ def synth(
 
 
 app.command("compare")(compare.compare)
+app.command("leaderboard")(leaderboard.leaderboard)
 app.command("score")(score.score)
 app.command("explain")(explain.explain)
 app.command("validate")(validate.validate)

@@ -1,0 +1,41 @@
+"""``harness leaderboard``: the runs of a folder side by side."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli.show import Format, FormatOption, show
+
+
+class Sort(StrEnum):
+    """What entries are ordered by."""
+
+    SCORE = "score"
+    DATE = "date"
+    MODEL = "model"
+    RUN = "run"
+
+
+def leaderboard(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A folder of runs, at any depth.")
+    ] = Path("runs"),
+    metric: Annotated[
+        str | None, typer.Option(help="As MAP@12; the first of the latest run by default.")
+    ] = None,
+    sort: Annotated[Sort, typer.Option(help="Best, or latest, first; or by name.")] = Sort.SCORE,
+    model: Annotated[str | None, typer.Option(help="Only names that hold this text.")] = None,
+    exam: Annotated[
+        str | None, typer.Option(help="Only the exam whose fingerprint begins so.")
+    ] = None,
+    format_: FormatOption = Format.TABLE,
+) -> None:
+    """Show the best run of every model, grouped by the exam they sat."""
+    from harness.leaders import leaderboard as board_of
+
+    found = board_of(folder, metric=metric, sort=sort.value, model=model, exam=exam)
+    show(format_, found.to_dict(), found.sheets(), found.records())

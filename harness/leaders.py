@@ -1,0 +1,303 @@
+"""The runs of a folder side by side: the best of each model, grouped by the exam they sat."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from harness import runs
+from harness.errors import HarnessError, UsageError, suggest
+from harness.metrics import DEFINITIONS
+from harness.report.shown import Shown
+from harness.runs import Run
+
+if TYPE_CHECKING:
+    from harness.report.sheet import Sheet
+
+Sort = Literal["score", "date", "model", "run"]
+_OWN_COLUMNS = ("models", "evaluation.seed", "evaluation.metrics")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A model's best run of an exam.
+
+    Attributes
+    ----------
+    runs : int
+        How many runs of the exam have a model of this name.
+    date : str
+        When the run was written, ISO 8601.
+    mean, ci95, lift, verdict
+        As in the run's table, under the group's metric; lift and verdict of its first metric.
+    settings : str
+        What the model is and its parameters.
+    differs : tuple of str
+        Keys of the config, models and seed apart, that are not as in the run of the group's first.
+    """
+
+    model: str
+    mean: float
+    ci95: tuple[float, float] | None
+    lift: float | None
+    verdict: str | None
+    run: str
+    runs: int
+    date: str
+    seed: int | None
+    settings: str
+    differs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """All entries of one exam."""
+
+    fingerprint: str
+    users: int
+    k: int
+    metric: str
+    runs: int
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Leaderboard(Shown):
+    """The runs of a folder.
+
+    Attributes
+    ----------
+    groups : tuple of Group
+        One an exam; that of the latest run first.
+    left_out : tuple of str
+        Why a folder with a result could not be read.
+    """
+
+    folder: str
+    groups: tuple[Group, ...]
+    left_out: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON document."""
+        groups = [
+            {**vars(group), "entries": [vars(entry) for entry in group.entries]}
+            for group in self.groups
+        ]
+        return {"schema": 1, "groups": groups, "left_out": list(self.left_out)}
+
+    def sheets(self) -> list[Sheet]:
+        """Return a table an exam."""
+        from harness.report import leaders
+
+        return leaders.sheets(self)
+
+    def records(self) -> list[dict[str, object]]:
+        """Return one record an entry, with full figures."""
+        from harness.report import leaders
+
+        return leaders.records(self)
+
+
+def leaderboard(
+    folder: Path | str,
+    *,
+    metric: str | None = None,
+    sort: Sort = "score",
+    model: str | None = None,
+    exam: str | None = None,
+) -> Leaderboard:
+    """Return the best run of every model name, for every exam.
+
+    Parameters
+    ----------
+    folder : path
+        Runs may lie in it at any depth.
+    metric : str, optional
+        One that runs were marked by; by default the first of each exam's latest run.
+    sort : str
+        ``score``, best first; ``date``, latest first; ``model`` or ``run``, by name.
+    model : str, optional
+        Only names that hold this text, in whatever case.
+    exam : str, optional
+        Only the exam whose fingerprint begins so.
+
+    Raises
+    ------
+    UsageError
+        No such folder, no run in it, or none left by what is asked for.
+    """
+    folder = Path(folder)
+    found, left_out = _runs_in(folder)
+    if not found:
+        reasons = "".join(f"\n{reason}" for reason in left_out)
+        raise UsageError(f"{folder}: holds no run; harness run makes one{reasons}")
+    exams = _by_exam(found, exam)
+    groups = [_group(several, metric, sort, model) for several in exams.values()]
+    kept = tuple(group for group in groups if group is not None and group.entries)
+    if not kept:
+        raise UsageError(f"{folder}: {_nothing_left(found, metric, model)}")
+    return Leaderboard(str(folder), kept, tuple(left_out))
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What is looked at of a run."""
+
+    run: Run
+    date: str
+    config: Mapping[str, Any]
+
+    @property
+    def metrics(self) -> list[str]:
+        return list(self.run.document["models"][0]["metrics"])
+
+
+def _runs_in(folder: Path) -> tuple[list[_Found], list[str]]:
+    """Return the runs under a folder, the latest first, and why others are left out."""
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: is no folder; name the one that runs are written to: runs")
+    found, left_out = [], []
+    for path in sorted(folder.rglob("result.json")):
+        try:
+            found.append(_found(runs.read(path.parent)))
+        except (HarnessError, KeyError, TypeError, ValueError, AttributeError) as error:
+            said = str(error) if isinstance(error, HarnessError) else f"{path}: {error!r}"
+            left_out.append(said)
+    return sorted(found, key=lambda one: one.date, reverse=True), left_out
+
+
+def _found(run: Run) -> _Found:
+    config = tomllib.loads(runs.part(run.folder, "config.toml").read_text(encoding="utf-8"))
+    changed = (run.folder / "result.json").stat().st_mtime  # runs of earlier versions have no date
+    date = run.environment.get("written") or datetime.fromtimestamp(changed, UTC).isoformat(
+        timespec="seconds"
+    )
+    for model in run.document["models"]:
+        for figure in model["metrics"].values():
+            float(figure["mean"])
+    int(run.document["evaluation"]["users"]), int(run.document["evaluation"]["k"])
+    return _Found(run, date, config)
+
+
+def _by_exam(found: Sequence[_Found], exam: str | None) -> dict[str, list[_Found]]:
+    exams: dict[str, list[_Found]] = {}
+    for one in found:
+        exams.setdefault(one.run.fingerprint, []).append(one)
+    if exam is None:
+        return exams
+    kept = {name: several for name, several in exams.items() if name.startswith(exam)}
+    if not kept:
+        there = ", ".join(name[:6] for name in exams)
+        raise UsageError(f'no run sat an exam "{exam}…"; there are {there}')
+    return kept
+
+
+def _group(
+    several: Sequence[_Found], metric: str | None, sort: Sort, model: str | None
+) -> Group | None:
+    """Return one exam's entries; None where no run was marked by the metric."""
+    name = several[0].metrics[0] if metric is None else metric
+    marked = [one for one in several if name in one.metrics]
+    if not marked:
+        return None
+    best: dict[str, tuple[float, _Found, Mapping[str, Any]]] = {}
+    times: dict[str, int] = {}
+    for one in marked:
+        for result in one.run.document["models"]:
+            own, mean = str(result["name"]), float(result["metrics"][name]["mean"])
+            times[own] = times.get(own, 0) + 1
+            if own not in best or _sign(name) * mean < _sign(name) * best[own][0]:
+                best[own] = (mean, one, result)
+    leader = min(best.values(), key=lambda entry: _sign(name) * entry[0])[1]
+    entries = [
+        _entry(own, name, one, result, times[own], leader)
+        for own, (_mean, one, result) in best.items()
+        if model is None or model.casefold() in own.casefold()
+    ]
+    exam = several[0].run.document["evaluation"]
+    return Group(
+        several[0].run.fingerprint,
+        int(exam["users"]),
+        int(exam["k"]),
+        name,
+        len(marked),
+        tuple(_sorted(entries, sort, name)),
+    )
+
+
+def _entry(
+    own: str, metric: str, one: _Found, result: Mapping[str, Any], times: int, leader: _Found
+) -> Entry:
+    figure, verdict = result["metrics"][metric], result.get("vs_random") or {}
+    bounds = figure.get("ci95")
+    seed = one.config.get("evaluation", {}).get("seed")
+    return Entry(
+        model=own,
+        mean=float(figure["mean"]),
+        ci95=None if bounds is None else (float(bounds[0]), float(bounds[1])),
+        lift=verdict.get("lift"),
+        verdict=verdict.get("verdict"),
+        run=str(one.run.folder),
+        runs=times,
+        date=one.date,
+        seed=seed,
+        settings=_settings(own, one.config),
+        differs=_differing(one.config, leader.config),
+    )
+
+
+def _sign(metric: str) -> int:
+    """Return 1 where lower is better, else −1."""
+    known = DEFINITIONS.get(metric.partition("@")[0].partition("(")[0])
+    return 1 if known is not None and known.better == "lower" else -1
+
+
+def _sorted(entries: Sequence[Entry], sort: Sort, metric: str) -> list[Entry]:
+    by_name = sorted(entries, key=lambda entry: entry.model)
+    match sort:
+        case "score":
+            return sorted(by_name, key=lambda entry: _sign(metric) * entry.mean)
+        case "date":
+            return sorted(by_name, key=lambda entry: entry.date, reverse=True)
+        case "run":
+            return sorted(by_name, key=lambda entry: entry.run)
+        case _:
+            return by_name
+
+
+def _settings(model: str, config: Mapping[str, Any]) -> str:
+    """Return a model's class and parameters."""
+    for one in config.get("models", []):
+        if one.get("name") == model:
+            name = str(one.get("use", "")).rpartition(":")[2]
+            params = ", ".join(f"{key}={value}" for key, value in one.get("params", {}).items())
+            return f"{name}({params})"
+    return ""
+
+
+def _differing(config: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[str, ...]:
+    ours, theirs = _flat(config), _flat(other)
+    keys = sorted(key for key in ours.keys() | theirs.keys() if ours.get(key) != theirs.get(key))
+    return tuple(f"{key} = {ours.get(key, 'default')}" for key in keys)
+
+
+def _flat(config: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in config.items():
+        name = f"{above}{key}"
+        if name in _OWN_COLUMNS:
+            continue
+        found |= _flat(value, f"{name}.") if isinstance(value, dict) else {name: value}
+    return found
+
+
+def _nothing_left(found: Sequence[_Found], metric: str | None, model: str | None) -> str:
+    known = list(dict.fromkeys(name for one in found for name in one.metrics))
+    if metric is not None and metric not in known:
+        return f'no run was marked by "{metric}"; {suggest(metric, known)}'
+    names = list(dict.fromkeys(str(m["name"]) for one in found for m in one.run.document["models"]))
+    return f'no model\'s name holds "{model}"; {suggest(model or "", names)}'

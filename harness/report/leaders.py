@@ -1,0 +1,67 @@
+"""The leaderboard of a folder of runs as tables, one an exam."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness.errors import printable
+from harness.report.numbers import digits_of, ends, number
+from harness.report.sheet import STYLES, Sheet
+
+if TYPE_CHECKING:
+    from harness.leaders import Entry, Group, Leaderboard
+
+_SHORT = 6
+
+
+def sheets(board: Leaderboard) -> list[Sheet]:
+    """Return a table an exam; below the last, what is left out."""
+    found = [_group(group) for group in board.groups]
+    if board.left_out:
+        lines = [f"left out  {printable(reason)}" for reason in board.left_out]
+        found[-1].footing.extend(lines)
+    return found
+
+
+def _group(group: Group) -> Sheet:
+    digits = digits_of(entry.mean for entry in group.entries)
+    titles = ["model", group.metric, "95 % interval", "× chance", "verdict", "date", "run"]
+    titles += ["runs", "seed", "settings", "config differs in"]
+    counted = f"{group.runs:,} run{'s' if group.runs > 1 else ''}"
+    heading = (
+        f"exam   {group.fingerprint[:_SHORT]} · k = {group.k} · {group.users:,} users · {counted}"
+    )
+    rows = [_row(entry, digits) for entry in group.entries]
+    left = frozenset({0, 4, 5, 6, 9, 10})
+    return Sheet(titles, rows, left, [heading], kept=5, styles=STYLES)
+
+
+def _row(entry: Entry, digits: int) -> list[str]:
+    return [
+        printable(entry.model),
+        number(entry.mean, digits),
+        ends(entry.ci95, digits),
+        number(entry.lift, 1),
+        entry.verdict or "",
+        entry.date[:16].replace("T", " "),
+        printable(entry.run),
+        str(entry.runs),
+        "" if entry.seed is None else str(entry.seed),
+        printable(entry.settings),
+        printable(", ".join(entry.differs)),
+    ]
+
+
+def records(board: Leaderboard) -> list[dict[str, object]]:
+    """Return one record an entry with full figures."""
+    return [
+        {"fingerprint": group.fingerprint, "metric": group.metric, **_record(entry)}
+        for group in board.groups
+        for entry in group.entries
+    ]
+
+
+def _record(entry: Entry) -> dict[str, object]:
+    low, high = entry.ci95 or (None, None)
+    found = {name: value for name, value in vars(entry).items() if name != "ci95"}
+    return found | {"low": low, "high": high, "differs": ", ".join(entry.differs)}
