@@ -72,15 +72,25 @@ def marks(rng: np.random.Generator, users: int, hits: float, models: int) -> np.
 
 
 def true_mean(hits: float) -> float:
-    """Return the mean that such marks have, from 40 million users."""
-    rng = np.random.default_rng([int(1000 * hits), 1])
-    return float(np.mean([marks(rng, 500_000, hits, 1).mean() for _ in range(80)]))
+    """Return the mean that such marks have: walk down the ranks, c hits so far, for each R."""
+    weights = 1 / np.sqrt(np.arange(1, K + 1))
+    rate = -np.log1p(-hits) * weights / weights.sum()
+    chance = 1 - (1 - SHARED * rate) * (1 - (1 - SHARED) * rate)
+    before = np.zeros((K, K + 1))  # the chance of c hits above rank i
+    counts = np.eye(1, K + 1)[0]
+    for i, p in enumerate(chance):
+        before[i] = counts
+        counts = counts * (1 - p) + np.roll(counts, 1) * p
+    adds = chance[:, None] * before * np.arange(1, K + 2) / np.arange(1, K + 1)[:, None]
+    of_r = [adds[:, :r].sum() / min(r, K) for r in range(1, 31)]
+    share = [(2 / 3) ** (r - 1) / 3 for r in range(1, 30)]
+    return float(np.dot(of_r, [*share, 1 - sum(share)]))
 
 
 def two_equal_models(task: tuple[int, float, int, int]) -> np.ndarray:
     """Return what happened in some exams: tests that rejected, intervals that held."""
     users, hits, exams, block = task
-    mean = _mean_of(hits)
+    mean = true_mean(hits)
     rng = np.random.default_rng([users, int(1000 * hits), block])
     happened = np.zeros(6)
     for exam in range(exams):
@@ -138,15 +148,6 @@ def compared(columns: dict[str, np.ndarray], seed: int, flips: int = FLIPS):
 
 def holds(bounds: tuple[float, float] | None, value: float) -> bool:
     return bounds is not None and bounds[0] <= value <= bounds[1]
-
-
-_MEANS: dict[float, float] = {}
-
-
-def _mean_of(hits: float) -> float:
-    if hits not in _MEANS:
-        _MEANS[hits] = true_mean(hits)
-    return _MEANS[hits]
 
 
 def simulated(

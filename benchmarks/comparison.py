@@ -138,8 +138,10 @@ def _report() -> float:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         process(
-            [HARNESS, "synth", "hm", "--out", str(folder / "data"), "--seed", "1"]
-            + ["--users", "60000", "--items", "8000", "--events", "900000"]
+            [
+                *(HARNESS, "synth", "hm", "--out", str(folder / "data"), "--seed", "1"),
+                *("--users", "60000", "--items", "8000", "--events", "900000"),
+            ]
         )
         (folder / "ten.toml").write_text(CONFIG + "".join(map(MODEL.format, range(1, 10))))
         process([HARNESS, "run", "ten.toml", "--out", "run"], cwd=folder)

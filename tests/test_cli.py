@@ -374,7 +374,7 @@ def test_compare_prints_models_pairs_and_slices(harness: Harness, tmp_path: Path
     assert harness("run", "two.toml", "--out", "run")[0] == 0
     status, out, _err = harness("compare", "run", "--by", "truth", "--public-share", "0.5")
     assert status == 0
-    for word in ("95 % interval", "pairs  MAP@2", "p (Holm)", "swaps at 50 %", "slices MAP@2 by"):
+    for word in ("95 % interval", "pairs  MAP@2", "p (Holm)", "swaps at 50 %", "slices  MAP@2 by"):
         assert word in out
     document = json.loads(harness("compare", "run", "--format", "json")[1])
     assert [pair["verdict"] for pair in document["comparison"]["pairs"]] == ["not distinguishable"]

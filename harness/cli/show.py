@@ -44,7 +44,8 @@ def show(
         case Format.MARKDOWN:
             print("\n\n".join(map(sheet_.markdown, sheets)))
         case Format.TABLE if sys.stdout.isatty():
-            for sheet in sheets:
+            for i, sheet in enumerate(sheets):
+                print("\n" if i else "", end="")
                 sheet_.print_rich(sheet)
         case Format.TABLE:
             print("\n\n".join(map(sheet_.plain, sheets)))

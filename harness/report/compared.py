@@ -66,7 +66,7 @@ def pairs(
         f"{rules.seed}"
     )
     notes = [
-        f"boards {100 * one.share:g} % public ({one.public:,} of {one.users:,} users): its first "
+        f"boards  {100 * one.share:g} % public ({one.public:,} of {one.users:,} users): its first "
         f"is not the private board's in {share(one.leader_falls)} of {one.times:,} splits"
         for one in shaken
     ]
@@ -115,7 +115,7 @@ def sliced(parts: Sequence[Slice], names: Sequence[str], metric: str) -> Sheet:
         for part in parts
     ]
     titles = [parts[0].by, "users", "", *map(printable, names)]
-    heading = [f"slices {metric} by {printable(parts[0].by)}"]
+    heading = [f"slices  {metric} by {printable(parts[0].by)}"]
     few = ["few    under 100 users, or under 10 with any: too few to tell models apart"]
     footing = few if any(part.small for part in parts) else []
     return Sheet(titles, rows, frozenset({0}), heading, footing, kept=4)

@@ -39,24 +39,19 @@ def footing(result: Result) -> list[str]:
 
 def _bridge(result: Result) -> list[str]:
     """Return the best model's score over more users; nothing where there are no more."""
-    bridge, best = result.bridge, result.models[0]
-    mean = best.metrics[str(result.metrics[0])].mean
-    if result.metrics[0].definition.of == "set":
+    bridge, best, first = result.bridge, result.models[0], result.metrics[0]
+    if first.definition.of == "set":
         return []
-    digits = digits_of([mean])
-    found = []
+    mean = best.metrics[str(first)].mean
+    over = []
     if bridge.window != bridge.examined:
-        over = number(bridge.over_window(mean), digits)
-        found.append(
-            f"window {printable(best.name)}: {over} over all {bridge.window:,} users active in it"
-        )
+        users = f"over all {bridge.window:,} users active in the window"
+        over.append((bridge.over_window(mean), users))
     if bridge.sample is not None and bridge.sample != bridge.examined:
-        over = number(bridge.over_sample(mean), digits_of([bridge.over_sample(mean) or 0]))
-        found.append(
-            f"sample {printable(best.name)}: {over} over all {bridge.sample:,} ids of the sample "
-            "submission"
-        )
-    return found
+        users = f"over all {bridge.sample:,} ids of the sample submission"
+        over.append((bridge.over_sample(mean) or 0.0, users))
+    told = " · ".join(f"{number(value, digits_of([value]))} {users}" for value, users in over)
+    return [f"bridge  {printable(best.name)}: {told}"] if told else []
 
 
 def _time(result: Result) -> str:
