@@ -54,7 +54,9 @@ def figure(metric: Metric, values: Floats) -> Figure:
     return Figure(mean(values), bounds)
 
 
-def figures(tables: Tables, resampled: Mapping[Metric, Mapping[str, Floats]]) -> dict[str, Any]:
+def figures(
+    tables: Tables, resampled: Mapping[Metric, Mapping[str, Floats]]
+) -> dict[str, dict[Metric, Figure]]:
     """Return every model's figures, by model and metric.
 
     Parameters

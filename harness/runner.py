@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +13,16 @@ from harness import config as config_
 from harness.bridge import bridge
 from harness.catalogue import of_train
 from harness.clock import Clock
-from harness.comparison import Rules, compare
 from harness.dataset import Dataset
 from harness.evaluation import EvaluationSet
-from harness.figures import bootstrap, figures
 from harness.profile import profile
 from harness.recommender import Recommender
-from harness.results import Chance, ModelResult, Result
+from harness.results import Chance, Result
 from harness.setting import asked as asked_of
 from harness.setting import set_exam
-from harness.shakeup import shake_up
-from harness.sitting import Sitting, describing, sit
-from harness.slices import slices
+from harness.sitting import describing, sit
 from harness.split import Split
+from harness.standings import standings
 
 
 def run(config: config_.Config | str | Path, *, progress: bool = False) -> Result:
@@ -62,30 +57,19 @@ def _run(
 ) -> Result:
     clock = Clock()
     setting = set_exam(config, background=background, clock=clock, progress=progress)
-    exam, wanted = setting.exam, config.compare
+    exam = setting.exam
     with clock.step("chance"):
         catalogue = of_train(setting.train, (*asked, *describing(exam.k)))
         floors = {m: _floor(m, exam) for m in asked}
     with clock.step("users"):
-        users = profile(setting, wanted.slices)
+        users = profile(setting, config.compare.slices)
         leaderboard, unread = bridge(config, exam)
     sittings = [
         sit(model, settings, setting, catalogue, asked, progress)
         for model, settings in zip(models, config.models, strict=True)
     ]
     with clock.step("compare"):
-        tables = {sitting.name: sitting.scores for sitting in sittings}
-        resampled = bootstrap(tables, asked, wanted.resamples, config.evaluation.seed)
-        found = _models(sittings, resampled, asked[0], exam)
-        rules = Rules(wanted.baseline, wanted.correction, wanted.resamples, config.evaluation.seed)
-        of_users = asked[0].definition.of == "user"
-        several = of_users and len(tables) > 1 and len(exam.users) > 1
-        comparison = compare(tables, asked[0], rules, resampled[asked[0]]) if several else None
-        shaken = [
-            shake_up(tables, asked[0], share, rules.seed)
-            for share in (wanted.public_shares if several else ())
-        ]
-        parts = slices(tables, asked[0], users)
+        found = standings(sittings, asked, exam, users, config)
     return Result(
         config=_resolved(config, setting.data, asked),
         layout=setting.data.layout,
@@ -93,39 +77,13 @@ def _run(
         start=_start(setting.parts),
         exam=exam,
         metrics=asked,
-        models=found,
         chance={str(m): _chance(f) for m, f in floors.items() if f is not None},
-        comparison=comparison,
-        shake_ups=tuple(shaken),
-        slices=parts,
         bridge=leaderboard,
         users=users,
         notes=(*_notes(setting.data, setting.parts, exam, floors), *unread),
         seconds=clock.seconds,
+        **found._asdict(),
     )
-
-
-def _models(
-    sittings: Sequence[Sitting], resampled: Any, first: metrics.Metric, exam: EvaluationSet
-) -> tuple[ModelResult, ...]:
-    """Return every model's figures and its verdict against chance, best first."""
-    law = chance.law(_bounded(first, exam), exam.n_candidates, exam.truth.sizes, exam.relevant)
-    found = figures({s.name: s.scores for s in sittings}, resampled)
-    results = [
-        ModelResult(
-            name=s.name,
-            repeats=s.scores.repeats,
-            metrics={str(metric): figure for metric, figure in found[s.name].items()},
-            verdict=None if law is None else chance.against_chance(s.scores, first, law),
-            curve=s.curve,
-            described=s.described,
-            seconds=s.seconds,
-            scores=s.scores,
-        )
-        for s in sittings
-    ]
-    sign = 1 if first.definition.better == "lower" else -1
-    return tuple(sorted(results, key=lambda r: sign * r.metrics[str(first)].mean))
 
 
 def _resolved(
@@ -139,12 +97,7 @@ def _resolved(
 
 
 def _floor(metric: metrics.Metric, exam: EvaluationSet) -> chance.Moments | None:
-    return chance.exact(_bounded(metric, exam), exam.n_candidates, exam.truth.sizes, exam.relevant)
-
-
-def _bounded(metric: metrics.Metric, exam: EvaluationSet) -> metrics.Metric:
-    """Return a metric with a cut-off: no list of the exam is longer."""
-    return replace(metric, k=metric.k or exam.k)
+    return chance.exact(metric.up_to(exam.k), exam.n_candidates, exam.truth.sizes, exam.relevant)
 
 
 def _chance(moments: chance.Moments) -> Chance:

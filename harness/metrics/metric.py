@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +65,10 @@ class Metric:
         defaults = self.definition.defaults
         kept = sorted((p, str(value)) for p, value in values.items() if value != defaults[p])
         object.__setattr__(self, "params", tuple(kept))
+
+    def up_to(self, k: int) -> Metric:
+        """Return the metric cut off at k where it has no cut-off: no list is longer."""
+        return self if self.k is not None else replace(self, k=k)
 
     def __str__(self) -> str:
         params = ",".join(f"{param}={value}" for param, value in self.params)

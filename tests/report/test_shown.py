@@ -9,8 +9,8 @@ import pytest
 
 import harness
 from harness.report import sheet
-from harness.report.shown import Shown
 from harness.report.sheet import Sheet
+from harness.report.shown import Shown
 
 NAME = "a|b <i>&_%#"
 TRUTH = "user,items\nann,a b\nbob,c\n"
