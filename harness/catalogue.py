@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from harness.dataset import Int32, Int64
 from harness.errors import UsageError
-from harness.metrics import Catalogue, Metric, TrainCounts
+from harness.metrics import Catalogue, Floats, Metric, TrainCounts
 from harness.recommender import Train
 
 
@@ -39,15 +39,13 @@ def of_train(train: Train, metrics: Sequence[Metric]) -> Catalogue | None:
 
 def _train_counts(train: Train) -> TrainCounts:
     """Return the counts of the candidates among all training events."""
-    users = max(int(np.count_nonzero(np.diff(train.user_starts))), 1)
-    having = np.bincount(train.matrix.indices, minlength=len(train.item_ids))
-    count = np.zeros(len(train.item_ids), np.int64)
-    np.add.at(count, train.matrix.indices, train.matrix.data.astype(np.int64))
-    return TrainCounts(
-        having[train.candidates] / users,
-        count[train.candidates],
-        train.candidates_by_count(),
-    )
+
+    def shares() -> Floats:
+        users = max(int(np.count_nonzero(np.diff(train.user_starts))), 1)
+        having = np.bincount(train.matrix.indices, minlength=len(train.item_ids))
+        return np.asarray(having[train.candidates] / users, np.float64)
+
+    return TrainCounts(train.candidate_counts(), train.candidates_by_count(), shares)
 
 
 def train_counts(user: Int32, item: Int32, n_items: int, id_order: Int64) -> TrainCounts:
@@ -59,15 +57,15 @@ def train_counts(user: Int32, item: Int32, n_items: int, id_order: Int64) -> Tra
     id_order : int64 array, (n items,)
         The items' places in the order of their ids, which breaks ties.
     """
-    pairs = np.unique(user.astype(np.int64) * n_items + item)
-    users = len(np.unique(user))
+
+    def shares() -> Floats:
+        pairs = np.unique(user.astype(np.int64) * n_items + item)
+        users = max(len(np.unique(user)), 1)
+        return np.asarray(np.bincount(pairs % n_items, minlength=n_items) / users, np.float64)
+
     count = np.bincount(item, minlength=n_items)
     most_first = np.lexsort((id_order, -count))
-    return TrainCounts(
-        np.bincount(pairs % n_items, minlength=n_items) / max(users, 1),
-        count,
-        most_first[: np.count_nonzero(count)],
-    )
+    return TrainCounts(count, most_first[: np.count_nonzero(count)], shares)
 
 
 def attribute_columns(table: pl.DataFrame, ids: pl.Series) -> dict[str, csr_array[Any]]:

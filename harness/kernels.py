@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from harness.compiled import compiled
 from harness.metrics.tally import LARGEST, Tally, discounts
 
-__all__ = ["Tally", "partials", "ranks", "tally"]
+__all__ = ["Tally", "partials", "ranks", "search", "tally"]
 
 SCANNED_TRUTH = 128  # up to so many truth items a scan per item beats a search per place
 _MOST_PARTIALS = 64  # numbers of 53 bits that do not overlap fill a double's 2,098 bits with 40
@@ -301,14 +301,14 @@ def _rank(items: Any, indptr: Any, indices: Any, cut: int, found: Any) -> int:
         for i in range(cut):
             if items[user, i] < -1:
                 return user
-            at = _search(indices, row, end, items[user, i])
+            at = search(indices, row, end, items[user, i])
             if at < end and found[at] == 0:
                 found[at] = i + 1
     return -1
 
 
 @compiled
-def _search(indices: Any, low: int, end: int, wanted: int) -> int:
+def search(indices: Any, low: int, end: int, wanted: int) -> int:
     """Return where `wanted` stands in an ascending row, or its end."""
     high = end
     while low < high:
@@ -326,7 +326,7 @@ def _flag_by_search(places: Any, indices: Any, row: int, end: int, hit: Any) -> 
     found = np.zeros(end - row, np.bool_)
     hits = 0
     for i in range(len(hit)):
-        at = _search(indices, row, end, places[i])
+        at = search(indices, row, end, places[i])
         if at < end and not found[at - row]:
             found[at - row] = True
             hit[i] = True

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
 
+from harness.compiled import compiled
 from harness.errors import UsageError, suggest
-from harness.evaluation import EvaluationSet, items_of
+from harness.evaluation import EvaluationSet
+from harness.kernels import search
 from harness.metrics import Counts
 from harness.recommender import Train
 from harness.setting import Setting
@@ -58,12 +61,33 @@ def profile(setting: Setting, columns: Sequence[str] = ()) -> pl.DataFrame:
 
 def _had_before(setting: Setting) -> Counts:
     """Return how many of each user's true candidates are among their training items."""
-    exam, n = setting.exam, len(setting.exam.candidates)
-    had = items_of(exam, setting.data, setting.parts.train)
-    rows = [np.repeat(np.arange(len(lists)), lists.sizes) for lists in (exam.truth, had)]
-    true, known = rows[0] * n + exam.truth.indices, rows[1] * n + had.indices
-    again = rows[0][np.isin(true, known, assume_unique=True)]
-    return np.bincount(again, minlength=len(exam.users))
+    exam, train = setting.exam, setting.train
+    found = np.zeros(len(exam.users), np.int64)
+    _count_again(
+        exam.users,
+        train.user_starts,
+        train.events.item,
+        train.candidate_of_item,
+        exam.truth.indptr,
+        exam.truth.indices,
+        found,
+    )
+    return found
+
+
+@compiled
+def _count_again(
+    users: Any, starts: Any, item: Any, candidate: Any, indptr: Any, truth: Any, found: Any
+) -> None:
+    """Write how many entries of each row of truth are a candidate of the user's own events."""
+    for row in range(len(users)):
+        first, last = indptr[row], indptr[row + 1]
+        seen = np.zeros(last - first, np.bool_)
+        for event in range(starts[users[row]], starts[users[row] + 1]):
+            at = search(truth, first, last, candidate[item[event]])
+            if at < last and not seen[at - first]:
+                seen[at - first] = True
+                found[row] += 1
 
 
 def _attributes(exam: EvaluationSet, train: Train, columns: Sequence[str]) -> pl.DataFrame:

@@ -187,6 +187,10 @@ class Train:
         sums = _weight_sums(item, weight, n_items)[self.candidates]
         return _descending(sums, sums > 0)
 
+    def candidate_counts(self) -> Int64:
+        """Return how many events each candidate has."""
+        return _counts(self.events.item, len(self.item_ids))[self.candidates]
+
     def candidates_by_last_event(self) -> Int32:
         """Return the candidates that have events, latest first; ties by item id ascending."""
         latest = np.full(len(self.item_ids), np.iinfo(np.int64).min)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,21 +19,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class TrainCounts:
-    """How often the items stand in training; the first two arrays have one entry a position.
+    """How often the items stand in training.
 
     Attributes
     ----------
-    user_share : float64 array
-        The share of the training users that have the item.
-    count : int64 array
+    count : int64 array, one entry a position
         The item's training events.
     popular : integer array
         Positions of the items that have training events, most first; ties by item id.
+    shares : callable
+        Works `user_share` out, which takes a while.
     """
 
-    user_share: Floats
     count: NDArray[np.int64]
     popular: Counts
+    shares: Callable[[], Floats]
+
+    @once
+    def user_share(self) -> Floats:
+        """The share of the training users that have each item."""
+        found: Floats = self.shares()
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +63,12 @@ class Catalogue:
         """Return a catalogue with `more` positions of which nothing is known."""
         train, held = self.train, self.attributes
         if train is not None:
-            share, count = np.pad(train.user_share, (0, more)), np.pad(train.count, (0, more))
-            train = TrainCounts(share, count, train.popular)
+            known = train
+            train = TrainCounts(
+                np.pad(known.count, (0, more)),
+                known.popular,
+                lambda: np.pad(known.user_share, (0, more)),
+            )
         if held is not None:
             held = {name: _with_empty_rows(matrix, more) for name, matrix in held.items()}
         return Catalogue(np.pad(self.candidate, (0, more)), train, held)
