@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint docs bench peers fuzz uncompiled clean
+.PHONY: demo test browser lint docs bench peers fuzz uncompiled clean
 
 demo: $(VENV)/.installed
 	$(BIN)/harness run configs/demo.toml
@@ -13,6 +13,13 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest
+
+# The tests of the report's page need a browser; without one they are skipped, and say so.
+browser:
+	@command -v chromium || command -v chromium-browser || command -v google-chrome || { \
+	    as=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+	    $$as apt-get update --quiet && \
+	    $$as apt-get install --quiet --yes --no-install-recommends chromium; }
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -33,7 +33,10 @@ if TYPE_CHECKING:
     from harness.slices import Slice
 
 SCHEMA = 1
-_WRITTEN = {"result.json", "per_user.parquet", "users.parquet", "config.toml", "environment.json"}
+FILES = ("result.json", "per_user.parquet", "users.parquet", "config.toml", "environment.json")
+PAGE = "report.html"
+"""What ``harness report`` adds to a run folder."""
+
 _PACKAGES = ("submission-harness", "numba", "numpy", "pandas", "polars", "scipy")
 
 
@@ -212,7 +215,7 @@ class Result(Shown):
 
 def is_run(folder: Path) -> bool:
     """Return whether a folder holds nothing but what a run writes, so that it may be replaced."""
-    return folder.is_dir() and {path.name for path in folder.iterdir()} <= _WRITTEN
+    return folder.is_dir() and {path.name for path in folder.iterdir()} <= {*FILES, PAGE}
 
 
 def check_out(folder: Path) -> None:

@@ -1,9 +1,13 @@
 """What every test gets: a cache of its own, and tiny folders of competition files."""
 
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from harness import config as config_
+from harness.runner import run
 
 ROOT = Path(__file__).parents[1]
 
@@ -52,3 +56,41 @@ def config_values(write: Write) -> dict[str, object]:
         "evaluation": {"k": 2},
         "models": [{"name": "popular", "use": "baselines.popular:Popular"}],
     }
+
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "</script><!-- <script>",
+    "=cmd()|x %{x} &amp; <b>bold</b> <a href='javascript:alert(1)'>link</a>",
+    "long " * 40,
+)
+"""Names that would do harm on a page, in attributes, elements, labels of charts or JSON."""
+
+
+def run_folder(folder: Path, names: tuple[str, ...] | None = None) -> Path:
+    """Write the run of the demo, or of models of these names, and return its folder."""
+    values = tomllib.loads((ROOT / "configs" / "demo.toml").read_text(encoding="utf-8"))
+    values["data"]["cache"] = False
+    values["compare"] = {"resamples": 1000}
+    if names is not None:
+        popular = {"use": "baselines.popular:Popular"}
+        days = ({"window_days": 3 * i + 1} for i in range(len(names)))
+        values["models"] = [
+            popular | {"name": name, "params": params}
+            for name, params in zip(names, days, strict=True)
+        ]
+    run(config_.parse(values, ROOT / "configs")).write(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def demo_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a run of four models; not to be written to."""
+    return run_folder(tmp_path_factory.mktemp("runs") / "demo")
+
+
+@pytest.fixture(scope="session")
+def hostile_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a run of models with hostile names."""
+    return run_folder(tmp_path_factory.mktemp("runs") / "hostile", HOSTILE)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harness.cli import compare, explain, leaderboard, lists, score, submit, validate
+from harness.cli import compare, explain, leaderboard, lists, report, score, submit, validate
 from harness.cli.show import Format, FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 from harness.errors import HarnessError, printable
@@ -158,6 +158,7 @@ app.command("compare")(compare.compare)
 app.command("leaderboard")(leaderboard.leaderboard)
 app.command("score")(score.score)
 app.command("explain")(explain.explain)
+app.command("report")(report.report)
 app.command("validate")(validate.validate)
 app.command("submit")(submit.submit)
 app.command("list")(lists.list_)

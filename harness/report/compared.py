@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from harness.comparison import Comparison, Pair
 from harness.errors import printable
-from harness.report.numbers import digits_of, ends, number, p_value, share, signed
+from harness.report.numbers import digits_of, ends, number, p_value, percent, signed
 from harness.report.sheet import STYLES, Sheet
 from harness.shakeup import ShakeUp
 from harness.slices import Slice
@@ -39,7 +39,7 @@ def _models(compared: Compared) -> Sheet:
             ends(figure.ci95, digits),
             ends(figure.ci95_t, digits),
             ends(figure.ci95_bootstrap, digits),
-            share(hits[name]),
+            percent(hits[name]),
             printable(compared.origin[name]),
         ]
         for name, figure in compared.models.items()
@@ -67,7 +67,7 @@ def pairs(
     )
     notes = [
         f"boards  {100 * one.share:g} % public ({one.public:,} of {one.users:,} users): its first "
-        f"is not the private board's in {share(one.leader_falls)} of {one.times:,} splits"
+        f"is not the private board's in {percent(one.leader_falls)} of {one.times:,} splits"
         for one in shaken
     ]
     rows = [[*_pair(pair, digits), *_swaps(pair, shaken)] for pair in chosen]
@@ -97,7 +97,7 @@ def _swaps(pair: Pair, shaken: Sequence[ShakeUp]) -> list[str]:
     both = {pair.one, pair.other}
     found = [next(s for s in one.pairs if {s.one, s.other} == both) for one in shaken]
     return [
-        share(swap.changes) + (f", level in {share(swap.ties)}" if swap.ties else "")
+        percent(swap.changes) + (f", level in {percent(swap.ties)}" if swap.ties else "")
         for swap in found
     ]
 

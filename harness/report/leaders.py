@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from harness.errors import printable
-from harness.report.numbers import digits_of, ends, number
+from harness.report.numbers import digits_of, ends, lift, number
 from harness.report.sheet import STYLES, Sheet
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def _row(entry: Entry, digits: int) -> list[str]:
         printable(entry.model),
         number(entry.mean, digits),
         ends(entry.ci95, digits),
-        number(entry.lift, 1),
+        "" if entry.lift is None else lift(entry.lift),
         entry.verdict or "",
         entry.date[:16].replace("T", " "),
         printable(entry.run),

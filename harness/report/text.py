@@ -9,7 +9,7 @@ from harness.chance import Verdict
 from harness.errors import printable
 from harness.figures import Figure
 from harness.report.compared import pairs
-from harness.report.numbers import digits_of, ends, number
+from harness.report.numbers import digits_of, ends, lift, number
 from harness.report.sheet import STYLES, Sheet
 from harness.results import ModelResult, Result
 
@@ -87,7 +87,7 @@ def _row(result: Result, model: ModelResult, digits: int) -> list[str]:
         f"{name} × {model.repeats}" if model.repeats > 1 else name,
         number(figure.mean, digits),
         _spread(figure, digits),
-        "" if verdict is None else _lift(verdict.lift),
+        "" if verdict is None else lift(verdict.lift),
         "" if verdict is None else _verdict(model, verdict),
         *(number(model.metrics[m].mean, 4) for m in others),
         f"{sum(model.seconds.values()):.1f} s",
@@ -103,12 +103,6 @@ def _spread(figure: Figure, digits: int) -> str:
 def _verdict(model: ModelResult, verdict: Verdict) -> str:
     word = verdict.word.replace("not distinguishable", "as chance")
     return f"{word}, z {verdict.z:+.1f}" if model.repeats > 1 else word
-
-
-def _lift(lift: float) -> str:
-    if lift != lift:
-        return "–"
-    return f"{lift:.1f}" if lift < 1000 else f"{lift:,.0f}"
 
 
 def sheet(result: Result) -> Sheet:

@@ -1,0 +1,34 @@
+"""``harness report``: a run as one page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.errors import UsageError, printable
+
+
+def report(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")],
+    out: Annotated[
+        Path | None, typer.Option(help="The page to write; report.html in the run's folder.")
+    ] = None,
+) -> None:
+    """Write a run as one HTML page with figures and tables, which needs no network."""
+    from harness import runs
+    from harness.files import refuse_overwriting, whole_file
+    from harness.report.page import page
+    from harness.results import FILES, PAGE
+
+    target = out or run / PAGE
+    refuse_overwriting(target, [run / name for name in FILES])
+    text = page(runs.read(run))
+    try:
+        with whole_file(target) as temporary:
+            temporary.write_text(text, encoding="utf-8", newline="\n")
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"{target}: cannot be written: {why}; choose another --out") from error
+    print(f"written to {printable(str(target))}  {target.stat().st_size:,} bytes")

@@ -1,0 +1,1 @@
+"""The figures of a page, as plain values that plotly.js draws."""

@@ -1,0 +1,160 @@
+"""The first metric of every model: against chance, and as k grows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from harness.report.page.charts.base import (
+    NARROW,
+    Figure,
+    full,
+    label,
+    layout,
+    log_axis,
+    look,
+    marker,
+    row,
+    rows,
+    thinned,
+    title,
+    trace,
+    whisker,
+)
+from harness.report.page.view import View, shown, spread
+
+_FAR_APART = 12
+"""Means that differ by this factor are easier to compare on a logarithmic axis."""
+
+
+def against_chance(view: View) -> Figure:
+    """Return every model's mean and interval, and the line of chance with its band."""
+    names = [label(name) for name in view.names]
+    linear, log = _linear(view), _log(view)
+    x = {"title": title(view.metric)} | linear
+    found = layout(x, rows(names), shapes=_line(view), annotations=_word(view))
+    found["margin"]["t"] = 24
+    narrow = {"yaxis": [label(name, NARROW) for name in view.names]}
+    scales = {"linear": _scale(view, linear)}
+    if log:
+        scales["log"] = _scale(view, log)
+        narrow["xaxis"] = thinned(log["ticktext"])
+    return {
+        "data": [_mean(view, i) for i in range(len(view.models))],
+        "layout": found,
+        "grow": {"base": 104, "row": 26},
+        "narrow": narrow,
+        "scales": scales,
+        "scale": first_scale(view, scales),
+    }
+
+
+def first_scale(view: View, scales: Mapping[str, Any]) -> str:
+    """Return the scale that the chart begins with."""
+    means = [view.mean(m) for m in view.models]
+    far = "log" in scales and min(means) > 0 and max(means) > _FAR_APART * min(means)
+    return "log" if far else "linear"
+
+
+def _mean(view: View, i: int) -> Figure:
+    model = view.models[i]
+    mean, ends = view.mean(model), view.ends(model)
+    text = (
+        f"<b>{full(view.names[i])}</b><br>{label(view.metric)} {shown(mean, view.decimals)}"
+        f"<br>95 % interval {spread(ends, view.decimals)}"
+    )
+    return trace(
+        [i],
+        x=[mean],
+        y=[row(i)],
+        hovertext=[text],
+        marker=marker(i, size=10),
+        error_x=whisker(mean, ends, look(i)[0]),
+    )
+
+
+def _line(view: View) -> list[Figure]:
+    if view.chance is None:
+        return []
+    mean, sd = view.chance["mean"], view.chance["sd"]
+    low = max(mean - sd, mean / 1000)  # a logarithmic axis has no 0
+    tall = {"yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
+    band = {"type": "rect", "x0": low, "x1": mean + sd, "line": {"width": 0}, "opacity": 0.16}
+    line = {"type": "line", "x0": mean, "x1": mean, "line": {"width": 1.5, "dash": "4px,3px"}}
+    return [tall | band | {"fillcolor": "#7A7F87"}, tall | line]
+
+
+def _word(view: View) -> list[Figure]:
+    if view.chance is None:
+        return []
+    text = f"chance {shown(view.chance['mean'], view.decimals)}"
+    place = {"x": view.chance["mean"], "y": 1, "yref": "paper", "yanchor": "bottom"}
+    return [{"text": text, "showarrow": False, "xanchor": "left", **place}]
+
+
+def _marked(view: View) -> list[float]:
+    """Return every value that the chart shows."""
+    means = [view.mean(m) for m in view.models]
+    ends = [end for m in view.models for end in view.ends(m) or ()]
+    chance = view.chance
+    return [*means, *ends, *([chance["mean"], chance["mean"] + chance["sd"]] if chance else [])]
+
+
+def _linear(view: View) -> Figure:
+    """Return an axis from 0, or from below it where a value is."""
+    marked = _marked(view)
+    low, high = min(0.0, *marked), max(0.0, *marked)
+    margin = 0.06 * (high - low) or 1.0
+    return {
+        "type": "linear",
+        "range": [low - margin * (low < 0), high + margin],
+        "tickmode": "auto",
+    }
+
+
+def _log(view: View) -> Figure | None:
+    """Return a logarithmic axis, where every mean is above 0."""
+    if min(view.mean(m) for m in view.models) <= 0:
+        return None
+    positive = [value for value in _marked(view) if value > 0]
+    return log_axis(min(positive) * 0.7, max(positive) * 1.4)
+
+
+def _scale(view: View, axis: Figure) -> Figure:
+    """Return what the chart changes to show an axis; labels stand in places, not in values."""
+    changes: Figure = {f"xaxis.{name}": value for name, value in axis.items()}
+    if view.chance is None:
+        return changes
+    at = view.chance["mean"]
+    return changes | {"annotations[0].x": math.log10(at or 1) if axis["type"] == "log" else at}
+
+
+def growth(view: View) -> Figure | None:
+    """Return the first metric at every cut-off, or nothing where it has none."""
+    if not any(len(m["curve"]) > 1 for m in view.models):
+        return None
+    longest = max(int(k) for m in view.models for k in m["curve"])
+    x: Figure = {"title": title("length of the list, k"), "range": [0.6, longest * 1.02 + 0.2]}
+    x |= {"showgrid": False} | ({"dtick": 1} if longest <= 15 else {})
+    y = {"title": title(view.metric.partition("@")[0] + "@k"), "rangemode": "tozero"}
+    lines = [_curve(view, i, m["curve"]) for i, m in enumerate(view.models) if m["curve"]]
+    return {"data": lines, "layout": layout(x, y), "grow": {"base": 380}}
+
+
+def _curve(view: View, i: int, curve: Mapping[str, float]) -> Figure:
+    values = list(curve.values())
+    texts = [
+        f"<b>{full(view.names[i])}</b><br>k = {k}: {shown(v, view.decimals)}"
+        for k, v in curve.items()
+    ]
+    return trace(
+        [i],
+        mode="lines+markers",
+        cliponaxis=False,
+        x=[int(k) for k in curve],
+        y=values,
+        hovertext=texts,
+        marker=marker(i, size=7),
+        line={"color": look(i)[0], "width": 1.75},
+    )

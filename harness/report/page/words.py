@@ -1,0 +1,80 @@
+"""What a page says in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.errors import printable
+from harness.report import numbers
+from harness.report.page.view import Document, View, shown, spread
+
+_NAMED = 3
+"""More models than these are counted, not named."""
+
+
+def in_short(view: View) -> list[str]:
+    """Return the run's outcome: who leads, by how much over chance, and over whom."""
+    return [_leader(view), *_against_others(view)]
+
+
+def _leader(view: View) -> str:
+    leader = view.models[0]
+    which = "highest" if view.higher_first else "lowest"
+    ends = view.ends(leader)
+    interval = f" (95 % interval {spread(ends, view.decimals)})" if ends else ""
+    figure = f"{view.metric}, {shown(view.mean(leader), view.decimals)}{interval}"
+    lift = (leader["vs_random"] or {}).get("lift")
+    times = f", {numbers.lift(lift)} times what chance earns" if lift else ""
+    if len(view.models) == 1:
+        return f"{name(view.names[0])} has a {figure}{times}."
+    return f"{name(view.names[0])} has the {which} {figure}{times}."
+
+
+def _against_others(view: View) -> list[str]:
+    """Return whom the leader is better than, or how many are better than the baseline."""
+    if view.comparison is None:
+        return []
+    if view.comparison["baseline"] is not None:
+        return [_against_baseline(view.comparison)]
+    own = [p for p in view.comparison["pairs"] if p["one"] == view.names[0]]
+    even = [p["other"] for p in own if p["verdict"] == "not distinguishable"]
+    beaten = len(own) - len(even)
+    word = own[0]["verdict"] if not even else "better"
+    if not even:
+        return [f"It is {word} than {_each(beaten)}."]
+    if not beaten:
+        return [f"It is not distinguishable from {_each(len(even)).replace('each', 'any')}."]
+    return [f"It is not distinguishable from {_named(even)}, and better than the other {beaten}."]
+
+
+def _against_baseline(found: Document) -> str:
+    pairs = found["pairs"]
+    better = sum(pair["verdict"] == "better" for pair in pairs)
+    return f"{better} of {len(pairs)} models are better than {name(found['baseline'])}."
+
+
+def _each(count: int) -> str:
+    return "the other model" if count == 1 else f"each of the {count} others"
+
+
+def _named(names: Sequence[str]) -> str:
+    if len(names) > _NAMED:
+        return f"{len(names)} others"
+    *most, last = map(name, names)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def name(text: str) -> str:
+    """Return a model's name within a sentence."""
+    return f"“{printable(text)}”"
+
+
+def few(view: View) -> bool:
+    """Return whether any slice is too small to tell anything."""
+    return any(part["small"] for part in view.document["slices"])
+
+
+def judged(view: View) -> tuple[str, str]:
+    """Return the words for two models that differ, which depend on what the metric calls good."""
+    found = {pair["verdict"] for pair in (view.comparison or {"pairs": []})["pairs"]}
+    return ("higher", "lower") if found & {"higher", "lower"} else ("better", "worse")

@@ -1,0 +1,425 @@
+"""The page of a run, read without a browser: what it shows, and what no name can do to it."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from conftest import HOSTILE, run_folder
+
+from harness import runs
+from harness.cli import report as command
+from harness.errors import UsageError
+from harness.report.page import page
+from harness.report.page.charts.base import COLOURS, SYMBOLS, label, look
+from harness.report.page.charts.places import labels
+from harness.report.page.view import cut
+from harness.results import FILES, is_run
+
+SECTIONS = [
+    "results",
+    "chance",
+    "differences",
+    "growth",
+    "users",
+    "slices",
+    "coverage",
+    "leaderboard",
+    "boards",
+    "repeat",
+]
+VOID = {"meta", "link", "img", "br", "wbr", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """A page taken apart: its elements, its text by section, its rows by table, its scripts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.section = ""
+        self.texts: dict[str, str] = {}
+        self.scripts: list[tuple[dict[str, str | None], str]] = []
+        self.rows: list[list[str]] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag == "section":
+            self.section = str(dict(attrs)["id"])
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+        if tag == "script":
+            self.scripts.append((dict(attrs), ""))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] == "script":
+            self.scripts[-1] = (self.scripts[-1][0], self.scripts[-1][1] + data)
+            return
+        self.texts[self.section] = self.texts.get(self.section, "") + data
+        if {"td", "th"} & set(self.open[-6:]):
+            self.rows[-1][-1] += data
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        (text,) = [t for attrs, t in self.scripts if attrs.get("type") == "application/json"]
+        found: dict[str, Any] = json.loads(text)
+        return found
+
+    def row(self, name: str) -> list[str]:
+        """Return the first row with a name, that of the main table."""
+        return next(row for row in self.rows if row and row[0].partition("mean of")[0] == name)
+
+
+@cache
+def text_of(folder: Path) -> str:
+    return page(runs.read(folder))
+
+
+def page_of(folder: Path) -> Page:
+    return Page(text_of(folder))
+
+
+def document(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    return found
+
+
+@pytest.fixture
+def copied(demo_run: Path, tmp_path: Path) -> Path:
+    """Return a run folder to be spoiled."""
+    shutil.copytree(demo_run, tmp_path / "run")
+    return tmp_path / "run"
+
+
+def changed(folder: Path, **parts: Any) -> Page:
+    """Return the page of a run whose document has other parts."""
+    (folder / "result.json").write_text(json.dumps(document(folder) | parts), encoding="utf-8")
+    return Page(page(runs.read(folder)))
+
+
+# What it shows.
+
+
+def test_every_section_has_a_heading_and_something_to_say(demo_run: Path) -> None:
+    found = page_of(demo_run)
+    assert [a["id"] for tag, a in found.tags if tag == "section"] == SECTIONS
+    assert [a["href"] for tag, a in found.tags if tag == "a"] == [f"#{s}" for s in SECTIONS]
+    assert all(len(found.texts[section].split()) > 20 for section in SECTIONS)
+    assert not found.open
+
+
+def test_every_model_stands_in_the_table_with_its_figures(demo_run: Path) -> None:
+    found = page_of(demo_run)
+    for model in document(demo_run)["models"]:
+        row = found.row(model["name"])
+        first = next(iter(model["metrics"].values()))
+        low, high = first["ci95"]
+        assert row[1].startswith(f"{first['mean']:.4f}{low:.4f} … {high:.4f}")
+        assert row[3] == f"{model['vs_random']['lift']:.1f}"
+    chance = document(demo_run)["chance"]["MAP@12"]
+    assert found.row("chance (exact)")[1] == f"{chance['mean']:.4f}± {chance['sd']:.4f}"
+
+
+def test_the_heading_says_which_exam(demo_run: Path) -> None:
+    head = " ".join(page_of(demo_run).texts[""].split())
+    exam = document(demo_run)["evaluation"]
+    for fact in ("hm, 7 days from 2020-09-16", f"users{exam['users']}", exam["fingerprint"][:6]):
+        assert fact in head
+    assert "“repurchase” has the highest MAP@12" in head
+    assert "better than each of the 3 others" in head
+
+
+def test_charts_draw_the_figures_of_the_run(demo_run: Path) -> None:
+    found, models = page_of(demo_run).figures, document(demo_run)["models"]
+    means = [m["metrics"]["MAP@12"]["mean"] for m in models]
+    assert [trace["x"][0] for trace in found["chance"]["data"]] == means
+    assert [trace["y"] for trace in found["growth"]["data"]] == [
+        list(m["curve"].values()) for m in models
+    ]
+    assert [trace["y"][0] / 100 for trace in found["coverage"]["data"]] == pytest.approx(
+        [m["described"]["Coverage@12"] for m in models]
+    )
+
+
+def test_intervals_are_drawn_from_end_to_end(demo_run: Path) -> None:
+    trace = page_of(demo_run).figures["chance"]["data"][0]
+    low, high = document(demo_run)["models"][0]["metrics"]["MAP@12"]["ci95"]
+    assert trace["x"][0] + trace["error_x"]["array"][0] == pytest.approx(high)
+    assert trace["x"][0] - trace["error_x"]["arrayminus"][0] == pytest.approx(low)
+
+
+def test_chance_is_a_line_and_a_band(demo_run: Path) -> None:
+    band, line = page_of(demo_run).figures["chance"]["layout"]["shapes"]
+    chance = document(demo_run)["chance"]["MAP@12"]
+    assert (line["x0"], line["x1"]) == (chance["mean"], chance["mean"])
+    assert band["x1"] == chance["mean"] + chance["sd"]
+
+
+def test_every_pair_is_drawn_and_told(demo_run: Path) -> None:
+    found, pairs = page_of(demo_run), document(demo_run)["comparison"]["pairs"]
+    drawn = [trace["x"][0] for trace in found.figures["differences"]["data"]]
+    assert drawn == [pair["difference"] for pair in pairs]
+    for pair in pairs:
+        row = next(row for row in found.rows if row[0] == f"{pair['one']}− {pair['other']}")
+        assert row[2] == pair["verdict"]
+        assert row[3] == f"{pair['p_adjusted']:.4f}"
+    assert "Holm correction for 6 pairs" in found.texts["differences"]
+
+
+def test_histograms_count_every_user_who_is_not_at_0(demo_run: Path) -> None:
+    marks = pl.read_parquet(demo_run / "per_user.parquet")
+    found = page_of(demo_run)
+    for i, model in enumerate(document(demo_run)["models"]):
+        means = marks.filter(model=model["name"]).group_by("user").agg(pl.col("MAP@12").mean())
+        share = float((means["MAP@12"] > 0).mean())  # type: ignore[arg-type]
+        assert sum(found.figures[f"users-{i}"]["data"][0]["y"]) == pytest.approx(100 * share)
+    assert "80 % at 0" in found.texts["users"]
+
+
+def test_no_figure_a_user_is_embedded(demo_run: Path) -> None:
+    traces = [t for figure in page_of(demo_run).figures.values() for t in figure["data"]]
+    assert max(len(trace["x"]) for trace in traces) <= 20
+
+
+def test_slices_are_drawn_one_column_at_a_time(demo_run: Path) -> None:
+    parts, found = document(demo_run)["slices"], page_of(demo_run)
+    traces = found.figures["slices"]["data"]
+    assert len(traces) == len(parts) * 4
+    hollow = {t["y"][0] for t in traces if t["marker"]["symbol"].endswith("-open")}
+    assert hollow == {f"row {i}" for i, part in enumerate(parts) if part["small"]}
+    assert ("few users" in found.texts["slices"]) == bool(hollow)
+
+
+def test_how_to_repeat_it(demo_run: Path) -> None:
+    text = page_of(demo_run).texts["repeat"]
+    assert (demo_run / "config.toml").read_text(encoding="utf-8").strip() in text
+    for digest in document(demo_run)["evaluation"]["fields"].values():
+        assert digest in text
+    assert runs.read(demo_run).environment["polars"] in text
+
+
+def test_a_baseline_is_compared_with_alone(copied: Path) -> None:
+    comparison = document(copied)["comparison"]
+    pairs = [p for p in comparison["pairs"] if p["other"] == "random"]
+    found = changed(copied, comparison=comparison | {"baseline": "random", "pairs": pairs})
+    better = sum(pair["verdict"] == "better" for pair in pairs)
+    assert f"{better} of 3 models are better than “random”" in found.texts[""]
+
+
+# What is not there.
+
+
+def test_a_single_model(tmp_path: Path) -> None:
+    found = Page(page(runs.read(run_folder(tmp_path / "run", ("alone",)))))
+    assert "the run has a single model" in found.texts["differences"]
+    assert "the run has a single model" in found.texts["boards"]
+    assert found.row("alone")
+    assert "differences" not in found.figures
+
+
+def test_empty_parts_say_so(copied: Path) -> None:
+    models = [
+        m | {"curve": {}, "described": {}, "vs_random": None} for m in document(copied)["models"]
+    ]
+    parts: dict[str, Any] = {"models": models, "chance": {}, "slices": [], "shake_up": []}
+    found = changed(copied, **parts, comparison=None)
+    said = {
+        "chance": "No exact chance value",
+        "differences": "nothing to compare",
+        "growth": "no curve",
+        "slices": "No groups of users",
+        "coverage": "not measured",
+        "boards": "No division was tried",
+    }
+    for section, words in said.items():
+        assert words in found.texts[section]
+
+
+@pytest.mark.parametrize("name", ["per_user.parquet", "config.toml", "environment.json"])
+def test_a_file_that_is_gone_costs_its_part_alone(copied: Path, name: str) -> None:
+    (copied / name).unlink()
+    found = Page(page(runs.read(copied)))
+    where = "users" if name == "per_user.parquet" else "repeat"
+    assert re.search(r"cannot be\s+read", found.texts[where])
+
+
+def test_a_metric_of_all_lists_has_no_users(copied: Path) -> None:
+    models = [
+        m | {"metrics": {"Coverage@12": {"mean": 0.5, "ci95": None}}, "curve": {"12": 0.5}}
+        for m in document(copied)["models"]
+    ]
+    found = changed(copied, models=models, comparison=None, slices=[])
+    for section in ("users", "slices", "leaderboard"):
+        assert "one figure of all lists" in found.texts[section]
+    assert "no curve" in found.texts["growth"]
+
+
+def test_where_neither_end_is_better_the_words_say_so(copied: Path) -> None:
+    comparison = document(copied)["comparison"]
+    pairs = [pair | {"verdict": "higher"} for pair in comparison["pairs"]]
+    found = changed(copied, comparison=comparison | {"pairs": pairs})
+    assert "Higher or lower means" in found.texts["differences"]
+    assert "It is higher than each of the 3 others" in found.texts[""]
+
+
+def test_means_of_0_have_no_logarithm(copied: Path) -> None:
+    models = document(copied)["models"]
+    models[-1]["metrics"]["MAP@12"] |= {"mean": 0.0, "ci95": None}
+    chance = changed(copied, models=models).figures["chance"]
+    assert (list(chance["scales"]), chance["scale"]) == (["linear"], "linear")
+
+
+@pytest.mark.parametrize("part", ["comparison", "slices", "shake_up", "bridge"])
+def test_an_older_run_is_refused_with_what_to_do(copied: Path, part: str) -> None:
+    content = document(copied)
+    del content[part]
+    (copied / "result.json").write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(
+        UsageError, match=rf"earlier version \(no {part} .*run it again: harness run"
+    ):
+        page(runs.read(copied))
+
+
+def test_a_model_of_an_older_run_is_refused(copied: Path) -> None:
+    models = document(copied)["models"]
+    del models[1]["described"]
+    with pytest.raises(UsageError, match="no described"):
+        changed(copied, models=models)
+
+
+# What no name can do.
+
+
+def test_hostile_names_are_text(hostile_run: Path) -> None:
+    found = page_of(hostile_run)
+    for name in HOSTILE:
+        assert any(row and row[0] == cut(name, 240) for row in found.rows)
+    assert not [tag for tag, _ in found.tags if tag in ("img", "iframe", "object")]
+    assert not [a for _, a in found.tags if any(key.startswith("on") for key in a)]
+    assert "alert(1)</script>" not in text_of(hostile_run)
+    assert len(found.scripts) == 3
+
+
+def test_charts_are_given_no_markup_of_a_name(hostile_run: Path) -> None:
+    shown = json.dumps(page_of(hostile_run).figures, ensure_ascii=False)
+    assert not re.search(r"<(?!/?b>|br>)", shown)
+    assert "&lt;script&gt;" in shown
+    assert not re.search(r"<b>bold", shown)
+
+
+def test_data_cannot_leave_its_element(hostile_run: Path) -> None:
+    block = text_of(hostile_run).split('id="figures">')[1].split("</script>")[0]
+    assert not set("<>&") & set(block)
+
+
+def test_labels_keep_both_ends_of_a_long_name() -> None:
+    assert cut("a" * 40 + "z", 9) == "aaaa…aaaz"
+    assert label("<" * 40, 9) == "&lt;&lt;&lt;&lt;…&lt;&lt;&lt;&lt;"
+
+
+# What a browser is told to load.
+
+
+def test_nothing_is_loaded_from_anywhere(hostile_run: Path) -> None:
+    for tag, attrs in page_of(hostile_run).tags:
+        for name in ("src", "srcset", "action", "data", "poster", "background", "xlink:href"):
+            assert name not in attrs, tag
+        assert (attrs.get("href") or "#").startswith(("#", "data:,"))
+    style = text_of(hostile_run).split("<style>")[1].split("</style>")[0]
+    assert "url(" not in style
+    assert "@import" not in style
+
+
+def test_the_policy_allows_no_other_script_and_no_network(demo_run: Path) -> None:
+    (policy,) = (
+        str(a["content"])
+        for tag, a in page_of(demo_run).tags
+        if tag == "meta" and a.get("http-equiv") == "Content-Security-Policy"
+    )
+    assert policy.startswith("default-src 'none'")
+    assert policy.count("'sha256-") == 2
+    assert not re.search(r"script-src[^;]*unsafe|https?:|\*|eval", policy)
+
+
+def test_a_page_is_below_six_million_bytes(demo_run: Path) -> None:
+    assert len(text_of(demo_run).encode()) < 6_000_000
+
+
+# The command.
+
+
+def test_the_page_is_written_into_the_run_which_may_still_be_replaced(copied: Path) -> None:
+    command.report(copied)
+    assert (copied / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert is_run(copied)
+    assert {path.name for path in copied.iterdir()} == {*FILES, "report.html"}
+
+
+def test_the_page_is_written_elsewhere(demo_run: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "harness", "report", demo_run, "--out", tmp_path / "a" / "b.html"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"written to {tmp_path / 'a' / 'b.html'}")
+    assert (tmp_path / "a" / "b.html").read_text(encoding="utf-8") == text_of(demo_run)
+    assert not (demo_run / "report.html").exists()
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_no_file_of_the_run_is_overwritten(copied: Path, name: str) -> None:
+    before = (copied / name).read_bytes()
+    with pytest.raises(UsageError, match="never touched"):
+        command.report(copied, copied / name)
+    assert (copied / name).read_bytes() == before
+
+
+def test_what_cannot_be_written_leaves_nothing(demo_run: Path, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(UsageError, match="cannot be written"):
+        command.report(demo_run, tmp_path / "folder")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_equal_runs_have_equal_pages(demo_run: Path) -> None:
+    assert page(runs.read(demo_run)) == text_of(demo_run)
+
+
+# Looks and labels.
+
+
+def test_fifty_six_models_look_different() -> None:
+    count = len(COLOURS) * len(SYMBOLS)
+    assert len({look(i) for i in range(count)}) == count == 56
+
+
+def test_labels_beside_their_points_where_there_is_room() -> None:
+    assert labels([(100, 100)], ["model"], 900, 300) == [(11, 0)]
+    assert labels([(880, 100)], ["model"], 900, 300) == [(-11, 0)]
+
+
+def test_labels_of_points_side_by_side_stand_above_one_another() -> None:
+    places = labels([(100, 100), (112, 100), (124, 100)], ["model"] * 3, 900, 300)
+    assert places == [(-11, 0), (11, -19), (11, 0)]
