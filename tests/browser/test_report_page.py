@@ -194,7 +194,7 @@ def test_the_pairs_of_one_model(demo: Watched) -> None:
 
 def test_the_slices_of_another_column(demo: Watched) -> None:
     before = demo.rows_of_chart("slices")
-    demo.page.select_option('select[data-filter="slices"]', label="true items")
+    demo.page.select_option('select[data-filter="slices"]', label="truth")
     after = demo.rows_of_chart("slices")
     assert after
     assert after != before
