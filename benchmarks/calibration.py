@@ -8,10 +8,11 @@ which it should lie; what is tested is the code that the commands call.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -30,25 +31,40 @@ SIZES = (500, 2_000, 20_000)
 SHARES = (0.2, 0.1, 0.05)
 """Shares of users with any hit: a film site, a shop, a shop with many articles."""
 SHARED = 0.25
+CANDIDATES = (300, 800, 3000)
 MODELS = 10
 FLIPS = 999
+Work = Callable[[Any], np.ndarray]
 
 
 @dataclass(frozen=True)
-class Line:
-    """One figure: how often something happened, and within which limits it should."""
+class Table:
+    """Shares of exams by case, and the limits within which each column should lie."""
 
-    what: str
-    users: int
-    hits: float
-    share: float
-    low: float
-    high: float
+    title: str
+    head: tuple[str, ...]
+    rows: dict[tuple[str, ...], tuple[float, ...]]
+    limits: tuple[tuple[float, float] | None, ...]
+
+    def text(self) -> str:
+        """Return it in Markdown; what lies outside its limits is bold."""
+        cases = len(self.head) - len(self.limits)
+        wanted = ["" if limit is None else f"{limit[0]:g} … {limit[1]:g}" for limit in self.limits]
+        lines = [self.head, ["--:"] * len(self.head), ["", *[""] * (cases - 1), *wanted]]
+        lines += [
+            [*case, *map(self._cell, shares, self.limits)] for case, shares in self.rows.items()
+        ]
+        return "\n".join([f"{self.title}:", "", *(f"| {' | '.join(line)} |" for line in lines)])
 
     @property
-    def holds(self) -> bool:
-        """Whether the figure lies within its limits, rounded as they are printed."""
-        return self.low <= round(self.share, 3) <= self.high
+    def outside(self) -> int:
+        """How many figures lie outside their limits."""
+        return self.text().count("**") // 2
+
+    @staticmethod
+    def _cell(share: float, limit: tuple[float, float] | None) -> str:
+        text = f"{share:.3f}"
+        return text if limit is None or limit[0] <= float(text) <= limit[1] else f"**{text}**"
 
 
 def marks(rng: np.random.Generator, users: int, hits: float, models: int) -> np.ndarray:
@@ -150,50 +166,66 @@ def holds(bounds: tuple[float, float] | None, value: float) -> bool:
     return bounds is not None and bounds[0] <= value <= bounds[1]
 
 
-def simulated(
-    exams: int = EXAMS, sizes: tuple[int, ...] = SIZES, blocks: int = 20
-) -> Iterator[Line]:
-    """Yield every figure; blocks of exams are simulated by several processes."""
+EQUAL = {
+    "t test": (0.04, 0.06),
+    "sign flips": (0.04, 0.06),
+    "t interval of the difference": (0.94, 0.96),
+    "our interval of the mean": (0.94, 0.96),
+    "Student's": None,
+    "percentile bootstrap": None,
+}
+"""What is counted of two equal models, and within which limits it should lie."""
+
+
+def simulated(exams: int, sizes: tuple[int, ...], blocks: int = 20) -> Iterator[Table]:
+    """Yield every table; blocks of exams are simulated by several processes."""
     with ProcessPoolExecutor() as pool:
 
-        def happened(work, *case):
+        def happened(work: Work, *case: float) -> np.ndarray:
             tasks = [(*case, exams // blocks, block) for block in range(blocks)]
             return sum(pool.map(work, tasks)) / (exams // blocks * blocks)
 
-        for hits in SHARES:
-            for users in sizes:
-                t, flips, difference, ours, student, percentile = happened(
-                    two_equal_models, users, hits
-                )
-                yield Line("paired t test rejects equal models", users, hits, t, 0.04, 0.06)
-                yield Line("sign flips reject equal models", users, hits, flips, 0.04, 0.06)
-                yield Line("t interval holds the difference", users, hits, difference, 0.94, 0.96)
-                yield Line("our interval holds the mean", users, hits, ours, 0.94, 0.96)
-                yield Line("(Student's holds the mean)", users, hits, student, 0, 1)
-                yield Line("(percentile bootstrap holds the mean)", users, hits, percentile, 0, 1)
-        for users in sizes[:2]:
-            (wrong,) = happened(ten_equal_models, users, 0.1)
-            yield Line("Holm errs anywhere, ten equal models", users, 0.1, wrong, 0, 0.055)
-        for candidates in (300, 800, 3000):
-            for users in sizes:
-                (wrong,) = happened(random_models, users, candidates)
-                share = 1 - (1 - K / candidates) ** 3
-                yield Line("verdict rejects a random model", users, share, wrong, 0.04, 0.06)
+        yield Table(
+            "Two equal models: tests that reject, intervals that hold the truth",
+            ("with a hit", "users", *EQUAL),
+            {
+                (f"{hits:.0%}", f"{users:,}"): tuple(happened(two_equal_models, users, hits))
+                for hits in SHARES
+                for users in sizes
+            },
+            tuple(EQUAL.values()),
+        )
+        yield Table(
+            "Ten equal models: exams in which Holm calls any of 45 pairs different",
+            ("with a hit", "users", "any"),
+            {
+                ("10%", f"{users:,}"): tuple(happened(ten_equal_models, users, 0.1))
+                for users in sizes[:2]
+            },
+            ((0, 0.055),),
+        )
+        yield Table(
+            "A random model: exams in which it is called better or worse than chance",
+            ("candidates", "users", "better or worse"),
+            {
+                (f"{candidates:,}", f"{users:,}"): tuple(happened(random_models, users, candidates))
+                for candidates in CANDIDATES
+                for users in sizes
+            },
+            ((0.04, 0.06),),
+        )
 
 
 def main() -> int:
-    """Print the table, or write it to the file that is named; 1 if a figure is outside."""
-    lines = ["| what | users | with a hit | share of exams | should be |", "|---|--:|--:|--:|---|"]
-    failed = 0
-    for line in simulated():
-        should = "" if (line.low, line.high) == (0, 1) else f"{line.low:.3f} … {line.high:.3f}"
-        failed += not line.holds
-        row = f"| {line.what} | {line.users:,} | {line.hits:.1%} | {line.share:.3f} | {should} |"
-        print(row + ("" if line.holds else "  <- outside"), flush=True)
-        lines.append(row)
+    """Print the tables, and write them to the file that is named; 1 if a figure is outside."""
+    text, outside = [], 0
+    for table in simulated(EXAMS, SIZES):
+        print(f"{table.text()}\n", flush=True)
+        text.append(table.text())
+        outside += table.outside
     if len(sys.argv) > 1:
-        Path(sys.argv[1]).write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return min(failed, 1)
+        Path(sys.argv[1]).write_text("\n\n".join(text) + "\n", encoding="utf-8")
+    return min(outside, 1)
 
 
 if __name__ == "__main__":
