@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from harness import runs
+from harness.config.difference import differing, settings
 from harness.errors import HarnessError, UsageError, suggest
 from harness.metrics import DEFINITIONS
 from harness.report.shown import Shown
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from harness.report.sheet import Sheet
 
 Sort = Literal["score", "date", "model", "run"]
-_OWN_COLUMNS = ("models", "evaluation.seed", "evaluation.metrics")
 
 
 @dataclass(frozen=True)
@@ -245,8 +245,8 @@ def _entry(
         runs=times,
         date=one.date,
         seed=seed,
-        settings=_settings(own, one.config),
-        differs=_differing(one.config, leader.config),
+        settings=settings(one.config, own),
+        differs=differing(one.config, leader.config),
     )
 
 
@@ -267,32 +267,6 @@ def _sorted(entries: Sequence[Entry], sort: Sort, metric: str) -> list[Entry]:
             return sorted(by_name, key=lambda entry: entry.run)
         case _:
             return by_name
-
-
-def _settings(model: str, config: Mapping[str, Any]) -> str:
-    """Return a model's class and parameters."""
-    for one in config.get("models", []):
-        if one.get("name") == model:
-            name = str(one.get("use", "")).rpartition(":")[2]
-            params = ", ".join(f"{key}={value}" for key, value in one.get("params", {}).items())
-            return f"{name}({params})"
-    return ""
-
-
-def _differing(config: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[str, ...]:
-    ours, theirs = _flat(config), _flat(other)
-    keys = sorted(key for key in ours.keys() | theirs.keys() if ours.get(key) != theirs.get(key))
-    return tuple(f"{key} = {ours.get(key, 'default')}" for key in keys)
-
-
-def _flat(config: Mapping[str, Any], above: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in config.items():
-        name = f"{above}{key}"
-        if name in _OWN_COLUMNS:
-            continue
-        found |= _flat(value, f"{name}.") if isinstance(value, dict) else {name: value}
-    return found
 
 
 def _nothing_left(found: Sequence[_Found], metric: str | None, model: str | None) -> str:

@@ -1,17 +1,16 @@
 """The third cumulant against the enumeration of every list, and the law of means by hand."""
 
 import math
-from itertools import permutations
 from typing import Any
 
 import numpy as np
 import pytest
+from enumeration import of_all_lists
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.chance import Law, law
-from harness.metrics import Block, Key, parse, per_user
-from harness.ragged import Ragged
+from harness.metrics import parse
 
 EXACT = [
     *("MAP", "MAP(divisor=trec)", "MAP(divisor=k)", "MAP(divisor=retrieved)"),
@@ -22,11 +21,7 @@ EXACT = [
 
 def enumerated(name: str, n: int, r: int, relevant: int, k: int) -> tuple[float, float]:
     """Return the third cumulant and the chance of 0, over all ordered lists of min(k, n) of n."""
-    lists = np.array(list(permutations(range(n), min(k, n))), np.int32)
-    rows = np.tile(np.arange(r, dtype=np.int32), len(lists))
-    key = Key(Ragged(np.arange(len(lists) + 1) * r, rows), np.full(len(lists), relevant))
-    values = per_user(parse(f"{name}@{k}"), Block(lists, key, k))
-    hits = per_user(parse(f"HitRate@{k}"), Block(lists, key, k))
+    values, hits = (of_all_lists(m, n, r, relevant, k) for m in (name, "HitRate"))
     mean = math.fsum(values) / len(values)
     return math.fsum((values - mean) ** 3) / len(values), 1 - math.fsum(hits) / len(hits)
 

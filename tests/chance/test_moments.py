@@ -2,17 +2,16 @@
 
 import math
 from fractions import Fraction
-from itertools import permutations
 from typing import Any
 
 import numpy as np
 import pytest
+from enumeration import of_all_lists
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.chance import Moments, exact, of_set
-from harness.metrics import Block, Key, parse, per_user
-from harness.ragged import Ragged
+from harness.metrics import parse
 
 EXACT = [
     *("MAP", "MAP(divisor=trec)", "MAP(divisor=k)", "MAP(divisor=retrieved)"),
@@ -23,10 +22,7 @@ EXACT = [
 
 def enumerated(name: str, n: int, r: int, relevant: int, k: int) -> tuple[float, float]:
     """Return mean and variance over all ordered lists of min(k, n) of n candidates."""
-    lists = np.array(list(permutations(range(n), min(k, n))), np.int32)
-    rows = np.tile(np.arange(r, dtype=np.int32), len(lists))
-    key = Key(Ragged(np.arange(len(lists) + 1) * r, rows), np.full(len(lists), relevant))
-    values = per_user(parse(f"{name}@{k}"), Block(lists, key, k))
+    values = of_all_lists(name, n, r, relevant, k)
     mean = math.fsum(values) / len(values)
     return mean, math.fsum((values - mean) ** 2) / len(values)
 

@@ -1,0 +1,41 @@
+"""Two written configs in, the keys in which they differ out; as TOML has them, of any version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_SHOWN_ELSEWHERE = ("models", "evaluation.seed", "evaluation.metrics")
+
+
+def settings(config: Mapping[str, Any], model: str) -> str:
+    """Return a model's class and parameters, such as ``Popular(window_days=7)``."""
+    for one in config.get("models", []):
+        if one.get("name") == model:
+            name = str(one.get("use", "")).rpartition(":")[2]
+            params = ", ".join(f"{key}={value}" for key, value in one.get("params", {}).items())
+            return f"{name}({params})"
+    return ""
+
+
+def differing(config: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the keys, models and seed apart, whose values are not those of another config.
+
+    Examples
+    --------
+    >>> differing({"split": {"valid_days": 7}}, {"split": {"valid_days": 9}, "data": {"path": "x"}})
+    ('data.path = default', 'split.valid_days = 7')
+    """
+    ours, theirs = _flat(config), _flat(other)
+    keys = sorted(key for key in ours.keys() | theirs.keys() if ours.get(key) != theirs.get(key))
+    return tuple(f"{key} = {ours.get(key, 'default')}" for key in keys)
+
+
+def _flat(config: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in config.items():
+        name = f"{above}{key}"
+        if name in _SHOWN_ELSEWHERE:
+            continue
+        found |= _flat(value, f"{name}.") if isinstance(value, dict) else {name: value}
+    return found
