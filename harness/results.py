@@ -141,12 +141,16 @@ class Result(Shown):
             "comparison": None if self.comparison is None else self.comparison.to_dict(),
             "shake_up": [shaken.to_dict() for shaken in self.shake_ups],
             "slices": [part.to_dict() for part in self.slices],
-            "bridge": self.bridge.to_dict(
-                {m.name: m.metrics[str(self.metrics[0])].mean for m in self.models}
-            ),
+            "bridge": self.bridge.to_dict(self._first_means()),
             "notes": list(self.notes),
             "seconds": dict(self.seconds),
         }
+
+    def _first_means(self) -> dict[str, float]:
+        """Return the first metric's means, if they are means over users."""
+        first = self.metrics[0]
+        models = self.models if first.definition.of == "user" else ()
+        return {m.name: m.metrics[str(first)].mean for m in models}
 
     def to_json(self) -> str:
         """Return `to_dict` as text; a value that is no number is written as null."""

@@ -10,7 +10,7 @@ from harness.ragged import Ragged
 
 
 def of_all_lists(name: str, n: int, r: int, relevant: int, k: int) -> Any:
-    """Return a metric's values of all ordered lists of min(k, n) of n candidates, r of them true."""
+    """Return a metric's values of all ordered lists of min(k, n) candidates, r of n true."""
     lists = np.array(list(permutations(range(n), min(k, n))), np.int32)
     rows = np.tile(np.arange(r, dtype=np.int32), len(lists))
     key = Key(Ragged(np.arange(len(lists) + 1) * r, rows), np.full(len(lists), relevant))
