@@ -68,11 +68,14 @@ HOSTILE = (
 """Names that would do harm on a page, in attributes, elements, labels of charts or JSON."""
 
 
-def run_folder(folder: Path, names: tuple[str, ...] | None = None) -> Path:
+def run_folder(
+    folder: Path, names: tuple[str, ...] | None = None, metrics: tuple[str, ...] = ()
+) -> Path:
     """Write the run of the demo, or of models of these names, and return its folder."""
     values = tomllib.loads((ROOT / "configs" / "demo.toml").read_text(encoding="utf-8"))
     values["data"]["cache"] = False
     values["compare"] = {"resamples": 1000}
+    values["evaluation"]["metrics"] = list(metrics) or values["evaluation"]["metrics"]
     if names is not None:
         popular = {"use": "baselines.popular:Popular"}
         days = ({"window_days": 3 * i + 1} for i in range(len(names)))

@@ -263,15 +263,13 @@ def test_a_file_that_is_gone_costs_its_part_alone(copied: Path, name: str) -> No
     assert re.search(r"cannot be\s+read", found.texts[where])
 
 
-def test_a_metric_of_all_lists_has_no_users(copied: Path) -> None:
-    models = [
-        m | {"metrics": {"Coverage@12": {"mean": 0.5, "ci95": None}}, "curve": {"12": 0.5}}
-        for m in document(copied)["models"]
-    ]
-    found = changed(copied, models=models, comparison=None, slices=[])
-    for section in ("users", "slices", "leaderboard"):
+def test_a_metric_of_all_lists_has_no_users(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path / "run", ("one", "two"), ("Coverage@12", "MAP@12"))
+    found = Page(page(runs.read(folder)))
+    for section in ("users", "leaderboard"):
         assert "one figure of all lists" in found.texts[section]
     assert "no curve" in found.texts["growth"]
+    assert found.row("one")
 
 
 def test_where_neither_end_is_better_the_words_say_so(copied: Path) -> None:

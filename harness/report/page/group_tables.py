@@ -34,9 +34,11 @@ def _sliced(view: View, parts: Sequence[Document]) -> Table:
     return Table(columns, rows)
 
 
-def bridge(view: View) -> Table:
-    """Return every model's figure over more users."""
+def bridge(view: View) -> Table | None:
+    """Return every model's figure over more users; nothing for a figure of all lists."""
     found = view.document["bridge"]
+    if not found["models"]:
+        return None
     wider = {"window": "all users of the window", "sample": "all ids of the sample submission"}
     known = {key: text for key, text in wider.items() if found[key] is not None}
     columns = [
