@@ -7,23 +7,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from harness import figures, runs
 from harness.comparison import Comparison, Rules
 from harness.comparison import compare as compare_pairs
 from harness.errors import DataError, UsageError, suggest
 from harness.figures import Figure, Tables
-from harness.inference.resampling import RESAMPLES
 from harness.metrics import Metric
 from harness.profile import USER
 from harness.report.shown import Shown
 from harness.runs import Run
+from harness.scoring import ScoreTable
 from harness.shakeup import ShakeUp, shake_up
 from harness.slices import Slice, slices
 
 if TYPE_CHECKING:
     from harness.report.sheet import Sheet
-
-SHARES = (0.01, 0.3)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,11 +32,11 @@ class Compared(Shown):
 
     Attributes
     ----------
+    exam : mapping
+        What result.json says of it: layout, window, k, fingerprint.
     metric : str
-    fingerprint : str
-        The exam's.
     origin : mapping of model to str
-        The folder of its run.
+        The folders of its runs.
     models : mapping of model to Figure
         Best first.
     comparison : Comparison
@@ -45,8 +45,8 @@ class Compared(Shown):
         Of the columns asked for.
     """
 
+    exam: Mapping[str, Any]
     metric: str
-    fingerprint: str
     origin: Mapping[str, str]
     models: Mapping[str, Figure]
     comparison: Comparison
@@ -57,7 +57,7 @@ class Compared(Shown):
         """Return the JSON document."""
         return {
             "schema": 1,
-            "evaluation": {"fingerprint": self.fingerprint, "users": self.comparison.users},
+            "evaluation": dict(self.exam),
             "metric": self.metric,
             "models": [
                 {"name": name, "run": self.origin[name], "metrics": {self.metric: f.to_dict()}}
@@ -78,29 +78,38 @@ class Compared(Shown):
         """Return one record a pair, with full figures."""
         from harness.report import compared
 
-        return compared.records(self.comparison)
+        return compared.records(self.comparison, self.shake_ups)
 
 
 def compare(
     *of: Path | str | Run,
     metric: str | None = None,
+    models: Sequence[str] = (),
     baseline: str | None = None,
-    correction: str = "holm",
-    resamples: int = RESAMPLES,
-    seed: int = 42,
-    public_shares: Sequence[float] = SHARES,
+    all_pairs: bool = False,
+    correction: str | None = None,
+    resamples: int | None = None,
+    seed: int | None = None,
+    public_shares: Sequence[float] | None = None,
     by: Sequence[str] = (),
 ) -> Compared:
     """Compare the models of runs that sat one exam.
 
+    What is not named is as ``[compare]`` of the first run has it, and its seed.
+
     Parameters
     ----------
     *of : path of a run's folder, or Run
-        One or more. A name that several runs have is shown with its run.
+        One or more. A model that several runs have, with the same marks, counts once; where the
+        marks differ, it is shown with its run.
     metric : str, optional
         One of the runs' metrics; by default the first.
+    models : sequence of str
+        Only these; all by default. p values are corrected for the pairs that there are.
     baseline : str, optional
-        The model that all others are compared with; by default every two are.
+        The model that all others are compared with.
+    all_pairs : bool
+        Compare every two models, whatever baseline the run has.
     correction : str
         ``holm`` (any error at all) or ``bh`` (the share of errors), over all pairs.
     resamples : int
@@ -121,20 +130,32 @@ def compare(
     """
     opened = [one if isinstance(one, Run) else runs.read(Path(one)) for one in of]
     _refuse_other_exams(opened)
+    found: Tables
     found, origin = _tables(opened)
     asked = _metric(opened, metric)
-    rules = Rules(baseline, _known_correction(correction), _enough(resamples), seed)
-    resampled = figures.bootstrap(found, [asked], rules.resamples, seed).get(asked, {})
+    config = opened[0].config
+    own = config.compare
+    if baseline is None and not all_pairs and own.baseline in found:
+        baseline = own.baseline
+    found = _chosen(found, models, baseline)
+    rules = Rules(
+        baseline,
+        _known_correction(correction or own.correction),
+        _enough(own.resamples if resamples is None else resamples),
+        config.evaluation.seed if seed is None else seed,
+    )
+    shares = own.public_shares if public_shares is None else public_shares
+    resampled = figures.bootstrap(found, [asked], rules.resamples, rules.seed).get(asked, {})
     comparison = compare_pairs(found, asked, rules, resampled)
     means = figures.figures(found, {asked: resampled})
-    order = list(comparison.any_hit)
+    order = list(comparison.means)
     return Compared(
+        exam=opened[0].document["evaluation"],
         metric=str(asked),
-        fingerprint=opened[0].fingerprint,
         origin={name: origin[name] for name in order},
         models={name: means[name][asked] for name in order},
         comparison=comparison,
-        shake_ups=tuple(shake_up(found, asked, share, seed) for share in public_shares),
+        shake_ups=tuple(shake_up(found, asked, share, rules.seed) for share in shares),
         slices=_slices(found, asked, opened[0], by),
     )
 
@@ -159,17 +180,40 @@ def _refuse_other_exams(opened: Sequence[Run]) -> None:
             raise DataError(f"{run.folder}/per_user.parquet: holds other users than its exam")
 
 
-def _tables(opened: Sequence[Run]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return every model's marks and the folder of its run, by a name of its own."""
-    several = [name for run in opened for name in run.tables]
-    found, origin = {}, {}
+def _tables(opened: Sequence[Run]) -> tuple[dict[str, ScoreTable], dict[str, str]]:
+    """Return every model's marks and the folders of its runs, by a name of its own."""
+    several: dict[str, list[tuple[ScoreTable, list[str]]]] = {}
     for run in opened:
         for name, table in run.tables.items():
-            own = name if several.count(name) == 1 else f"{name} ({run.folder})"
-            if own in found:
-                raise UsageError(f'{run.folder}: model "{own}" is named twice; rename one')
-            found[own], origin[own] = table, str(run.folder)
+            versions = several.setdefault(name, [])
+            same = next((folders for other, folders in versions if _equal(table, other)), None)
+            if same is None:
+                versions.append((table, [str(run.folder)]))
+            else:
+                same.append(str(run.folder))
+    found, origin = {}, {}
+    for name, versions in several.items():
+        for table, folders in versions:
+            own = name if len(versions) == 1 else f"{name} ({folders[0]})"
+            if own in found or (own != name and own in several):
+                raise UsageError(f'{folders[0]}: another model is named "{own}"; rename one')
+            found[own], origin[own] = table, ", ".join(folders)
     return found, origin
+
+
+def _equal(one: ScoreTable, other: ScoreTable) -> bool:
+    """Return whether two models have the same marks under all metrics of both."""
+    common = one.values.keys() & other.values.keys()
+    return bool(common) and all(np.array_equal(one.values[m], other.values[m]) for m in common)
+
+
+def _chosen(found: Tables, models: Sequence[str], baseline: str | None) -> Tables:
+    """Return the models asked for, and the baseline."""
+    for name in models:
+        if name not in found:
+            raise UsageError(f'no model "{name}"; {suggest(name, list(found))}')
+    kept = {*models, *([] if baseline is None else [baseline])}
+    return {name: t for name, t in found.items() if name in kept} if models else found
 
 
 def _metric(opened: Sequence[Run], wanted: str | None) -> Metric:

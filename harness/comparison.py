@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from harness.inference import paired, resampling
 from harness.inference.corrections import CORRECTIONS
 from harness.inference.intervals import LEVEL, Interval, Sample, percentile, student
 from harness.metrics import Floats, Metric
+from harness.report.shown import Shown
+
+if TYPE_CHECKING:
+    from harness.report.sheet import Sheet
 
 Word = Literal["better", "not distinguishable", "worse", "higher", "lower"]
 
@@ -89,23 +93,26 @@ class Pair:
         return {name: list(v) if isinstance(v, tuple) else v for name, v in vars(self).items()}
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Shown):
     """All pairs under one metric; the better of two stands first.
 
     Attributes
     ----------
+    means : mapping of model to float
+        Best first.
     flips : int
         How many sign flips the randomisation test drew: B, or more where the correction for many
         pairs needs smaller p values.
     any_hit : mapping of model to float
-        The share of users whose mark is not 0.
+        The share of users whose mark is not 0, the mean over repeats.
     """
 
     metric: str
     users: int
     rules: Rules
     flips: int
+    means: Mapping[str, float]
     any_hit: Mapping[str, float]
     pairs: tuple[Pair, ...]
 
@@ -116,9 +123,22 @@ class Comparison:
             "users": self.users,
             **vars(self.rules),
             "flips": self.flips,
+            "means": dict(self.means),
             "any_hit": dict(self.any_hit),
             "pairs": [pair.to_dict() for pair in self.pairs],
         }
+
+    def sheets(self) -> list[Sheet]:
+        """Return the table of pairs."""
+        from harness.report import compared
+
+        return [compared.pairs(self)]
+
+    def records(self) -> list[dict[str, object]]:
+        """Return one record a pair, with full figures."""
+        from harness.report import compared
+
+        return compared.records(self)
 
 
 def compare(
@@ -166,7 +186,8 @@ def compare(
         len(marks),
         rules,
         flips,
-        {name: float((marks[:, i] != 0).mean()) for name, i in at.items()},
+        {name: float(marks[:, i].mean()) for name, i in at.items()},
+        {name: float((tables[name].values[metric] != 0).mean()) for name in names},
         _judged(found, rules.correction, metric.definition.better),
     )
 

@@ -17,9 +17,7 @@ _POINTS = 20
 
 def has_curve(metric: Metric) -> bool:
     """Return whether a metric has a cut-off and is 0 for a list without hits."""
-    known = metric.definition
-    plain = known.of == "user" and known.needs == "" and known.better == "higher"
-    return metric.k is not None and plain and known.range[0] == 0
+    return metric.k is not None and metric.definition.earned
 
 
 def curve(

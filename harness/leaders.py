@@ -32,8 +32,12 @@ class Entry:
         How many runs of the exam have a model of this name.
     date : str
         When the run was written, ISO 8601.
-    mean, ci95, lift, verdict
-        As in the run's table, under the group's metric; lift and verdict of its first metric.
+    mean, ci95
+        As in the run's table, under the group's metric.
+    lift : float, optional
+        The mean over that of a random ranking, where it is known.
+    verdict : str, optional
+        Against chance; a run has it of its first metric alone.
     settings : str
         What the model is and its parameters.
     differs : tuple of str
@@ -55,13 +59,20 @@ class Entry:
 
 @dataclass(frozen=True)
 class Group:
-    """All entries of one exam."""
+    """All entries of one exam.
+
+    Attributes
+    ----------
+    runs, without : int
+        How many runs were marked by the metric, and how many were not.
+    """
 
     fingerprint: str
     users: int
     k: int
     metric: str
     runs: int
+    without: int
     entries: tuple[Entry, ...]
 
 
@@ -117,7 +128,7 @@ def leaderboard(
     folder : path
         Runs may lie in it at any depth.
     metric : str, optional
-        One that runs were marked by; by default the first of each exam's latest run.
+        One that runs were marked by; by default the first of most of an exam's runs.
     sort : str
         ``score``, best first; ``date``, latest first; ``model`` or ``run``, by name.
     model : str, optional
@@ -179,6 +190,7 @@ def _found(run: Run) -> _Found:
     for model in run.document["models"]:
         for figure in model["metrics"].values():
             float(figure["mean"])
+    dict(run.document["chance"])
     int(run.document["evaluation"]["users"]), int(run.document["evaluation"]["k"])
     return _Found(run, date, config)
 
@@ -200,7 +212,7 @@ def _group(
     several: Sequence[_Found], metric: str | None, sort: Sort, model: str | None
 ) -> Group | None:
     """Return one exam's entries; None where no run was marked by the metric."""
-    name = several[0].metrics[0] if metric is None else metric
+    name = _usual(several) if metric is None else metric
     marked = [one for one in several if name in one.metrics]
     if not marked:
         return None
@@ -225,21 +237,29 @@ def _group(
         int(exam["k"]),
         name,
         len(marked),
+        len(several) - len(marked),
         tuple(_sorted(entries, sort, name)),
     )
+
+
+def _usual(several: Sequence[_Found]) -> str:
+    """Return the metric that most runs have first, of equally many the latest run's."""
+    firsts = [one.metrics[0] for one in several]
+    return max(firsts, key=lambda name: (firsts.count(name), -firsts.index(name)))
 
 
 def _entry(
     own: str, metric: str, one: _Found, result: Mapping[str, Any], times: int, leader: _Found
 ) -> Entry:
-    figure, verdict = result["metrics"][metric], result.get("vs_random") or {}
-    bounds = figure.get("ci95")
+    figure, bounds = result["metrics"][metric], result["metrics"][metric].get("ci95")
+    floor = float(one.run.document["chance"].get(metric, {}).get("mean", 0))
+    verdict = (result.get("vs_random") or {}) if metric == one.metrics[0] else {}
     seed = one.config.get("evaluation", {}).get("seed")
     return Entry(
         model=own,
         mean=float(figure["mean"]),
         ci95=None if bounds is None else (float(bounds[0]), float(bounds[1])),
-        lift=verdict.get("lift"),
+        lift=float(figure["mean"]) / floor if floor > 0 else None,
         verdict=verdict.get("verdict"),
         run=str(one.run.folder),
         runs=times,

@@ -147,9 +147,9 @@ class Result(Shown):
         }
 
     def _first_means(self) -> dict[str, float]:
-        """Return the first metric's means, if they are means over users."""
+        """Return the first metric's means, if users who are not examined would have 0."""
         first = self.metrics[0]
-        models = self.models if first.definition.of == "user" else ()
+        models = self.models if first.definition.earned else ()
         return {m.name: m.metrics[str(first)].mean for m in models}
 
     def to_json(self) -> str:
@@ -157,7 +157,7 @@ class Result(Shown):
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return one row a model: name, repeats, lift, p, verdict and every metric's mean."""
+        """Return one row a model: repeats, every metric's mean and interval, lift, p, verdict."""
         import pandas as pd
 
         return pd.DataFrame([_row(m) for m in self.models]).set_index("model")
@@ -268,12 +268,18 @@ def _model(m: ModelResult) -> dict[str, Any]:
     }
 
 
+def _ends(figure: Figure) -> tuple[tuple[str, float | None], ...]:
+    low, high = figure.ci95 or (None, None)
+    return ("low", low), ("high", high), ("sd_repeats", figure.sd_repeats)
+
+
 def _row(m: ModelResult) -> dict[str, Any]:
     verdict = m.verdict
     return {
         "model": m.name,
         "repeats": m.repeats,
         **{k: f.mean for k, f in m.metrics.items()},
+        **{f"{k} {end}": value for k, f in m.metrics.items() for end, value in _ends(f)},
         "lift": np.nan if verdict is None else verdict.lift,
         "p": np.nan if verdict is None else verdict.p,
         "verdict": None if verdict is None else verdict.word,

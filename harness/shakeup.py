@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from harness.arrays import Bool
 from harness.errors import UsageError
 from harness.figures import Tables
 from harness.inference import resampling
@@ -44,8 +45,7 @@ class ShakeUp:
     share : float
         Of the users; `public` of `users`, at least 1.
     leader_falls : float
-        How often the public board's first is not the first of the private one; ties go to the
-        model that comes first by name.
+        How often nobody is first on both boards, ties for the first place included.
     """
 
     metric: str
@@ -95,7 +95,7 @@ def shake_up(
         users=len(marks),
         times=times,
         seed=seed,
-        leader_falls=float((ours.argmin(axis=1) != theirs.argmin(axis=1)).mean()),
+        leader_falls=float((~(_firsts(ours) & _firsts(theirs)).any(axis=1)).mean()),
         pairs=tuple(
             _swap(names[i], names[j], ours[:, i] - ours[:, j], theirs[:, i] - theirs[:, j])
             for i, j in combinations(best_first, 2)
@@ -110,6 +110,11 @@ def _public(users: int, share: float) -> int:
             "between 0 and 1, such as 0.3"
         )
     return min(max(round(users * share), 1), users - 1)
+
+
+def _firsts(board: Floats) -> Bool:
+    """Return who is first in every division, alone or with others."""
+    return np.asarray(board == board.min(axis=1, keepdims=True))
 
 
 def _swap(one: str, other: str, ours: Floats, theirs: Floats) -> Swap:

@@ -56,11 +56,15 @@ def sat(folder: Path, name: str, *models: Any, k: int = 3, **more: Any) -> Path:
     return folder / name
 
 
+def document(folder: Path) -> Any:
+    return json.loads((folder / "result.json").read_text())
+
+
 def test_a_run_reads_back_as_it_was(tmp_path: Path) -> None:
     folder = sat(tmp_path, "run", POPULAR, RANDOM)
     found = runs.read(folder)
-    document = json.loads((folder / "result.json").read_text())
-    for model in document["models"]:
+    written = document(folder)
+    for model in written["models"]:
         for metric, table in zip(found.metrics.values(), model["metrics"].values(), strict=True):
             mean = found.tables[model["name"]].of_users(metric).mean()
             assert mean == pytest.approx(table["mean"], rel=1e-12)
@@ -71,11 +75,11 @@ def test_a_run_reads_back_as_it_was(tmp_path: Path) -> None:
 
 def test_comparing_a_run_gives_what_the_run_said(tmp_path: Path) -> None:
     folder = sat(tmp_path, "run", POPULAR, LAST, RANDOM)
-    document = json.loads((folder / "result.json").read_text())
+    written = document(folder)
     found = harness.compare(folder).to_dict()
-    assert found["comparison"] == document["comparison"]
-    assert found["shake_up"] == document["shake_up"]
-    said = {m["name"]: m["metrics"]["MAP@3"] for m in document["models"]}
+    assert found["comparison"] == written["comparison"]
+    assert found["shake_up"] == written["shake_up"]
+    said = {m["name"]: m["metrics"]["MAP@3"] for m in written["models"]}
     assert {m["name"]: m["metrics"]["MAP@3"] for m in found["models"]} == said
 
 
@@ -87,11 +91,47 @@ def test_runs_of_one_exam_are_compared(tmp_path: Path) -> None:
     assert both.origin == {"popular": str(one), "last": str(other), "random": str(other)}
 
 
-def test_one_name_in_two_runs_is_shown_with_its_run(tmp_path: Path) -> None:
-    one, other = sat(tmp_path, "one", POPULAR), sat(tmp_path, "two", POPULAR)
+def test_equal_models_of_two_runs_count_once(tmp_path: Path) -> None:
+    one = sat(tmp_path, "one", POPULAR, RANDOM)
+    other = sat(tmp_path, "two", POPULAR, LAST, RANDOM)
+    both = harness.compare(one, other)
+    assert both.comparison == harness.compare(other).comparison
+    assert both.origin["popular"] == f"{one}, {other}"
+
+
+def test_one_name_for_two_models_is_shown_with_its_run(tmp_path: Path) -> None:
+    one = sat(tmp_path, "one", POPULAR)
+    other = sat(tmp_path, "two", {**LAST, "name": "popular"})
     (pair,) = harness.compare(one, other).comparison.pairs
     assert {pair.one, pair.other} == {f"popular ({one})", f"popular ({other})"}
-    assert pair.difference == 0
+
+
+def test_some_models_alone(tmp_path: Path) -> None:
+    """Their p values are the same as among all; there are fewer to correct for."""
+    folder = sat(tmp_path, "run", POPULAR, LAST, RANDOM)
+    (pair,) = harness.compare(folder, models=["last", "random"]).comparison.pairs
+    among = next(
+        p
+        for p in harness.compare(folder).comparison.pairs
+        if {p.one, p.other} == {"last", "random"}
+    )
+    assert (pair.p_sign_flip, pair.ci95_bootstrap) == (among.p_sign_flip, among.ci95_bootstrap)
+    (pair,) = harness.compare(folder, models=["last"], baseline="popular").comparison.pairs
+    assert {pair.one, pair.other} == {"last", "popular"}
+    with pytest.raises(UsageError, match=r'"lst".*"last"'):
+        harness.compare(folder, models=["lst"])
+
+
+def test_the_runs_own_rules_hold_unless_others_are_named(tmp_path: Path) -> None:
+    own = {"baseline": "last", "correction": "bh", "resamples": 500, "public_shares": [0.5]}
+    folder = sat(tmp_path, "run", POPULAR, LAST, RANDOM, compare=own)
+    found = harness.compare(folder)
+    assert found.to_dict()["comparison"] == document(folder)["comparison"]
+    assert found.to_dict()["shake_up"] == document(folder)["shake_up"]
+    assert len(harness.compare(folder, all_pairs=True).comparison.pairs) == 3
+    other = harness.compare(folder, correction="holm", seed=1, public_shares=[0.25])
+    assert (other.comparison.rules.correction, other.comparison.rules.seed) == ("holm", 1)
+    assert [one.share for one in other.shake_ups] == [0.25]
 
 
 def test_another_exam_is_refused_and_the_fields_are_named(tmp_path: Path) -> None:
@@ -109,8 +149,8 @@ def test_slices_of_the_users(tmp_path: Path) -> None:
         ("town", "ash", 2), ("town", "elm", 1), ("town", "missing", 1), ("truth", "1", 3),
         ("truth", "2", 1),
     ]  # fmt: skip
-    document = json.loads((folder / "result.json").read_text())
-    assert {s["by"] for s in document["slices"]} == {"activity", "truth", "repeats", "town"}
+    written = document(folder)
+    assert {s["by"] for s in written["slices"]} == {"activity", "truth", "repeats", "town"}
 
 
 def test_a_column_that_the_run_does_not_know(tmp_path: Path) -> None:
@@ -191,16 +231,16 @@ def test_marks_that_were_changed(tmp_path: Path) -> None:
 
 def test_a_baseline_in_the_config(tmp_path: Path) -> None:
     folder = sat(tmp_path, "run", POPULAR, LAST, RANDOM, compare={"baseline": "last"})
-    document = json.loads((folder / "result.json").read_text())
-    assert {pair["other"] for pair in document["comparison"]["pairs"]} == {"last"}
+    written = document(folder)
+    assert {pair["other"] for pair in written["comparison"]["pairs"]} == {"last"}
     with pytest.raises(UsageError, match=r'"lsat".*"last"'):
         sat(tmp_path, "run", POPULAR, LAST, compare={"baseline": "lsat"})
 
 
 def test_a_single_model_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
-    document = json.loads((sat(tmp_path, "run", POPULAR) / "result.json").read_text())
-    assert document["comparison"] is None
-    assert document["shake_up"] == []
+    written = document(sat(tmp_path, "run", POPULAR))
+    assert written["comparison"] is None
+    assert written["shake_up"] == []
     with pytest.raises(UsageError, match="only one model"):
         compare(tmp_path / "run")
 
@@ -210,10 +250,12 @@ def test_results_as_other_tables(tmp_path: Path) -> None:
     assert list(found.to_pandas()["verdict"]) == ["not distinguishable"]
     assert "a\\|b<i>_&" in found.to_markdown()
     latex = found.to_latex()
-    assert "a|b<i>\\_\\&" in latex
+    assert "a\\textbar{}b\\textless{}i\\textgreater{}\\_\\&" in latex
     assert latex.count("\\begin{tabular}") == latex.count("\\end{tabular}") == 3
     html = found._repr_html_()
     assert "a|b&lt;i&gt;_&amp;" in html
     assert "<i>" not in html
     assert html.count("<table>") == html.count("</table>") == 3
-    assert repr(found).splitlines()[0].startswith("exam   4 users")
+    assert (
+        repr(found).splitlines()[0].endswith("k = 3 · 4 users · " + found.exam["fingerprint"][:6])
+    )

@@ -110,8 +110,18 @@ def test_a_mean_of_zero_has_no_relative_difference() -> None:
 
 
 def test_repeats_are_averaged() -> None:
-    (pair,) = compared({"a": [1, 1], "r": [[0, 1], [1, 0], [0, 0], [0, 0]]}).pairs
-    assert pair.difference == 0.75
+    found = compared({"a": [1, 1], "r": [[0, 1], [1, 0], [0, 0], [0, 0]]})
+    assert found.pairs[0].difference == 0.75
+    assert found.means == {"a": 1, "r": 0.25}
+    assert found.any_hit == {"a": 1, "r": 0.25}  # in one repeat, not in any of the four
+
+
+def test_a_pair_is_judged_alike_whoever_else_is_there() -> None:
+    """But for the correction: users and signs depend on the seed alone."""
+    (alone,) = compared({name: MANY[name] for name in ("weak", "strong")}).pairs
+    among = next(p for p in compared(MANY).pairs if {p.one, p.other} == {"weak", "strong"})
+    assert (alone.p_sign_flip, alone.p_t) == (among.p_sign_flip, among.p_t)
+    assert alone.ci95_bootstrap == pytest.approx(among.ci95_bootstrap, abs=1e-12)
 
 
 def test_names_and_their_order_change_nothing() -> None:

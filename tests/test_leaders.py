@@ -77,6 +77,23 @@ def test_the_best_run_of_each_name_by_exam(folder: Path) -> None:
     )
 
 
+def test_chance_is_that_of_the_metric_shown(folder: Path) -> None:
+    (group,) = leaderboard(folder, metric="Recall@1").groups
+    for entry in group.entries:
+        run = json.loads((Path(entry.run) / "result.json").read_text())
+        floor = run["chance"]["Recall@1"]["mean"]
+        assert entry.lift == pytest.approx(entry.mean / floor)
+        assert entry.verdict is None  # a run has it of its first metric
+
+
+def test_the_metric_of_most_runs_is_shown_and_the_others_are_counted(folder: Path) -> None:
+    written = "2026-11-09T10:00:00+00:00"
+    sat(folder.parent, "late", POPULAR, written=written, metrics=["NDCG@2"])
+    first = leaderboard(folder).groups[0]
+    assert (first.metric, first.runs, first.without) == ("MAP@2", 2, 1)
+    assert "2 runs, 1 without MAP@2 left out" in repr(leaderboard(folder))
+
+
 def test_what_is_told_of_an_entry(folder: Path) -> None:
     (group,) = leaderboard(folder, exam=leaderboard(folder).groups[1].fingerprint[:8]).groups
     (entry,) = group.entries

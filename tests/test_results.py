@@ -106,6 +106,7 @@ def test_the_document(result: Result) -> None:
         "comparison": {
             "metric": "str", "users": "int", "baseline": "NoneType", "correction": "str",
             "resamples": "int", "seed": "int", "flips": "int",
+            "means": {"popular": "float", "random": "float"},
             "any_hit": {"popular": "float", "random": "float"},
             "pairs": [{
                 "one": "str", "other": "str", "difference": "float", "ci95": ["float"],
@@ -169,9 +170,10 @@ def test_pandas_shows_one_row_a_model(result: Result) -> None:
     frame = result.to_pandas()
     assert list(frame.index) == [m.name for m in result.models]
     assert frame.loc["popular", "MAP@2"] == 0.5
-    assert list(frame.columns) == [
-        "repeats", "MAP@2", "MAP(divisor=hits)@2", "lift", "p", "verdict"
-    ]  # fmt: skip
+    metrics = ["MAP@2", "MAP(divisor=hits)@2"]
+    ends = [f"{metric} {end}" for metric in metrics for end in ("low", "high", "sd_repeats")]
+    assert list(frame.columns) == ["repeats", *metrics, *ends, "lift", "p", "verdict"]
+    assert frame.loc["popular", "MAP@2 high"] == 1
 
 
 def test_the_folder(result: Result, tmp_path: Path) -> None:

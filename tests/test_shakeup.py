@@ -48,6 +48,16 @@ def test_how_often_by_combinations() -> None:
     assert found.pairs[0].changes == pytest.approx(expected, abs=0.015)
 
 
+def test_who_is_level_with_the_first_is_first() -> None:
+    """Of four users one is public. `a` has 1 from two of them, `b` from one of these.
+
+    One public: who has 1 there is first. The first user public (both 1): privately `a` leads, and
+    was level first. The second (`a` alone): privately both are level. The others: level in public.
+    """
+    found = shaken({"a": [1, 1, 0, 0], "b": [1, 0, 0, 0]}, 0.25)
+    assert found.leader_falls == 0
+
+
 def test_level_boards_tell_nothing() -> None:
     """One public user of four; only the first tells the two apart: level in 3 of 4 splits."""
     found = shaken({"a": [1, 0, 0, 0], "b": [0, 0, 0, 0]}, 0.25)

@@ -21,20 +21,25 @@ class Correction(StrEnum):
 
 def compare(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Folders of runs.")],
+    model: Annotated[
+        list[str] | None, typer.Option(help="Only this model and others named so; repeatable.")
+    ] = None,
     baseline: Annotated[
         str | None, typer.Option(help="Compare all with this model, not every two.")
     ] = None,
+    all_pairs: Annotated[
+        bool, typer.Option("--all-pairs", help="Every two, whatever baseline the run has.")
+    ] = False,
     metric: Annotated[str | None, typer.Option(help="One of the runs' metrics; the first.")] = None,
     correction: Annotated[
-        Correction, typer.Option(help="Of p values, for the number of pairs.")
-    ] = Correction.HOLM,
+        Correction | None, typer.Option(help="Of p values, for the number of pairs.")
+    ] = None,
     resamples: Annotated[
-        int, typer.Option(help="B, of the bootstrap and of the sign flips.")
-    ] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="Equal seeds give equal figures.")] = 42,
+        int | None, typer.Option(help="B, of the bootstrap and of the sign flips.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Equal seeds, equal figures.")] = None,
     public_share: Annotated[
-        list[float] | None,
-        typer.Option(help="Users on the public board; repeatable; 0.01 and 0.3."),
+        list[float] | None, typer.Option(help="Users on the public board; repeatable.")
     ] = None,
     by: Annotated[
         list[str] | None,
@@ -42,18 +47,23 @@ def compare(
     ] = None,
     format_: FormatOption = Format.TABLE,
 ) -> None:
-    """Compare models that sat the same exam, in one run or in several."""
+    """Compare models that sat the same exam, in one run or in several.
+
+    What is not named is as in the first run's config. CSV has the pairs.
+    """
     from harness import compared
 
     with stdout_to_stderr():  # what a metric prints must not mix with the figures
         found = compared.compare(
             *runs,
             metric=metric,
+            models=model or (),
             baseline=baseline,
-            correction=correction.value,
+            all_pairs=all_pairs,
+            correction=correction and correction.value,
             resamples=resamples,
             seed=seed,
-            public_shares=public_share or compared.SHARES,
+            public_shares=public_share,
             by=by or (),
         )
     show(format_, found.to_dict(), found.sheets(), found.records())

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-_SHOWN_ELSEWHERE = ("models", "evaluation.seed", "evaluation.metrics")
+_NO_MATTER = ("models", "compare", "data.cache", "evaluation.seed", "evaluation.metrics")
+"""What changes no score of a model, or is shown beside it."""
 
 
 def settings(config: Mapping[str, Any], model: str) -> str:
@@ -35,7 +36,7 @@ def _flat(config: Mapping[str, Any], above: str = "") -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in config.items():
         name = f"{above}{key}"
-        if name in _SHOWN_ELSEWHERE:
+        if name in _NO_MATTER:
             continue
         found |= _flat(value, f"{name}.") if isinstance(value, dict) else {name: value}
     return found

@@ -28,57 +28,59 @@ def _mixed(state: Any) -> Any:
 
 
 @compiled
-def draw_again(keys: Any, picks: Any, rows: int, weights: Any) -> None:
-    """Write how often each of `rows` is drawn when resample i draws picks[i] with replacement.
+def draw_again(keys: Any, users: int, picks: int, weights: Any) -> None:
+    """Write how often each user is drawn when every resample draws `picks` with replacement.
 
-    Lemire 2019: 32 random bits times `rows` give a row without a division; the few products that
-    would favour some rows are drawn anew.
+    Lemire 2019: 32 random bits times the number of users give a user without a division; the few
+    products that would favour some users are drawn anew.
     """
-    many = np.uint64(rows)
+    many = np.uint64(users)
     unfair = np.uint64(1 << 32) % many
     for i in range(len(keys)):
         state = keys[i]
-        for j in range(rows):
-            weights[i, j] = 0
-        for _ in range(picks[i]):
+        for user in range(users):
+            weights[i, user] = 0
+        for _ in range(picks):
             while True:
                 state += _GOLDEN
                 product = (_mixed(state) >> _HALF) * many
                 if (product & _LOW) >= unfair:
                     break
-            # A row is drawn once on average: 255 times does not happen.
+            # A user is drawn once on average: 255 times does not happen.
             weights[i, np.int64(product >> _HALF)] += np.uint8(1)
 
 
 @compiled
-def draw_once(keys: Any, picks: Any, rows: int, weights: Any) -> None:
-    """Write 1 for picks[i] of `rows`, each set of so many equally likely, and 0 for the others."""
-    many = np.uint64(rows)
+def draw_once(keys: Any, users: int, picks: int, weights: Any) -> None:
+    """Write 1 for `picks` of the users, all sets of so many equally likely, 0 for the others."""
+    many = np.uint64(users)
     unfair = np.uint64(1 << 32) % many
+    fewer = min(picks, users - picks)  # chosen, or left out
+    chosen = np.uint8(picks == fewer)
     for i in range(len(keys)):
         state = keys[i]
-        fewer = min(picks[i], rows - picks[i])  # chosen, or left out
-        chosen = np.uint8(picks[i] == fewer)
-        for j in range(rows):
-            weights[i, j] = np.uint8(1) - chosen
+        for user in range(users):
+            weights[i, user] = np.uint8(1) - chosen
         drawn = 0
         while drawn < fewer:
             state += _GOLDEN
             product = (_mixed(state) >> _HALF) * many
-            row = np.int64(product >> _HALF)
-            if (product & _LOW) >= unfair and weights[i, row] != chosen:
-                weights[i, row] = chosen
+            one = np.int64(product >> _HALF)
+            if (product & _LOW) >= unfair and weights[i, one] != chosen:
+                weights[i, one] = chosen
                 drawn += 1
 
 
 @compiled
-def add_weighted(indptr: Any, columns: Any, values: Any, weights: Any, sums: Any) -> None:
-    """Add Σ over rows of weight · value to sums[column, resample]; values are CSR."""
+def add_weighted(
+    rows: Any, indptr: Any, columns: Any, values: Any, weights: Any, sums: Any
+) -> None:
+    """Add Σ over users of weight · value to sums[column, resample]; `values` are rows of CSR."""
     lanes = len(weights)
     weight = np.empty(lanes)
-    for row in range(len(indptr) - 1):
+    for row in range(len(rows)):
         for lane in range(lanes):
-            weight[lane] = weights[lane, row]
+            weight[lane] = weights[lane, rows[row]]
         for t in range(indptr[row], indptr[row + 1]):
             value, column = values[t], columns[t]
             for lane in range(lanes):
@@ -86,14 +88,12 @@ def add_weighted(indptr: Any, columns: Any, values: Any, weights: Any, sums: Any
 
 
 @compiled
-def add_signed(keys: Any, indptr: Any, columns: Any, values: Any, sums: Any) -> None:
-    """Add Σ over rows of ±value to sums[column, lane]; a row's random bits are its signs."""
+def add_signed(keys: Any, rows: Any, indptr: Any, columns: Any, values: Any, sums: Any) -> None:
+    """Add Σ over users of ±value to sums[column, lane]; a user's random bits are the signs."""
     lanes = sums.shape[1]
     sign = np.empty(lanes)
-    state = keys[0]
-    for row in range(len(indptr) - 1):
-        state += _GOLDEN
-        bits = _mixed(state)
+    for row in range(len(rows)):
+        bits = _mixed(keys[0] + np.uint64(rows[row] + 1) * _GOLDEN)
         for lane in range(lanes):
             sign[lane] = 1.0 - 2.0 * np.float64((bits >> np.uint64(lane)) & np.uint64(1))
         for t in range(indptr[row], indptr[row + 1]):

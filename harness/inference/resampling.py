@@ -1,7 +1,8 @@
 """Marks in, the same under thousands of resamples of users out, for all columns at once.
 
-Resamples are the same for every column, so differences of columns are paired. What is drawn is a
-pure function of the seed and of the resample's number; results do not depend on threads.
+Resamples are the same for every column, so differences of columns are paired. Which users are drawn
+is a pure function of the seed, the number of users and the resample's number: it depends neither on
+the marks nor on threads.
 """
 
 from __future__ import annotations
@@ -9,12 +10,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.draws import UInt64, generator, streams
+from harness.draws import UInt64, streams
 
 Floats = NDArray[np.float64]
 Int64 = NDArray[np.int64]
@@ -42,8 +43,7 @@ def bootstrap(
 
     Notes
     -----
-    Source: Efron 1979. Users whose marks are all 0 add nothing, so only how many of the others are
-    drawn (binomial), and which, is drawn at random.
+    Source: Efron 1979.
 
     Examples
     --------
@@ -56,10 +56,8 @@ def bootstrap(
     from harness.inference import loops  # numba is slow to import
 
     n = len(values)
-    held = _Rows.of(values)
-    picks = generator(seed, "bootstrap").binomial(n, held.rows / n, resamples)
     keys = streams(seed, "bootstrap", resamples)
-    return _weighted(held, loops.draw_again, keys, picks, threads) / n
+    return _weighted(values, loops.draw_again, n, keys, threads) / n
 
 
 def boards(
@@ -80,11 +78,8 @@ def boards(
     from harness.inference import loops  # numba is slow to import
 
     n = len(values)
-    held = _Rows.of(values)
-    picks = generator(seed, "boards").hypergeometric(held.rows, n - held.rows, public, times)
-    sums = _weighted(held, loops.draw_once, streams(seed, "boards", times), picks, threads)
-    others = values.sum(axis=0) - sums
-    return sums / public, others / (n - public)
+    sums = _weighted(values, loops.draw_once, public, streams(seed, "boards", times), threads)
+    return sums / public, (values.sum(axis=0) - sums) / (n - public)
 
 
 def sign_flips(
@@ -105,66 +100,52 @@ def sign_flips(
     """
     from harness.inference import loops  # numba is slow to import
 
-    differ = (values != values[:, :1]).any(axis=1)  # flipping equal marks changes no difference
-    held = _Rows.of(values[differ])
+    rows = np.flatnonzero((values != values[:, :1]).any(axis=1))  # others change no difference
+    held = _csr(values[rows])
     sums = np.zeros((times, values.shape[1]))
     keys = streams(seed, "flips", -(-times // _LANES))
 
     def task(block: int) -> None:
         part = slice(block * _LANES, min((block + 1) * _LANES, times))
-        own = np.zeros((held.width, part.stop - part.start))
-        loops.add_signed(keys[block : block + 1], held.indptr, held.columns, held.values, own)
+        own = np.zeros((values.shape[1], part.stop - part.start))
+        loops.add_signed(keys[block : block + 1], rows, *held, own)
         sums[part] = own.T
 
     _in_threads(task, range(len(keys)), threads)
     return sums
 
 
-class _Rows(NamedTuple):
-    """The users with any mark, as CSR."""
-
-    indptr: Int64
-    columns: NDArray[np.int32]
-    values: Floats
-    width: int
-
-    @property
-    def rows(self) -> int:
-        return len(self.indptr) - 1
-
-    @classmethod
-    def of(cls, values: Floats) -> _Rows:
-        """Return the rows of `values`, (n, columns), that are not all 0."""
-        found = values != 0
-        sizes = found.sum(axis=1)
-        indptr = np.concatenate(([0], np.cumsum(sizes[sizes > 0])))
-        place = np.flatnonzero(found.ravel())
-        columns = (place % values.shape[1]).astype(np.int32)
-        return cls(indptr, columns, values.ravel()[place], values.shape[1])
-
-
 def _weighted(
-    held: _Rows, draw: Callable[..., Any], keys: UInt64, picks: Int64, threads: int | None
+    values: Floats, draw: Callable[..., Any], picks: int, keys: UInt64, threads: int | None
 ) -> Floats:
     """Return the weighted sums of every resample, (resamples, columns)."""
     from harness.inference import loops  # numba is slow to import
 
-    sums = np.zeros((len(keys), held.width))
-    if held.rows == 0:
-        return sums
+    n, width = values.shape
+    rows = np.flatnonzero((values != 0).any(axis=1))  # the others add nothing
+    held = _csr(values[rows])
+    sums = np.zeros((len(keys), width))
     # An odd number of cache lines apart, the weights of a user in all lanes do not collide.
-    stride = (held.rows // _LINE | 1) * _LINE + 2 * _LINE
+    stride = (n // _LINE | 1) * _LINE + 2 * _LINE
 
     def task(start: int) -> None:
         part = slice(start, min(start + _LANES, len(keys)))
         lanes = part.stop - part.start
-        weights, own = np.empty((lanes, stride), np.uint8), np.zeros((held.width, lanes))
-        draw(keys[part], picks[part], held.rows, weights)
-        loops.add_weighted(held.indptr, held.columns, held.values, weights, own)
+        weights, own = np.empty((lanes, stride), np.uint8), np.zeros((width, lanes))
+        draw(keys[part], n, picks, weights)
+        loops.add_weighted(rows, *held, weights, own)
         sums[part] = own.T
 
     _in_threads(task, range(0, len(keys), _LANES), threads)
     return sums
+
+
+def _csr(values: Floats) -> tuple[Int64, NDArray[np.int32], Floats]:
+    """Return row ends, columns and values of what is not 0."""
+    found = values != 0
+    indptr = np.concatenate(([0], np.cumsum(found.sum(axis=1))))
+    place = np.flatnonzero(found.ravel())
+    return indptr, (place % values.shape[1]).astype(np.int32), values.ravel()[place]
 
 
 def _in_threads(task: Callable[[int], None], starts: range, threads: int | None) -> None:

@@ -115,6 +115,12 @@ class Definition:
     """What must be known beside lists and truth."""
 
     @property
+    def earned(self) -> bool:
+        """Whether a user's value is 0 without hits, and more is better."""
+        plain = self.of == "user" and self.needs == "" and self.better == "higher"
+        return plain and self.range[0] == 0
+
+    @property
     def choices(self) -> dict[str, tuple[str, ...]]:
         """Every parameter that is a choice, with its values."""
         return {n: p.values for n, p in self.params.items() if isinstance(p, Choice)}

@@ -9,7 +9,7 @@ from harness.comparison import Comparison, Pair
 from harness.errors import printable
 from harness.report.numbers import digits_of, ends, number, p_value, percent, signed
 from harness.report.sheet import STYLES, Sheet
-from harness.shakeup import ShakeUp
+from harness.shakeup import ShakeUp, Swap
 from harness.slices import Slice
 
 if TYPE_CHECKING:
@@ -22,10 +22,8 @@ def sheets(compared: Compared) -> list[Sheet]:
     """Return the models, the pairs, and a table for each column of slices."""
     found = [_models(compared), pairs(compared.comparison, compared.shake_ups)]
     columns = dict.fromkeys(part.by for part in compared.slices)
-    names = list(compared.models)
     return found + [
-        sliced([part for part in compared.slices if part.by == by], names, compared.metric)
-        for by in columns
+        sliced([part for part in compared.slices if part.by == by], compared) for by in columns
     ]
 
 
@@ -45,9 +43,15 @@ def _models(compared: Compared) -> Sheet:
         for name, figure in compared.models.items()
     ]
     intervals = ["95 % interval", "Student's", "bootstrap"]
-    users = f"{compared.comparison.users:,} users · {compared.fingerprint[:6]}"
-    titles = ["model", compared.metric, *intervals, "users with any", "run"]
-    return Sheet(titles, rows, frozenset({0, 6}), [f"exam   {users}"], kept=3)
+    titles = ["model", compared.metric, *intervals, "users above 0", "run"]
+    return Sheet(titles, rows, frozenset({0, 6}), [_exam(compared)], kept=3)
+
+
+def _exam(compared: Compared) -> str:
+    exam = compared.exam
+    which = [str(exam[part]) for part in ("layout", "window") if part in exam]
+    parts = [*which, f"k = {exam['k']}", f"{compared.comparison.users:,} users"]
+    return f"exam   {' · '.join(parts)} · {exam['fingerprint'][:6]}"
 
 
 def pairs(
@@ -56,23 +60,24 @@ def pairs(
     """Return the table of pairs, those `shown` or all."""
     rules, chosen = comparison.rules, comparison.pairs if shown is None else shown
     corrected = CORRECTED[rules.correction]
-    titles = ["model", "against", "difference", "95 % interval", "verdict", f"p ({corrected})"]
+    titles = ["model", "against", "difference", "verdict", f"p ({corrected})", "95 % interval"]
     titles += ["relative", "effect", "wins/ties/losses", "p sign flip", "p t", "detectable"]
     titles += [f"swaps at {100 * one.share:g} %" for one in shaken]
-    digits = digits_of(pair.difference for pair in comparison.pairs)
+    digits = digits_of(comparison.means.values())
     heading = (
         f"pairs  {comparison.metric} · p by {comparison.flips:,} sign flips, {corrected} over "
         f"{len(comparison.pairs):,} pair{'s' if len(comparison.pairs) > 1 else ''} · seed "
         f"{rules.seed}"
     )
     notes = [
-        f"boards  {100 * one.share:g} % public ({one.public:,} of {one.users:,} users): its first "
-        f"is not the private board's in {percent(one.leader_falls)} of {one.times:,} splits"
+        f"boards  {100 * one.share:g} % public ({one.public:,} of {one.users:,} users): nobody is "
+        f"first on both boards in {percent(one.leader_falls)} of {one.times:,} splits"
         for one in shaken
     ]
     rows = [[*_pair(pair, digits), *_swaps(pair, shaken)] for pair in chosen]
-    left = frozenset({0, 1, 4})
-    return Sheet(titles, rows, left, [heading], notes, kept=5, styles=STYLES)
+    words = frozenset({0, 1})
+    left = words | {3}
+    return Sheet(titles, rows, left, [heading], notes, kept=4, wrapped=words, styles=STYLES)
 
 
 def _pair(pair: Pair, digits: int) -> list[str]:
@@ -80,9 +85,9 @@ def _pair(pair: Pair, digits: int) -> list[str]:
         printable(pair.one),
         printable(pair.other),
         signed(pair.difference, digits),
-        ends(pair.ci95, digits),
         pair.verdict,
         p_value(pair.p_adjusted),
+        ends(pair.ci95, digits),
         "" if pair.relative is None else f"{100 * pair.relative:+.1f} %",
         signed(pair.effect_size, 3),
         f"{pair.wins:,}/{pair.ties:,}/{pair.losses:,}",
@@ -94,17 +99,20 @@ def _pair(pair: Pair, digits: int) -> list[str]:
 
 def _swaps(pair: Pair, shaken: Sequence[ShakeUp]) -> list[str]:
     """Return how often the two change places, for each public share."""
-    both = {pair.one, pair.other}
-    found = [next(s for s in one.pairs if {s.one, s.other} == both) for one in shaken]
     return [
         percent(swap.changes) + (f", level in {percent(swap.ties)}" if swap.ties else "")
-        for swap in found
+        for swap in (_swap_of(pair, one) for one in shaken)
     ]
 
 
-def sliced(parts: Sequence[Slice], names: Sequence[str], metric: str) -> Sheet:
+def _swap_of(pair: Pair, shaken: ShakeUp) -> Swap:
+    return next(s for s in shaken.pairs if {s.one, s.other} == {pair.one, pair.other})
+
+
+def sliced(parts: Sequence[Slice], compared: Compared) -> Sheet:
     """Return the table of one column's slices, a column a model."""
-    digits = digits_of(part.models[name].mean for part in parts for name in names)
+    names, metric = list(compared.models), compared.metric
+    digits = digits_of(figure.mean for figure in compared.models.values())
     rows = [
         [
             printable(part.label),
@@ -127,12 +135,12 @@ def _mean(part: Slice, name: str, digits: int) -> str:
     return number(figure.mean, digits) + bounds
 
 
-def records(comparison: Comparison) -> list[dict[str, object]]:
+def records(comparison: Comparison, shaken: Sequence[ShakeUp] = ()) -> list[dict[str, object]]:
     """Return one record a pair with full figures."""
-    return [_record(pair) for pair in comparison.pairs]
+    return [_record(pair, shaken) for pair in comparison.pairs]
 
 
-def _record(pair: Pair) -> dict[str, object]:
+def _record(pair: Pair, shaken: Sequence[ShakeUp]) -> dict[str, object]:
     found: dict[str, object] = {}
     for name, value in vars(pair).items():
         if name.startswith("ci95"):
@@ -140,4 +148,7 @@ def _record(pair: Pair) -> dict[str, object]:
             found |= {f"{name} low": low, f"{name} high": high}
         else:
             found[name] = value
+    for one in shaken:
+        swap = _swap_of(pair, one)
+        found[f"swaps at {one.share:g}"], found[f"level at {one.share:g}"] = swap.changes, swap.ties
     return found

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import printable
 from harness.report.numbers import digits_of, ends, lift, number
-from harness.report.sheet import STYLES, Sheet
+from harness.report.sheet import STYLES, Sheet, chance_word
 
 if TYPE_CHECKING:
     from harness.leaders import Entry, Group, Leaderboard
@@ -25,15 +25,17 @@ def sheets(board: Leaderboard) -> list[Sheet]:
 
 def _group(group: Group) -> Sheet:
     digits = digits_of(entry.mean for entry in group.entries)
-    titles = ["model", group.metric, "95 % interval", "× chance", "verdict", "date", "run"]
-    titles += ["runs", "seed", "settings", "config differs in"]
+    titles = ["model", group.metric, "95 % interval", "run", "× chance", "verdict", "date"]
+    titles += ["settings", "seed", "runs", "not as the first's config"]
     counted = f"{group.runs:,} run{'s' if group.runs > 1 else ''}"
+    if group.without:
+        counted += f", {group.without:,} without {group.metric} left out"
     heading = (
         f"exam   {group.fingerprint[:_SHORT]} · k = {group.k} · {group.users:,} users · {counted}"
     )
     rows = [_row(entry, digits) for entry in group.entries]
-    left = frozenset({0, 4, 5, 6, 9, 10})
-    return Sheet(titles, rows, left, [heading], kept=5, styles=STYLES)
+    left = frozenset({0, 3, 5, 6, 7, 10})
+    return Sheet(titles, rows, left, [heading], kept=4, wrapped=frozenset({0, 3}), styles=STYLES)
 
 
 def _row(entry: Entry, digits: int) -> list[str]:
@@ -41,13 +43,13 @@ def _row(entry: Entry, digits: int) -> list[str]:
         printable(entry.model),
         number(entry.mean, digits),
         ends(entry.ci95, digits),
-        "" if entry.lift is None else lift(entry.lift),
-        entry.verdict or "",
-        entry.date[:16].replace("T", " "),
         printable(entry.run),
-        str(entry.runs),
-        "" if entry.seed is None else str(entry.seed),
+        "" if entry.lift is None else lift(entry.lift),
+        chance_word(entry.verdict or ""),
+        entry.date[:16].replace("T", " "),
         printable(entry.settings),
+        "" if entry.seed is None else str(entry.seed),
+        str(entry.runs),
         printable(", ".join(entry.differs)),
     ]
 

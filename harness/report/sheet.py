@@ -8,7 +8,16 @@ from dataclasses import dataclass, field
 STYLES = {"better": "green", "worse": "red", "as chance": "yellow"}
 """Colours of verdicts on a terminal."""
 _GAP = 2
+_LATEX = str.maketrans(
+    {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "×": r"\texttimes{}"}
+    | {"±": r"\textpm{}", "…": r"\ldots{}", "−": r"\textminus{}", "–": "--"}
+)
 _WRAPPED = 30
+
+
+def chance_word(verdict: str) -> str:
+    """Return a verdict against chance as readers are shown it."""
+    return verdict.replace("not distinguishable", "as chance")
 
 
 @dataclass(frozen=True)
@@ -58,12 +67,13 @@ def markdown(sheet: Sheet) -> str:
 
 
 def latex(sheet: Sheet) -> str:
-    """Return the sheet as a LaTeX table below its lines, which are comments."""
+    """Return the sheet as a LaTeX table (package booktabs) below its lines, which are comments."""
     import pandas as pd
 
     sides = "".join("l" if i in sheet.left else "r" for i in range(len(sheet.titles)))
     frame = pd.DataFrame(sheet.rows, columns=sheet.titles)
-    table = frame.to_latex(index=False, escape=True, column_format=sides).rstrip()
+    table = frame.to_latex(index=False, escape=True, column_format=sides)
+    table = table.translate(_LATEX).rstrip()
     return "\n".join([*(f"% {line}" for line in (*sheet.heading, *sheet.footing)), table])
 
 
@@ -116,7 +126,8 @@ def print_rich(sheet: Sheet) -> None:
     console.print(grid)
     if len(shown) < len(sheet.titles):
         hidden = ", ".join(title for i, title in enumerate(sheet.titles) if i not in shown)
-        console.print(Text(f"this terminal is too narrow for: {hidden}", "dim"))
+        told = f"this terminal is too narrow for: {hidden} (--format markdown has all)"
+        console.print(Text(told, "dim"))
     say(sheet.footing)
 
 

@@ -10,7 +10,7 @@ from harness.errors import printable
 from harness.figures import Figure
 from harness.report.compared import pairs
 from harness.report.numbers import digits_of, ends, lift, number
-from harness.report.sheet import STYLES, Sheet
+from harness.report.sheet import STYLES, Sheet, chance_word
 from harness.results import ModelResult, Result
 
 _SHORT = 6
@@ -40,7 +40,7 @@ def footing(result: Result) -> list[str]:
 def _bridge(result: Result) -> list[str]:
     """Return the best model's score over more users; nothing where there are no more."""
     bridge, best, first = result.bridge, result.models[0], result.metrics[0]
-    if first.definition.of == "set":
+    if not first.definition.earned:
         return []
     mean = best.metrics[str(first)].mean
     over = []
@@ -101,7 +101,7 @@ def _spread(figure: Figure, digits: int) -> str:
 
 
 def _verdict(model: ModelResult, verdict: Verdict) -> str:
-    word = verdict.word.replace("not distinguishable", "as chance")
+    word = chance_word(verdict.word)
     return f"{word}, z {verdict.z:+.1f}" if model.repeats > 1 else word
 
 
@@ -125,7 +125,7 @@ def sheets(result: Result) -> list[Sheet]:
         return [found]
     shown = comparison.pairs
     if comparison.rules.baseline is None and len(shown) > _PAIRS:
-        names = list(comparison.any_hit)
+        names = list(comparison.means)
         next_to = set(pairwise(names))
         shown = tuple(pair for pair in shown if (pair.one, pair.other) in next_to)
     compared = pairs(comparison, result.shake_ups, shown)

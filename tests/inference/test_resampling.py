@@ -39,7 +39,7 @@ def test_seeds_draw_other_resamples(kind: str) -> None:
 
 @KINDS
 def test_fewer_resamples_are_the_first(kind: str) -> None:
-    """Of the sign flips, whole blocks of 64; of the others, how many are drawn is one stream."""
+    """Of the sign flips, in whole blocks of 64."""
     assert np.array_equal(resampled(kind, SPARSE, 200)[:64], resampled(kind, SPARSE, 64))
 
 
@@ -48,6 +48,16 @@ def test_columns_are_resampled_alike_whatever_stands_beside_them(kind: str) -> N
     """Equal columns stay equal, so that differences are paired."""
     twice = resampled(kind, np.column_stack([DENSE[:, 0], DENSE[:, 0]]), 100)
     assert np.array_equal(twice[:, 0], twice[:, 1])
+
+
+@KINDS
+def test_what_is_drawn_depends_on_no_other_column(kind: str) -> None:
+    """Users with marks in other columns alone change nothing."""
+    alone = resampled(kind, SPARSE[:, :1], 100)
+    if kind != "flips":  # a single column has no difference to flip
+        assert resampled(kind, SPARSE, 100)[:, :1] == pytest.approx(alone[:, :1], abs=1e-12)
+    two, three = (resampled(kind, SPARSE[:, :c], 100) for c in (2, 3))
+    assert two[:, 0] - two[:, 1] == pytest.approx(three[:, 0] - three[:, 1], abs=1e-12)
 
 
 @KINDS

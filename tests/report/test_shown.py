@@ -96,5 +96,5 @@ def test_names_do_no_harm() -> None:
     assert "&lt;b&gt;" in html
     latex = sheet.latex(one).splitlines()
     assert latex[:2] == ["% paper  <b>", "% 100 %"]
-    assert "a|b <i>\\&\\_\\%\\# & 0.5 \\\\" in latex
+    assert "a\\textbar{}b \\textless{}i\\textgreater{}\\&\\_\\%\\# & 0.5 \\\\" in latex
     assert "\\begin{tabular}{lr}" in latex

@@ -52,7 +52,4 @@ def _title(found: dict[str, Any]) -> str:
 
 def _words(found: dict[str, Any]) -> str:
     how_often, times = percent(found["leader_falls"]), found["times"]
-    return (
-        f"In {how_often} of {times:,} random divisions, the public board’s first "
-        "is not the private board’s first."
-    )
+    return f"In {how_often} of {times:,} random divisions, no model is first on both boards."

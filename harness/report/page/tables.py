@@ -9,6 +9,7 @@ from harness.report.numbers import MISSING, p_value, percent
 from harness.report.numbers import lift as times
 from harness.report.page.cells import Cell, Column, Row, Table, figure, model, words
 from harness.report.page.view import Document, View, decimals, shown, spread
+from harness.report.sheet import chance_word
 
 
 def models(view: View) -> Table:
@@ -58,7 +59,7 @@ def _cells(view: View, i: int) -> list[Cell]:
 
 def _verdict(word: str | None) -> str:
     """Return the verdict on chance, in the word that the terminal has for it."""
-    return (word or MISSING).replace("not distinguishable", "as chance")
+    return chance_word(word or MISSING)
 
 
 def _seconds(value: float) -> Cell:

@@ -26,7 +26,7 @@ def _leader(view: View) -> str:
     lift = (leader["vs_random"] or {}).get("lift")
     times = f", {numbers.lift(lift)} times what chance earns" if lift else ""
     if len(view.models) == 1:
-        return f"{name(view.names[0])} has a {figure}{times}."
+        return f"{name(view.names[0])} sat the exam alone: {figure}{times}."
     return f"{name(view.names[0])} has the {which} {figure}{times}."
 
 
@@ -48,9 +48,10 @@ def _against_others(view: View) -> list[str]:
 
 
 def _against_baseline(found: Document) -> str:
-    pairs = found["pairs"]
-    better = sum(pair["verdict"] == "better" for pair in pairs)
-    return f"{better} of {len(pairs)} models are better than {name(found['baseline'])}."
+    verdicts = [pair["verdict"] for pair in found["pairs"]]
+    words = ("better", "higher", "lower", "worse", "not distinguishable")
+    counts = [f"{verdicts.count(word)} {word}" for word in words if word in verdicts]
+    return f"Of the others, compared with {name(found['baseline'])}: {', '.join(counts)}."
 
 
 def _each(count: int) -> str:

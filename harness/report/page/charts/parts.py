@@ -37,6 +37,7 @@ def differences(view: View) -> Figure | None:
     names = [f"{label(p['one'])} − {label(p['other'])}" for p in pairs]
     small = [f"{label(p['one'], NARROW)}<br>− {label(p['other'], NARROW)}" for p in pairs]
     x = {"title": title(f"difference in {view.metric}"), "zeroline": True, "zerolinewidth": 1.5}
+    x |= {"rangemode": "tozero"}
     return {
         "data": [_difference(view, i, pair) for i, pair in enumerate(pairs)],
         "layout": layout(x, rows(names)),
