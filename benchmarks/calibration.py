@@ -22,8 +22,10 @@ from harness.figures import figure
 from harness.inference import intervals, resampling
 from harness.inference.intervals import LEVEL, Sample
 from harness.metrics import parse
+from harness.runner import run
 from harness.scoring import ScoreTable
 
+ROOT = Path(__file__).resolve().parents[1]
 K = 12
 METRIC = parse(f"MAP@{K}")
 EXAMS = 5000
@@ -125,6 +127,38 @@ def two_equal_models(task: tuple[int, float, int, int]) -> np.ndarray:
     return happened
 
 
+def earned() -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Return the marks of every model of the sample competitions, and of the next one."""
+    found = {}
+    for name in ("demo", "demo-ponpare"):
+        result = run(ROOT / "configs" / f"{name}.toml")
+        models = [model for model in result.models if model.repeats == 1]
+        values = [model.scores.of_users(result.metrics[0]) for model in models]
+        others = [*values[1:], values[0]]
+        for model, own, other in zip(models, values, others, strict=True):
+            found[f"{result.layout}: {model.name}"] = own, other
+    return found
+
+
+def drawn_users(task: tuple[np.ndarray, np.ndarray, int, int, int]) -> np.ndarray:
+    """Return which intervals held in exams whose users are drawn from those of a real one."""
+    own, other, users, exams, block = task
+    rng = np.random.default_rng([users, len(own), block])
+    mean, difference = own.mean(), (own - other).mean()
+    happened = np.zeros(4)
+    for exam in range(exams):
+        drawn = rng.integers(len(own), size=users)
+        one, sample = own[drawn], Sample.of(own[drawn])
+        boots = resampling.bootstrap(one[:, None], FLIPS, seed=block * exams + exam)[:, 0]
+        happened += [
+            holds(intervals.student(Sample.of(one - other[drawn])), difference),
+            holds(figure(METRIC, one).ci95, mean),
+            holds(intervals.student(sample), mean),
+            holds(intervals.percentile(boots), mean),
+        ]
+    return happened
+
+
 def ten_equal_models(task: tuple[int, float, int, int]) -> np.ndarray:
     """Return in how many exams Holm called any of 45 pairs different."""
     users, hits, exams, block = task
@@ -181,7 +215,7 @@ def simulated(exams: int, sizes: tuple[int, ...], blocks: int = 20) -> Iterator[
     """Yield every table; blocks of exams are simulated by several processes."""
     with ProcessPoolExecutor() as pool:
 
-        def happened(work: Work, *case: float) -> np.ndarray:
+        def happened(work: Work, *case: Any) -> np.ndarray:
             tasks = [(*case, exams // blocks, block) for block in range(blocks)]
             return sum(pool.map(work, tasks)) / (exams // blocks * blocks)
 
@@ -194,6 +228,19 @@ def simulated(exams: int, sizes: tuple[int, ...], blocks: int = 20) -> Iterator[
                 for users in sizes
             },
             tuple(EQUAL.values()),
+        )
+        drawn = earned()
+        yield Table(
+            "Users drawn from those of the sample competitions: intervals that hold the truth",
+            ("marks of", "with a hit", "users", *list(EQUAL)[2:]),
+            {
+                (name, f"{(own > 0).mean():.0%}", f"{users:,}"): tuple(
+                    happened(drawn_users, own, other, users)
+                )
+                for name, (own, other) in drawn.items()
+                for users in sizes[:2]
+            },
+            tuple(EQUAL.values())[2:],
         )
         yield Table(
             "Ten equal models: exams in which Holm calls any of 45 pairs different",
