@@ -103,7 +103,7 @@ def compare(
         One or more. A model that several runs have, with the same marks, counts once; where the
         marks differ, it is shown with its run.
     metric : str, optional
-        One of the runs' metrics; by default the first.
+        One of the runs' metrics, as text; by default the first.
     models : sequence of str
         Only these; all by default. p values are corrected for the pairs that there are.
     baseline : str, optional
@@ -129,6 +129,8 @@ def compare(
         A run folder that was changed or damaged.
     """
     opened = [one if isinstance(one, Run) else runs.read(Path(one)) for one in of]
+    if seed is not None and (not isinstance(seed, int) or seed < 0):
+        raise UsageError(f"seed = {seed!r}; expected a whole number from 0")
     _refuse_other_exams(opened)
     found: Tables
     found, origin = _tables(opened)
@@ -144,7 +146,7 @@ def compare(
         _enough(own.resamples if resamples is None else resamples),
         config.evaluation.seed if seed is None else seed,
     )
-    shares = own.public_shares if public_shares is None else public_shares
+    shares = own.public_shares if public_shares is None else list(public_shares)
     resampled = figures.bootstrap(found, [asked], rules.resamples, rules.seed).get(asked, {})
     comparison = compare_pairs(found, asked, rules, resampled)
     means = figures.figures(found, {asked: resampled})
@@ -241,8 +243,8 @@ def _known_correction(name: str) -> str:
 
 
 def _enough(resamples: int) -> int:
-    if not 100 <= resamples <= 1_000_000:
-        raise UsageError(f"{resamples:,} resamples; expected from 100 to 1,000,000")
+    if not isinstance(resamples, int) or not 100 <= resamples <= 1_000_000:
+        raise UsageError(f"resamples = {resamples!r}; expected from 100 to 1,000,000")
     return resamples
 
 
@@ -250,8 +252,6 @@ def _slices(found: Tables, metric: Metric, run: Run, by: Sequence[str]) -> tuple
     if not by:
         return ()
     users = run.users
-    if len(users) != len(run.user_ids) or USER not in users.columns:
-        raise DataError(f"{run.folder}/users.parquet: holds other users than its exam")
     columns = [name for name in users.columns if name != USER]
     for name in by:
         if name not in columns:

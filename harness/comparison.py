@@ -21,6 +21,7 @@ from harness.report.shown import Shown
 if TYPE_CHECKING:
     from harness.report.sheet import Sheet
 
+_ROUNDING = 1e-12
 Word = Literal["better", "not distinguishable", "worse", "higher", "lower"]
 
 
@@ -56,7 +57,7 @@ class Pair:
         Intervals of the difference: Student's, and the percentile bootstrap's. Not corrected for
         the number of pairs.
     relative : float, optional
-        The difference as a share of the other's mean.
+        The difference as a share of the other's mean (of its size, if that is negative).
     effect_size : float, optional
         The mean difference in standard deviations of the differences (Cohen's d_z).
     p_t, p_sign_flip : float
@@ -174,7 +175,7 @@ def compare(
         _pair(
             one,
             other,
-            marks[:, at[one]] - marks[:, at[other]],
+            _differences(marks[:, at[one]], marks[:, at[other]]),
             float(marks[:, at[other]].mean()),
             percentile(resampled[one] - resampled[other]),
             flipped[:, at[one]] - flipped[:, at[other]],
@@ -213,6 +214,13 @@ def _pairs(names: Sequence[str], baseline: str | None) -> list[tuple[str, str]]:
     return [(name, baseline) for name in names if name != baseline]
 
 
+def _differences(one: Floats, other: Floats) -> Floats:
+    """Return the users' differences; marks that differ by rounding alone are equal."""
+    found = one - other
+    found[np.abs(found) <= _ROUNDING * np.maximum(np.abs(one), np.abs(other))] = 0.0
+    return found
+
+
 def _pair(
     one: str, other: str, differences: Floats, level: float, bounds: Interval, flipped: Floats
 ) -> Pair:
@@ -224,7 +232,7 @@ def _pair(
         difference=sample.mean,
         ci95=student(sample),
         ci95_bootstrap=bounds,
-        relative=sample.mean / level if level != 0 else None,
+        relative=sample.mean / abs(level) if level != 0 else None,
         effect_size=paired.effect_size(sample),
         p_t=paired.t_test(sample),
         p_sign_flip=p,

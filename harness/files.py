@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import shutil
+import stat
 import tempfile
 import zipfile
 import zlib
@@ -116,11 +117,22 @@ def _open_packed(path: Path) -> IO[bytes]:
     return archive.open(members[0])
 
 
+def _refuse_special(out: Path) -> None:
+    """Raise UsageError where `out` is there and is no regular file: a device, a link, a folder."""
+    try:
+        kind = out.lstat().st_mode
+    except (OSError, ValueError):
+        return  # nothing is there, or it is told when it is written
+    if not stat.S_ISREG(kind):
+        raise UsageError(f"{out}: exists and is no regular file; name another")
+
+
 def refuse_overwriting(out: Path, read: Iterable[Path | None]) -> None:
-    """Raise UsageError where a file to be written is one of those that are read."""
+    """Raise UsageError where a file to be written is one of those that are read, or is no file."""
     for path in read:
         if path is not None and path.exists() and out.exists() and out.samefile(path):
             raise UsageError(f"{out}: is read by this command and never touched; name another")
+    _refuse_special(out)
 
 
 @contextmanager

@@ -97,6 +97,13 @@ def ranks(
 def partials(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return a few numbers whose exact sum is that of `values`, (n,) float64, all finite.
 
+    Raises
+    ------
+    OverflowError
+        A sum is beyond the largest number.
+
+    Notes
+    -----
     Source: Shewchuk 1997, Adaptive Precision Floating-Point Arithmetic; what `math.fsum` does, so
     that `math.fsum` of the result is the exact sum, rounded once.
 
@@ -109,7 +116,10 @@ def partials(values: NDArray[np.float64]) -> NDArray[np.float64]:
     1.0
     """
     held = np.empty(_MOST_PARTIALS)
-    return held[: _partials(_read_only(values), held)]
+    count = int(_partials(_read_only(values), held))
+    if count < 0:
+        raise OverflowError("numbers too large to be added up")
+    return held[:count]
 
 
 def _checked(items: Any, indptr: Any, indices: Any) -> list[NDArray[Any]]:
@@ -271,7 +281,7 @@ def _mark(  # noqa: C901 - see above
 
 @compiled
 def _partials(values: Any, held: Any) -> int:
-    """Write partials that do not overlap, from the smallest up; return how many there are."""
+    """Write partials that do not overlap, smallest first; return how many, −1 if too large."""
     count = 0
     for value in values:
         x, kept = value, 0
@@ -285,6 +295,8 @@ def _partials(values: Any, held: Any) -> int:
                 held[kept] = low
                 kept += 1
             x = high
+        if not abs(x) < np.inf:  # beyond the largest number nothing is exact, and no place is left
+            return -1
         held[kept] = x
         count = kept + 1
     return count

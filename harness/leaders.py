@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from harness import runs
 from harness.config.difference import differing, settings
-from harness.errors import HarnessError, UsageError, suggest
+from harness.errors import DataError, HarnessError, UsageError, suggest
 from harness.metrics import DEFINITIONS
 from harness.report.shown import Shown
 from harness.runs import Run
@@ -161,6 +161,8 @@ class _Found:
     run: Run
     date: str
     config: Mapping[str, Any]
+    settings: Mapping[str, str]
+    seed: int | None
 
     @property
     def metrics(self) -> list[str]:
@@ -175,24 +177,25 @@ def _runs_in(folder: Path) -> tuple[list[_Found], list[str]]:
     for path in sorted(folder.rglob("result.json")):
         try:
             found.append(_found(runs.read(path.parent)))
-        except (HarnessError, KeyError, TypeError, ValueError, AttributeError) as error:
-            said = str(error) if isinstance(error, HarnessError) else f"{path}: {error!r}"
-            left_out.append(said)
+        except HarnessError as error:
+            left_out.append(str(error))
     return sorted(found, key=lambda one: one.date, reverse=True), left_out
 
 
 def _found(run: Run) -> _Found:
-    config = tomllib.loads(runs.part(run.folder, "config.toml").read_text(encoding="utf-8"))
+    path = runs.part(run.folder, "config.toml")
+    names = [str(m["name"]) for m in run.document["models"]]
+    try:
+        config = tomllib.loads(path.read_text(encoding="utf-8"))
+        own = {name: settings(config, name) for name in names}
+        seed = config.get("evaluation", {}).get("seed")
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise DataError(f"{path}: is no config of a run ({error})") from error
     changed = (run.folder / "result.json").stat().st_mtime  # runs of earlier versions have no date
     date = run.environment.get("written") or datetime.fromtimestamp(changed, UTC).isoformat(
         timespec="seconds"
     )
-    for model in run.document["models"]:
-        for figure in model["metrics"].values():
-            float(figure["mean"])
-    dict(run.document["chance"])
-    int(run.document["evaluation"]["users"]), int(run.document["evaluation"]["k"])
-    return _Found(run, date, config)
+    return _Found(run, date, config, own, seed if isinstance(seed, int) else None)
 
 
 def _by_exam(found: Sequence[_Found], exam: str | None) -> dict[str, list[_Found]]:
@@ -252,9 +255,8 @@ def _entry(
     own: str, metric: str, one: _Found, result: Mapping[str, Any], times: int, leader: _Found
 ) -> Entry:
     figure, bounds = result["metrics"][metric], result["metrics"][metric].get("ci95")
-    floor = float(one.run.document["chance"].get(metric, {}).get("mean", 0))
+    floor = float(one.run.document.get("chance", {}).get(metric, {}).get("mean", 0))
     verdict = (result.get("vs_random") or {}) if metric == one.metrics[0] else {}
-    seed = one.config.get("evaluation", {}).get("seed")
     return Entry(
         model=own,
         mean=float(figure["mean"]),
@@ -264,8 +266,8 @@ def _entry(
         run=str(one.run.folder),
         runs=times,
         date=one.date,
-        seed=seed,
-        settings=settings(one.config, own),
+        seed=one.seed,
+        settings=one.settings.get(own, ""),
         differs=differing(one.config, leader.config),
     )
 

@@ -99,7 +99,7 @@ def _attributes(exam: EvaluationSet, train: Train, columns: Sequence[str]) -> pl
         )
     own, *others = table.columns
     for column in columns:
-        if column in OWN:
+        if column in (USER, *OWN):
             raise UsageError(f'[compare] slices: every exam has "{column}"; leave it out')
         if column not in others:
             raise UsageError(

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from harness import config as config_
-from harness.errors import DataError, UsageError
+from harness.errors import DataError, UsageError, printable
 from harness.metrics import Metric
+from harness.metrics.own import LARGEST_MARK
 from harness.once import once
+from harness.profile import USER
+from harness.run_document import fault_of
 from harness.scoring import ScoreTable
 from harness.setting import asked
 
@@ -53,49 +55,118 @@ class Run:
         A function in a file beside the config is named from there; here it is found from anywhere.
         """
         names = list(self.document["models"][0]["metrics"])
-        return dict(zip(names, asked(self.config), strict=True))
+        metrics = asked(self.config)
+        if len(metrics) != len(names):
+            raise DataError(f"{self.folder}/config.toml: names other metrics than result.json has")
+        return dict(zip(names, metrics, strict=True))
 
     @once
     def environment(self) -> dict[str, str]:
         """The versions of everything, and when the run was written."""
-        return {str(k): str(v) for k, v in _json(part(self.folder, "environment.json")).items()}
+        path = part(self.folder, "environment.json")
+        found = _json(path)
+        if not isinstance(found, dict):
+            raise DataError(f"{path}: is no environment of harness run")
+        return {str(key): str(value) for key, value in found.items()}
 
     @once
     def marks(self) -> pl.DataFrame:
-        """One row a user, model and repeat, with a column for each metric of users."""
+        """Every mark: one row a user, model and repeat, ordered by repeat and user.
+
+        Raises
+        ------
+        DataError
+            A model has not one row for each user and repeat, or a mark is no number.
+        """
         path = part(self.folder, "per_user.parquet")
         frame = _parquet(path)
         missing = {"user", "model", "repeat"} - set(frame.columns)
         if missing:
             raise DataError(f"{path}: holds no marks of harness run: no column {min(missing)}")
-        return frame.with_columns(pl.col("user").cast(pl.String))
-
-    @once
-    def users(self) -> pl.DataFrame:
-        """Who the examined users are (`harness.profile`), rows in the order of the tables."""
-        return _parquet(part(self.folder, "users.parquet"))
+        others = [c for c in frame.columns if c not in ("user", "model", "repeat")]
+        types: dict[str, Any] = {"user": pl.String, "model": pl.String, "repeat": pl.Int32}
+        try:
+            marks = frame.cast({name: types.get(name, pl.Float64) for name in frame.columns})
+            numbers = all(column.abs().le(LARGEST_MARK).all() for column in marks[others])
+            numbers &= all(column.null_count() == 0 for column in marks)
+        except pl.exceptions.PolarsError as error:
+            raise DataError(f"{path}: holds no marks of harness run ({error})") from error
+        if not numbers:
+            raise DataError(f"{path}: a mark is no number")
+        return marks.sort("repeat", "user", maintain_order=True)
 
     @once
     def user_ids(self) -> pl.Series:
-        """The examined users, in the order of the tables."""
+        """The examined users, in id order."""
         first = self.document["models"][0]["name"]
-        return self.marks.filter(model=first, repeat=0)["user"]
+        ids = self.marks.filter(model=first, repeat=0)["user"]
+        n = self.document["evaluation"]["users"]
+        if len(ids) != n or ids.null_count() or ids.n_unique() != n:
+            raise DataError(
+                f'{self.folder / "per_user.parquet"}: has not all marks of model "{first}": '
+                f"expected one row for each of {n:,} users and repeat"
+            )
+        return ids
+
+    def marks_of(self, model: str) -> pl.DataFrame:
+        """Return the marks of one model, checked to be whole.
+
+        Raises
+        ------
+        DataError
+            They are not of the users of the exam, each once a repeat.
+        """
+        rows, n = self.marks.filter(model=model), len(self.user_ids)
+        repeats = next(m["repeats"] for m in self.document["models"] if m["name"] == model)
+        whole = len(rows) == n * repeats and all(
+            rows["repeat"][i * n] == rows["repeat"][(i + 1) * n - 1] == i
+            and rows["user"][i * n : (i + 1) * n].equals(self.user_ids)
+            for i in range(repeats)
+        )
+        if not whole:
+            raise DataError(
+                f'{self.folder / "per_user.parquet"}: has not all marks of model "{model}": '
+                f"expected one row for each of {n:,} users and {repeats} repeats"
+            )
+        return rows
 
     @once
     def tables(self) -> dict[str, ScoreTable]:
         """The marks of every model."""
         names = {m: n for n, m in self.metrics.items() if m.definition.of == "user"}
-        path, n = self.folder / "per_user.parquet", len(self.user_ids)
+        lost = [name for name in names.values() if name not in self.marks.columns]
+        if lost:
+            path = self.folder / "per_user.parquet"
+            raise DataError(f"{path}: holds no marks of harness run: no column {lost[0]}")
+        n = len(self.user_ids)
         found = {}
         for model in self.document["models"]:
-            rows = self.marks.filter(model=model["name"])
-            if rows.is_empty() or len(rows) % n or not set(names.values()) <= set(rows.columns):
-                raise DataError(f'{path}: has not all marks of model "{model["name"]}"')
+            rows = self.marks_of(model["name"])
             marks = {m: rows[name].to_numpy().reshape(-1, n) for m, name in names.items()}
-            if not all(np.isfinite(values).all() for values in marks.values()):
-                raise DataError(f'{path}: a mark of model "{model["name"]}" is no number')
             found[str(model["name"])] = ScoreTable(marks)
         return found
+
+    @once
+    def users(self) -> pl.DataFrame:
+        """Who the examined users are (`harness.profile`), rows in the order of the tables.
+
+        Raises
+        ------
+        DataError
+            It holds other users than the exam.
+        """
+        path = part(self.folder, "users.parquet")
+        frame = _parquet(path)
+        if USER not in frame.columns or not all(map(_plain, frame.dtypes)):
+            raise DataError(f"{path}: holds no users of harness run")
+        ordered = frame.with_columns(pl.col(USER).cast(pl.String)).sort(USER)
+        if not ordered[USER].equals(self.user_ids):
+            raise DataError(f"{path}: holds other users than the exam")
+        return ordered
+
+
+def _plain(dtype: pl.DataType) -> bool:
+    return dtype.is_numeric() or dtype in (pl.String, pl.Categorical, pl.Boolean, pl.Null)
 
 
 def read(folder: Path) -> Run:
@@ -108,11 +179,9 @@ def read(folder: Path) -> Run:
     """
     path = part(folder, "result.json")
     document = _json(path)
-    try:
-        dict(document["evaluation"]["fields"]), str(document["evaluation"]["fingerprint"])
-        dict(document["models"][0]["metrics"]), [str(m["name"]) for m in document["models"]]
-    except (ValueError, KeyError, TypeError, IndexError) as error:
-        raise DataError(f"{path}: is no result of harness run ({error!r})") from error
+    fault = fault_of(document)
+    if fault is not None:
+        raise DataError(f"{path}: is no result of harness run: {fault}")
     return Run(folder, document)
 
 
@@ -124,7 +193,11 @@ def part(folder: Path, name: str) -> Path:
     UsageError
         It is not there.
     """
-    if not (folder / name).is_file():
+    try:
+        there = (folder / name).is_file()
+    except (OSError, ValueError) as error:  # no file can have such a name
+        raise UsageError(f"{printable(str(folder))[:200]}: is no run folder: {error}") from error
+    if not there:
         raise UsageError(f"{folder}: is no run folder: it holds no {name}; harness run makes one")
     return folder / name
 

@@ -43,7 +43,8 @@ class ScoreTable:
     def of_users(self, metric: Metric) -> Floats:
         """Return each user's value (or the one of all lists), the mean over repeats."""
         values = self.values[metric]
-        mean_of_repeats: Floats = values.mean(axis=0)
+        # What the others differ by is averaged, so that equal marks have a mean equal to them.
+        mean_of_repeats: Floats = values[0] + (values - values[0]).mean(axis=0)
         return values[0] if len(values) == 1 else mean_of_repeats
 
     def of_repeats(self, metric: Metric) -> list[float]:

@@ -86,7 +86,7 @@ def _parts(column: pl.Series) -> Iterator[tuple[str, Bool]]:
         if users.any():
             yield label, users
     if missing.any():
-        yield "missing", missing.to_numpy()
+        yield "no value", missing.to_numpy()
 
 
 def _bins(numbers: pl.Series) -> Iterator[tuple[str, Bool]]:
@@ -94,17 +94,22 @@ def _bins(numbers: pl.Series) -> Iterator[tuple[str, Bool]]:
     known = values[np.isfinite(values)]
     different = np.unique(known)
     if len(different) <= _BINS:
-        for value in different:
-            yield f"{value:g}", values == value
+        for value in different.tolist():
+            yield _number(value), values == value
         return
     ends = np.unique(np.quantile(known, np.arange(1, _BINS) / _BINS, method="lower"))
     lows = np.concatenate(([-np.inf], ends[ends < different[-1]]))
     highs = np.concatenate((lows[1:], [different[-1]]))
     for low, high in zip(lows, highs, strict=True):
         inside = (values > low) & (values <= high)
-        first = different[different > low][0]
-        label = f"{first:g}" if first == high else f"{first:g} to {high:g}"
+        first, high = float(different[different > low][0]), float(high)
+        label = _number(first) if first == high else f"{_number(first)} to {_number(high)}"
         yield label, inside
+
+
+def _number(value: float) -> str:
+    """Return a number such that different ones look different."""
+    return f"{value:,.0f}" if value.is_integer() and abs(value) < 1e15 else repr(value)
 
 
 def _values(texts: pl.Series, missing: pl.Series) -> Iterator[tuple[str, Bool]]:

@@ -144,7 +144,7 @@ def test_metrics_of_all_lists_have_no_interval_and_no_value_of_a_user(tmp_path: 
     found = written["models"][0]["metrics"]
     none = dict.fromkeys(["ci95", "sd_repeats", "ci95_t", "ci95_bootstrap"])
     assert found["Coverage@2"] == found["Gini@2"] == {"mean": 1 / 2} | none
-    assert len(found["Novelty@2"]["ci95"]) == 2
+    assert len(found["Novelty@2"]["ci95_t"]) == 2
     per_user = pl.read_parquet(tmp_path / "out" / "per_user.parquet")
     assert per_user.columns == ["user", "model", "repeat", "MAP@2", "Novelty@2"]
 

@@ -146,7 +146,7 @@ def test_slices_of_the_users(tmp_path: Path) -> None:
     folder = sat(tmp_path, "run", POPULAR, LAST, compare={"slices": ["town"]})
     found = harness.compare(folder, by=["town", "truth"]).slices
     assert [(s.by, s.label, s.users) for s in found] == [
-        ("town", "ash", 2), ("town", "elm", 1), ("town", "missing", 1), ("truth", "1", 3),
+        ("town", "ash", 2), ("town", "elm", 1), ("town", "no value", 1), ("truth", "1", 3),
         ("truth", "2", 1),
     ]  # fmt: skip
     written = document(folder)
@@ -177,7 +177,9 @@ def test_a_column_that_no_user_has(tmp_path: Path, column: str, named: list[str]
         ({"metric": "MAP@2"}, ['"MAP@2"', "MAP@3"]),
         ({"baseline": "best"}, ['"best"', "popular"]),
         ({"correction": "holmes"}, ['"holmes"', '"holm"']),
-        ({"resamples": 5}, ["5 resamples", "100"]),
+        ({"resamples": 5}, ["resamples = 5", "100"]),
+        ({"seed": -1}, ["seed = -1", "from 0"]),
+        ({"seed": 1.5}, ["seed = 1.5"]),
         ({"public_shares": [1.5]}, ["1.5", "between 0 and 1"]),
     ],
 )
@@ -203,6 +205,7 @@ def test_no_run_and_one_run_twice(tmp_path: Path) -> None:
     [
         ("result.json", "{"),
         ("result.json", '{"evaluation": {}}'),
+        ("result.json", "[1e999]"),
         ("environment.json", "no"),
         ("per_user.parquet", "no"),
     ],
@@ -221,12 +224,78 @@ def test_marks_that_were_changed(tmp_path: Path) -> None:
     marks = pl.read_parquet(path)
     for changed, named in (
         (marks[1:], "has not all marks"),
+        (marks[:-1], "has not all marks"),
+        (marks.with_columns(pl.lit("ann").alias("user")), "has not all marks"),
+        (marks.with_columns(pl.col("repeat") + 1), "has not all marks"),
         (marks.drop("repeat"), "no column repeat"),
+        (marks.drop("MAP@3"), "no column MAP@3"),
         (marks.with_columns(pl.lit(float("nan")).alias("MAP@3")), "is no number"),
+        (marks.with_columns(pl.lit(1e300).alias("MAP@3")), "is no number"),
+        (marks.with_columns(pl.lit(None).alias("MAP@3")), "is no number"),
+        (marks.with_columns(pl.lit("x").alias("MAP@3")), "holds no marks"),
     ):
         changed.write_parquet(path)
         with pytest.raises(DataError, match=named):
             compare(folder)
+
+
+def test_the_order_of_rows_never_matters(tmp_path: Path) -> None:
+    folder = sat(tmp_path, "run", POPULAR, LAST, RANDOM)
+    before = compare(folder, by=["truth"]).to_dict()
+    for name in ("per_user.parquet", "users.parquet"):
+        rows = pl.read_parquet(folder / name)
+        rows.sample(fraction=1, shuffle=True, seed=1).write_parquet(folder / name)
+    assert compare(folder, by=["truth"]).to_dict() == before
+
+
+def test_users_of_another_exam(tmp_path: Path) -> None:
+    folder = sat(tmp_path, "run", POPULAR, LAST)
+    users = pl.read_parquet(folder / "users.parquet")
+    users.with_columns(user=pl.lit("x")).write_parquet(folder / "users.parquet")
+    with pytest.raises(DataError, match="holds other users"):
+        compare(folder, by=["truth"])
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "named"),
+    [
+        (("models", 0, "metrics", "MAP@3", "mean"), "0.5", "models.0.metrics.MAP@3.mean"),
+        (("models", 0, "metrics", "MAP@3", "mean"), float("nan"), "models.0.metrics.MAP@3.mean"),
+        (("models", 0, "metrics", "MAP@3", "ci95"), [1], "models.0.metrics.MAP@3.ci95"),
+        (("models", 1, "metrics"), {"MAP@2": {"mean": 1}}, "not all models have the same metrics"),
+        (("comparison", "pairs", 0, "one"), "nobody", '"nobody" is none of its models'),
+        (("shake_up", 0, "pairs"), 3, "shake_up.0.pairs"),
+        (("slices", 0, "models"), {}, "not all slices"),
+        (("evaluation", "k"), 0, "evaluation.k"),
+        (("chance",), [], "chance"),
+    ],
+)
+def test_a_result_that_was_changed(tmp_path: Path, path: Any, value: Any, named: str) -> None:
+    folder = sat(tmp_path, "run", POPULAR, LAST)
+    written = document(folder)
+    part = written
+    for key in path[:-1]:
+        part = part[key]
+    part[path[-1]] = value
+    (folder / "result.json").write_text(json.dumps(written))
+    with pytest.raises(DataError) as refusal:
+        runs.read(folder)
+    for word in ("result.json: is no result of harness run", named):
+        assert word in str(refusal.value)
+
+
+def test_a_result_with_one_model_twice(tmp_path: Path) -> None:
+    folder = sat(tmp_path, "run", POPULAR, LAST)
+    written = document(folder)
+    written["models"][1] = written["models"][0]
+    (folder / "result.json").write_text(json.dumps(written))
+    with pytest.raises(DataError, match="two models have one name"):
+        runs.read(folder)
+
+
+def test_a_name_that_no_file_can_have() -> None:
+    with pytest.raises(UsageError, match="is no run folder"):
+        runs.read(Path("a" * 300))
 
 
 def test_a_baseline_in_the_config(tmp_path: Path) -> None:

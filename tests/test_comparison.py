@@ -104,6 +104,21 @@ def test_equal_models_tie_everywhere() -> None:
     assert (pair.effect_size, pair.detectable) == (None, None)
 
 
+def test_marks_that_differ_by_rounding_alone_are_equal() -> None:
+    """0.1 + 0.2 is not 0.3, and the mean of ten equal repeats may be off by a bit."""
+    value = np.full(300, 0.1 + 0.2)
+    (pair,) = compared({"a": value, "b": np.full(300, 0.3)}).pairs
+    assert (pair.ties, pair.p_sign_flip, pair.verdict) == (300, 1, "not distinguishable")
+    marks = np.random.default_rng(1).random(300)
+    (pair,) = compared({"one": marks, "many": np.tile(marks, (7, 1))}).pairs
+    assert (pair.ties, pair.difference, pair.p_sign_flip) == (300, 0, 1)
+
+
+def test_a_share_of_a_negative_mean_keeps_its_sign() -> None:
+    (pair,) = compared({"a": [-1.0, -2.0], "b": [-2.0, -2.0]}).pairs
+    assert (pair.one, pair.relative) == ("a", 0.25)
+
+
 def test_a_mean_of_zero_has_no_relative_difference() -> None:
     (pair,) = compared({"a": [1, 0, 0.5], "b": [0, 0, 0]}).pairs
     assert pair.relative is None

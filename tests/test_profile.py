@@ -7,6 +7,7 @@ import pytest
 
 from harness import config as config_
 from harness.bridge import Bridge
+from harness.errors import UsageError
 from harness.profile import profile
 from harness.results import Result
 from harness.runner import run
@@ -55,6 +56,15 @@ def test_activity_truth_and_repeats(tmp_path: Path) -> None:
 def test_items_seen_and_dropped_are_no_repeats(tmp_path: Path) -> None:
     dropped = config(tmp_path, evaluation={"k": 2, "seen_items": "drop"})
     assert profile(set_exam(dropped))["repeats"].to_list() == [0, 0]
+
+
+def test_a_column_that_is_called_as_ours_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("user,activity\nann,x\n")
+    users = {"layout": "table", "path": ".", "events": "log.csv", "cache": False}
+    for column in ("user", "activity"):
+        given = config(tmp_path, data={**users, "users": "people.csv"})
+        with pytest.raises(UsageError, match=f'every exam has "{column}"'):
+            profile(set_exam(given), [column])
 
 
 def test_a_bridge_by_hand() -> None:

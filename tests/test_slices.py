@@ -32,11 +32,13 @@ def parts(column: list[Any]) -> dict[str, int]:
         ([1, 1, 2, 5], {"1": 2, "2": 1, "5": 1}),
         (list(range(1, 9)), {"1 to 2": 2, "3 to 4": 2, "5 to 6": 2, "7 to 8": 2}),
         ([0, 0, 0, 0, 0, 0, 1, 2, 3, 9], {"0": 6, "1": 1, "2 to 9": 3}),
-        (["20", "31", None, "20"], {"20": 2, "31": 1, "missing": 1}),
-        (["a", "b", "a", " ", None], {"a": 2, "b": 1, "missing": 2}),
-        ([None, None], {"missing": 2}),
+        (["20", "31", None, "20"], {"20": 2, "31": 1, "no value": 1}),
+        (["a", "b", "a", " ", None], {"a": 2, "b": 1, "no value": 2}),
+        ([None, None], {"no value": 2}),
         (["1", "x"], {"1": 1, "x": 1}),
         ([0.5, float("nan")], {"0.5": 1, "NaN": 1}),
+        ([1234567, 1234568], {"1,234,567": 1, "1,234,568": 1}),
+        (["missing", None], {"missing": 1, "no value": 1}),
     ],
 )
 def test_who_is_in_which_slice(column: list[Any], expected: dict[str, int]) -> None:

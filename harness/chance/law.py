@@ -35,7 +35,7 @@ class Law(Moments):
     third: Floats
     none: Floats
 
-    def of_mean(self, repeats: int = 1) -> tuple[float, float, float]:
+    def of_mean(self, repeats: float = 1) -> tuple[float, float, float]:
         """Return mean, standard deviation and skewness of the average over users and repeats.
 
         Cumulants of independent marks add up: κ_m of the average of n is their mean over n^(m−1).
@@ -45,7 +45,7 @@ class Law(Moments):
         skewness = third / variance**1.5 if variance > 0 else 0.0
         return mean(self.mean), math.sqrt(variance), skewness
 
-    def of_no_hit(self, repeats: int = 1) -> float:
+    def of_no_hit(self, repeats: float = 1) -> float:
         """Return the chance that no user has any hit, in any repeat."""
         with np.errstate(divide="ignore"):
             return float(np.exp(np.log(self.none).sum() * repeats))
@@ -76,7 +76,8 @@ def law(
     third = _third(metric, *cases)[case_of_user].reshape(n.shape)
     hit = exact(Metric("HitRate", metric.k or LARGEST), n, r, whole)
     assert hit is not None, "HitRate has a closed form"  # noqa: S101
-    return Law(moments.mean, moments.var, third, 1 - hit.mean)
+    none = np.maximum(1 - hit.mean, 0.0)  # rounding must not make a chance negative
+    return Law(moments.mean, moments.var, third, none)
 
 
 def _third(metric: Metric, n: Integers, r: Integers, relevant: Integers) -> Floats:

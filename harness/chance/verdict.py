@@ -63,12 +63,12 @@ def against_chance(table: ScoreTable, metric: Metric, law: Law) -> Verdict:
     >>> round(verdict.lift, 2), round(verdict.z, 3), round(verdict.p, 2), verdict.word
     (1.5, 0.707, 0.48, 'not distinguishable')
     """
-    values = table.of_users(metric)
-    floor, deviation, skewness = law.of_mean(table.repeats)
+    values, repeats = table.of_users(metric), _independent(table.values[metric], law)
+    floor, deviation, skewness = law.of_mean(repeats)
     difference = mean(values - law.mean)
     z = difference / deviation if deviation > 0 else 0.0
-    p = _two_sided(z, skewness, law.of_no_hit(table.repeats)) if deviation > 0 else 1.0
-    if _wider(values, law, table.repeats):
+    p = _two_sided(z, skewness, law.of_no_hit(repeats)) if deviation > 0 else 1.0
+    if _wider(values, law, repeats):
         p = max(p, _of_spread(values - law.mean))
     return Verdict(mean(values) / floor if floor > 0 else math.nan, z, p, _word(difference, p))
 
@@ -97,7 +97,19 @@ def _two_sided(z: float, skewness: float, none: float) -> float:
     return min(1.0, 2 * min(max(below, none), above))
 
 
-def _wider(values: Floats, law: Law, repeats: int) -> bool:
+def _independent(values: Floats, law: Law) -> float:
+    """Return how many independent repeats would be averaged as well as these.
+
+    The squares of users' averages are those of single marks over the number of repeats, if repeats
+    are independent; repeats that are all alike are one.
+    """
+    repeats = len(values)
+    single = float(((values - law.mean) ** 2).mean())
+    averaged = float(((values.mean(axis=0) - law.mean) ** 2).mean())
+    return min(max(single / averaged, 1.0), float(repeats)) if averaged > 0 else float(repeats)
+
+
+def _wider(values: Floats, law: Law, repeats: float) -> bool:
     """Return whether marks are spread more than a random ranking's of the same mean would be.
 
     Their mean square over their mean grows with the spread, and hardly depends on how many hits

@@ -24,6 +24,8 @@ def report(
 
     target = out or run / PAGE
     refuse_overwriting(target, [run / name for name in FILES])
+    if target.name in FILES:
+        raise UsageError(f"{target}: is the name of a run's file; choose another --out, as {PAGE}")
     text = page(runs.read(run))
     try:
         with whole_file(target) as temporary:

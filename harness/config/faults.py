@@ -6,6 +6,7 @@ from typing import Any
 
 from harness.config.sections import (
     STRATEGIES,
+    CompareConfig,
     Config,
     DataConfig,
     EvaluationConfig,
@@ -77,5 +78,7 @@ def _allowed(values: dict[str, Any], section: str) -> list[str]:
             return list(ModelConfig.model_fields)
         case "submission":
             return list(SubmissionConfig.model_fields)
+        case "compare":
+            return list(CompareConfig.model_fields)
         case _:
             return list(EvaluationConfig.model_fields)

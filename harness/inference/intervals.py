@@ -41,10 +41,11 @@ class Sample:
         if n < 2 or values.min() == values.max():
             return cls(n, middle, 0.0, 0.0)
         centred = values - middle
-        square = centred * centred
-        variance = mean(square) * n / (n - 1)
-        third = mean(square * centred) / variance**1.5
-        return cls(n, middle, math.sqrt(variance / n), third / math.sqrt(n))
+        deviation = math.sqrt(mean(centred * centred) * n / (n - 1))
+        if deviation == 0:  # too small to be squared
+            return cls(n, middle, 0.0, 0.0)
+        skewness = mean((centred / deviation) ** 3) / math.sqrt(n)
+        return cls(n, middle, deviation / math.sqrt(n), skewness)
 
 
 def student(sample: Sample) -> Interval | None:
@@ -77,7 +78,8 @@ def skewed(values: Floats, low: float = -math.inf, high: float = math.inf) -> In
     Returns
     -------
     (float, float) or None
-        Within `low` and `high`; None for a single user, who shows no spread.
+        Within `low` and `high`; None for a single user, and where all have one value in between,
+        which show no spread.
 
     Notes
     -----
@@ -105,13 +107,11 @@ def skewed(values: Floats, low: float = -math.inf, high: float = math.inf) -> In
     return max(first, low), min(last, high)
 
 
-def _of_one_value(sample: Sample, low: float, high: float) -> Interval:
-    unseen = 1 - (LEVEL / 2) ** (1 / sample.n)
-    first = last = sample.mean
-    if math.isfinite(high - low):
-        first = high - (high - low) * unseen if sample.mean == high else first
-        last = low + (high - low) * unseen if sample.mean == low else last
-    return first, last
+def _of_one_value(sample: Sample, low: float, high: float) -> Interval | None:
+    reach = (high - low) * (1 - (LEVEL / 2) ** (1 / sample.n))
+    if sample.mean not in (low, high) or not math.isfinite(reach):
+        return None
+    return (float(low), low + reach) if sample.mean == low else (high - reach, float(high))
 
 
 def forth(t: float, skewness: float) -> float:

@@ -106,7 +106,9 @@ def parse(text: str, folder: Path | None = None) -> Metric:
     >>> parse("NDCG( ideal = retrieved )@10")
     Metric(name='NDCG', k=10, params=(('ideal', 'retrieved'),))
     """
-    form = re.fullmatch(r"\s*([^\s()@]+)\s*(?:\(([^()]*)\))?\s*(?:@\s*(-?[0-9]+))?\s*", text)
+    own_file = r"\s*(.+\.py:[^\s():@]+)\s*()(?:@\s*(-?[0-9]+))?\s*"  # a path may hold anything
+    usual = r"\s*([^\s()@]+)\s*(?:\(([^()]*)\))?\s*(?:@\s*(-?[0-9]+))?\s*"
+    form = re.fullmatch(own_file, text) or re.fullmatch(usual, text)
     if form is None:
         raise UsageError(f'"{text}" is not a metric; write one as MAP@12 or MAP(divisor=trec)@10')
     name, params, k = form.groups()

@@ -16,6 +16,9 @@ from harness.metrics.block import Block
 from harness.metrics.definition import Definition
 from harness.metrics.tally import Floats
 
+LARGEST_MARK = 1e90
+"""Beyond it the third powers of marks could not be added up."""
+
 
 def own_definition(name: str, folder: Path) -> Definition:
     """Return the definition of the function that ``module:function`` names.
@@ -68,8 +71,10 @@ def _call(name: str, function: Callable[..., Any], hits: Any, relevant: int, k: 
     except BaseException as error:  # a stranger's code may raise anything
         plugins.raise_interrupt(error)
         raise UsageError(f'metric "{name}" raised for {given}: {plugins.told(error)}') from error
-    if not isinstance(value, (int, float, np.number, np.bool_)) or not np.isfinite(value):
+    number = isinstance(value, (int, float, np.number, np.bool_))
+    if not number or not abs(float(value)) <= LARGEST_MARK:
         raise UsageError(
-            f'metric "{name}" returned {value!r} for {given}; expected a finite number'
+            f'metric "{name}" returned {value!r} for {given}; expected a finite number, at '
+            f"most {LARGEST_MARK:g}"
         )
     return float(value)

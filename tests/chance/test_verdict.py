@@ -37,7 +37,31 @@ def test_z_is_in_standard_deviations_of_a_random_ranking() -> None:
 
 def test_repeats_shrink_the_deviation() -> None:
     """Four repeats of four users: √16 / 16 = 1/4."""
-    assert verdict([[1, 1, 0, 0]] * 4, mean=1 / 4, var=1).z == pytest.approx(1, rel=1e-12)
+    repeats = [[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1]]
+    assert verdict(repeats, mean=1 / 4, var=1).z == pytest.approx(1, rel=1e-12)
+
+
+def test_repeats_that_are_alike_are_one() -> None:
+    """√4 / 4 = 1/2, however often the same lists are handed in."""
+    assert verdict([[1, 1, 0, 0]] * 50, mean=1 / 4, var=1).z == pytest.approx(1 / 2, rel=1e-12)
+
+
+def test_no_hit_in_any_of_many_equal_repeats_is_one_exam_without_a_hit() -> None:
+    table = ScoreTable({METRIC: np.zeros((100, 1000))})
+    assert against_chance(table, METRIC, of_random_lists(1000, 1000)).word == "not distinguishable"
+
+
+def test_independent_repeats_count_each() -> None:
+    """A random model's repeats, rejected in about 5 % of exams; 2 to 8 % of 500."""
+    rng = np.random.default_rng(3)
+    known = of_random_lists(300, 20)
+    found = [
+        against_chance(
+            ScoreTable({METRIC: (rng.random((10, 300)) < 1 / 20).astype(float)}), METRIC, known
+        )
+        for _ in range(500)
+    ]
+    assert 10 <= sum(v.word != "not distinguishable" for v in found) <= 40
 
 
 def test_users_are_compared_with_their_own_chance() -> None:

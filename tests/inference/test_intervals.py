@@ -67,8 +67,14 @@ def test_what_none_of_the_users_had(value: float, ends: tuple[int, int]) -> None
 
 
 def test_marks_that_are_alike_and_in_between_show_no_spread() -> None:
-    assert skewed(np.full(9, 0.25), 0, 1) == (0.25, 0.25)
-    assert skewed(np.zeros(9)) == (0, 0)
+    assert skewed(np.full(9, 0.25), 0, 1) is None
+    assert skewed(np.zeros(9)) is None
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-110, 1e80])
+def test_marks_of_any_size(size: float) -> None:
+    found = skewed(np.array([0.0, size, 0.0]))
+    assert found is None or found[0] < size / 3 < found[1]
 
 
 def test_a_single_user_shows_no_spread() -> None:

@@ -215,3 +215,13 @@ def test_a_wrong_one_is_refused_before_anything_is_read(exam: Path) -> None:
     (exam.parent / "log.csv").unlink()
     with pytest.raises(UsageError, match=r'no function "conts"; did you mean "counts"'):
         run(exam)
+
+
+def test_a_function_in_a_folder_of_any_name(tmp_path: Path) -> None:
+    """Spaces, brackets and signs of a path are no part of a metric's grammar."""
+    folder = tmp_path / "my data (new) @home"
+    folder.mkdir()
+    (folder / "mine.py").write_text("def hit(hits, n_relevant, k):\n    return float(hits.any())\n")
+    metric = parse(f"{folder / 'mine.py'}:hit@12")
+    assert (metric.k, str(metric)) == (12, f"{folder / 'mine.py'}:hit@12")
+    assert parse(str(metric)) == metric

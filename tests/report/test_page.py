@@ -395,10 +395,27 @@ def test_no_file_of_the_run_is_overwritten(copied: Path, name: str) -> None:
     assert (copied / name).read_bytes() == before
 
 
+def test_what_is_no_regular_file_is_never_replaced(demo_run: Path, tmp_path: Path) -> None:
+    (tmp_path / "target").write_text("kept")
+    (tmp_path / "link.html").symlink_to(tmp_path / "target")
+    for out in (tmp_path / "link.html", Path("/dev/null")):
+        with pytest.raises(UsageError, match="is no regular file"):
+            command.report(demo_run, out)
+    assert (tmp_path / "target").read_text() == "kept"
+    assert Path("/dev/null").is_char_device()
+
+
+def test_no_file_of_another_run_is_overwritten(demo_run: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is the name of a run's file"):
+        command.report(demo_run, tmp_path / "users.parquet")
+
+
 def test_what_cannot_be_written_leaves_nothing(demo_run: Path, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
-    with pytest.raises(UsageError, match="cannot be written"):
+    with pytest.raises(UsageError, match="is no regular file"):
         command.report(demo_run, tmp_path / "folder")
+    with pytest.raises(UsageError, match="cannot be written"):
+        command.report(demo_run, tmp_path / ("a" * 300))
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 

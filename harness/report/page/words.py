@@ -39,12 +39,12 @@ def _against_others(view: View) -> list[str]:
     own = [p for p in view.comparison["pairs"] if p["one"] == view.names[0]]
     even = [p["other"] for p in own if p["verdict"] == "not distinguishable"]
     beaten = len(own) - len(even)
-    word = own[0]["verdict"] if not even else "better"
+    word = next((p["verdict"] for p in own if p["other"] not in even), "better")
     if not even:
         return [f"It is {word} than {_each(beaten)}."]
     if not beaten:
         return [f"It is not distinguishable from {_each(len(even)).replace('each', 'any')}."]
-    return [f"It is not distinguishable from {_named(even)}, and better than the other {beaten}."]
+    return [f"It is not distinguishable from {_named(even)}, and {word} than the other {beaten}."]
 
 
 def _against_baseline(found: Document) -> str:

@@ -54,12 +54,8 @@ def by_user(view: View) -> list[Floats] | None:
 
     The marks are read by their column, so that no metric of the user's own has to be imported.
     """
-    frame = view.run.marks
-    if view.metric not in frame.columns:
+    if view.metric not in view.run.marks.columns:
         return None
-    found = []
-    for model in view.models:
-        rows_ = frame.filter(model=model["name"])
-        values = rows_[view.metric].to_numpy().reshape(model["repeats"], -1).mean(axis=0)
-        found.append(values[np.isfinite(values)])
-    return found
+    of_models = (view.run.marks_of(m["name"])[view.metric].to_numpy() for m in view.models)
+    n = len(view.run.user_ids)
+    return [values.reshape(-1, n).mean(axis=0) for values in of_models]
