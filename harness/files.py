@@ -10,7 +10,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, cast
 
@@ -129,9 +129,10 @@ def _refuse_special(out: Path) -> None:
 
 def refuse_overwriting(out: Path, read: Iterable[Path | None]) -> None:
     """Raise UsageError where a file to be written is one of those that are read, or is no file."""
-    for path in read:
-        if path is not None and path.exists() and out.exists() and out.samefile(path):
-            raise UsageError(f"{out}: is read by this command and never touched; name another")
+    with suppress(OSError, ValueError):  # a name that no file can have is told when it is written
+        for path in read:
+            if path is not None and path.exists() and out.exists() and out.samefile(path):
+                raise UsageError(f"{out}: is read by this command and never touched; name another")
     _refuse_special(out)
 
 
