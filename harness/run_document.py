@@ -17,7 +17,7 @@ class _Part(BaseModel):
 
 class _Figure(_Part):
     mean: FiniteFloat
-    ci95: Annotated[Ends, Field(strict=False)] = None
+    ci95: Annotated[Ends, Field(strict=False)]
     sd_repeats: FiniteFloat | None = None
 
 
