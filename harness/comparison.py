@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,6 +19,7 @@ from harness.inference.corrections import CORRECTIONS
 from harness.inference.intervals import LEVEL, Interval, Sample, percentile, student
 from harness.metrics import Floats, Metric
 from harness.report.shown import Shown
+from harness.scoring import mean
 
 if TYPE_CHECKING:
     from harness.report.sheet import Sheet
@@ -170,24 +173,24 @@ def compare(
     # The smallest p value there can be, times the number of pairs, must lie below the level.
     flips = max(rules.resamples, math.ceil(2 * len(two) / LEVEL))
     flipped = resampling.sign_flips(marks, flips, rules.seed)
-    at = {name: i for i, name in enumerate(names)}
-    found = [
-        _pair(
-            one,
-            other,
-            _differences(marks[:, at[one]], marks[:, at[other]]),
-            float(marks[:, at[other]].mean()),
-            percentile(resampled[one] - resampled[other]),
-            flipped[:, at[one]] - flipped[:, at[other]],
-        )
-        for one, other in two
-    ]
+    columns = dict(zip(names, np.ascontiguousarray(marks.T), strict=True))
+    signed = dict(zip(names, flipped.T, strict=True))
+    means = {name: mean(values) for name, values in columns.items()}
+
+    def compared(pair: tuple[str, str]) -> Pair:
+        one, other = pair
+        differences = _differences(columns[one], columns[other])
+        bounds = percentile(resampled[one] - resampled[other])
+        return _pair(one, other, differences, means[other], bounds, signed[one] - signed[other])
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # NumPy lets go of Python's lock
+        found = list(pool.map(compared, two))
     return Comparison(
         str(metric),
         len(marks),
         rules,
         flips,
-        {name: float(marks[:, i].mean()) for name, i in at.items()},
+        means,
         {name: float((tables[name].values[metric] != 0).mean()) for name in names},
         _judged(found, rules.correction, metric.definition.better),
     )
@@ -217,7 +220,9 @@ def _pairs(names: Sequence[str], baseline: str | None) -> list[tuple[str, str]]:
 def _differences(one: Floats, other: Floats) -> Floats:
     """Return the users' differences; marks that differ by rounding alone are equal."""
     found = one - other
-    found[np.abs(found) <= _ROUNDING * np.maximum(np.abs(one), np.abs(other))] = 0.0
+    at = np.flatnonzero(found)
+    size = np.maximum(np.abs(one[at]), np.abs(other[at]))
+    found[at[np.abs(found[at]) <= _ROUNDING * size]] = 0.0
     return found
 
 

@@ -262,7 +262,11 @@ def test_users_of_another_exam(tmp_path: Path) -> None:
         (("models", 0, "metrics", "MAP@3", "mean"), "0.5", "models.0.metrics.MAP@3.mean"),
         (("models", 0, "metrics", "MAP@3", "mean"), float("nan"), "models.0.metrics.MAP@3.mean"),
         (("models", 0, "metrics", "MAP@3", "ci95"), [1], "models.0.metrics.MAP@3.ci95"),
-        (("models", 1, "metrics"), {"MAP@2": {"mean": 1}}, "not all models have the same metrics"),
+        (
+            ("models", 1, "metrics"),
+            {"MAP@2": {"mean": 1, "ci95": None}},
+            "not all models have the same metrics",
+        ),
         (("comparison", "pairs", 0, "one"), "nobody", '"nobody" is none of its models'),
         (("shake_up", 0, "pairs"), 3, "shake_up.0.pairs"),
         (("slices", 0, "models"), {}, "not all slices"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.scoring import mean
+from harness.scoring import total
 
 Floats = NDArray[np.float64]
 Interval = tuple[float, float]
@@ -37,15 +37,16 @@ class Sample:
     @classmethod
     def of(cls, values: Floats) -> Sample:
         """Return what `values`, (n,), tell."""
-        n, middle = len(values), mean(values)
+        n, others = len(values), values[values != 0]  # most are 0, and are added up at once
+        middle, zeros = total(others) / n, n - len(others)
         if n < 2 or values.min() == values.max():
-            return cls(n, middle, 0.0, 0.0)
-        centred = values - middle
-        deviation = math.sqrt(mean(centred * centred) * n / (n - 1))
+            return cls(n, float(values[0]), 0.0, 0.0)
+        centred = others - middle
+        deviation = math.sqrt((total(centred * centred) + zeros * middle**2) / (n - 1))
         if deviation == 0:  # too small to be squared
             return cls(n, middle, 0.0, 0.0)
-        skewness = mean((centred / deviation) ** 3) / math.sqrt(n)
-        return cls(n, middle, deviation / math.sqrt(n), skewness)
+        third = total((centred / deviation) ** 3) - zeros * (middle / deviation) ** 3
+        return cls(n, middle, deviation / math.sqrt(n), third / n / math.sqrt(n))
 
 
 def student(sample: Sample) -> Interval | None:
