@@ -40,14 +40,17 @@ def draw_again(keys: Any, users: int, picks: int, weights: Any) -> None:
         state = keys[i]
         for user in range(users):
             weights[i, user] = 0
-        for _ in range(picks):
-            while True:
-                state += _GOLDEN
-                product = (_mixed(state) >> _HALF) * many
+        left = picks
+        while left > 0:
+            state += _GOLDEN
+            bits = _mixed(state)
+            for _ in range(min(left, 2)):  # a number is two draws
+                product = (bits >> _HALF) * many
+                bits <<= _HALF
                 if (product & _LOW) >= unfair:
-                    break
-            # A user is drawn once on average: 255 times does not happen.
-            weights[i, np.int64(product >> _HALF)] += np.uint8(1)
+                    # A user is drawn once on average: 255 times does not happen.
+                    weights[i, np.int64(product >> _HALF)] += np.uint8(1)
+                    left -= 1
 
 
 @compiled
@@ -64,11 +67,14 @@ def draw_once(keys: Any, users: int, picks: int, weights: Any) -> None:
         drawn = 0
         while drawn < fewer:
             state += _GOLDEN
-            product = (_mixed(state) >> _HALF) * many
-            one = np.int64(product >> _HALF)
-            if (product & _LOW) >= unfair and weights[i, one] != chosen:
-                weights[i, one] = chosen
-                drawn += 1
+            bits = _mixed(state)
+            for _ in range(min(fewer - drawn, 2)):
+                product = (bits >> _HALF) * many
+                bits <<= _HALF
+                one = np.int64(product >> _HALF)
+                if (product & _LOW) >= unfair and weights[i, one] != chosen:
+                    weights[i, one] = chosen
+                    drawn += 1
 
 
 @compiled
