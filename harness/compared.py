@@ -12,8 +12,10 @@ import numpy as np
 from harness import figures, runs
 from harness.comparison import Comparison, Rules
 from harness.comparison import compare as compare_pairs
+from harness.config import Config
 from harness.errors import DataError, UsageError, suggest
 from harness.figures import Figure, Tables
+from harness.inference.corrections import CORRECTIONS
 from harness.metrics import Metric
 from harness.profile import USER
 from harness.report.shown import Shown
@@ -129,23 +131,15 @@ def compare(
         A run folder that was changed or damaged.
     """
     opened = [one if isinstance(one, Run) else runs.read(Path(one)) for one in of]
-    if seed is not None and (not isinstance(seed, int) or seed < 0):
-        raise UsageError(f"seed = {seed!r}; expected a whole number from 0")
     _refuse_other_exams(opened)
     found: Tables
     found, origin = _tables(opened)
     asked = _metric(opened, metric)
-    config = opened[0].config
-    own = config.compare
+    own = opened[0].config.compare
     if baseline is None and not all_pairs and own.baseline in found:
         baseline = own.baseline
     found = _chosen(found, models, baseline)
-    rules = Rules(
-        baseline,
-        _known_correction(correction or own.correction),
-        _enough(own.resamples if resamples is None else resamples),
-        config.evaluation.seed if seed is None else seed,
-    )
+    rules = _rules(opened[0].config, baseline, correction, resamples, seed)
     shares = own.public_shares if public_shares is None else list(public_shares)
     resampled = figures.bootstrap(found, [asked], rules.resamples, rules.seed).get(asked, {})
     comparison = compare_pairs(found, asked, rules, resampled)
@@ -234,18 +228,24 @@ def _metric(opened: Sequence[Run], wanted: str | None) -> Metric:
     return known[wanted]
 
 
-def _known_correction(name: str) -> str:
-    from harness.inference.corrections import CORRECTIONS
-
-    if name not in CORRECTIONS:
-        raise UsageError(f'no correction "{name}"; {suggest(name, list(CORRECTIONS))}')
-    return name
-
-
-def _enough(resamples: int) -> int:
+def _rules(
+    config: Config,
+    baseline: str | None,
+    correction: str | None,
+    resamples: int | None,
+    seed: int | None,
+) -> Rules:
+    """Return the rules asked for; what is not named is the config's."""
+    correction = correction or config.compare.correction
+    resamples = config.compare.resamples if resamples is None else resamples
+    seed = config.evaluation.seed if seed is None else seed
+    if correction not in CORRECTIONS:
+        raise UsageError(f'no correction "{correction}"; {suggest(correction, list(CORRECTIONS))}')
     if not isinstance(resamples, int) or not 100 <= resamples <= 1_000_000:
         raise UsageError(f"resamples = {resamples!r}; expected from 100 to 1,000,000")
-    return resamples
+    if not isinstance(seed, int) or seed < 0:
+        raise UsageError(f"seed = {seed!r}; expected a whole number from 0")
+    return Rules(baseline, correction, resamples, seed)
 
 
 def _slices(found: Tables, metric: Metric, run: Run, by: Sequence[str]) -> tuple[Slice, ...]:
