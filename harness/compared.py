@@ -138,7 +138,8 @@ def compare(
     own = opened[0].config.compare
     if baseline is None and not all_pairs and own.baseline in found:
         baseline = own.baseline
-    found = _chosen(found, models, baseline)
+    chosen = _chosen(found, models, baseline)
+    found = {name: ScoreTable({asked: table.values[asked]}) for name, table in chosen.items()}
     rules = _rules(opened[0].config, baseline, correction, resamples, seed)
     shares = own.public_shares if public_shares is None else list(public_shares)
     resampled = figures.bootstrap(found, [asked], rules.resamples, rules.seed).get(asked, {})

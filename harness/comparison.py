@@ -206,9 +206,8 @@ def _in_order(tables: Tables, metric: Metric, baseline: str | None) -> list[str]
         raise UsageError(
             f'no model "{baseline}" to compare with; {suggest(baseline, list(tables))}'
         )
-    sign = 1 if metric.definition.better == "lower" else -1
     means = {name: table.of_users(metric).mean() for name, table in tables.items()}
-    return sorted(tables, key=lambda name: sign * means[name])
+    return sorted(tables, key=lambda name: metric.definition.sign * means[name])
 
 
 def _pairs(names: Sequence[str], baseline: str | None) -> list[tuple[str, str]]:

@@ -273,9 +273,9 @@ def _entry(
 
 
 def _sign(metric: str) -> int:
-    """Return 1 where lower is better, else −1."""
+    """Return the sign of a metric's definition; more of a function of one's own is better."""
     known = DEFINITIONS.get(metric.partition("@")[0].partition("(")[0])
-    return 1 if known is not None and known.better == "lower" else -1
+    return -1 if known is None else known.sign
 
 
 def _sorted(entries: Sequence[Entry], sort: Sort, metric: str) -> list[Entry]:

@@ -81,8 +81,8 @@ def shake_up(
     if metric.definition.of == "set":
         raise UsageError(f"metric {metric} is one figure of all lists: no board divides it")
     names = sorted(tables)
-    sign = 1.0 if metric.definition.better == "lower" else -1.0
-    marks = sign * np.column_stack([tables[name].of_users(metric) for name in names])
+    marks = np.column_stack([tables[name].of_users(metric) for name in names])
+    marks *= metric.definition.sign
     public = _public(len(marks), share)
     boards = resampling.boards(marks, public, times, seed)
     # Rounded, so that means that are equal are so however they were added up.

@@ -50,12 +50,11 @@ def standings(
     law = chance.law(first.up_to(exam.k), exam.n_candidates, exam.truth.sizes, exam.relevant)
     found = figures(tables, resampled)
     models = [_model(sitting, found[sitting.name], first, law) for sitting in sittings]
-    sign = 1 if first.definition.better == "lower" else -1
     several = first.definition.of == "user" and min(len(tables), len(exam.users)) > 1
     rules = Rules(wanted.baseline, wanted.correction, wanted.resamples, seed)
     shares = wanted.public_shares if several else ()
     return Standings(
-        tuple(sorted(models, key=lambda m: sign * m.metrics[str(first)].mean)),
+        tuple(sorted(models, key=lambda m: first.definition.sign * m.metrics[str(first)].mean)),
         compare(tables, first, rules, resampled[first]) if several else None,
         tuple(shake_up(tables, first, share, seed) for share in shares),
         slices(tables, first, users),

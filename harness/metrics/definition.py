@@ -115,6 +115,11 @@ class Definition:
     """What must be known beside lists and truth."""
 
     @property
+    def sign(self) -> int:
+        """What values are multiplied by so that the best is the smallest."""
+        return 1 if self.better == "lower" else -1
+
+    @property
     def earned(self) -> bool:
         """Whether a user's value is 0 without hits, and more is better."""
         plain = self.of == "user" and self.needs == "" and self.better == "higher"
