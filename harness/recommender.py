@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 
 from harness import draws, schema
 from harness.dataset import Bool, Dataset, Events, Int32, Int64
+from harness.interactions import count_matrix, ones_like, pair_matrix
 from harness.layouts import attributes
 from harness.layouts.tables import AttributeTable
 
@@ -106,12 +107,7 @@ class Train:
     @cached_property
     def matrix(self) -> csr_array[Any]:
         """Events of each user with each item, a (users, items) CSR matrix of counts (float32)."""
-        counts = np.ones(len(self.events), np.float32)
-        shape = (len(self.user_ids), len(self.item_ids))
-        # SciPy sorts and sums in place, so it must have arrays of its own.
-        item, starts = self.events.item.copy(), self.user_starts.copy()
-        matrix = csr_array((counts, item, starts), shape=shape)
-        matrix.sum_duplicates()
+        matrix = count_matrix(self.events, self.user_starts, len(self.item_ids))
         for array in (matrix.data, matrix.indices, matrix.indptr):
             _kept(array)
         return matrix
@@ -165,6 +161,69 @@ class Train:
                 f'no kind of event "{kind}"; there are {", ".join(self.dataset.kinds)}'
             )
         return np.array([weights.get(k, 1.0) for k in self.dataset.kinds])[self.events.kind]
+
+    def event_weights(
+        self,
+        window_days: float | None = None,
+        half_life_days: float | None = None,
+        weights: Mapping[str, float] | None = None,
+    ) -> tuple[Bool | None, npt.NDArray[np.float64] | None]:
+        """Return which events count, and how much: None and None where all count 1.
+
+        Parameters
+        ----------
+        window_days : float, optional
+            Only events of the last so many days before the cut-off count; all by default.
+        half_life_days : float, optional
+            An event counts 2^(−age / half_life_days); 1 by default.
+        weights : mapping of kind to weight, optional
+            What an event of each kind counts; 1 by default.
+
+        Raises
+        ------
+        ValueError
+            Days that are not above 0, kinds that are not there, or events without times.
+        """
+        counted = weight = None
+        if window_days is not None:
+            require_days("window_days", window_days)
+            counted = self.last_days(window_days)
+        if weights:
+            weight = self.kind_weights(weights)
+        if half_life_days is not None:
+            require_days("half_life_days", half_life_days)
+            decay = np.exp2(-self.age_days() / half_life_days)
+            weight = decay if weight is None else weight * decay
+        return counted, weight
+
+    def interactions(
+        self,
+        window_days: float | None = None,
+        half_life_days: float | None = None,
+        weights: Mapping[str, float] | None = None,
+        counts: bool = False,
+    ) -> csr_array[Any]:
+        """Return what users did with items, a (users, items) CSR matrix without zeros.
+
+        Parameters
+        ----------
+        window_days, half_life_days, weights : optional
+            As in `event_weights`.
+        counts : bool
+            Several events of a user with an item add up; by default the one of most weight counts.
+
+        Returns
+        -------
+        csr_array of float32, float64 where events are weighed
+        """
+        counted, weight = self.event_weights(window_days, half_life_days, weights)
+        if counted is None and weight is None:
+            return self.matrix if counts else ones_like(self.matrix)
+        keep = slice(None) if counted is None else counted
+        user, item = self.events.user[keep], self.events.item[keep]
+        value = np.ones(len(user), np.float32) if weight is None else weight[keep]
+        shape = (len(self.user_ids), len(self.item_ids))
+        return pair_matrix(user, item, value, shape, counts)
 
     def candidates_by_count(
         self, events: Bool | None = None, weights: npt.NDArray[np.float64] | None = None

@@ -16,6 +16,7 @@ CONTRACT = {
     "harness.dataset",
     "harness.draws",
     "harness.lists",
+    "harness.products",
     "harness.recommendations",
     "harness.recommender",
 }
