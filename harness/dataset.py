@@ -82,6 +82,9 @@ class Dataset:
         When each user registered (``NO_TIME`` where unknown), one entry a user.
     notes : tuple of str
         What was left out or looked odd while reading; shown to the user.
+    users_table, items_table : AttributeTable or polars.DataFrame, optional
+        Where the attributes are read when somebody asks for them, or the attributes themselves:
+        text, the ids in the first column.
     """
 
     layout: str
@@ -95,8 +98,8 @@ class Dataset:
     shown_from: Int64 | None = None
     registered: Int64 | None = None
     notes: tuple[str, ...] = ()
-    users_table: AttributeTable | None = None
-    items_table: AttributeTable | None = None
+    users_table: AttributeTable | pl.DataFrame | None = None
+    items_table: AttributeTable | pl.DataFrame | None = None
 
 
 def positions(ids: pl.Series, index: pl.Series) -> Int32:

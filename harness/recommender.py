@@ -126,12 +126,12 @@ class Train:
 
     @cached_property
     def users_table(self) -> pl.DataFrame | None:
-        """The users' attributes as text, one row a user of the file; None where there are none."""
+        """The users' attributes as text, their ids first, a row a user; None where there are none."""
         return _table(self.dataset.users_table)
 
     @cached_property
     def items_table(self) -> pl.DataFrame | None:
-        """The items' attributes as text, one row an item of the file; None where there are none."""
+        """The items' attributes as text, their ids first, a row an item; None where there are none."""
         return _table(self.dataset.items_table)
 
     def age_days(self) -> npt.NDArray[np.float64]:
@@ -237,18 +237,30 @@ class Train:
         weights : float64 array, optional
             What each event counts, one entry an event; 1 by default.
         """
-        item = self.events.item if events is None else self.events.item[events]
-        n_items = len(self.item_ids)
+        counts = self.item_counts(events, weights)[self.candidates]
+        return _descending(counts, counts > 0)
+
+    def item_counts(
+        self, events: Bool | None = None, weights: npt.NDArray[np.float64] | None = None
+    ) -> npt.NDArray[Any]:
+        """Return how many events each item has, int64, or their sum of weights, float64.
+
+        Parameters
+        ----------
+        events, weights : arrays, one entry an event, optional
+            As in `candidates_by_count`, and as `event_weights` gives them.
+        """
+        item, n_items = self.events.item, len(self.item_ids)
         if weights is None:
-            counts = _counts(item, n_items)[self.candidates]
-            return _descending(counts, counts > 0)
-        weight = weights if events is None else weights[events]
-        sums = _weight_sums(item, weight, n_items)[self.candidates]
-        return _descending(sums, sums > 0)
+            return _counts(item if events is None else item[events], n_items)
+        if events is not None:
+            item, weights = item[events], weights[events]
+        return _weight_sums(item, weights, n_items)
 
     def candidate_counts(self) -> Int64:
         """Return how many events each candidate has."""
-        return _counts(self.events.item, len(self.item_ids))[self.candidates]
+        counts: Int64 = self.item_counts()[self.candidates]
+        return counts
 
     def candidates_by_last_event(self) -> Int32:
         """Return the candidates that have events, latest first; ties by item id ascending."""
@@ -270,8 +282,12 @@ def _kept(array: Kept) -> Kept:
     return array
 
 
-def _table(table: AttributeTable | None) -> pl.DataFrame | None:
-    return None if table is None else attributes.read(table)
+def _table(table: AttributeTable | pl.DataFrame | None) -> pl.DataFrame | None:
+    """Return a table whose first column holds the ids, wherever they stand in the file."""
+    if not isinstance(table, AttributeTable):
+        return table
+    frame = attributes.read(table)
+    return frame.select(table.id, *(name for name in frame.columns if name != table.id))
 
 
 def _counts(item: Int32, n_items: int) -> Int64:

@@ -40,6 +40,17 @@ _EVENTS = (
 )  # fmt: skip
 _CANDIDATES = ("a", "b", "c", "d", "e", "new1", "new2")
 _USERS = ("ann", "bob", "cid", "dee", "eve", "nobody")  # nobody has no event
+_ITEMS_TABLE = {  # neither "gone" nor "d" has a row
+    "item": ["e", "new1", "a", "b", "c", "new2"],
+    "genre": ["food", "food", "food", "spa", "spa", None],
+    "price": ["900", "800", "1000", "250.5", None, "300"],
+    "text": ["hot soup", "cold soup", "soup and bread", "massage", "", "massage at night"],
+}
+_USERS_TABLE = {  # "dee" has no row
+    "user": ["nobody", "ann", "bob", "cid", "eve"],
+    "sex": ["f", "f", "m", None, "m"],
+    "age": ["30", "31", "", "55", "20"],
+}
 
 
 def check_recommender(recommender: Recommender) -> None:
@@ -79,7 +90,11 @@ def recommender_checks() -> list[Check]:
 
 
 def example_train(candidates: tuple[str, ...] = _CANDIDATES) -> Train:
-    """Return ten days of a tiny shop: an unknown user, new items, and one that is gone."""
+    """Return ten days of a tiny shop: an unknown user, new items, and one that is gone.
+
+    Its tables have gaps: of items with ``genre``, ``price`` and ``text``, of users with ``sex``
+    and ``age``.
+    """
     users = pl.Series(schema.ID, sorted(_USERS))
     items = pl.Series(schema.ID, sorted({*_CANDIDATES, "gone"}))
     user, item = users.to_list(), items.to_list()
@@ -91,7 +106,10 @@ def example_train(candidates: tuple[str, ...] = _CANDIDATES) -> Train:
     )
     events = canonical([codes], len(users), len(items), 1)
     positions = np.array([item.index(c) for c in candidates], np.int32)
-    dataset = Dataset("example", users, items, events, ("event",), "train")
+    dataset = Dataset(
+        "example", users, items, events, ("event",), "train",
+        users_table=pl.DataFrame(_USERS_TABLE), items_table=pl.DataFrame(_ITEMS_TABLE),
+    )  # fmt: skip
     return Train(dataset, events, positions, cutoff=10 * schema.DAY_US)
 
 

@@ -1,0 +1,83 @@
+"""ContentPopular: new items are as popular as the items that are most like them were."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from harness.dataset import Int32
+from harness.features import feature_matrix
+from harness.lists import top_k
+from harness.recommender import Draws, Train
+from harness.similarity import carried_means, most_similar
+
+
+class ContentPopular:
+    """One list for all: candidates by the mean popularity of the items that are most like them.
+
+    The popularity of an item is the sum of its events' weights. A candidate's score is the mean
+    of the popularity of its `neighbours` most similar items that have any, weighted by the cosine
+    of their attributes; its own popularity, where it has any, counts as that of one neighbour
+    more, with similarity 1. Ties go by item id.
+
+    The idea is that of RecoTour (Rodriguez Zaurin, 2019), chapter 6, which ranks new coupons by
+    their mean distance from the ten most popular old ones.
+
+    A candidate without attributes has its own popularity alone; one that has no neighbour and no
+    events, and everything where no event lies in the window, is not listed, and places stay
+    empty. Items of the log without attributes are nobody's neighbours. Users need no history.
+
+    Parameters
+    ----------
+    categories, numbers, texts : sequences of str
+        Columns of the items' table, at least one; see `harness.features.feature_groups`.
+    neighbours : int
+        How many similar items a score rests on.
+    window_days : float, optional
+        Only events of the last so many days before the cut-off count; all by default.
+    half_life_days : float, optional
+        An event counts 2^(−age / half_life_days); 1 by default.
+    weights : mapping of kind to weight, optional
+        What an event of each kind counts, such as ``{visit = 0.1}``; 1 by default.
+    """
+
+    def __init__(
+        self,
+        categories: Sequence[str] = (),
+        numbers: Sequence[str] = (),
+        texts: Sequence[str] = (),
+        neighbours: int = 50,
+        window_days: float | None = None,
+        half_life_days: float | None = None,
+        weights: Mapping[str, float] | None = None,
+    ) -> None:
+        self.categories = categories
+        self.numbers = numbers
+        self.texts = texts
+        self.neighbours = neighbours
+        self.window_days = window_days
+        self.half_life_days = half_life_days
+        self.weights = weights
+
+    def fit(self, train: Train) -> Self:
+        """Carry the popularity of the items that have any to every candidate."""
+        features = feature_matrix(
+            train, categories=self.categories, numbers=self.numbers, texts=self.texts
+        )
+        counted, weight = train.event_weights(self.window_days, self.half_life_days, self.weights)
+        popularity = train.item_counts(counted, weight).astype(np.float64)
+        popular = np.flatnonzero(popularity > 0).astype(np.int32)
+        similar = most_similar(features, train.candidates, popular, self.neighbours)
+        score = carried_means(popularity[popular], similar)
+        order = np.argsort(-score, kind="stable")  # without a score (NaN) last
+        self.order_ = order[~np.isnan(score[order])].astype(np.int32)
+        return self
+
+    def recommend(
+        self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
+    ) -> Int32:
+        """Return the first candidates that each user may be shown."""
+        return top_k(self.order_, users, k, exclude)

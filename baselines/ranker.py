@@ -1,0 +1,229 @@
+"""Ranker: gradient boosting over what is known of user and candidate, learnt from the last days."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from harness import schema
+from harness.dataset import Int32, Int64
+from harness.pairs import Pairs, attributes
+from harness.recommendations import EMPTY
+from harness.recommender import Draws, Train, require_days
+from harness.similarity import require_whole
+
+Float64 = npt.NDArray[np.float64]
+
+_CELLS = 1 << 18
+"""Pairs whose features are held at a time."""
+
+
+class Ranker:
+    """Candidates by the interest that boosted trees expect, learnt from the last `window_days`.
+
+    The last days of the training events become an exam of their own: its labels are what users
+    touched in them, the features are made from what happened before, and its candidates are like
+    the real ones: where most of those are new at the cut-off, the items that were new in the
+    window, else all items that were there before its end. An item is new from when it is first
+    shown, where the items' table says so, else from its first event.
+
+    Features are, for each group of columns, the cosine with the user's profile; for each
+    category the share of the user's events with the candidate's value; for each number the
+    distance from the mean of the user's items; the user's events with the candidate; the user's
+    activity and attributes; the candidate's attributes, its popularity, that of late and that of
+    similar items, and the days since it was first shown.
+
+    A gradient boosting of squared errors (Friedman, 2001) over histograms, scikit-learn's, as
+    RecoTour (Rodriguez Zaurin, 2019), chapter 10, uses LightGBM's.
+
+    Users without history are ranked by what is known of them and of the candidates, as are
+    candidates without attributes; items of the log without attributes add nothing to a profile.
+    Lists are as long as the catalogue and `shortlist` allow; ties go by item id.
+
+    Parameters
+    ----------
+    categories, numbers, texts : sequences of str
+        Columns of the items' table, at least one; see `harness.features.feature_groups`.
+    user_categories, user_numbers : sequences of str
+        Columns of the users' table; none by default.
+    window_days : float
+        The days to learn from; as long as the exam's window, best of all.
+    half_life_days : float, optional
+        In a user's history an event counts 2^(−age / half_life_days); 1 by default.
+    weights : mapping of kind to weight, optional
+        What an event of each kind counts, in histories and as a label; 1 by default.
+    neighbours : int
+        How many similar items the popularity of a candidate is carried from.
+    negatives : int
+        Candidates drawn for each one that was touched, to tell it from; those drawn twice or
+        touched as well are left out.
+    shortlist : int
+        How many candidates are scored for a user, see `harness.pairs.Pairs.shortlist`.
+    trees : int
+    learning_rate : float
+        What each tree's answer is multiplied by.
+    leaves : int
+        Of each tree, at most.
+    seed : int
+        Of the drawn negatives and of the trees' bins.
+    """
+
+    def __init__(
+        self,
+        categories: Sequence[str] = (),
+        numbers: Sequence[str] = (),
+        texts: Sequence[str] = (),
+        user_categories: Sequence[str] = (),
+        user_numbers: Sequence[str] = (),
+        window_days: float = 7,
+        half_life_days: float | None = None,
+        weights: Mapping[str, float] | None = None,
+        neighbours: int = 50,
+        negatives: int = 20,
+        shortlist: int = 500,
+        trees: int = 100,
+        learning_rate: float = 0.1,
+        leaves: int = 31,
+        seed: int = 0,
+    ) -> None:
+        self.categories = categories
+        self.numbers = numbers
+        self.texts = texts
+        self.user_categories = user_categories
+        self.user_numbers = user_numbers
+        self.window_days = window_days
+        self.half_life_days = half_life_days
+        self.weights = weights
+        self.neighbours = neighbours
+        self.negatives = negatives
+        self.shortlist = shortlist
+        self.trees = trees
+        self.learning_rate = learning_rate
+        self.leaves = leaves
+        self.seed = seed
+
+    def fit(self, train: Train) -> Self:
+        """Learn from the last days what the next ones may bring.
+
+        Raises
+        ------
+        ValueError
+            Nobody touched a candidate in the last days, or a parameter cannot be used.
+        """
+        require_days("window_days", self.window_days)
+        for name in ("neighbours", "negatives", "shortlist", "trees", "leaves"):
+            require_whole(name, getattr(self, name))
+        known = attributes(
+            train, self.categories, self.numbers, self.texts,
+            self.user_categories, self.user_numbers,
+        )  # fmt: skip
+
+        def pairs(at: Train) -> Pairs:
+            return Pairs(
+                known, at, self.window_days, self.neighbours, self.half_life_days, self.weights
+            )
+
+        self.pairs_ = pairs(train)
+        self.trees_ = self._learnt(pairs(_before(train, self.window_days)), train)
+        return self
+
+    def recommend(
+        self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
+    ) -> Int32:
+        """Return the candidates of most expected interest."""
+        lists = np.full((len(users), k), EMPTY, np.int32)
+        step = max(1, _CELLS // min(self.shortlist, len(self.pairs_.train.candidates)))
+        for start in range(0, len(users), step):
+            rows = slice(start, start + step)
+            places = self.pairs_.shortlist(
+                users[rows], self.shortlist, None if exclude is None else exclude[rows]
+            )
+            best = self._ranked(users[rows], places)[:, :k]
+            lists[rows, : best.shape[1]] = best
+        return lists
+
+    def _ranked(self, users: Int32, places: Int32) -> Int32:
+        """Return each row of places in order of expected interest, empty ones last."""
+        score = np.full(places.shape, -np.inf)
+        if (places >= 0).any():
+            score[places >= 0] = self.trees_.predict(self.pairs_.features(users, places))
+        order = np.argsort(-score, axis=1, kind="stable")
+        return np.take_along_axis(places, order, axis=1)
+
+    def _learnt(self, past: Pairs, train: Train) -> Any:
+        """Return trees that tell what was touched in the window from drawn candidates."""
+        from sklearn.ensemble import HistGradientBoostingRegressor
+        from threadpoolctl import threadpool_limits
+
+        features, label = self._examples(past, train)
+        trees = HistGradientBoostingRegressor(
+            max_iter=self.trees, learning_rate=self.learning_rate, max_leaf_nodes=self.leaves,
+            categorical_features=past.categorical, early_stopping=False, random_state=self.seed,
+        )  # fmt: skip
+        # Releases before 1.8 add up gradients by thread, so that their number shows in the trees.
+        with threadpool_limits(1, user_api="openmp"):
+            return trees.fit(features, label)
+
+    def _examples(self, past: Pairs, train: Train) -> tuple[Float64, Float64]:
+        """Return features and labels of what was touched and of what was drawn against it."""
+        touched = train.interactions(self.window_days, None, self.weights)
+        touched = csr_array(touched[:, past.train.candidates])
+        if touched.nnz == 0:
+            raise ValueError(
+                f"there is nothing to learn from: in the last window_days = {self.window_days:g} "
+                "days of training nobody touched a candidate; take a longer window"
+            )
+        row, place = touched.nonzero()
+        users, at = np.unique(row, return_inverse=True)
+        found_row, found_place, label = self._with_drawn(past, users, at, place, touched.data)
+        features = np.concatenate(
+            [
+                past.features(users[found_row[block]].astype(np.int32), found_place[block][:, None])
+                for block in _blocks(len(label))
+            ]
+        )
+        return features, label
+
+    def _with_drawn(
+        self, past: Pairs, users: Int64, at: Int64, place: Int32, weight: Float64
+    ) -> tuple[Int64, Int32, Float64]:
+        """Return rows of `users`, places and labels: what was touched, and what was drawn, 0."""
+        short = past.shortlist(users.astype(np.int32), self.shortlist)
+        size = (short >= 0).sum(axis=1)
+        draw = np.random.default_rng(self.seed).random((len(at), self.negatives))
+        drawn = short[at[:, None], (draw * size[at][:, None]).astype(np.int64)]
+        width = len(past.train.candidates)
+        pairs = at * width + place
+        others = np.setdiff1d((at[:, None] * width + drawn).ravel(), pairs)
+        every = np.concatenate([pairs, others])
+        label = np.concatenate([weight, np.zeros(len(others))])
+        return every // width, (every % width).astype(np.int32), label
+
+
+def _blocks(n: int) -> list[slice]:
+    return [slice(start, start + _CELLS) for start in range(0, n, _CELLS)]
+
+
+def _before(train: Train, days: float) -> Train:
+    """Return what was known `days` before the cut-off, and which items would have been asked for."""
+    recent = train.last_days(days)
+    began, end = _began(train), train.cutoff or 0
+    start = end - round(days * schema.DAY_US)
+    there = began < end
+    if np.mean(began[train.candidates] >= end) > 0.5:
+        there &= began >= start
+    candidates = np.flatnonzero(there).astype(np.int32)
+    return Train(train.dataset, train.events.where(~recent), candidates, start)
+
+
+def _began(train: Train) -> Int64:
+    """Return when each item was first shown, or else met."""
+    if train.dataset.shown_from is not None:
+        return train.dataset.shown_from
+    first = np.full(len(train.item_ids), np.iinfo(np.int64).max)
+    np.minimum.at(first, train.events.item, train.events.time)
+    return first

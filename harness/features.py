@@ -1,0 +1,237 @@
+"""Attributes of items or users as numbers: unit rows whose products are similarities, and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy.sparse import csr_array, hstack, vstack
+
+from harness.errors import suggest
+from harness.recommender import Train
+
+Float64 = npt.NDArray[np.float64]
+Owner = Literal["items", "users"]
+
+_FAR = 3.0
+"""Standard deviations from the median, beyond which a number is no further away."""
+_MOST_CODES = 250
+"""How many values of a category have a code of their own; trees bin into fewer than 256."""
+
+
+def feature_matrix(
+    train: Train,
+    of: Owner = "items",
+    *,
+    categories: Sequence[str] = (),
+    numbers: Sequence[str] = (),
+    texts: Sequence[str] = (),
+) -> csr_array[Any]:
+    """Return the attributes of all items, or users, as rows whose products are their cosines.
+
+    The groups of `feature_groups` stand side by side and weigh the same, however many columns
+    they have; two rows that know all groups have the mean of the groups' cosines as theirs.
+
+    Parameters
+    ----------
+    train : Train
+    of : {"items", "users"}
+    categories, numbers, texts : sequences of str
+        Columns of the attribute table; at least one of the three is needed.
+
+    Returns
+    -------
+    csr_array of float64, (n items or users, n features)
+        Rows of length 1, in the order of the ids; without entries where nothing is known.
+
+    Raises
+    ------
+    ValueError
+        No table, no columns asked for, no such column, an empty one, or a number that is none.
+
+    Examples
+    --------
+    Of the first five items, "a" and "e" are food, "b" and "c" a spa, and "d" is not in the table.
+
+    >>> from harness.testing import example_train
+    >>> rows = feature_matrix(example_train(), categories=["genre"])[:5]
+    >>> rows.toarray().tolist()
+    [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, 0.0], [1.0, 0.0]]
+    """
+    groups = feature_groups(train, of, categories=categories, numbers=numbers, texts=texts)
+    return _unit(hstack(list(groups.values()), format="csr"))
+
+
+def feature_groups(
+    train: Train,
+    of: Owner = "items",
+    *,
+    categories: Sequence[str] = (),
+    numbers: Sequence[str] = (),
+    texts: Sequence[str] = (),
+) -> dict[str, csr_array[Any]]:
+    """Return a matrix of unit rows for each group of columns that is asked for.
+
+    categories
+        One column a value that the table holds.
+    numbers
+        A number x becomes z = (x − median) / s, where s is the interquartile range in units of
+        the standard normal distribution's, cut off at ±3, and then the point (cos, sin) at the
+        angle z·π/6. The product of two numbers is the cosine of their distance: 1 where they are
+        equal, 1/2 at two standard deviations, 0 at three, −1 at six. A missing number is (0, 0).
+    texts
+        TF-IDF of the characters' 2- and 3-grams within words, 1 + log of their counts (Salton and
+        Buckley, 1988). Japanese has no spaces between words, and most of its words have two or
+        three characters; inflected and compound words of other languages share them too.
+
+    The parameters and errors are those of `feature_matrix`. What is fitted (values, medians,
+    document frequencies) comes from the table alone, never from events. Columns of a group weigh
+    the same.
+    """
+    asked = {"categories": categories, "numbers": numbers, "texts": texts}
+    for name, columns in asked.items():
+        if isinstance(columns, str):
+            raise ValueError(f'{name} is "{columns}"; expected a list of columns: ["{columns}"]')
+    if not any(asked.values()):
+        raise ValueError(
+            f"no attributes of {of} are asked for; name columns of their table with at least one of "
+            'categories = ["…"], numbers = ["…"], texts = ["…"]'
+        )
+    made = {"categories": _one_hot, "numbers": _on_circles, "texts": _tf_idf}
+    return {
+        name: made[name](_columns(train, of, columns)) for name, columns in asked.items() if columns
+    }
+
+
+def number_columns(train: Train, of: Owner, columns: Sequence[str]) -> Float64:
+    """Return columns of numbers as they stand in the table, (n, n columns); NaN where unknown.
+
+    Raises
+    ------
+    ValueError
+        As in `feature_matrix`.
+    """
+    values = [_numbers(column) for column in _columns(train, of, columns)]
+    return np.column_stack([np.empty((_length(train, of), 0)), *values])
+
+
+def category_columns(train: Train, of: Owner, columns: Sequence[str]) -> Float64:
+    """Return a code for each value of categories, (n, n columns); NaN where unknown.
+
+    The most frequent value of a column has code 0, ties by value; the rarest, beyond 250 values,
+    share the last code.
+
+    Raises
+    ------
+    ValueError
+        As in `feature_matrix`.
+    """
+    codes = [_codes(column) for column in _columns(train, of, columns)]
+    return np.column_stack([np.empty((_length(train, of), 0)), *codes])
+
+
+def _length(train: Train, of: Owner) -> int:
+    return len(train.item_ids if of == "items" else train.user_ids)
+
+
+def _columns(train: Train, of: Owner, names: Sequence[str]) -> list[pl.Series]:
+    """Return columns of the table in the order of the ids; null where a cell is blank."""
+    if not names:
+        return []
+    table = _table(train, of)
+    own, *others = table.columns
+    for name in names:
+        if name not in others:
+            raise ValueError(_no_column(name, of, others))
+    wanted = table.select(own, pl.col(list(dict.fromkeys(names))).str.strip_chars())
+    ids = train.item_ids if of == "items" else train.user_ids
+    rows = pl.DataFrame({own: ids}).join(wanted, on=own, how="left", maintain_order="left")
+    found = [rows[name].replace("", None) for name in names]
+    for column in found:
+        if column.null_count() == len(column):
+            raise ValueError(f'the column "{column.name}" of the table of {of} is empty')
+    return found
+
+
+def _table(train: Train, of: Owner) -> pl.DataFrame:
+    table = train.items_table if of == "items" else train.users_table
+    if table is None:
+        raise ValueError(
+            f"there is no table of attributes of {of}; the layouts hm, ponpare and kion have one, "
+            f'and with layout = "table" [data] {of} = "file" names it'
+        )
+    return table
+
+
+def _no_column(name: str, of: Owner, others: list[str]) -> str:
+    hint = suggest(name, others)
+    near = f"; {hint}" if hint.startswith("did you mean") else ""
+    return f'the table of {of} has no column "{name}"; there are {", ".join(others)}{near}'
+
+
+def _numbers(column: pl.Series) -> Float64:
+    """Return a column as numbers, NaN where it is null; anything else must be finite."""
+    values = column.cast(pl.Float64, strict=False)
+    wrong = column.filter(column.is_not_null() & ~values.is_finite().fill_null(False))
+    if len(wrong) > 0:
+        raise ValueError(
+            f'the column "{column.name}" holds "{wrong[0]}", which is no number; leave the cell '
+            "empty where there is none, or name the column among the categories"
+        )
+    return values.fill_null(np.nan).to_numpy()
+
+
+def _codes(column: pl.Series) -> Float64:
+    values = column.drop_nulls().alias("value").value_counts(name="times")
+    values = values.sort("times", "value", descending=[True, False])["value"]
+    code = np.minimum(np.arange(len(values)), _MOST_CODES - 1).astype(np.float64)
+    return column.replace_strict(values, code, default=np.nan).to_numpy()
+
+
+def _one_hot(columns: list[pl.Series]) -> csr_array[Any]:
+    from sklearn.preprocessing import OneHotEncoder
+
+    values = np.column_stack([c.fill_null("").to_numpy().astype(object) for c in columns])
+    known = [c.drop_nulls().unique().sort().to_numpy().astype(object) for c in columns]
+    # A blank cell is a value that nobody knows: no column is 1.
+    encoder = OneHotEncoder(categories=known, handle_unknown="ignore")
+    return _unit(encoder.fit_transform(values))
+
+
+def _on_circles(columns: list[pl.Series]) -> csr_array[Any]:
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer, RobustScaler
+
+    values = np.column_stack([_numbers(column) for column in columns])
+    pipeline = make_pipeline(RobustScaler(unit_variance=True), FunctionTransformer(_points))
+    return _unit(csr_array(pipeline.fit_transform(values)))
+
+
+def _points(z: Float64) -> Float64:
+    angle = np.clip(z, -_FAR, _FAR) * (np.pi / 2 / _FAR)
+    return np.nan_to_num(np.hstack([np.cos(angle), np.sin(angle)]))
+
+
+def _tf_idf(columns: list[pl.Series]) -> csr_array[Any]:
+    return _unit(hstack([_tf_idf_of(column) for column in columns], format="csr"))
+
+
+def _tf_idf_of(column: pl.Series) -> csr_array[Any]:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 3), sublinear_tf=True)
+    known = csr_array(vectorizer.fit_transform(column.drop_nulls().to_list()))
+    # Blank rows take the empty row behind the last.
+    there = column.is_not_null().to_numpy()
+    at = np.where(there, np.cumsum(there) - 1, known.shape[0])
+    return vstack([known, csr_array((1, known.shape[1]))], format="csr")[at]
+
+
+def _unit(matrix: Any) -> csr_array[Any]:
+    """Return a matrix with rows of length 1; rows without entries stay so."""
+    from sklearn.preprocessing import normalize
+
+    return csr_array(normalize(csr_array(matrix)))
