@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from harness import schema
 from harness.dataset import Int32, Int64
 from harness.pairs import Pairs, attributes
 from harness.recommendations import EMPTY
 from harness.recommender import Draws, Train, require_days
+from harness.rehearsal import rehearsal
 from harness.similarity import require_whole
 
 Float64 = npt.NDArray[np.float64]
@@ -27,9 +27,8 @@ class Ranker:
 
     The last days of the training events become an exam of their own: its labels are what users
     touched in them, the features are made from what happened before, and its candidates are like
-    the real ones: where most of those are new at the cut-off, the items that were new in the
-    window, else all items that were there before its end. An item is new from when it is first
-    shown, where the items' table says so, else from its first event.
+    the real ones: those that were new in the window, where most of the real ones are new at the
+    cut-off, else all items that were there (`harness.rehearsal`).
 
     Features are, for each group of columns, the cosine with the user's profile; for each
     category the share of the user's events with the candidate's value; for each number the
@@ -128,7 +127,7 @@ class Ranker:
             )
 
         self.pairs_ = pairs(train)
-        self.trees_ = self._learnt(pairs(_before(train, self.window_days)), train)
+        self.trees_ = self._learnt(pairs(rehearsal(train, self.window_days)), train)
         return self
 
     def recommend(
@@ -136,9 +135,7 @@ class Ranker:
     ) -> Int32:
         """Return the candidates of most expected interest."""
         lists = np.full((len(users), k), EMPTY, np.int32)
-        step = max(1, _CELLS // min(self.shortlist, len(self.pairs_.train.candidates)))
-        for start in range(0, len(users), step):
-            rows = slice(start, start + step)
+        for rows in _blocks(len(users), min(self.shortlist, len(self.pairs_.train.candidates))):
             places = self.pairs_.shortlist(
                 users[rows], self.shortlist, None if exclude is None else exclude[rows]
             )
@@ -177,53 +174,36 @@ class Ranker:
                 f"there is nothing to learn from: in the last window_days = {self.window_days:g} "
                 "days of training nobody touched a candidate; take a longer window"
             )
-        row, place = touched.nonzero()
-        users, at = np.unique(row, return_inverse=True)
-        found_row, found_place, label = self._with_drawn(past, users, at, place, touched.data)
-        features = np.concatenate(
-            [
-                past.features(users[found_row[block]].astype(np.int32), found_place[block][:, None])
-                for block in _blocks(len(label))
-            ]
-        )
-        return features, label
+        users = np.flatnonzero(np.diff(touched.indptr)).astype(np.int32)
+        row, place, label = self._with_drawn(past.shortlist(users, self.shortlist), touched[users])
+        places = _rows(row, place, len(users))
+        features = [past.features(users[b], places[b]) for b in _blocks(*places.shape)]
+        return np.concatenate(features), label
 
-    def _with_drawn(
-        self, past: Pairs, users: Int64, at: Int64, place: Int32, weight: Float64
-    ) -> tuple[Int64, Int32, Float64]:
-        """Return rows of `users`, places and labels: what was touched, and what was drawn, 0."""
-        short = past.shortlist(users.astype(np.int32), self.shortlist)
-        size = (short >= 0).sum(axis=1)
-        draw = np.random.default_rng(self.seed).random((len(at), self.negatives))
-        drawn = short[at[:, None], (draw * size[at][:, None]).astype(np.int64)]
-        width = len(past.train.candidates)
-        pairs = at * width + place
-        others = np.setdiff1d((at[:, None] * width + drawn).ravel(), pairs)
-        every = np.concatenate([pairs, others])
-        label = np.concatenate([weight, np.zeros(len(others))])
+    def _with_drawn(self, short: Int32, touched: csr_array[Any]) -> tuple[Int64, Int32, Float64]:
+        """Return rows, places and labels, ascending: what was touched, and what was drawn, 0."""
+        row, place = touched.nonzero()
+        draw = np.random.default_rng(self.seed).random((len(row), self.negatives))
+        slot = (draw * (short >= 0).sum(axis=1)[row][:, None]).astype(np.int64)
+        width = touched.shape[1]
+        pairs = row.astype(np.int64) * width + place
+        drawn = (row[:, None] * np.int64(width) + short[row[:, None], slot]).ravel()
+        every = np.union1d(pairs, drawn)
+        label = np.zeros(len(every))
+        label[np.searchsorted(every, pairs)] = touched.data
         return every // width, (every % width).astype(np.int32), label
 
 
-def _blocks(n: int) -> list[slice]:
-    return [slice(start, start + _CELLS) for start in range(0, n, _CELLS)]
+def _rows(row: Int64, place: Int32, n: int) -> Int32:
+    """Return places as a matrix of `n` rows, −1 behind the last of each; `row` is ascending."""
+    size = np.bincount(row, minlength=n)
+    slots = np.arange(size.max(initial=0)) < size[:, None]
+    places = np.full(slots.shape, EMPTY, np.int32)
+    places[slots] = place
+    return places
 
 
-def _before(train: Train, days: float) -> Train:
-    """Return what was known `days` before the cut-off, and which items would have been asked for."""
-    recent = train.last_days(days)
-    began, end = _began(train), train.cutoff or 0
-    start = end - round(days * schema.DAY_US)
-    there = began < end
-    if np.mean(began[train.candidates] >= end) > 0.5:
-        there &= began >= start
-    candidates = np.flatnonzero(there).astype(np.int32)
-    return Train(train.dataset, train.events.where(~recent), candidates, start)
-
-
-def _began(train: Train) -> Int64:
-    """Return when each item was first shown, or else met."""
-    if train.dataset.shown_from is not None:
-        return train.dataset.shown_from
-    first = np.full(len(train.item_ids), np.iinfo(np.int64).max)
-    np.minimum.at(first, train.events.item, train.events.time)
-    return first
+def _blocks(n: int, width: int) -> list[slice]:
+    """Return slices of `n` rows that hold a bounded number of pairs."""
+    step = max(1, _CELLS // max(width, 1))
+    return [slice(start, start + step) for start in range(0, n, step)]

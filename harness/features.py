@@ -1,4 +1,4 @@
-"""Attributes of items or users as numbers: unit rows whose products are similarities, and columns."""
+"""Attributes of items or users as numbers: rows whose products are cosines, and plain columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy.sparse import csr_array, hstack, vstack
+from scipy.sparse import csr_array, diags_array, hstack, vstack
 
 from harness.errors import suggest
 from harness.recommender import Train
@@ -62,7 +62,7 @@ def feature_matrix(
     [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, 0.0], [1.0, 0.0]]
     """
     groups = feature_groups(train, of, categories=categories, numbers=numbers, texts=texts)
-    return _unit(hstack(list(groups.values()), format="csr"))
+    return unit_rows(hstack(list(groups.values()), format="csr"))
 
 
 def feature_groups(
@@ -97,13 +97,25 @@ def feature_groups(
             raise ValueError(f'{name} is "{columns}"; expected a list of columns: ["{columns}"]')
     if not any(asked.values()):
         raise ValueError(
-            f"no attributes of {of} are asked for; name columns of their table with at least one of "
+            f"no attributes of {of} are asked for; name columns of their table with one or more of "
             'categories = ["…"], numbers = ["…"], texts = ["…"]'
         )
     made = {"categories": _one_hot, "numbers": _on_circles, "texts": _tf_idf}
     return {
         name: made[name](_columns(train, of, columns)) for name, columns in asked.items() if columns
     }
+
+
+def unit_rows(matrix: Any) -> csr_array[Any]:
+    """Return a sparse matrix with rows of length 1; rows without entries stay so."""
+    return divided_rows(matrix, np.sqrt(csr_array(matrix).power(2).sum(axis=1)))
+
+
+def divided_rows(matrix: Any, by: Float64) -> csr_array[Any]:
+    """Return a sparse matrix with each row divided by a number; by 0 it becomes a row of zeros."""
+    factor = np.zeros(len(by))
+    np.divide(1.0, by, out=factor, where=by > 0)
+    return csr_array(diags_array(factor) @ matrix)
 
 
 def number_columns(train: Train, of: Owner, columns: Sequence[str]) -> Float64:
@@ -185,8 +197,8 @@ def _numbers(column: pl.Series) -> Float64:
 
 
 def _codes(column: pl.Series) -> Float64:
-    values = column.drop_nulls().alias("value").value_counts(name="times")
-    values = values.sort("times", "value", descending=[True, False])["value"]
+    counts = column.drop_nulls().alias("value").value_counts(name="times")
+    values = counts.sort("times", "value", descending=[True, False])["value"]
     code = np.minimum(np.arange(len(values)), _MOST_CODES - 1).astype(np.float64)
     return column.replace_strict(values, code, default=np.nan).to_numpy()
 
@@ -198,7 +210,7 @@ def _one_hot(columns: list[pl.Series]) -> csr_array[Any]:
     known = [c.drop_nulls().unique().sort().to_numpy().astype(object) for c in columns]
     # A blank cell is a value that nobody knows: no column is 1.
     encoder = OneHotEncoder(categories=known, handle_unknown="ignore")
-    return _unit(encoder.fit_transform(values))
+    return unit_rows(encoder.fit_transform(values))
 
 
 def _on_circles(columns: list[pl.Series]) -> csr_array[Any]:
@@ -207,16 +219,17 @@ def _on_circles(columns: list[pl.Series]) -> csr_array[Any]:
 
     values = np.column_stack([_numbers(column) for column in columns])
     pipeline = make_pipeline(RobustScaler(unit_variance=True), FunctionTransformer(_points))
-    return _unit(csr_array(pipeline.fit_transform(values)))
+    return unit_rows(csr_array(pipeline.fit_transform(values)))
 
 
 def _points(z: Float64) -> Float64:
     angle = np.clip(z, -_FAR, _FAR) * (np.pi / 2 / _FAR)
-    return np.nan_to_num(np.hstack([np.cos(angle), np.sin(angle)]))
+    points: Float64 = np.nan_to_num(np.hstack([np.cos(angle), np.sin(angle)]))
+    return points
 
 
 def _tf_idf(columns: list[pl.Series]) -> csr_array[Any]:
-    return _unit(hstack([_tf_idf_of(column) for column in columns], format="csr"))
+    return unit_rows(hstack([_tf_idf_of(column) for column in columns], format="csr"))
 
 
 def _tf_idf_of(column: pl.Series) -> csr_array[Any]:
@@ -228,10 +241,3 @@ def _tf_idf_of(column: pl.Series) -> csr_array[Any]:
     there = column.is_not_null().to_numpy()
     at = np.where(there, np.cumsum(there) - 1, known.shape[0])
     return vstack([known, csr_array((1, known.shape[1]))], format="csr")[at]
-
-
-def _unit(matrix: Any) -> csr_array[Any]:
-    """Return a matrix with rows of length 1; rows without entries stay so."""
-    from sklearn.preprocessing import normalize
-
-    return csr_array(normalize(csr_array(matrix)))

@@ -9,21 +9,25 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array, diags_array, eye_array, hstack, vstack
+from scipy.sparse import csr_array, eye_array, hstack, vstack
 
 from harness import schema
-from harness.compiled import compiled
 from harness.dataset import NO_TIME, Int32
-from harness.features import category_columns, feature_groups, number_columns
+from harness.features import (
+    category_columns,
+    divided_rows,
+    feature_groups,
+    number_columns,
+    unit_rows,
+)
 from harness.lists import fill
-from harness.products import in_threads, largest_products
+from harness.pair_products import pair_products
+from harness.products import largest_products
 from harness.recommendations import EMPTY
 from harness.recommender import Train
 from harness.similarity import carried_means, most_similar
 
 Float64 = npt.NDArray[np.float64]
-
-_BLOCK = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +121,9 @@ class Pairs:
     @cached_property
     def names(self) -> list[str]:
         """The features' names, in the order of the columns."""
-        return [name for name, _ in self._columns(np.zeros(0, np.int32), np.zeros((0, 1), np.int32))]
+        return [
+            name for name, _ in self._columns(np.zeros(0, np.int32), np.zeros((0, 1), np.int32))
+        ]
 
     @property
     def categorical(self) -> list[bool]:
@@ -157,13 +163,16 @@ class Pairs:
         return [*of_pair, *of_users.items(), *of_candidate.items(), *of_item.items()]
 
     def _products(self, users: Int32, places: Int32) -> list[tuple[str, Float64]]:
-        """Return likeness to the profile, shares of the item's values, and the item's own weight."""
+        """Return likeness to the profile, shares of the item's values, and its own weight."""
         history, candidates = self.history[users], self.train.candidates
         found = [
-            (f"{name} like the profile", pair_products(_unit(history @ g), g[candidates], places))
+            (
+                f"{name} like the profile",
+                pair_products(unit_rows(history @ g), g[candidates], places),
+            )
             for name, g in self.known.groups.items()
         ]
-        shares = diags_array(_inverse(history.sum(axis=1))) @ history
+        shares = divided_rows(history, self._activity[users])
         for name, values in self.known.values.items():
             share = pair_products(csr_array(shares @ values), values[candidates], places)
             found.append((f"share of {name}", share))
@@ -175,6 +184,11 @@ class Pairs:
             (f"{name} above the user's mean", value[item] - self._means[name][users][:, None])
             for name, value in self.known.numbers.items()
         ]
+
+    @cached_property
+    def _rows(self) -> csr_array[Any]:
+        """All groups side by side, as `harness.features.feature_matrix` gives them."""
+        return unit_rows(hstack(list(self.known.groups.values()), format="csr"))
 
     @cached_property
     def _activity(self) -> Float64:
@@ -199,8 +213,7 @@ class Pairs:
         recent, weight = train.event_weights(self.recent_days, None, self.weights)
         popularity = _shares(train.item_counts(None, weight))
         popular = np.flatnonzero(popularity > 0).astype(np.int32)
-        rows = _unit(hstack(list(self.known.groups.values()), format="csr"))
-        similar = most_similar(rows, train.candidates, popular, self.neighbours)
+        similar = most_similar(self._rows, train.candidates, popular, self.neighbours)
         found = {
             "content popularity": carried_means(popularity[popular], similar),
             "popularity": popularity[train.candidates],
@@ -247,11 +260,10 @@ class Pairs:
 
     def _alike(self, users: Int32, size: int, exclude: csr_array[Any] | None) -> Int32:
         history = self.history[users]
-        rows = _unit(hstack(list(self.known.groups.values()), format="csr"))
         # An item itself adds its share of the history to a cosine, which is 1 at most.
-        left = hstack([_unit(history @ rows), _unit(history) * 2.0], format="csr")
+        left = hstack([unit_rows(history @ self._rows), unit_rows(history) * 2.0], format="csr")
         itself = csr_array(eye_array(history.shape[1]))
-        right = vstack([m[self.train.candidates].T for m in (rows, itself)], format="csr")
+        right = vstack([m[self.train.candidates].T for m in (self._rows, itself)], format="csr")
         return largest_products(csr_array(left), csr_array(right), size, exclude=exclude)[0]
 
     @cached_property
@@ -260,76 +272,6 @@ class Pairs:
         content = np.nan_to_num(standing["content popularity"])
         order: Int32 = np.lexsort((-content, -standing["recent popularity"])).astype(np.int32)
         return order
-
-
-def pair_products(left: csr_array[Any], right: csr_array[Any], places: Int32) -> Float64:
-    """Return the products of each row of `left` with the rows of `right` at its places.
-
-    Parameters
-    ----------
-    left : csr_array, (n, m)
-    right : csr_array, (N, m)
-    places : int32 array, (n, s)
-        Rows of `right`; −1 = empty.
-
-    Returns
-    -------
-    float64 array, (n, s)
-        0 at empty places.
-
-    Examples
-    --------
-    >>> left, right = csr_array(np.array([[1.0, 2.0]])), csr_array(np.array([[3.0, 0.0], [1.0, 1.0]]))
-    >>> pair_products(left, right, np.array([[1, -1, 0]], np.int32)).tolist()
-    [[3.0, 0.0, 3.0]]
-    """
-    found = np.zeros(places.shape)
-    given = (*_parts(left), *_parts(right), left.shape[1], places, found)
-    in_threads(lambda start: _products(start, min(start + _BLOCK, len(places)), *given),
-               range(0, len(places), _BLOCK))  # fmt: skip
-    return found
-
-
-def _parts(matrix: csr_array[Any]) -> tuple[Any, ...]:
-    return (
-        matrix.indptr.astype(np.int64),
-        matrix.indices.astype(np.int64),
-        matrix.data.astype(np.float64),
-    )
-
-
-@compiled
-def _products(
-    first: int, last: int,
-    left_starts: Any, left_columns: Any, left_values: Any,
-    right_starts: Any, right_columns: Any, right_values: Any,
-    width: int, places: Any, found: Any,
-) -> None:  # fmt: skip
-    row_of = np.zeros(width)
-    for row in range(first, last):
-        for at in range(left_starts[row], left_starts[row + 1]):
-            row_of[left_columns[at]] = left_values[at]
-        for slot in range(places.shape[1]):
-            place = places[row, slot]
-            if place >= 0:
-                total = 0.0
-                for at in range(right_starts[place], right_starts[place + 1]):
-                    total += row_of[right_columns[at]] * right_values[at]
-                found[row, slot] = total
-        for at in range(left_starts[row], left_starts[row + 1]):
-            row_of[left_columns[at]] = 0.0
-
-
-def _unit(matrix: Any) -> csr_array[Any]:
-    """Return rows of length 1; rows without entries stay so."""
-    lengths = np.sqrt(csr_array(matrix).power(2).sum(axis=1))
-    return csr_array(diags_array(_inverse(lengths)) @ matrix)
-
-
-def _inverse(values: Float64) -> Float64:
-    inverse = np.zeros(len(values))
-    np.divide(1.0, values, out=inverse, where=values > 0)
-    return inverse
 
 
 def _shares(counts: npt.NDArray[Any]) -> Float64:

@@ -14,12 +14,17 @@ from scipy.sparse import csr_array
 
 from harness import draws, schema
 from harness.dataset import Bool, Dataset, Events, Int32, Int64
-from harness.interactions import count_matrix, ones_like, pair_matrix
+from harness.interactions import (
+    count_matrix,
+    event_counts,
+    ones_like,
+    pair_matrix,
+    weight_sums,
+)
 from harness.layouts import attributes
 from harness.layouts.tables import AttributeTable
 
 Draws = draws.Draws
-_BLOCK = 1 << 21
 Kept = TypeVar("Kept", bound=npt.NDArray[Any])
 
 
@@ -126,12 +131,12 @@ class Train:
 
     @cached_property
     def users_table(self) -> pl.DataFrame | None:
-        """The users' attributes as text, their ids first, a row a user; None where there are none."""
+        """The users' attributes as text, ids first, a row a user; None where there are none."""
         return _table(self.dataset.users_table)
 
     @cached_property
     def items_table(self) -> pl.DataFrame | None:
-        """The items' attributes as text, their ids first, a row an item; None where there are none."""
+        """The items' attributes as text, ids first, a row an item; None where there are none."""
         return _table(self.dataset.items_table)
 
     def age_days(self) -> npt.NDArray[np.float64]:
@@ -252,10 +257,10 @@ class Train:
         """
         item, n_items = self.events.item, len(self.item_ids)
         if weights is None:
-            return _counts(item if events is None else item[events], n_items)
+            return event_counts(item if events is None else item[events], n_items)
         if events is not None:
             item, weights = item[events], weights[events]
-        return _weight_sums(item, weights, n_items)
+        return weight_sums(item, weights, n_items)
 
     def candidate_counts(self) -> Int64:
         """Return how many events each candidate has."""
@@ -288,29 +293,6 @@ def _table(table: AttributeTable | pl.DataFrame | None) -> pl.DataFrame | None:
         return table
     frame = attributes.read(table)
     return frame.select(table.id, *(name for name in frame.columns if name != table.id))
-
-
-def _counts(item: Int32, n_items: int) -> Int64:
-    """Return how often each item stands in `item`; in blocks, as NumPy counts in a wide copy."""
-    counts = np.zeros(n_items, np.int64)
-    for start in range(0, len(item), _BLOCK):
-        counts += np.bincount(item[start : start + _BLOCK], minlength=n_items)
-    return counts
-
-
-def _weight_sums(
-    item: Int32, weight: npt.NDArray[np.float64], n_items: int
-) -> npt.NDArray[np.float64]:
-    """Return each item's sum of weights, equal for items with equal weights.
-
-    The weights of an item are added from the smallest up, whoever's events they belong to: sums
-    in another order could differ in the last bit, and break a tie by chance.
-    """
-    frame = pl.DataFrame({"item": item, "weight": weight})
-    counted = frame.group_by("item", "weight").len("times").sort("item", "weight")
-    total = counted["weight"].to_numpy() * counted["times"].to_numpy()
-    sums: npt.NDArray[Any] = np.bincount(counted["item"].to_numpy(), total, minlength=n_items)
-    return sums
 
 
 def _descending(values: npt.NDArray[Any], keep: Bool) -> Int32:

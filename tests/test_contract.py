@@ -7,13 +7,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+from baselines.content_knn import ContentKNN
+from baselines.content_popular import ContentPopular
 from baselines.popular import Popular
 from baselines.random_items import RandomItems
+from baselines.ranker import Ranker
 from baselines.repurchase import Repurchase
+from baselines.user_profile import UserProfile
 from harness import testing
 from harness.errors import RecommenderError
 from harness.lists import top_k
 
+ALL: dict[str, Any] = {"categories": ["genre"], "numbers": ["price"], "texts": ["text"]}
+"""Columns of `example_train`'s table of items."""
+OF_USERS: dict[str, Any] = {"user_categories": ["sex"], "user_numbers": ["age"]}
 BASELINES = {
     "random": RandomItems(),
     "popular": Popular(),
@@ -22,6 +29,14 @@ BASELINES = {
     "popular, weights": Popular(weights={"event": 0.5}, window_days=8, half_life_days=4),
     "repurchase": Repurchase(),
     "repurchase, 1 day": Repurchase(window_days=1),
+    "content popular": ContentPopular(**ALL),
+    "content popular, 3 days": ContentPopular(numbers=["price"], neighbours=1, window_days=3),
+    "user profile": UserProfile(**ALL, half_life_days=2, weights={"event": 0.5}, counts=True),
+    "user profile, categories": UserProfile(categories=["genre"], window_days=3),
+    "content kNN": ContentKNN(**ALL),
+    "content kNN, nearest": ContentKNN(texts=["text"], neighbours=1, carried=1, counts=True),
+    "ranker": Ranker(**ALL, **OF_USERS, trees=3),
+    "ranker, shortlist": Ranker(categories=["genre"], window_days=3, shortlist=4, trees=2, seed=5),
 }
 CHECKS = testing.recommender_checks()
 

@@ -15,10 +15,14 @@ CONTRACT = {
     "harness.compiled",
     "harness.dataset",
     "harness.draws",
+    "harness.features",
     "harness.lists",
+    "harness.pairs",
     "harness.products",
     "harness.recommendations",
     "harness.recommender",
+    "harness.rehearsal",
+    "harness.similarity",
 }
 HEAVY = ["numba", "numpy", "pandas", "plotly", "polars", "scipy", "sklearn"]
 UNSAFE = {"dill", "cloudpickle", "joblib", "marshal", "pickle", "shelve"}
