@@ -1,4 +1,4 @@
-"""Ranker: gradient boosting over what is known of user and candidate, learnt from the last days."""
+"""Ranker: boosted trees over what is known of user and candidate, learnt from the last days."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CELLS = 1 << 18
 
 
 class Ranker:
-    """Candidates by the interest that boosted trees expect, learnt from the last `window_days`.
+    """Candidates by how likely boosted trees think them, learnt from the last `window_days`.
 
     The last days of the training events become an exam of their own: its labels are what users
     touched in them, the features are made from what happened before, and its candidates are like
@@ -36,8 +36,8 @@ class Ranker:
     activity and attributes; the candidate's attributes, its popularity, that of late and that of
     similar items, and the days since it was first shown.
 
-    A gradient boosting of squared errors (Friedman, 2001) over histograms, scikit-learn's, as
-    RecoTour (Rodriguez Zaurin, 2019), chapter 10, uses LightGBM's.
+    Gradient boosting of the logistic loss (Friedman, 2001) over histograms, scikit-learn's, much
+    as RecoTour (Rodriguez Zaurin, 2019), chapter 10, uses LightGBM's.
 
     Users without history are ranked by what is known of them and of the candidates, as are
     candidates without attributes; items of the log without attributes add nothing to a profile.
@@ -54,7 +54,8 @@ class Ranker:
     half_life_days : float, optional
         In a user's history an event counts 2^(−age / half_life_days); 1 by default.
     weights : mapping of kind to weight, optional
-        What an event of each kind counts, in histories and as a label; 1 by default.
+        What an event of each kind counts, in histories and as an example to learn from; 1 by
+        default.
     neighbours : int
         How many similar items the popularity of a candidate is carried from.
     negatives : int
@@ -82,11 +83,11 @@ class Ranker:
         half_life_days: float | None = None,
         weights: Mapping[str, float] | None = None,
         neighbours: int = 50,
-        negatives: int = 20,
+        negatives: int = 10,
         shortlist: int = 500,
         trees: int = 100,
         learning_rate: float = 0.1,
-        leaves: int = 31,
+        leaves: int = 8,
         seed: int = 0,
     ) -> None:
         self.categories = categories
@@ -133,7 +134,7 @@ class Ranker:
     def recommend(
         self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
     ) -> Int32:
-        """Return the candidates of most expected interest."""
+        """Return the likeliest candidates."""
         lists = np.full((len(users), k), EMPTY, np.int32)
         for rows in _blocks(len(users), min(self.shortlist, len(self.pairs_.train.candidates))):
             places = self.pairs_.shortlist(
@@ -144,29 +145,31 @@ class Ranker:
         return lists
 
     def _ranked(self, users: Int32, places: Int32) -> Int32:
-        """Return each row of places in order of expected interest, empty ones last."""
+        """Return each row of places, likeliest first, empty ones last."""
         score = np.full(places.shape, -np.inf)
         if (places >= 0).any():
-            score[places >= 0] = self.trees_.predict(self.pairs_.features(users, places))
+            features = self.pairs_.features(users, places)
+            score[places >= 0] = self.trees_.decision_function(features)
         order = np.argsort(-score, axis=1, kind="stable")
         return np.take_along_axis(places, order, axis=1)
 
     def _learnt(self, past: Pairs, train: Train) -> Any:
         """Return trees that tell what was touched in the window from drawn candidates."""
-        from sklearn.ensemble import HistGradientBoostingRegressor
+        from sklearn.ensemble import HistGradientBoostingClassifier
         from threadpoolctl import threadpool_limits
 
-        features, label = self._examples(past, train)
-        trees = HistGradientBoostingRegressor(
+        features, weight = self._examples(past, train)
+        touched = weight > 0
+        trees = HistGradientBoostingClassifier(
             max_iter=self.trees, learning_rate=self.learning_rate, max_leaf_nodes=self.leaves,
             categorical_features=past.categorical, early_stopping=False, random_state=self.seed,
         )  # fmt: skip
-        # Releases before 1.8 add up gradients by thread, so that their number shows in the trees.
+        # Some releases add up gradients by thread, so that the number of threads would show.
         with threadpool_limits(1, user_api="openmp"):
-            return trees.fit(features, label)
+            return trees.fit(features, touched, sample_weight=np.where(touched, weight, 1.0))
 
     def _examples(self, past: Pairs, train: Train) -> tuple[Float64, Float64]:
-        """Return features and labels of what was touched and of what was drawn against it."""
+        """Return features and weights of what was touched, and of what was drawn against it: 0."""
         touched = train.interactions(self.window_days, None, self.weights)
         touched = csr_array(touched[:, past.train.candidates])
         if touched.nnz == 0:
@@ -175,13 +178,13 @@ class Ranker:
                 "days of training nobody touched a candidate; take a longer window"
             )
         users = np.flatnonzero(np.diff(touched.indptr)).astype(np.int32)
-        row, place, label = self._with_drawn(past.shortlist(users, self.shortlist), touched[users])
+        row, place, weight = self._with_drawn(past.shortlist(users, self.shortlist), touched[users])
         places = _rows(row, place, len(users))
         features = [past.features(users[b], places[b]) for b in _blocks(*places.shape)]
-        return np.concatenate(features), label
+        return np.concatenate(features), weight
 
     def _with_drawn(self, short: Int32, touched: csr_array[Any]) -> tuple[Int64, Int32, Float64]:
-        """Return rows, places and labels, ascending: what was touched, and what was drawn, 0."""
+        """Return rows, places and weights of pairs, ascending; 0 is what was drawn alone."""
         row, place = touched.nonzero()
         draw = np.random.default_rng(self.seed).random((len(row), self.negatives))
         slot = (draw * (short >= 0).sum(axis=1)[row][:, None]).astype(np.int64)
@@ -189,9 +192,9 @@ class Ranker:
         pairs = row.astype(np.int64) * width + place
         drawn = (row[:, None] * np.int64(width) + short[row[:, None], slot]).ravel()
         every = np.union1d(pairs, drawn)
-        label = np.zeros(len(every))
-        label[np.searchsorted(every, pairs)] = touched.data
-        return every // width, (every % width).astype(np.int32), label
+        weight = np.zeros(len(every))
+        weight[np.searchsorted(every, pairs)] = touched.data
+        return every // width, (every % width).astype(np.int32), weight
 
 
 def _rows(row: Int64, place: Int32, n: int) -> Int32:

@@ -1,0 +1,150 @@
+"""Features of users and candidates, each worked out in the head, and the shortlist."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from attributed import Row, shop
+from scipy.sparse import csr_array
+
+from harness.pairs import Pairs, attributes
+
+ITEMS: dict[str, list[str | None]] = {
+    "id": list("abcpq"),
+    "genre": ["food", "food", "spa", "food", "spa"],
+    "price": ["10", "30", None, "50", "20"],
+}
+PEOPLE: dict[str, list[str | None]] = {
+    "user": ["bob", "ann"],
+    "sex": ["m", "f"],
+    "age": [None, "30"],
+}
+ROWS: list[Row] = [("ann", "a", 9), ("ann", "b", 8), ("ann", "b", 7), ("ann", "c", 2),
+    ("bob", "c", 1), ("bob", "p", 1)]  # fmt: skip
+"""p and q are candidates, and r, of which nothing is known."""
+ANN, BOB, NEW = 0, 1, 3
+
+
+def pairs(
+    rows: list[Row] = ROWS, shown: Any = None, candidates: str = "pqr", **params: Any
+) -> Pairs:
+    train = shop(rows, candidates, ITEMS, PEOPLE, shown)
+    known = attributes(train, ["genre"], ["price"], [], ["sex"], ["age"])
+    return Pairs(known, train, recent_days=5, neighbours=2, **params)
+
+
+def feature(name: str, of: Pairs, users: Any = (ANN, BOB, NEW)) -> Any:
+    """Return a feature of all candidates for users, (users, candidates)."""
+    n = len(of.train.candidates)
+    places = np.tile(np.arange(n, dtype=np.int32), (len(users), 1))
+    found = of.features(np.array(users, np.int32), places)
+    assert found.shape == (len(users) * n, len(of.names))
+    return found[:, of.names.index(name)].reshape(len(users), n)
+
+
+def same(found: Any, expected: Any) -> bool:
+    return np.allclose(found, np.array(expected, np.float64), equal_nan=True)
+
+
+NAN = float("nan")
+
+
+def test_names_are_of_all_there_is() -> None:
+    assert pairs().names == [
+        "categories like the profile", "numbers like the profile", "share of genre", "own events",
+        "price above the user's mean", "activity", "sex of the user", "age of the user",
+        "content popularity", "popularity", "recent popularity",
+        "genre of the item", "price of the item",
+    ]  # fmt: skip
+    coded = [name for name, code in zip(pairs().names, pairs().categorical, strict=True) if code]
+    assert coded == ["sex of the user", "genre of the item"]
+
+
+def test_likeness_to_the_profile() -> None:
+    """Ann: 3 foods and a spa, a profile of (3, 1)/√10; Bob: one of each."""
+    ten, two = np.sqrt(10), np.sqrt(2)
+    expected = [[3 / ten, 1 / ten, 0], [1 / two, 1 / two, 0], [0, 0, 0]]
+    assert same(feature("categories like the profile", pairs()), expected)
+
+
+def test_shares_of_the_items_value() -> None:
+    """3 of Ann's 4 events are foods, 1 of Bob's 2."""
+    assert same(
+        feature("share of genre", pairs()), [[3 / 4, 1 / 4, 0], [1 / 2, 1 / 2, 0], [0, 0, 0]]
+    )
+
+
+def test_prices_above_the_users_mean() -> None:
+    """Ann's mean is (10 + 30 + 30)/3, the spa's price being unknown, Bob's is 50."""
+    ann = 70 / 3
+    expected = [[50 - ann, 20 - ann, NAN], [0, -30, NAN], [NAN, NAN, NAN]]
+    assert same(feature("price above the user's mean", pairs()), expected)
+
+
+def test_own_events_and_activity() -> None:
+    assert same(feature("own events", pairs()), [[0, 0, 0], [1, 0, 0], [0, 0, 0]])
+    assert same(feature("activity", pairs()), [[4] * 3, [2] * 3, [0] * 3])
+
+
+def test_attributes_of_users_and_items() -> None:
+    assert same(feature("age of the user", pairs()), [[30] * 3, [NAN] * 3, [NAN] * 3])
+    assert same(feature("sex of the user", pairs()), [[0] * 3, [1] * 3, [NAN] * 3])
+    assert same(feature("price of the item", pairs()), [[50, 20, NAN]] * 3)
+    assert same(feature("genre of the item", pairs()), [[0, 1, NAN]] * 3)
+
+
+def test_popularity_is_a_share_of_all_events() -> None:
+    """Six events: p has one of them, and one of the three of the last 5 days."""
+    assert same(feature("popularity", pairs(), [ANN]), [[1 / 6, 0, 0]])
+    assert same(feature("recent popularity", pairs(), [ANN]), [[1 / 3, 0, 0]])
+
+
+def test_content_popularity_is_carried_from_similar_items() -> None:
+    """By genre alone: foods a 1, b 2 and p itself 1 of six; the spa c 2 of six; r nothing."""
+    train = shop(ROWS, "pqr", ITEMS)
+    found = Pairs(attributes(train, ["genre"]), train, recent_days=5, neighbours=2)
+    expected = [[(1 + 2 + 1) / 3 / 6, 2 / 6, NAN]]
+    assert same(feature("content popularity", found, [ANN]), expected)
+
+
+def test_days_since_an_item_was_shown() -> None:
+    found = feature("days since shown", pairs(shown={"p": 3.0, "q": -2.5}), [BOB])
+    assert same(found, [[3, -2.5, NAN]])
+
+
+def test_history_is_weighed() -> None:
+    """With a half-life of a day, p and c of yesterday weigh 1/2 each for Bob."""
+    assert same(feature("own events", pairs(half_life_days=1.0), [BOB]), [[0.5, 0, 0]])
+    visits: list[Row] = [("bob", "p", 1, "visit"), ("bob", "c", 1)]
+    found = feature("share of genre", pairs(visits, weights={"visit": 0.25}), [BOB])
+    assert same(found, [[0.2, 0.8, 0]])
+
+
+def test_empty_places_have_no_row() -> None:
+    found = pairs()
+    users = np.array([ANN, BOB], np.int32)
+    places = np.array([[1, -1], [0, 2]], np.int32)
+    every = found.features(users, np.array([[0, 1, 2]] * 2, np.int32))
+    assert np.array_equal(found.features(users, places), every[[1, 3, 5]], equal_nan=True)
+    assert found.features(users[:0], places[:0]).shape == (0, len(found.names))
+
+
+def test_a_shortlist_of_all_is_all() -> None:
+    users = np.array([ANN, NEW], np.int32)
+    assert pairs().shortlist(users, 9).tolist() == [[0, 1, 2], [0, 1, 2]]
+    held = csr_array(np.array([[0, 1, 0], [1, 1, 1]], bool))
+    assert pairs().shortlist(users, 3, held).tolist() == [[0, 2, -1], [-1, -1, -1]]
+
+
+@pytest.mark.parametrize(("user", "expected"), [(ANN, "pq"), (BOB, "pq"), (NEW, "pq")])
+def test_half_of_a_shortlist_is_like_the_user(user: int, expected: str) -> None:
+    """One place for the most alike, one for the most popular, p; then q, which is like c."""
+    found = pairs().shortlist(np.array([user], np.int32), 2)
+    assert found.tolist() == [["pqr".index(name) for name in expected]]
+
+
+def test_own_items_are_worth_a_look() -> None:
+    """Of c and r Bob had r last; it has no attributes, but is his."""
+    rows: list[Row] = [("bob", "r", 1), *[("ann", "a", 1.0)] * 3]  # type: ignore[list-item]
+    found = pairs(rows, candidates="apr").shortlist(np.array([BOB], np.int32), 2)
+    assert found.tolist() == [[0, 2]]

@@ -1,0 +1,99 @@
+"""UserProfile: cosines that one can do in the head, and NumPy's anywhere."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from attributed import Row, listed, shop
+from scipy.sparse import csr_array
+
+from baselines.user_profile import UserProfile
+
+ITEMS: dict[str, list[str | None]] = {
+    "id": list("abcpqs"),
+    "genre": ["food", "food", "spa", "food", "spa", "travel"],
+}
+"""The candidates p, q and s are new; r and d have no row."""
+
+
+def by_genre(**params: Any) -> UserProfile:
+    return UserProfile(categories=["genre"], **params)
+
+
+HAD: list[Row] = [("ann", "a", 9), ("ann", "b", 8), ("ann", "c", 1), ("bob", "c", 9),
+    ("cid", "d", 1)]  # fmt: skip
+
+
+def test_candidates_like_what_the_user_had() -> None:
+    """Ann had two foods and a spa, Bob a spa; what Cid had is not described, "new" had nothing."""
+    train = shop(HAD, "pqrs", ITEMS)
+    assert listed(by_genre(), train, "ann bob cid new") == ["pq--", "q---", "----", "----"]
+
+
+def test_a_user_may_like_what_is_a_candidate_still() -> None:
+    assert listed(by_genre(), shop(HAD, "acps", ITEMS), "ann bob") == ["apc-", "c---"]
+
+
+def test_window_half_life_and_weights() -> None:
+    train = shop(HAD, "pq", ITEMS)
+    assert listed(by_genre(window_days=5), train, "ann bob", 2) == ["q-", "--"]
+    # Foods 2^−9 + 2^−8, a spa 2^−1.
+    assert listed(by_genre(half_life_days=1), train, "ann", 2) == ["qp"]
+    rows: list[Row] = [("ann", "a", 1, "visit"), ("ann", "b", 1, "visit"), ("ann", "c", 1)]
+    train = shop(rows, "pq", ITEMS)
+    assert listed(by_genre(), train, "ann", 2) == ["pq"]
+    assert listed(by_genre(weights={"visit": 0.25}), train, "ann", 2) == ["qp"]
+
+
+def test_events_with_an_item_add_up_if_asked() -> None:
+    rows: list[Row] = [("ann", "a", 1), ("ann", "b", 1), *[("ann", "c", 1.0)] * 3]  # type: ignore[list-item]
+    train = shop(rows, "pq", ITEMS)
+    assert listed(by_genre(), train, "ann", 2) == ["pq"]
+    assert listed(by_genre(counts=True), train, "ann", 2) == ["qp"]
+
+
+def test_what_is_excluded_is_passed_over() -> None:
+    held = csr_array(np.array([[1, 0], [0, 0]], bool))
+    assert listed(by_genre(), shop(HAD, "pq", ITEMS), "ann bob", 2, held) == ["q-", "q-"]
+
+
+def test_unlike_is_not_listed() -> None:
+    """Prices at both ends are opposite: cos 180° = −1."""
+    items: dict[str, list[str | None]] = {
+        "id": list("abcdepq"), "price": ["-999", "1", "2", "3", "999", "-500", "500"],
+    }  # fmt: skip
+    train = shop([("ann", "a", 1), ("bob", "e", 1)], "pq", items)
+    assert listed(UserProfile(numbers=["price"]), train, "ann bob", 2) == ["p-", "q-"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_as_numpy_multiplies(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    names = "abcdefghijklmn"
+    genre, area = draw.integers(0, 4, len(names)), draw.integers(0, 3, len(names))
+    items: dict[str, list[str | None]] = {
+        "id": list(names), "genre": [f"g{i}" for i in genre], "area": [f"a{i}" for i in area],
+    }  # fmt: skip
+    rows: list[Row] = [
+        (("ann", "bob")[u], names[i], float(age))
+        for u, i, age in zip(
+            draw.integers(0, 2, 12), draw.integers(0, 9, 12), draw.integers(1, 9, 12), strict=True
+        )
+    ]
+    hot = np.hstack([genre[:, None] == np.arange(4), area[:, None] == np.arange(3)]).astype(float)
+    found = listed(
+        UserProfile(categories=["genre", "area"], half_life_days=3, counts=True),
+        shop(rows, names[7:], items), "ann bob", 7,
+    )  # fmt: skip
+    for user, word in zip(("ann", "bob"), found, strict=True):
+        profile = np.zeros(7)
+        for who, item, age, *_ in rows:
+            profile += (who == user) * 2.0 ** (-age / 3) * hot[names.index(item)]
+        score = np.round(hot[7:] @ profile, 9)
+        best = sorted((-s, n) for s, n in zip(score, names[7:], strict=True) if s > 0)
+        assert word == "".join(n for _, n in best).ljust(7, "-")
+
+
+def test_attributes_are_needed() -> None:
+    with pytest.raises(ValueError, match="no attributes of items are asked for"):
+        UserProfile().fit(shop(HAD, "pq", ITEMS))
