@@ -10,6 +10,7 @@ import numpy.typing as npt
 import polars as pl
 from scipy.sparse import csr_array, diags_array, hstack, vstack
 
+from harness.dataset import Int32
 from harness.errors import suggest
 from harness.recommender import Train
 
@@ -105,8 +106,9 @@ def feature_groups(
             'categories = ["…"], numbers = ["…"], texts = ["…"]'
         )
     made = {"categories": _one_hot, "numbers": _on_circles, "texts": _tf_idf}
+    rows = _rows(train, of)
     return {
-        name: _exact(made[name](_columns(train, of, columns)))
+        name: _exact(_in_order(made[name](_columns(train, of, columns)), rows))
         for name, columns in asked.items()
         if columns
     }
@@ -140,8 +142,7 @@ def number_columns(train: Train, of: Owner, columns: Sequence[str]) -> Float64:
     ValueError
         As in `feature_matrix`.
     """
-    values = [_numbers(column) for column in _columns(train, of, columns)]
-    return np.column_stack([np.empty((_length(train, of), 0)), *values])
+    return _plain(train, of, [_numbers(column) for column in _columns(train, of, columns)])
 
 
 def category_columns(train: Train, of: Owner, columns: Sequence[str]) -> Float64:
@@ -155,27 +156,49 @@ def category_columns(train: Train, of: Owner, columns: Sequence[str]) -> Float64
     ValueError
         As in `feature_matrix`.
     """
-    codes = [_codes(column) for column in _columns(train, of, columns)]
-    return np.column_stack([np.empty((_length(train, of), 0)), *codes])
+    return _plain(train, of, [_codes(column) for column in _columns(train, of, columns)])
 
 
-def _length(train: Train, of: Owner) -> int:
-    return len(train.item_ids if of == "items" else train.user_ids)
+def _ids(train: Train, of: Owner) -> pl.Series:
+    return train.item_ids if of == "items" else train.user_ids
+
+
+def _rows(train: Train, of: Owner) -> Int32:
+    """Return the row of the table of each item or user; −1, which is behind the last, for none."""
+    table, ids = _table(train, of), _ids(train, of)
+    own = table.columns[0]
+    numbered = table.select(own).with_row_index("\0row")
+    found = pl.DataFrame({own: ids}).join(numbered, on=own, how="left", maintain_order="left")
+    rows = found["\0row"].cast(pl.Int32)
+    if rows.null_count() == len(rows) > 0:
+        raise ValueError(
+            f'none of the {len(ids):,} ids of {of}, such as "{ids[0]}", stands in the column '
+            f'"{own}" of their table, which has {len(table):,} rows; are both written alike?'
+        )
+    return rows.fill_null(-1).to_numpy()
+
+
+def _in_order(matrix: csr_array[Any], rows: Int32) -> csr_array[Any]:
+    empty = csr_array((1, matrix.shape[1]))
+    return csr_array(vstack([matrix, empty], format="csr")[rows])
+
+
+def _plain(train: Train, of: Owner, columns: list[Float64]) -> Float64:
+    if not columns:
+        return np.empty((len(_ids(train, of)), 0))
+    return np.column_stack([np.append(column, np.nan) for column in columns])[_rows(train, of)]
 
 
 def _columns(train: Train, of: Owner, names: Sequence[str]) -> list[pl.Series]:
-    """Return columns of the table in the order of the ids; null where a cell is blank."""
+    """Return columns of the table; null where a cell is blank."""
     if not names:
         return []
     table = _table(train, of)
-    own, *others = table.columns
+    others = table.columns[1:]
     for name in names:
         if name not in others:
             raise ValueError(_no_column(name, of, others))
-    wanted = table.select(own, pl.col(list(dict.fromkeys(names))).str.strip_chars())
-    ids = train.item_ids if of == "items" else train.user_ids
-    rows = pl.DataFrame({own: ids}).join(wanted, on=own, how="left", maintain_order="left")
-    found = [rows[name].replace("", None) for name in names]
+    found = [table[name].str.strip_chars().replace("", None) for name in names]
     for column in found:
         if column.null_count() == len(column):
             raise ValueError(f'the column "{column.name}" of the table of {of} is empty')
@@ -243,7 +266,7 @@ def _points(z: Float64) -> Float64:
 
 
 def _tf_idf(columns: list[pl.Series]) -> csr_array[Any]:
-    return hstack([_tf_idf_of(column) for column in columns], format="csr")
+    return csr_array(hstack([_tf_idf_of(column) for column in columns], format="csr"))
 
 
 def _tf_idf_of(column: pl.Series) -> csr_array[Any]:
@@ -251,7 +274,5 @@ def _tf_idf_of(column: pl.Series) -> csr_array[Any]:
 
     vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 3), sublinear_tf=True)
     known = csr_array(vectorizer.fit_transform(column.drop_nulls().to_list()))
-    # Blank rows take the empty row behind the last.
     there = column.is_not_null().to_numpy()
-    at = np.where(there, np.cumsum(there) - 1, known.shape[0])
-    return vstack([known, csr_array((1, known.shape[1]))], format="csr")[at]
+    return _in_order(known, np.where(there, np.cumsum(there) - 1, -1).astype(np.int32))

@@ -130,6 +130,21 @@ def test_what_is_fitted_comes_from_the_table_alone() -> None:
     assert dense(large)[3:].sum() == 0
 
 
+def test_the_whole_table_is_fitted_to() -> None:
+    """Users without events have no position; the median 20 of the ages is theirs too."""
+    ages: Table = {"user": ["w", "u", "x"], "age": ["0", "20", "40"]}
+    assert np.allclose(dense(feature_matrix(train(None, ages), "users", numbers=["age"])), [
+        [1, 0], [0, 0],
+    ])  # fmt: skip
+
+
+def test_ids_that_match_nowhere_are_said() -> None:
+    shop = train({"id": ["01", "02"], "genre": ["x", "y"]}, ids="ab")
+    words = 'none of the 2 ids of items, such as "a", stands in the column "id" of their table'
+    with pytest.raises(ValueError, match=words):
+        feature_matrix(shop, categories=["genre"])
+
+
 def test_products_of_rows_are_exact() -> None:
     """Added in any order they are the same to the last bit: entries have 24 binary places."""
     prices = [str(i * i) for i in range(12)]

@@ -1,11 +1,14 @@
 """What a recommender is given: the events of `example_train` in every form."""
 
 import datetime as dt
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
+from harness.layouts.tables import AttributeTable, Table
 from harness.recommender import Train
 from harness.testing import example_train
 
@@ -30,6 +33,31 @@ def test_the_matrix_leaves_the_events_as_they_are() -> None:
     before = train.events.item.tolist()
     assert train.matrix.has_sorted_indices
     assert train.events.item.tolist() == before
+
+
+def test_tables_have_their_ids_first() -> None:
+    assert example_train().items_table is not None
+    assert example_train().users_table.columns == ["user", "sex", "age"]  # type: ignore[union-attr]
+
+
+def test_a_file_may_have_its_ids_anywhere(tmp_path: Path) -> None:
+    (tmp_path / "items.csv").write_text("genre,id,price\nspa,a,1\n,b,2\n", encoding="utf-8")
+    table = AttributeTable(Table(tmp_path / "items.csv"), id="id")
+    train = example_train()
+    found = replace(train, dataset=replace(train.dataset, items_table=table)).items_table
+    assert found is not None
+    assert found.columns == ["id", "genre", "price"]
+    assert found.rows() == [("a", "spa", "1"), ("b", None, "2")]
+
+
+def test_items_have_counts() -> None:
+    """Of the last 2.5 days: a, gone, b, d and e once; events of half the weight are half."""
+    train = example_train()
+    recent = train.last_days(2.5)
+    assert train.item_counts().tolist() == [3, 3, 1, 1, 1, 2, 0, 0]
+    assert train.item_counts(recent).tolist() == [1, 1, 0, 1, 1, 1, 0, 0]
+    half = np.full(len(train.events), 0.5)
+    assert train.item_counts(recent, half).tolist() == [0.5, 0.5, 0, 0.5, 0.5, 0.5, 0, 0]
 
 
 def test_user_starts_cut_the_events_into_histories() -> None:
