@@ -32,9 +32,9 @@ class Ranker:
 
     Features are, for each group of columns, the cosine with the user's profile; for each
     category the share of the user's events with the candidate's value; for each number the
-    distance from the mean of the user's items; the user's events with the candidate; the user's
-    activity and attributes; the candidate's attributes, its popularity, that of late and that of
-    similar items, and the days since it was first shown.
+    distance from the mean of the user's items; the user's events with the candidate, and how late
+    the last of them was; the user's activity and attributes; the candidate's attributes, its
+    popularity, that of late and that of similar items, and the days since it was first shown.
 
     Gradient boosting of the logistic loss (Friedman, 2001) over histograms, scikit-learn's, much
     as RecoTour (Rodriguez Zaurin, 2019), chapter 10, uses LightGBM's.

@@ -97,7 +97,7 @@ class Pairs:
     train : Train
         Its candidates are the items that features are asked for.
     recent_days : float
-        The days of the popularity of late.
+        The days of the popularity of late, and the half-life of a user's own last event.
     neighbours : int
         How many similar items the popularity of a candidate is carried from.
     half_life_days, weights : optional
@@ -117,6 +117,11 @@ class Pairs:
         train = self.train
         found = train.interactions(None, self.half_life_days, self.weights, counts=True)
         return csr_array(found.astype(np.float64))
+
+    @cached_property
+    def _latest(self) -> csr_array[Any]:
+        """How late each user had each item: 2^(−age / recent_days) of the last event, or 0."""
+        return self.train.interactions(None, self.recent_days, self.weights)
 
     @cached_property
     def names(self) -> list[str]:
@@ -163,7 +168,7 @@ class Pairs:
         return [*of_pair, *of_users.items(), *of_candidate.items(), *of_item.items()]
 
     def _products(self, users: Int32, places: Int32) -> list[tuple[str, Float64]]:
-        """Return likeness to the profile, shares of the item's values, and its own weight."""
+        """Return likeness to the profile, shares of the item's values, and its own events."""
         history, candidates = self.history[users], self.train.candidates
         found = [
             (
@@ -177,7 +182,8 @@ class Pairs:
             share = pair_products(csr_array(shares @ values), values[candidates], places)
             found.append((f"share of {name}", share))
         own = csr_array(eye_array(history.shape[1]))[candidates]
-        return [*found, ("own events", pair_products(history, own, places))]
+        found.append(("own events", pair_products(history, own, places)))
+        return [*found, ("own last event", pair_products(self._latest[users], own, places))]
 
     def _distances(self, users: Int32, item: Int32) -> list[tuple[str, Float64]]:
         return [

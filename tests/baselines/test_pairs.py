@@ -51,8 +51,9 @@ NAN = float("nan")
 
 def test_names_are_of_all_there_is() -> None:
     assert pairs().names == [
-        "categories like the profile", "numbers like the profile", "share of genre", "own events",
-        "price above the user's mean", "activity", "sex of the user", "age of the user",
+        "categories like the profile", "numbers like the profile", "share of genre",
+        "own events", "own last event", "price above the user's mean", "activity",
+        "sex of the user", "age of the user",
         "content popularity", "popularity", "recent popularity",
         "genre of the item", "price of the item",
     ]  # fmt: skip
@@ -84,6 +85,13 @@ def test_prices_above_the_users_mean() -> None:
 def test_own_events_and_activity() -> None:
     assert same(feature("own events", pairs()), [[0, 0, 0], [1, 0, 0], [0, 0, 0]])
     assert same(feature("activity", pairs()), [[4] * 3, [2] * 3, [0] * 3])
+
+
+def test_own_last_events_fade() -> None:
+    """With 5 recent days an event of 5 days ago is 1/2, one of 10 days ago 1/4."""
+    rows: list[Row] = [("ann", "p", 10), ("ann", "p", 5), ("bob", "q", 10)]
+    found = feature("own last event", pairs(rows), [ANN, BOB])
+    assert same(found, [[1 / 2, 0, 0], [0, 1 / 4, 0]])
 
 
 def test_attributes_of_users_and_items() -> None:
