@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -67,6 +67,11 @@ def feature_matrix(
     [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, 0.0], [1.0, 0.0]]
     """
     groups = feature_groups(train, of, categories=categories, numbers=numbers, texts=texts)
+    return side_by_side(groups)
+
+
+def side_by_side(groups: Mapping[str, csr_array[Any]]) -> csr_array[Any]:
+    """Return what `feature_groups` gave as one matrix, as `feature_matrix` does."""
     return _exact(hstack(list(groups.values()), format="csr"))
 
 

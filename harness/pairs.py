@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array, eye_array, hstack, vstack
+from scipy.sparse import csr_array, eye_array, hstack
 
 from harness import schema
 from harness.dataset import NO_TIME, Int32
@@ -18,6 +18,7 @@ from harness.features import (
     divided_rows,
     feature_groups,
     number_columns,
+    side_by_side,
     unit_rows,
 )
 from harness.lists import fill
@@ -181,9 +182,8 @@ class Pairs:
         for name, values in self.known.values.items():
             share = pair_products(csr_array(shares @ values), values[candidates], places)
             found.append((f"share of {name}", share))
-        own = csr_array(eye_array(history.shape[1]))[candidates]
-        found.append(("own events", pair_products(history, own, places)))
-        return [*found, ("own last event", pair_products(self._latest[users], own, places))]
+        found.append(("own events", pair_products(history, self._own, places)))
+        return [*found, ("own last event", pair_products(self._latest[users], self._own, places))]
 
     def _distances(self, users: Int32, item: Int32) -> list[tuple[str, Float64]]:
         return [
@@ -194,7 +194,12 @@ class Pairs:
     @cached_property
     def _rows(self) -> csr_array[Any]:
         """All groups side by side, as `harness.features.feature_matrix` gives them."""
-        return unit_rows(hstack(list(self.known.groups.values()), format="csr"))
+        return side_by_side(self.known.groups)
+
+    @cached_property
+    def _own(self) -> csr_array[Any]:
+        """Which item each candidate is, (n candidates, n items)."""
+        return csr_array(eye_array(len(self.train.item_ids), format="csr")[self.train.candidates])
 
     @cached_property
     def _activity(self) -> Float64:
@@ -268,9 +273,12 @@ class Pairs:
         history = self.history[users]
         # An item itself adds its share of the history to a cosine, which is 1 at most.
         left = hstack([unit_rows(history @ self._rows), unit_rows(history) * 2.0], format="csr")
-        itself = csr_array(eye_array(history.shape[1]))
-        right = vstack([m[self.train.candidates].T for m in (self._rows, itself)], format="csr")
-        return largest_products(csr_array(left), csr_array(right), size, exclude=exclude)[0]
+        return largest_products(csr_array(left), self._targets, size, exclude=exclude)[0]
+
+    @cached_property
+    def _targets(self) -> csr_array[Any]:
+        rows = hstack([self._rows[self.train.candidates], self._own], format="csr")
+        return csr_array(rows.T.tocsr())
 
     @cached_property
     def _popular_first(self) -> Int32:
