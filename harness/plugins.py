@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
-from harness.errors import UsageError, suggest
+from harness.errors import HarnessError, RecommenderError, UsageError, suggest
 from harness.recommender import Recommender
 
 
@@ -91,6 +91,27 @@ def _module(owner: str, module_name: str, folder: Path) -> ModuleType:
     except BaseException as error:  # a stranger's module may raise anything while it is imported
         raise_interrupt(error)
         raise UsageError(f"{owner}: {module_name} cannot be imported: {told(error)}") from error
+
+
+def guarded(name: str, method: str, call: Callable[[], Any]) -> Any:
+    """Return what a method of the model `name` answers.
+
+    Raises
+    ------
+    RecommenderError
+        It raised anything that is no `HarnessError`, or returned None.
+    """
+    try:
+        answer = call()
+    except HarnessError:
+        raise
+    except BaseException as error:  # a stranger's code may raise anything
+        raise_interrupt(error)
+        raise RecommenderError(f'model "{name}" raised in {method}: {told(error)}') from error
+    if answer is None:
+        expected = "self" if method == "fit" else "an array"
+        raise RecommenderError(f'model "{name}": {method} returned None; expected {expected}')
+    return answer
 
 
 def told(error: BaseException) -> str:

@@ -205,6 +205,27 @@ def require_days(name: str, value: object) -> None:
         raise ValueError(f"{name} is {value!r}; expected days above 0")
 
 
+def require_parts(models: object, most: int | None = None) -> None:
+    """Raise ValueError where a model's parameter `models` is no list of recommenders.
+
+    Parameters
+    ----------
+    most : int, optional
+        How many there may be.
+    """
+    parts = list(models) if isinstance(models, (list, tuple)) else [models]
+    for part in parts:
+        if not all(callable(getattr(part, method, None)) for method in ("fit", "recommend")):
+            raise ValueError(
+                f"models holds {part!r}, which has no fit and recommend; a config names other "
+                'models under of, such as of = ["popular"]'
+            )
+    if not isinstance(models, (list, tuple)) or not parts:
+        raise ValueError(f"models is {models!r}; expected a list of one recommender or more")
+    if most is not None and len(parts) > most:
+        raise ValueError(f"models holds {len(parts)} recommenders; expected {most}")
+
+
 def _kept(array: Kept) -> Kept:
     """Return an array that stays as it is: all models of a run read the same one."""
     array.setflags(write=False)

@@ -219,10 +219,11 @@ def test_each_fault_has_a_line() -> None:
         (["models"], "[[models]] is missing"),
         (["data", "path"], '[data] needs the key "path"'),
         (["data", "layout"], '[data] needs the key "layout"'),
-        (["models", 0, "use"], '[[models]] "popular" needs the key "use"'),
+        (["models", 0, "use"],
+         '[[models]] "popular" needs the key "use", or "lists" with a file of ready lists'),
         (["models", 0, "name"], '[[models]] number 1 needs the key "name"'),
     ],
-)
+)  # fmt: skip
 def test_what_is_missing_is_named(path: list[Any], line: str) -> None:
     given: Any = deepcopy(VALUES)
     *before, last = path

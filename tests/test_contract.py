@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from baselines.blend import Blend
+from baselines.fill import Fill
+from baselines.filter import Filter
 from baselines.popular import Popular
 from baselines.random_items import RandomItems
 from baselines.repurchase import Repurchase
@@ -22,6 +25,14 @@ BASELINES = {
     "popular, weights": Popular(weights={"event": 0.5}, window_days=8, half_life_days=4),
     "repurchase": Repurchase(),
     "repurchase, 1 day": Repurchase(window_days=1),
+    "fill": Fill([Repurchase(), RandomItems()]),
+    "fill of one": Fill([Popular()]),
+    "blend": Blend([Popular(), Repurchase(), RandomItems()], weights=[1, 2, 0.5], depth=3),
+    "filter, seen": Filter([Popular()], seen=True),
+    "filter, out of stock": Filter([RandomItems()], out_of_stock_days=3),
+    "filter, nothing in stock": Filter([RandomItems()], out_of_stock_days=0.5),
+    "filter, both, of a fill": Filter([Fill([Popular(), RandomItems()])], True, 2),
+    "fill of blends": Fill([Blend([Repurchase(), Popular()]), Filter([RandomItems()], seen=True)]),
 }
 CHECKS = testing.recommender_checks()
 
@@ -69,6 +80,16 @@ class FitReturnsACopy(Sound):
 class FitChangesDepth(Sound):
     def fit(self, train: Any) -> Any:
         self.depth += 1
+        return super().fit(train)
+
+
+class FitChangesAPart(Sound):
+    def __init__(self) -> None:
+        super().__init__()
+        self.models = [Sound()]
+
+    def fit(self, train: Any) -> Any:
+        self.models[0].depth += 1
         return super().fit(train)
 
 
@@ -152,6 +173,7 @@ class SeedsRandom(Sound):
 BROKEN: list[tuple[type[Sound], Callable[..., None], str]] = [
     (FitReturnsACopy, testing.check_fit_returns_self, "fit must return self"),
     (FitChangesDepth, testing.check_fit_keeps_parameters, 'fit changed the parameter "depth"'),
+    (FitChangesAPart, testing.check_fit_keeps_parameters, 'fit changed the parameter "models"'),
     (FitRemembers, testing.check_fit_forgets, "fit must forget what an earlier fit learnt"),
     (Repeats, testing.check_lists_are_valid, "the item stands twice"),
     (TooWide, testing.check_lists_are_valid, "returned shape (6, 2), expected (6, 1)"),
@@ -210,7 +232,7 @@ def test_each_check_fails_what_breaks_it(
     assert words in str(alone.value)
 
 
-@pytest.mark.parametrize("broken", [FitReturnsACopy, FitChangesDepth, FitRemembers,
+@pytest.mark.parametrize("broken", [FitReturnsACopy, FitChangesDepth, FitChangesAPart, FitRemembers,
     GoesPastTheLast, NeverEmpty, NeedsUsers, DrawsByBatch, DrawsByRow, KeepsTheLongest,
     DrawsFromNumPy])  # fmt: skip
 def test_no_other_check_would_have_noticed(broken: type[Sound]) -> None:

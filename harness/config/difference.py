@@ -10,11 +10,14 @@ _NO_MATTER = ("models", "compare", "data.cache", "evaluation.seed", "evaluation.
 
 
 def settings(config: Mapping[str, Any], model: str) -> str:
-    """Return a model's class and parameters, such as ``Popular(window_days=7)``."""
+    """Return a model's class and parameters, such as ``Popular(window_days=7)``, or its file."""
     for one in config.get("models", []):
         if one.get("name") == model:
+            if "lists" in one:
+                return f"lists {one['lists']}"
             name = str(one.get("use", "")).rpartition(":")[2]
-            params = ", ".join(f"{key}={value}" for key, value in one.get("params", {}).items())
+            given = {key: one[key] for key in ("of",) if key in one} | one.get("params", {})
+            params = ", ".join(f"{key}={value}" for key, value in given.items())
             return f"{name}({params})"
     return ""
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from harness.config.parts import require_parts
 from harness.errors import UsageError, suggest
 from harness.layouts.tables import CandidateRule, Layout
 
@@ -127,12 +128,45 @@ class EvaluationConfig(_Section):
 
 
 class ModelConfig(_Section):
-    """``[[models]]``: a recommender by import path, its parameters and its number of repeats."""
+    """``[[models]]``: a recommender by import path, or a file of ready lists.
+
+    Attributes
+    ----------
+    use, params : str, dict
+        The class, and its keyword parameters.
+    of : list of str, optional
+        The models of this config that it is made of, given to its parameter `models`.
+    lists : str, optional
+        The file, instead of a class.
+    """
 
     name: Annotated[str, Field(min_length=1)]
-    use: str
+    use: str | None = None
+    lists: Annotated[str, Field(min_length=1)] | None = None
+    of: list[str] | None = None
     params: dict[str, Any] = {}
     repeats: Annotated[int, Field(ge=1)] = 1
+
+    @property
+    def parts(self) -> list[str]:
+        """The models that this one is made of."""
+        return self.of or []
+
+    @model_validator(mode="after")
+    def _a_class_or_lists(self) -> ModelConfig:
+        if self.use is None and self.lists is None:
+            raise ValueError('needs the key "use", or "lists" with a file of ready lists')
+        if self.use is not None and self.lists is not None:
+            raise ValueError('has both "use" and "lists"; leave one out')
+        if self.lists is not None:
+            for key in ("of", "params"):
+                if getattr(self, key):
+                    raise ValueError(f'has ready lists, which have no "{key}"; leave it out')
+            if self.repeats > 1:
+                raise ValueError("has ready lists, the same in every repeat; leave repeats out")
+        if self.of is not None and "models" in self.params:
+            raise ValueError('gives its parameter "models" twice: leave it to of')
+        return self
 
 
 class SubmissionConfig(_Section):
@@ -172,6 +206,7 @@ class Config(_Section):
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f'[[models]]: two models are named "{name}"; name each once')
+        require_parts({model.name: model.of for model in self.models})
         baseline = self.compare.baseline
         if baseline is not None and baseline not in names:
             raise ValueError(
@@ -248,7 +283,10 @@ class Config(_Section):
             sample = (self.folder / self.submission.sample).resolve()
             values["submission"]["sample"] = str(sample)
         for model in values["models"]:
-            model["use"] = self.from_anywhere(model["use"])
+            if "use" in model:
+                model["use"] = self.from_anywhere(model["use"])
+            else:
+                model["lists"] = str((self.folder / model["lists"]).resolve())
         return values
 
     def from_anywhere(self, use: str) -> str:

@@ -1,0 +1,88 @@
+"""A config in, its recommenders out: each made once, parts before what is made of them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any, Self
+
+from scipy.sparse import csr_array
+
+from harness import plugins
+from harness.config import Config, ModelConfig
+from harness.dataset import Int32
+from harness.ready import ReadyLists
+from harness.recommender import Draws, Recommender, Train
+
+
+class Shared:
+    """A model that others are made of: one object, fitted once on the same training data.
+
+    A copy (``copy.deepcopy``) is made anew and has learnt nothing, so that who wants a part to
+    learn from other data can fit a copy and leave this one as the others know it.
+    """
+
+    def __init__(self, config: Config, settings: ModelConfig, parts: Sequence[Recommender]) -> None:
+        self.made = (config, settings, parts)
+        self.model = _load(config, settings, parts)
+        self.train_: Train | None = None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Shared:
+        """Return the same model, made anew of copies of its parts."""
+        config, settings, parts = self.made
+        return Shared(config, settings, copy.deepcopy(parts, memo))
+
+    def fit(self, train: Train) -> Self:
+        """Learn from `train`, unless this is what was learnt from last."""
+        if self.train_ is not train:
+            self.train_ = None
+            name = self.made[1].name
+            self.model = plugins.guarded(name, "fit", lambda: self.model.fit(train))
+            self.train_ = train
+        return self
+
+    def recommend(
+        self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
+    ) -> Int32:
+        """Return the model's lists."""
+        return self.model.recommend(users, k, draws, exclude=exclude)
+
+
+def make(config: Config, *only: str) -> dict[str, Recommender]:
+    """Return the recommenders of a config by name, in its order.
+
+    Parameters
+    ----------
+    only : str
+        The models that are wanted; these and their parts alone are made. All by default.
+
+    Raises
+    ------
+    UsageError
+        A class, parameter or file that there is not; the message names the model.
+    """
+    settings = {model.name: model for model in config.models}
+    shared = {part for model in config.models for part in model.parts}
+    made: dict[str, Recommender] = {}
+
+    def one(name: str) -> Recommender:
+        if name not in made:
+            parts = [one(part) for part in settings[name].parts]
+            make_it = Shared if name in shared else _load
+            made[name] = make_it(config, settings[name], parts)
+        return made[name]
+
+    return {name: one(name) for name in only or settings}
+
+
+def ready_lists(model: Recommender) -> ReadyLists | None:
+    """Return the ready lists that a model is; None for one that makes its own."""
+    own = model.model if isinstance(model, Shared) else model
+    return own if isinstance(own, ReadyLists) else None
+
+
+def _load(config: Config, settings: ModelConfig, parts: Sequence[Recommender]) -> Recommender:
+    if settings.use is None:
+        return ReadyLists(settings.name, config)
+    given = settings.params | ({"models": list(parts)} if parts else {})
+    return plugins.load(settings.name, settings.use, given, config.folder)
