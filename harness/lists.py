@@ -95,12 +95,12 @@ def ask(
     ValueError
         It is no matrix of `k` candidate positions a user.
     """
-    name, answer = type(part).__name__, part.recommend(users, k, draws, exclude=exclude)
+    answer = part.recommend(users, k, draws, exclude=exclude)
     lists = np.array(answer, np.int32, order="C")  # a model may answer again in the same array
     if lists.shape != (len(users), k):
-        raise ValueError(f"{name} returned shape {lists.shape}, expected ({len(users)}, {k})")
+        raise ValueError(f"{part!r} returned shape {lists.shape}, expected ({len(users)}, {k})")
     if lists.size and not -1 <= lists.min() <= lists.max() < n_candidates:
-        raise ValueError(f"{name} returned positions that are none of {n_candidates} candidates")
+        raise ValueError(f"{part!r} returned positions that are none of {n_candidates} candidates")
     return lists
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from scipy.sparse import csr_array
 
@@ -27,6 +27,10 @@ class Shared:
         self.model = _load(config, settings, parts)
         self.train_: Train | None = None
 
+    def __repr__(self) -> str:
+        """Return what messages call it."""
+        return f'model "{self.made[1].name}"'
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Shared:
         """Return the same model, made anew of copies of its parts."""
         config, settings, parts = self.made
@@ -44,8 +48,12 @@ class Shared:
     def recommend(
         self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
     ) -> Int32:
-        """Return the model's lists."""
-        return self.model.recommend(users, k, draws, exclude=exclude)
+        """Return the model's lists; what it raises names it, and not only what it is a part of."""
+        name, own = self.made[1].name, self.model
+        answer = plugins.guarded(
+            name, "recommend", lambda: own.recommend(users, k, draws, exclude=exclude)
+        )
+        return cast(Int32, answer)
 
 
 def make(config: Config, *only: str) -> dict[str, Recommender]:
@@ -75,10 +83,9 @@ def make(config: Config, *only: str) -> dict[str, Recommender]:
     return {name: one(name) for name in only or settings}
 
 
-def ready_lists(model: Recommender) -> ReadyLists | None:
-    """Return the ready lists that a model is; None for one that makes its own."""
-    own = model.model if isinstance(model, Shared) else model
-    return own if isinstance(own, ReadyLists) else None
+def itself(model: Recommender) -> Recommender:
+    """Return a model without what shares it."""
+    return model.model if isinstance(model, Shared) else model
 
 
 def _load(config: Config, settings: ModelConfig, parts: Sequence[Recommender]) -> Recommender:

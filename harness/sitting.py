@@ -18,9 +18,9 @@ from harness.dataset import Int32
 from harness.draws import Draws
 from harness.errors import HarnessError, RecommenderError
 from harness.evaluation import EvaluationSet
-from harness.models import ready_lists
+from harness.models import itself
 from harness.progress import steps
-from harness.ready import odd
+from harness.ready import ReadyLists, odd
 from harness.recommendations import Recommendations, checked
 from harness.recommender import Recommender
 from harness.scoring import ScoreTable, mean, score
@@ -87,13 +87,13 @@ def sit(
         scores = ScoreTable({metric: marked.values[metric] for metric in asked})
         described = {str(metric): mean(marked.of_users(metric)) for metric in extra}
         points = curve(repeats, exam, scores, asked[0])
-    notes = () if ready_lists(model) is None else odd(settings.name, repeats[0], exam)
+    notes = odd(settings.name, repeats[0], exam) if settings.lists else ()
     return Sitting(settings.name, scores, clock.seconds, points, described, notes)
 
 
 def fitted(name: str, model: Recommender, setting: Setting) -> Recommender:
     """Return a model that has learnt from the setting's training events; ready lists do not."""
-    if ready_lists(model) is not None:
+    if isinstance(itself(model), ReadyLists):
         return model
     return cast(Recommender, plugins.guarded(name, "fit", lambda: model.fit(setting.train)))
 
@@ -109,9 +109,9 @@ def recommend(
 
     Ready lists are read as `harness score` reads them.
     """
-    exam, ready = setting.exam, ready_lists(model)
-    if ready is not None:
-        return ready.on(exam.user_ids, exam.candidate_ids, setting.data.item_ids, exam.k)
+    exam, model = setting.exam, itself(model)
+    if isinstance(model, ReadyLists):
+        return model.on(exam.user_ids, exam.candidate_ids, setting.data.item_ids, exam.k)
     draws = Draws(setting.config.evaluation.seed, repeat, setting.hashes)
     batch = max(1, BATCH_CELLS // len(exam.candidates))
     items = np.empty((len(exam.users), _places(exam)), np.int32)

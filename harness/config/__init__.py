@@ -10,6 +10,7 @@ from harness.config.sections import (
     LastNSplit,
     ModelConfig,
     SplitConfig,
+    SubmissionConfig,
     TimeSplit,
 )
 
@@ -22,6 +23,7 @@ __all__ = [
     "LastNSplit",
     "ModelConfig",
     "SplitConfig",
+    "SubmissionConfig",
     "TimeSplit",
     "parse",
     "read",
