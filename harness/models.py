@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from graphlib import TopologicalSorter
 from typing import Any, Self, cast
 
 from scipy.sparse import csr_array
@@ -72,15 +73,23 @@ def make(config: Config, *only: str) -> dict[str, Recommender]:
     settings = {model.name: model for model in config.models}
     shared = {part for model in config.models for part in model.parts}
     made: dict[str, Recommender] = {}
+    for name in _parts_first(settings, only):
+        parts = [made[part] for part in settings[name].parts]
+        make_one = Shared if name in shared else _load
+        made[name] = make_one(config, settings[name], parts)
+    return {name: made[name] for name in only or settings}
 
-    def one(name: str) -> Recommender:
-        if name not in made:
-            parts = [one(part) for part in settings[name].parts]
-            make_it = Shared if name in shared else _load
-            made[name] = make_it(config, settings[name], parts)
-        return made[name]
 
-    return {name: one(name) for name in only or settings}
+def _parts_first(settings: Mapping[str, ModelConfig], only: Sequence[str]) -> Iterable[str]:
+    """Return what has to be made for some models, or for all, in an order that serves."""
+    waiting, needed = list(only or settings), set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name not in needed:
+            needed.add(name)
+            waiting += settings[name].parts
+    graph = {name: model.parts for name, model in settings.items() if name in needed}
+    return TopologicalSorter(graph).static_order()
 
 
 def itself(model: Recommender) -> Recommender:
