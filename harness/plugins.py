@@ -189,6 +189,9 @@ def _check_params(name: str, use: str, factory: Any, params: Mapping[str, Any]) 
         return
     if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in accepted.values()):
         return
+    models = accepted.get("models")
+    if models is not None and models.default is models.empty and "models" not in params:
+        raise UsageError(f'model "{name}": {use} is made of other models; name them under of')
     for param in params:
         if param not in accepted:
             raise UsageError(

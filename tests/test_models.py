@@ -235,6 +235,11 @@ def test_a_class_without_parts(tmp_path: Path) -> None:
 
 
 def test_a_whole_without_parts_says_how_to_name_them(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as refused:
+        make(config(tmp_path, {"name": "whole", "use": "baselines.fill:Fill"}))
+    assert str(refused.value) == (
+        'model "whole": baselines.fill:Fill is made of other models; name them under of'
+    )
     whole = {"name": "whole", "use": "baselines.fill:Fill", "params": {"models": ["one"]}}
     with pytest.raises(RecommenderError) as caught:
         run(config(tmp_path, whole, part("one")))

@@ -122,6 +122,21 @@ def test_seen_items_use_their_places_where_the_exam_drops_them(tmp_path: Path) -
     assert result.notes == ('model "ready": 1 examined users have no list, and score 0',)
 
 
+def test_a_valid_file_is_not_refused_when_its_ids_are_looked_up(tmp_path: Path) -> None:
+    """Three candidates tell nothing of ids; all thirty items say that zzz looks like none."""
+    settings = config(tmp_path, "user,items\nann,zzz 17 2\n", metrics=["MAP@3"])
+    rows = [("ann", "1", 1), ("bob", "2", 2), ("cid", "3", 3), ("ann", "2", 9), ("bob", "1", 9)]
+    rows += [("cid", str(item), 9) for item in range(3, 31)]
+    log = [f"{user},{item},2020-01-{day:02}\n" for user, item, day in rows]
+    (tmp_path / "log.csv").write_text("user,item,time\n" + "".join(log))
+    result = run(settings)
+    assert marks(result) == [round(1 / 3, 12), 0, 0]
+    result.write(tmp_path / "run")
+    paper = of_run(tmp_path / "run", "ready")
+    names = paper.items.gather(paper.lists[0]).to_list()
+    assert names == ["(an item that nobody knows)", "17", "2"]
+
+
 LONG = "user,item,{order}\nann,c,{first}\nann,b,{second}\nbob,a,{first}\n"
 
 
