@@ -76,7 +76,7 @@ def extend(lists: Int32, more: Int32, exclude: csr_array[Any] | None = None) -> 
     array([[2, 4, 0]], dtype=int32)
     """
     extended = np.array(lists, np.int32, order="C")
-    _extend(extended, np.array(more, np.int32), *excluded_rows(exclude, len(lists)))
+    _extend(extended, np.array(more, np.int32, order="C"), *excluded_rows(exclude, len(lists)))
     return extended
 
 

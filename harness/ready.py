@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -42,7 +43,10 @@ class ReadyLists:
     def __init__(self, name: str, config: Config) -> None:
         lists = next(model.lists for model in config.models if model.name == name)
         self.name, self.config, self.path = name, config, config.folder / str(lists)
-        if not self.path.is_file():
+        there = False
+        with suppress(OSError):  # a name that is too long
+            there = self.path.is_file()
+        if not there:
             raise UsageError(f'model "{name}": no file {self.path}; paths start at the config file')
 
     def fit(self, train: Train) -> Self:

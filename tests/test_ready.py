@@ -249,10 +249,11 @@ def test_lists_of_strangers_are_refused_as_score_refuses_them(tmp_path: Path) ->
     assert str(caught.value) == f'model "ready": {by_score.value}'
 
 
-def test_a_missing_file_is_told_before_anything_is_read(tmp_path: Path) -> None:
-    settings = config(tmp_path, "", {"name": "ready", "lists": "mates.csv"})
+@pytest.mark.parametrize("name", ["mates.csv", ".", "no\0name", "x" * 5000])
+def test_a_missing_file_is_told_before_anything_is_read(name: str, tmp_path: Path) -> None:
+    settings = config(tmp_path, "", {"name": "ready", "lists": name})
     (tmp_path / "log.csv").unlink()
     with pytest.raises(UsageError) as caught:
         run(settings)
-    missing = tmp_path / "mates.csv"
+    missing = tmp_path / name
     assert str(caught.value) == f'model "ready": no file {missing}; paths start at the config file'
