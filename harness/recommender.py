@@ -264,6 +264,12 @@ def require_days(name: str, value: object) -> None:
         raise ValueError(f"{name} is {value!r}; expected days above 0")
 
 
+def require_whole(name: str, value: object, least: int = 1) -> None:
+    """Raise ValueError where a parameter is no whole number from `least` up."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} is {value!r}; expected a whole number from {least} up")
+
+
 def _kept(array: Kept) -> Kept:
     """Return an array that stays as it is: all models of a run read the same one."""
     array.setflags(write=False)

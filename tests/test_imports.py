@@ -15,10 +15,12 @@ CONTRACT = {
     "harness.compiled",
     "harness.dataset",
     "harness.draws",
+    "harness.factors",
     "harness.lists",
     "harness.products",
     "harness.recommendations",
     "harness.recommender",
+    "harness.similarity",
 }
 HEAVY = ["numba", "numpy", "pandas", "plotly", "polars", "scipy", "sklearn"]
 UNSAFE = {"dill", "cloudpickle", "joblib", "marshal", "pickle", "shelve"}
