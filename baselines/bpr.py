@@ -10,7 +10,8 @@ from scipy.sparse import csr_array
 
 from harness.dataset import Int32
 from harness.factors import Factors, Floats, compact, narrow
-from harness.recommender import Draws, Train, require_whole
+from harness.parameters import require_whole
+from harness.recommender import Draws, Train
 
 MISSING = "BPR needs the library implicit: pip install 'submission-harness[als]'"
 
@@ -57,9 +58,8 @@ class BPR:
 
     def fit(self, train: Train) -> Self:
         """Learn from pairs of items, iteration by iteration."""
-        for name in ("factors", "iterations"):
-            require_whole(name, getattr(self, name))
-        require_whole("seed", self.seed, 0)
+        require_whole(1, factors=self.factors, iterations=self.iterations)
+        require_whole(0, seed=self.seed)
         known = compact(
             train.interactions(self.window_days, self.half_life_days, self.weights, self.counts)
         )

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 
 from harness.compiled import compiled
 from harness.dataset import Int32, Int64
+from harness.parameters import require_above
 from harness.products import in_threads, largest_scores
 from harness.recommender import Draws, Train
 
@@ -55,10 +56,7 @@ class EASE:
 
     def fit(self, train: Train) -> Self:
         """Solve for the weights of every item with events on every candidate."""
-        if not self.regularization > 0:
-            raise ValueError(
-                f"regularization is {self.regularization!r}; expected a number above 0"
-            )
+        require_above(0, regularization=self.regularization)
         users = train.interactions(self.window_days, self.half_life_days, self.weights, self.counts)
         there = np.bincount(users.indices, minlength=users.shape[1]) > 0
         _require_room(int(there.sum()))

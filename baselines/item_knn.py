@@ -9,8 +9,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from harness.dataset import Int32
+from harness.parameters import require_whole
 from harness.products import as_matrix, largest_products
-from harness.recommender import Draws, Train, require_whole
+from harness.recommender import Draws, Train
 from harness.similarity import documents
 
 
@@ -63,7 +64,7 @@ class ItemKNN:
 
     def fit(self, train: Train) -> Self:
         """Find the neighbours of every item."""
-        require_whole("neighbours", self.neighbours)
+        require_whole(1, neighbours=self.neighbours)
         users = train.interactions(self.window_days, self.half_life_days, self.weights, self.counts)
         settings = {"shrink": self.shrink, "alpha": self.alpha, "k1": self.k1, "b": self.b}
         items = documents(users.T.tocsr(), self.similarity, settings)

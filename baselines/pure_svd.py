@@ -10,7 +10,8 @@ from scipy.sparse import csr_array
 
 from harness.dataset import Int32
 from harness.factors import Factors, Floats, compact
-from harness.recommender import Draws, Train, require_whole
+from harness.parameters import require_whole
+from harness.recommender import Draws, Train
 
 
 class PureSVD:
@@ -45,7 +46,7 @@ class PureSVD:
 
     def fit(self, train: Train) -> Self:
         """Find the singular vectors."""
-        require_whole("factors", self.factors)
+        require_whole(1, factors=self.factors)
         known = compact(
             train.interactions(self.window_days, self.half_life_days, self.weights, self.counts)
         )

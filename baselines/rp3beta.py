@@ -9,8 +9,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from harness.dataset import Int32
+from harness.parameters import require_above, require_from, require_whole
 from harness.products import as_matrix, largest_products
-from harness.recommender import Draws, Train, require_whole
+from harness.recommender import Draws, Train
 
 
 class RP3beta:
@@ -52,11 +53,9 @@ class RP3beta:
 
     def fit(self, train: Train) -> Self:
         """Walk from every item over its users to other items."""
-        require_whole("neighbours", self.neighbours)
-        if not self.alpha > 0 or not self.beta >= 0:
-            raise ValueError(
-                f"alpha is {self.alpha!r} and beta {self.beta!r}; expected alpha > 0, beta >= 0"
-            )
+        require_whole(1, neighbours=self.neighbours)
+        require_above(0, alpha=self.alpha)
+        require_from(0, beta=self.beta)
         users = train.interactions(self.window_days, self.half_life_days, self.weights, self.counts)
         popularity = users.sum(axis=0, dtype=np.float64)[train.candidates]
         popularity[popularity == 0] = 1.0

@@ -8,8 +8,9 @@ from typing import Any, Self
 from scipy.sparse import csr_array
 
 from harness.dataset import Int32
+from harness.parameters import require_whole
 from harness.products import as_matrix, largest_products
-from harness.recommender import Draws, Train, require_whole
+from harness.recommender import Draws, Train
 from harness.similarity import documents
 
 
@@ -56,7 +57,7 @@ class UserKNN:
 
     def fit(self, train: Train) -> Self:
         """Weigh what every user has; neighbours are found when they are asked for."""
-        require_whole("neighbours", self.neighbours)
+        require_whole(1, neighbours=self.neighbours)
         users = train.interactions(self.window_days, self.half_life_days, self.weights, self.counts)
         settings = {"shrink": self.shrink, "alpha": self.alpha, "k1": self.k1, "b": self.b}
         self.users_ = documents(users, self.similarity, settings)

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from harness.compiled import compiled
 from harness.dataset import Bool, Int32, Int64
-from harness.heap import in_order, offer, sink, worse
+from harness.heap import in_order, push
 from harness.lists import excluded_rows
 from harness.recommendations import EMPTY
 
@@ -181,7 +181,7 @@ def _largest(
     values: Float64,
 ) -> None:
     """Fill rows `first` to `last` of `columns` and `values`: Gustavson's way, and a heap a row."""
-    width, k = len(column_norms), values.shape[1]
+    width = len(column_norms)
     sums, every = np.zeros(width), np.arange(width).astype(np.uint32)
     touched = np.empty(width + 1, np.uint32)
     for row in range(first, last):
@@ -206,10 +206,7 @@ def _largest(
             sums[column] = 0.0
             if value > 0:
                 value /= norm * column_norms[column] + shrink
-                if filled < k:
-                    filled = offer(own, places, filled, value, np.int32(column))
-                elif worse(own[0], places[0], value, np.int32(column)):
-                    sink(own, places, k, value, np.int32(column))
+                filled = push(own, places, filled, value, np.int32(column))
         in_order(own, places, filled)
 
 
@@ -245,9 +242,6 @@ def _largest_dense(
         for column in range(width if left_starts[row] < left_starts[row + 1] else 0):
             value = scores[row - first, column]
             if may[column]:
-                if filled < k:
-                    filled = offer(own, columns[row], filled, value, column)
-                elif worse(own[0], columns[row, 0], value, column):
-                    sink(own, columns[row], k, value, column)
+                filled = push(own, columns[row], filled, value, column)
         in_order(own, columns[row], filled)
         may[held] = allowed[held]

@@ -13,13 +13,21 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from harness import draws, schema
-from harness.dataset import Bool, Dataset, Events, Int32, Int64
-from harness.interactions import count_matrix, ones_like, pair_matrix
+from harness.dataset import Bool, Dataset, Events, Int32, Int64, positions
+from harness.errors import suggest
+from harness.interactions import (
+    count_matrix,
+    counts_of,
+    descending,
+    ones_like,
+    pair_matrix,
+    weight_sums,
+)
 from harness.layouts import attributes
 from harness.layouts.tables import AttributeTable
+from harness.parameters import require_above
 
 Draws = draws.Draws
-_BLOCK = 1 << 21
 Kept = TypeVar("Kept", bound=npt.NDArray[Any])
 
 
@@ -129,6 +137,24 @@ class Train:
         """The users' attributes as text, one row a user of the file; None where there are none."""
         return _table(self.dataset.users_table)
 
+    def user_attribute(self, column: str) -> pl.Series:
+        """Return one column of the users' table as text, an entry a user; null where unknown.
+
+        Raises
+        ------
+        ValueError
+            No table of users, or no such column in it.
+        """
+        table = self.users_table
+        if table is None or self.dataset.users_table is None:
+            raise ValueError('there is no table of users; layout "table" names one by [data] users')
+        if column not in table.columns:
+            raise ValueError(
+                f'the users\' table has no column "{column}"; {suggest(column, table.columns)}'
+            )
+        row = positions(self.user_ids, table[self.dataset.users_table.id])
+        return table[column].gather(pl.Series(row).replace(-1, None))
+
     @cached_property
     def items_table(self) -> pl.DataFrame | None:
         """The items' attributes as text, one row an item of the file; None where there are none."""
@@ -186,12 +212,12 @@ class Train:
         """
         counted = weight = None
         if window_days is not None:
-            require_days("window_days", window_days)
+            require_above(0, window_days=window_days)
             counted = self.last_days(window_days)
         if weights:
             weight = self.kind_weights(weights)
         if half_life_days is not None:
-            require_days("half_life_days", half_life_days)
+            require_above(0, half_life_days=half_life_days)
             decay = np.exp2(-self.age_days() / half_life_days)
             weight = decay if weight is None else weight * decay
         return counted, weight
@@ -237,37 +263,36 @@ class Train:
         weights : float64 array, optional
             What each event counts, one entry an event; 1 by default.
         """
+        sums = self.candidate_sums(events, weights)
+        return descending(sums, sums > 0)
+
+    def candidate_sums(
+        self, events: Bool | None = None, weights: npt.NDArray[np.float64] | None = None
+    ) -> npt.NDArray[Any]:
+        """Return the number of events of each candidate, or the sum of their weights.
+
+        Parameters
+        ----------
+        events, weights : optional
+            As in `candidates_by_count`.
+
+        Returns
+        -------
+        int64 array, (N,), or float64 where there are weights
+        """
         item = self.events.item if events is None else self.events.item[events]
         n_items = len(self.item_ids)
         if weights is None:
-            counts = _counts(item, n_items)[self.candidates]
-            return _descending(counts, counts > 0)
+            return counts_of(item, n_items)[self.candidates]
         weight = weights if events is None else weights[events]
-        sums = _weight_sums(item, weight, n_items)[self.candidates]
-        return _descending(sums, sums > 0)
-
-    def candidate_counts(self) -> Int64:
-        """Return how many events each candidate has."""
-        return _counts(self.events.item, len(self.item_ids))[self.candidates]
+        return weight_sums(item, weight, n_items)[self.candidates]
 
     def candidates_by_last_event(self) -> Int32:
         """Return the candidates that have events, latest first; ties by item id ascending."""
         latest = np.full(len(self.item_ids), np.iinfo(np.int64).min)
         np.maximum.at(latest, self.events.item, self.events.time)
         had = np.bincount(self.events.item, minlength=len(self.item_ids)) > 0
-        return _descending(latest[self.candidates], had[self.candidates])
-
-
-def require_days(name: str, value: object) -> None:
-    """Raise ValueError where a parameter is no number of days above 0."""
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not value > 0:
-        raise ValueError(f"{name} is {value!r}; expected days above 0")
-
-
-def require_whole(name: str, value: object, least: int = 1) -> None:
-    """Raise ValueError where a parameter is no whole number from `least` up."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} is {value!r}; expected a whole number from {least} up")
+        return descending(latest[self.candidates], had[self.candidates])
 
 
 def _kept(array: Kept) -> Kept:
@@ -278,32 +303,3 @@ def _kept(array: Kept) -> Kept:
 
 def _table(table: AttributeTable | None) -> pl.DataFrame | None:
     return None if table is None else attributes.read(table)
-
-
-def _counts(item: Int32, n_items: int) -> Int64:
-    """Return how often each item stands in `item`; in blocks, as NumPy counts in a wide copy."""
-    counts = np.zeros(n_items, np.int64)
-    for start in range(0, len(item), _BLOCK):
-        counts += np.bincount(item[start : start + _BLOCK], minlength=n_items)
-    return counts
-
-
-def _weight_sums(
-    item: Int32, weight: npt.NDArray[np.float64], n_items: int
-) -> npt.NDArray[np.float64]:
-    """Return each item's sum of weights, equal for items with equal weights.
-
-    The weights of an item are added from the smallest up, whoever's events they belong to: sums
-    in another order could differ in the last bit, and break a tie by chance.
-    """
-    frame = pl.DataFrame({"item": item, "weight": weight})
-    counted = frame.group_by("item", "weight").len("times").sort("item", "weight")
-    total = counted["weight"].to_numpy() * counted["times"].to_numpy()
-    sums: npt.NDArray[Any] = np.bincount(counted["item"].to_numpy(), total, minlength=n_items)
-    return sums
-
-
-def _descending(values: npt.NDArray[Any], keep: Bool) -> Int32:
-    # Candidates stand in id order, so a stable sort breaks ties by item id ascending.
-    order = np.argsort(-values, kind="stable")
-    return order[keep[order]].astype(np.int32)

@@ -16,10 +16,14 @@ CONTRACT = {
     "harness.dataset",
     "harness.draws",
     "harness.factors",
+    "harness.heap",
+    "harness.interactions",
     "harness.lists",
+    "harness.parameters",
     "harness.products",
     "harness.recommendations",
     "harness.recommender",
+    "harness.schema",
     "harness.similarity",
 }
 HEAVY = ["numba", "numpy", "pandas", "plotly", "polars", "scipy", "sklearn"]

@@ -121,5 +121,5 @@ def test_interactions_weighed_by_kind() -> None:
 
 @pytest.mark.parametrize("name", ["window_days", "half_life_days"])
 def test_days_must_be_above_0(name: str) -> None:
-    with pytest.raises(ValueError, match=f"{name} is 0; expected days above 0"):
+    with pytest.raises(ValueError, match=f"{name} is 0; expected a number above 0"):
         example_train().interactions(**{name: 0})  # type: ignore[arg-type]
