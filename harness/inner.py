@@ -65,9 +65,9 @@ def inner_split(config: Config) -> InnerSplit:
 
 
 def _parts(data: Dataset, rule: InnerSplit, config: Config, outer: Split) -> Split:
-    if isinstance(rule, TimeSplit) and isinstance(config.split, TimeSplit):
-        assert outer.cutoff is not None
-        return by_time(data, rule, outer.cutoff)
+    end = outer.cutoff if isinstance(config.split, TimeSplit) else None
+    if isinstance(rule, TimeSplit) and end is not None:
+        return by_time(data, rule, end)
     return split(data, rule)
 
 

@@ -57,9 +57,10 @@ def run_search(
 ) -> None:
     """Call `attempt` with so many choices of parameters, one after the other.
 
-    ``random`` draws every parameter uniformly from its domain (of a range with log: its logarithm);
-    ``grid`` goes through all combinations, the last parameter fastest; ``tpe`` is the tree-structured
-    Parzen estimator (Bergstra et al., 2011) as Optuna has it, ten random trials first.
+    ``random`` draws every parameter uniformly from its domain (of a range with log: its logarithm).
+    ``grid`` goes through all combinations, the last parameter fastest. ``tpe`` is the
+    tree-structured Parzen estimator (Bergstra et al., 2011) as Optuna has it, ten random trials
+    first.
 
     Raises
     ------
@@ -119,4 +120,9 @@ def _distribution(domain: Domain) -> BaseDistribution:
 
 
 def _value(domain: Domain, found: Any) -> Any:
-    return domain[found] if isinstance(domain, tuple) else found
+    """Return a drawn value, of a range of fractions with four figures, as it is shown."""
+    if isinstance(domain, tuple):
+        return domain[found]
+    if domain.whole:
+        return found
+    return float(min(max(float(f"{found:.4g}"), domain.low), domain.high))

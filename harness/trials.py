@@ -45,9 +45,8 @@ class Trial:
 
     @property
     def mean(self) -> float:
-        """The mean over users of a trial that did not fail."""
-        assert self.figure is not None
-        return self.figure.mean
+        """The mean over users; nan of a trial that failed."""
+        return math.nan if self.figure is None else self.figure.mean
 
 
 @dataclass(frozen=True)

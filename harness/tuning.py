@@ -109,8 +109,11 @@ class _Room:
         metric = self.rules.metric
         try:
             made = _made(settings, self.setting.config)
+        except UsageError as error:  # parameters that do not go together
+            return Trial(number, params, None, 0.0, str(error))
+        try:
             sat = sit(made, settings, self.setting, self.catalogue, [metric], progress=False)
-        except (RecommenderError, UsageError) as error:
+        except RecommenderError as error:
             return Trial(number, params, None, 0.0, str(error))
         own = figure(metric, sat.scores.of_users(metric))
         return Trial(number, params, own, sum(sat.seconds.values()))

@@ -10,6 +10,7 @@ from harness.report.numbers import MISSING, digits_of, ends, number
 from harness.report.sheet import Sheet
 
 if TYPE_CHECKING:
+    from harness.config.space import Domain
     from harness.trials import Trial, Tuned, TunedModel
 
 _SHORT = 6
@@ -40,9 +41,17 @@ def _sheet(tuned: Tuned, model: TunedModel) -> Sheet:
     return Sheet(
         ["rank", *map(printable, names), metric, "95 % interval", "time"],
         rows,
+        left=frozenset({0, *(i for i, name in enumerate(names, 1) if _words(model.space[name]))}),
         heading=[f"tune   {printable(model.name)} · {_made(tuned, model)}"],
         footing=[*_notes(model)],
         kept=len(names) + 2,
+    )
+
+
+def _words(domain: Domain) -> bool:
+    """Return whether a column of such values is set to the left."""
+    return isinstance(domain, tuple) and any(
+        isinstance(value, bool) or not isinstance(value, int | float) for value in domain
     )
 
 
