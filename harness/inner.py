@@ -11,7 +11,7 @@ from harness.config import Config, GivenSplit, InnerSplit, TimeSplit
 from harness.dataset import Bool, Dataset, Events, Int32
 from harness.errors import DataError, EmptyExamError, UsageError
 from harness.setting import Setting, exam_of, read
-from harness.split import Split, by_time, split
+from harness.split import by_time, split
 
 
 def inner_exam(config: Config, *, progress: bool = False) -> Setting:
@@ -27,14 +27,13 @@ def inner_exam(config: Config, *, progress: bool = False) -> Setting:
         The split says no inner one, or leaves one side of it empty.
     """
     rule = inner_split(config)
-    with ThreadPoolExecutor(1) as background:
-        data = read(config, background, progress)
-    outer = split(data, config.split)
+    known, end = _known(config, progress)
     try:
-        known = past(data, outer.train)
-        return exam_of(
-            config.model_copy(update={"split": rule}), known, _parts(known, rule, config, outer)
-        )
+        if isinstance(rule, TimeSplit) and isinstance(config.split, TimeSplit) and end is not None:
+            parts = by_time(known, rule, end)
+        else:
+            parts = split(known, rule)
+        return exam_of(config.model_copy(update={"split": rule}), known, parts)
     except (DataError, EmptyExamError) as error:
         raise type(error)(f"the inner split of train: {error}\n[tune] split sets another") from None
 
@@ -64,11 +63,12 @@ def inner_split(config: Config) -> InnerSplit:
             return rule
 
 
-def _parts(data: Dataset, rule: InnerSplit, config: Config, outer: Split) -> Split:
-    end = outer.cutoff if isinstance(config.split, TimeSplit) else None
-    if isinstance(rule, TimeSplit) and end is not None:
-        return by_time(data, rule, end)
-    return split(data, rule)
+def _known(config: Config, progress: bool) -> tuple[Dataset, int | None]:
+    """Return what was known at the outer cut-off, and when that is; the exam is let go."""
+    with ThreadPoolExecutor(1) as background:
+        data = read(config, background, progress)
+    outer = split(data, config.split)
+    return past(data, outer.train), outer.cutoff
 
 
 def past(data: Dataset, events: Events) -> Dataset:

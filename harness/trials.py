@@ -81,7 +81,7 @@ class TunedModel:
 
     @property
     def at_the_edge(self) -> dict[str, str]:
-        """The best's parameters that lie at an end of their domain: ``lowest`` or ``highest``."""
+        """The best's parameters that lie at an end of their domain: ``low`` or ``high``."""
         if self.best is self.untuned:
             return {}
         ends = {n: _end(domain, self.best.params[n]) for n, domain in self.space.items()}
@@ -185,8 +185,8 @@ def _end(domain: Domain, value: Any) -> str:
         numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in domain)
         if not numbers or len(domain) < 3:
             return ""
-        return {min(domain): "lowest", max(domain): "highest"}.get(value, "")
+        return {min(domain): "low", max(domain): "high"}.get(value, "")
     scale = math.log if domain.log else float
     low, high, at = scale(domain.low), scale(domain.high), scale(value)
     share = (at - low) / (high - low)
-    return "lowest" if share <= _NEAR else "highest" if share >= 1 - _NEAR else ""
+    return "low" if share <= _NEAR else "high" if share >= 1 - _NEAR else ""

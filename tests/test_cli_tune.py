@@ -86,7 +86,7 @@ def test_the_table_and_the_config(harness: Harness, tmp_path: Path) -> None:
         ["untuned", "–", "0.0000"],
     ]
     assert lines[-1] == ("written to exam-tuned.toml   now examine it: harness run exam-tuned.toml")
-    assert "the best window_days, 1, is at the lowest of its space" in out
+    assert "the best window_days, 1, lies at the low end of its space" in out
     (model,) = tomllib.loads((tmp_path / "exam-tuned.toml").read_text())["models"]
     assert (model["params"], model["tuned"]["trials"]) == ({"window_days": 1}, 3)
     status, out, err = harness("run", "exam-tuned.toml", "--out", "run")
@@ -126,7 +126,7 @@ def test_other_formats_have_standard_output_for_themselves(harness: Harness, for
             assert len(json.loads(out)["models"][0]["results"]) == 4
         case "csv":
             rows = list(csv.DictReader(io.StringIO(out)))
-            assert [row["window_days"] for row in rows] == ["", "1", "2", "7"]
+            assert [row["params.window_days"] for row in rows] == ["", "1", "2", "7"]
         case _:
             assert out.count("| untuned |") == 1
 

@@ -105,6 +105,7 @@ def test_a_grid_has_every_combination_once(tmp_path: Path) -> None:
     (found,) = tuned.models
     assert found.best.params == {"place": 2, "tag": "x"}  # as good as y, and earlier
     assert (len(found.searched), found.again) == (5, 1)
+    assert "1 choice of parameters came up again and was not tried twice" in repr(tuned)
     assert tuned.config.models[0].tuned == config_.TunedRecord(
         trials=5, search="grid", seed=42, metric="MAP@1", value=1.0, exam=tuned.exam.fingerprint
     )
@@ -213,11 +214,11 @@ def test_another_model_changes_no_trial(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("values", "best", "end"),
     [
-        ([0, 1, 2], 2, "highest"),
-        ([2, 3, 5], 2, "lowest"),
+        ([0, 1, 2], 2, "high"),
+        ([2, 3, 5], 2, "low"),
         ([1, 2, 3], 2, ""),
         ([1, 2], 2, ""),
-        ({"low": 2, "high": 3}, 2, "lowest"),
+        ({"low": 2, "high": 3}, 2, "low"),
         ({"low": 1, "high": 3}, 2, ""),
     ],
 )
@@ -225,7 +226,7 @@ def test_the_best_at_the_edge_is_told(tmp_path: Path, values: Any, best: int, en
     tuned = tune(config(tmp_path, MODEL | {"space": {"place": values}}))
     assert tuned.models[0].best.params == {"place": best}
     assert tuned.models[0].at_the_edge == ({"place": end} if end else {})
-    assert (f"the best place, 2, is at the {end} of its space" in repr(tuned)) == bool(end)
+    assert (f"the best place, 2, lies at the {end} end of its space" in repr(tuned)) == bool(end)
 
 
 @pytest.mark.parametrize(
@@ -361,7 +362,7 @@ def test_a_table_a_model_and_a_record_a_trial(tmp_path: Path) -> None:
     assert sum(line.startswith("tune ") for line in lines) == 2
     frame = tuned.to_pandas()
     assert list(frame.columns) == [
-        "model", "trial", "place", "tag", "MAP@1", "MAP@1 low", "MAP@1 high", "seconds", "error",
+        "model", "trial", "params.place", "params.tag", "MAP@1", "MAP@1 low", "MAP@1 high", "seconds", "error",
     ]  # fmt: skip
     assert frame["trial"].tolist() == [0, 1, 2, 0, 1, 2]
     assert tuned._repr_html_().count("<table>") == 2

@@ -81,9 +81,15 @@ def _notes(model: TunedModel) -> list[str]:
         notes.append("no trial was better than the model as it is; its params are kept")
     for name, end in model.at_the_edge.items():
         value = shown(model.best.params[name])
-        notes.append(f"the best {name}, {value}, is at the {end} of its space; a wider one may pay")
+        notes.append(
+            f"the best {name}, {value}, lies at the {end} end of its space; try a wider one"
+        )
     if model.again:
-        notes.append(f"{model.again:,} times the search came back to what it had tried already")
+        one = model.again == 1
+        notes.append(
+            f"{model.again:,} choice{'' if one else 's'} of parameters came up again and "
+            f"{'was' if one else 'were'} not tried twice"
+        )
     failed = [trial for trial in model.trials if trial.error is not None]
     for message in dict.fromkeys(trial.error or "" for trial in failed):
         times = len([trial for trial in failed if trial.error == message])
@@ -121,7 +127,7 @@ def records(tuned: Tuned) -> list[dict[str, object]]:
         {
             "model": model.name,
             "trial": trial.number,
-            **{name: _cell(trial.params.get(name)) for name in names},
+            **{f"params.{name}": _cell(trial.params.get(name)) for name in names},
             **_figures(str(tuned.metric), trial),
         }
         for model in tuned.models
