@@ -362,7 +362,8 @@ def test_a_table_a_model_and_a_record_a_trial(tmp_path: Path) -> None:
     assert sum(line.startswith("tune ") for line in lines) == 2
     frame = tuned.to_pandas()
     assert list(frame.columns) == [
-        "model", "trial", "params.place", "params.tag", "MAP@1", "MAP@1 low", "MAP@1 high", "seconds", "error",
+        "model", "trial", "params.place", "params.tag",
+        "MAP@1", "MAP@1 low", "MAP@1 high", "seconds", "error",
     ]  # fmt: skip
     assert frame["trial"].tolist() == [0, 1, 2, 0, 1, 2]
     assert tuned._repr_html_().count("<table>") == 2
