@@ -163,11 +163,11 @@ class Tuned(Shown):
 
         path = Path(path)
         check_out(path, force)
-        text = tomli_w.dumps(self.config.written(path.parent))
         try:
+            text = tomli_w.dumps(self.config.written(path.parent))
             with whole_file(path) as temporary:
                 temporary.write_text(f"# Written by harness tune.\n{text}", encoding="utf-8")
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, TypeError) as error:
             why = getattr(error, "strerror", None) or error
             raise UsageError(f"{path}: cannot be written: {why}; choose another --out") from error
 
