@@ -1,14 +1,13 @@
 """The config file: TOML in, one checked and frozen `Config` out; every mistake names its key."""
 
 from harness.config.file import parse, read
-from harness.config.sections import (
-    Config,
-    DataConfig,
-    EvaluationConfig,
+from harness.config.sections import Config, DataConfig, EvaluationConfig, ModelConfig
+from harness.config.space import TunedRecord
+from harness.config.splits import (
     FractionSplit,
     GivenSplit,
+    InnerSplit,
     LastNSplit,
-    ModelConfig,
     SplitConfig,
     TimeSplit,
 )
@@ -19,10 +18,12 @@ __all__ = [
     "EvaluationConfig",
     "FractionSplit",
     "GivenSplit",
+    "InnerSplit",
     "LastNSplit",
     "ModelConfig",
     "SplitConfig",
     "TimeSplit",
+    "TunedRecord",
     "parse",
     "read",
 ]
