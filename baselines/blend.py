@@ -13,8 +13,9 @@ from scipy.sparse import csr_array
 from harness.compiled import compiled
 from harness.dataset import Int32, Int64
 from harness.lists import ask
+from harness.parameters import require_parts, require_whole
 from harness.recommendations import EMPTY
-from harness.recommender import Draws, Recommender, Train, require_parts
+from harness.recommender import Draws, Recommender, Train
 
 _WHOLE = 62
 """Shares are whole numbers whose sum is at most 2 to this power, which int64 holds."""
@@ -60,8 +61,7 @@ class Blend:
         """Let every part learn."""
         require_parts(self.models)
         _require_weights(self.weights, len(self.models))
-        if not isinstance(self.depth, int) or isinstance(self.depth, bool) or self.depth < 1:
-            raise ValueError(f"depth is {self.depth!r}; expected a whole number from 1")
+        require_whole(1, depth=self.depth)
         if not _is_number(self.constant) or self.constant < 0:
             raise ValueError(f"constant is {self.constant!r}; expected a number from 0")
         self.parts_ = [part.fit(train) for part in self.models]

@@ -10,8 +10,9 @@ from scipy.sparse import csr_array
 
 from harness.dataset import Int32
 from harness.lists import ask, extend
+from harness.parameters import require_parts
 from harness.recommendations import EMPTY
-from harness.recommender import Draws, Recommender, Train, require_parts
+from harness.recommender import Draws, Recommender, Train
 
 
 class Fill:

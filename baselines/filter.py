@@ -13,8 +13,9 @@ from scipy.sparse import csr_array
 from harness.compiled import compiled
 from harness.dataset import Int32
 from harness.lists import ask, excluded_rows
+from harness.parameters import require_above, require_parts
 from harness.recommendations import EMPTY
-from harness.recommender import Draws, Recommender, Train, require_days, require_parts
+from harness.recommender import Draws, Recommender, Train
 
 
 class Filter:
@@ -75,7 +76,7 @@ class Filter:
 
 def _in_stock(train: Train, days: float) -> Int32:
     """Return the positions of the candidates with an event in the last `days`."""
-    require_days("out_of_stock_days", days)
+    require_above(0, out_of_stock_days=days)
     item = train.events.item[train.last_days(days)]
     sold = np.zeros(len(train.item_ids), np.bool_)
     sold[item] = True

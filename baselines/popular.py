@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
-import numpy as np
 from scipy.sparse import csr_array
 
 from harness.dataset import Int32
 from harness.lists import top_k
-from harness.recommender import Draws, Train, require_days
+from harness.recommender import Draws, Train
 
 
 class Popular:
@@ -40,17 +39,7 @@ class Popular:
 
     def fit(self, train: Train) -> Self:
         """Count the events of every candidate."""
-        for name in ("window_days", "half_life_days"):
-            value = getattr(self, name)
-            if value is not None:
-                require_days(name, value)
-        counted = None if self.window_days is None else train.last_days(self.window_days)
-        weight = None
-        if self.weights:
-            weight = train.kind_weights(self.weights)
-        if self.half_life_days is not None:
-            decay = np.exp2(-train.age_days() / self.half_life_days)
-            weight = decay if weight is None else weight * decay
+        counted, weight = train.event_weights(self.window_days, self.half_life_days, self.weights)
         self.order_ = train.candidates_by_count(counted, weight)
         return self
 

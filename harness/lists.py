@@ -104,12 +104,60 @@ def ask(
     return lists
 
 
+def first_of(
+    starts: Int64, order: Int32, rows: Int32, k: int, exclude: csr_array[Any] | None = None
+) -> Int32:
+    """Return the first `k` of each row's own order, less what `exclude` holds.
+
+    Parameters
+    ----------
+    starts : int64 array, (n orders + 1,)
+        Order i is ``order[starts[i]:starts[i + 1]]``.
+    order : int32 array
+        Candidate positions, best first, none twice in an order.
+    rows : int32 array, (n,)
+        Which order each list is made of; −1 for none.
+    exclude : csr_array, (n, n candidates), optional
+
+    Returns
+    -------
+    int32 array, (n, k)
+        −1 where the order has no more to give.
+
+    Examples
+    --------
+    >>> starts, order = np.array([0, 1, 3]), np.array([5, 4, 0], np.int32)
+    >>> first_of(starts, order, np.array([1, 0], np.int32), 2)
+    array([[ 4,  0],
+           [ 5, -1]], dtype=int32)
+    """
+    lists = np.full((len(rows), k), EMPTY, np.int32)
+    _first_of(lists, starts, order, rows, *excluded_rows(exclude, len(rows)))
+    return lists
+
+
 def excluded_rows(exclude: csr_array[Any] | None, n: int) -> tuple[Int64, Int64]:
     """Return what each of `n` rows excludes, ascending, as (indptr, places)."""
     if exclude is None:
         return np.zeros(n + 1, np.int64), np.zeros(0, np.int64)
     ordered = exclude if exclude.has_sorted_indices else exclude.sorted_indices()
     return ordered.indptr.astype(np.int64), ordered.indices.astype(np.int64)
+
+
+@compiled
+def _first_of(lists: Any, starts: Any, order: Any, rows: Any, indptr: Any, excluded: Any) -> None:
+    n, k = lists.shape
+    for row in range(n):
+        held, filled = excluded[indptr[row] : indptr[row + 1]], 0
+        if rows[row] < 0:
+            continue
+        for candidate in order[starts[rows[row]] : starts[rows[row] + 1]]:
+            if filled == k:
+                break
+            at = np.searchsorted(held, candidate)
+            if at == len(held) or held[at] != candidate:
+                lists[row, filled] = candidate
+                filled += 1
 
 
 @compiled

@@ -25,7 +25,7 @@ class Shared:
 
     def __init__(self, config: Config, settings: ModelConfig, parts: Sequence[Recommender]) -> None:
         self.made = (config, settings, parts)
-        self.model = _load(config, settings, parts)
+        self.model = load(config, settings, parts)
         self.train_: Train | None = None
 
     def __repr__(self) -> str:
@@ -73,14 +73,14 @@ def make(config: Config, *only: str) -> dict[str, Recommender]:
     settings = {model.name: model for model in config.models}
     shared = {part for model in config.models for part in model.parts}
     made: dict[str, Recommender] = {}
-    for name in _parts_first(settings, only):
+    for name in parts_first(settings, only):
         parts = [made[part] for part in settings[name].parts]
-        make_one = Shared if name in shared else _load
+        make_one = Shared if name in shared else load
         made[name] = make_one(config, settings[name], parts)
     return {name: made[name] for name in only or settings}
 
 
-def _parts_first(settings: Mapping[str, ModelConfig], only: Sequence[str]) -> Iterable[str]:
+def parts_first(settings: Mapping[str, ModelConfig], only: Sequence[str]) -> Iterable[str]:
     """Return what has to be made for some models, or for all, in an order that serves."""
     waiting, needed = list(only or settings), set[str]()
     while waiting:
@@ -97,7 +97,8 @@ def itself(model: Recommender) -> Recommender:
     return model.model if isinstance(model, Shared) else model
 
 
-def _load(config: Config, settings: ModelConfig, parts: Sequence[Recommender]) -> Recommender:
+def load(config: Config, settings: ModelConfig, parts: Sequence[Recommender]) -> Recommender:
+    """Return one model, made of parts that are made already."""
     if settings.use is None:
         return ReadyLists(settings.name, config)
     given = settings.params | ({"models": list(parts)} if parts else {})

@@ -13,12 +13,21 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from harness import draws, schema
-from harness.dataset import Bool, Dataset, Events, Int32, Int64
+from harness.dataset import Bool, Dataset, Events, Int32, Int64, positions
+from harness.errors import suggest
+from harness.interactions import (
+    count_matrix,
+    counts_of,
+    descending,
+    ones_like,
+    pair_matrix,
+    weight_sums,
+)
 from harness.layouts import attributes
 from harness.layouts.tables import AttributeTable
+from harness.parameters import require_above
 
 Draws = draws.Draws
-_BLOCK = 1 << 21
 Kept = TypeVar("Kept", bound=npt.NDArray[Any])
 
 
@@ -106,12 +115,7 @@ class Train:
     @cached_property
     def matrix(self) -> csr_array[Any]:
         """Events of each user with each item, a (users, items) CSR matrix of counts (float32)."""
-        counts = np.ones(len(self.events), np.float32)
-        shape = (len(self.user_ids), len(self.item_ids))
-        # SciPy sorts and sums in place, so it must have arrays of its own.
-        item, starts = self.events.item.copy(), self.user_starts.copy()
-        matrix = csr_array((counts, item, starts), shape=shape)
-        matrix.sum_duplicates()
+        matrix = count_matrix(self.events, self.user_starts, len(self.item_ids))
         for array in (matrix.data, matrix.indices, matrix.indptr):
             _kept(array)
         return matrix
@@ -132,6 +136,24 @@ class Train:
     def users_table(self) -> pl.DataFrame | None:
         """The users' attributes as text, one row a user of the file; None where there are none."""
         return _table(self.dataset.users_table)
+
+    def user_attribute(self, column: str) -> pl.Series:
+        """Return one column of the users' table as text, an entry a user; null where unknown.
+
+        Raises
+        ------
+        ValueError
+            No table of users, or no such column in it.
+        """
+        table = self.users_table
+        if table is None or self.dataset.users_table is None:
+            raise ValueError('there is no table of users; layout "table" names one by [data] users')
+        if column not in table.columns:
+            raise ValueError(
+                f'the users\' table has no column "{column}"; {suggest(column, table.columns)}'
+            )
+        row = positions(self.user_ids, table[self.dataset.users_table.id])
+        return table[column].gather(pl.Series(row).replace(-1, None))
 
     @cached_property
     def items_table(self) -> pl.DataFrame | None:
@@ -166,6 +188,69 @@ class Train:
             )
         return np.array([weights.get(k, 1.0) for k in self.dataset.kinds])[self.events.kind]
 
+    def event_weights(
+        self,
+        window_days: float | None = None,
+        half_life_days: float | None = None,
+        weights: Mapping[str, float] | None = None,
+    ) -> tuple[Bool | None, npt.NDArray[np.float64] | None]:
+        """Return which events count, and how much: None and None where all count 1.
+
+        Parameters
+        ----------
+        window_days : float, optional
+            Only events of the last so many days before the cut-off count; all by default.
+        half_life_days : float, optional
+            An event counts 2^(−age / half_life_days); 1 by default.
+        weights : mapping of kind to weight, optional
+            What an event of each kind counts; 1 by default.
+
+        Raises
+        ------
+        ValueError
+            Days that are not above 0, kinds that are not there, or events without times.
+        """
+        counted = weight = None
+        if window_days is not None:
+            require_above(0, window_days=window_days)
+            counted = self.last_days(window_days)
+        if weights:
+            weight = self.kind_weights(weights)
+        if half_life_days is not None:
+            require_above(0, half_life_days=half_life_days)
+            decay = np.exp2(-self.age_days() / half_life_days)
+            weight = decay if weight is None else weight * decay
+        return counted, weight
+
+    def interactions(
+        self,
+        window_days: float | None = None,
+        half_life_days: float | None = None,
+        weights: Mapping[str, float] | None = None,
+        counts: bool = False,
+    ) -> csr_array[Any]:
+        """Return what users did with items, a (users, items) CSR matrix without zeros.
+
+        Parameters
+        ----------
+        window_days, half_life_days, weights : optional
+            As in `event_weights`.
+        counts : bool
+            Several events of a user with an item add up; by default the one of most weight counts.
+
+        Returns
+        -------
+        csr_array of float32, float64 where events are weighed
+        """
+        counted, weight = self.event_weights(window_days, half_life_days, weights)
+        if counted is None and weight is None:
+            return self.matrix if counts else ones_like(self.matrix)
+        keep = slice(None) if counted is None else counted
+        user, item = self.events.user[keep], self.events.item[keep]
+        value = np.ones(len(user), np.float32) if weight is None else weight[keep]
+        shape = (len(self.user_ids), len(self.item_ids))
+        return pair_matrix(user, item, value, shape, counts)
+
     def candidates_by_count(
         self, events: Bool | None = None, weights: npt.NDArray[np.float64] | None = None
     ) -> Int32:
@@ -178,52 +263,36 @@ class Train:
         weights : float64 array, optional
             What each event counts, one entry an event; 1 by default.
         """
+        sums = self.candidate_sums(events, weights)
+        return descending(sums, sums > 0)
+
+    def candidate_sums(
+        self, events: Bool | None = None, weights: npt.NDArray[np.float64] | None = None
+    ) -> npt.NDArray[Any]:
+        """Return the number of events of each candidate, or the sum of their weights.
+
+        Parameters
+        ----------
+        events, weights : optional
+            As in `candidates_by_count`.
+
+        Returns
+        -------
+        int64 array, (N,), or float64 where there are weights
+        """
         item = self.events.item if events is None else self.events.item[events]
         n_items = len(self.item_ids)
         if weights is None:
-            counts = _counts(item, n_items)[self.candidates]
-            return _descending(counts, counts > 0)
+            return counts_of(item, n_items)[self.candidates]
         weight = weights if events is None else weights[events]
-        sums = _weight_sums(item, weight, n_items)[self.candidates]
-        return _descending(sums, sums > 0)
-
-    def candidate_counts(self) -> Int64:
-        """Return how many events each candidate has."""
-        return _counts(self.events.item, len(self.item_ids))[self.candidates]
+        return weight_sums(item, weight, n_items)[self.candidates]
 
     def candidates_by_last_event(self) -> Int32:
         """Return the candidates that have events, latest first; ties by item id ascending."""
         latest = np.full(len(self.item_ids), np.iinfo(np.int64).min)
         np.maximum.at(latest, self.events.item, self.events.time)
         had = np.bincount(self.events.item, minlength=len(self.item_ids)) > 0
-        return _descending(latest[self.candidates], had[self.candidates])
-
-
-def require_days(name: str, value: object) -> None:
-    """Raise ValueError where a parameter is no number of days above 0."""
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not value > 0:
-        raise ValueError(f"{name} is {value!r}; expected days above 0")
-
-
-def require_parts(models: object, most: int | None = None) -> None:
-    """Raise ValueError where a model's parameter `models` is no list of recommenders.
-
-    Parameters
-    ----------
-    most : int, optional
-        How many there may be.
-    """
-    parts = list(models) if isinstance(models, (list, tuple)) else [models]
-    for part in parts:
-        if not all(callable(getattr(part, method, None)) for method in ("fit", "recommend")):
-            raise ValueError(
-                f"models holds {part!r}, which has no fit and recommend; a config names other "
-                'models under of, such as of = ["popular"]'
-            )
-    if not isinstance(models, (list, tuple)) or not parts:
-        raise ValueError(f"models is {models!r}; expected a list of one recommender or more")
-    if most is not None and len(parts) > most:
-        raise ValueError(f"models holds {len(parts)} recommenders; expected {most}")
+        return descending(latest[self.candidates], had[self.candidates])
 
 
 def _kept(array: Kept) -> Kept:
@@ -234,32 +303,3 @@ def _kept(array: Kept) -> Kept:
 
 def _table(table: AttributeTable | None) -> pl.DataFrame | None:
     return None if table is None else attributes.read(table)
-
-
-def _counts(item: Int32, n_items: int) -> Int64:
-    """Return how often each item stands in `item`; in blocks, as NumPy counts in a wide copy."""
-    counts = np.zeros(n_items, np.int64)
-    for start in range(0, len(item), _BLOCK):
-        counts += np.bincount(item[start : start + _BLOCK], minlength=n_items)
-    return counts
-
-
-def _weight_sums(
-    item: Int32, weight: npt.NDArray[np.float64], n_items: int
-) -> npt.NDArray[np.float64]:
-    """Return each item's sum of weights, equal for items with equal weights.
-
-    The weights of an item are added from the smallest up, whoever's events they belong to: sums
-    in another order could differ in the last bit, and break a tie by chance.
-    """
-    frame = pl.DataFrame({"item": item, "weight": weight})
-    counted = frame.group_by("item", "weight").len("times").sort("item", "weight")
-    total = counted["weight"].to_numpy() * counted["times"].to_numpy()
-    sums: npt.NDArray[Any] = np.bincount(counted["item"].to_numpy(), total, minlength=n_items)
-    return sums
-
-
-def _descending(values: npt.NDArray[Any], keep: Bool) -> Int32:
-    # Candidates stand in id order, so a stable sort breaks ties by item id ascending.
-    order = np.argsort(-values, kind="stable")
-    return order[keep[order]].astype(np.int32)

@@ -7,12 +7,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+from baselines.als import ALS
 from baselines.blend import Blend
+from baselines.bpr import BPR
+from baselines.ease import EASE
 from baselines.fill import Fill
 from baselines.filter import Filter
+from baselines.item_knn import ItemKNN
+from baselines.nmf import NMF
 from baselines.popular import Popular
+from baselines.pure_svd import PureSVD
 from baselines.random_items import RandomItems
 from baselines.repurchase import Repurchase
+from baselines.rp3beta import RP3beta
+from baselines.user_knn import UserKNN
 from harness import testing
 from harness.errors import RecommenderError
 from harness.lists import top_k
@@ -33,6 +41,25 @@ BASELINES = {
     "filter, nothing in stock": Filter([RandomItems()], out_of_stock_days=0.5),
     "filter, both, of a fill": Filter([Fill([Popular(), RandomItems()])], True, 2),
     "fill of blends": Fill([Blend([Repurchase(), Popular()]), Filter([RandomItems()], seen=True)]),
+    "item kNN": ItemKNN(),
+    "item kNN, one neighbour": ItemKNN(1, shrink=5, half_life_days=3),
+    "item kNN, tf-idf": ItemKNN(similarity="tfidf", counts=True),
+    "item kNN, BM25": ItemKNN(similarity="bm25", window_days=2),
+    "item kNN, asymmetric": ItemKNN(similarity="asymmetric", alpha=0.2, weights={"event": 2}),
+    "user kNN": UserKNN(),
+    "user kNN, nothing in the window": UserKNN(window_days=0.5),
+    "RP3beta": RP3beta(neighbours=2, half_life_days=1),
+    "EASE": EASE(regularization=1.0),
+    "EASE, nothing in the window": EASE(window_days=0.5),
+    "PureSVD": PureSVD(2),
+    "PureSVD, all factors": PureSVD(),
+    "PureSVD, nothing in the window": PureSVD(window_days=0.5),
+    "NMF": NMF(2),
+    "NMF, nothing in the window": NMF(window_days=0.5),
+    "ALS": ALS(3),
+    "ALS, nothing in the window": ALS(window_days=0.5),
+    "BPR": BPR(3),
+    "BPR, nothing in the window": BPR(window_days=0.5),
 }
 CHECKS = testing.recommender_checks()
 

@@ -15,6 +15,7 @@ from harness.models import make
 from harness.run_papers import of_run
 from harness.runner import run
 from harness.submission.submit import submit
+from harness.tuning import tune
 
 LOG = """user,item,time
 ann,a,2020-01-01
@@ -255,3 +256,30 @@ def test_a_leaderboard_shows_what_a_model_is_made_of(tmp_path: Path) -> None:
         "Counting(order=ab)",
         f"lists {tmp_path}/mates.csv",
     ]
+
+
+def test_a_whole_is_tuned_and_its_parts_learn_once(tmp_path: Path) -> None:
+    whole = {"name": "whole", "use": "baselines.blend:Blend", "of": ["one", "two"]}
+    space = {"weights": [[1, 2], [2, 1]], "depth": [1, 2]}
+    parts = [part("one", order="ab"), part("two", order="db")]
+    settings = config(tmp_path, whole | {"space": space}, *parts)
+    settings = settings.model_copy(
+        update={"tune": settings.tune.model_copy(update={"search": "grid"})}
+    )
+    (tmp_path / "log.csv").write_text(LOG + "ann,d,2020-01-07\n")  # the inner exam's day
+    found = tune(settings)
+    assert len(found.models[0].searched) == 4
+    assert counts(tmp_path, "fit") == ["ab", "db"]
+
+
+def test_ready_lists_were_not_made_for_the_inner_exam(tmp_path: Path) -> None:
+    (tmp_path / "mates.csv").write_text("user,items\nann,a\n")
+    ready = {"name": "ready", "lists": "mates.csv"}
+    inner = fill("inner", "ready")
+    whole = {"name": "whole", "use": "baselines.blend:Blend", "of": ["inner"]}
+    settings = config(tmp_path, whole | {"space": {"depth": [1, 2]}}, inner, ready)
+    with pytest.raises(UsageError) as caught:
+        tune(settings)
+    assert str(caught.value).startswith(
+        'model "whole": its part "ready" is a file of ready lists, which was not made for the '
+    )

@@ -88,3 +88,38 @@ def test_what_lies_behind_the_cut_off_is_out_of_reach() -> None:
     given = Train(whole.dataset, early, whole.candidates, 5 * DAY_US)
     assert len(whole.events) == 11
     assert len(given.dataset.events) == len(early) == 5
+
+
+def test_interactions_count_a_pair_once_or_add_it_up() -> None:
+    train = example_train()
+    assert train.interactions().toarray()[0].tolist() == [1, 1, 0, 0, 0, 1, 0, 0]
+    assert train.interactions(counts=True).toarray()[0].tolist() == [2, 1, 0, 0, 0, 1, 0, 0]
+    assert train.matrix.data.max() == 2, "the matrix itself is left alone"
+
+
+def test_interactions_of_a_window() -> None:
+    recent = example_train().interactions(window_days=2, counts=True)
+    # day 8: bob b, eve e; day 9: ann a and gone, cid d
+    assert recent.sum() == 5
+    assert recent.toarray()[0].tolist() == [1, 0, 0, 0, 0, 1, 0, 0]
+    assert example_train().interactions(window_days=0.5).nnz == 0
+
+
+def test_interactions_that_fade() -> None:
+    train = example_train()
+    # ann has a on days 0 and 9: ten days and one day before the cut-off.
+    latest = train.interactions(half_life_days=1).toarray()[0]
+    assert latest[:2].tolist() == [0.5, 2**-9]
+    assert train.interactions(half_life_days=1, counts=True).toarray()[0][0] == 0.5 + 2**-10
+
+
+def test_interactions_weighed_by_kind() -> None:
+    train = example_train()
+    assert train.interactions(weights={"event": 0.25}, counts=True).toarray()[0][0] == 0.5
+    assert train.interactions(weights={"event": 0.0}).nnz == 0
+
+
+@pytest.mark.parametrize("name", ["window_days", "half_life_days"])
+def test_days_must_be_above_0(name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name} is 0; expected a number above 0"):
+        example_train().interactions(**{name: 0})  # type: ignore[arg-type]

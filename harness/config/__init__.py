@@ -5,12 +5,16 @@ from harness.config.sections import (
     Config,
     DataConfig,
     EvaluationConfig,
+    ModelConfig,
+    SubmissionConfig,
+)
+from harness.config.space import TunedRecord
+from harness.config.splits import (
     FractionSplit,
     GivenSplit,
+    InnerSplit,
     LastNSplit,
-    ModelConfig,
     SplitConfig,
-    SubmissionConfig,
     TimeSplit,
 )
 
@@ -20,11 +24,13 @@ __all__ = [
     "EvaluationConfig",
     "FractionSplit",
     "GivenSplit",
+    "InnerSplit",
     "LastNSplit",
     "ModelConfig",
     "SplitConfig",
     "SubmissionConfig",
     "TimeSplit",
+    "TunedRecord",
     "parse",
     "read",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-_NO_MATTER = ("models", "compare", "data.cache", "evaluation.seed", "evaluation.metrics")
+_NO_MATTER = ("models", "compare", "tune", "data.cache", "evaluation.seed", "evaluation.metrics")
 """What changes no score of a model, or is shown beside it."""
 
 

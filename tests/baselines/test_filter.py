@@ -82,8 +82,8 @@ def test_the_part_itself_goes_on_learning_from_all() -> None:
     [
         ({}, "nothing is left out; set seen = true, out_of_stock_days, or both"),
         ({"seen": 1}, "seen is 1; expected true or false"),
-        ({"out_of_stock_days": 0}, "out_of_stock_days is 0; expected days above 0"),
-        ({"out_of_stock_days": "4"}, "out_of_stock_days is '4'; expected days"),
+        ({"out_of_stock_days": 0}, "out_of_stock_days is 0; expected a number above 0"),
+        ({"out_of_stock_days": "4"}, "out_of_stock_days is '4'; expected a number"),
         ({"models": [], "seen": True}, r"models is \[\]; expected a list"),
         ({"models": [Popular(), Popular()], "seen": True}, "holds 2 recommenders; expected 1"),
     ],

@@ -1,0 +1,247 @@
+"""The largest entries of each row of a matrix product, without ever holding the product."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from harness.compiled import compiled
+from harness.dataset import Bool, Int32, Int64
+from harness.heap import in_order, push
+from harness.lists import excluded_rows
+from harness.recommendations import EMPTY
+
+Float64 = npt.NDArray[np.float64]
+
+_BLOCK = 256
+_TILE = 2048
+
+
+def largest_products(
+    left: csr_array[Any],
+    right: csr_array[Any],
+    k: int,
+    *,
+    row_norms: Float64 | None = None,
+    column_norms: Float64 | None = None,
+    shrink: float = 0.0,
+    exclude: csr_array[Any] | None = None,
+) -> tuple[Int32, Float64]:
+    """Return the `k` largest positive entries of each row of a (weighed) product of two matrices.
+
+    Entry (i, j) is ``(left @ right)[i, j] / (row_norms[i] · column_norms[j] + shrink)``: with
+    norms it is a similarity of rows, without them a score. Every entry is summed in the order of
+    `left`'s columns, so neither threads nor other rows change it.
+
+    Parameters
+    ----------
+    left : csr_array, (n, m)
+    right : csr_array, (m, N)
+    k : int
+    row_norms, column_norms : float64 arrays, (n,) and (N,), optional
+        1 by default.
+    shrink : float
+        Added to the denominator: entries that rest on little become small.
+    exclude : csr_array, (n, N), optional
+        Entries that are not to be given.
+
+    Returns
+    -------
+    columns : int32 array, (n, k)
+        Largest first, ties by column; −1 where fewer entries are positive.
+    values : float64 array, (n, k)
+        0 where there is no entry.
+
+    Examples
+    --------
+    >>> left = csr_array(np.array([[1.0, 2.0]]))
+    >>> right = csr_array(np.array([[3.0, 0.0, 1.0], [0.0, 0.0, 1.0]]))
+    >>> columns, values = largest_products(left, right, 3)
+    >>> columns.tolist(), values.tolist()
+    ([[0, 2, -1]], [[3.0, 3.0, 0.0]])
+    """
+    n, width = left.shape[0], right.shape[1]
+    rows = np.ones(n) if row_norms is None else row_norms.astype(np.float64)
+    norms = np.ones(width) if column_norms is None else column_norms.astype(np.float64)
+    columns, values = np.full((n, k), EMPTY, np.int32), np.zeros((n, k))
+    given = (*_parts(left), *_parts(right), rows, norms, float(shrink))
+    held = excluded_rows(exclude, n)
+
+    def block(start: int) -> None:
+        _largest(start, min(start + _BLOCK, n), *given, *held, columns, values)
+
+    if k > 0:
+        in_threads(block, range(0, n, _BLOCK))
+    return columns, values
+
+
+def largest_scores(
+    left: csr_array[Any],
+    right: npt.NDArray[Any],
+    k: int,
+    *,
+    allowed: Bool | None = None,
+    exclude: csr_array[Any] | None = None,
+) -> Int32:
+    """Return the columns of the `k` largest entries of each row of ``left @ right``.
+
+    Unlike in `largest_products` every allowed column is ranked, whatever its entry. Entries are
+    summed in the order of `left`'s columns, so neither threads nor other rows change them.
+
+    Parameters
+    ----------
+    left : csr_array, (n, m)
+        A row without entries gets no columns.
+    right : float32 or float64 array, (m, N)
+    k : int
+    allowed : bool array, (N,), optional
+        Which columns may be given; all by default.
+    exclude : csr_array, (n, N), optional
+        Entries that are not to be given.
+
+    Returns
+    -------
+    int32 array, (n, k)
+        Largest first, ties by column; −1 where no column is left.
+
+    Examples
+    --------
+    >>> left = csr_array(np.array([[1.0, 2.0], [0.0, 0.0]]))
+    >>> largest_scores(left, np.array([[3.0, 0.0, 1.0], [0.0, -1.0, 1.0]]), 4)
+    array([[ 0,  2,  1, -1],
+           [-1, -1, -1, -1]], dtype=int32)
+    """
+    n, width = left.shape[0], right.shape[1]
+    columns = np.full((n, k), EMPTY, np.int32)
+    may = np.ones(width, np.bool_) if allowed is None else allowed
+    starts, middles, weights = _parts(left)
+    given = (starts, middles, weights.astype(right.dtype), np.ascontiguousarray(right), may)
+    held = excluded_rows(exclude, n)
+
+    def block(start: int) -> None:
+        _largest_dense(start, min(start + _BLOCK, n), *given, *held, columns)
+
+    if k > 0:
+        in_threads(block, range(0, n, _BLOCK))
+    return columns
+
+
+def rows_of(dense: npt.NDArray[Any], keep: Bool) -> csr_array[Any]:
+    """Return a dense matrix as CSR, its rows empty where `keep` is false."""
+    n, width = dense.shape
+    indptr = np.append(0, np.cumsum(keep * width))
+    columns = np.tile(np.arange(width, dtype=np.int32), int(keep.sum()))
+    return csr_array((dense[keep].ravel(), columns, indptr), shape=(n, width))
+
+
+def as_matrix(columns: Int32, values: Float64, width: int) -> csr_array[Any]:
+    """Return what `largest_products` gave as a (n, `width`) CSR matrix."""
+    there = columns >= 0
+    indptr = np.append(0, np.cumsum(there.sum(axis=1)))
+    return csr_array((values[there], columns[there], indptr), shape=(len(columns), width))
+
+
+def in_threads(work: Any, blocks: Iterable[Any]) -> None:
+    """Do `work` on every block in as many threads as there are processors."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for _ in pool.map(work, blocks):
+            pass
+
+
+def _parts(matrix: csr_array[Any]) -> tuple[Int64, npt.NDArray[np.uint32], npt.NDArray[Any]]:
+    return (
+        matrix.indptr.astype(np.int64, copy=False),
+        matrix.indices.astype(np.uint32),
+        matrix.data if matrix.dtype == np.float32 else matrix.data.astype(np.float64, copy=False),
+    )
+
+
+@compiled
+def _largest(
+    first: int,
+    last: int,
+    left_starts: Int64,
+    left_columns: Int32,
+    left_values: Float64,
+    right_starts: Int64,
+    right_columns: Int32,
+    right_values: Float64,
+    row_norms: Float64,
+    column_norms: Float64,
+    shrink: float,
+    excluded_starts: Int64,
+    excluded: Int64,
+    columns: Int32,
+    values: Float64,
+) -> None:
+    """Fill rows `first` to `last` of `columns` and `values`: Gustavson's way, and a heap a row."""
+    width = len(column_norms)
+    sums, every = np.zeros(width), np.arange(width).astype(np.uint32)
+    touched = np.empty(width + 1, np.uint32)
+    for row in range(first, last):
+        n_touched = np.uint64(0)
+        for at in range(left_starts[row], left_starts[row + 1]):
+            weight, middle = left_values[at], left_columns[at]
+            # Whole numbers without a sign spare the check of an index below 0.
+            begin, end = np.uint64(right_starts[middle]), np.uint64(right_starts[middle + 1])
+            for other in range(begin, end):
+                column = right_columns[other]
+                before = sums[column]
+                sums[column] = before + weight * right_values[other]
+                touched[n_touched] = column
+                n_touched += np.uint64(before == 0.0 and n_touched < width)
+        for column in excluded[excluded_starts[row] : excluded_starts[row + 1]]:
+            sums[column] = 0.0
+        # Sums that came back to 0 stand here twice; so many that there is no room: look at all.
+        met = every if n_touched == width else touched[: np.int64(n_touched)]
+        own, places, norm, filled = values[row], columns[row], row_norms[row], 0
+        for column in met:
+            value = sums[column]
+            sums[column] = 0.0
+            if value > 0:
+                value /= norm * column_norms[column] + shrink
+                filled = push(own, places, filled, value, np.int32(column))
+        in_order(own, places, filled)
+
+
+@compiled
+def _largest_dense(
+    first: int,
+    last: int,
+    left_starts: Int64,
+    left_columns: Int32,
+    left_values: Any,
+    right: Any,
+    allowed: Bool,
+    excluded_starts: Int64,
+    excluded: Int64,
+    columns: Int32,
+) -> None:
+    """Fill rows `first` to `last` of `columns`; a tile of `right` at a time stays in the cache."""
+    width, k = right.shape[1], columns.shape[1]
+    scores = np.zeros((last - first, width), right.dtype)
+    for begin in range(0, width, _TILE):
+        end = min(begin + _TILE, width)
+        for row in range(first, last):
+            tile = scores[row - first, begin:end]
+            for at in range(left_starts[row], left_starts[row + 1]):
+                weight, other = left_values[at], right[left_columns[at], begin:end]
+                for column in range(end - begin):
+                    tile[column] += weight * other[column]
+    own, may = np.empty(k, right.dtype), allowed.copy()
+    for row in range(first, last):
+        held = excluded[excluded_starts[row] : excluded_starts[row + 1]]
+        may[held] = False
+        filled = 0
+        for column in range(width if left_starts[row] < left_starts[row + 1] else 0):
+            value = scores[row - first, column]
+            if may[column]:
+                filled = push(own, columns[row], filled, value, column)
+        in_order(own, columns[row], filled)
+        may[held] = allowed[held]
