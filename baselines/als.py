@@ -10,10 +10,13 @@ from scipy.sparse import csr_array
 
 from harness.dataset import Int32
 from harness.factors import Factors, Floats, compact, narrow
-from harness.parameters import require_whole
+from harness.parameters import require_above, require_from, require_whole
 from harness.recommender import Draws, Train
 
-MISSING = "ALS needs the library implicit: pip install 'submission-harness[als]'"
+try:
+    from implicit.cpu.als import AlternatingLeastSquares
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError("it needs implicit: pip install 'submission-harness[als]'") from error
 
 
 class ALS:
@@ -64,6 +67,8 @@ class ALS:
 
         require_whole(1, factors=self.factors, iterations=self.iterations)
         require_whole(0, seed=self.seed)
+        require_above(0, alpha=self.alpha)
+        require_from(0, regularization=self.regularization)
         known = compact(
             train.interactions(self.window_days, self.half_life_days, self.weights, self.counts)
         )
@@ -81,10 +86,6 @@ class ALS:
     def _vectors(self, matrix: csr_array[Any]) -> tuple[Floats, Floats]:
         if matrix.nnz == 0:
             return np.zeros((0, self.factors)), np.zeros((0, self.factors))
-        try:
-            from implicit.cpu.als import AlternatingLeastSquares
-        except ModuleNotFoundError as error:
-            raise ValueError(MISSING) from error
         model = AlternatingLeastSquares(
             factors=self.factors,
             regularization=self.regularization,

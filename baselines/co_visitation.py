@@ -88,7 +88,8 @@ class CoVisitation:
         columns = np.full((n_items, self.neighbours), -1, np.int32)
         values = np.zeros(columns.shape)
         span, half = (
-            round(days * schema.DAY_US) for days in (self.within_days, self.gap_half_life_days)
+            float(self.within_days * schema.DAY_US),
+            float(self.gap_half_life_days * schema.DAY_US),
         )
         given = (events.user, train.candidate_of_item[events.item], events.time, value)
 
@@ -112,7 +113,7 @@ def _baskets(train: Train, days: float) -> csr_array[Any]:
     """Return what everyone had last, a (users, items) matrix of ones."""
     events, starts = train.events, train.user_starts
     last = events.time[np.maximum(starts[1:], 1) - 1]
-    keep = events.time > (last - round(days * schema.DAY_US))[events.user]
+    keep = events.time > (last - days * schema.DAY_US)[events.user]
     user, item = events.user[keep], events.item[keep]
     shape = (len(train.user_ids), len(train.item_ids))
     return pair_matrix(user, item, np.ones(len(user), np.float32), shape, counts=False)
@@ -128,8 +129,8 @@ def _pairs(
     candidates: Int32,
     times: Int64,
     weights: Float64,
-    span: int,
-    half: int,
+    span: float,
+    half: float,
     width: int,
     columns: Int32,
     values: Float64,

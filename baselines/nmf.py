@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from harness.dataset import Int32
 from harness.factors import Factors, Floats, compact
-from harness.parameters import require_whole
+from harness.parameters import require_from, require_whole
 from harness.recommender import Draws, Train
 
 
@@ -60,6 +60,7 @@ class NMF:
         """Find the parts."""
         require_whole(1, factors=self.factors, iterations=self.iterations)
         require_whole(0, seed=self.seed)
+        require_from(0, regularization=self.regularization)
         known = compact(
             train.interactions(self.window_days, self.half_life_days, self.weights, self.counts)
         )
