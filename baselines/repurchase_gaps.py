@@ -54,7 +54,9 @@ class RepurchaseGaps:
         candidate, age = train.candidate_of_item[item], ages[last]
         own = candidate >= 0
         user, candidate, age = user[own], candidate[own], age[own]
-        order = np.lexsort((candidate, age, -self.chances_[age], user))
+        place = np.empty(len(self.chances_), np.int64)  # of each age: the best chance first
+        place[np.lexsort((np.arange(len(place)), -self.chances_))] = np.arange(len(place))
+        order = np.argsort(user * len(place) + place[age], kind="stable")
         self.own_ = candidate[order]
         counts = np.bincount(user, minlength=len(train.user_ids))
         self.starts_ = np.append(0, np.cumsum(counts))

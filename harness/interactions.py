@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 from scipy.sparse import csr_array
 
 from harness.dataset import Bool, Events, Int32, Int64
@@ -63,10 +62,8 @@ def weight_sums(
     The weights of an item are added from the smallest up, whoever's events they belong to: sums
     in another order could differ in the last bit, and break a tie by chance.
     """
-    frame = pl.DataFrame({"item": item, "weight": weight})
-    counted = frame.group_by("item", "weight").len("times").sort("item", "weight")
-    total = counted["weight"].to_numpy() * counted["times"].to_numpy()
-    sums: npt.NDArray[Any] = np.bincount(counted["item"].to_numpy(), total, minlength=n_items)
+    order = np.argsort(weight)
+    sums: npt.NDArray[Any] = np.bincount(item[order], weight[order], minlength=n_items)
     return sums
 
 

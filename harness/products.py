@@ -225,23 +225,36 @@ def _largest_dense(
 ) -> None:
     """Fill rows `first` to `last` of `columns`; a tile of `right` at a time stays in the cache."""
     width, k = right.shape[1], columns.shape[1]
-    scores = np.zeros((last - first, width), right.dtype)
+    barred = np.where(allowed, 0.0, -np.inf).astype(right.dtype)
+    values, filled = np.zeros((last - first, k), right.dtype), np.zeros(last - first, np.int64)
+    reached, buffer = excluded_starts[first:last].copy(), np.empty(_TILE, right.dtype)
     for begin in range(0, width, _TILE):
         end = min(begin + _TILE, width)
+        tile = buffer[: end - begin]
         for row in range(first, last):
-            tile = scores[row - first, begin:end]
-            for at in range(left_starts[row], left_starts[row + 1]):
+            start, stop, own = left_starts[row], left_starts[row + 1], row - first
+            if start == stop:
+                continue
+            tile[:] = barred[begin:end]
+            for at in range(start, stop):
                 weight, other = left_values[at], right[left_columns[at], begin:end]
                 for column in range(end - begin):
                     tile[column] += weight * other[column]
-    own, may = np.empty(k, right.dtype), allowed.copy()
+            while reached[own] < excluded_starts[row + 1] and excluded[reached[own]] < end:
+                tile[excluded[reached[own]] - begin] = -np.inf
+                reached[own] += 1
+            filled[own] = _push_tile(values[own], columns[row], filled[own], tile, begin)
     for row in range(first, last):
-        held = excluded[excluded_starts[row] : excluded_starts[row + 1]]
-        may[held] = False
-        filled = 0
-        for column in range(width if left_starts[row] < left_starts[row + 1] else 0):
-            value = scores[row - first, column]
-            if may[column]:
-                filled = push(own, columns[row], filled, value, column)
-        in_order(own, columns[row], filled)
-        may[held] = allowed[held]
+        in_order(values[row - first], columns[row], filled[row - first])
+
+
+@compiled
+def _push_tile(values: Any, columns: Any, filled: int, tile: Any, begin: int) -> int:
+    """Put a tile's entries among the best; columns rise, so that equal ones stay behind."""
+    least = values[0] if filled == len(values) else -np.inf
+    for place in range(len(tile)):
+        if tile[place] > least:
+            filled = push(values, columns, filled, tile[place], begin + place)
+            if filled == len(values):
+                least = values[0]
+    return filled

@@ -14,7 +14,6 @@ from scipy.sparse import csr_array
 
 from harness import draws, schema
 from harness.dataset import Bool, Dataset, Events, Int32, Int64, positions
-from harness.errors import suggest
 from harness.interactions import (
     count_matrix,
     counts_of,
@@ -143,16 +142,15 @@ class Train:
         Raises
         ------
         ValueError
-            No table of users, or no such column in it.
+            No table of users.
+        DataError
+            It has no such column.
         """
-        table = self.users_table
-        if table is None or self.dataset.users_table is None:
+        described = self.dataset.users_table
+        if described is None:
             raise ValueError('there is no table of users; layout "table" names one by [data] users')
-        if column not in table.columns:
-            raise ValueError(
-                f'the users\' table has no column "{column}"; {suggest(column, table.columns)}'
-            )
-        row = positions(self.user_ids, table[self.dataset.users_table.id])
+        table = attributes.read(described, [column])
+        row = positions(self.user_ids, table[described.id])
         return table[column].gather(pl.Series(row).replace(-1, None))
 
     @cached_property
