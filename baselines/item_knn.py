@@ -67,7 +67,7 @@ class ItemKNN:
         require_whole(1, neighbours=self.neighbours)
         users = train.interactions(self.window_days, self.half_life_days, self.weights, self.counts)
         settings = {"shrink": self.shrink, "alpha": self.alpha, "k1": self.k1, "b": self.b}
-        items = documents(users.T.tocsr(), self.similarity, settings)
+        items = documents(users.T, self.similarity, settings)
         every = np.arange(len(train.item_ids), dtype=np.int32)
         found = items.nearest(self.neighbours, every, train.candidates)
         self.similar_ = as_matrix(*found, len(train.candidates))

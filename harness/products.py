@@ -19,7 +19,8 @@ from harness.recommendations import EMPTY
 
 Float64 = npt.NDArray[np.float64]
 
-_BLOCK = 256
+_BLOCKS = 64
+_LEAST = 32
 _TILE = 2048
 
 
@@ -73,11 +74,8 @@ def largest_products(
     given = (*_parts(left), *_parts(right), rows, norms, float(shrink))
     held = excluded_rows(exclude, n)
 
-    def block(start: int) -> None:
-        _largest(start, min(start + _BLOCK, n), *given, *held, columns, values)
-
     if k > 0:
-        in_threads(block, range(0, n, _BLOCK))
+        in_threads(lambda rows: _largest(*rows, *given, *held, columns, values), _blocks(n))
     return columns, values
 
 
@@ -124,11 +122,8 @@ def largest_scores(
     given = (starts, middles, weights.astype(right.dtype), np.ascontiguousarray(right), may)
     held = excluded_rows(exclude, n)
 
-    def block(start: int) -> None:
-        _largest_dense(start, min(start + _BLOCK, n), *given, *held, columns)
-
     if k > 0:
-        in_threads(block, range(0, n, _BLOCK))
+        in_threads(lambda rows: _largest_dense(*rows, *given, *held, columns), _blocks(n))
     return columns
 
 
@@ -147,6 +142,12 @@ def as_matrix(columns: Int32, values: Float64, width: int) -> csr_array[Any]:
     return csr_array((values[there], columns[there], indptr), shape=(len(columns), width))
 
 
+def _blocks(n: int) -> list[tuple[int, int]]:
+    """Return the first and the last row of every block."""
+    step = max(_LEAST, -(-n // _BLOCKS))
+    return [(start, min(start + step, n)) for start in range(0, n, step)]
+
+
 def in_threads(work: Any, blocks: Iterable[Any]) -> None:
     """Do `work` on every block in as many threads as there are processors."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -154,9 +155,9 @@ def in_threads(work: Any, blocks: Iterable[Any]) -> None:
             pass
 
 
-def _parts(matrix: csr_array[Any]) -> tuple[Int64, npt.NDArray[np.uint32], npt.NDArray[Any]]:
+def _parts(matrix: csr_array[Any]) -> tuple[npt.NDArray[Any], ...]:
     return (
-        matrix.indptr.astype(np.int64, copy=False),
+        matrix.indptr.astype(np.uint32 if matrix.nnz < 2**32 else np.uint64),
         matrix.indices.astype(np.uint32),
         matrix.data if matrix.dtype == np.float32 else matrix.data.astype(np.float64, copy=False),
     )
@@ -201,12 +202,13 @@ def _largest(
         # Sums that came back to 0 stand here twice; so many that there is no room: look at all.
         met = every if n_touched == width else touched[: np.int64(n_touched)]
         own, places, norm, filled = values[row], columns[row], row_norms[row], 0
+        least = 0.0
         for column in met:
-            value = sums[column]
+            value = sums[column] / (norm * column_norms[column] + shrink)
             sums[column] = 0.0
-            if value > 0:
-                value /= norm * column_norms[column] + shrink
+            if value > 0 and value >= least:
                 filled = push(own, places, filled, value, np.int32(column))
+                least = own[0] if filled == len(own) else 0.0
         in_order(own, places, filled)
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 
 from harness.products import Float64, largest_products
 
@@ -28,22 +27,18 @@ class Documents:
 
     Attributes
     ----------
-    weights : csr_array, (n, m)
-        W: what each term (column) weighs in each document (row).
+    weights, terms : csr_array, (n, m) and (m, n)
+        W, what each term (column) weighs in each document (row), and Wᵀ.
     left, right : float64 arrays, (n,)
         a and b.
     shrink : float
     """
 
     weights: csr_array[Any]
+    terms: csr_array[Any]
     left: Float64
     right: Float64
     shrink: float
-
-    @cached_property
-    def terms(self) -> csr_array[Any]:
-        """Wᵀ."""
-        return self.weights.T.tocsr()
 
     def nearest(
         self, k: int, rows: npt.NDArray[np.int32], among: npt.NDArray[np.int32] | None = None
@@ -64,7 +59,7 @@ class Documents:
         """
         place = np.arange(self.weights.shape[0])
         others, right = self.terms, self.right
-        if among is not None:
+        if among is not None and len(among) < len(place):
             others, right = self.weights[among].T.tocsr(), self.right[among]
             place = np.full(self.weights.shape[0], -1)
             place[among] = np.arange(len(among))
@@ -85,12 +80,14 @@ class Documents:
         )
 
 
-def documents(matrix: csr_array[Any], similarity: str, settings: Mapping[str, Any]) -> Documents:
+def documents(
+    matrix: csr_array[Any] | csc_array[Any], similarity: str, settings: Mapping[str, Any]
+) -> Documents:
     """Return the rows of a matrix, to be compared by a similarity.
 
     Parameters
     ----------
-    matrix : csr_array, (n, m)
+    matrix : csr_array or csc_array, (n, m)
         What each row has of each column; no entry below 0.
     similarity : {"cosine", "tfidf", "bm25", "asymmetric"}
         cosine: x·y / (|x| |y| + shrink). tfidf: the same of √x · idf, with
@@ -106,15 +103,19 @@ def documents(matrix: csr_array[Any], similarity: str, settings: Mapping[str, An
         No such similarity, a setting that it does not have, or one out of range.
     """
     chosen = _settings(similarity, settings)
+    rows, columns = matrix.tocsr(), matrix.T.tocsr()  # one of the two is there already
     if similarity == "bm25":
-        weights = _bm25(matrix, chosen["k1"], chosen["b"])
+        weights = _bm25(rows, chosen["k1"], chosen["b"])
         ones = np.ones(matrix.shape[0])
-        return Documents(weights, ones, ones, 0.0)
-    weights = _tfidf(matrix) if similarity == "tfidf" else matrix
+        return Documents(weights, weights.T.tocsr(), ones, ones, 0.0)
+    weights = _tfidf(rows) if similarity == "tfidf" else rows
+    terms = columns if weights is rows else weights.T.tocsr()
     norms: Float64 = np.sqrt(weights.multiply(weights).sum(axis=1, dtype=np.float64))
     norms[norms == 0] = 1.0
     alpha = chosen.get("alpha", 0.5)
-    return Documents(weights, norms ** (2 * alpha), norms ** (2 - 2 * alpha), chosen["shrink"])
+    return Documents(
+        weights, terms, norms ** (2 * alpha), norms ** (2 - 2 * alpha), chosen["shrink"]
+    )
 
 
 def _settings(similarity: str, settings: Mapping[str, Any]) -> dict[str, float]:
