@@ -35,8 +35,8 @@ class RP3beta:
 
     def __init__(
         self,
-        alpha: float = 1.0,
-        beta: float = 0.6,
+        alpha: float = 0.5,
+        beta: float = 0.4,
         neighbours: int = 100,
         window_days: float | None = None,
         half_life_days: float | None = None,
