@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array, eye_array
+from scipy.sparse import csr_array
 
+from harness.content import most_similar
 from harness.dataset import Int32
 from harness.features import feature_matrix
+from harness.parameters import require_whole
 from harness.products import as_matrix, largest_products
 from harness.recommender import Draws, Train
-from harness.similarity import most_similar, require_whole
+from harness.similarity import documents
 
 
 class ContentKNN:
@@ -73,16 +75,16 @@ class ContentKNN:
 
     def fit(self, train: Train) -> Self:
         """Work out what each item says of each candidate."""
-        require_whole("neighbours", self.neighbours)
-        require_whole("carried", self.carried)
+        require_whole(1, neighbours=self.neighbours, carried=self.carried)
         features = feature_matrix(
             train, categories=self.categories, numbers=self.numbers, texts=self.texts
         )
         self.interactions_ = train.interactions(
             self.window_days, self.half_life_days, self.weights, self.counts
         )
-        similar = _neighbours(self.interactions_, self.neighbours)
         items = np.arange(len(train.item_ids), dtype=np.int32)
+        nearest = documents(self.interactions_.T, "cosine", {}).nearest(self.neighbours, items)
+        similar = as_matrix(*nearest, len(items))
         content = most_similar(features, items, train.candidates, self.carried)
         self.carried_ = csr_array(content + similar @ content)
         return self
@@ -92,14 +94,3 @@ class ContentKNN:
     ) -> Int32:
         """Return the candidates that each user's items say most of."""
         return largest_products(self.interactions_[users], self.carried_, k, exclude=exclude)[0]
-
-
-def _neighbours(interactions: csr_array[Any], neighbours: int) -> csr_array[Any]:
-    """Return each item's most similar others by the cosine of their users' weights."""
-    n_items = interactions.shape[1]
-    norms = np.sqrt(interactions.power(2).sum(axis=0))
-    columns, values = largest_products(
-        interactions.T.tocsr(), interactions, neighbours,
-        row_norms=norms, column_norms=norms, exclude=csr_array(eye_array(n_items)),
-    )  # fmt: skip
-    return as_matrix(columns, values, n_items)

@@ -8,11 +8,11 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array
 
+from harness.content import carried_means, most_similar
 from harness.dataset import Int32
 from harness.features import feature_matrix
 from harness.lists import top_k
 from harness.recommender import Draws, Train
-from harness.similarity import carried_means, most_similar
 
 
 class ContentPopular:
@@ -68,7 +68,7 @@ class ContentPopular:
             train, categories=self.categories, numbers=self.numbers, texts=self.texts
         )
         counted, weight = train.event_weights(self.window_days, self.half_life_days, self.weights)
-        popularity = train.item_counts(counted, weight).astype(np.float64)
+        popularity = train.item_sums(counted, weight).astype(np.float64)
         popular = np.flatnonzero(popularity > 0).astype(np.int32)
         similar = most_similar(features, train.candidates, popular, self.neighbours)
         score = carried_means(popularity[popular], similar)

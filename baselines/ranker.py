@@ -11,10 +11,10 @@ from scipy.sparse import csr_array
 
 from harness.dataset import Int32, Int64
 from harness.pairs import Pairs, attributes
+from harness.parameters import require_above, require_whole
 from harness.recommendations import EMPTY
-from harness.recommender import Draws, Train, require_days
+from harness.recommender import Draws, Train
 from harness.rehearsal import rehearsal
-from harness.similarity import require_whole
 
 Float64 = npt.NDArray[np.float64]
 
@@ -114,9 +114,9 @@ class Ranker:
         ValueError
             Nobody touched a candidate in the last days, or a parameter cannot be used.
         """
-        require_days("window_days", self.window_days)
-        for name in ("neighbours", "negatives", "shortlist", "trees", "leaves"):
-            require_whole(name, getattr(self, name))
+        require_above(0, window_days=self.window_days)
+        whole = ("neighbours", "negatives", "shortlist", "trees", "leaves")
+        require_whole(1, **{name: getattr(self, name) for name in whole})
         known = attributes(
             train, self.categories, self.numbers, self.texts,
             self.user_categories, self.user_numbers,

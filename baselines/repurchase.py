@@ -10,8 +10,9 @@ from scipy.sparse import csr_array
 from harness.compiled import compiled
 from harness.dataset import Int32
 from harness.lists import excluded_rows, fill
+from harness.parameters import require_above
 from harness.recommendations import EMPTY
-from harness.recommender import Draws, Train, require_days
+from harness.recommender import Draws, Train
 
 
 class Repurchase:
@@ -30,7 +31,7 @@ class Repurchase:
 
     def fit(self, train: Train) -> Self:
         """Count the last days' events; the users' own are read when they are asked for."""
-        require_days("window_days", self.window_days)
+        require_above(0, window_days=self.window_days)
         self.train_ = train
         self.candidates_ = train.candidate_of_item[train.events.item]
         self.order_ = train.candidates_by_count(train.last_days(self.window_days))

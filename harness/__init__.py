@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from harness.recommender import Draws, Recommender, Train
     from harness.runner import run
     from harness.submissions import score, validate
+    from harness.tuning import tune
 
 __all__ = [
     "Draws",
@@ -29,6 +30,7 @@ __all__ = [
     "run",
     "score",
     "top_k",
+    "tune",
     "validate",
 ]
 
@@ -44,6 +46,7 @@ _HOME = {
     "run": "harness.runner",
     "score": "harness.submissions",
     "top_k": "harness.lists",
+    "tune": "harness.tuning",
     "validate": "harness.submissions",
 }
 

@@ -45,7 +45,7 @@ def _train_counts(train: Train) -> TrainCounts:
         having = np.bincount(train.matrix.indices, minlength=len(train.item_ids))
         return np.asarray(having[train.candidates] / users, np.float64)
 
-    return TrainCounts(train.candidate_counts(), train.candidates_by_count(), shares)
+    return TrainCounts(train.candidate_sums(), train.candidates_by_count(), shares)
 
 
 def train_counts(user: Int32, item: Int32, n_items: int, id_order: Int64) -> TrainCounts:

@@ -8,8 +8,18 @@ from harness.compiled import compiled
 
 
 @compiled
+def push(values: Any, columns: Any, filled: int, value: float, column: int) -> int:
+    """Put an entry among the best, where it belongs there; return how many are held then."""
+    if filled < len(values):
+        return int(offer(values, columns, filled, value, column))
+    if worse(values[0], columns[0], value, column):
+        sink(values, columns, filled, value, column)
+    return filled
+
+
+@compiled
 def offer(values: Any, columns: Any, filled: int, value: float, column: int) -> int:
-    """Put an entry into a heap whose root is the worst; return how many it holds then."""
+    """Put an entry into a heap that has room; return how many it holds then."""
     at = filled
     while at > 0:
         above = (at - 1) // 2

@@ -1,4 +1,4 @@
-"""Events as a users × items matrix (counts, ones, or weights of pairs), or summed by item."""
+"""Events added up: by item, or as a users × items matrix of counts or weights."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 from scipy.sparse import csr_array
 
-from harness.dataset import Events, Int32, Int64
+from harness.dataset import Bool, Events, Int32, Int64
 
 _BLOCK = 1 << 21
 
@@ -47,7 +46,7 @@ def pair_matrix(
     return matrix
 
 
-def event_counts(item: Int32, n_items: int) -> Int64:
+def counts_of(item: Int32, n_items: int) -> Int64:
     """Return how often each item stands in `item`; in blocks, as NumPy counts in a wide copy."""
     counts = np.zeros(n_items, np.int64)
     for start in range(0, len(item), _BLOCK):
@@ -63,8 +62,12 @@ def weight_sums(
     The weights of an item are added from the smallest up, whoever's events they belong to: sums
     in another order could differ in the last bit, and break a tie by chance.
     """
-    frame = pl.DataFrame({"item": item, "weight": weight})
-    counted = frame.group_by("item", "weight").len("times").sort("item", "weight")
-    total = counted["weight"].to_numpy() * counted["times"].to_numpy()
-    sums: npt.NDArray[Any] = np.bincount(counted["item"].to_numpy(), total, minlength=n_items)
+    order = np.argsort(weight)
+    sums: npt.NDArray[Any] = np.bincount(item[order], weight[order], minlength=n_items)
     return sums
+
+
+def descending(values: npt.NDArray[Any], keep: Bool) -> Int32:
+    """Return the places that `keep` marks, the largest value first, ties by place."""
+    order = np.argsort(-values, kind="stable")
+    return order[keep[order]].astype(np.int32)

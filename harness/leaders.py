@@ -30,8 +30,7 @@ class Entry:
     ----------
     runs : int
         How many runs of the exam have a model of this name.
-    date : str
-        When the run was written, ISO 8601.
+    date : str, ISO 8601
     mean, ci95
         As in the run's table, under the group's metric.
     lift : float, optional
@@ -40,6 +39,8 @@ class Entry:
         Against chance; a run has it of its first metric alone.
     settings : str
         What the model is and its parameters.
+    tuned : int
+        From how many trials its parameters were chosen.
     differs : tuple of str
         Keys of the config, models and seed apart, that are not as in the run of the group's first.
     """
@@ -54,6 +55,7 @@ class Entry:
     date: str
     seed: int | None
     settings: str
+    tuned: int
     differs: tuple[str, ...]
 
 
@@ -268,6 +270,7 @@ def _entry(
         date=one.date,
         seed=one.seed,
         settings=one.settings.get(own, ""),
+        tuned=int((result.get("tuned") or {}).get("trials", 0)),
         differs=differing(one.config, leader.config),
     )
 

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from harness.compiled import compiled
 from harness.dataset import Int32, Int64
 from harness.recommendations import EMPTY
+from harness.recommender import Draws, Recommender
 
 
 def top_k(order: Int32, users: Int32, k: int, exclude: csr_array[Any] | None = None) -> Int32:
@@ -57,12 +58,106 @@ def fill(lists: Int32, order: Int32, exclude: csr_array[Any] | None = None) -> I
     return filled
 
 
+def extend(lists: Int32, more: Int32, exclude: csr_array[Any] | None = None) -> Int32:
+    """Return `lists` with their empty places taken by the first items of `more` that fit.
+
+    Parameters
+    ----------
+    lists : int32 array, (n, k)
+        Kept as they are, ahead of what is put behind; empty places (−1) stand last.
+    more : int32 array, (n, any number)
+        Each user's own candidate positions, best first; −1 is passed over.
+    exclude : csr_array, (n, n candidates), optional
+
+    Examples
+    --------
+    >>> lists, more = np.array([[2, -1, -1]], np.int32), np.array([[-1, 4, 2, 0]], np.int32)
+    >>> extend(lists, more)
+    array([[2, 4, 0]], dtype=int32)
+    """
+    extended = np.array(lists, np.int32, order="C")
+    _extend(extended, np.array(more, np.int32, order="C"), *excluded_rows(exclude, len(lists)))
+    return extended
+
+
+def ask(
+    part: Recommender,
+    users: Int32,
+    k: int,
+    n_candidates: int,
+    draws: Draws,
+    exclude: csr_array[Any] | None = None,
+) -> Int32:
+    """Return what a model that another one is made of recommends, (n, k) int32.
+
+    Raises
+    ------
+    ValueError
+        It is no matrix of `k` candidate positions a user.
+    """
+    answer = part.recommend(users, k, draws, exclude=exclude)
+    lists = np.array(answer, np.int32, order="C")  # a model may answer again in the same array
+    if lists.shape != (len(users), k):
+        raise ValueError(f"{part!r} returned shape {lists.shape}, expected ({len(users)}, {k})")
+    if lists.size and not -1 <= lists.min() <= lists.max() < n_candidates:
+        raise ValueError(f"{part!r} returned positions that are none of {n_candidates} candidates")
+    return lists
+
+
+def first_of(
+    starts: Int64, order: Int32, rows: Int32, k: int, exclude: csr_array[Any] | None = None
+) -> Int32:
+    """Return the first `k` of each row's own order, less what `exclude` holds.
+
+    Parameters
+    ----------
+    starts : int64 array, (n orders + 1,)
+        Order i is ``order[starts[i]:starts[i + 1]]``.
+    order : int32 array
+        Candidate positions, best first, none twice in an order.
+    rows : int32 array, (n,)
+        Which order each list is made of; −1 for none.
+    exclude : csr_array, (n, n candidates), optional
+
+    Returns
+    -------
+    int32 array, (n, k)
+        −1 where the order has no more to give.
+
+    Examples
+    --------
+    >>> starts, order = np.array([0, 1, 3]), np.array([5, 4, 0], np.int32)
+    >>> first_of(starts, order, np.array([1, 0], np.int32), 2)
+    array([[ 4,  0],
+           [ 5, -1]], dtype=int32)
+    """
+    lists = np.full((len(rows), k), EMPTY, np.int32)
+    _first_of(lists, starts, order, rows, *excluded_rows(exclude, len(rows)))
+    return lists
+
+
 def excluded_rows(exclude: csr_array[Any] | None, n: int) -> tuple[Int64, Int64]:
     """Return what each of `n` rows excludes, ascending, as (indptr, places)."""
     if exclude is None:
         return np.zeros(n + 1, np.int64), np.zeros(0, np.int64)
     ordered = exclude if exclude.has_sorted_indices else exclude.sorted_indices()
     return ordered.indptr.astype(np.int64), ordered.indices.astype(np.int64)
+
+
+@compiled
+def _first_of(lists: Any, starts: Any, order: Any, rows: Any, indptr: Any, excluded: Any) -> None:
+    n, k = lists.shape
+    for row in range(n):
+        held, filled = excluded[indptr[row] : indptr[row + 1]], 0
+        if rows[row] < 0:
+            continue
+        for candidate in order[starts[rows[row]] : starts[rows[row] + 1]]:
+            if filled == k:
+                break
+            at = np.searchsorted(held, candidate)
+            if at == len(held) or held[at] != candidate:
+                lists[row, filled] = candidate
+                filled += 1
 
 
 @compiled
@@ -80,6 +175,26 @@ def _fill(lists: Any, order: Any, indptr: Any, excluded: Any) -> None:
             at = np.searchsorted(held, candidate)
             fits = at == len(held) or held[at] != candidate
             for place in range(own):
+                fits &= lists[row, place] != candidate
+            if fits:
+                lists[row, filled] = candidate
+                filled += 1
+
+
+@compiled
+def _extend(lists: Any, more: Any, indptr: Any, excluded: Any) -> None:
+    n, k = lists.shape
+    for row in range(n):
+        filled = 0
+        while filled < k and lists[row, filled] >= 0:
+            filled += 1
+        held = excluded[indptr[row] : indptr[row + 1]]
+        for candidate in more[row]:
+            if filled == k:
+                break
+            at = np.searchsorted(held, candidate)
+            fits = candidate >= 0 and (at == len(held) or held[at] != candidate)
+            for place in range(filled):
                 fits &= lists[row, place] != candidate
             if fits:
                 lists[row, filled] = candidate

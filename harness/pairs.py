@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, eye_array, hstack
 
 from harness import schema
+from harness.content import carried_means, most_similar
 from harness.dataset import NO_TIME, Int32
 from harness.features import (
     category_columns,
@@ -26,7 +27,6 @@ from harness.pair_products import pair_products
 from harness.products import largest_products
 from harness.recommendations import EMPTY
 from harness.recommender import Train
-from harness.similarity import carried_means, most_similar
 
 Float64 = npt.NDArray[np.float64]
 
@@ -222,13 +222,13 @@ class Pairs:
         """What is known of each candidate beside its attributes; shares are of all events."""
         train = self.train
         recent, weight = train.event_weights(self.recent_days, None, self.weights)
-        popularity = _shares(train.item_counts(None, weight))
+        popularity = _shares(train.item_sums(None, weight))
         popular = np.flatnonzero(popularity > 0).astype(np.int32)
         similar = most_similar(self._rows, train.candidates, popular, self.neighbours)
         found = {
             "content popularity": carried_means(popularity[popular], similar),
             "popularity": popularity[train.candidates],
-            "recent popularity": _shares(train.item_counts(recent, weight))[train.candidates],
+            "recent popularity": _shares(train.item_sums(recent, weight))[train.candidates],
         }
         return found | self._shown()
 

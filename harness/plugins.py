@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
-from harness.errors import UsageError, suggest
+from harness.errors import HarnessError, RecommenderError, UsageError, suggest
 from harness.recommender import Recommender
 
 
@@ -93,6 +93,27 @@ def _module(owner: str, module_name: str, folder: Path) -> ModuleType:
         raise UsageError(f"{owner}: {module_name} cannot be imported: {told(error)}") from error
 
 
+def guarded(name: str, method: str, call: Callable[[], Any]) -> Any:
+    """Return what a method of the model `name` answers.
+
+    Raises
+    ------
+    RecommenderError
+        It raised anything that is no `HarnessError`, or returned None.
+    """
+    try:
+        answer = call()
+    except HarnessError:
+        raise
+    except BaseException as error:  # a stranger's code may raise anything
+        raise_interrupt(error)
+        raise RecommenderError(f'model "{name}" raised in {method}: {told(error)}') from error
+    if answer is None:
+        expected = "self" if method == "fit" else "an array"
+        raise RecommenderError(f'model "{name}": {method} returned None; expected {expected}')
+    return answer
+
+
 def told(error: BaseException) -> str:
     """Return what a stranger's code raised, and in which file and line."""
     last = traceback.extract_tb(error.__traceback__)[-1]
@@ -168,6 +189,9 @@ def _check_params(name: str, use: str, factory: Any, params: Mapping[str, Any]) 
         return
     if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in accepted.values()):
         return
+    models = accepted.get("models")
+    if models is not None and models.default is models.empty and "models" not in params:
+        raise UsageError(f'model "{name}": {use} is made of other models; name them under of')
     for param in params:
         if param not in accepted:
             raise UsageError(

@@ -13,13 +13,14 @@ from scipy.sparse import csr_array
 
 from harness.compiled import compiled
 from harness.dataset import Bool, Int32, Int64
-from harness.heap import in_order, offer, sink, worse
+from harness.heap import in_order, push
 from harness.lists import excluded_rows
 from harness.recommendations import EMPTY
 
 Float64 = npt.NDArray[np.float64]
 
-_BLOCK = 256
+_BLOCKS = 64
+_LEAST = 32
 _TILE = 2048
 
 
@@ -73,11 +74,8 @@ def largest_products(
     given = (*_parts(left), *_parts(right), rows, norms, float(shrink))
     held = excluded_rows(exclude, n)
 
-    def block(start: int) -> None:
-        _largest(start, min(start + _BLOCK, n), *given, *held, columns, values)
-
     if k > 0:
-        in_threads(block, range(0, n, _BLOCK))
+        in_threads(lambda rows: _largest(*rows, *given, *held, columns, values), _blocks(n))
     return columns, values
 
 
@@ -124,11 +122,8 @@ def largest_scores(
     given = (starts, middles, weights.astype(right.dtype), np.ascontiguousarray(right), may)
     held = excluded_rows(exclude, n)
 
-    def block(start: int) -> None:
-        _largest_dense(start, min(start + _BLOCK, n), *given, *held, columns)
-
     if k > 0:
-        in_threads(block, range(0, n, _BLOCK))
+        in_threads(lambda rows: _largest_dense(*rows, *given, *held, columns), _blocks(n))
     return columns
 
 
@@ -147,6 +142,12 @@ def as_matrix(columns: Int32, values: Float64, width: int) -> csr_array[Any]:
     return csr_array((values[there], columns[there], indptr), shape=(len(columns), width))
 
 
+def _blocks(n: int) -> list[tuple[int, int]]:
+    """Return the first and the last row of every block."""
+    step = max(_LEAST, -(-n // _BLOCKS))
+    return [(start, min(start + step, n)) for start in range(0, n, step)]
+
+
 def in_threads(work: Any, blocks: Iterable[Any]) -> None:
     """Do `work` on every block in as many threads as there are processors."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -154,9 +155,9 @@ def in_threads(work: Any, blocks: Iterable[Any]) -> None:
             pass
 
 
-def _parts(matrix: csr_array[Any]) -> tuple[Int64, npt.NDArray[np.uint32], npt.NDArray[Any]]:
+def _parts(matrix: csr_array[Any]) -> tuple[npt.NDArray[Any], ...]:
     return (
-        matrix.indptr.astype(np.int64, copy=False),
+        matrix.indptr.astype(np.uint32 if matrix.nnz < 2**32 else np.uint64),
         matrix.indices.astype(np.uint32),
         matrix.data if matrix.dtype == np.float32 else matrix.data.astype(np.float64, copy=False),
     )
@@ -181,7 +182,7 @@ def _largest(
     values: Float64,
 ) -> None:
     """Fill rows `first` to `last` of `columns` and `values`: Gustavson's way, and a heap a row."""
-    width, k = len(column_norms), values.shape[1]
+    width = len(column_norms)
     sums, every = np.zeros(width), np.arange(width).astype(np.uint32)
     touched = np.empty(width + 1, np.uint32)
     for row in range(first, last):
@@ -201,15 +202,13 @@ def _largest(
         # Sums that came back to 0 stand here twice; so many that there is no room: look at all.
         met = every if n_touched == width else touched[: np.int64(n_touched)]
         own, places, norm, filled = values[row], columns[row], row_norms[row], 0
+        least = 0.0
         for column in met:
-            value = sums[column]
+            value = sums[column] / (norm * column_norms[column] + shrink)
             sums[column] = 0.0
-            if value > 0:
-                value /= norm * column_norms[column] + shrink
-                if filled < k:
-                    filled = offer(own, places, filled, value, np.int32(column))
-                elif worse(own[0], places[0], value, np.int32(column)):
-                    sink(own, places, k, value, np.int32(column))
+            if value > 0 and value >= least:
+                filled = push(own, places, filled, value, np.int32(column))
+                least = own[0] if filled == len(own) else 0.0
         in_order(own, places, filled)
 
 
@@ -228,26 +227,36 @@ def _largest_dense(
 ) -> None:
     """Fill rows `first` to `last` of `columns`; a tile of `right` at a time stays in the cache."""
     width, k = right.shape[1], columns.shape[1]
-    scores = np.zeros((last - first, width), right.dtype)
+    barred = np.where(allowed, 0.0, -np.inf).astype(right.dtype)
+    values, filled = np.zeros((last - first, k), right.dtype), np.zeros(last - first, np.int64)
+    reached, buffer = excluded_starts[first:last].copy(), np.empty(_TILE, right.dtype)
     for begin in range(0, width, _TILE):
         end = min(begin + _TILE, width)
+        tile = buffer[: end - begin]
         for row in range(first, last):
-            tile = scores[row - first, begin:end]
-            for at in range(left_starts[row], left_starts[row + 1]):
+            start, stop, own = left_starts[row], left_starts[row + 1], row - first
+            if start == stop:
+                continue
+            tile[:] = barred[begin:end]
+            for at in range(start, stop):
                 weight, other = left_values[at], right[left_columns[at], begin:end]
                 for column in range(end - begin):
                     tile[column] += weight * other[column]
-    own, may = np.empty(k, right.dtype), allowed.copy()
+            while reached[own] < excluded_starts[row + 1] and excluded[reached[own]] < end:
+                tile[excluded[reached[own]] - begin] = -np.inf
+                reached[own] += 1
+            filled[own] = _push_tile(values[own], columns[row], filled[own], tile, begin)
     for row in range(first, last):
-        held = excluded[excluded_starts[row] : excluded_starts[row + 1]]
-        may[held] = False
-        filled = 0
-        for column in range(width if left_starts[row] < left_starts[row + 1] else 0):
-            value = scores[row - first, column]
-            if may[column]:
-                if filled < k:
-                    filled = offer(own, columns[row], filled, value, column)
-                elif worse(own[0], columns[row, 0], value, column):
-                    sink(own, columns[row], k, value, column)
-        in_order(own, columns[row], filled)
-        may[held] = allowed[held]
+        in_order(values[row - first], columns[row], filled[row - first])
+
+
+@compiled
+def _push_tile(values: Any, columns: Any, filled: int, tile: Any, begin: int) -> int:
+    """Put a tile's entries among the best; columns rise, so that equal ones stay behind."""
+    least = values[0] if filled == len(values) else -np.inf
+    for place in range(len(tile)):
+        if tile[place] > least:
+            filled = push(values, columns, filled, tile[place], begin + place)
+            if filled == len(values):
+                least = values[0]
+    return filled

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,9 +31,13 @@ class Recommendations:
     ----------
     items : int32 array, (n users, k)
         Row order is the evaluation set's; ``EMPTY`` (−1) where there is no item.
+    strange : polars.Series of str
+        The ids of the positions behind the last candidate's, null where nobody knows them. Ready
+        lists alone have such items: they use their place and never hit.
     """
 
     items: Int32
+    strange: pl.Series = field(default_factory=lambda: pl.Series(dtype=pl.String))
 
     def to_csv(self, path: Path, users: pl.Series, candidates: pl.Series, wanted: Format) -> None:
         """Write a submission: a row a user, the items one text, best first.

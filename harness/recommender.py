@@ -13,16 +13,18 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from harness import draws, schema
-from harness.dataset import Bool, Dataset, Events, Int32, Int64
+from harness.dataset import Bool, Dataset, Events, Int32, Int64, positions
 from harness.interactions import (
     count_matrix,
-    event_counts,
+    counts_of,
+    descending,
     ones_like,
     pair_matrix,
     weight_sums,
 )
 from harness.layouts import attributes
 from harness.layouts.tables import AttributeTable
+from harness.parameters import require_above
 
 Draws = draws.Draws
 Kept = TypeVar("Kept", bound=npt.NDArray[Any])
@@ -134,6 +136,24 @@ class Train:
         """The users' attributes as text, ids first, a row a user; None where there are none."""
         return _table(self.dataset.users_table)
 
+    def user_attribute(self, column: str) -> pl.Series:
+        """Return one column of the users' table as text, an entry a user; null where unknown.
+
+        Raises
+        ------
+        ValueError
+            No table of users.
+        DataError
+            It has no such column.
+        """
+        described = self.dataset.users_table
+        if described is None:
+            raise ValueError('there is no table of users; layout "table" names one by [data] users')
+        if isinstance(described, AttributeTable):
+            described = attributes.read(described, [column])
+        row = positions(self.user_ids, described[described.columns[0]])
+        return described[column].gather(pl.Series(row).replace(-1, None))
+
     @cached_property
     def items_table(self) -> pl.DataFrame | None:
         """The items' attributes as text, ids first, a row an item; None where there are none."""
@@ -191,12 +211,12 @@ class Train:
         """
         counted = weight = None
         if window_days is not None:
-            require_days("window_days", window_days)
+            require_above(0, window_days=window_days)
             counted = self.last_days(window_days)
         if weights:
             weight = self.kind_weights(weights)
         if half_life_days is not None:
-            require_days("half_life_days", half_life_days)
+            require_above(0, half_life_days=half_life_days)
             decay = np.exp2(-self.age_days() / half_life_days)
             weight = decay if weight is None else weight * decay
         return counted, weight
@@ -242,43 +262,42 @@ class Train:
         weights : float64 array, optional
             What each event counts, one entry an event; 1 by default.
         """
-        counts = self.item_counts(events, weights)[self.candidates]
-        return _descending(counts, counts > 0)
+        sums = self.candidate_sums(events, weights)
+        return descending(sums, sums > 0)
 
-    def item_counts(
+    def candidate_sums(
         self, events: Bool | None = None, weights: npt.NDArray[np.float64] | None = None
     ) -> npt.NDArray[Any]:
-        """Return how many events each item has, int64, or their sum of weights, float64.
+        """Return `item_sums` of the candidates, (N,)."""
+        sums: npt.NDArray[Any] = self.item_sums(events, weights)[self.candidates]
+        return sums
+
+    def item_sums(
+        self, events: Bool | None = None, weights: npt.NDArray[np.float64] | None = None
+    ) -> npt.NDArray[Any]:
+        """Return the number of events of each item, or the sum of their weights.
 
         Parameters
         ----------
-        events, weights : arrays, one entry an event, optional
+        events, weights : optional
             As in `candidates_by_count`, and as `event_weights` gives them.
-        """
-        item, n_items = self.events.item, len(self.item_ids)
-        if weights is None:
-            return event_counts(item if events is None else item[events], n_items)
-        if events is not None:
-            item, weights = item[events], weights[events]
-        return weight_sums(item, weights, n_items)
 
-    def candidate_counts(self) -> Int64:
-        """Return how many events each candidate has."""
-        counts: Int64 = self.item_counts()[self.candidates]
-        return counts
+        Returns
+        -------
+        int64 array, (n items,), or float64 where there are weights
+        """
+        item = self.events.item if events is None else self.events.item[events]
+        n_items = len(self.item_ids)
+        if weights is None:
+            return counts_of(item, n_items)
+        return weight_sums(item, weights if events is None else weights[events], n_items)
 
     def candidates_by_last_event(self) -> Int32:
         """Return the candidates that have events, latest first; ties by item id ascending."""
         latest = np.full(len(self.item_ids), np.iinfo(np.int64).min)
         np.maximum.at(latest, self.events.item, self.events.time)
         had = np.bincount(self.events.item, minlength=len(self.item_ids)) > 0
-        return _descending(latest[self.candidates], had[self.candidates])
-
-
-def require_days(name: str, value: object) -> None:
-    """Raise ValueError where a parameter is no number of days above 0."""
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not value > 0:
-        raise ValueError(f"{name} is {value!r}; expected days above 0")
+        return descending(latest[self.candidates], had[self.candidates])
 
 
 def _kept(array: Kept) -> Kept:
@@ -288,14 +307,4 @@ def _kept(array: Kept) -> Kept:
 
 
 def _table(table: AttributeTable | pl.DataFrame | None) -> pl.DataFrame | None:
-    """Return a table whose first column holds the ids, wherever they stand in the file."""
-    if not isinstance(table, AttributeTable):
-        return table
-    frame = attributes.read(table)
-    return frame.select(table.id, *(name for name in frame.columns if name != table.id))
-
-
-def _descending(values: npt.NDArray[Any], keep: Bool) -> Int32:
-    # Candidates stand in id order, so a stable sort breaks ties by item id ascending.
-    order = np.argsort(-values, kind="stable")
-    return order[keep[order]].astype(np.int32)
+    return attributes.read(table) if isinstance(table, AttributeTable) else table

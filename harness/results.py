@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from harness.bridge import Bridge
     from harness.chance import Verdict
     from harness.comparison import Comparison
+    from harness.config import TunedRecord
     from harness.evaluation import EvaluationSet
     from harness.figures import Figure
     from harness.report.sheet import Sheet
@@ -60,6 +61,8 @@ class ModelResult:
         The first metric's mean at each.
     described : mapping of text to float
         Coverage and popularity of its lists.
+    tuned : TunedRecord, optional
+        How its parameters were found, where `harness tune` found them.
     """
 
     name: str
@@ -70,6 +73,7 @@ class ModelResult:
     described: Mapping[str, float]
     seconds: Mapping[str, float]
     scores: ScoreTable
+    tuned: TunedRecord | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -157,7 +161,10 @@ class Result(Shown):
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return one row a model: repeats, every metric's mean and interval, lift, p, verdict."""
+        """Return one row a model: repeats, every metric's mean and interval, lift, p, verdict.
+
+        ``tuned`` is the number of trials that its parameters were chosen from, 0 for none.
+        """
         import pandas as pd
 
         return pd.DataFrame([_row(m) for m in self.models]).set_index("model")
@@ -265,6 +272,7 @@ def _model(m: ModelResult) -> dict[str, Any]:
         "curve": {str(k): value for k, value in m.curve.items()},
         "described": dict(m.described),
         "seconds": dict(m.seconds),
+        "tuned": None if m.tuned is None else m.tuned.model_dump(),
     }
 
 
@@ -278,6 +286,7 @@ def _row(m: ModelResult) -> dict[str, Any]:
     return {
         "model": m.name,
         "repeats": m.repeats,
+        "tuned": 0 if m.tuned is None else m.tuned.trials,
         **{k: f.mean for k, f in m.metrics.items()},
         **{f"{k} {end}": value for k, f in m.metrics.items() for end, value in _ends(f)},
         "lift": np.nan if verdict is None else verdict.lift,

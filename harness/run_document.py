@@ -27,6 +27,15 @@ class _Versus(_Part):
     verdict: str
 
 
+class _Tuned(_Part):
+    trials: Annotated[int, Field(ge=1)]
+    search: str
+    seed: Count
+    metric: str
+    value: FiniteFloat
+    exam: str
+
+
 class _Model(_Part):
     name: Annotated[str, Field(min_length=1)]
     repeats: Annotated[int, Field(ge=1)]
@@ -35,6 +44,7 @@ class _Model(_Part):
     curve: dict[str, FiniteFloat] = {}
     described: dict[str, FiniteFloat] = {}
     seconds: dict[str, FiniteFloat] = {}
+    tuned: _Tuned | None = None
 
 
 class _Step(_Part):

@@ -6,12 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
-from harness import plugins, runs, solutions
-from harness.arrays import Int32
+from harness import runs, solutions
 from harness.errors import UsageError
 from harness.metrics import Metric
+from harness.models import make
 from harness.papers import Paper, of_lists
+from harness.recommendations import Recommendations
 from harness.runs import Run
 from harness.scoring import marks
 from harness.setting import Setting, model_of, set_exam
@@ -31,16 +33,20 @@ def of_run(folder: Path, model: str, repeat: int = 0, metrics: tuple[Metric, ...
     settings = model_of(config, model, repeat, str(folder))
     setting = set_exam(config)
     _refuse_changed(run, setting)
-    made = plugins.load(model, settings.use, settings.params, config.folder)
+    made = make(config, model)[model]
     found = recommend(model, fitted(model, made, setting), setting, repeat)
-    _refuse_other_lists(run, model, repeat, _on_exam("", setting, found.items, ()))
+    _refuse_other_lists(run, model, repeat, _on_exam("", setting, found, ()))
     title = f'model "{model}" of {folder}' + (f", repeat {repeat}" if settings.repeats > 1 else "")
-    return _on_exam(title, setting, found.items, metrics)
+    return _on_exam(title, setting, found, metrics)
 
 
-def _on_exam(title: str, setting: Setting, items: Int32, metrics: tuple[Metric, ...]) -> Paper:
+def _on_exam(
+    title: str, setting: Setting, found: Recommendations, metrics: tuple[Metric, ...]
+) -> Paper:
     solution = solutions.of_setting(setting, metrics)
-    return replace(of_lists(title, solution, items, solution.items, {}), left_out={})
+    strange = found.strange.fill_null("(an item that nobody knows)")
+    items = pl.concat([solution.items.alias(strange.name), strange])
+    return replace(of_lists(title, solution, found.items, items, {}), left_out={})
 
 
 def _refuse_changed(run: Run, setting: Setting) -> None:

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from harness import chance, metrics, plugins
+from harness import chance, metrics
 from harness import config as config_
 from harness.bridge import bridge
 from harness.catalogue import of_train
 from harness.clock import Clock
 from harness.dataset import Dataset
 from harness.evaluation import EvaluationSet
+from harness.models import make
 from harness.profile import profile
 from harness.recommender import Recommender
 from harness.results import Chance, Result
@@ -43,7 +44,7 @@ def run(config: config_.Config | str | Path, *, progress: bool = False) -> Resul
     if not isinstance(config, config_.Config):
         config = config_.read(Path(config))
     asked = asked_of(config)
-    models = [plugins.load(m.name, m.use, m.params, config.folder) for m in config.models]
+    models = make(config)
     with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written
         return _run(config, asked, models, background, progress)
 
@@ -51,7 +52,7 @@ def run(config: config_.Config | str | Path, *, progress: bool = False) -> Resul
 def _run(
     config: config_.Config,
     asked: tuple[metrics.Metric, ...],
-    models: list[Recommender],
+    models: dict[str, Recommender],
     background: Executor,
     progress: bool,
 ) -> Result:
@@ -65,8 +66,9 @@ def _run(
         users = profile(setting, config.compare.slices)
         leaderboard, unread = bridge(config, exam)
     sittings = [
-        sit(model, settings, setting, catalogue, asked, progress)
-        for model, settings in zip(models, config.models, strict=True)
+        # Taken out, so that a model's memory is free again unless it is a part of a later one.
+        sit(models.pop(settings.name), settings, setting, catalogue, asked, progress)
+        for settings in config.models
     ]
     with clock.step("compare"):
         found = standings(sittings, asked, exam, users, config)
@@ -80,7 +82,11 @@ def _run(
         chance={str(m): _chance(f) for m, f in floors.items() if f is not None},
         bridge=leaderboard,
         users=users,
-        notes=(*_notes(setting.data, setting.parts, exam, floors), *unread),
+        notes=(
+            *_notes(setting.data, setting.parts, exam, floors),
+            *unread,
+            *(note for sitting in sittings for note in sitting.notes),
+        ),
         seconds=clock.seconds,
         **found._asdict(),
     )

@@ -80,7 +80,9 @@ def score(
     catalogue : Catalogue, optional
         What metrics beyond accuracy look at; positions are the exam's candidates.
     """
-    key = Key(exam.truth, exam.relevant, catalogue=catalogue)
+    beyond = max(len(recommendations.strange) for recommendations in repeats)
+    wider = catalogue if catalogue is None else catalogue.wider(beyond)
+    key = Key(exam.truth, exam.relevant, catalogue=wider)
     marked = [marks(recommendations.items, key, metrics) for recommendations in repeats]
     return ScoreTable({m: np.stack([values[m] for values in marked]) for m in metrics})
 

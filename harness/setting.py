@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -88,21 +89,32 @@ def set_exam(
             return set_exam(config, background=own, clock=clock, progress=progress)
     clock = clock or Clock()
     with clock.step("read"):
-        data = _read(config, background, progress)
+        data = read(config, background, progress)
     with clock.step("exam"), steps("setting the exam", 3, " steps", progress) as bar:
         parts = split(data, config.split)
         bar.update()
-        exam = build(data, parts, config.evaluation)
-        bar.update()
-        train = Train(data, parts.train, exam.candidates, parts.cutoff)
-        hashes = np.zeros(len(data.user_ids), np.uint64)
-        hashes[exam.users] = user_hashes(exam.user_ids)
-        for array in (exam.users, exam.candidates, hashes):
-            array.setflags(write=False)  # one model must not change what the next one reads
+        return exam_of(config, data, parts, bar.update)
+
+
+def exam_of(
+    config: Config,
+    data: Dataset,
+    parts: Split,
+    progress: Callable[[], object] = lambda: None,
+) -> Setting:
+    """Return the setting of the exam that a split of the data makes."""
+    exam = build(data, parts, config.evaluation)
+    progress()
+    train = Train(data, parts.train, exam.candidates, parts.cutoff)
+    hashes = np.zeros(len(data.user_ids), np.uint64)
+    hashes[exam.users] = user_hashes(exam.user_ids)
+    for array in (exam.users, exam.candidates, hashes):
+        array.setflags(write=False)  # one model must not change what the next one reads
     return Setting(config, data, parts, exam, train, hashes)
 
 
-def _read(config: Config, background: Executor, progress: bool) -> Dataset:
+def read(config: Config, background: Executor, progress: bool) -> Dataset:
+    """Return the data of a config; the cache is written in the `background`."""
     with steps("reading events", None, " rows", progress) as bar:
         if config.data.cache:
             return cache.dataset(config.layout(), bar.update, background)[0]

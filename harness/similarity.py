@@ -1,95 +1,158 @@
-"""What is known of some items, carried to the items that are most like them."""
+"""How alike the rows of a matrix are: cosine, tf-idf, BM25, asymmetric cosine."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 
-from harness.dataset import Int32
-from harness.products import as_matrix, largest_products
+from harness.products import Float64, largest_products
 
-Float64 = npt.NDArray[np.float64]
+DEFAULTS: Mapping[str, Mapping[str, float]] = {
+    "cosine": {"shrink": 0.0},
+    "tfidf": {"shrink": 0.0},
+    "bm25": {"k1": 1.2, "b": 0.75},
+    "asymmetric": {"shrink": 0.0, "alpha": 0.5},
+}
+"""The similarities there are, and the settings that each has."""
 
 
-def most_similar(
-    features: csr_array[Any], of: Int32, among: Int32, neighbours: int
-) -> csr_array[Any]:
-    """Return the cosines of items with the most similar of other items.
+@dataclass(frozen=True, eq=False)
+class Documents:
+    """Rows that can be compared: row i with row j by ``(W Wᵀ)[i, j] / (a[i] · b[j] + shrink)``.
+
+    Attributes
+    ----------
+    weights, terms : csr_array, (n, m) and (m, n)
+        W, what each term (column) weighs in each document (row), and Wᵀ.
+    left, right : float64 arrays, (n,)
+        a and b.
+    shrink : float
+    """
+
+    weights: csr_array[Any]
+    terms: csr_array[Any]
+    left: Float64
+    right: Float64
+    shrink: float
+
+    def nearest(
+        self, k: int, rows: npt.NDArray[np.int32], among: npt.NDArray[np.int32] | None = None
+    ) -> tuple[npt.NDArray[np.int32], Float64]:
+        """Return the `k` rows that are most like each of `rows`, never itself.
+
+        Parameters
+        ----------
+        rows : int32 array, (n,)
+        among : int32 array, optional
+            The rows that may be found; all by default.
+
+        Returns
+        -------
+        places : int32 array, (n, k)
+            Most alike first, ties by place; places in `among`, or rows; −1 where no more are alike.
+        values : float64 array, (n, k)
+        """
+        place = np.arange(self.weights.shape[0])
+        others, right = self.terms, self.right
+        if among is not None and len(among) < len(place):
+            others, right = self.weights[among].T.tocsr(), self.right[among]
+            place = np.full(self.weights.shape[0], -1)
+            place[among] = np.arange(len(among))
+        itself = place[rows]
+        there = itself >= 0
+        indptr = np.append(0, np.cumsum(there))
+        exclude = csr_array(
+            (np.ones(there.sum(), np.bool_), itself[there], indptr), shape=(len(rows), len(right))
+        )
+        return largest_products(
+            self.weights[rows],
+            others,
+            k,
+            row_norms=self.left[rows],
+            column_norms=right,
+            shrink=self.shrink,
+            exclude=exclude,
+        )
+
+
+def documents(
+    matrix: csr_array[Any] | csc_array[Any], similarity: str, settings: Mapping[str, Any]
+) -> Documents:
+    """Return the rows of a matrix, to be compared by a similarity.
 
     Parameters
     ----------
-    features : csr_array, (n items, n features)
-        Rows of length 1, as `harness.features.feature_matrix` makes them.
-    of, among : int32 arrays, (n,) and (m,)
-        Item positions, none twice in an array.
-    neighbours : int
-        How many others an item gets at most, ties by position in `among`; only cosines above 0.
-
-    Returns
-    -------
-    csr_array of float64, (n, m)
-        An item that is `among` the others has the similarity 1 with itself, whatever its features.
+    matrix : csr_array or csc_array, (n, m)
+        What each row has of each column; no entry below 0.
+    similarity : {"cosine", "tfidf", "bm25", "asymmetric"}
+        cosine: x·y / (|x| |y| + shrink). tfidf: the same of √x · idf, with
+        idf = ln N − ln(1 + documents with the term). bm25: the inner product of
+        x (k1 + 1) / (k1 (1 − b + b · length / mean length) + x) · idf (Robertson and Walker 1994;
+        as in implicit). asymmetric: x·y / (|x|^2α |y|^2(1−α) + shrink) (Aiolli 2013).
+    settings : mapping
+        ``shrink``, ``alpha``, ``k1``, ``b``; None stands for the default.
 
     Raises
     ------
     ValueError
-        `neighbours` is no whole number above 0.
-
-    Examples
-    --------
-    The first row and the second have the cosine 0.6, the third and the second 0.8.
-
-    >>> rows = csr_array(np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]]))
-    >>> most_similar(rows, np.array([0, 2]), np.array([1, 2]), 1).toarray().tolist()
-    [[0.6, 0.0], [0.8, 1.0]]
+        No such similarity, a setting that it does not have, or one out of range.
     """
-    require_whole("neighbours", neighbours)
-    itself = _itself(of, among, features.shape[0])
-    right = features[among].T.tocsr()
-    columns, values = largest_products(features[of], right, neighbours, exclude=itself)
-    return csr_array(as_matrix(columns, values, len(among)) + itself)
+    chosen = _settings(similarity, settings)
+    rows, columns = matrix.tocsr(), matrix.T.tocsr()  # one of the two is there already
+    if similarity == "bm25":
+        weights = _bm25(rows, chosen["k1"], chosen["b"])
+        ones = np.ones(matrix.shape[0])
+        return Documents(weights, weights.T.tocsr(), ones, ones, 0.0)
+    weights = _tfidf(rows) if similarity == "tfidf" else rows
+    terms = columns if weights is rows else weights.T.tocsr()
+    norms: Float64 = np.sqrt(weights.multiply(weights).sum(axis=1, dtype=np.float64))
+    norms[norms == 0] = 1.0
+    alpha = chosen.get("alpha", 0.5)
+    return Documents(
+        weights, terms, norms ** (2 * alpha), norms ** (2 - 2 * alpha), chosen["shrink"]
+    )
 
 
-def carried_means(values: Float64, similar: csr_array[Any]) -> Float64:
-    """Return for each row the mean of its neighbours' values, weighted by similarity.
-
-    Parameters
-    ----------
-    values : float64 array, (m,)
-    similar : csr_array, (n, m)
-        As `most_similar` gives it.
-
-    Returns
-    -------
-    float64 array, (n,)
-        NaN where a row has no neighbour.
-
-    Examples
-    --------
-    (1·10 + 0.5·4) / 1.5 = 8
-
-    >>> similar = csr_array(np.array([[1.0, 0.5], [0.0, 0.0]]))
-    >>> carried_means(np.array([10.0, 4.0]), similar).tolist()
-    [8.0, nan]
-    """
-    total = similar.sum(axis=1)
-    means: Float64 = np.full(len(total), np.nan)
-    np.divide(similar @ values, total, out=means, where=total > 0)
-    return means
+def _settings(similarity: str, settings: Mapping[str, Any]) -> dict[str, float]:
+    if similarity not in DEFAULTS:
+        raise ValueError(f"similarity is {similarity!r}; allowed: {', '.join(DEFAULTS)}")
+    given = {name: value for name, value in settings.items() if value is not None}
+    for name, value in given.items():
+        if name not in DEFAULTS[similarity]:
+            has = ", ".join(DEFAULTS[similarity])
+            raise ValueError(f'{name} is no setting of similarity "{similarity}", which has {has}')
+        most = 1.0 if name in ("alpha", "b") else np.inf
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not number or not 0 <= value <= most:
+            raise ValueError(f"{name} is {value!r}; expected a number from 0 to {most:g}")
+    return {**DEFAULTS[similarity], **given}
 
 
-def require_whole(name: str, value: object) -> None:
-    """Raise ValueError where a parameter is no whole number above 0."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} is {value!r}; expected a whole number above 0")
+def _idf(matrix: csr_array[Any]) -> Float64:
+    """Return ln N − ln(1 + documents with the term) of every term; empty rows are no documents."""
+    rows = int(np.count_nonzero(np.diff(matrix.indptr)))
+    with_term = np.bincount(matrix.indices, minlength=matrix.shape[1])
+    idf: Float64 = np.log(np.float64(max(rows, 1))) - np.log1p(with_term)
+    return idf
 
 
-def _itself(of: Int32, among: Int32, n_items: int) -> csr_array[Any]:
-    """Return 1 where both positions are the same item's."""
-    place = np.full(n_items, -1, np.int32)
-    place[among] = np.arange(len(among), dtype=np.int32)
-    rows = np.flatnonzero(place[of] >= 0)
-    return csr_array((np.ones(len(rows)), (rows, place[of][rows])), shape=(len(of), len(among)))
+def _tfidf(matrix: csr_array[Any]) -> csr_array[Any]:
+    weights = np.sqrt(matrix.data.astype(np.float64)) * _idf(matrix)[matrix.indices]
+    return _with(matrix, weights)
+
+
+def _bm25(matrix: csr_array[Any], k1: float, b: float) -> csr_array[Any]:
+    length = matrix.sum(axis=1, dtype=np.float64)
+    mean = length.sum() / max(np.count_nonzero(length), 1)
+    norm = np.repeat(1 - b + b * length / (mean or 1.0), np.diff(matrix.indptr))
+    x = matrix.data.astype(np.float64)
+    return _with(matrix, x * (k1 + 1) / (k1 * norm + x) * _idf(matrix)[matrix.indices])
+
+
+def _with(matrix: csr_array[Any], data: Float64) -> csr_array[Any]:
+    return csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)

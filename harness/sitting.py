@@ -18,7 +18,9 @@ from harness.dataset import Int32
 from harness.draws import Draws
 from harness.errors import HarnessError, RecommenderError
 from harness.evaluation import EvaluationSet
+from harness.models import itself
 from harness.progress import steps
+from harness.ready import ReadyLists, odd
 from harness.recommendations import Recommendations, checked
 from harness.recommender import Recommender
 from harness.scoring import ScoreTable, mean, score
@@ -38,6 +40,8 @@ class Sitting:
         The first metric's mean at each.
     described : mapping of text to float
         Coverage and popularity at the exam's k, whether they were asked for or not.
+    notes : tuple of str
+        What looks odd about ready lists.
     """
 
     name: str
@@ -45,6 +49,7 @@ class Sitting:
     seconds: Mapping[str, float]
     curve: Mapping[int, float]
     described: Mapping[str, float]
+    notes: tuple[str, ...]
 
 
 def describing(k: int) -> tuple[metrics.Metric, ...]:
@@ -82,12 +87,15 @@ def sit(
         scores = ScoreTable({metric: marked.values[metric] for metric in asked})
         described = {str(metric): mean(marked.of_users(metric)) for metric in extra}
         points = curve(repeats, exam, scores, asked[0])
-    return Sitting(settings.name, scores, clock.seconds, points, described)
+    notes = odd(settings.name, repeats[0], exam) if settings.lists else ()
+    return Sitting(settings.name, scores, clock.seconds, points, described, notes)
 
 
 def fitted(name: str, model: Recommender, setting: Setting) -> Recommender:
-    """Return a model that has learnt from the setting's training events."""
-    return cast(Recommender, _guarded(name, "fit", lambda: model.fit(setting.train)))
+    """Return a model that has learnt from the setting's training events; ready lists do not."""
+    if isinstance(itself(model), ReadyLists):
+        return model
+    return cast(Recommender, plugins.guarded(name, "fit", lambda: model.fit(setting.train)))
 
 
 def recommend(
@@ -97,8 +105,13 @@ def recommend(
     repeat: int,
     progress: Callable[[int], object] = lambda users: None,
 ) -> Recommendations:
-    """Return a fitted model's checked lists for all users of the exam, asked for in batches."""
-    exam = setting.exam
+    """Return a fitted model's checked lists for all users of the exam, asked for in batches.
+
+    Ready lists are read as `harness score` reads them.
+    """
+    exam, model = setting.exam, itself(model)
+    if isinstance(model, ReadyLists):
+        return model.on(exam.user_ids, exam.candidate_ids, setting.data.item_ids, exam.k)
     draws = Draws(setting.config.evaluation.seed, repeat, setting.hashes)
     batch = max(1, BATCH_CELLS // len(exam.candidates))
     items = np.empty((len(exam.users), _places(exam)), np.int32)
@@ -140,6 +153,8 @@ def _answer(
 ) -> Any:
     try:
         return model.recommend(users, k, draws, exclude=exclude)
+    except HarnessError:  # it says itself what is wrong, and with which part of a model
+        raise
     except BaseException as error:  # a stranger's code may raise anything
         plugins.raise_interrupt(error)
         user = ids[_first_raising(model, users, k, draws, exclude)]
@@ -178,18 +193,3 @@ def _raises(
         plugins.raise_interrupt(error)
         return True
     return False
-
-
-def _guarded(name: str, method: str, call: Callable[[], Any]) -> Any:
-    try:
-        answer = call()
-    except HarnessError:
-        raise
-    except BaseException as error:  # a stranger's code may raise anything
-        plugins.raise_interrupt(error)
-        raise RecommenderError(
-            f'model "{name}" raised in {method}: {plugins.told(error)}'
-        ) from error
-    if answer is None:
-        raise RecommenderError(f'model "{name}": {method} returned None; expected self')
-    return answer

@@ -60,7 +60,7 @@ def split(dataset: Dataset, config: SplitConfig) -> Split:
     """
     match config:
         case TimeSplit():
-            return _by_time(dataset, config)
+            return by_time(dataset, config, _end(dataset, config))
         case LastNSplit():
             return _per_user(dataset, _held_out(dataset, lambda size: np.minimum(size, config.n)))
         case FractionSplit():
@@ -74,16 +74,26 @@ def split(dataset: Dataset, config: SplitConfig) -> Split:
             return _per_user(dataset, dataset.events.kind == dataset.kinds.index(VALID_KIND))
 
 
-def _by_time(dataset: Dataset, config: TimeSplit) -> Split:
-    """Cut at whole days: by calendar date, or counted back from the very last event.
+def _end(dataset: Dataset, config: TimeSplit) -> int:
+    """Return when the days that are counted back end: after the last date, or the last event.
 
     Elapsed days follow RecoTour's Ponpare protocol: an event is floor((last − time) / day) whole
     days back, so a window of days 7–13 ends 7 days before the last event, that moment excluded
     from the test days and so the window's own last.
     """
+    last = int(dataset.events.time.max())
+    return last + 1 if config.days == "elapsed" else (last // schema.DAY_US + 1) * schema.DAY_US
+
+
+def by_time(dataset: Dataset, config: TimeSplit, end: int) -> Split:
+    """Cut at whole days, counted back from `end` (microseconds since 1970, exclusive).
+
+    Raises
+    ------
+    DataError
+        One side would be empty.
+    """
     time = dataset.events.time
-    last = int(time.max())
-    end = last + 1 if config.days == "elapsed" else (last // schema.DAY_US + 1) * schema.DAY_US
     test_from = end - config.test_days * schema.DAY_US
     valid_from = test_from - config.valid_days * schema.DAY_US
     cutoff, until = (valid_from, test_from) if config.window == "valid" else (test_from, end)

@@ -9,7 +9,7 @@ import polars as pl
 
 from harness import chance
 from harness.comparison import Comparison, Rules, compare
-from harness.config import Config
+from harness.config import Config, TunedRecord
 from harness.evaluation import EvaluationSet
 from harness.figures import Figure, bootstrap, figures
 from harness.metrics import Metric
@@ -49,7 +49,8 @@ def standings(
     resampled = bootstrap(tables, asked, wanted.resamples, seed)
     law = chance.law(first.up_to(exam.k), exam.n_candidates, exam.truth.sizes, exam.relevant)
     found = figures(tables, resampled)
-    models = [_model(sitting, found[sitting.name], first, law) for sitting in sittings]
+    tuned = {model.name: model.tuned for model in config.models}
+    models = [_model(s, found[s.name], first, law, tuned[s.name]) for s in sittings]
     several = first.definition.of == "user" and min(len(tables), len(exam.users)) > 1
     rules = Rules(wanted.baseline, wanted.correction, wanted.resamples, seed)
     shares = wanted.public_shares if several else ()
@@ -62,7 +63,11 @@ def standings(
 
 
 def _model(
-    sitting: Sitting, found: dict[Metric, Figure], first: Metric, law: chance.Law | None
+    sitting: Sitting,
+    found: dict[Metric, Figure],
+    first: Metric,
+    law: chance.Law | None,
+    tuned: TunedRecord | None,
 ) -> ModelResult:
     scores = sitting.scores
     return ModelResult(
@@ -74,4 +79,5 @@ def _model(
         described=sitting.described,
         seconds=sitting.seconds,
         scores=scores,
+        tuned=tuned,
     )

@@ -219,10 +219,11 @@ def test_each_fault_has_a_line() -> None:
         (["models"], "[[models]] is missing"),
         (["data", "path"], '[data] needs the key "path"'),
         (["data", "layout"], '[data] needs the key "layout"'),
-        (["models", 0, "use"], '[[models]] "popular" needs the key "use"'),
+        (["models", 0, "use"],
+         '[[models]] "popular" needs the key "use", or "lists" with a file of ready lists'),
         (["models", 0, "name"], '[[models]] number 1 needs the key "name"'),
     ],
-)
+)  # fmt: skip
 def test_what_is_missing_is_named(path: list[Any], line: str) -> None:
     given: Any = deepcopy(VALUES)
     *before, last = path
@@ -288,6 +289,51 @@ def test_keys_of_the_layout_are_allowed(data: dict[str, Any]) -> None:
 )  # fmt: skip
 def test_what_does_not_go_together(sections: dict[str, Any], line: str) -> None:
     assert refused(values(**sections)) == f"configs/hm.toml: {line}"
+
+
+WHOLE = {"name": "whole", "use": "baselines.fill:Fill", "of": ["popular"]}
+READY = {"name": "ready", "lists": "mates.csv"}
+
+
+@pytest.mark.parametrize(
+    ("models", "line"),
+    [
+        ([MODEL, WHOLE | {"of": ["populr"]}],
+         '[[models]] "whole" of: no model is named "populr"; did you mean "popular"?'),
+        ([MODEL, WHOLE | {"of": ["whole"]}],
+         '[[models]] "whole" of: a model is no part of itself'),
+        ([MODEL, WHOLE | {"of": []}], '[[models]] "whole" of = [] is empty; allowed: popular'),
+        ([MODEL, WHOLE | {"of": "popular"}],
+         "[[models]] \"whole\" of: found 'popular'; input should be a valid list"),
+        ([MODEL, WHOLE | {"params": {"models": ["popular"]}}],
+         '[[models]] "whole" gives its parameter "models" twice: leave it to of'),
+        ([WHOLE | {"of": ["b"]}, WHOLE | {"name": "b", "of": ["c"]},
+          WHOLE | {"name": "c", "of": ["whole"]}],
+         '[[models]] of: "whole" is a part of "c" is a part of "b" is a part of "whole"; '
+         "a model is no part of itself"),
+        ([READY | {"use": "x:Y"}], '[[models]] "ready" has both "use" and "lists"; leave one out'),
+        ([READY | {"params": {"a": 1}}],
+         '[[models]] "ready" has ready lists, which have no "params"; leave it out'),
+        ([MODEL, READY | {"of": ["popular"]}],
+         '[[models]] "ready" has ready lists, which have no "of"; leave it out'),
+        ([READY | {"repeats": 2}],
+         '[[models]] "ready" has ready lists, the same in every repeat; leave repeats out'),
+        ([READY | {"list": "x"}], '[[models]] "ready" has no key "list"; did you mean "lists"?'),
+    ],
+)  # fmt: skip
+def test_parts_and_lists_that_are_refused(models: list[Any], line: str) -> None:
+    assert refused(values(models=models)) == f"configs/hm.toml: {line}"
+
+
+def test_models_stand_in_any_order_and_parts_have_repeats(tmp_path: Path) -> None:
+    models = [WHOLE | {"of": ["ready", "popular"]}, READY, MODEL | {"repeats": 3}]
+    config = parse(values(models=models), tmp_path / "shop")
+    assert [model.parts for model in config.models] == [["ready", "popular"], [], []]
+    whole, ready, _ = config.resolved()["models"]
+    assert (whole["of"], "lists" in whole) == (["ready", "popular"], False)
+    assert (ready["lists"], "use" in ready) == (str(tmp_path / "shop" / "mates.csv"), False)
+    again = parse(config.resolved(), Path("/elsewhere"))
+    assert again.resolved() == config.resolved()
 
 
 def test_given_goes_with_tables_only() -> None:

@@ -7,12 +7,23 @@ from typing import Any
 import numpy as np
 import pytest
 
+from baselines.als import ALS
+from baselines.blend import Blend
+from baselines.bpr import BPR
 from baselines.content_knn import ContentKNN
 from baselines.content_popular import ContentPopular
+from baselines.ease import EASE
+from baselines.fill import Fill
+from baselines.filter import Filter
+from baselines.item_knn import ItemKNN
+from baselines.nmf import NMF
 from baselines.popular import Popular
+from baselines.pure_svd import PureSVD
 from baselines.random_items import RandomItems
 from baselines.ranker import Ranker
 from baselines.repurchase import Repurchase
+from baselines.rp3beta import RP3beta
+from baselines.user_knn import UserKNN
 from baselines.user_profile import UserProfile
 from harness import testing
 from harness.errors import RecommenderError
@@ -37,6 +48,33 @@ BASELINES = {
     "content kNN, nearest": ContentKNN(texts=["text"], neighbours=1, carried=1, counts=True),
     "ranker": Ranker(**ALL, **OF_USERS, trees=3),
     "ranker, shortlist": Ranker(categories=["genre"], window_days=3, shortlist=4, trees=2, seed=5),
+    "fill": Fill([Repurchase(), RandomItems()]),
+    "fill of one": Fill([Popular()]),
+    "blend": Blend([Popular(), Repurchase(), RandomItems()], weights=[1, 2, 0.5], depth=3),
+    "filter, seen": Filter([Popular()], seen=True),
+    "filter, out of stock": Filter([RandomItems()], out_of_stock_days=3),
+    "filter, nothing in stock": Filter([RandomItems()], out_of_stock_days=0.5),
+    "filter, both, of a fill": Filter([Fill([Popular(), RandomItems()])], True, 2),
+    "fill of blends": Fill([Blend([Repurchase(), Popular()]), Filter([RandomItems()], seen=True)]),
+    "item kNN": ItemKNN(),
+    "item kNN, one neighbour": ItemKNN(1, shrink=5, half_life_days=3),
+    "item kNN, tf-idf": ItemKNN(similarity="tfidf", counts=True),
+    "item kNN, BM25": ItemKNN(similarity="bm25", window_days=2),
+    "item kNN, asymmetric": ItemKNN(similarity="asymmetric", alpha=0.2, weights={"event": 2}),
+    "user kNN": UserKNN(),
+    "user kNN, nothing in the window": UserKNN(window_days=0.5),
+    "RP3beta": RP3beta(neighbours=2, half_life_days=1),
+    "EASE": EASE(regularization=1.0),
+    "EASE, nothing in the window": EASE(window_days=0.5),
+    "PureSVD": PureSVD(2),
+    "PureSVD, all factors": PureSVD(),
+    "PureSVD, nothing in the window": PureSVD(window_days=0.5),
+    "NMF": NMF(2),
+    "NMF, nothing in the window": NMF(window_days=0.5),
+    "ALS": ALS(3),
+    "ALS, nothing in the window": ALS(window_days=0.5),
+    "BPR": BPR(3),
+    "BPR, nothing in the window": BPR(window_days=0.5),
 }
 CHECKS = testing.recommender_checks()
 
@@ -84,6 +122,16 @@ class FitReturnsACopy(Sound):
 class FitChangesDepth(Sound):
     def fit(self, train: Any) -> Any:
         self.depth += 1
+        return super().fit(train)
+
+
+class FitChangesAPart(Sound):
+    def __init__(self) -> None:
+        super().__init__()
+        self.models = [Sound()]
+
+    def fit(self, train: Any) -> Any:
+        self.models[0].depth += 1
         return super().fit(train)
 
 
@@ -167,6 +215,7 @@ class SeedsRandom(Sound):
 BROKEN: list[tuple[type[Sound], Callable[..., None], str]] = [
     (FitReturnsACopy, testing.check_fit_returns_self, "fit must return self"),
     (FitChangesDepth, testing.check_fit_keeps_parameters, 'fit changed the parameter "depth"'),
+    (FitChangesAPart, testing.check_fit_keeps_parameters, 'fit changed the parameter "models"'),
     (FitRemembers, testing.check_fit_forgets, "fit must forget what an earlier fit learnt"),
     (Repeats, testing.check_lists_are_valid, "the item stands twice"),
     (TooWide, testing.check_lists_are_valid, "returned shape (6, 2), expected (6, 1)"),
@@ -225,7 +274,7 @@ def test_each_check_fails_what_breaks_it(
     assert words in str(alone.value)
 
 
-@pytest.mark.parametrize("broken", [FitReturnsACopy, FitChangesDepth, FitRemembers,
+@pytest.mark.parametrize("broken", [FitReturnsACopy, FitChangesDepth, FitChangesAPart, FitRemembers,
     GoesPastTheLast, NeverEmpty, NeedsUsers, DrawsByBatch, DrawsByRow, KeepsTheLongest,
     DrawsFromNumPy])  # fmt: skip
 def test_no_other_check_would_have_noticed(broken: type[Sound]) -> None:

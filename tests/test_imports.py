@@ -13,18 +13,24 @@ import pytest
 ROOT = Path(__file__).parents[1]
 CONTRACT = {
     "harness.compiled",
+    "harness.content",
     "harness.dataset",
     "harness.draws",
+    "harness.factors",
     "harness.features",
+    "harness.heap",
+    "harness.interactions",
     "harness.lists",
     "harness.pairs",
+    "harness.parameters",
     "harness.products",
     "harness.recommendations",
     "harness.recommender",
     "harness.rehearsal",
+    "harness.schema",
     "harness.similarity",
 }
-HEAVY = ["numba", "numpy", "pandas", "plotly", "polars", "scipy", "sklearn"]
+HEAVY = ["numba", "numpy", "optuna", "pandas", "plotly", "polars", "scipy", "sklearn"]
 UNSAFE = {"dill", "cloudpickle", "joblib", "marshal", "pickle", "shelve"}
 OWN_STREAMS = {"Generator", "SeedSequence", "default_rng"}
 
@@ -161,7 +167,7 @@ def test_imports_have_no_effect_but_definitions(module: str) -> None:
     assert not calls & {"open", "print", "np.seterr", "warnings.filterwarnings", "os.environ.get"}
 
 
-@pytest.mark.parametrize("name", ["Draws", "Recommender", "Train", "fill", "run", "top_k"])
+@pytest.mark.parametrize("name", ["Draws", "Recommender", "Train", "fill", "run", "top_k", "tune"])
 def test_the_front_door_opens(name: str) -> None:
     import harness
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from harness.lists import excluded_rows, fill, skip_excluded, top_k
+from harness.draws import Draws
+from harness.lists import ask, excluded_rows, extend, fill, skip_excluded, top_k
 
 NOBODY = np.zeros(0, np.int32)
 
@@ -112,3 +113,50 @@ def test_the_answer_is_new_each_time(k: int) -> None:
     first[:] = 9
     assert top_k(shared, order(0), k)[0, 0] == 0
     assert shared.tolist() == [0, 1, 2]
+
+
+def test_lists_are_extended_by_each_users_own() -> None:
+    lists = np.array([[2, -1, -1], [-1, -1, -1], [0, 1, 2]], np.int32)
+    more = np.array([[4, -1, 2, 0], [1, 1, 3, 0], [3, 4, 0, 1]], np.int32)
+    assert extend(lists, more, holds([[], [3], []], 5)).tolist() == [
+        [2, 4, 0],
+        [1, 0, -1],
+        [0, 1, 2],
+    ]
+    assert lists.tolist() == [[2, -1, -1], [-1, -1, -1], [0, 1, 2]], "its own array"
+
+
+class Answers:
+    """Answers what it is told to, whatever it is asked."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def fit(self, train: Any) -> Any:
+        return self
+
+    def recommend(self, users: Any, k: int, draws: Draws, exclude: Any = None) -> Any:
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ([[0, 1, 2]], r"Answers object at .* returned shape \(1, 3\), expected \(1, 2\)"),
+        ([[0, 1], [1, 0]], r"returned shape \(2, 2\), expected \(1, 2\)"),
+        ([[0, 5]], "returned positions that are none of 5 candidates"),
+        ([[-2, 1]], "returned positions that are none of 5 candidates"),
+    ],
+)
+def test_what_a_part_must_not_answer(answer: Any, message: str) -> None:
+    draws = Draws(0, 0, np.zeros(1, np.uint64))
+    with pytest.raises(ValueError, match=message):
+        ask(Answers(answer), np.zeros(1, np.int32), 2, 5, draws)
+
+
+def test_a_parts_answer_is_copied() -> None:
+    answer = np.array([[3, -1]], np.int32)
+    draws = Draws(0, 0, np.zeros(1, np.uint64))
+    found = ask(Answers(answer), np.zeros(1, np.int32), 2, 5, draws)
+    answer[:] = 1
+    assert found.tolist() == [[3, -1]]

@@ -54,10 +54,10 @@ def test_items_have_counts() -> None:
     """Of the last 2.5 days: a, gone, b, d and e once; events of half the weight are half."""
     train = example_train()
     recent = train.last_days(2.5)
-    assert train.item_counts().tolist() == [3, 3, 1, 1, 1, 2, 0, 0]
-    assert train.item_counts(recent).tolist() == [1, 1, 0, 1, 1, 1, 0, 0]
+    assert train.item_sums().tolist() == [3, 3, 1, 1, 1, 2, 0, 0]
+    assert train.item_sums(recent).tolist() == [1, 1, 0, 1, 1, 1, 0, 0]
     half = np.full(len(train.events), 0.5)
-    assert train.item_counts(recent, half).tolist() == [0.5, 0.5, 0, 0.5, 0.5, 0.5, 0, 0]
+    assert train.item_sums(recent, half).tolist() == [0.5, 0.5, 0, 0.5, 0.5, 0.5, 0, 0]
 
 
 def test_user_starts_cut_the_events_into_histories() -> None:
@@ -149,5 +149,5 @@ def test_interactions_weighed_by_kind() -> None:
 
 @pytest.mark.parametrize("name", ["window_days", "half_life_days"])
 def test_days_must_be_above_0(name: str) -> None:
-    with pytest.raises(ValueError, match=f"{name} is 0; expected days above 0"):
+    with pytest.raises(ValueError, match=f"{name} is 0; expected a number above 0"):
         example_train().interactions(**{name: 0})  # type: ignore[arg-type]

@@ -101,6 +101,7 @@ def test_the_document(result: Result) -> None:
             "curve": {"1": "float", "2": "float"},
             "described": {"Coverage@2": "float", "Popularity@2": "float"},
             "seconds": {"fit": "float", "recommend": "float", "score": "float"},
+            "tuned": "NoneType",
         }],
         "chance": {"MAP@2": {"mean": "float", "sd": "float"}},
         "comparison": {
@@ -172,7 +173,7 @@ def test_pandas_shows_one_row_a_model(result: Result) -> None:
     assert frame.loc["popular", "MAP@2"] == 0.5
     metrics = ["MAP@2", "MAP(divisor=hits)@2"]
     ends = [f"{metric} {end}" for metric in metrics for end in ("low", "high", "sd_repeats")]
-    assert list(frame.columns) == ["repeats", *metrics, *ends, "lift", "p", "verdict"]
+    assert list(frame.columns) == ["repeats", "tuned", *metrics, *ends, "lift", "p", "verdict"]
     assert frame.loc["popular", "MAP@2 high"] == 1
 
 

@@ -1,96 +1,94 @@
-"""Similar items and what they carry, in the head and as NumPy sorts."""
+"""Similarities of rows: literal ones, and each formula written out with dense NumPy."""
 
+from math import log, sqrt
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from harness.pair_products import pair_products
-from harness.similarity import carried_means, most_similar, require_whole
+from harness.similarity import DEFAULTS, documents
 
-# Cosines: 0–1 0.6, 0–2 0, 1–2 0.8; item 3 has no attributes.
-ROWS = csr_array(np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [0.0, 0.0]]))
-
-
-def similar(of: list[int], among: list[int], neighbours: int) -> Any:
-    return most_similar(
-        ROWS, np.array(of, np.int32), np.array(among, np.int32), neighbours
-    ).toarray()
+# three documents over three terms: x has terms 0 and 1, y the same and more of 1, z term 2 alone
+ROWS = csr_array(np.array([[1.0, 1.0, 0.0], [1.0, 4.0, 0.0], [0.0, 0.0, 2.0]]))
+EVERY = np.arange(3, dtype=np.int32)
 
 
-def test_the_most_similar_others() -> None:
-    assert similar([0, 2], [1], 5).tolist() == [[0.6], [0.8]]
-    assert similar([1], [0, 2], 1).tolist() == [[0, 0.8]]
+def similar(kind: str, **settings: float) -> Any:
+    places, values = documents(ROWS, kind, settings).nearest(2, EVERY)
+    assert places.tolist() == [[1, -1], [0, -1], [-1, -1]], "z is like none, and none like itself"
+    return values[:2, 0]
 
 
-def test_itself_comes_on_top_of_the_others() -> None:
-    assert similar([1, 2], [0, 1, 2], 1).tolist() == [[0, 1, 0.8], [0, 0.8, 1]]
+def test_cosine() -> None:
+    expected = 5 / (sqrt(2) * sqrt(17))
+    assert similar("cosine") == pytest.approx([expected, expected], rel=1e-15)
 
 
-def test_without_attributes_there_is_only_itself() -> None:
-    assert similar([3, 0], [3, 2], 9).tolist() == [[1, 0], [0, 0]]
+def test_shrinkage_is_added_to_the_norms() -> None:
+    assert similar("cosine", shrink=3)[0] == pytest.approx(5 / (sqrt(34) + 3), rel=1e-15)
 
 
-def test_no_items_at_all() -> None:
-    assert similar([0], [], 3).shape == (1, 0)
-    assert similar([], [0], 3).shape == (0, 1)
+def test_asymmetric_cosine_divides_by_more_of_one_norm() -> None:
+    # |x|² = 2, |y|² = 17: x·y / (2^α · 17^(1−α)), and the other way round
+    x_to_y, y_to_x = similar("asymmetric", alpha=1.0)
+    assert (x_to_y, y_to_x) == pytest.approx((5 / 2, 5 / 17), rel=1e-15)
+    assert similar("asymmetric") == pytest.approx(similar("cosine"), rel=1e-15)
 
 
-def test_means_are_weighted_by_similarity() -> None:
-    """(0.5·4 + 1·10) / 1.5 = 8."""
-    weights = csr_array(np.array([[0.5, 1.0, 0.0], [0.0, 0.0, 2.0], [0.0, 0.0, 0.0]]))
-    found = carried_means(np.array([4.0, 10.0, 7.0]), weights)
-    assert found[:2].tolist() == [8, 7]
-    assert np.isnan(found[2])
+def test_tfidf_takes_roots_and_rare_terms() -> None:
+    # terms 0 and 1 stand in two of three documents, so their idf is ln 3 − ln 3 = 0: add a fourth
+    rows = csr_array(np.vstack([ROWS.toarray(), [[0.0, 0.0, 1.0]]]))
+    both, one = log(4) - log(3), log(4) - log(3)
+    places, values = documents(rows, "tfidf", {}).nearest(1, EVERY)
+    x, y = (both, both), (both, 2 * one)
+    expected = (x[0] * y[0] + x[1] * y[1]) / (np.hypot(*x) * np.hypot(*y))
+    assert places[:2].tolist() == [[1], [0]]
+    assert values[0, 0] == pytest.approx(expected, rel=1e-14)
 
 
-@pytest.mark.parametrize("value", [0, -1, 2.0, True, "3"])
-def test_neighbours_are_a_whole_number(value: Any) -> None:
-    with pytest.raises(ValueError, match=f"depth is {value!r}; expected a whole number above 0"):
-        require_whole("depth", value)
-    with pytest.raises(ValueError, match="neighbours is"):
-        similar([0], [1], value)
+def test_bm25_weighs_by_length() -> None:
+    rows = csr_array(np.vstack([ROWS.toarray(), [[0.0, 0.0, 1.0]]]))
+    idf, mean = log(4) - log(3), (2 + 5 + 2 + 1) / 4
+
+    def weight(x: float, length: float) -> float:
+        return x * (1.2 + 1) / (1.2 * (1 - 0.75 + 0.75 * length / mean) + x) * idf
+
+    expected = weight(1, 2) * weight(1, 5) + weight(1, 2) * weight(4, 5)
+    assert documents(rows, "bm25", {}).nearest(1, EVERY)[1][0, 0] == pytest.approx(expected)
 
 
-@settings(max_examples=50, deadline=None)  # the first call compiles
-@given(st.integers(1, 6), st.integers(1, 5), st.integers(0, 2**32 - 1))
-def test_as_numpy_sorts(n: int, neighbours: int, seed: int) -> None:
-    rows = np.random.default_rng(seed).integers(-1, 3, (n, 3)).astype(np.float64)
-    found = most_similar(csr_array(rows), np.arange(n), np.arange(n), neighbours).toarray()
-    cosines = rows @ rows.T
-    for item in range(n):
-        others = sorted((-cosines[item, j], j) for j in range(n) if j != item)
-        expected = np.zeros(n)
-        expected[item] = 1
-        for value, j in others[:neighbours]:
-            expected[j] = max(-value, 0)
-        assert found[item].tolist() == expected.tolist()
+def test_neighbours_among_some_rows_alone() -> None:
+    among = np.array([1, 2], np.int32)
+    places, _ = documents(ROWS, "cosine", {}).nearest(2, EVERY, among)
+    assert places.tolist() == [[0, -1], [-1, -1], [-1, -1]], "places are places in `among`"
 
 
-def test_products_of_chosen_pairs() -> None:
-    """Rows 0 and 1 of the left at places 1, none, 0 and 0, 0, none of the right."""
-    left, right = np.array([[1.0, 2.0], [0.0, 3.0]]), np.array([[4.0, 0.0], [1.0, 1.0]])
-    places = np.array([[1, -1, 0], [0, 1, -1]], np.int32)
-    found = pair_products(csr_array(left), csr_array(right), places)
-    assert found.tolist() == [[3, 0, 4], [0, 3, 0]]
+def test_empty_rows_are_like_none() -> None:
+    rows = csr_array(np.array([[1.0, 0.0], [0.0, 0.0], [1.0, 0.0]]))
+    for kind in DEFAULTS:
+        places, _ = documents(rows, kind, {}).nearest(2, EVERY)
+        assert places[1].tolist() == [-1, -1]
 
 
-@pytest.mark.parametrize("rows", [0, 1, 600])
-def test_pairs_do_not_depend_on_others(rows: int) -> None:
-    draw = np.random.default_rng(rows)
-    left, right = draw.random((rows, 9)), draw.random((20, 9))
-    places = draw.integers(-1, 20, (rows, 5)).astype(np.int32)
-    sparse = csr_array(left * (left < 0.5)), csr_array(right * (right < 0.5))
-    found = pair_products(*sparse, places)
-    product = np.zeros(places.shape)
-    for row in range(rows):
-        for slot, place in enumerate(places[row]):
-            if place >= 0:
-                product[row, slot] = (sparse[0][[row]] @ sparse[1][[place]].T).toarray()[0, 0]
-    assert np.allclose(found, product)
-    if rows > 1:
-        alone = pair_products(sparse[0][[300]], sparse[1], places[[300]])
-        assert np.array_equal(alone[0], found[300])
+def test_an_empty_matrix() -> None:
+    for kind in DEFAULTS:
+        found = documents(csr_array((3, 2), dtype=np.float32), kind, {}).nearest(2, EVERY)
+        assert found[0].tolist() == [[-1, -1]] * 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "words"),
+    [
+        ("jaccard", {}, "similarity is 'jaccard'; allowed: cosine, tfidf, bm25, asymmetric"),
+        ("bm25", {"shrink": 1}, 'shrink is no setting of similarity "bm25", which has k1, b'),
+        ("cosine", {"alpha": 0.5}, 'alpha is no setting of similarity "cosine", which has shrink'),
+        ("asymmetric", {"alpha": 1.5}, "alpha is 1.5; expected a number from 0 to 1"),
+        ("cosine", {"shrink": -1}, "shrink is -1; expected a number from 0 to inf"),
+        ("cosine", {"shrink": True}, "shrink is True; expected a number from 0 to inf"),
+    ],
+)
+def test_what_cannot_be(kind: str, settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError) as error:
+        documents(ROWS, kind, settings)
+    assert str(error.value) == words

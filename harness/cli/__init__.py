@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harness.cli import compare, explain, leaderboard, lists, report, score, submit, validate
+from harness.cli import compare, explain, leaderboard, lists, report, score, submit, tune, validate
 from harness.cli.show import Format, FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 from harness.errors import HarnessError, printable
@@ -154,6 +154,7 @@ def synth(
         print(f"{path}  {path.stat().st_size:,} bytes")
 
 
+app.command("tune")(tune.tune)
 app.command("compare")(compare.compare)
 app.command("leaderboard")(leaderboard.leaderboard)
 app.command("score")(score.score)

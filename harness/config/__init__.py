@@ -5,10 +5,15 @@ from harness.config.sections import (
     Config,
     DataConfig,
     EvaluationConfig,
+    ModelConfig,
+    SubmissionConfig,
+)
+from harness.config.space import TunedRecord
+from harness.config.splits import (
     FractionSplit,
     GivenSplit,
+    InnerSplit,
     LastNSplit,
-    ModelConfig,
     SplitConfig,
     TimeSplit,
 )
@@ -19,10 +24,13 @@ __all__ = [
     "EvaluationConfig",
     "FractionSplit",
     "GivenSplit",
+    "InnerSplit",
     "LastNSplit",
     "ModelConfig",
     "SplitConfig",
+    "SubmissionConfig",
     "TimeSplit",
+    "TunedRecord",
     "parse",
     "read",
 ]

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-_NO_MATTER = ("models", "compare", "data.cache", "evaluation.seed", "evaluation.metrics")
+_NO_MATTER = ("models", "compare", "tune", "data.cache", "evaluation.seed", "evaluation.metrics")
 """What changes no score of a model, or is shown beside it."""
 
 
 def settings(config: Mapping[str, Any], model: str) -> str:
-    """Return a model's class and parameters, such as ``Popular(window_days=7)``."""
+    """Return a model's class and parameters, such as ``Popular(window_days=7)``, or its file."""
     for one in config.get("models", []):
         if one.get("name") == model:
+            if "lists" in one:
+                return f"lists {one['lists']}"
             name = str(one.get("use", "")).rpartition(":")[2]
-            params = ", ".join(f"{key}={value}" for key, value in one.get("params", {}).items())
+            given = {key: one[key] for key in ("of",) if key in one} | one.get("params", {})
+            params = ", ".join(f"{key}={value}" for key, value in given.items())
             return f"{name}({params})"
     return ""
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from harness.config.base import Section
 from harness.config.sections import (
-    STRATEGIES,
     CompareConfig,
     Config,
     DataConfig,
     EvaluationConfig,
     ModelConfig,
     SubmissionConfig,
+    TuneConfig,
 )
+from harness.config.space import TunedRecord
+from harness.config.splits import INNER, STRATEGIES
 from harness.errors import suggest
 
 
@@ -31,19 +34,20 @@ def in_words(values: dict[str, Any], fault: Any) -> str:
         case "extra_forbidden" if not key:
             return f"no section [{name}]; {suggest(name, section_names())}"
         case "extra_forbidden":
-            return f'{section} has no key "{key}"; {suggest(key, _allowed(values, name))}'
+            last = key.rpartition(".")[2]
+            return f'{section} has no key "{key}"; {suggest(last, _allowed(values, fault["loc"]))}'
         case "missing":
             return f'{section} needs the key "{key}"' if key else f"{section} is missing"
         case "union_tag_invalid" | "union_tag_not_found":
-            found = values["split"].get("strategy") if isinstance(values["split"], dict) else None
-            return f"[split] strategy is {found!r}; {suggest(str(found), STRATEGIES)}"
+            found = fault["input"].get("strategy") if isinstance(fault["input"], dict) else None
+            allowed = INNER if name == "tune" else STRATEGIES
+            return f"{section} strategy is {found!r}; {suggest(str(found), allowed)}"
         case "value_error":
             return f"{section} {fault['ctx']['error']}"
         case "literal_error":
-            allowed = [
-                a.strip("' ") for a in fault["ctx"]["expected"].replace(" or ", ",").split(",")
-            ]
-            return f"{section} {key} = {fault['input']!r}; {suggest(str(fault['input']), allowed)}"
+            words = fault["ctx"]["expected"].replace(" or ", ",").split(",")
+            near = suggest(str(fault["input"]), [word.strip("' ") for word in words])
+            return f"{section} {key} = {fault['input']!r}; {near}"
         case "model_type" | "model_attributes_type":
             return f"{section}: found {fault['input']!r}; expected keys with values"
         case _:
@@ -63,22 +67,29 @@ def _place(values: dict[str, Any], name: str, *keys: str | int) -> tuple[str, st
             return "[[models]]", ""
         case "split", (_strategy, *rest):
             return "[split]", ".".join(map(str, rest))
+        case "tune", ("split", *rest):
+            return "[tune] split", ".".join(map(str, rest[1:]))
         case "data", ("header" | "time" as key, *_kind):  # a union: the kind tried is no key
             return "[data]", key
     return f"[{name}]", ".".join(map(str, keys))
 
 
-def _allowed(values: dict[str, Any], section: str) -> list[str]:
-    match section:
-        case "data":
-            return list(DataConfig.model_fields)
-        case "split":
+def _allowed(values: dict[str, Any], place: tuple[str | int, ...]) -> list[str]:
+    """Return the keys that could stand where an unknown one does."""
+    match place:
+        case ("split", *_):
             return list(STRATEGIES[values["split"]["strategy"]].model_fields)
-        case "models":
-            return list(ModelConfig.model_fields)
-        case "submission":
-            return list(SubmissionConfig.model_fields)
-        case "compare":
-            return list(CompareConfig.model_fields)
-        case _:
-            return list(EvaluationConfig.model_fields)
+        case ("tune", "split", str(strategy), *_):
+            return list(STRATEGIES[strategy].model_fields)
+        case ("models", _, "tuned", *_):
+            return list(TunedRecord.model_fields)
+    return list(_KEYS_OF.get(str(place[0]), EvaluationConfig).model_fields)
+
+
+_KEYS_OF: dict[str, type[Section]] = {
+    "data": DataConfig,
+    "models": ModelConfig,
+    "submission": SubmissionConfig,
+    "compare": CompareConfig,
+    "tune": TuneConfig,
+}

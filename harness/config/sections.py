@@ -6,17 +6,17 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from harness.config.base import Section as _Section
+from harness.config.parts import require_parts
+from harness.config.space import SearchName, Space, TunedRecord
+from harness.config.splits import GivenSplit, InnerSplit, SplitConfig
 from harness.errors import UsageError, suggest
 from harness.layouts.tables import CandidateRule, Layout
 
 TIME_FORMATS = ("iso", "epoch_s", "epoch_ms")
 LayoutName = Literal["hm", "ponpare", "kion", "table"]
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class DataConfig(_Section):
@@ -64,55 +64,6 @@ _KEYS_OF: dict[str, set[str]] = {
 }
 
 
-class TimeSplit(_Section):
-    """The last days are the exam; ``days = "elapsed"`` counts whole days back from the last event.
-
-    ``window = "test"`` examines the test days and trains on everything before them.
-    """
-
-    strategy: Literal["time"]
-    valid_days: Annotated[int, Field(ge=1, le=100_000)] = 7
-    test_days: Annotated[int, Field(ge=0, le=100_000)] = 0
-    days: Literal["calendar", "elapsed"] = "calendar"
-    window: Literal["valid", "test"] = "valid"
-
-    @model_validator(mode="after")
-    def _a_test_window_has_days(self) -> TimeSplit:
-        if self.window == "test" and self.test_days == 0:
-            raise ValueError('window = "test" needs test_days >= 1')
-        return self
-
-
-class LastNSplit(_Section):
-    """The last `n` events of each user are the exam."""
-
-    strategy: Literal["last_n"]
-    n: Annotated[int, Field(ge=1, lt=2**31)]
-
-
-class FractionSplit(_Section):
-    """The last share of each user's events (rounded down) is the exam."""
-
-    strategy: Literal["fraction"]
-    fraction: Annotated[float, Field(gt=0, lt=1)]
-
-
-class GivenSplit(_Section):
-    """A second table, `valid`, is the exam; layout ``table`` alone."""
-
-    strategy: Literal["given"]
-    valid: str
-
-
-SplitConfig = TimeSplit | LastNSplit | FractionSplit | GivenSplit
-STRATEGIES: dict[str, type[_Section]] = {
-    "time": TimeSplit,
-    "last_n": LastNSplit,
-    "fraction": FractionSplit,
-    "given": GivenSplit,
-}
-
-
 class EvaluationConfig(_Section):
     """``[evaluation]``: who sits the exam, what counts as a hit, how it is marked."""
 
@@ -127,12 +78,47 @@ class EvaluationConfig(_Section):
 
 
 class ModelConfig(_Section):
-    """``[[models]]``: a recommender by import path, its parameters and its number of repeats."""
+    """``[[models]]``: a recommender by import path, or a file of ready lists.
+
+    Attributes
+    ----------
+    use, params : str, dict
+        The class, and its keyword parameters.
+    of : list of str, optional
+        The models of this config that it is made of, given to its parameter `models`.
+    lists : str, optional
+        The file, instead of a class.
+    """
 
     name: Annotated[str, Field(min_length=1)]
-    use: str
+    use: str | None = None
+    lists: Annotated[str, Field(min_length=1)] | None = None
+    of: list[str] | None = None
     params: dict[str, Any] = {}
     repeats: Annotated[int, Field(ge=1)] = 1
+    space: Space = {}
+    tuned: TunedRecord | None = None
+
+    @property
+    def parts(self) -> list[str]:
+        """The models that this one is made of."""
+        return self.of or []
+
+    @model_validator(mode="after")
+    def _a_class_or_lists(self) -> ModelConfig:
+        if self.use is None and self.lists is None:
+            raise ValueError('needs the key "use", or "lists" with a file of ready lists')
+        if self.use is not None and self.lists is not None:
+            raise ValueError('has both "use" and "lists"; leave one out')
+        if self.lists is not None:
+            for key in ("of", "params", "space", "tuned"):
+                if getattr(self, key):
+                    raise ValueError(f'has ready lists, which have no "{key}"; leave it out')
+            if self.repeats > 1:
+                raise ValueError("has ready lists, the same in every repeat; leave repeats out")
+        if self.of is not None and "models" in self.params:
+            raise ValueError('gives its parameter "models" twice: leave it to of')
+        return self
 
 
 class SubmissionConfig(_Section):
@@ -155,6 +141,16 @@ class CompareConfig(_Section):
     slices: list[str] = []
 
 
+class TuneConfig(_Section):
+    """``[tune]``: how the models that have a `space` are tuned, on an inner split of train."""
+
+    trials: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    search: SearchName = "random"
+    metric: str | None = None
+    seed: Annotated[int, Field(ge=0, lt=2**63)] | None = None
+    split: Annotated[InnerSplit, Field(discriminator="strategy")] | None = None
+
+
 class Config(_Section):
     """A whole config; relative paths in it start at `folder`, the config file's own."""
 
@@ -163,6 +159,7 @@ class Config(_Section):
     evaluation: EvaluationConfig = EvaluationConfig()
     submission: SubmissionConfig = SubmissionConfig()
     compare: CompareConfig = CompareConfig()
+    tune: TuneConfig = TuneConfig()
     models: Annotated[list[ModelConfig], Field(min_length=1)]
     folder: Annotated[Path, Field(exclude=True)] = Path()
 
@@ -172,6 +169,7 @@ class Config(_Section):
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f'[[models]]: two models are named "{name}"; name each once')
+        require_parts({model.name: model.of for model in self.models})
         baseline = self.compare.baseline
         if baseline is not None and baseline not in names:
             raise ValueError(
@@ -181,6 +179,10 @@ class Config(_Section):
             raise ValueError('[split] strategy "given" goes with layout "table" only')
         if self.data.time is False and not isinstance(self.split, GivenSplit):
             raise ValueError('[data] time = false goes with [split] strategy "given" only')
+        if self.data.time is False and self.tune.split is not None:
+            raise ValueError(
+                "[tune] split needs times, and [data] time = false says there are none"
+            )
         return self
 
     @model_validator(mode="after")
@@ -188,20 +190,21 @@ class Config(_Section):
         from harness.metrics import parse  # numpy is slow to import
 
         most = self.evaluation.k
-        for text in self.evaluation.metrics:
+        named = [("[evaluation] metrics", text) for text in self.evaluation.metrics]
+        named += [("[tune] metric", self.tune.metric)] if self.tune.metric else []
+        for where, text in named:
             try:
                 metric = parse(text, self.folder)
             except UsageError as error:
-                raise ValueError(f"[evaluation] metrics: {error}") from error
+                raise ValueError(f"{where}: {error}") from error
             cut_off = metric.k or 1
             if metric.graded:
                 raise ValueError(
-                    f"[evaluation] metrics: {text} needs grades, which events do not have; leave "
-                    "gain out"
+                    f"{where}: {text} needs grades, which events do not have; leave gain out"
                 )
             if cut_off > most:
                 raise ValueError(
-                    f"[evaluation] metrics: {text} looks at {cut_off} places, but k = {most}; "
+                    f"{where}: {text} looks at {cut_off} places, but k = {most}; "
                     f"set k = {cut_off} or a smaller cut-off"
                 )
         return self
@@ -243,12 +246,29 @@ class Config(_Section):
         values = self.model_dump(exclude_none=True)
         keys = {"layout", "path", "cache"} | _KEYS_OF[self.data.layout]
         values["data"] = {key: v for key, v in values["data"].items() if key in keys}
+        return self._placed(values)
+
+    def written(self, folder: Path) -> dict[str, Any]:
+        """Return plain values as they were given, for a config file in `folder`."""
+        values = self.model_dump(exclude_unset=True)
+        return values if folder.resolve() == self.folder.resolve() else self._placed(values)
+
+    def _placed(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Return the config's plain values with its relative paths made absolute, in place."""
         values["data"]["path"] = str((self.folder / self.data.path).resolve())
         if self.submission.sample is not None:
             sample = (self.folder / self.submission.sample).resolve()
             values["submission"]["sample"] = str(sample)
         for model in values["models"]:
-            model["use"] = self.from_anywhere(model["use"])
+            if "use" in model:
+                model["use"] = self.from_anywhere(model["use"])
+            else:
+                model["lists"] = str((self.folder / model["lists"]).resolve())
+        evaluation, tune = values.get("evaluation", {}), values.get("tune", {})
+        if "metrics" in evaluation:
+            evaluation["metrics"] = [self.from_anywhere(text) for text in evaluation["metrics"]]
+        if "metric" in tune:
+            tune["metric"] = self.from_anywhere(tune["metric"])
         return values
 
     def from_anywhere(self, use: str) -> str:

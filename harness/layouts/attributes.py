@@ -19,7 +19,7 @@ def check(table: AttributeTable) -> None:
 
 
 def read(table: AttributeTable, columns: list[str] | None = None) -> pl.DataFrame:
-    """Return the rows of an attribute table; `columns` None reads them all, as text.
+    """Return the rows of an attribute table, ids first; `columns` None reads them all, as text.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def read(table: AttributeTable, columns: list[str] | None = None) -> pl.DataFram
 
 def _rows(table: AttributeTable, columns: list[str] | None, source: Source) -> pl.DataFrame:
     source.require((table.id, *(columns or ())))
-    wanted = source.names if columns is None else list(dict.fromkeys((table.id, *columns)))
+    wanted = list(dict.fromkeys((table.id, *(source.names if columns is None else columns))))
     rules = (FieldRule(table.id, "an id", None, True),)
     try:
         frame = source.texts(wanted)

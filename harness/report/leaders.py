@@ -40,7 +40,7 @@ def _group(group: Group) -> Sheet:
 
 def _row(entry: Entry, digits: int) -> list[str]:
     return [
-        printable(entry.model),
+        printable(entry.model) + (f" · tuned × {entry.tuned:,}" if entry.tuned else ""),
         number(entry.mean, digits),
         ends(entry.ci95, digits),
         printable(entry.run),

@@ -33,8 +33,15 @@ def heading(result: Result) -> list[str]:
 
 
 def footing(result: Result) -> list[str]:
-    """Return the lines below the table: what leaderboards would say, and where the time went."""
-    return [*_bridge(result), _time(result)]
+    """Return the lines below the table: who was tuned, what leaderboards would say, the time."""
+    return [*_tuned(result), *_bridge(result), _time(result)]
+
+
+def _tuned(result: Result) -> list[str]:
+    """Return which models had their parameters chosen, and from how many trials."""
+    tuned = {printable(m.name): m.tuned.trials for m in result.models if m.tuned}
+    told = [f"{name} ({n:,} trial{'s' if n != 1 else ''})" for name, n in tuned.items()]
+    return [f"tuned  on an inner split of train: {', '.join(told)}"] if told else []
 
 
 def _bridge(result: Result) -> list[str]:
@@ -145,6 +152,7 @@ def _record(result: Result, model: ModelResult) -> dict[str, object]:
     record: dict[str, object] = {
         "model": model.name,
         "repeats": model.repeats,
+        "tuned": 0 if model.tuned is None else model.tuned.trials,
         "lift": None if v is None else v.lift,
         "p": None if v is None else v.p,
         "verdict": None if v is None else v.word,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from harness.config import Config
+from harness.config import Config, SubmissionConfig
 from harness.errors import DataError
 from harness.files import find
 from harness.layouts import attributes
@@ -75,7 +75,7 @@ def _format(config: Config, sample: Path | None) -> Format | None:
     wanted = formats.FORMATS.get(config.data.layout)
     if wanted is None and sample is not None:
         wanted = formats.recognised(columns(sample))
-    if wanted is None and not own.model_fields_set:
+    if wanted is None and own == SubmissionConfig():  # a run's config.toml has the defaults in
         return None  # the file's own header will say
     wanted = wanted or formats.generic("user", "item")
     return replace(

@@ -33,14 +33,13 @@ class SubmissionError(HarnessError):
 
     exit_status = 1
 
-    def __init__(self, validation: Validation) -> None:
+    def __init__(self, validation: Validation, refusal: str = "") -> None:
         problems = "\n".join(
             f"{p.code} {'' if p.line is None else f'line {p.line:,}: '}{p.message}; {p.hint}"
             for p in validation.errors
         )
-        super().__init__(
-            f"{validation.path}: has errors and is not marked; mend it, or force it\n{problems}"
-        )
+        refusal = refusal or "has errors and is not marked; mend it, or force it"
+        super().__init__(f"{validation.path}: {refusal}\n{problems}")
         self.validation = validation
 
 
@@ -89,7 +88,7 @@ def score(
     found = examine(path, against, solution, places=places, strict=strict)
     if not found.validation.valid and not force:
         raise SubmissionError(found.validation)
-    paper = _paper(path, found, solution, terms, places)
+    paper = paper_of(path, found, solution, terms, places)
     return replace(mark(paper, solution.metrics, cut, conventions), validation=found.validation)
 
 
@@ -106,13 +105,20 @@ def _longest(metrics: tuple[Metric, ...]) -> int | None:
     return None if None in cuts else max(cut for cut in cuts if cut is not None)
 
 
-def _paper(
+def paper_of(
     path: Path | pl.DataFrame,
     found: Examined,
     solution: Solution,
     terms: Terms,
     places: int | None,
 ) -> Paper:
+    """Return the paper of a submission that was examined.
+
+    Raises
+    ------
+    DataError
+        It has no user of the solution.
+    """
     strangers = 0 < found.validation.rows == found.rows_outside  # told by whoever reads the ids
     if found.lists is None or strangers:
         return papers.of_file(path, solution, terms.named, places)

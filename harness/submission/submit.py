@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from harness import cache, plugins
+from harness import cache
 from harness.config import Config, ModelConfig
 from harness.dataset import Events, Int32, positions
 from harness.draws import user_hashes
 from harness.errors import UsageError
 from harness.evaluation import candidates_of, items_of
 from harness.files import refuse_overwriting
+from harness.models import make
 from harness.ragged import Ragged
 from harness.recommendations import Recommendations
 from harness.recommender import Train
@@ -65,7 +66,8 @@ def submit(
         A config, file or model that cannot be used; a file that cannot be written.
     """
     settings = model_of(config, model, repeat)
-    refuse_overwriting(out, [*cache.files(config.layout()), competition.sample_of(config)])
+    ready = [config.folder / one.lists for one in config.models if one.lists is not None]
+    refuse_overwriting(out, [*cache.files(config.layout()), competition.sample_of(config), *ready])
     setting = set_exam(config)
     if all_events:
         setting = _on_everything(setting)
@@ -76,27 +78,41 @@ def submit(
     at = positions(users, setting.data.user_ids)
     lists = np.full((len(users), setting.exam.k), -1, np.int32)
     known, strange = (np.flatnonzero(of).astype(np.int32) for of in (at >= 0, at < 0))
-    _answer(lists, known, at[known], settings, setting, repeat)
+    strange_items = _answer(lists, known, at[known], settings, setting, repeat)
     if len(strange) > 0:
         unknown = users.gather(strange)
         wider = _with_users(setting, unknown)
         own = positions(unknown, wider.data.user_ids)
-        _answer(lists, strange, own, settings, wider, repeat)
+        more = _answer(lists, strange, own, settings, wider, repeat)
+        strange_items = max(strange_items, more, key=len)  # the same, as far as they go
     wanted = (asked.format or formats.generic("user", "item")).cut_at(setting.exam.k)
-    Recommendations(lists).to_csv(out, users, setting.exam.candidate_ids, wanted)
+    items = setting.exam.candidate_ids
+    items = pl.concat([items, strange_items.alias(items.name)])
+    Recommendations(lists).to_csv(out, users, items, wanted)
     beyond = len(users) - required if required > 0 else 0
     return Submitted(out, len(users), len(strange), beyond)
 
 
 def _answer(
     lists: Int32, rows: Int32, users: Int32, settings: ModelConfig, setting: Setting, repeat: int
-) -> None:
-    """Fit the model, and put the lists of some users into their rows."""
-    made = plugins.load(settings.name, settings.use, settings.params, setting.config.folder)
-    model = fitted(settings.name, made, setting)
+) -> pl.Series:
+    """Fit the model, and put the lists of some users into their rows.
+
+    Returns
+    -------
+    polars.Series of str
+        The ids of positions behind the last candidate's.
+    """
+    model = fitted(settings.name, make(setting.config, settings.name)[settings.name], setting)
     order = np.argsort(users)
     found = recommend(settings.name, model, _asking(setting, users[order]), repeat)
+    if found.strange.null_count() > 0:
+        raise UsageError(
+            f'model "{settings.name}": its lists hold items that neither the data nor the '
+            "catalogue knows, so no id can be written for them; take them out of its file"
+        )
     lists[rows[order], : found.items.shape[1]] = found.items
+    return found.strange
 
 
 def _asking(setting: Setting, users: Int32) -> Setting:

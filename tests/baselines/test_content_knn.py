@@ -95,5 +95,5 @@ def test_as_numpy_multiplies(seed: int) -> None:
 
 @pytest.mark.parametrize("name", ["neighbours", "carried"])
 def test_counts_are_whole_numbers(name: str) -> None:
-    with pytest.raises(ValueError, match=f"{name} is 0; expected a whole number above 0"):
+    with pytest.raises(ValueError, match=f"{name} is 0; expected a whole number from 1 up"):
         by_genre(**{name: 0}).fit(shop(HAD, "pqs", ITEMS))

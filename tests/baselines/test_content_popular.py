@@ -92,7 +92,9 @@ def test_as_numpy_counts() -> None:
 
 @pytest.mark.parametrize("value", [0, 2.5])
 def test_neighbours_are_a_whole_number(value: Any) -> None:
-    with pytest.raises(ValueError, match=f"neighbours is {value}; expected a whole number above 0"):
+    with pytest.raises(
+        ValueError, match=f"neighbours is {value}; expected a whole number from 1 up"
+    ):
         by_genre(neighbours=value).fit(shop(SOLD, "pq", ITEMS))
 
 

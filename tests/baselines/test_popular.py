@@ -134,7 +134,7 @@ def test_window_half_life_and_weights_go_together() -> None:
 @pytest.mark.parametrize("name", ["window_days", "half_life_days"])
 @pytest.mark.parametrize("value", [0, -7, float("nan")])
 def test_days_must_be_above_zero(name: str, value: float) -> None:
-    with pytest.raises(ValueError, match=f"{name} is {value}; expected days above 0"):
+    with pytest.raises(ValueError, match=f"{name} is {value}; expected a number above 0"):
         Popular(**{name: value}).fit(shop([("a", 1)]))
 
 

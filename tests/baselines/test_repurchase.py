@@ -105,7 +105,7 @@ def test_users_come_in_any_order() -> None:
 
 @pytest.mark.parametrize("value", [0, -1, float("nan")])
 def test_days_must_be_above_zero(value: float) -> None:
-    with pytest.raises(ValueError, match=f"window_days is {value}; expected days above 0"):
+    with pytest.raises(ValueError, match=f"window_days is {value}; expected a number above 0"):
         Repurchase(window_days=value).fit(shop(OLD))
 
 

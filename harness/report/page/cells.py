@@ -75,6 +75,7 @@ def words(text: str) -> Cell:
 
 def model(view: View, place: int) -> Cell:
     """Return a model's name behind its marker."""
-    repeats = view.models[place]["repeats"]
-    note = f"mean of {repeats} repeats" if repeats > 1 else ""
-    return Cell(view.names[place], kind="model", note=note, place=place)
+    repeats, tuned = view.models[place]["repeats"], view.models[place].get("tuned")
+    notes = [f"mean of {repeats} repeats"] if repeats > 1 else []
+    notes += [f"tuned on train × {tuned['trials']:,}"] if tuned else []
+    return Cell(view.names[place], kind="model", note="; ".join(notes), place=place)

@@ -1,0 +1,97 @@
+"""ALS: implicit alternating least squares, through the library `implicit` (extra als)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from harness.dataset import Int32
+from harness.factors import Factors, Floats, compact, narrow
+from harness.parameters import require_above, require_from, require_whole
+from harness.recommender import Draws, Train
+
+try:
+    from implicit.cpu.als import AlternatingLeastSquares
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError("it needs implicit: pip install 'submission-harness[als]'") from error
+
+
+class ALS:
+    """Vectors of users and items that explain who had what, a missing pair weighing least.
+
+    Hu, Koren and Volinsky (2008), solved by conjugate gradients (Takács, Pilászy and Tikk 2011) in
+    `implicit`. Users without items in the window get no list; candidates without events are in
+    nobody's list.
+
+    Parameters
+    ----------
+    factors, iterations : int
+    regularization : float
+    alpha : float
+        What an event adds to the confidence in its pair.
+    seed : int
+        Of the vectors at the start.
+
+    window_days, half_life_days, weights, counts : optional
+        Which events count and how much: `harness.recommender.Train.interactions`.
+    """
+
+    def __init__(
+        self,
+        factors: int = 64,
+        regularization: float = 0.01,
+        alpha: float = 1.0,
+        iterations: int = 15,
+        seed: int = 42,
+        window_days: float | None = None,
+        half_life_days: float | None = None,
+        weights: Mapping[str, float] | None = None,
+        counts: bool = True,
+    ) -> None:
+        self.factors = factors
+        self.regularization = regularization
+        self.alpha = alpha
+        self.iterations = iterations
+        self.seed = seed
+        self.window_days = window_days
+        self.half_life_days = half_life_days
+        self.weights = weights
+        self.counts = counts
+
+    def fit(self, train: Train) -> Self:
+        """Alternate between the users' vectors and the items'."""
+        from threadpoolctl import threadpool_limits
+
+        require_whole(1, factors=self.factors, iterations=self.iterations)
+        require_whole(0, seed=self.seed)
+        require_above(0, alpha=self.alpha)
+        require_from(0, regularization=self.regularization)
+        known = compact(
+            train.interactions(self.window_days, self.half_life_days, self.weights, self.counts)
+        )
+        with threadpool_limits(1, "blas"):  # implicit has threads of its own
+            users, items = self._vectors(known.matrix)
+        self.factors_ = Factors(known, users, items, train.candidates)
+        return self
+
+    def recommend(
+        self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
+    ) -> Int32:
+        """Return the candidates of the highest scores."""
+        return self.factors_.recommend(users, k, exclude)
+
+    def _vectors(self, matrix: csr_array[Any]) -> tuple[Floats, Floats]:
+        if matrix.nnz == 0:
+            return np.zeros((0, self.factors)), np.zeros((0, self.factors))
+        model = AlternatingLeastSquares(
+            factors=self.factors,
+            regularization=self.regularization,
+            alpha=self.alpha,
+            iterations=self.iterations,
+            random_state=self.seed,
+        )
+        model.fit(narrow(matrix), show_progress=False)
+        return model.user_factors, model.item_factors

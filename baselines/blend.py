@@ -1,0 +1,141 @@
+"""Blend: the lists of several models as one, by weighted reciprocal rank fusion."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from harness.compiled import compiled
+from harness.dataset import Int32, Int64
+from harness.lists import ask
+from harness.parameters import require_parts, require_whole
+from harness.recommendations import EMPTY
+from harness.recommender import Draws, Recommender, Train
+
+_WHOLE = 62
+"""Shares are whole numbers whose sum is at most 2 to this power, which int64 holds."""
+
+
+class Blend:
+    """Candidates by Σ over parts of weight / (constant + rank), ranks from 1; most first.
+
+    A candidate that a part does not list has nothing of it; ties go by item id ascending. Only
+    ranks count, so the parts' scores need not be alike. Source: Cormack, Clarke and Büttcher,
+    Reciprocal rank fusion outperforms Condorcet and individual rank learning methods, SIGIR 2009,
+    with constant 60 and without weights.
+
+    Parameters
+    ----------
+    models : list of recommenders
+        The parts; in a config: ``of``.
+    weights : list of float, optional
+        One a part, above 0; 1 by default.
+    depth : int
+        How many places of each part's list are looked at; never fewer than are asked for.
+    constant : float
+        From 0; the larger, the less the first ranks stand out.
+
+    Examples
+    --------
+    Lists ``a b`` and ``b c`` with constant 60: b has 1/62 + 1/61, a has 1/61, c has 1/62.
+    """
+
+    def __init__(
+        self,
+        models: Sequence[Recommender],
+        weights: Sequence[float] | None = None,
+        depth: int = 100,
+        constant: float = 60,
+    ) -> None:
+        self.models = models
+        self.weights = weights
+        self.depth = depth
+        self.constant = constant
+
+    def fit(self, train: Train) -> Self:
+        """Let every part learn."""
+        require_parts(self.models)
+        _require_weights(self.weights, len(self.models))
+        require_whole(1, depth=self.depth)
+        if not _is_number(self.constant) or self.constant < 0:
+            raise ValueError(f"constant is {self.constant!r}; expected a number from 0")
+        self.parts_ = [part.fit(train) for part in self.models]
+        self.n_candidates_ = len(train.candidates)
+        return self
+
+    def recommend(
+        self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
+    ) -> Int32:
+        """Return each user's candidates of the highest sums."""
+        depth = min(max(k, self.depth), self.n_candidates_)
+        fused = np.full((len(users), k), EMPTY, np.int32)
+        n = self.n_candidates_
+        lists = np.stack([ask(part, users, depth, n, draws, exclude) for part in self.parts_])
+        _fuse(lists, self._shares(depth), np.zeros(n, np.int64), fused)
+        return fused
+
+    def _shares(self, depth: int) -> Int64:
+        """Return what each place of each part's list adds, (parts, depth).
+
+        Whole numbers, so that their sum does not depend on the order of the parts, and equal sums
+        are equal.
+        """
+        weights = np.ones(len(self.parts_)) if self.weights is None else np.array(self.weights)
+        shares = weights[:, None] / (self.constant + np.arange(1, depth + 1))
+        largest = shares.max(axis=1, initial=0).sum()
+        whole: npt.NDArray[Any] = np.floor(np.ldexp(shares / (largest or 1), _WHOLE))
+        return np.maximum(whole.astype(np.int64), 1)  # however little a weight, it lists its items
+
+
+def _require_weights(weights: object, parts: int) -> None:
+    """Raise ValueError where there is not one weight above 0 for each part."""
+    if weights is None:
+        return
+    if not isinstance(weights, (list, tuple)) or len(weights) != parts:
+        raise ValueError(f"weights is {weights!r}; expected a list of {parts}, one for each model")
+    for weight in weights:
+        if not _is_number(weight) or weight <= 0:
+            raise ValueError(f"weights holds {weight!r}; expected numbers above 0")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+@compiled
+def _fuse(lists: Any, shares: Any, sums: Any, fused: Any) -> None:
+    """Put the candidates of the highest sums into the rows of `fused`; `sums` are all 0 again."""
+    parts, n, depth = lists.shape
+    best = np.zeros(fused.shape[1], np.int64)
+    for row in range(n):
+        for part in range(parts):
+            for place in range(depth):
+                candidate = lists[part, row, place]
+                if candidate >= 0:
+                    sums[candidate] += shares[part, place]
+        filled = 0
+        for part in range(parts):
+            for candidate in lists[part, row]:
+                if candidate >= 0 and sums[candidate] > 0:
+                    filled = _put(best, fused[row], filled, sums[candidate], candidate)
+                    sums[candidate] = 0
+
+
+@compiled
+def _put(best: Any, fused: Any, filled: int, total: int, candidate: int) -> int:
+    """Put a candidate behind those that are better; return how many places are taken now."""
+    at, k = filled, len(fused)
+    while at > 0 and (
+        best[at - 1] < total or (best[at - 1] == total and fused[at - 1] > candidate)
+    ):
+        at -= 1
+    for place in range(min(filled, k - 1), at, -1):
+        best[place], fused[place] = best[place - 1], fused[place - 1]
+    if at < k:
+        best[at], fused[at] = total, candidate
+    return min(filled + 1, k)

@@ -1,0 +1,166 @@
+"""CoVisitation: what others took with, or soon after, what is in the user's last basket."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from harness import schema
+from harness.compiled import compiled
+from harness.dataset import Events, Int32, Int64
+from harness.heap import in_order, push
+from harness.interactions import pair_matrix
+from harness.parameters import require_above, require_whole
+from harness.products import as_matrix, in_threads, largest_products
+from harness.recommender import Draws, Train
+
+Float64 = npt.NDArray[np.float64]
+
+_BLOCK = 256
+
+
+class CoVisitation:
+    """Σ over the items i of the last basket of the weight of i → j, divided by i's own weight.
+
+    A pair i → j counts whenever a user has j with i or within some days after it: directional, as
+    what is bought after a camera is not what is bought before. It counts 2^(−gap / half-life), and
+    less the longer ago it was: the co-visitation matrix of OTTO's best entries (Kaggle, 2023;
+    Linden, Smith and York 2003 for its undirected kin). Users without events get no list, nor do
+    those whose basket was followed by nothing.
+
+    Parameters
+    ----------
+    within_days : float
+        How long after i its pairs are looked for.
+    gap_half_life_days : float
+        In which a pair's weight halves as the days between i and j grow.
+    half_life_days : float
+        In which a pair's weight halves as it grows old.
+    window_days : float, optional
+        Only events of the last so many days make pairs; all by default.
+    basket_days : float
+        The last basket is what the user had less than so many days before the last event.
+    neighbours : int
+        How many j each i keeps, the heaviest ones.
+    """
+
+    def __init__(
+        self,
+        within_days: float = 7,
+        gap_half_life_days: float = 7,
+        half_life_days: float = 30,
+        window_days: float | None = None,
+        basket_days: float = 1,
+        neighbours: int = 100,
+    ) -> None:
+        self.within_days = within_days
+        self.gap_half_life_days = gap_half_life_days
+        self.half_life_days = half_life_days
+        self.window_days = window_days
+        self.basket_days = basket_days
+        self.neighbours = neighbours
+
+    def fit(self, train: Train) -> Self:
+        """Weigh all pairs, and note everyone's last basket."""
+        require_whole(1, neighbours=self.neighbours)
+        require_above(
+            0,
+            within_days=self.within_days,
+            gap_half_life_days=self.gap_half_life_days,
+            basket_days=self.basket_days,
+        )
+        counted, weight = train.event_weights(self.window_days, self.half_life_days)
+        events, value = train.events, np.ones(0) if weight is None else weight
+        if counted is not None:
+            events, value = events.where(counted), value[counted]
+        self.after_ = self._after(train, events, value)
+        self.baskets_ = _baskets(train, self.basket_days)
+        return self
+
+    def _after(self, train: Train, events: Events, value: Float64) -> csr_array[Any]:
+        """Return the heaviest pairs of each item, (items, candidates)."""
+        n_items = len(train.item_ids)
+        order = np.argsort(events.item, kind="stable")
+        starts = np.append(0, np.cumsum(np.bincount(events.item, minlength=n_items)))
+        columns = np.full((n_items, self.neighbours), -1, np.int32)
+        values = np.zeros(columns.shape)
+        span, half = (
+            float(self.within_days * schema.DAY_US),
+            float(self.gap_half_life_days * schema.DAY_US),
+        )
+        given = (events.user, train.candidate_of_item[events.item], events.time, value)
+
+        def block(first: int) -> None:
+            last = min(first + _BLOCK, n_items)
+            width = len(train.candidates)
+            _pairs(first, last, starts, order, *given, span, half, width, columns, values)
+
+        in_threads(block, range(0, n_items, _BLOCK))
+        own = np.bincount(events.item, value, n_items)
+        return as_matrix(columns, values / np.maximum(own, 1e-300)[:, None], len(train.candidates))
+
+    def recommend(
+        self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
+    ) -> Int32:
+        """Return the candidates that follow the last basket most."""
+        return largest_products(self.baskets_[users], self.after_, k, exclude=exclude)[0]
+
+
+def _baskets(train: Train, days: float) -> csr_array[Any]:
+    """Return what everyone had last, a (users, items) matrix of ones."""
+    events, starts = train.events, train.user_starts
+    last = events.time[np.maximum(starts[1:], 1) - 1]
+    keep = events.time > (last - days * schema.DAY_US)[events.user]
+    user, item = events.user[keep], events.item[keep]
+    shape = (len(train.user_ids), len(train.item_ids))
+    return pair_matrix(user, item, np.ones(len(user), np.float32), shape, counts=False)
+
+
+@compiled
+def _pairs(
+    first: int,
+    last: int,
+    starts: Int64,
+    order: Int64,
+    users: Int32,
+    candidates: Int32,
+    times: Int64,
+    weights: Float64,
+    span: float,
+    half: float,
+    width: int,
+    columns: Int32,
+    values: Float64,
+) -> None:
+    """Add up the pairs of items `first` to `last`, and keep the heaviest of each."""
+    sums, touched = np.zeros(width), np.empty(width + 1, np.int32)
+    for item in range(first, last):
+        n_touched = 0
+        for event in order[starts[item] : starts[item + 1]]:
+            own, other = candidates[event], _together(event, users, times)
+            while other < len(users) and users[other] == users[event]:
+                gap, candidate = times[other] - times[event], candidates[other]
+                if gap > span:
+                    break
+                if candidate >= 0 and candidate != own:
+                    weight = weights[other] * 2.0 ** (-gap / half)
+                    touched[n_touched] = candidate
+                    n_touched += sums[candidate] == 0 and weight > 0
+                    sums[candidate] += weight
+                other += 1
+        filled = 0
+        for candidate in touched[:n_touched]:
+            filled = push(values[item], columns[item], filled, sums[candidate], candidate)
+            sums[candidate] = 0.0
+        in_order(values[item], columns[item], filled)
+
+
+@compiled
+def _together(event: int, users: Int32, times: Int64) -> int:
+    """Return the first event of the same user at the same time."""
+    while event > 0 and users[event - 1] == users[event] and times[event - 1] == times[event]:
+        event -= 1
+    return event

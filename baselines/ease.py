@@ -1,0 +1,156 @@
+"""EASE: the best linear model of items on items that may not use the item itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from harness.compiled import compiled
+from harness.dataset import Int32, Int64
+from harness.parameters import require_above
+from harness.products import in_threads, largest_scores
+from harness.recommender import Draws, Train
+
+MAX_ITEMS = 30_000
+_BLOCK = 512
+
+
+class EASE:
+    """x B, with B the ridge regression of every item on all others: B = I − P / diag(P).
+
+    Steck (2019), "Embarrassingly shallow autoencoders for sparse data": P = (XᵀX + λI)⁻¹, in
+    closed form and exact. Users without items in the window get no list; candidates without
+    events are in nobody's list.
+
+    Parameters
+    ----------
+    regularization : float
+        λ, in events; above 0.
+    window_days, half_life_days, weights, counts : optional
+        Which events count and how much: `harness.recommender.Train.interactions`.
+
+    Notes
+    -----
+    The matrix of n items with events holds 8 n² bytes, and 4 n² for its weights, while it is
+    inverted (n³ operations, on one processor: BLAS rounds otherwise with more); beyond 30,000
+    items, 10.8 GB, it is refused.
+    """
+
+    def __init__(
+        self,
+        regularization: float = 500.0,
+        window_days: float | None = None,
+        half_life_days: float | None = None,
+        weights: Mapping[str, float] | None = None,
+        counts: bool = False,
+    ) -> None:
+        self.regularization = regularization
+        self.window_days = window_days
+        self.half_life_days = half_life_days
+        self.weights = weights
+        self.counts = counts
+
+    def fit(self, train: Train) -> Self:
+        """Solve for the weights of every item with events on every candidate."""
+        require_above(0, regularization=self.regularization)
+        users = train.interactions(self.window_days, self.half_life_days, self.weights, self.counts)
+        there = np.bincount(users.indices, minlength=users.shape[1]) > 0
+        _require_room(int(there.sum()))
+        self.users_ = users[:, there].tocsr()
+        self.allowed_ = there[train.candidates]
+        inverse = _inverse(gram(self.users_), self.regularization)
+        place = np.cumsum(there) - 1
+        self.weights_ = _weights(inverse, place[train.candidates], self.allowed_)
+        return self
+
+    def recommend(
+        self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
+    ) -> Int32:
+        """Return the candidates of the highest scores."""
+        rows = self.users_[users]
+        return largest_scores(rows, self.weights_, k, allowed=self.allowed_, exclude=exclude)
+
+
+def _require_room(items: int) -> None:
+    if items > MAX_ITEMS:
+        raise ValueError(
+            f"{items:,} items have events, and EASE inverts the matrix of all their pairs, "
+            f"{12e-9 * items**2:,.0f} GB; the most is {MAX_ITEMS:,} items "
+            f"({12e-9 * MAX_ITEMS**2:.1f} GB). Take a shorter window_days, or ItemKNN or RP3beta"
+        )
+
+
+def gram(users: csr_array[Any]) -> npt.NDArray[np.float64]:
+    """Return XᵀX, dense, (items, items) float64."""
+    items = users.T.tocsr()
+    n = items.shape[0]
+    found = np.zeros((n, n))
+    parts = [
+        (m.indptr.astype(np.int64), m.indices.astype(np.uint32), m.data) for m in (items, users)
+    ]
+
+    def rows(start: int) -> None:
+        _gram(start, min(start + _BLOCK, n), *parts[0], *parts[1], found)
+
+    in_threads(rows, range(0, n, _BLOCK))
+    return found
+
+
+@compiled
+def _gram(
+    first: int,
+    last: int,
+    item_starts: Int64,
+    item_users: Any,
+    item_values: Any,
+    user_starts: Int64,
+    user_items: Any,
+    user_values: Any,
+    found: Any,
+) -> None:
+    for item in range(first, last):
+        row = found[item]
+        for at in range(item_starts[item], item_starts[item + 1]):
+            user, weight = item_users[at], np.float64(item_values[at])
+            begin, end = np.uint64(user_starts[user]), np.uint64(user_starts[user + 1])
+            for other in range(begin, end):
+                row[user_items[other]] += weight * user_values[other]
+
+
+def _inverse(gram: npt.NDArray[np.float64], regularization: float) -> npt.NDArray[np.float64]:
+    """Return (gram + λI)⁻¹ in gram's own memory."""
+    from scipy.linalg import lapack
+    from threadpoolctl import threadpool_limits
+
+    gram[np.diag_indices(len(gram))] += regularization
+    if len(gram) == 0:
+        return gram
+    # LAPACK reads by columns: the transpose of a symmetric matrix is that matrix, not copied.
+    with threadpool_limits(1, "blas"):
+        factor, failed = lapack.dpotrf(gram.T, lower=1, overwrite_a=1, clean=0)
+        if failed == 0:
+            _, failed = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    if failed != 0:
+        raise ValueError("the matrix cannot be inverted; take a larger regularization")
+    for at in range(0, len(gram), _BLOCK):  # what stands above the diagonal goes below it
+        rows = slice(at, at + _BLOCK)
+        gram[rows, rows] = np.triu(gram[rows, rows]) + np.triu(gram[rows, rows], 1).T
+        gram[at + _BLOCK :, rows] = gram[rows, at + _BLOCK :].T
+    return gram
+
+
+def _weights(
+    inverse: npt.NDArray[np.float64], place: Int64, allowed: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.float32]:
+    """Return −P[i, j] / P[j, j] for every candidate j, 0 for itself and for unknown ones."""
+    weights = np.zeros((len(inverse), len(place)), np.float32)
+    columns, items = np.flatnonzero(allowed), place[allowed]
+    divisor = -inverse.diagonal()[items]
+    for at in range(0, len(inverse), _BLOCK):
+        weights[at : at + _BLOCK, columns] = inverse[at : at + _BLOCK, items] / divisor
+    weights[items, columns] = 0.0
+    return weights

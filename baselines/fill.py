@@ -1,0 +1,47 @@
+"""Fill: the first model's list, its empty places taken by the next ones' items."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from harness.dataset import Int32
+from harness.lists import ask, extend
+from harness.parameters import require_parts
+from harness.recommendations import EMPTY
+from harness.recommender import Draws, Recommender, Train
+
+
+class Fill:
+    """One list behind the other, each item where it stands first, until k places are taken.
+
+    Also known as a cascade or switching hybrid: a model that is right about few users goes first,
+    one that has something for everybody goes last (Burke, Hybrid recommender systems, 2002).
+
+    Parameters
+    ----------
+    models : list of recommenders
+        The first has the first places; in a config: ``of``.
+    """
+
+    def __init__(self, models: Sequence[Recommender]) -> None:
+        self.models = models
+
+    def fit(self, train: Train) -> Self:
+        """Let every part learn."""
+        require_parts(self.models)
+        self.parts_ = [part.fit(train) for part in self.models]
+        self.n_candidates_ = len(train.candidates)
+        return self
+
+    def recommend(
+        self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
+    ) -> Int32:
+        """Return the first list, then of each next one what is not there yet."""
+        lists = np.full((len(users), k), EMPTY, np.int32)
+        for part in self.parts_:
+            lists = extend(lists, ask(part, users, k, self.n_candidates_, draws, exclude))
+        return lists

@@ -1,0 +1,139 @@
+"""Filter: another model's lists without what the user had, or what is out of stock."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from harness.compiled import compiled
+from harness.dataset import Int32
+from harness.lists import ask, excluded_rows
+from harness.parameters import require_above, require_parts
+from harness.recommendations import EMPTY
+from harness.recommender import Draws, Recommender, Train
+
+
+class Filter:
+    """One model's lists, asked for without some candidates, so that they stay full.
+
+    Parameters
+    ----------
+    models : list of one recommender
+        In a config: ``of``.
+    seen : bool
+        Leave out the candidates that the user has an event with.
+    out_of_stock_days : float, optional
+        Leave out the candidates without any event in the last so many days before the cut-off. A
+        copy of the model then learns with the others as its only candidates.
+    """
+
+    def __init__(
+        self,
+        models: Sequence[Recommender],
+        seen: bool = False,
+        out_of_stock_days: float | None = None,
+    ) -> None:
+        self.models = models
+        self.seen = seen
+        self.out_of_stock_days = out_of_stock_days
+
+    def fit(self, train: Train) -> Self:
+        """Find what is in stock, and let the model learn."""
+        require_parts(self.models, most=1)
+        if not isinstance(self.seen, bool):
+            raise ValueError(f"seen is {self.seen!r}; expected true or false")
+        if not self.seen and self.out_of_stock_days is None:
+            raise ValueError("nothing is left out; set seen = true, out_of_stock_days, or both")
+        (part,) = self.models
+        self.kept_ = np.arange(len(train.candidates), dtype=np.int32)
+        if self.out_of_stock_days is not None:
+            # A copy: whoever else has this part knows it as one that learns from `train`.
+            part, self.kept_ = copy.deepcopy(part), _in_stock(train, self.out_of_stock_days)
+            train = replace(train, candidates=train.candidates[self.kept_])
+        self.part_ = part.fit(train) if len(self.kept_) > 0 else part
+        self.train_ = train
+        return self
+
+    def recommend(
+        self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
+    ) -> Int32:
+        """Return the model's lists of what is left."""
+        n = len(self.kept_)
+        if n == 0:
+            return np.full((len(users), k), EMPTY, np.int32)
+        if exclude is not None:
+            exclude = _columns(exclude, self.kept_)
+        if self.seen:
+            exclude = _with_seen(exclude, users, self.train_)
+        lists = ask(self.part_, users, k, n, draws, exclude)
+        return np.append(self.kept_, np.int32(EMPTY))[lists]  # −1, empty, takes the last
+
+
+def _in_stock(train: Train, days: float) -> Int32:
+    """Return the positions of the candidates with an event in the last `days`."""
+    require_above(0, out_of_stock_days=days)
+    item = train.events.item[train.last_days(days)]
+    sold = np.zeros(len(train.item_ids), np.bool_)
+    sold[item] = True
+    return np.flatnonzero(sold[train.candidates]).astype(np.int32)
+
+
+def _columns(exclude: csr_array[Any], kept: Int32) -> csr_array[Any]:
+    """Return some columns of what is excluded, in their order."""
+    indptr, places = excluded_rows(exclude, exclude.shape[0])
+    column = np.full(exclude.shape[1], EMPTY, np.int64)
+    column[kept] = np.arange(len(kept))
+    held = column[places] >= 0
+    ends = np.append(0, np.cumsum(held))[indptr]
+    return _matrix(ends, column[places][held], len(kept))
+
+
+def _with_seen(exclude: csr_array[Any] | None, users: Int32, train: Train) -> csr_array[Any]:
+    """Return what is excluded and what each user has an event with."""
+    indptr, places = excluded_rows(exclude, len(users))
+    starts = train.user_starts
+    most = len(places) + int((starts[users + 1] - starts[users]).sum())
+    ends, both = np.zeros(len(users) + 1, np.int64), np.zeros(most, np.int64)
+    _unite(users, starts, train.events.item, train.candidate_of_item, indptr, places, ends, both)
+    return _matrix(ends, both[: ends[-1]], len(train.candidates))
+
+
+def _matrix(ends: Any, columns: Any, width: int) -> csr_array[Any]:
+    held = np.ones(len(columns), np.bool_)
+    return csr_array((held, columns, ends), shape=(len(ends) - 1, width))
+
+
+@compiled
+def _unite(
+    users: Any,
+    starts: Any,
+    items: Any,
+    candidate_of: Any,
+    indptr: Any,
+    places: Any,
+    ends: Any,
+    both: Any,
+) -> None:
+    """Write the candidates of each user's events and of `places`, ascending, each once."""
+    written = 0
+    for row in range(len(users)):
+        first = last = written
+        for at in range(indptr[row], indptr[row + 1]):
+            both[last] = places[at]
+            last += 1
+        for event in range(starts[users[row]], starts[users[row] + 1]):
+            candidate = candidate_of[items[event]]
+            if candidate >= 0:
+                both[last] = candidate
+                last += 1
+        both[first:last].sort()
+        for at in range(first, last):
+            if at == first or both[at] != both[written - 1]:
+                both[written] = both[at]
+                written += 1
+        ends[row + 1] = written

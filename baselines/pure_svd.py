@@ -1,0 +1,75 @@
+"""PureSVD: the users × items matrix, zeros and all, seen through its largest singular values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from harness.dataset import Int32
+from harness.factors import Factors, Floats, compact
+from harness.parameters import require_whole
+from harness.recommender import Draws, Train
+
+
+class PureSVD:
+    """x V Vᵀ, with V the right singular vectors of the largest singular values.
+
+    Cremonesi, Koren and Turrin (2010). Solved by ARPACK to machine precision (scikit-learn's
+    TruncatedSVD), from a start of fixed numbers. Users without items in the window get no list;
+    candidates without events are in nobody's list.
+
+    Parameters
+    ----------
+    factors : int
+        How many singular values; all where there are fewer.
+
+    window_days, half_life_days, weights, counts : optional
+        Which events count and how much: `harness.recommender.Train.interactions`.
+    """
+
+    def __init__(
+        self,
+        factors: int = 50,
+        window_days: float | None = None,
+        half_life_days: float | None = None,
+        weights: Mapping[str, float] | None = None,
+        counts: bool = False,
+    ) -> None:
+        self.factors = factors
+        self.window_days = window_days
+        self.half_life_days = half_life_days
+        self.weights = weights
+        self.counts = counts
+
+    def fit(self, train: Train) -> Self:
+        """Find the singular vectors."""
+        require_whole(1, factors=self.factors)
+        known = compact(
+            train.interactions(self.window_days, self.half_life_days, self.weights, self.counts)
+        )
+        vectors = _right_vectors(known.matrix.astype(np.float64), self.factors)
+        self.factors_ = Factors(known, known.matrix @ vectors, vectors, train.candidates)
+        return self
+
+    def recommend(
+        self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
+    ) -> Int32:
+        """Return the candidates of the highest scores."""
+        return self.factors_.recommend(users, k, exclude)
+
+
+def _right_vectors(matrix: csr_array[Any], factors: int) -> Floats:
+    """Return the right singular vectors of the largest singular values, (items, factors)."""
+    from sklearn.decomposition import TruncatedSVD
+    from threadpoolctl import threadpool_limits
+
+    n_items = matrix.shape[1]
+    if min(matrix.shape) <= factors:  # ARPACK finds fewer than all
+        return np.eye(n_items)
+    with threadpool_limits(1, "blas"):  # sums in another order differ in the last bit
+        found = TruncatedSVD(factors, algorithm="arpack", random_state=0).fit(matrix)
+    vectors: Floats = found.components_.T
+    return vectors

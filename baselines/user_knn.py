@@ -1,0 +1,73 @@
+"""UserKNN: what the users most like this one have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from scipy.sparse import csr_array
+
+from harness.dataset import Int32
+from harness.parameters import require_whole
+from harness.products import as_matrix, largest_products
+from harness.recommender import Draws, Train
+from harness.similarity import documents
+
+
+class UserKNN:
+    """Σ over the most similar users of the similarity, for what they have.
+
+    Sarwar, Karypis, Konstan and Riedl (2000), on implicit data. Neighbours are looked for when a
+    user is asked for, among all users: the time grows with users × their items' popularity.
+    Users without items in the window get no list.
+
+    Parameters
+    ----------
+    neighbours : int
+        How many users vote.
+    similarity, shrink, alpha, k1, b : optional
+        Of users, by the items they have (`harness.similarity.documents`), as in ItemKNN.
+    window_days, half_life_days, weights, counts : optional
+        Which events count and how much: `harness.recommender.Train.interactions`.
+    """
+
+    def __init__(
+        self,
+        neighbours: int = 100,
+        similarity: str = "cosine",
+        shrink: float | None = None,
+        alpha: float | None = None,
+        k1: float | None = None,
+        b: float | None = None,
+        window_days: float | None = None,
+        half_life_days: float | None = None,
+        weights: Mapping[str, float] | None = None,
+        counts: bool = False,
+    ) -> None:
+        self.neighbours = neighbours
+        self.similarity = similarity
+        self.shrink = shrink
+        self.alpha = alpha
+        self.k1 = k1
+        self.b = b
+        self.window_days = window_days
+        self.half_life_days = half_life_days
+        self.weights = weights
+        self.counts = counts
+
+    def fit(self, train: Train) -> Self:
+        """Weigh what every user has; neighbours are found when they are asked for."""
+        require_whole(1, neighbours=self.neighbours)
+        users = train.interactions(self.window_days, self.half_life_days, self.weights, self.counts)
+        settings = {"shrink": self.shrink, "alpha": self.alpha, "k1": self.k1, "b": self.b}
+        self.users_ = documents(users, self.similarity, settings)
+        self.have_ = users[:, train.candidates].tocsr()
+        return self
+
+    def recommend(
+        self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
+    ) -> Int32:
+        """Return the candidates that the user's neighbours have most."""
+        neighbours, likeness = self.users_.nearest(self.neighbours, users)
+        votes = as_matrix(neighbours, likeness, self.have_.shape[0])
+        return largest_products(votes, self.have_, k, exclude=exclude)[0]

@@ -1,0 +1,71 @@
+"""``harness tune``: parameters searched on an inner split of train."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli.show import Format, FormatOption, show
+from harness.cli.streams import stdout_to_stderr
+from harness.errors import printable
+
+
+class Search(StrEnum):
+    """In which order a space is tried."""
+
+    RANDOM = "random"
+    GRID = "grid"
+    TPE = "tpe"
+
+
+def tune(
+    config: Annotated[Path, typer.Argument(help="A config file (TOML).")],
+    model: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this model, and others named so; repeatable."),
+    ] = None,
+    trials: Annotated[int | None, typer.Option(help="How many a model; 30.")] = None,
+    search: Annotated[Search | None, typer.Option(help="The order of trials; random.")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Override a key, as evaluation.k=5; repeatable."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="The config to write, with the best parameters; CONFIG with -tuned in its name."
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file --out.")] = False,
+    format_: FormatOption = Format.TABLE,
+) -> None:
+    """Search the parameters of every model with a space, on an inner split of train.
+
+    The exam is not looked at: what is found is marked on it by harness run. CSV has all trials.
+    """
+    from harness import config as config_
+    from harness.files import refuse_overwriting
+    from harness.trials import check_out
+    from harness.tuning import tune as tune_
+
+    options = {"tune.trials": trials, "tune.search": search and search.value}
+    overrides = [f"{key}={value}" for key, value in options.items() if value is not None]
+    settings = config_.read(config, [*(set_ or []), *overrides])
+    target = (out or config.with_name(f"{config.stem}-tuned.toml")).absolute()
+    refuse_overwriting(target, [config])
+    check_out(target, force)
+    with stdout_to_stderr():  # what a model prints must not mix with the figures
+        found = tune_(settings, models=model or (), progress=sys.stderr.isatty())
+    try:
+        found.write(target, force=force)
+    finally:  # a file that cannot be written must not cost the search
+        show(format_, found.to_dict(), found.sheets(), found.records())
+    name = printable(str(out or config.with_name(target.name)))
+    stream = sys.stdout if format_ is Format.TABLE else sys.stderr
+    print(f"\nwritten to {name}   now examine it: harness run {name}", file=stream)

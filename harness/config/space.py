@@ -1,0 +1,109 @@
+"""The values that a model's parameters are searched in, and the record that a search leaves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+
+from harness.config.base import Section
+from harness.errors import suggest
+
+SearchName = Literal["random", "grid", "tpe"]
+_KEYS = ("low", "high", "log")
+
+
+@dataclass(frozen=True)
+class Range:
+    """All numbers from `low` to `high`, both included; whole where both are.
+
+    `log`: equal ratios are as likely as each other, instead of equal differences.
+    """
+
+    low: float
+    high: float
+    log: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether the values are whole numbers."""
+        return isinstance(self.low, int) and isinstance(self.high, int)
+
+
+Domain = Range | tuple[Any, ...]
+"""A range, or the values there are."""
+
+
+def domains(space: Mapping[str, Any]) -> dict[str, Domain]:
+    """Return what each parameter may be, in the order of the file.
+
+    Raises
+    ------
+    ValueError
+        A value is neither a list nor a range, or no parameter could be drawn from it.
+    """
+    return {name: _domain(f"space.{name}", value) for name, value in space.items()}
+
+
+def _domain(where: str, value: Any) -> Domain:
+    if isinstance(value, dict):
+        return _range(where, value)
+    if not isinstance(value, list):
+        raise ValueError(
+            f"{where} is {value!r}; expected a list of values, or a range such as "
+            "{ low = 1, high = 100 }"
+        )
+    if not value:
+        raise ValueError(f"{where} is an empty list; give it at least one value")
+    seen = [repr(one) for one in value]
+    for one in seen:
+        if seen.count(one) > 1:
+            raise ValueError(f"{where} holds {one} twice; name each value once")
+    return tuple(value)
+
+
+def _range(where: str, value: Mapping[str, Any]) -> Range:
+    for key in value:
+        if key not in _KEYS:
+            raise ValueError(f'{where} has no key "{key}"; {suggest(key, _KEYS)}')
+    for key in ("low", "high"):
+        if key not in value:
+            raise ValueError(f'{where} needs the key "{key}"; or write a list of values')
+        if not _is_number(value[key]):
+            raise ValueError(f"{where}.{key} is {value[key]!r}; expected a number")
+    low, high, log = value["low"], value["high"], value.get("log", False)
+    if not isinstance(log, bool):
+        raise ValueError(f"{where}.log is {log!r}; expected true or false")
+    if low >= high:
+        raise ValueError(f"{where}: low = {low} is not below high = {high}")
+    if log and low <= 0:
+        raise ValueError(f"{where}: log = true needs low above 0, found low = {low}")
+    return Range(low, high, log)
+
+
+def _is_number(value: Any) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and math.isfinite(value)
+
+
+def _checked(space: dict[str, Any]) -> dict[str, Any]:
+    domains(space)
+    return space
+
+
+Space = Annotated[dict[str, Any], AfterValidator(_checked)]
+"""A `space` as it is written, checked."""
+
+
+class TunedRecord(Section):
+    """``tuned``: how a model's parameters were found; `exam` is the inner exam's fingerprint."""
+
+    trials: Annotated[int, Field(ge=1)]
+    search: SearchName
+    seed: Annotated[int, Field(ge=0)]
+    metric: str
+    value: float
+    exam: str

@@ -1,0 +1,59 @@
+"""How events are divided into train and exam."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from harness.config.base import Section
+
+
+class TimeSplit(Section):
+    """The last days are the exam; ``days = "elapsed"`` counts whole days back from the last event.
+
+    ``window = "test"`` examines the test days and trains on everything before them.
+    """
+
+    strategy: Literal["time"]
+    valid_days: Annotated[int, Field(ge=1, le=100_000)] = 7
+    test_days: Annotated[int, Field(ge=0, le=100_000)] = 0
+    days: Literal["calendar", "elapsed"] = "calendar"
+    window: Literal["valid", "test"] = "valid"
+
+    @model_validator(mode="after")
+    def _a_test_window_has_days(self) -> TimeSplit:
+        if self.window == "test" and self.test_days == 0:
+            raise ValueError('window = "test" needs test_days >= 1')
+        return self
+
+
+class LastNSplit(Section):
+    """The last `n` events of each user are the exam."""
+
+    strategy: Literal["last_n"]
+    n: Annotated[int, Field(ge=1, lt=2**31)]
+
+
+class FractionSplit(Section):
+    """The last share of each user's events (rounded down) is the exam."""
+
+    strategy: Literal["fraction"]
+    fraction: Annotated[float, Field(gt=0, lt=1)]
+
+
+class GivenSplit(Section):
+    """A second table, `valid`, is the exam; layout ``table`` alone."""
+
+    strategy: Literal["given"]
+    valid: str
+
+
+InnerSplit = TimeSplit | LastNSplit | FractionSplit
+SplitConfig = InnerSplit | GivenSplit
+INNER: dict[str, type[Section]] = {
+    "time": TimeSplit,
+    "last_n": LastNSplit,
+    "fraction": FractionSplit,
+}
+STRATEGIES = INNER | {"given": GivenSplit}

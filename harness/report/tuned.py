@@ -1,0 +1,185 @@
+"""A search over parameters as tables, one a model, as records and as JSON."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import printable
+from harness.report.numbers import MISSING, digits_of, ends, number
+from harness.report.sheet import Sheet
+
+if TYPE_CHECKING:
+    from harness.config.space import Domain
+    from harness.trials import Trial, Tuned, TunedModel
+
+_SHORT = 6
+_SHOWN = 10
+"""How many trials a table has; JSON and CSV have all."""
+
+
+def sheets(tuned: Tuned) -> list[Sheet]:
+    """Return a table a model; above the first, the inner exam."""
+    found = [_sheet(tuned, model) for model in tuned.models]
+    exam = tuned.exam
+    found[0].heading[:0] = [
+        f"inner  {tuned.layout} · {tuned.window}, of train · k = {exam.k} · "
+        f"{len(exam.users):,} users · {len(exam.candidates):,} candidates · "
+        f"{exam.fingerprint[:_SHORT]}"
+    ]
+    return found
+
+
+def _sheet(tuned: Tuned, model: TunedModel) -> Sheet:
+    metric, names = str(tuned.metric), list(model.space)
+    ranked = ranking(tuned, model)
+    digits = digits_of(trial.mean for trial in [*ranked, model.untuned] if trial.figure)
+    rows = [
+        [str(rank), *_row(trial, names, digits)] for rank, trial in enumerate(ranked[:_SHOWN], 1)
+    ]
+    rows.append(["untuned", *_row(model.untuned, names, digits)])
+    return Sheet(
+        ["rank", *map(printable, names), metric, "95 % interval", "time"],
+        rows,
+        left=frozenset({0, *(i for i, name in enumerate(names, 1) if _words(model.space[name]))}),
+        heading=[f"tune   {printable(model.name)} · {_made(tuned, model)}"],
+        footing=[*_notes(model)],
+        kept=len(names) + 2,
+    )
+
+
+def _words(domain: Domain) -> bool:
+    """Return whether a column of such values is set to the left."""
+    return isinstance(domain, tuple) and any(
+        isinstance(value, bool) or not isinstance(value, int | float) for value in domain
+    )
+
+
+def _made(tuned: Tuned, model: TunedModel) -> str:
+    """Return in words how the trials were made."""
+    n, failed = len(model.searched), len([t for t in model.searched if t.figure is None])
+    parts = [f"{tuned.metric}", f"{tuned.search} search, {n:,} trial{'s' if n != 1 else ''}"]
+    if failed:
+        parts[-1] += f", {failed:,} failed"
+    if n > _SHOWN:
+        parts[-1] += f", the best {_SHOWN}"
+    return " · ".join(parts if tuned.search == "grid" else [*parts, f"seed {tuned.seed}"])
+
+
+def _row(trial: Trial, names: list[str], digits: int) -> list[str]:
+    values = [shown(trial.params[name]) if name in trial.params else MISSING for name in names]
+    if trial.figure is None:
+        return [*values, "failed", "", ""]
+    figure = trial.figure
+    own = [number(figure.mean, digits), ends(figure.ci95, digits)]
+    return [*values, *own, f"{trial.seconds:.1f} s"]
+
+
+def _notes(model: TunedModel) -> list[str]:
+    notes = []
+    if model.best is model.untuned:
+        notes.append("no trial was better than the model as it is; its params are kept")
+    for name, end in model.at_the_edge.items():
+        value = shown(model.best.params[name])
+        notes.append(
+            f"the best {name}, {value}, lies at the {end} end of its space; try a wider one"
+        )
+    if model.again:
+        one = model.again == 1
+        notes.append(
+            f"{model.again:,} choice{'' if one else 's'} of parameters came up again and "
+            f"{'was' if one else 'were'} not tried twice"
+        )
+    failed = [trial for trial in model.trials if trial.error is not None]
+    for message in dict.fromkeys(trial.error or "" for trial in failed):
+        times = len([trial for trial in failed if trial.error == message])
+        notes.append(f"failed{f' {times:,} times' if times > 1 else ''}: {message}")
+    return [f"note   {printable(note)}" for note in notes]
+
+
+def ranking(tuned: Tuned, model: TunedModel) -> list[Trial]:
+    """Return the trials that the search made and that did not fail, the best first."""
+    sign = tuned.metric.definition.sign
+    return sorted((t for t in model.searched if t.figure), key=lambda t: sign * t.mean)
+
+
+def shown(value: object) -> str:
+    """Return a parameter's value as it is printed, numbers with four figures.
+
+    Examples
+    --------
+    >>> shown(0.123456), shown(1234.56), shown(50), shown("cosine"), shown(True), shown([1, 2])
+    ('0.1235', '1235', '50', 'cosine', 'true', '[1, 2]')
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:.4g}" if isinstance(value, float) and value < 1000 else _text(value)
+
+
+def _text(value: object) -> str:
+    return f"{value:.0f}" if isinstance(value, float) else printable(str(value))
+
+
+def records(tuned: Tuned) -> list[dict[str, object]]:
+    """Return one record a trial with full figures; a column for every parameter of a space."""
+    names = list(dict.fromkeys(name for model in tuned.models for name in model.space))
+    return [
+        {
+            "model": model.name,
+            "trial": trial.number,
+            **{f"params.{name}": _cell(trial.params.get(name)) for name in names},
+            **_figures(str(tuned.metric), trial),
+        }
+        for model in tuned.models
+        for trial in model.trials
+    ]
+
+
+def _figures(metric: str, trial: Trial) -> dict[str, object]:
+    low, high = (trial.figure and trial.figure.ci95) or (None, None)
+    return {
+        metric: None if trial.figure is None else trial.mean,
+        f"{metric} low": low,
+        f"{metric} high": high,
+        "seconds": trial.seconds,
+        "error": trial.error,
+    }
+
+
+def _cell(value: object) -> object:
+    return value if value is None or isinstance(value, bool | int | float) else str(value)
+
+
+def document(model: TunedModel) -> dict[str, Any]:
+    """Return what JSON holds of a model."""
+    return {
+        "name": model.name,
+        "trials": len(model.searched),
+        "failed": len([trial for trial in model.searched if trial.figure is None]),
+        "again": model.again,
+        "best": model.best.number,
+        "at_the_edge": model.at_the_edge,
+        "results": [_result(trial) for trial in model.trials],
+    }
+
+
+def _result(trial: Trial) -> dict[str, Any]:
+    figure = trial.figure
+    return {
+        "trial": trial.number,
+        "params": {name: _plain(value) for name, value in trial.params.items()},
+        "mean": None if figure is None else figure.mean,
+        "ci95": None if figure is None or figure.ci95 is None else list(figure.ci95),
+        "seconds": trial.seconds,
+        "error": trial.error,
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of TOML as JSON has it: dates and infinite numbers as text."""
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    plain = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
+    return value if plain else str(value)

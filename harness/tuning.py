@@ -1,0 +1,223 @@
+"""A config in, its models' parameters searched on an inner exam, and the best put into it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness import config as config_
+from harness.catalogue import of_train
+from harness.config.space import Range, SearchName, TunedRecord, domains
+from harness.errors import RecommenderError, UsageError, suggest
+from harness.figures import figure
+from harness.inner import inner_exam, inner_split
+from harness.metrics import Catalogue, Metric, parse
+from harness.models import load, make, parts_first
+from harness.progress import steps
+from harness.recommender import Recommender
+from harness.search import require, run_search, trials_of
+from harness.setting import Setting, asked
+from harness.sitting import describing, sit
+from harness.trials import Trial, Tuned, TunedModel
+
+
+def tune(
+    config: config_.Config | str | Path,
+    *,
+    models: Sequence[str] = (),
+    progress: bool = False,
+) -> Tuned:
+    """Search the parameters of a config's models on an inner split of train.
+
+    How is said by the config: ``space`` of a model, and ``[tune]``. The exam itself is not looked
+    at.
+
+    Parameters
+    ----------
+    config : Config or path of a TOML file
+    models : sequence of str, optional
+        The models to tune; all that have a `space` by default.
+    progress : bool
+        Show bars on standard error for what takes longer than a second.
+
+    Raises
+    ------
+    HarnessError
+        Anything a person can mend: the config, a file, an empty inner exam, a model of which every
+        trial failed.
+    """
+    if not isinstance(config, config_.Config):
+        config = config_.read(Path(config))
+    wanted = _wanted(config, models)
+    rules = _Rules.of(config)
+    counts = [_checked(model, config) for model in wanted]
+    inner_split(config)  # what is wrong with it is told before the events are read
+    setting = inner_exam(config, progress=progress)
+    catalogue = of_train(setting.train, (rules.metric, *describing(setting.exam.k)))
+    found = [
+        # Parts are made once for all trials, and so learn once.
+        _tuned(_Room(model, rules, setting, catalogue, _parts(model, config)), count, progress)
+        for model, count in zip(wanted, counts, strict=True)
+    ]
+    return Tuned(
+        config=_with_best(config, found, rules, setting.exam.fingerprint),
+        layout=setting.data.layout,
+        window=setting.parts.summary(),
+        exam=setting.exam,
+        models=tuple(found),
+        metric=rules.metric,
+        search=rules.search,
+        seed=rules.seed,
+    )
+
+
+@dataclass(frozen=True)
+class _Rules:
+    """How all models of a config are tuned."""
+
+    metric: Metric
+    search: SearchName
+    seed: int
+
+    @classmethod
+    def of(cls, config: config_.Config) -> _Rules:
+        own = config.tune
+        metric = asked(config)[0] if own.metric is None else parse(own.metric, config.folder)
+        if metric.definition.better == "neither":
+            raise UsageError(
+                f"{metric} describes lists and is neither better high nor low; name another "
+                "[tune] metric"
+            )
+        require(own.search)
+        return cls(metric, own.search, config.evaluation.seed if own.seed is None else own.seed)
+
+
+@dataclass(frozen=True, eq=False)
+class _Room:
+    """Where one model's trials are made."""
+
+    model: config_.ModelConfig
+    rules: _Rules
+    setting: Setting
+    catalogue: Catalogue | None
+    parts: Sequence[Recommender]
+
+    def trial(self, number: int, params: Mapping[str, Any]) -> Trial:
+        """Let the model with these parameters sit the inner exam."""
+        settings = self.model.model_copy(update={"params": dict(params)})
+        metric = self.rules.metric
+        try:
+            made = load(self.setting.config, settings, self.parts)
+        except UsageError as error:  # parameters that do not go together
+            return Trial(number, params, None, 0.0, str(error))
+        try:
+            sat = sit(made, settings, self.setting, self.catalogue, [metric], progress=False)
+        except RecommenderError as error:
+            return Trial(number, params, None, 0.0, str(error))
+        own = figure(metric, sat.scores.of_users(metric))
+        return Trial(number, params, own, sum(sat.seconds.values()))
+
+
+def _wanted(config: config_.Config, names: Sequence[str]) -> list[config_.ModelConfig]:
+    """Return the models to tune, in the config's order."""
+    known = [model.name for model in config.models if model.space]
+    if not known:
+        raise UsageError(
+            "no model has a space to search; write one under [[models]], such as "
+            "space = { window_days = { low = 1, high = 60 } }"
+        )
+    for name in names:
+        if name not in known:
+            there = any(model.name == name for model in config.models)
+            wrong = f'model "{name}" has no space' if there else f'no model "{name}"'
+            raise UsageError(f"{wrong}; {suggest(name, known)}")
+    return [model for model in config.models if model.name in (names or known)]
+
+
+def _checked(model: config_.ModelConfig, config: config_.Config) -> int:
+    """Return how many trials a model's search makes; made once, so that a typo costs no time."""
+    space = domains(model.space)
+    try:
+        count = trials_of(space, config.tune.search, config.tune.trials)
+    except UsageError as error:
+        raise UsageError(f'model "{model.name}": {error}') from error
+    first = {n: d.low if isinstance(d, Range) else d[0] for n, d in space.items()}
+    settings = model.model_copy(update={"params": {**model.params, **first}})
+    load(config, settings, _parts(model, config))
+    return count
+
+
+def _parts(model: config_.ModelConfig, config: config_.Config) -> list[Recommender]:
+    """Return what a model is made of; not ready lists, which may know the inner exam's days."""
+    settings = {one.name: one for one in config.models}
+    for name in parts_first(settings, [model.name]):
+        if settings[name].lists is not None:
+            raise UsageError(
+                f'model "{model.name}": its part "{name}" is a file of ready lists, which was not '
+                "made for the inner exam that models are tuned on; leave its space out"
+            )
+    made = make(config, *model.parts) if model.parts else {}
+    return [made[part] for part in model.parts]
+
+
+def _tuned(room: _Room, count: int, progress: bool) -> TunedModel:
+    """Make all trials of a model: first as it is, then as the search proposes."""
+    model, rules, space = room.model, room.rules, domains(room.model.space)
+    trials: dict[str, Trial] = {}
+    calls = 0
+
+    with steps(f"tuning {model.name}", count + 1, " trials", progress) as bar:
+
+        def attempt(found: Mapping[str, Any]) -> float | None:
+            nonlocal calls
+            calls += 1
+            params = {**model.params, **found}
+            key = repr(sorted((name, repr(value)) for name, value in params.items()))
+            if key not in trials:
+                trials[key] = room.trial(len(trials), params)
+            bar.update()
+            return None if trials[key].figure is None else trials[key].mean
+
+        attempt({})
+        lower = rules.metric.definition.sign > 0
+        run_search(space, rules.search, count, rules.seed, lower, attempt)
+    made = tuple(trials.values())
+    return TunedModel(model.name, space, made, calls - len(made), _best(model.name, made, rules))
+
+
+def _best(name: str, trials: Sequence[Trial], rules: _Rules) -> Trial:
+    """Return the best trial, of equally good ones the earliest."""
+    searched = trials[1:] or trials
+    if all(trial.figure is None for trial in searched):
+        raise RecommenderError(
+            f'model "{name}": every trial failed ({len(searched):,}), the first with: '
+            f"{searched[0].error}"
+        )
+    sign = rules.metric.definition.sign
+    return min(trials, key=lambda t: math.inf if t.figure is None else sign * t.mean)
+
+
+def _with_best(
+    config: config_.Config, found: Sequence[TunedModel], rules: _Rules, exam: str
+) -> config_.Config:
+    """Return the config with the best parameters, and where they come from, put in."""
+    updates = {
+        model.name: {"params": dict(model.best.params), "tuned": _record(model, rules, exam)}
+        for model in found
+    }
+    models = [model.model_copy(update=updates.get(model.name)) for model in config.models]
+    return config.model_copy(update={"models": models})
+
+
+def _record(model: TunedModel, rules: _Rules, exam: str) -> TunedRecord:
+    return TunedRecord(
+        trials=max(len(model.searched), 1),
+        search=rules.search,
+        seed=rules.seed,
+        metric=str(rules.metric),
+        value=model.best.mean,
+        exam=exam,
+    )

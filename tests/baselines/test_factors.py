@@ -1,0 +1,138 @@
+"""PureSVD, NMF, ALS and BPR: two blocks of taste, and the products that they stand for."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from shops import NO_DRAWS, lists, train_of, words
+
+from baselines.als import ALS
+from baselines.bpr import BPR
+from baselines.nmf import NMF
+from baselines.pure_svd import PureSVD
+from harness import plugins
+from harness.errors import UsageError
+from harness.factors import Factors, compact, narrow
+
+# users 0 to 3 like letters, each but one of them; users 4 to 7 like other letters
+BLOCKS = words("bcd", "acd", "abd", "abc", "xyz", "wyz", "wxz", "wxy")
+MODELS = [PureSVD(2), NMF(2), ALS(2), BPR(8, iterations=200)]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_the_withheld_letter_comes_first_of_what_is_new(model: Any) -> None:
+    """The checkerboard: each user's missing item is found by what others of the block have."""
+    train = train_of(BLOCKS)
+    has = train.matrix[:, train.candidates] > 0
+    found = lists(model, train, "01234567", 1, exclude=csr_array(has))
+    assert found == list("abcdwxyz")
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_unknown_users_and_items_have_no_vectors(model: Any) -> None:
+    train = train_of(BLOCKS, candidates="abcdwxyz!", users="?")
+    assert lists(model, train, "?", 3) == ["---"]
+    assert "!" not in "".join(lists(model, train, "07", 9))
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_the_same_again(model: Any) -> None:
+    train = train_of(BLOCKS)
+    assert lists(model, train, "0257", 8) == lists(model, train, "0257", 8)
+
+
+def test_pure_svd_is_the_product_with_the_nearest_matrix_of_that_rank() -> None:
+    draw = np.random.default_rng(3)
+    has = draw.random((9, 7)) < 0.5
+    rows = [(f"{u}", "abcdefg"[i], 1.0) for u, i in np.argwhere(has)]
+    model = PureSVD(3).fit(train_of(rows, users="012345678"))
+    u, s, v = np.linalg.svd(has.astype(float))
+    nearest = (u[:, :3] * s[:3]) @ v[:3]
+    known = has.any(axis=1)
+    found = model.recommend(np.arange(9, dtype=np.int32), 7, NO_DRAWS)
+    for user in np.flatnonzero(known):
+        assert nearest[user, found[user]] == pytest.approx(sorted(nearest[user])[::-1])
+
+
+def test_more_factors_than_the_matrix_has_are_all_of_them() -> None:
+    train = train_of(words("ab", "c"))
+    assert lists(PureSVD(50), train, "01", 3) == ["abc", "cab"]
+
+
+def test_nmf_has_no_negative_part() -> None:
+    model = NMF(2).fit(train_of(BLOCKS))
+    assert model.factors_._items.min() >= 0
+    assert model.factors_._users.min() >= 0
+
+
+def test_compact_and_back() -> None:
+    known = compact(csr_array(np.array([[0, 2, 0], [0, 0, 0], [0, 1, 3]])))
+    factors = Factors(known, np.eye(2), np.array([[1.0, 0.0], [2.0, 5.0]]), np.array([0, 2, 1]))
+    # candidates 0, 2, 1; user 0 scores item 1 with 1 and item 2 with 2, user 2 with 0 and 5
+    found = factors.recommend(np.array([0, 1, 2], np.int32), 3)
+    assert found.tolist() == [[1, 2, -1], [-1, -1, -1], [1, 2, -1]]
+
+
+def test_narrow_keeps_the_values() -> None:
+    found = narrow(csr_array(np.array([[0.0, 2.5], [1.0, 0.0]])))
+    assert found.indices.dtype == found.indptr.dtype == np.int32
+    assert found.toarray().tolist() == [[0, 2.5], [1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("model", "words_"),
+    [
+        (PureSVD(0), "factors is 0; expected a whole number from 1 up"),
+        (NMF(2, iterations=0), "iterations is 0; expected a whole number from 1 up"),
+        (NMF(2, regularization=-1), "regularization is -1; expected a number from 0 up"),
+        (NMF(2, seed=-1), "seed is -1; expected a whole number from 0 up"),
+        (ALS(factors=1.5), "factors is 1.5; expected a whole number"),  # type: ignore[arg-type]
+        (ALS(alpha=0), "alpha is 0; expected a number above 0"),
+        (ALS(regularization=-1), "regularization is -1; expected a number from 0 up"),
+        (BPR(learning_rate=0), "learning_rate is 0; expected a number above 0"),
+    ],
+)
+def test_parameters_that_cannot_be(model: Any, words_: str) -> None:
+    with pytest.raises(ValueError, match=words_):
+        model.fit(train_of(BLOCKS))
+
+
+@pytest.mark.parametrize("use", ["baselines.als:ALS", "baselines.bpr:BPR"])
+def test_without_implicit_the_extra_is_named(use: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("implicit", "implicit.cpu", "implicit.cpu.als", "implicit.cpu.bpr"):
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delitem(sys.modules, use.partition(":")[0])
+    with pytest.raises(UsageError, match=r'model "m": .* pip install .submission-harness\[als\]'):
+        plugins.load("m", use, {}, Path())
+
+
+@pytest.mark.parametrize("name", ["pure_svd:PureSVD", "nmf:NMF", "als:ALS", "ease:EASE"])
+def test_lists_do_not_depend_on_threads(name: str) -> None:
+    """One thread or four, for BLAS and for OpenMP: the same lists, ties and all."""
+    module, model = name.split(":")
+    code = f"""
+import sys; sys.path.insert(0, "tests/baselines")
+import numpy as np
+from shops import train_of, NO_DRAWS
+from baselines.{module} import {model}
+draw = np.random.default_rng(1)
+rows = [(f"u{{u:03}}", f"i{{i:03}}", 1.0) for u, i in np.argwhere(draw.random((300, 120)) < 0.1)]
+train = train_of(rows, candidates=sorted({{item for _, item, _ in rows}}))
+users = np.arange(300, dtype=np.int32)
+print({model}().fit(train).recommend(users, 20, NO_DRAWS).tolist())
+"""
+    found = set()
+    for threads in ("1", "4"):
+        names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, **dict.fromkeys(names, threads)},
+            capture_output=True, text=True, timeout=120, check=True,
+        )  # fmt: skip
+        found.add(done.stdout)
+    assert len(found) == 1

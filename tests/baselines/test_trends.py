@@ -1,0 +1,183 @@
+"""Trending, RepurchaseGaps and CoVisitation: days and letters that one can count."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from shops import lists, train_of
+
+from baselines.co_visitation import CoVisitation
+from baselines.repurchase_gaps import RepurchaseGaps, returning
+from baselines.trending import Trending
+
+
+def sales(**counts: tuple[int, int]) -> Any:
+    """Return events of items by how many lie in the last week and in the week before."""
+    rows = []
+    for item, (now, before) in counts.items():
+        rows += [(f"{item}{n:03}", item, 3.0) for n in range(now)]
+        rows += [(f"{item}{n:03}", item, 10.0) for n in range(before)]
+    return train_of(rows)
+
+
+def test_what_rises_goes_before_what_falls() -> None:
+    train = sales(a=(5, 20), b=(4, 0), c=(0, 9))
+    # prior 1, undamped: a 5·6/21 = 10/7, b 4·5/1 = 20; c had nothing this week
+    assert lists(Trending(damping=1, prior=1), train, train.user_ids[0][:0], 3) == []
+    model = Trending(damping=1, prior=1).fit(train)
+    assert model.order_.tolist() == [1, 0]
+    # without the trend it is this week's sales, and with a large prior nearly so
+    assert Trending(damping=0).fit(train).order_.tolist() == [0, 1]
+    assert Trending(damping=1, prior=1000).fit(train).order_.tolist() == [0, 1]
+
+
+def test_equal_trends_go_by_item_id() -> None:
+    assert Trending().fit(sales(b=(2, 1), a=(2, 1), c=(3, 1))).order_.tolist() == [2, 0, 1]
+
+
+def test_the_window_is_a_parameter() -> None:
+    # in windows of 10 days both days 3 and 10 are "now"
+    assert Trending(window_days=10, damping=0).fit(sales(a=(1, 0), b=(0, 2))).order_.tolist() == [
+        1, 0,
+    ]  # fmt: skip
+
+
+def test_chances_to_return_by_hand() -> None:
+    # gaps 2, 2 and an open one of 3 days: on day 2 two of three close, on day 1 none
+    pairs, ages = np.array([0, 0, 1, 1, 2]), np.array([3, 1, 6, 4, 4])
+    chance = returning(pairs, ages, 1)
+    # watched on day 2: both gaps, the open ones of pairs 1 and 2 (3 days each), not pair 0's
+    assert chance[2] == pytest.approx(2 / 4)
+    assert chance[[0, 1, 3, 4, 5, 6]].tolist() == [0] * 6
+    assert returning(pairs, ages, 2)[[1, 2]].tolist() == [0.5, 0.5]
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 9)), min_size=1, unique=True))
+def test_chances_as_a_life_table_counts_them(days: list[tuple[int, int]]) -> None:
+    days = sorted(days, key=lambda d: (d[0], -d[1]))
+    pairs, ages = np.array([p for p, _ in days]), np.array([a for _, a in days])
+    gaps, open_ = [], []
+    for pair in set(pairs.tolist()):
+        own = ages[pairs == pair]
+        gaps += (-np.diff(own)).tolist()
+        open_.append(int(own[-1]) - 1)
+    for horizon in (1, 3):
+        for age, chance in enumerate(returning(pairs, ages, horizon)):
+            stays = 1.0
+            for day in range(age, min(age + horizon, int(ages.max()) + 1)):
+                watched = sum(g >= day for g in gaps) + sum(o >= day for o in open_)
+                stays *= 1 - (gaps.count(day) / watched if watched else 0)
+            assert chance == pytest.approx(1 - stays, abs=1e-12)
+
+
+def test_what_is_due_comes_first() -> None:
+    # everyone buys m every 10 days and n every 20; user u had m 10 days ago and n 5 days ago
+    rows = [
+        (f"{u}", item, float(day))
+        for u in range(5)
+        for item, gap in (("m", 10), ("n", 20))
+        for day in range(gap, 200, gap)
+    ]
+    train = train_of([*rows, ("u", "m", 10.0), ("u", "n", 4.0), ("v", "m", 4.0), ("v", "n", 20.0)])
+    assert lists(RepurchaseGaps(horizon_days=2), train, "uv", 2) == ["mn", "nm"]
+
+
+def test_equal_chances_go_by_last_event_then_by_item() -> None:
+    train = train_of([("u", "c", 9.0), ("u", "b", 2.0), ("u", "a", 2.0), ("v", "d", 1.0)])
+    assert lists(RepurchaseGaps(), train, "uv", 4) == ["abcd", "dab-"]
+
+
+def test_what_is_excluded_is_not_repurchased() -> None:
+    train = train_of([("u", "a", 2.0), ("u", "b", 3.0)])
+    assert lists(RepurchaseGaps(), train, "u", 2, csr_array(np.array([[True, False]]))) == ["b-"]
+
+
+def test_directional_pairs_follow_in_time() -> None:
+    rows = [("x", "a", 9.0), ("x", "b", 8.0), ("y", "a", 9.0), ("y", "b", 8.0), ("z", "a", 9.0)]
+    # a → b for x and y; b → a never; in one basket it counts both ways
+    model = CoVisitation(gap_half_life_days=1, half_life_days=1e9)
+    assert lists(model, train_of([*rows, ("u", "a", 1.0), ("v", "b", 1.0)]), "uv", 2) == [
+        "b-", "--",
+    ]  # fmt: skip
+    same = [("x", "a", 9.0), ("x", "b", 9.0)]
+    assert lists(model, train_of([*same, ("u", "a", 1.0), ("v", "b", 1.0)]), "uv", 2) == [
+        "b-", "a-",
+    ]  # fmt: skip
+
+
+def test_pair_weights_by_hand() -> None:
+    rows = [("x", "a", 9.0), ("x", "b", 8.0), ("x", "c", 7.0), ("y", "a", 3.0), ("z", "a", 9.0)]
+    model = CoVisitation(gap_half_life_days=1, half_life_days=1e9).fit(train_of(rows))
+    # a → b ½, a → c ¼, of three events of a; b → c ½ of one
+    assert model.after_.toarray() == pytest.approx(
+        np.array([[0, 1 / 6, 1 / 12], [0, 0, 1 / 2], [0, 0, 0]])
+    )
+    faded = CoVisitation(gap_half_life_days=1e9, half_life_days=1).fit(train_of(rows))
+    # b's event is 8 days old, c's 7, a's 9, 9 and 3
+    own = 2**-9 + 2**-9 + 2**-3
+    assert faded.after_.toarray()[0] == pytest.approx([0, 2**-8 / own, 2**-7 / own])
+
+
+def test_pairs_too_far_apart_do_not_count() -> None:
+    rows = [("x", "a", 9.0), ("x", "b", 1.0), ("u", "a", 0.5)]
+    assert lists(CoVisitation(within_days=7), train_of(rows), "u", 1) == ["-"]
+    assert lists(CoVisitation(within_days=8), train_of(rows), "u", 1) == ["b"]
+    assert lists(CoVisitation(within_days=8, window_days=5), train_of(rows), "u", 1) == ["-"]
+
+
+def test_the_last_basket_decides() -> None:
+    pairs = [("x", "a", 20.0), ("x", "b", 20.0), ("y", "c", 20.0), ("y", "d", 20.0)]
+    train = train_of([*pairs, ("u", "a", 5.0), ("u", "c", 2.0)])
+    assert lists(CoVisitation(), train, "u", 2) == ["d-"]
+    assert lists(CoVisitation(within_days=1, basket_days=4), train, "u", 3) == ["bd-"]
+
+
+def test_fewer_neighbours_keep_the_heaviest() -> None:
+    rows = [("x", "a", 9.0), ("x", "b", 8.0), ("x", "c", 7.0), ("u", "a", 1.0)]
+    assert lists(CoVisitation(neighbours=1), train_of(rows), "u", 2) == ["b-"]
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("uvw"), st.sampled_from("abcd"), st.integers(1, 12)),
+        min_size=1, max_size=25,
+    )
+)  # fmt: skip
+def test_pairs_as_two_loops_count_them(rows: list[tuple[str, str, int]]) -> None:
+    model = CoVisitation(within_days=4, gap_half_life_days=2, half_life_days=3)
+    train = train_of([(user, item, float(day)) for user, item, day in rows])
+    ids = train.item_ids.to_list()
+    expected = np.zeros((len(ids), len(ids)))
+    for user, item, day in rows:
+        for other, second, later in rows:
+            if user == other and item != second and 0 <= day - later <= 4:
+                weight = 2 ** (-(day - later) / 2) * 2 ** (-later / 3)
+                expected[ids.index(item), ids.index(second)] += weight
+    own = np.zeros(len(ids))
+    for _, item, day in rows:
+        own[ids.index(item)] += 2 ** (-day / 3)
+    assert model.fit(train).after_.toarray() == pytest.approx(expected / own[:, None])
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (Trending(window_days=0), "window_days is 0; expected a number above 0"),
+        (Trending(prior=0), "prior is 0; expected a number above 0"),
+        (Trending(damping=-1), "damping is -1; expected a number from 0 up"),
+        (RepurchaseGaps(horizon_days=0), "horizon_days is 0; expected a whole number from 1 up"),
+        (RepurchaseGaps(window_days=-2), "window_days is -2; expected a number above 0"),
+        (CoVisitation(within_days=0), "within_days is 0; expected a number above 0"),
+        (CoVisitation(basket_days=0), "basket_days is 0; expected a number above 0"),
+        (CoVisitation(neighbours=0), "neighbours is 0; expected a whole number from 1 up"),
+        (CoVisitation(half_life_days=0), "half_life_days is 0; expected a number above 0"),
+    ],
+)
+def test_parameters_that_cannot_be(model: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        model.fit(sales(a=(1, 1)))
