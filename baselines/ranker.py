@@ -41,7 +41,9 @@ class Ranker:
 
     Users without history are ranked by what is known of them and of the candidates, as are
     candidates without attributes; items of the log without attributes add nothing to a profile.
-    Lists are as long as the catalogue and `shortlist` allow; ties go by item id.
+    Lists are as long as the catalogue and `shortlist` allow; ties go by item id. Where nobody
+    touched such a candidate in the last `window_days`, there is nothing to learn from, and all
+    lists are empty.
 
     Parameters
     ----------
@@ -112,7 +114,7 @@ class Ranker:
         Raises
         ------
         ValueError
-            Nobody touched a candidate in the last days, or a parameter cannot be used.
+            A parameter cannot be used, or the events carry no time.
         """
         require_above(0, window_days=self.window_days)
         whole = ("neighbours", "negatives", "shortlist", "trees", "leaves")
@@ -136,6 +138,8 @@ class Ranker:
     ) -> Int32:
         """Return the likeliest candidates."""
         lists = np.full((len(users), k), EMPTY, np.int32)
+        if self.trees_ is None:
+            return lists
         for rows in _blocks(len(users), min(self.shortlist, len(self.pairs_.train.candidates))):
             places = self.pairs_.shortlist(
                 users[rows], self.shortlist, None if exclude is None else exclude[rows]
@@ -154,34 +158,33 @@ class Ranker:
         return np.take_along_axis(places, order, axis=1)
 
     def _learnt(self, past: Pairs, train: Train) -> Any:
-        """Return trees that tell what was touched in the window from drawn candidates."""
+        """Return trees that tell what was touched in the window from what was drawn, or None."""
         from sklearn.ensemble import HistGradientBoostingClassifier
         from threadpoolctl import threadpool_limits
 
-        features, weight = self._examples(past, train)
-        touched = weight > 0
+        touched = train.interactions(self.window_days, None, self.weights)
+        touched = csr_array(touched[:, past.train.candidates])
+        if touched.nnz == 0:
+            return None
+        features, weight = self._examples(past, touched)
+        hit = weight > 0
         trees = HistGradientBoostingClassifier(
             max_iter=self.trees, learning_rate=self.learning_rate, max_leaf_nodes=self.leaves,
             categorical_features=past.categorical, early_stopping=False, random_state=self.seed,
         )  # fmt: skip
         # Some releases add up gradients by thread, so that the number of threads would show.
         with threadpool_limits(1, user_api="openmp"):
-            return trees.fit(features, touched, sample_weight=np.where(touched, weight, 1.0))
+            return trees.fit(features, hit, sample_weight=np.where(hit, weight, 1.0))
 
-    def _examples(self, past: Pairs, train: Train) -> tuple[Float64, Float64]:
+    def _examples(self, past: Pairs, touched: csr_array[Any]) -> tuple[Float64, Float64]:
         """Return features and weights of what was touched, and of what was drawn against it: 0."""
-        touched = train.interactions(self.window_days, None, self.weights)
-        touched = csr_array(touched[:, past.train.candidates])
-        if touched.nnz == 0:
-            raise ValueError(
-                f"there is nothing to learn from: in the last window_days = {self.window_days:g} "
-                "days of training nobody touched a candidate; take a longer window"
-            )
         users = np.flatnonzero(np.diff(touched.indptr)).astype(np.int32)
         row, place, weight = self._with_drawn(past.shortlist(users, self.shortlist), touched[users])
         places = _rows(row, place, len(users))
-        features = [past.features(users[b], places[b]) for b in _blocks(*places.shape)]
-        return np.concatenate(features), weight
+        blocks = [past.features(users[b], places[b]) for b in _blocks(*places.shape)]
+        features = np.concatenate(blocks)
+        features[:, np.isnan(features).all(axis=0)] = 0.0  # the trees' bins need some number
+        return features, weight
 
     def _with_drawn(self, short: Int32, touched: csr_array[Any]) -> tuple[Int64, Int32, Float64]:
         """Return rows, places and weights of pairs, ascending; 0 is what was drawn alone."""

@@ -1,4 +1,4 @@
-"""Time ``harness run configs/hm.toml`` at full size: ``python benchmarks/full_run.py``.
+"""Time ``harness run`` at full size, with four models: ``python benchmarks/full_run.py``.
 
 The files are made once, in the folder that BENCH_DATA names (4 GB); they are read before the
 first round, so that all three sides find them in the page cache.

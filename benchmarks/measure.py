@@ -99,9 +99,9 @@ def full_hm() -> Path:
 
 
 def run_hm(data: Path, scratch: Path, cache: Path, **environment: str) -> Process:
-    """Run configs/hm.toml on a folder of data, in a folder of its own inside `scratch`."""
+    """Run the four models of configs/demo.toml on H&M's files, in a folder inside `scratch`."""
     place = tempfile.mkdtemp(dir=scratch)
-    config, source = str(ROOT / "configs/hm.toml"), f'data.path="{data}"'
+    config, source = str(ROOT / "configs/demo.toml"), f'data.path="{data}"'
     command = [HARNESS, "run", config, "--set", source, "--out", "run"]
     return process(command, place, HARNESS_CACHE_DIR=str(cache), **environment)
 

@@ -21,6 +21,7 @@ PARTS = {
     "submission": "A full-size submission, validated and scored",
     "random_baseline": "The random baseline",
     "comparison": "Resampling and comparisons",
+    "models": "The baselines at full size",
     "full_run": "The whole run on H&M at full size",
     "growth_run": "Growth of the run",
     "synth": "Synthetic H&M at full size",

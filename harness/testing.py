@@ -81,6 +81,9 @@ def recommender_checks() -> list[Check]:
         check_exclude_is_obeyed,
         check_everything_excluded,
         check_no_users,
+        check_new_candidates_alone,
+        check_one_event,
+        check_nothing_lately,
         check_equal_draws_give_equal_lists,
         check_batches_do_not_matter,
         check_user_order_does_not_matter,
@@ -89,7 +92,12 @@ def recommender_checks() -> list[Check]:
     ]
 
 
-def example_train(candidates: tuple[str, ...] = _CANDIDATES) -> Train:
+def example_train(
+    candidates: tuple[str, ...] = _CANDIDATES,
+    *,
+    events: tuple[tuple[str, str, int], ...] = _EVENTS,
+    cutoff_day: int = 10,
+) -> Train:
     """Return ten days of a tiny shop: an unknown user, new items, and one that is gone.
 
     Its tables have gaps: of items with ``genre``, ``price`` and ``text``, of users with ``sex``
@@ -99,18 +107,18 @@ def example_train(candidates: tuple[str, ...] = _CANDIDATES) -> Train:
     items = pl.Series(schema.ID, sorted({*_CANDIDATES, "gone"}))
     user, item = users.to_list(), items.to_list()
     codes = Events(
-        np.array([user.index(u) for u, _, _ in _EVENTS], np.int32),
-        np.array([item.index(i) for _, i, _ in _EVENTS], np.int32),
-        np.array([day * schema.DAY_US for _, _, day in _EVENTS], np.int64),
-        np.zeros(len(_EVENTS), np.uint8),
+        np.array([user.index(u) for u, _, _ in events], np.int32),
+        np.array([item.index(i) for _, i, _ in events], np.int32),
+        np.array([day * schema.DAY_US for _, _, day in events], np.int64),
+        np.zeros(len(events), np.uint8),
     )
-    events = canonical([codes], len(users), len(items), 1)
+    ordered = canonical([codes], len(users), len(items), 1)
     positions = np.array([item.index(c) for c in candidates], np.int32)
     dataset = Dataset(
-        "example", users, items, events, ("event",), "train",
+        "example", users, items, ordered, ("event",), "train",
         users_table=pl.DataFrame(_USERS_TABLE), items_table=pl.DataFrame(_ITEMS_TABLE),
     )  # fmt: skip
-    return Train(dataset, events, positions, cutoff=10 * schema.DAY_US)
+    return Train(dataset, ordered, positions, cutoff=cutoff_day * schema.DAY_US)
 
 
 def example_draws(train: Train, repeat: int = 0, seed: int = 7) -> Draws:
@@ -227,6 +235,24 @@ def check_no_users(recommender: Recommender) -> None:
     """Answer (0, k) when no users are asked for."""
     train = example_train()
     _lists(_fitted(recommender, train), train, np.zeros(0, np.int32), 3)
+
+
+def check_new_candidates_alone(recommender: Recommender) -> None:
+    """Learn and answer where no candidate has an event."""
+    train = example_train(("new1", "new2"))
+    _lists(_fitted(recommender, train), train, _everyone(train), 2)
+
+
+def check_one_event(recommender: Recommender) -> None:
+    """Learn from a single event: all other rows of the matrix are empty."""
+    train = example_train(events=_EVENTS[:1])
+    _lists(_fitted(recommender, train), train, _everyone(train), 3)
+
+
+def check_nothing_lately(recommender: Recommender) -> None:
+    """Learn and answer where every event is years old, and every window empty."""
+    train = example_train(cutoff_day=3_000)
+    _lists(_fitted(recommender, train), train, _everyone(train), 3)
 
 
 def check_equal_draws_give_equal_lists(recommender: Recommender) -> None:

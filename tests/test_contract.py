@@ -10,6 +10,7 @@ import pytest
 from baselines.als import ALS
 from baselines.blend import Blend
 from baselines.bpr import BPR
+from baselines.co_visitation import CoVisitation
 from baselines.content_knn import ContentKNN
 from baselines.content_popular import ContentPopular
 from baselines.ease import EASE
@@ -22,7 +23,9 @@ from baselines.pure_svd import PureSVD
 from baselines.random_items import RandomItems
 from baselines.ranker import Ranker
 from baselines.repurchase import Repurchase
+from baselines.repurchase_gaps import RepurchaseGaps
 from baselines.rp3beta import RP3beta
+from baselines.trending import Trending
 from baselines.user_knn import UserKNN
 from baselines.user_profile import UserProfile
 from harness import testing
@@ -48,6 +51,12 @@ BASELINES = {
     "content kNN, nearest": ContentKNN(texts=["text"], neighbours=1, carried=1, counts=True),
     "ranker": Ranker(**ALL, **OF_USERS, trees=3),
     "ranker, shortlist": Ranker(categories=["genre"], window_days=3, shortlist=4, trees=2, seed=5),
+    "repurchase when due": RepurchaseGaps(),
+    "repurchase when due, 1 day": RepurchaseGaps(horizon_days=1, window_days=1),
+    "trending": Trending(),
+    "trending, 1 day": Trending(window_days=1, damping=2),
+    "co-visitation": CoVisitation(),
+    "co-visitation, nothing in the window": CoVisitation(window_days=0.5, basket_days=8),
     "fill": Fill([Repurchase(), RandomItems()]),
     "fill of one": Fill([Popular()]),
     "blend": Blend([Popular(), Repurchase(), RandomItems()], weights=[1, 2, 0.5], depth=3),
@@ -175,6 +184,24 @@ class NeedsUsers(Sound):
         return np.stack(list(lists))
 
 
+class NeedsOldItems(Sound):
+    def fit(self, train: Any) -> Any:
+        assert train.candidate_sums().any(), "no candidate has an event"
+        return super().fit(train)
+
+
+class NeedsTwoUsers(Sound):
+    def fit(self, train: Any) -> Any:
+        assert np.count_nonzero(np.diff(train.user_starts)) > 1, "fewer than two users"
+        return super().fit(train)
+
+
+class NeedsALastMonth(Sound):
+    def fit(self, train: Any) -> Any:
+        assert train.last_days(30).any(), "no event in the last month"
+        return super().fit(train)
+
+
 class DrawsItsOwn(Sound):
     def recommend(self, users: Any, k: int, draws: Any, exclude: Any = None) -> Any:
         self.calls_ = getattr(self, "calls_", 0) + 1
@@ -227,6 +254,9 @@ BROKEN: list[tuple[type[Sound], Callable[..., None], str]] = [
     ),
     (NeverEmpty, testing.check_everything_excluded, "user cid, rank 1: found 0; the item is ex"),
     (NeedsUsers, testing.check_no_users, "need at least one array"),
+    (NeedsOldItems, testing.check_new_candidates_alone, "no candidate has an event"),
+    (NeedsTwoUsers, testing.check_one_event, "fewer than two users"),
+    (NeedsALastMonth, testing.check_nothing_lately, "no event in the last month"),
     (DrawsItsOwn, testing.check_equal_draws_give_equal_lists, "two calls with equal draws differ"),
     (DrawsByBatch, testing.check_batches_do_not_matter, "depends on who else is asked for"),
     (DrawsByRow, testing.check_user_order_does_not_matter, "depends on the order of users"),
@@ -269,13 +299,14 @@ def test_each_check_fails_what_breaks_it(
         testing.check_recommender(broken())
     message = str(caught.value)
     assert message.startswith(f"{broken.__name__} fails {failing(broken())[0]}: ")
-    with pytest.raises((RecommenderError, ValueError)) as alone:
+    with pytest.raises((AssertionError, RecommenderError, ValueError)) as alone:
         check(broken())
     assert words in str(alone.value)
 
 
 @pytest.mark.parametrize("broken", [FitReturnsACopy, FitChangesDepth, FitChangesAPart, FitRemembers,
-    GoesPastTheLast, NeverEmpty, NeedsUsers, DrawsByBatch, DrawsByRow, KeepsTheLongest,
+    GoesPastTheLast, NeverEmpty, NeedsUsers, NeedsOldItems, NeedsTwoUsers, NeedsALastMonth,
+    DrawsByBatch, DrawsByRow, KeepsTheLongest,
     DrawsFromNumPy])  # fmt: skip
 def test_no_other_check_would_have_noticed(broken: type[Sound]) -> None:
     expected = {b: check.__name__ for b, check, _ in BROKEN}[broken]

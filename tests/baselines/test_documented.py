@@ -1,0 +1,42 @@
+"""docs/baselines.md names every baseline; every parameter is described where it is taken."""
+
+import importlib
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MODULES = sorted(p.stem for p in (ROOT / "baselines").glob("*.py") if p.stem != "__init__")
+
+
+def class_of(module: str) -> Any:
+    """Return the one class that a baseline's file is there for."""
+    found = importlib.import_module(f"baselines.{module}")
+    own = [c for c in vars(found).values() if inspect.isclass(c) and c.__module__ == found.__name__]
+    (recommender,) = [c for c in own if hasattr(c, "recommend")]
+    return recommender
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_the_page_names_it(module: str) -> None:
+    page = (ROOT / "docs/baselines.md").read_text(encoding="utf-8")
+    assert f"`{module}:{class_of(module).__name__}`" in page
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_parameter_is_described(module: str) -> None:
+    recommender = class_of(module)
+    described = inspect.getdoc(recommender) or ""
+    for name in inspect.signature(recommender).parameters:
+        assert re.search(rf"^[\w, ]*\b{name}\b[\w, ]* : ", described, re.MULTILINE), name
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_the_config_may_be_copied(module: str) -> None:
+    """Every baseline stands in a config, or in the page's own examples."""
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "configs").glob("*.toml")]
+    texts.append((ROOT / "docs/baselines.md").read_text(encoding="utf-8"))
+    assert any(f'"baselines.{module}:{class_of(module).__name__}"' in text for text in texts)
