@@ -13,7 +13,7 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from harness import draws, schema
-from harness.dataset import Bool, Dataset, Events, Int32, Int64, positions
+from harness.dataset import Bool, Dataset, Events, Int32, Int64
 from harness.interactions import (
     count_matrix,
     counts_of,
@@ -23,7 +23,6 @@ from harness.interactions import (
     weight_sums,
 )
 from harness.layouts import attributes
-from harness.layouts.tables import AttributeTable
 from harness.parameters import require_above
 
 Draws = draws.Draws
@@ -134,7 +133,7 @@ class Train:
     @cached_property
     def users_table(self) -> pl.DataFrame | None:
         """The users' attributes as text, ids first, a row a user; None where there are none."""
-        return _table(self.dataset.users_table)
+        return attributes.whole(self.dataset.users_table)
 
     def user_attribute(self, column: str) -> pl.Series:
         """Return one column of the users' table as text, an entry a user; null where unknown.
@@ -142,22 +141,19 @@ class Train:
         Raises
         ------
         ValueError
-            No table of users.
+            No table of users, or no such column.
         DataError
-            It has no such column.
+            No such column in the file of the table.
         """
-        described = self.dataset.users_table
-        if described is None:
+        table = self.dataset.users_table
+        if table is None:
             raise ValueError('there is no table of users; layout "table" names one by [data] users')
-        if isinstance(described, AttributeTable):
-            described = attributes.read(described, [column])
-        row = positions(self.user_ids, described[described.columns[0]])
-        return described[column].gather(pl.Series(row).replace(-1, None))
+        return attributes.column(table, column, self.user_ids)
 
     @cached_property
     def items_table(self) -> pl.DataFrame | None:
         """The items' attributes as text, ids first, a row an item; None where there are none."""
-        return _table(self.dataset.items_table)
+        return attributes.whole(self.dataset.items_table)
 
     def age_days(self) -> npt.NDArray[np.float64]:
         """Return how many days before the cut-off each event happened."""
@@ -304,7 +300,3 @@ def _kept(array: Kept) -> Kept:
     """Return an array that stays as it is: all models of a run read the same one."""
     array.setflags(write=False)
     return array
-
-
-def _table(table: AttributeTable | pl.DataFrame | None) -> pl.DataFrame | None:
-    return attributes.read(table) if isinstance(table, AttributeTable) else table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import narwhals as nw
 import polars as pl
 
-from harness.errors import DataError
+from harness.errors import DataError, suggest
 from harness.layouts import times
 from harness.layouts.locate import FieldRule
 from harness.layouts.source import Source, sources
@@ -36,6 +36,27 @@ def read(table: AttributeTable, columns: list[str] | None = None) -> pl.DataFram
             "row; expected each id once"
         )
     return frame
+
+
+def whole(table: AttributeTable | pl.DataFrame | None) -> pl.DataFrame | None:
+    """Return a table, read from its file if need be."""
+    return read(table) if isinstance(table, AttributeTable) else table
+
+
+def column(table: AttributeTable | pl.DataFrame, name: str, ids: pl.Series) -> pl.Series:
+    """Return one column of a table as text, in the order of `ids`; null for ids without a row.
+
+    Raises
+    ------
+    DataError, ValueError
+        No such column in the file, or in the frame.
+    """
+    frame = read(table, [name]) if isinstance(table, AttributeTable) else table
+    if name not in frame.columns:
+        raise ValueError(f'the table has no column "{name}"; {suggest(name, frame.columns)}')
+    own = frame.columns[0]
+    wanted = pl.DataFrame({own: ids})
+    return wanted.join(frame, on=own, how="left", maintain_order="left", coalesce=False)[name]
 
 
 def _rows(table: AttributeTable, columns: list[str] | None, source: Source) -> pl.DataFrame:

@@ -127,7 +127,7 @@ def plain(rows: list[Row], user: str, candidates: str, exclude: set[str], k: int
     return "".join([*own, *more, *"-" * k][:k])
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from(["ann", "bob"]), st.sampled_from("abcdef"), st.integers(1, 19)),

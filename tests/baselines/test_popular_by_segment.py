@@ -1,0 +1,96 @@
+"""PopularBySegment: groups of users that one can count."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from attributed import listed, shop
+from hypothesis import given
+from hypothesis import strategies as st
+
+from baselines.popular_by_segment import PopularBySegment, segments
+
+# ann and bob are 30 and 31, cid is 55, and nobody knows how old new is
+AGES: dict[str, list[str | None]] = {"user": ["ann", "bob", "cid"], "age": ["30", "31", "55"]}
+ROWS: list[Any] = [
+    ("ann", "a", 1.0), ("bob", "a", 2.0), ("bob", "b", 3.0),
+    ("cid", "c", 1.0), ("cid", "c", 2.0), ("cid", "c", 3.0), ("cid", "b", 4.0),
+]  # fmt: skip
+EVERYBODY = "ann bob cid new"
+
+
+def test_each_segment_has_its_own_list_then_the_overall_one() -> None:
+    train = shop(ROWS, "abcd", None, AGES)
+    model = PopularBySegment("age", bins=[40], prior=0)
+    # below 40: a 2, b 1; from 40: c 3, b 1; all: c 3, a 2, b 2
+    assert listed(model, train, EVERYBODY, 4) == ["abc-", "abc-", "cba-", "cab-"]
+
+
+def test_every_value_is_a_segment_without_bins() -> None:
+    train = shop(ROWS, "abc", None, AGES)
+    # ann is alone with a, bob with a and b; the rest from all: c 3, a 2, b 2
+    assert listed(PopularBySegment("age", prior=0), train, EVERYBODY, 3) == [
+        "acb", "abc", "cba", "cab",
+    ]  # fmt: skip
+
+
+def test_small_segments_lean_on_all() -> None:
+    # bob: a 1 + prior·2/7, b 1 + prior·2/7, so the tie stays; a heavy c elsewhere does not enter
+    rows = [*ROWS, ("cid", "b", 5.0)]
+    train = shop(rows, "abc", None, AGES)
+    assert listed(PopularBySegment("age", prior=0), train, "bob", 2) == ["ab"]
+    # b now has three of eight events, a two
+    assert listed(PopularBySegment("age", prior=1), train, "bob", 2) == ["ba"]
+
+
+def test_only_the_windows_events_count() -> None:
+    train = shop(ROWS, "abc", None, AGES)
+    model = PopularBySegment("age", bins=[40], prior=0, window_days=2.5)
+    # last 2.5 days: a 2 below 40, c 2 from 40
+    assert listed(model, train, EVERYBODY, 3) == ["ac-", "ac-", "ca-", "ac-"]
+
+
+def test_weights_and_fading() -> None:
+    rows: list[Any] = [("ann", "a", 1.0, "visit"), ("ann", "b", 2.0, "purchase")]
+    train = shop(rows, "ab", None, AGES)
+    assert listed(PopularBySegment("age", prior=0), train, "ann", 2) == ["ab"]
+    assert listed(PopularBySegment("age", weights={"visit": 0.5}), train, "ann", 2) == ["ba"]
+    fading = PopularBySegment("age", weights={"visit": 0.7}, half_life_days=1)
+    assert listed(fading, train, "ann", 2) == ["ab"]  # 0.7 · ½ against ¼
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"column": "height"}, 'no column "height"; .*age'),
+        ({"column": "age", "bins": [40, 30]}, r"bins is \[40, 30\]; expected rising edges"),
+        ({"column": "age", "bins": []}, r"bins is \[\]; expected rising edges"),
+        ({"column": "user", "bins": [1]}, 'column "user" holds "ann"; bins need numbers'),
+        ({"column": "age", "prior": -1}, "prior is -1; expected a number from 0 up"),
+        ({"column": "age", "window_days": 0}, "window_days is 0; expected a number above 0"),
+    ],
+)
+def test_what_cannot_be(params: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        PopularBySegment(**params).fit(shop(ROWS, "abc", None, AGES))
+
+
+def test_without_a_table_of_users() -> None:
+    with pytest.raises(ValueError, match=r"there is no table of users; .* \[data\] users"):
+        PopularBySegment("age").fit(shop(ROWS, "abc", None))
+
+
+@given(st.lists(st.one_of(st.none(), st.just(""), st.integers(-5, 70).map(str)), min_size=1))
+def test_segments_by_bins(values: list[str | None]) -> None:
+    found, count = segments(pl.Series("age", values, dtype=pl.String), [0, 18.5, 40])
+    assert count == 4
+    for value, segment in zip(values, found.tolist(), strict=True):
+        expected = -1 if not value else sum(float(value) >= edge for edge in (0, 18.5, 40))
+        assert segment == expected
+
+
+def test_segments_by_value_are_in_order_of_text() -> None:
+    found, count = segments(pl.Series(["b", None, "a", "", "b"]), None)
+    assert (found.tolist(), count) == ([1, -1, 0, -1, 1], 2)
+    assert found.dtype == np.int32
