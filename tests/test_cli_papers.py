@@ -629,3 +629,16 @@ def test_no_name_in_a_file_steers_the_terminal(harness: Harness, format_: str) -
     status, _, err = harness("explain", *odd, "--user", "bob")
     assert status == 2
     assert all(c.isprintable() or c == "\n" for c in err)
+
+
+# harness submit.
+
+
+def test_submit_with_a_key_overridden(harness: Harness, tmp_path: Path) -> None:
+    status, out, err = harness(
+        "submit", "exam.toml", "--model", "popular", "--out", "own.csv", "--set", "evaluation.k=1"
+    )
+    assert (status, err) == (0, "")
+    assert out.startswith("own.csv  3 rows, ")
+    # b has two events before the exam, every other item one
+    assert (tmp_path / "own.csv").read_text() == "user,item\nann,b\nbob,b\ncid,b\n"

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from harness.cli import compare, explain, leaderboard, lists, report, score, submit, tune, validate
+from harness.cli.options import SetOption
 from harness.cli.show import Format, FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 from harness.errors import HarnessError, printable
@@ -71,12 +72,7 @@ def run(
             "is replaced."
         ),
     ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="KEY=VALUE", help="Override a key, as evaluation.k=5; repeatable."
-        ),
-    ] = None,
+    set_: SetOption = None,
     format_: FormatOption = Format.TABLE,
 ) -> None:
     """Let every model of a config sit one exam, print the table, write a run folder."""

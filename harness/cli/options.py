@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", help="The config of the competition and its exam.")
 ]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Override a key, as evaluation.k=5; repeatable."
+    ),
+]
 SolutionOption = Annotated[
     Path | None,
     typer.Option("--solution", help="A file of true items: the users' ids, and lists of items."),

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from harness.cli.options import SetOption
 from harness.cli.streams import stdout_to_stderr
 
 
@@ -24,12 +25,13 @@ def submit(
             "on this exam.",
         ),
     ] = False,
+    set_: SetOption = None,
 ) -> None:
     """Write a model's lists for everyone whom the competition asks for."""
     from harness import config as config_
     from harness.submission.submit import submit as write
 
-    settings = config_.read(config)
+    settings = config_.read(config, set_ or [])
     with stdout_to_stderr():  # what a model prints is not ours
         done = write(settings, model, out, repeat=repeat, all_events=all_events)
     print(f"{done.path}  {done.rows:,} rows, {done.path.stat().st_size:,} bytes")

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from harness.cli.options import SetOption
 from harness.cli.show import Format, FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 from harness.errors import printable
@@ -30,12 +31,7 @@ def tune(
     ] = None,
     trials: Annotated[int | None, typer.Option(help="How many a model; 30.")] = None,
     search: Annotated[Search | None, typer.Option(help="The order of trials; random.")] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="KEY=VALUE", help="Override a key, as evaluation.k=5; repeatable."
-        ),
-    ] = None,
+    set_: SetOption = None,
     out: Annotated[
         Path | None,
         typer.Option(
