@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from harness import schema
+from harness.compiled import compiled
 from harness.dataset import Int32, Int64
 from harness.lists import fill, first_of
 from harness.parameters import require_above, require_whole
@@ -47,19 +49,11 @@ class RepurchaseGaps:
         require_whole(1, horizon_days=self.horizon_days)
         require_above(0, window_days=self.window_days)
         self.order_ = train.candidates_by_count(train.last_days(self.window_days))
-        pairs, ages = _days(train)
-        self.chances_ = returning(pairs, ages, self.horizon_days)
-        last = np.flatnonzero(np.append(pairs[1:] != pairs[:-1], np.ones(1, np.bool_)))
-        user, item = np.divmod(pairs[last], len(train.item_ids))
-        candidate, age = train.candidate_of_item[item], ages[last]
-        own = candidate >= 0
-        user, candidate, age = user[own], candidate[own], age[own]
+        closed, open_, self.starts_, self.own_, ages = _gaps(train)
+        self.chances_ = returning(closed, open_, self.horizon_days)
         place = np.empty(len(self.chances_), np.int64)  # of each age: the best chance first
         place[np.lexsort((np.arange(len(place)), -self.chances_))] = np.arange(len(place))
-        order = np.argsort(user * len(place) + place[age], kind="stable")
-        self.own_ = candidate[order]
-        counts = np.bincount(user, minlength=len(train.user_ids))
-        self.starts_ = np.append(0, np.cumsum(counts))
+        _order_by(place[ages], self.starts_, self.own_)
         return self
 
     def recommend(
@@ -70,49 +64,102 @@ class RepurchaseGaps:
         return fill(own, self.order_, exclude)
 
 
-def _days(train: Train) -> tuple[Int64, Int64]:
-    """Return each (user, item) pair's days with an event: the pair, and days before the cut-off.
+def _gaps(train: Train) -> tuple[Int64, Int64, Int64, Int32, Int32]:
+    """Return how many gaps closed and are open, by days, and what everyone had when.
 
-    Pairs rise, and within a pair the oldest day stands first. The last day before the cut-off is 1.
+    Returns
+    -------
+    closed, open_ : int64 arrays
+        By days from 0; an open gap counts for the days before the cut-off.
+    starts : int64 array, (n users + 1,)
+    own, ages : int32 arrays
+        Each user's candidates in id order, and days since the last event; the last day is 1.
     """
-    pairs = train.events.user.astype(np.int64) * len(train.item_ids) + train.events.item
-    order = np.argsort(pairs, kind="stable")  # events of a user stand in order of time
-    pairs, ages = pairs[order], np.ceil(train.age_days()).astype(np.int64)[order]
-    new = np.ones(len(pairs), np.bool_)
-    new[1:] = (pairs[1:] != pairs[:-1]) | (ages[1:] != ages[:-1])
-    return pairs[new], ages[new]
+    if train.cutoff is None:
+        raise ValueError("the events carry no time, so there are no gaps between them")
+    events, n_users = train.events, len(train.user_ids)
+    longest = -((int(events.time.min()) - train.cutoff) // schema.DAY_US)
+    closed, open_ = np.zeros(longest + 1, np.int64), np.zeros(longest + 1, np.int64)
+    starts, own = np.zeros(n_users + 1, np.int64), np.empty(len(events), np.int32)
+    ages = np.empty(len(events), np.int32)
+    of_item, given = train.candidate_of_item, (train.user_starts, events.item, events.time)
+    _walk(*given, train.cutoff, schema.DAY_US, of_item, closed, open_, starts, own, ages)
+    return closed, open_, starts, own[: starts[-1]], ages[: starts[-1]]
 
 
-def returning(pairs: Int64, ages: Int64, horizon: int) -> Float64:
+@compiled
+def _walk(
+    user_starts: Int64,
+    items: Int32,
+    times: Int64,
+    cutoff: int,
+    day: int,
+    candidate_of: Int32,
+    closed: Int64,
+    open_: Int64,
+    starts: Int64,
+    own: Int32,
+    ages: Int32,
+) -> None:
+    """Count the gaps of every pair of user and item; note its candidate and its last day."""
+    written = 0
+    for user in range(len(starts) - 1):
+        first, n = user_starts[user], user_starts[user + 1] - user_starts[user]
+        keys = np.empty(n, np.int64)
+        for at in range(n):
+            keys[at] = np.int64(items[first + at]) * n + at
+        keys.sort()  # by item; events of an item stay in order of time
+        item, age = -1, 0
+        for at in range(n):
+            before, item = item, keys[at] // n
+            last, age = age, -((times[first + keys[at] % n] - cutoff) // day)
+            if item == before and last > age:
+                closed[last - age] += 1
+            if at + 1 == n or keys[at + 1] // n != item:
+                open_[age - 1] += 1
+                own[written], ages[written] = candidate_of[item], age
+                written += candidate_of[item] >= 0
+        starts[user + 1] = written
+
+
+@compiled
+def _order_by(places: Int64, starts: Int64, own: Int32) -> None:
+    """Put everyone's items in order of their places, ties as they stand."""
+    for user in range(len(starts) - 1):
+        first, n = starts[user], starts[user + 1] - starts[user]
+        keys = np.empty(n, np.int64)
+        for at in range(n):
+            keys[at] = places[first + at] * n + at
+        keys.sort()
+        mine = own[first : first + n].copy()
+        for at in range(n):
+            own[first + at] = mine[keys[at] % n]
+
+
+def returning(closed: Int64, open_: Int64, horizon: int) -> Float64:
     """Return the chance to come back within the horizon, by days since the last event.
 
     Parameters
     ----------
-    pairs, ages : int64 arrays
-        Days with an event: which pair's, and how many days before the cut-off; a pair's days
-        stand together, the oldest first.
+    closed, open_ : int64 arrays, (n,)
+        How many gaps of each number of days closed, and how many are open after so many.
 
     Returns
     -------
-    float64 array, (oldest age + 1,)
+    float64 array, (n,)
 
     Examples
     --------
-    Pair 0 has events 4, 3 and 1 days back, pair 1 one event 2 days back. Three gaps were watched
-    on their first day, 1 and 2 days long and an open one, and one of them closed; on the second
-    day one was, and closed.
+    One item was bought 4, 3 and 1 days before the cut-off, another 2 days before it: gaps of one
+    and two days closed, and two are open after no day and after one. So three were watched on
+    their first day, and one of them closed; on the second day one was, and closed.
 
-    >>> returning(np.array([0, 0, 0, 1]), np.array([4, 3, 1, 2]), 1).round(2).tolist()
-    [0.0, 0.33, 1.0, 0.0, 0.0]
+    >>> returning(np.array([0, 1, 1]), np.array([1, 1, 0]), 1).round(2).tolist()
+    [0.0, 0.33, 1.0]
     """
-    longest = int(ages.max())
-    same = pairs[1:] == pairs[:-1]
-    closed = np.bincount((ages[:-1] - ages[1:])[same], minlength=longest + 1)
-    latest = np.append(~same, np.ones(1, np.bool_))
     # A gap of d days was watched on each of them; one that is open, on all days before the cut-off.
-    lengths = closed + np.bincount(ages[latest] - 1, minlength=longest + 1)
-    watched = np.cumsum(lengths[::-1])[::-1]
+    watched = np.cumsum((closed + open_)[::-1])[::-1]
     stays = np.append(1 - closed / np.maximum(watched, 1), np.ones(horizon))
-    ahead = np.lib.stride_tricks.sliding_window_view(stays, horizon)[: longest + 1]
+    ahead = np.lib.stride_tricks.sliding_window_view(stays, horizon)[: len(closed)]
     chance: Float64 = 1 - ahead.prod(axis=1)
     return chance

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from harness.compiled import compiled
 from harness.dataset import Bool, Events, Int32, Int64
 
 _BLOCK = 1 << 21
@@ -62,9 +63,27 @@ def weight_sums(
     The weights of an item are added from the smallest up, whoever's events they belong to: sums
     in another order could differ in the last bit, and break a tie by chance.
     """
-    order = np.argsort(weight)
-    sums: npt.NDArray[Any] = np.bincount(item[order], weight[order], minlength=n_items)
+    starts = np.append(0, np.cumsum(counts_of(item, n_items)))
+    sums = np.zeros(n_items)
+    _sum_sorted(item, weight.astype(np.float64, copy=False), starts, sums)
     return sums
+
+
+@compiled
+def _sum_sorted(
+    item: Int32, weight: npt.NDArray[np.float64], starts: Int64, sums: npt.NDArray[np.float64]
+) -> None:
+    """Bring the weights of each item together, sort them and add them up."""
+    grouped, free = np.empty(len(weight)), starts[:-1].copy()
+    for event in range(len(item)):
+        at = item[event]
+        grouped[free[at]] = weight[event]
+        free[at] += 1
+    for at in range(len(sums)):
+        own = grouped[starts[at] : starts[at + 1]]
+        own.sort()
+        for value in own:
+            sums[at] += value
 
 
 def descending(values: npt.NDArray[Any], keep: Bool) -> Int32:

@@ -1,5 +1,6 @@
 """Trending, RepurchaseGaps and CoVisitation: days and letters that one can count."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -46,32 +47,38 @@ def test_the_window_is_a_parameter() -> None:
 
 
 def test_chances_to_return_by_hand() -> None:
-    # gaps 2, 2 and an open one of 3 days: on day 2 two of three close, on day 1 none
-    pairs, ages = np.array([0, 0, 1, 1, 2]), np.array([3, 1, 6, 4, 4])
-    chance = returning(pairs, ages, 1)
-    # watched on day 2: both gaps, the open ones of pairs 1 and 2 (3 days each), not pair 0's
-    assert chance[2] == pytest.approx(2 / 4)
-    assert chance[[0, 1, 3, 4, 5, 6]].tolist() == [0] * 6
-    assert returning(pairs, ages, 2)[[1, 2]].tolist() == [0.5, 0.5]
+    # gaps of 2 days closed twice; open ones after 0, 3 and 3 days
+    chance = returning(np.array([0, 0, 2, 0, 0]), np.array([1, 0, 0, 2, 0]), 1)
+    assert chance.tolist() == [0, 0, 2 / 4, 0, 0]
+    both = returning(np.array([0, 0, 2, 0, 0]), np.array([1, 0, 0, 2, 0]), 2)
+    assert both[[1, 2]].tolist() == [0.5, 0.5]
+
+
+events_ = st.lists(
+    st.tuples(st.sampled_from("uvw"), st.sampled_from("abcd"), st.integers(1, 9)), min_size=1
+)
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 9)), min_size=1, unique=True))
-def test_chances_as_a_life_table_counts_them(days: list[tuple[int, int]]) -> None:
-    days = sorted(days, key=lambda d: (d[0], -d[1]))
-    pairs, ages = np.array([p for p, _ in days]), np.array([a for _, a in days])
-    gaps, open_ = [], []
-    for pair in set(pairs.tolist()):
-        own = ages[pairs == pair]
-        gaps += (-np.diff(own)).tolist()
-        open_.append(int(own[-1]) - 1)
-    for horizon in (1, 3):
-        for age, chance in enumerate(returning(pairs, ages, horizon)):
-            stays = 1.0
-            for day in range(age, min(age + horizon, int(ages.max()) + 1)):
-                watched = sum(g >= day for g in gaps) + sum(o >= day for o in open_)
-                stays *= 1 - (gaps.count(day) / watched if watched else 0)
-            assert chance == pytest.approx(1 - stays, abs=1e-12)
+@given(events_, st.sampled_from([1, 3]))
+def test_chances_as_a_life_table_counts_them(rows: list[tuple[str, str, int]], ahead: int) -> None:
+    train = train_of([(user, item, day - 0.25) for user, item, day in rows], candidates="abc")
+    pairs: dict[tuple[str, str], list[int]] = {}
+    for user, item, day in sorted(set(rows), key=lambda row: -row[2]):
+        pairs.setdefault((user, item), []).append(day)
+    gaps = [a - b for days in pairs.values() for a, b in pairwise(days)]
+    open_ = [days[-1] - 1 for days in pairs.values()]
+    model = RepurchaseGaps(horizon_days=ahead).fit(train)
+    for age, chance in enumerate(model.chances_):
+        stays = 1.0
+        for day in range(age, age + ahead):
+            watched = sum(g >= day for g in gaps) + sum(o >= day for o in open_)
+            stays *= 1 - (gaps.count(day) / watched if watched else 0)
+        assert chance == pytest.approx(1 - stays, abs=1e-12)
+    for user in sorted({user for user, _, _ in rows}):
+        mine = {i: days[-1] for (u, i), days in pairs.items() if u == user and i in "abc"}
+        best = sorted(mine, key=lambda i: (-model.chances_[mine[i]], mine[i], i))
+        assert lists(model, train, user, 4)[0].startswith("".join(best))
 
 
 def test_what_is_due_comes_first() -> None:
