@@ -33,6 +33,7 @@ def largest_products(
     column_norms: Float64 | None = None,
     shrink: float = 0.0,
     exclude: csr_array[Any] | None = None,
+    ordered: bool = True,
 ) -> tuple[Int32, Float64]:
     """Return the `k` largest positive entries of each row of a (weighed) product of two matrices.
 
@@ -51,6 +52,8 @@ def largest_products(
         Added to the denominator: entries that rest on little become small.
     exclude : csr_array, (n, N), optional
         Entries that are not to be given.
+    ordered : bool
+        False leaves each row's entries in any order, for who makes a matrix of them.
 
     Returns
     -------
@@ -75,7 +78,9 @@ def largest_products(
     held = excluded_rows(exclude, n)
 
     if k > 0:
-        in_threads(lambda rows: _largest(*rows, *given, *held, columns, values), _blocks(n))
+        in_threads(
+            lambda rows: _largest(*rows, *given, *held, ordered, columns, values), _blocks(n)
+        )
     return columns, values
 
 
@@ -138,7 +143,9 @@ def rows_of(dense: npt.NDArray[Any], keep: Bool) -> csr_array[Any]:
 def as_matrix(columns: Int32, values: Float64, width: int) -> csr_array[Any]:
     """Return what `largest_products` gave as a (n, `width`) CSR matrix."""
     there = columns >= 0
-    indptr = np.append(0, np.cumsum(there.sum(axis=1)))
+    indptr = np.append(0, np.cumsum(np.count_nonzero(there, axis=1)))
+    if indptr[-1] < 2**31:
+        indptr = indptr.astype(np.int32)  # else scipy makes both kinds of index alike by copying
     return csr_array((values[there], columns[there], indptr), shape=(len(columns), width))
 
 
@@ -178,6 +185,7 @@ def _largest(
     shrink: float,
     excluded_starts: Int64,
     excluded: Int64,
+    ordered: bool,
     columns: Int32,
     values: Float64,
 ) -> None:
@@ -209,7 +217,8 @@ def _largest(
             if value > 0 and value >= least:
                 filled = push(own, places, filled, value, np.int32(column))
                 least = own[0] if filled == len(own) else 0.0
-        in_order(own, places, filled)
+        if ordered:
+            in_order(own, places, filled)
 
 
 @compiled

@@ -43,7 +43,7 @@ class Documents:
     def nearest(
         self, k: int, rows: npt.NDArray[np.int32], among: npt.NDArray[np.int32] | None = None
     ) -> tuple[npt.NDArray[np.int32], Float64]:
-        """Return the `k` rows that are most like each of `rows`, never itself.
+        """Return the `k` rows that are most like each of `rows`, never itself, in any order.
 
         Parameters
         ----------
@@ -54,7 +54,7 @@ class Documents:
         Returns
         -------
         places : int32 array, (n, k)
-            Most alike first, ties by place; places in `among`, or rows; −1 where no more are alike.
+            Places in `among`, or rows; of equally alike ones the first; −1 where no more are alike.
         values : float64 array, (n, k)
         """
         place = np.arange(self.weights.shape[0])
@@ -77,6 +77,7 @@ class Documents:
             column_norms=right,
             shrink=self.shrink,
             exclude=exclude,
+            ordered=False,
         )
 
 
