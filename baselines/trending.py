@@ -52,7 +52,7 @@ class Trending:
         require_from(0, damping=self.damping)
         now = train.last_days(self.window_days)
         before = train.last_days(2 * self.window_days) & ~now
-        weight = train.kind_weights(self.weights or {})
+        _, weight = train.event_weights(weights=self.weights)
         c, b = (train.candidate_sums(events, weight) for events in (now, before))
         score = c * ((c + self.prior) / (b + self.prior)) ** self.damping
         self.order_ = descending(score, c > 0)

@@ -107,11 +107,10 @@ class Against:
         """Return the ids of the users who must have a row, in the order of the file."""
         if self.names is not None or self.ids is None:
             return pl.Series(dtype=pl.String) if self.names is None else self.names
-        cells = _cells(self.ids, self.user)
         texts = [
-            block.text(start, stop).decode("utf-8", "replace")
-            for block, starts, stops in cells
-            for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)
+            text.decode("utf-8", "replace")
+            for block, starts, stops in _cells(self.ids, self.user)
+            for text in block.texts(starts, stops)
         ]
         return pl.Series(texts, dtype=pl.String)
 
