@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cached_property, update_wrapper
+from pathlib import Path
 from threading import RLock
 from typing import Any
 
@@ -22,7 +24,6 @@ class Compiled:
     def __init__(self, function: Callable[..., Any]) -> None:
         update_wrapper(self, function)
         self.py_func = function
-        self._name = f"{function.__module__}.{function.__qualname__}"
         self._natives: dict[str, native.Native | None] = {}
         self._kept = 0
 
@@ -37,6 +38,15 @@ class Compiled:
         if len(dispatcher.overloads) != self._kept:
             self._keep()
         return answer
+
+    @cached_property
+    def _name(self) -> str:
+        """What its kept code is named by: a change of its own file makes it another function."""
+        function, changed = self.py_func, (0, 0)
+        with suppress(OSError):  # code of no file
+            stat = Path(function.__code__.co_filename).stat()
+            changed = (stat.st_size, stat.st_mtime_ns)
+        return f"{function.__module__}.{function.__qualname__} {changed}"
 
     @cached_property
     def dispatcher(self) -> Any:

@@ -175,3 +175,32 @@ def test_code_that_calls_what_nobody_has_is_not_run(
 def test_what_is_no_object_file(content: bytes) -> None:
     with pytest.raises(ValueError, match="object file") if len(content) != 86 else nullcontext():
         assert elf.undefined(content) == []
+
+
+PLUG_IN = """
+import sys
+import numpy as np
+from harness.compiled import compiled
+
+@compiled
+def answer(values):
+    return values[0] + {added}
+
+print(answer(np.arange(3)), "numba" in sys.modules)
+"""
+
+
+def test_changed_source_of_a_plug_in_is_other_code(tmp_path: Path) -> None:
+    """Compiled in the first process; kept for the second; anew in the third."""
+    printed = []
+    for added in (1, 1, 2):
+        text = PLUG_IN.format(added=added)
+        plug_in = tmp_path / "plug_in.py"
+        if not plug_in.is_file() or plug_in.read_text() != text:
+            plug_in.write_text(text)
+        done = subprocess.run(
+            [sys.executable, "-c", "import plug_in"], cwd=tmp_path, text=True,
+            capture_output=True, check=True,
+        )  # fmt: skip
+        printed.append(done.stdout.split())
+    assert printed == [["1", "True"], ["1", "False"], ["2", "True"]]
