@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -13,12 +12,20 @@ from scipy.sparse import csr_array
 from harness.compiled import compiled
 from harness.dataset import Int32, Int64
 from harness.lists import ask
-from harness.parameters import require_parts, require_whole
+from harness.parameters import (
+    ParameterError,
+    is_number,
+    require_from,
+    require_parts,
+    require_whole,
+)
 from harness.recommendations import EMPTY
 from harness.recommender import Draws, Recommender, Train
 
 _WHOLE = 62
 """Shares are whole numbers whose sum is at most 2 to this power, which int64 holds."""
+_LAST = 20
+"""The last places of a sum, which the rounding of shares may have touched."""
 
 
 class Blend:
@@ -62,8 +69,7 @@ class Blend:
         require_parts(self.models)
         _require_weights(self.weights, len(self.models))
         require_whole(1, depth=self.depth)
-        if not _is_number(self.constant) or self.constant < 0:
-            raise ValueError(f"constant is {self.constant!r}; expected a number from 0")
+        require_from(0, constant=self.constant)
         self.parts_ = [part.fit(train) for part in self.models]
         self.n_candidates_ = len(train.candidates)
         return self
@@ -82,11 +88,11 @@ class Blend:
     def _shares(self, depth: int) -> Int64:
         """Return what each place of each part's list adds, (parts, depth).
 
-        Whole numbers, so that their sum does not depend on the order of the parts, and equal sums
-        are equal.
+        Whole numbers, so that their sum does not depend on the order of the parts.
         """
-        weights = np.ones(len(self.parts_)) if self.weights is None else np.array(self.weights)
-        shares = weights[:, None] / (self.constant + np.arange(1, depth + 1))
+        given = np.ones(len(self.parts_)) if self.weights is None else np.array(self.weights, float)
+        weights = given / given.max()
+        shares = weights[:, None] / (float(self.constant) + np.arange(1, depth + 1))
         largest = shares.max(axis=1, initial=0).sum()
         whole: npt.NDArray[Any] = np.floor(np.ldexp(shares / (largest or 1), _WHOLE))
         return np.maximum(whole.astype(np.int64), 1)  # however little a weight, it lists its items
@@ -97,14 +103,12 @@ def _require_weights(weights: object, parts: int) -> None:
     if weights is None:
         return
     if not isinstance(weights, (list, tuple)) or len(weights) != parts:
-        raise ValueError(f"weights is {weights!r}; expected a list of {parts}, one for each model")
+        raise ParameterError(
+            f"weights is {weights!r}; expected a list of {parts}, one for each model"
+        )
     for weight in weights:
-        if not _is_number(weight) or weight <= 0:
-            raise ValueError(f"weights holds {weight!r}; expected numbers above 0")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+        if not is_number(weight) or weight <= 0:
+            raise ParameterError(f"weights holds {weight!r}; expected numbers above 0")
 
 
 @compiled
@@ -122,7 +126,8 @@ def _fuse(lists: Any, shares: Any, sums: Any, fused: Any) -> None:
         for part in range(parts):
             for candidate in lists[part, row]:
                 if candidate >= 0 and sums[candidate] > 0:
-                    filled = _put(best, fused[row], filled, sums[candidate], candidate)
+                    total = (sums[candidate] + (1 << (_LAST - 1))) >> _LAST  # rounded
+                    filled = _put(best, fused[row], filled, total, candidate)
                     sums[candidate] = 0
 
 

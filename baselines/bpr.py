@@ -10,11 +10,12 @@ from scipy.sparse import csr_array
 
 from harness.dataset import Int32
 from harness.factors import Factors, Floats, compact, narrow
-from harness.parameters import require_above, require_from, require_whole
+from harness.parameters import ParameterError, require_above, require_from, require_whole
 from harness.recommender import Draws, Train
 
 try:
     from implicit.cpu.bpr import BayesianPersonalizedRanking
+    from implicit.recommender_base import ModelFitError
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError("it needs implicit: pip install 'submission-harness[als]'") from error
 
@@ -88,5 +89,10 @@ class BPR:
             random_state=self.seed,
             num_threads=1,
         )
-        model.fit(narrow(matrix), show_progress=False)
+        try:
+            model.fit(narrow(matrix), show_progress=False)
+        except ModelFitError as error:
+            raise ParameterError(
+                "the vectors grew beyond all numbers; take a smaller learning_rate"
+            ) from error
         return model.user_factors, model.item_factors

@@ -37,8 +37,8 @@ class CoVisitation:
         How long after i its pairs are looked for.
     gap_half_life_days : float
         In which a pair's weight halves as the days between i and j grow.
-    half_life_days : float
-        In which a pair's weight halves as it grows old.
+    half_life_days : float, optional
+        In which a pair's weight halves as it grows old; None: it does not.
     window_days : float, optional
         Only events of the last so many days make pairs; all by default.
     basket_days : float
@@ -51,7 +51,7 @@ class CoVisitation:
         self,
         within_days: float = 7,
         gap_half_life_days: float = 7,
-        half_life_days: float = 30,
+        half_life_days: float | None = 30,
         window_days: float | None = None,
         basket_days: float = 1,
         neighbours: int = 100,
@@ -73,7 +73,8 @@ class CoVisitation:
             basket_days=self.basket_days,
         )
         counted, weight = train.event_weights(self.window_days, self.half_life_days)
-        events, value = train.events, np.ones(0) if weight is None else weight
+        events = train.events
+        value = np.ones(len(events)) if weight is None else weight
         if counted is not None:
             events, value = events.where(counted), value[counted]
         self.after_ = self._after(train, events, value)
@@ -85,7 +86,7 @@ class CoVisitation:
         n_items = len(train.item_ids)
         order = np.argsort(events.item, kind="stable")
         starts = np.append(0, np.cumsum(np.bincount(events.item, minlength=n_items)))
-        columns = np.full((n_items, self.neighbours), -1, np.int32)
+        columns = np.full((n_items, min(self.neighbours, len(train.candidates))), -1, np.int32)
         values = np.zeros(columns.shape)
         span, half = (
             float(self.within_days * schema.DAY_US),
@@ -113,7 +114,7 @@ def _baskets(train: Train, days: float) -> csr_array[Any]:
     """Return what everyone had last, a (users, items) matrix of ones."""
     events, starts = train.events, train.user_starts
     last = events.time[np.maximum(starts[1:], 1) - 1]
-    keep = events.time > (last - days * schema.DAY_US)[events.user]
+    keep = events.time > (last - float(days) * schema.DAY_US)[events.user]
     user, item = events.user[keep], events.item[keep]
     shape = (len(train.user_ids), len(train.item_ids))
     return pair_matrix(user, item, np.ones(len(user), np.float32), shape, counts=False)

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from harness.compiled import compiled
 from harness.dataset import Int32, Int64
-from harness.parameters import require_above
+from harness.parameters import ParameterError, require_above
 from harness.products import in_threads, largest_scores
 from harness.recommender import Draws, Train
 
@@ -77,7 +77,7 @@ class EASE:
 
 def _require_room(items: int) -> None:
     if items > MAX_ITEMS:
-        raise ValueError(
+        raise ParameterError(
             f"{items:,} items have events, and EASE inverts the matrix of all their pairs, "
             f"{12e-9 * items**2:,.0f} GB; the most is {MAX_ITEMS:,} items "
             f"({12e-9 * MAX_ITEMS**2:.1f} GB). Take a shorter window_days, or ItemKNN or RP3beta"
@@ -135,7 +135,7 @@ def _inverse(gram: npt.NDArray[np.float64], regularization: float) -> npt.NDArra
         if failed == 0:
             _, failed = lapack.dpotri(factor, lower=1, overwrite_c=1)
     if failed != 0:
-        raise ValueError("the matrix cannot be inverted; take a larger regularization")
+        raise ParameterError("the matrix cannot be inverted; take a larger regularization")
     for at in range(0, len(gram), _BLOCK):  # what stands above the diagonal goes below it
         rows = slice(at, at + _BLOCK)
         gram[rows, rows] = np.triu(gram[rows, rows]) + np.triu(gram[rows, rows], 1).T

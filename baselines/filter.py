@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from harness.compiled import compiled
 from harness.dataset import Int32
 from harness.lists import ask, excluded_rows
-from harness.parameters import require_above, require_parts
+from harness.parameters import ParameterError, require_above, require_flag, require_parts
 from harness.recommendations import EMPTY
 from harness.recommender import Draws, Recommender, Train
 
@@ -45,10 +45,9 @@ class Filter:
     def fit(self, train: Train) -> Self:
         """Find what is in stock, and let the model learn."""
         require_parts(self.models, most=1)
-        if not isinstance(self.seen, bool):
-            raise ValueError(f"seen is {self.seen!r}; expected true or false")
+        require_flag(seen=self.seen)
         if not self.seen and self.out_of_stock_days is None:
-            raise ValueError("nothing is left out; set seen = true, out_of_stock_days, or both")
+            raise ParameterError("nothing is left out; set seen = true, out_of_stock_days, or both")
         (part,) = self.models
         self.kept_ = np.arange(len(train.candidates), dtype=np.int32)
         if self.out_of_stock_days is not None:

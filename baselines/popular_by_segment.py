@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from harness.dataset import Int32
 from harness.interactions import pair_matrix
 from harness.lists import fill, first_of
-from harness.parameters import require_from
+from harness.parameters import ParameterError, is_number, require_from
 from harness.recommender import Draws, Train
 
 
@@ -57,6 +57,8 @@ class PopularBySegment:
     def fit(self, train: Train) -> Self:
         """Count every segment's events of every candidate."""
         require_from(0, prior=self.prior)
+        if not isinstance(self.column, str):
+            raise ParameterError(f'column is {self.column!r}; expected a name such as "age"')
         counted, weight = train.event_weights(self.window_days, self.half_life_days, self.weights)
         self.segment_, n_segments = segments(train.user_attribute(self.column), self.bins)
         self.order_ = train.candidates_by_count(counted, weight)
@@ -64,13 +66,10 @@ class PopularBySegment:
         value = np.ones(len(keep)) if weight is None else weight
         segment = self.segment_[train.events.user]
         candidate = train.candidate_of_item[train.events.item]
-        keep = keep & (candidate >= 0) & (value > 0)
-        overall = np.bincount(candidate[keep], value[keep], len(train.candidates))
-        known = np.flatnonzero(keep & (segment >= 0))
-        # Sums from the smallest weight up: equal weights in another order make equal sums.
-        known = known[np.argsort(value[known], kind="stable")]
+        known = keep & (candidate >= 0) & (segment >= 0)
         shape = (n_segments, len(train.candidates))
         found = pair_matrix(segment[known], candidate[known], value[known], shape, counts=True)
+        overall = train.candidate_sums(counted, weight)
         share = overall / (overall.sum() or 1.0)
         self.starts_, self.orders_ = _orders(found, self.prior * share)
         return self
@@ -91,19 +90,21 @@ def segments(values: pl.Series, bins: Sequence[float] | None) -> tuple[Int32, in
     ValueError
         Bins that do not rise, or a value that is no number where there are bins.
     """
-    values = values.replace("", None)
+    values = values.str.strip_chars().replace("", None)
     if bins is None:
         names = values.drop_nulls().unique().sort()
         found = values.cast(pl.Enum(names)).to_physical().cast(pl.Int32).fill_null(-1)
         return found.to_numpy(), len(names)
-    if len(bins) == 0 or any(low >= high for low, high in pairwise(bins)):
-        raise ValueError(f"bins is {list(bins)!r}; expected rising edges such as [25, 40]")
+    edges = list(bins) if isinstance(bins, list | tuple) else []
+    rising = all(map(is_number, edges)) and all(low < high for low, high in pairwise(edges))
+    if not edges or not rising:
+        raise ParameterError(f"bins is {bins!r}; expected rising edges such as [25, 40]")
     numbers = values.cast(pl.Float64, strict=False)
-    odd = values.filter(numbers.is_null() & values.is_not_null())
+    odd = values.filter(~numbers.is_finite().fill_null(False) & values.is_not_null())
     if len(odd) > 0:
-        raise ValueError(f'column "{values.name}" holds "{odd[0]}"; bins need numbers')
-    place = np.searchsorted(np.asarray(bins, np.float64), numbers.fill_null(0), side="right")
-    return np.where(numbers.is_null(), -1, place).astype(np.int32), len(bins) + 1
+        raise ParameterError(f'column "{values.name}" holds "{odd[0]}"; bins need numbers')
+    place = np.searchsorted(np.asarray(edges, np.float64), numbers.fill_null(0), side="right")
+    return np.where(numbers.is_null(), -1, place).astype(np.int32), len(edges) + 1
 
 
 def _orders(

@@ -62,14 +62,18 @@ class PureSVD:
 
 
 def _right_vectors(matrix: csr_array[Any], factors: int) -> Floats:
-    """Return the right singular vectors of the largest singular values, (items, factors)."""
+    """Return the right singular vectors of the largest singular values, (items, factors).
+
+    Rounded to ten decimals: what the solver adds to equal items, or to 0, breaks no tie.
+    """
     from sklearn.decomposition import TruncatedSVD
     from threadpoolctl import threadpool_limits
 
-    n_items = matrix.shape[1]
-    if min(matrix.shape) <= factors:  # ARPACK finds fewer than all
-        return np.eye(n_items)
-    with threadpool_limits(1, "blas"):  # sums in another order differ in the last bit
-        found = TruncatedSVD(factors, algorithm="arpack", random_state=0).fit(matrix)
-    vectors: Floats = found.components_.T
+    with threadpool_limits(1, "blas"), np.errstate(all="ignore"):  # sums depend on BLAS's threads
+        if min(matrix.shape) <= factors:  # ARPACK finds fewer than all
+            rows = np.linalg.svd(matrix.toarray(), full_matrices=False)[2]
+        else:
+            found = TruncatedSVD(factors, algorithm="arpack", random_state=0).fit(matrix)
+            rows = found.components_
+    vectors: Floats = np.round(rows.T, 10)
     return vectors

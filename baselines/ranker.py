@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from harness.dataset import Int32, Int64
 from harness.pairs import Pairs, attributes
-from harness.parameters import require_above, require_whole
+from harness.parameters import require_above, require_texts, require_whole
 from harness.recommendations import EMPTY
 from harness.recommender import Draws, Train
 from harness.rehearsal import rehearsal
@@ -69,7 +69,7 @@ class Ranker:
     learning_rate : float
         What each tree's answer is multiplied by.
     leaves : int
-        Of each tree, at most.
+        Of each tree, at most; from 2.
     seed : int
         Of the drawn negatives and of the trees' bins.
     """
@@ -113,12 +113,15 @@ class Ranker:
 
         Raises
         ------
-        ValueError
+        ParameterError
             A parameter cannot be used, or the events carry no time.
         """
-        require_above(0, window_days=self.window_days)
-        whole = ("neighbours", "negatives", "shortlist", "trees", "leaves")
+        require_above(0, window_days=self.window_days, learning_rate=self.learning_rate)
+        whole = ("neighbours", "negatives", "shortlist", "trees")
         require_whole(1, **{name: getattr(self, name) for name in whole})
+        require_whole(2, leaves=self.leaves)
+        require_whole(0, seed=self.seed)
+        require_texts(user_categories=self.user_categories, user_numbers=self.user_numbers)
         known = attributes(
             train, self.categories, self.numbers, self.texts,
             self.user_categories, self.user_numbers,

@@ -12,7 +12,7 @@ from harness import schema
 from harness.compiled import compiled
 from harness.dataset import Int32, Int64
 from harness.lists import fill, first_of
-from harness.parameters import require_above, require_whole
+from harness.parameters import ParameterError, require_above, require_whole
 from harness.recommender import Draws, Train
 
 Float64 = npt.NDArray[np.float64]
@@ -25,7 +25,7 @@ class RepurchaseGaps:
     days, gaps still open at the cut-off included (Kaplan and Meier 1958): h(d) is the share of
     pairs without an event for d days that have one on that day. The chance that an item whose last
     event lies a days back returns within the horizon is 1 − Π (1 − h(d)) over a ≤ d < a + horizon.
-    Items with equal chances stand in order of their last event, then of item id.
+    Items with equal chances stand in order of the day of their last event, then of item id.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def _gaps(train: Train) -> tuple[Int64, Int64, Int64, Int32, Int32]:
         Each user's candidates in id order, and days since the last event; the last day is 1.
     """
     if train.cutoff is None:
-        raise ValueError("the events carry no time, so there are no gaps between them")
+        raise ParameterError("the events carry no time, so there are no gaps between them")
     events, n_users = train.events, len(train.user_ids)
     longest = -((int(events.time.min()) - train.cutoff) // schema.DAY_US)
     closed, open_ = np.zeros(longest + 1, np.int64), np.zeros(longest + 1, np.int64)
@@ -159,6 +159,7 @@ def returning(closed: Int64, open_: Int64, horizon: int) -> Float64:
     """
     # A gap of d days was watched on each of them; one that is open, on all days before the cut-off.
     watched = np.cumsum((closed + open_)[::-1])[::-1]
+    horizon = min(horizon, len(closed))  # no gap was longer
     stays = np.append(1 - closed / np.maximum(watched, 1), np.ones(horizon))
     ahead = np.lib.stride_tricks.sliding_window_view(stays, horizon)[: len(closed)]
     chance: Float64 = 1 - ahead.prod(axis=1)

@@ -63,7 +63,7 @@ class RP3beta:
         found = largest_products(
             _steps(users.T.tocsr(), self.alpha),
             self.users_[:, train.candidates].tocsr(),
-            self.neighbours,
+            min(self.neighbours, len(train.candidates)),
             column_norms=popularity**self.beta,
             exclude=_itself(train),
         )

@@ -54,7 +54,7 @@ class Trending:
         before = train.last_days(2 * self.window_days) & ~now
         _, weight = train.event_weights(weights=self.weights)
         c, b = (train.candidate_sums(events, weight) for events in (now, before))
-        score = c * ((c + self.prior) / (b + self.prior)) ** self.damping
+        score = c * ((c + float(self.prior)) / (b + float(self.prior))) ** self.damping
         self.order_ = descending(score, c > 0)
         return self
 

@@ -35,7 +35,7 @@ class Compiled:
         native.say_if_first()
         dispatcher = self.dispatcher
         answer = dispatcher(*arguments)
-        if len(dispatcher.overloads) != self._kept:
+        if len(getattr(dispatcher, "overloads", ())) != self._kept:  # NUMBA_DISABLE_JIT has none
             self._keep()
         return answer
 

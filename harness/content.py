@@ -50,7 +50,9 @@ def most_similar(
     require_whole(1, neighbours=neighbours)
     itself = _itself(of, among, features.shape[0])
     right = features[among].T.tocsr()
-    columns, values = largest_products(features[of], right, neighbours, exclude=itself)
+    columns, values = largest_products(
+        features[of], right, min(neighbours, len(among)), exclude=itself
+    )
     return csr_array(as_matrix(columns, values, len(among)) + itself)
 
 

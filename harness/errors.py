@@ -55,6 +55,8 @@ def suggest(name: str, allowed: Iterable[str]) -> str:
     if not spelled:
         return "none is allowed here"
     shown, more = list(spelled.values())[:_SHOWN], len(spelled) - _SHOWN
+    if any("," in name for name in shown):
+        shown = [f'"{name}"' for name in shown]
     return f"allowed: {', '.join(shown)}" + (f" and {more:,} more" if more > 0 else "")
 
 

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array, diags_array, hstack, vstack
 
 from harness.dataset import Int32
 from harness.errors import suggest
+from harness.parameters import ParameterError, require_texts
 from harness.recommender import Train
 
 Float64 = npt.NDArray[np.float64]
@@ -102,11 +103,9 @@ def feature_groups(
     the same.
     """
     asked = {"categories": categories, "numbers": numbers, "texts": texts}
-    for name, columns in asked.items():
-        if isinstance(columns, str):
-            raise ValueError(f'{name} is "{columns}"; expected a list of columns: ["{columns}"]')
+    require_texts(**asked)
     if not any(asked.values()):
-        raise ValueError(
+        raise ParameterError(
             f"no attributes of {of} are asked for; name columns of their table with one or more of "
             'categories = ["…"], numbers = ["…"], texts = ["…"]'
         )
@@ -176,7 +175,7 @@ def _rows(train: Train, of: Owner) -> Int32:
     found = pl.DataFrame({own: ids}).join(numbered, on=own, how="left", maintain_order="left")
     rows = found["\0row"].cast(pl.Int32)
     if rows.null_count() == len(rows) > 0:
-        raise ValueError(
+        raise ParameterError(
             f'none of the {len(ids):,} ids of {of}, such as "{ids[0]}", stands in the column '
             f'"{own}" of their table, which has {len(table):,} rows; are both written alike?'
         )
@@ -202,18 +201,18 @@ def _columns(train: Train, of: Owner, names: Sequence[str]) -> list[pl.Series]:
     others = table.columns[1:]
     for name in names:
         if name not in others:
-            raise ValueError(_no_column(name, of, others))
+            raise ParameterError(_no_column(name, of, others))
     found = [table[name].str.strip_chars().replace("", None) for name in names]
     for column in found:
         if column.null_count() == len(column):
-            raise ValueError(f'the column "{column.name}" of the table of {of} is empty')
+            raise ParameterError(f'the column "{column.name}" of the table of {of} is empty')
     return found
 
 
 def _table(train: Train, of: Owner) -> pl.DataFrame:
     table = train.items_table if of == "items" else train.users_table
     if table is None:
-        raise ValueError(
+        raise ParameterError(
             f"there is no table of attributes of {of}; the layouts hm, ponpare and kion have one, "
             f'and with layout = "table" [data] {of} = "file" names it'
         )
@@ -231,7 +230,7 @@ def _numbers(column: pl.Series) -> Float64:
     values = column.cast(pl.Float64, strict=False)
     wrong = column.filter(column.is_not_null() & ~values.is_finite().fill_null(False))
     if len(wrong) > 0:
-        raise ValueError(
+        raise ParameterError(
             f'the column "{column.name}" holds "{wrong[0]}", which is no number; leave the cell '
             "empty where there is none, or name the column among the categories"
         )

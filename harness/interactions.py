@@ -35,7 +35,8 @@ def pair_matrix(
 ) -> csr_array[Any]:
     """Return a CSR matrix of the sum, or the largest, of the values of each pair (user, item)."""
     pairs = user.astype(np.int64) * shape[1] + item
-    order = np.argsort(pairs, kind="stable")
+    # From the smallest weight up: equal weights in another order make equal sums.
+    order = np.lexsort((value, pairs)) if counts else np.argsort(pairs, kind="stable")
     pairs, value = pairs[order], value[order]
     first = np.flatnonzero(np.diff(pairs, prepend=-1))
     merge = np.add if counts else np.maximum

@@ -14,7 +14,10 @@ from types import ModuleType
 from typing import Any, cast
 
 from harness.errors import HarnessError, RecommenderError, UsageError, suggest
+from harness.parameters import ParameterError
 from harness.recommender import Recommender
+
+_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 def load(name: str, use: str, params: Mapping[str, Any], folder: Path) -> Recommender:
@@ -99,12 +102,17 @@ def guarded(name: str, method: str, call: Callable[[], Any]) -> Any:
     Raises
     ------
     RecommenderError
-        It raised anything that is no `HarnessError`, or returned None.
+        It raised anything else than what follows, or returned None.
+    HarnessError
+        It raised that, or a `ParameterError`, which becomes a UsageError; the message names it.
     """
     try:
         answer = call()
-    except HarnessError:
-        raise
+    except (HarnessError, ParameterError) as error:
+        if isinstance(error, RecommenderError) or str(error).startswith('model "'):
+            raise
+        kind = type(error) if isinstance(error, HarnessError) else UsageError
+        raise kind(f'model "{name}": {error}') from error
     except BaseException as error:  # a stranger's code may raise anything
         raise_interrupt(error)
         raise RecommenderError(f'model "{name}" raised in {method}: {told(error)}') from error
@@ -192,6 +200,9 @@ def _check_params(name: str, use: str, factory: Any, params: Mapping[str, Any]) 
     models = accepted.get("models")
     if models is not None and models.default is models.empty and "models" not in params:
         raise UsageError(f'model "{name}": {use} is made of other models; name them under of')
+    for param, about in accepted.items():
+        if about.default is about.empty and param not in params and about.kind in _NAMED:
+            raise UsageError(f'model "{name}": {use} needs the parameter "{param}"')
     for param in params:
         if param not in accepted:
             raise UsageError(

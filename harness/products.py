@@ -123,13 +123,24 @@ def largest_scores(
     n, width = left.shape[0], right.shape[1]
     columns = np.full((n, k), EMPTY, np.int32)
     may = np.ones(width, np.bool_) if allowed is None else allowed
-    starts, middles, weights = _parts(left)
-    given = (starts, middles, weights.astype(right.dtype), np.ascontiguousarray(right), may)
+    starts, middles, _ = _parts(left)
+    weights = _scaled(left).astype(right.dtype)
+    given = (starts, middles, weights, np.ascontiguousarray(right), may)
     held = excluded_rows(exclude, n)
 
     if k > 0:
         in_threads(lambda rows: _largest_dense(*rows, *given, *held, columns), _blocks(n))
     return columns
+
+
+def _scaled(matrix: csr_array[Any]) -> Float64:
+    """Return the entries, each divided by its row's largest: small ones would be 0 as float32."""
+    row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    largest = np.zeros(matrix.shape[0])
+    np.maximum.at(largest, row, np.abs(matrix.data))
+    largest[largest == 0] = 1.0
+    scaled: Float64 = matrix.data / largest[row]
+    return scaled
 
 
 def rows_of(dense: npt.NDArray[Any], keep: Bool) -> csr_array[Any]:

@@ -23,7 +23,7 @@ from harness.interactions import (
     weight_sums,
 )
 from harness.layouts import attributes
-from harness.parameters import require_above
+from harness.parameters import ParameterError, require_above, require_flag, require_from
 
 Draws = draws.Draws
 Kept = TypeVar("Kept", bound=npt.NDArray[Any])
@@ -140,14 +140,16 @@ class Train:
 
         Raises
         ------
-        ValueError
+        ParameterError
             No table of users, or no such column.
         DataError
             No such column in the file of the table.
         """
         table = self.dataset.users_table
         if table is None:
-            raise ValueError('there is no table of users; layout "table" names one by [data] users')
+            raise ParameterError(
+                'there is no table of users; layout "table" names one by [data] users'
+            )
         return attributes.column(table, column, self.user_ids)
 
     @cached_property
@@ -166,7 +168,7 @@ class Train:
 
     def _cutoff(self) -> int:
         if self.cutoff is None:
-            raise ValueError("the events carry no time, so none is the latest")
+            raise ParameterError("the events carry no time, so none is the latest")
         return self.cutoff
 
     def kind_weights(self, weights: Mapping[str, float]) -> npt.NDArray[np.float64]:
@@ -174,13 +176,16 @@ class Train:
 
         Raises
         ------
-        ValueError
+        ParameterError
             `weights` names a kind that this data set does not have.
         """
+        if not isinstance(weights, Mapping):
+            raise ParameterError(f"weights is {weights!r}; expected a table: {{ visit = 0.1 }}")
         for kind in sorted(set(weights) - set(self.dataset.kinds)):
-            raise ValueError(
+            raise ParameterError(
                 f'no kind of event "{kind}"; there are {", ".join(self.dataset.kinds)}'
             )
+        require_from(0, **{f"the weight of {kind}": weight for kind, weight in weights.items()})
         return np.array([weights.get(k, 1.0) for k in self.dataset.kinds])[self.events.kind]
 
     def event_weights(
@@ -196,24 +201,25 @@ class Train:
         window_days : float, optional
             Only events of the last so many days before the cut-off count; all by default.
         half_life_days : float, optional
-            An event counts 2^(−age / half_life_days); 1 by default.
+            An event counts 2^(−age / half_life_days), never less than 2⁻⁵⁰⁰; 1 by default.
         weights : mapping of kind to weight, optional
-            What an event of each kind counts; 1 by default.
+            What an event of each kind counts, from 0; 1 by default.
 
         Raises
         ------
-        ValueError
+        ParameterError
             Days that are not above 0, kinds that are not there, or events without times.
         """
         counted = weight = None
         if window_days is not None:
             require_above(0, window_days=window_days)
             counted = self.last_days(window_days)
-        if weights:
+        if weights is not None and weights != {}:
             weight = self.kind_weights(weights)
         if half_life_days is not None:
             require_above(0, half_life_days=half_life_days)
-            decay = np.exp2(-self.age_days() / half_life_days)
+            # Beyond 500 half-lives squares would vanish, and similarities with them.
+            decay = np.exp2(-np.minimum(self.age_days() / half_life_days, 500.0))
             weight = decay if weight is None else weight * decay
         return counted, weight
 
@@ -237,6 +243,7 @@ class Train:
         -------
         csr_array of float32, float64 where events are weighed
         """
+        require_flag(counts=counts)
         counted, weight = self.event_weights(window_days, half_life_days, weights)
         if counted is None and weight is None:
             return self.matrix if counts else ones_like(self.matrix)

@@ -6,6 +6,7 @@ import numpy as np
 
 from harness import schema
 from harness.dataset import Int64
+from harness.parameters import ParameterError
 from harness.recommender import Train
 
 
@@ -34,7 +35,7 @@ def rehearsal(train: Train, days: float) -> Train:
         The events carry no time.
     """
     if train.cutoff is None:
-        raise ValueError("the events carry no time, so there are no last days to learn from")
+        raise ParameterError("the events carry no time, so there are no last days to learn from")
     start = train.cutoff - round(days * schema.DAY_US)
     began = _began(train)
     there = began < train.cutoff

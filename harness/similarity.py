@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csc_array, csr_array
 
+from harness.parameters import ParameterError, require_from
 from harness.products import Float64, largest_products
 
 DEFAULTS: Mapping[str, Mapping[str, float]] = {
@@ -53,7 +55,7 @@ class Documents:
 
         Returns
         -------
-        places : int32 array, (n, k)
+        places : int32 array, (n, k), or fewer places where fewer rows may be found
             Places in `among`, or rows; of equally alike ones the first; −1 where no more are alike.
         values : float64 array, (n, k)
         """
@@ -72,7 +74,7 @@ class Documents:
         return largest_products(
             self.weights[rows],
             others,
-            k,
+            min(k, len(right)),
             row_norms=self.left[rows],
             column_norms=right,
             shrink=self.shrink,
@@ -120,17 +122,16 @@ def documents(
 
 
 def _settings(similarity: str, settings: Mapping[str, Any]) -> dict[str, float]:
-    if similarity not in DEFAULTS:
-        raise ValueError(f"similarity is {similarity!r}; allowed: {', '.join(DEFAULTS)}")
+    if not isinstance(similarity, str) or similarity not in DEFAULTS:
+        raise ParameterError(f"similarity is {similarity!r}; allowed: {', '.join(DEFAULTS)}")
     given = {name: value for name, value in settings.items() if value is not None}
     for name, value in given.items():
         if name not in DEFAULTS[similarity]:
             has = ", ".join(DEFAULTS[similarity])
-            raise ValueError(f'{name} is no setting of similarity "{similarity}", which has {has}')
-        most = 1.0 if name in ("alpha", "b") else np.inf
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not number or not 0 <= value <= most:
-            raise ValueError(f"{name} is {value!r}; expected a number from 0 to {most:g}")
+            raise ParameterError(
+                f'{name} is no setting of similarity "{similarity}", which has {has}'
+            )
+        require_from(0, 1.0 if name in ("alpha", "b") else math.inf, **{name: value})
     return {**DEFAULTS[similarity], **given}
 
 

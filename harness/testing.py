@@ -299,6 +299,7 @@ def check_global_random_state_is_left_alone(recommender: Recommender) -> None:
     """Neither draw from nor seed ``random`` and ``numpy.random``."""
     kept = (random.getstate(), np.random.get_state())  # noqa: NPY002 - looked at, not drawn from
     train = example_train()
+    _lists(_fitted(recommender, train), train, _everyone(train), 3)  # libraries draw when imported
     try:
         # A state that no seed gives, so that seeding shows even where it was seeded so before.
         random.random(), np.random.random()  # noqa: NPY002, S311

@@ -111,11 +111,11 @@ class _Room:
         metric = self.rules.metric
         try:
             made = load(self.setting.config, settings, self.parts)
-        except UsageError as error:  # parameters that do not go together
-            return Trial(number, params, None, 0.0, str(error))
-        try:
             sat = sit(made, settings, self.setting, self.catalogue, [metric], progress=False)
-        except RecommenderError as error:
+        except (
+            RecommenderError,
+            UsageError,
+        ) as error:  # perhaps parameters that do not go together
             return Trial(number, params, None, 0.0, str(error))
         own = figure(metric, sat.scores.of_users(metric))
         return Trial(number, params, own, sum(sat.seconds.values()))

@@ -206,7 +206,7 @@ TABLE: Table = {"id": list("ab"), "genre": ["x", "y"], "price": ["7", "n/a"], "b
         ({"texts": ["id"]}, 'the table of items has no column "id"'),
         ({"numbers": ["price"]}, 'the column "price" holds "n/a", which is no number; leave the'),
         ({"texts": ["blank"]}, 'the column "blank" of the table of items is empty'),
-        ({"numbers": "price"}, r'numbers is "price"; expected a list of columns: \["price"\]'),
+        ({"numbers": "price"}, r"numbers is 'price'; expected a list of texts: "),
     ],
 )
 def test_wrong_columns_are_named(asked: dict[str, Any], message: str) -> None:

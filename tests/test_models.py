@@ -242,7 +242,7 @@ def test_a_whole_without_parts_says_how_to_name_them(tmp_path: Path) -> None:
         'model "whole": baselines.fill:Fill is made of other models; name them under of'
     )
     whole = {"name": "whole", "use": "baselines.fill:Fill", "params": {"models": ["one"]}}
-    with pytest.raises(RecommenderError) as caught:
+    with pytest.raises(UsageError) as caught:
         run(config(tmp_path, whole, part("one")))
     assert "models holds 'one', which has no fit and recommend; a config names" in str(caught.value)
     assert 'of = ["popular"]' in str(caught.value)

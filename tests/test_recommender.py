@@ -3,6 +3,7 @@
 import datetime as dt
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -151,3 +152,22 @@ def test_interactions_weighed_by_kind() -> None:
 def test_days_must_be_above_0(name: str) -> None:
     with pytest.raises(ValueError, match=f"{name} is 0; expected a number above 0"):
         example_train().interactions(**{name: 0})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"counts": "false"}, "counts is 'false'; expected true or false"),
+        ({"weights": {"event": -1}}, "the weight of event is -1; expected a number from 0 up"),
+        ({"weights": {"event": float("nan")}}, "the weight of event is nan; expected a number"),
+        ({"weights": {"event": "x"}}, "the weight of event is 'x'; expected a number from 0 up"),
+        ({"weights": {"event": 10**400}}, "the weight of event is 1000"),
+        ({"weights": 3}, "weights is 3; expected a table"),
+        ({"weights": ["event"]}, r"weights is \['event'\]; expected a table"),
+        ({"weights": {"visit": 1}}, 'no kind of event "visit"; there are event'),
+        ({"window_days": float("inf")}, "window_days is inf; expected a number above 0"),
+    ],
+)
+def test_what_events_cannot_be_weighed_by(params: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        example_train().interactions(**params)

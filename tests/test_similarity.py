@@ -84,8 +84,8 @@ def test_an_empty_matrix() -> None:
         ("bm25", {"shrink": 1}, 'shrink is no setting of similarity "bm25", which has k1, b'),
         ("cosine", {"alpha": 0.5}, 'alpha is no setting of similarity "cosine", which has shrink'),
         ("asymmetric", {"alpha": 1.5}, "alpha is 1.5; expected a number from 0 to 1"),
-        ("cosine", {"shrink": -1}, "shrink is -1; expected a number from 0 to inf"),
-        ("cosine", {"shrink": True}, "shrink is True; expected a number from 0 to inf"),
+        ("cosine", {"shrink": -1}, "shrink is -1; expected a number from 0 up"),
+        ("cosine", {"shrink": True}, "shrink is True; expected a number from 0 up"),
     ],
 )
 def test_what_cannot_be(kind: str, settings: dict[str, Any], words: str) -> None:

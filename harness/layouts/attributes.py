@@ -10,6 +10,7 @@ from harness.layouts import times
 from harness.layouts.locate import FieldRule
 from harness.layouts.source import Source, sources
 from harness.layouts.tables import AttributeTable
+from harness.parameters import ParameterError
 
 
 def check(table: AttributeTable) -> None:
@@ -53,7 +54,7 @@ def column(table: AttributeTable | pl.DataFrame, name: str, ids: pl.Series) -> p
     """
     frame = read(table, [name]) if isinstance(table, AttributeTable) else table
     if name not in frame.columns:
-        raise ValueError(f'the table has no column "{name}"; {suggest(name, frame.columns)}')
+        raise ParameterError(f'the table has no column "{name}"; {suggest(name, frame.columns)}')
     own = frame.columns[0]
     wanted = pl.DataFrame({own: ids})
     return wanted.join(frame, on=own, how="left", maintain_order="left", coalesce=False)[name]

@@ -64,6 +64,20 @@ def test_more_factors_than_the_matrix_has_are_all_of_them() -> None:
     assert lists(PureSVD(50), train, "01", 3) == ["abc", "cab"]
 
 
+def test_items_that_the_same_users_have_tie_by_id() -> None:
+    """Twins b and c, and what neither block knows, whose scores are all 0."""
+    rows = words("bca", "bcd", "cba", "xy", "xz", "yz")
+    for factors in (2, 3):
+        found = lists(PureSVD(factors), train_of(rows), "01", 4)
+        assert all("bc" in word for word in found)
+
+
+def test_few_users_with_many_items_need_little_room() -> None:
+    rows = [(user, f"{n:05}", 1.0) for user in "uv" for n in range(20_000)]
+    model = PureSVD(50).fit(train_of(rows, candidates=[f"{n:05}" for n in range(20_000)]))
+    assert model.factors_._items.shape == (2, 20_000)
+
+
 def test_nmf_has_no_negative_part() -> None:
     model = NMF(2).fit(train_of(BLOCKS))
     assert model.factors_._items.min() >= 0

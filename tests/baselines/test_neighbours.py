@@ -111,3 +111,15 @@ def test_item_knn_as_numpy_says(seed: int, neighbours: int, k: int) -> None:
         assert len(listed) == min(k, np.count_nonzero(scores))
         best = sorted(scores[scores > 0])[::-1][: len(listed)]
         assert scores[listed] == pytest.approx(best, abs=1e-9)
+
+
+@pytest.mark.parametrize("model", [ItemKNN(half_life_days=0.1), UserKNN(half_life_days=0.1)])
+def test_squares_of_old_events_do_not_vanish(model: Any) -> None:
+    rows = [(user, item, 900.0) for user, item in (*zip("uuv", "aba", strict=True), ("w", "b"))]
+    assert lists(model, train_of(rows), "v", 2)[0].startswith(("b", "ab"))
+
+
+def test_more_neighbours_than_items_take_no_more_room() -> None:
+    train = train_of(words("ab", "abc"))
+    model = ItemKNN(neighbours=10**12)
+    assert lists(model, train, "0", 3) == lists(ItemKNN(neighbours=3), train, "0", 3)

@@ -81,6 +81,25 @@ def test_without_a_table_of_users() -> None:
         PopularBySegment("age").fit(shop(ROWS, "abc", None))
 
 
+def test_equal_weights_in_another_order_tie_by_id() -> None:
+    kinds = {"a": ("visit", "purchase", "visit"), "b": ("purchase", "visit", "visit")}
+    rows: list[Any] = [
+        (user, item, 1.0, kind)
+        for item, three in kinds.items()
+        for user, kind in zip(["ann", "bob", "cid"], three, strict=True)
+    ]
+    model = PopularBySegment("age", bins=[99], weights={"visit": 0.1, "purchase": 0.3})
+    assert listed(model, shop(rows, "ab", None, AGES), "ann", 2) == ["ab"]
+    swapped = [(u, {"a": "b", "b": "a"}[i], d, k) for u, i, d, k in rows]
+    assert listed(model, shop(swapped, "ab", None, AGES), "ann", 2) == ["ab"]
+
+
+def test_numbers_that_are_none_are_refused() -> None:
+    with pytest.raises(ValueError, match='column "age" holds "nan"; bins need numbers'):
+        segments(pl.Series("age", ["3", "nan"]), [5])
+    assert segments(pl.Series("age", [" 31 ", " "]), [5])[0].tolist() == [1, -1]
+
+
 @given(st.lists(st.one_of(st.none(), st.just(""), st.integers(-5, 70).map(str)), min_size=1))
 def test_segments_by_bins(values: list[str | None]) -> None:
     found, count = segments(pl.Series("age", values, dtype=pl.String), [0, 18.5, 40])

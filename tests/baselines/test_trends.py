@@ -143,6 +143,18 @@ def test_the_last_basket_decides() -> None:
     assert lists(CoVisitation(within_days=1, basket_days=4), train, "u", 3) == ["bd-"]
 
 
+def test_pairs_need_not_fade() -> None:
+    rows = [("x", "a", 90.0), ("x", "b", 90.0), ("y", "a", 9.0), ("y", "c", 9.0), ("u", "a", 1.0)]
+    assert lists(CoVisitation(), train_of(rows), "u", 2) == ["cb"]
+    assert lists(CoVisitation(half_life_days=None), train_of(rows), "u", 2) == ["bc"]
+
+
+def test_a_horizon_beyond_all_gaps_is_the_longest() -> None:
+    train = train_of([("u", "a", 3.0), ("u", "a", 1.0), ("u", "b", 2.0)])
+    found = [RepurchaseGaps(horizon_days=h).fit(train).chances_.tolist() for h in (5, 10**12)]
+    assert found[0] == found[1]
+
+
 def test_fewer_neighbours_keep_the_heaviest() -> None:
     rows = [("x", "a", 9.0), ("x", "b", 8.0), ("x", "c", 7.0), ("u", "a", 1.0)]
     assert lists(CoVisitation(neighbours=1), train_of(rows), "u", 2) == ["b-"]
