@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
 
 DEFAULT_TRIALS = 30
+_PATIENCE = 20
+"""After so many draws a trial no new choice is expected."""
 
 Params = Mapping[str, Any]
 Space = Mapping[str, Domain]
@@ -55,12 +57,14 @@ def run_search(
     lower_is_better: bool,
     attempt: Attempt,
 ) -> None:
-    """Call `attempt` with so many choices of parameters, one after the other.
+    """Call `attempt` with so many different choices of parameters, one after the other.
+
+    A choice may come up again in between; a small space may have fewer than are asked for.
 
     ``random`` draws every parameter uniformly from its domain (of a range with log: its logarithm).
     ``grid`` goes through all combinations, the last parameter fastest. ``tpe`` is the
-    tree-structured Parzen estimator (Bergstra et al., 2011) as Optuna has it, ten random trials
-    first.
+    tree-structured Parzen estimator (Bergstra et al., 2011) as Optuna has it, the first third of
+    the trials, ten at most, at random.
 
     Raises
     ------
@@ -72,14 +76,19 @@ def run_search(
             attempt(dict(zip(space, values, strict=True)))
         return
     optuna = _optuna()
-    sampler = {"random": optuna.samplers.RandomSampler, "tpe": optuna.samplers.TPESampler}[search]
     narrow = int(generator(seed, "tune").integers(2**32))  # its generator takes no wider seed
-    study = _study(optuna, sampler(seed=narrow), "minimize" if lower_is_better else "maximize")
+    sampler = _sampler(optuna, search, trials, narrow)
+    study = _study(optuna, sampler, "minimize" if lower_is_better else "maximize")
     distributions = {name: _distribution(domain) for name, domain in space.items()}
-    for _ in range(trials):
+    seen = set[str]()
+    for _ in range(_PATIENCE * trials):
         trial = study.ask(distributions)
-        value = attempt({name: _value(space[name], found) for name, found in trial.params.items()})
+        found = {name: _value(space[name], drawn) for name, drawn in trial.params.items()}
+        value = attempt(found)
         study.tell(trial, value, state=optuna.trial.TrialState.FAIL if value is None else None)
+        seen.add(repr(found))
+        if len(seen) == trials:
+            break
 
 
 def require(search: SearchName) -> None:
@@ -97,6 +106,12 @@ def _optuna() -> Any:
             '[tune]"; search = "grid" does without'
         ) from error
     return optuna
+
+
+def _sampler(optuna: Any, search: SearchName, trials: int, seed: int) -> Any:
+    if search == "random":
+        return optuna.samplers.RandomSampler(seed=seed)
+    return optuna.samplers.TPESampler(seed=seed, n_startup_trials=max(1, min(10, trials // 3)))
 
 
 def _study(optuna: Any, sampler: Any, direction: str) -> Any:

@@ -58,7 +58,7 @@ class TunedModel:
     trials : tuple of Trial
         As they were made; no choice of parameters twice.
     again : int
-        How often the search came back to parameters that were tried already.
+        Trials that were not made, since no choice came up that was not tried yet.
     best : Trial
         Of equally good ones the earliest.
     """

@@ -53,21 +53,23 @@ def tune(
         config = config_.read(Path(config))
     wanted = _wanted(config, models)
     rules = _Rules.of(config)
-    counts = [_checked(model, config) for model in wanted]
+    counts = {model.name: _checked(model, config) for model in wanted}
     inner_split(config)  # what is wrong with it is told before the events are read
     setting = inner_exam(config, progress=progress)
     catalogue = of_train(setting.train, (rules.metric, *describing(setting.exam.k)))
-    found = [
-        # Parts are made once for all trials, and so learn once.
-        _tuned(_Room(model, rules, setting, catalogue, _parts(model, config)), count, progress)
-        for model, count in zip(wanted, counts, strict=True)
-    ]
+    found, best, settings = dict[str, TunedModel](), config, {m.name: m for m in config.models}
+    for name in parts_first(settings, [*counts]):
+        if name in counts:  # a whole is tuned on its parts as they will be
+            parts = _parts(settings[name], best)  # made once for all trials: they learn once
+            room = _Room(settings[name], rules, setting, catalogue, parts)
+            found[name] = _tuned(room, counts[name], progress)
+            best = _with_best(best, found[name], rules, setting.exam.fingerprint)
     return Tuned(
-        config=_with_best(config, found, rules, setting.exam.fingerprint),
+        config=best,
         layout=setting.data.layout,
         window=setting.parts.summary(),
         exam=setting.exam,
-        models=tuple(found),
+        models=tuple(found[model.name] for model in wanted),
         metric=rules.metric,
         search=rules.search,
         seed=rules.seed,
@@ -167,25 +169,24 @@ def _tuned(room: _Room, count: int, progress: bool) -> TunedModel:
     """Make all trials of a model: first as it is, then as the search proposes."""
     model, rules, space = room.model, room.rules, domains(room.model.space)
     trials: dict[str, Trial] = {}
-    calls = 0
 
     with steps(f"tuning {model.name}", count + 1, " trials", progress) as bar:
 
         def attempt(found: Mapping[str, Any]) -> float | None:
-            nonlocal calls
-            calls += 1
             params = {**model.params, **found}
             key = repr(sorted((name, repr(value)) for name, value in params.items()))
             if key not in trials:
                 trials[key] = room.trial(len(trials), params)
-            bar.update()
+                bar.update()
             return None if trials[key].figure is None else trials[key].mean
 
         attempt({})
         lower = rules.metric.definition.sign > 0
         run_search(space, rules.search, count, rules.seed, lower, attempt)
     made = tuple(trials.values())
-    return TunedModel(model.name, space, made, calls - len(made), _best(model.name, made, rules))
+    return TunedModel(
+        model.name, space, made, count + 1 - len(made), _best(model.name, made, rules)
+    )
 
 
 def _best(name: str, trials: Sequence[Trial], rules: _Rules) -> Trial:
@@ -201,14 +202,14 @@ def _best(name: str, trials: Sequence[Trial], rules: _Rules) -> Trial:
 
 
 def _with_best(
-    config: config_.Config, found: Sequence[TunedModel], rules: _Rules, exam: str
+    config: config_.Config, found: TunedModel, rules: _Rules, exam: str
 ) -> config_.Config:
-    """Return the config with the best parameters, and where they come from, put in."""
-    updates = {
-        model.name: {"params": dict(model.best.params), "tuned": _record(model, rules, exam)}
-        for model in found
-    }
-    models = [model.model_copy(update=updates.get(model.name)) for model in config.models]
+    """Return the config with a model's best parameters, and where they come from, put in."""
+    update = {"params": dict(found.best.params), "tuned": _record(found, rules, exam)}
+    models = [
+        model.model_copy(update=update) if model.name == found.name else model
+        for model in config.models
+    ]
     return config.model_copy(update={"models": models})
 
 

@@ -89,6 +89,28 @@ def test_the_best_is_found(tmp_path: Path, search: str, space: dict[str, Any]) -
     assert int(tuned.config.models[0].params[name]) == 2
 
 
+@pytest.mark.parametrize("search", ["random", "tpe"])
+def test_trials_are_so_many_different_choices(tmp_path: Path, search: str) -> None:
+    """Five choices and five trials: all of them, however often one is drawn."""
+    model = MODEL | {"params": {"place": 0, "tag": "as it was"}, "space": {"tag": list("abcde")}}
+    tuned = tune(config(tmp_path, model, search=search, trials=5))
+    assert sorted(params["tag"] for params, _ in made(tuned)[1:]) == list("abcde")
+    assert tuned.models[0].again == 0
+
+
+def test_a_whole_is_tuned_on_the_best_of_its_parts(tmp_path: Path) -> None:
+    """Of places 0 and 2 the shelf's best is 2, with which the whole earns 1; as it is, nothing."""
+    whole = {"name": "whole", "use": "baselines.blend:Blend", "of": ["shelf"]}
+    part = MODEL | {"space": {"place": [0, 2]}}
+    tuned = tune(
+        config(tmp_path, whole | {"space": {"depth": [1, 2]}}, part, search="grid"),
+    )
+    assert [model.name for model in tuned.models] == ["whole", "shelf"], "in the config's order"
+    assert tuned.models[0].untuned.mean == 1
+    assert tuned.config.models[0].tuned is not None
+    assert tuned.config.models[0].tuned.value == 1
+
+
 def test_a_grid_has_every_combination_once(tmp_path: Path) -> None:
     """Place 0 is what the model has already, so its trial is not made again."""
     space = {"place": [0, 2, 4], "tag": ["x", "y"]}
@@ -105,7 +127,7 @@ def test_a_grid_has_every_combination_once(tmp_path: Path) -> None:
     (found,) = tuned.models
     assert found.best.params == {"place": 2, "tag": "x"}  # as good as y, and earlier
     assert (len(found.searched), found.again) == (5, 1)
-    assert "1 choice of parameters came up again and was not tried twice" in repr(tuned)
+    assert "1 of 6 trials not made: no other choice of parameters came up" in repr(tuned)
     assert tuned.config.models[0].tuned == config_.TunedRecord(
         trials=5, search="grid", seed=42, metric="MAP@1", value=1.0, exam=tuned.exam.fingerprint
     )

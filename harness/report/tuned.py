@@ -85,10 +85,9 @@ def _notes(model: TunedModel) -> list[str]:
             f"the best {name}, {value}, lies at the {end} end of its space; try a wider one"
         )
     if model.again:
-        one = model.again == 1
+        asked = len(model.searched) + model.again
         notes.append(
-            f"{model.again:,} choice{'' if one else 's'} of parameters came up again and "
-            f"{'was' if one else 'were'} not tried twice"
+            f"{model.again:,} of {asked:,} trials not made: no other choice of parameters came up"
         )
     failed = [trial for trial in model.trials if trial.error is not None]
     for message in dict.fromkeys(trial.error or "" for trial in failed):
