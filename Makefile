@@ -29,6 +29,7 @@ lint: $(VENV)/.installed-dev
 docs: $(VENV)/.installed
 	$(BIN)/python -c 'from harness.report.definitions import page; print(page(), end="")' > docs/metrics.md
 	$(BIN)/python -c 'from harness.report.checks import page; print(page(), end="")' > docs/submission-checks.md
+	$(BIN)/python -c 'from harness.report.parameters import page; print(page("baselines"), end="")' > docs/baseline-parameters.md
 
 peers: $(VENV)/.installed-dev .venv-peers/.installed
 	$(BIN)/python -m pytest peers

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from harness.report.parameters import page
+
 ROOT = Path(__file__).parents[2]
 MODULES = sorted(p.stem for p in (ROOT / "baselines").glob("*.py") if p.stem != "__init__")
 
@@ -40,3 +42,17 @@ def test_the_config_may_be_copied(module: str) -> None:
     texts = [path.read_text(encoding="utf-8") for path in (ROOT / "configs").glob("*.toml")]
     texts.append((ROOT / "docs/baselines.md").read_text(encoding="utf-8"))
     assert any(f'"baselines.{module}:{class_of(module).__name__}"' in text for text in texts)
+
+
+def test_the_page_of_parameters_is_what_the_docstrings_say() -> None:
+    written = (ROOT / "docs/baseline-parameters.md").read_text(encoding="utf-8")
+    assert written == page("baselines"), "make docs"
+
+
+def test_the_page_has_every_parameter() -> None:
+    parts = dict(part.split("`", 1) for part in page("baselines").split("\n## `")[1:])
+    assert len(parts) == len(MODULES)
+    for module in MODULES:
+        rows = next(text for name, text in parts.items() if name.startswith(f"{module}:"))
+        for name in inspect.signature(class_of(module)).parameters:
+            assert rows.count(f"| `{name}` |") == 1
