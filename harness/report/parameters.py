@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-HEAD = """# Baselines: parameters
+HEAD = """# {title}: parameters
 
-Written by `make docs` from the docstrings; what they are for is in [baselines.md](baselines.md).
+Written by `make docs` from the docstrings; what they are for is in [{name}.md]({name}.md).
 """
 
 
@@ -20,7 +20,7 @@ def page(package: str) -> str:
     paths = importlib.import_module(package).__path__
     names = sorted(module.name for module in pkgutil.iter_modules(paths))
     parts = [_part(name, importlib.import_module(f"{package}.{name}")) for name in names]
-    return "\n".join([HEAD, *parts])
+    return "\n".join([HEAD.format(title=package.capitalize(), name=package), *parts])
 
 
 def _part(name: str, module: Any) -> str:
