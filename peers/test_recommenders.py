@@ -64,7 +64,7 @@ def compared() -> list[tuple[Train, dict]]:
     ]
     if not Path(PEERS_PYTHON).exists():
         pytest.fail(f"there is no {PEERS_PYTHON}; `make peers` sets it up", pytrace=False)
-    command = [PEERS_PYTHON, HERE / "recommenders.py"]
+    command = [PEERS_PYTHON, HERE / "recommending.py"]
     run = subprocess.run(command, input=json.dumps(documents), capture_output=True, text=True)
     assert run.returncode == 0, run.stderr[-4000:]
     return list(zip(map(train_of, matrices), json.loads(run.stdout), strict=True))

@@ -2,7 +2,7 @@
 
 Runs under the peers' interpreter and imports none of our code:
 
-    .venv-peers/bin/python peers/recommenders.py < matrices.json > lists.json
+    .venv-peers/bin/python peers/recommending.py < matrices.json > lists.json
 
 The document in is a list of matrices, {"users", "items", "pairs": [[user, item], …]}; the one out
 is, for each, model -> {"items": a list a user, "scores": the same}. Items that a user has are left
