@@ -29,8 +29,12 @@ class ALS:
 
     Parameters
     ----------
-    factors, iterations : int
+    factors : int
+        Numbers in a vector.
+    iterations : int
+        How often the users' vectors are solved for, and then the items'.
     regularization : float
+        What the squared lengths of the vectors cost; from 0.
     alpha : float
         What an event adds to the confidence in its pair.
     seed : int

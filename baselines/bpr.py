@@ -29,8 +29,14 @@ class BPR:
 
     Parameters
     ----------
-    factors, iterations : int
-    learning_rate, regularization : float
+    factors : int
+        Numbers in a vector.
+    iterations : int
+        How often as many pairs are drawn as there are entries.
+    learning_rate : float
+        How far a pair moves its vectors; above 0.
+    regularization : float
+        What the squared lengths of the vectors cost; from 0.
     seed : int
         Of the vectors at the start and of the pairs.
 

@@ -66,6 +66,7 @@ class Ranker:
     shortlist : int
         How many candidates are scored for a user, see `harness.pairs.Pairs.shortlist`.
     trees : int
+        How many are added up.
     learning_rate : float
         What each tree's answer is multiplied by.
     leaves : int

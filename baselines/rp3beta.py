@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from harness.dataset import Int32
 from harness.parameters import require_above, require_from, require_whole
-from harness.products import as_matrix, largest_products
+from harness.products import as_matrix, itself, largest_products
 from harness.recommender import Draws, Train
 
 
@@ -60,12 +60,13 @@ class RP3beta:
         popularity = users.sum(axis=0, dtype=np.float64)[train.candidates]
         popularity[popularity == 0] = 1.0
         self.users_ = _steps(users, self.alpha)
+        every = np.arange(len(train.item_ids), dtype=np.int32)
         found = largest_products(
             _steps(users.T.tocsr(), self.alpha),
             self.users_[:, train.candidates].tocsr(),
             min(self.neighbours, len(train.candidates)),
             column_norms=popularity**self.beta,
-            exclude=_itself(train),
+            exclude=itself(every, train.candidates, len(every)),
         )
         self.similar_ = as_matrix(*found, len(train.candidates))
         return self
@@ -82,12 +83,3 @@ def _steps(matrix: csr_array[Any], alpha: float) -> csr_array[Any]:
     sums = np.repeat(matrix.sum(axis=1, dtype=np.float64), np.diff(matrix.indptr))
     chance = (matrix.data / sums) ** alpha
     return csr_array((chance, matrix.indices, matrix.indptr), shape=matrix.shape)
-
-
-def _itself(train: Train) -> csr_array[Any]:
-    """Return an (items, candidates) matrix that holds every candidate's own place."""
-    own = train.candidate_of_item >= 0
-    places = train.candidate_of_item[own]
-    indptr = np.append(0, np.cumsum(own))
-    shape = (len(own), len(train.candidates))
-    return csr_array((np.ones(len(places), np.bool_), places, indptr), shape=shape)

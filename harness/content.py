@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from harness.dataset import Int32
 from harness.parameters import require_whole
-from harness.products import as_matrix, largest_products
+from harness.products import as_matrix, itself, largest_products
 
 Float64 = npt.NDArray[np.float64]
 
@@ -48,12 +48,12 @@ def most_similar(
     [[0.6, 0.0], [0.8, 1.0]]
     """
     require_whole(1, neighbours=neighbours)
-    itself = _itself(of, among, features.shape[0])
+    own = itself(of, among, features.shape[0])
     right = features[among].T.tocsr()
     columns, values = largest_products(
-        features[of], right, min(neighbours, len(among)), exclude=itself
+        features[of], right, min(neighbours, len(among)), exclude=own
     )
-    return csr_array(as_matrix(columns, values, len(among)) + itself)
+    return csr_array(as_matrix(columns, values, len(among)) + own)
 
 
 def carried_means(values: Float64, similar: csr_array[Any]) -> Float64:
@@ -82,11 +82,3 @@ def carried_means(values: Float64, similar: csr_array[Any]) -> Float64:
     means: Float64 = np.full(len(total), np.nan)
     np.divide(similar @ values, total, out=means, where=total > 0)
     return means
-
-
-def _itself(of: Int32, among: Int32, n_items: int) -> csr_array[Any]:
-    """Return 1 where both positions are the same item's."""
-    place = np.full(n_items, -1, np.int32)
-    place[among] = np.arange(len(among), dtype=np.int32)
-    rows = np.flatnonzero(place[of] >= 0)
-    return csr_array((np.ones(len(rows)), (rows, place[of][rows])), shape=(len(of), len(among)))

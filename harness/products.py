@@ -160,6 +160,22 @@ def as_matrix(columns: Int32, values: Float64, width: int) -> csr_array[Any]:
     return csr_array((values[there], columns[there], indptr), shape=(len(columns), width))
 
 
+def itself(rows: Int32, among: Int32, n: int) -> csr_array[Any]:
+    """Return 1 where a row and a column are the same of `n` items, (rows, among), float64.
+
+    Examples
+    --------
+    >>> itself(np.array([0, 1, 2]), np.array([2, 0]), 3).toarray().tolist()
+    [[0.0, 1.0], [0.0, 0.0], [1.0, 0.0]]
+    """
+    place = np.full(n, EMPTY, np.int32)
+    place[among] = np.arange(len(among), dtype=np.int32)
+    own = place[rows]
+    indptr = np.append(0, np.cumsum(own >= 0))
+    columns = own[own >= 0]
+    return csr_array((np.ones(len(columns)), columns, indptr), shape=(len(rows), len(among)))
+
+
 def _blocks(n: int) -> list[tuple[int, int]]:
     """Return the first and the last row of every block."""
     step = max(_LEAST, -(-n // _BLOCKS))

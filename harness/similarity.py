@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.sparse import csc_array, csr_array
 
 from harness.parameters import ParameterError, require_from
-from harness.products import Float64, largest_products
+from harness.products import Float64, itself, largest_products
 
 DEFAULTS: Mapping[str, Mapping[str, float]] = {
     "cosine": {"shrink": 0.0},
@@ -59,18 +59,12 @@ class Documents:
             Places in `among`, or rows; of equally alike ones the first; −1 where no more are alike.
         values : float64 array, (n, k)
         """
-        place = np.arange(self.weights.shape[0])
+        n = self.weights.shape[0]
         others, right = self.terms, self.right
-        if among is not None and len(among) < len(place):
+        if among is None:
+            among = np.arange(n, dtype=np.int32)
+        elif len(among) < n:
             others, right = self.weights[among].T.tocsr(), self.right[among]
-            place = np.full(self.weights.shape[0], -1)
-            place[among] = np.arange(len(among))
-        itself = place[rows]
-        there = itself >= 0
-        indptr = np.append(0, np.cumsum(there))
-        exclude = csr_array(
-            (np.ones(there.sum(), np.bool_), itself[there], indptr), shape=(len(rows), len(right))
-        )
         return largest_products(
             self.weights[rows],
             others,
@@ -78,7 +72,7 @@ class Documents:
             row_norms=self.left[rows],
             column_norms=right,
             shrink=self.shrink,
-            exclude=exclude,
+            exclude=itself(rows, among, n),
             ordered=False,
         )
 
