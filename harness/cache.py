@@ -18,7 +18,7 @@ from harness.layouts.tables import Layout
 FORMAT = 3
 """Raised whenever a data set would be built or kept differently."""
 
-_ARRAYS = ("user", "item", "time", "kind")
+_ARRAYS = ("user", "item", "time", "kind", "row")
 
 
 def dataset(
@@ -45,8 +45,8 @@ def files(layout: Layout) -> list[Path]:
 
 
 def _write(data: Dataset, folder: Path) -> dict[str, Any]:
-    for name in _ARRAYS:
-        np.save(folder / f"{name}.npy", getattr(data.events, name), allow_pickle=False)
+    for name, array in zip(_ARRAYS, data.events.columns, strict=False):
+        np.save(folder / f"{name}.npy", array, allow_pickle=False)
     _users(data).write_ipc(folder / "users.arrow")
     _items(data).write_ipc(folder / "items.arrow")
     return {"kinds": data.kinds, "has_time": data.has_time, "notes": data.notes}
@@ -71,7 +71,8 @@ def _items(data: Dataset) -> pl.DataFrame:
 
 def _dataset(folder: Path, layout: Layout, notes: dict[str, Any]) -> Dataset:
     users, items = (pl.read_ipc(folder / f"{n}.arrow") for n in ("users", "items"))
-    arrays = [np.load(folder / f"{n}.npy", mmap_mode="r", allow_pickle=False) for n in _ARRAYS]
+    names = _ARRAYS if any(table.numbered for table in layout.events) else _ARRAYS[:-1]
+    arrays = [np.load(folder / f"{n}.npy", mmap_mode="r", allow_pickle=False) for n in names]
     described = np.flatnonzero(items["described"].to_numpy()).astype(np.int32)
     return Dataset(
         layout=layout.name,

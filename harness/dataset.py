@@ -20,6 +20,8 @@ Bool = npt.NDArray[np.bool_]
 
 _BLOCK = 1 << 18
 _UNITS_US = (schema.DAY_US, 1_000_000, 1)
+_DTYPES = (np.int32, np.int64, np.int32, np.uint8, np.int64)
+"""Of the columns in the order that events are sorted by."""
 
 NO_TIME = np.iinfo(np.int64).min
 """The time of a user or item that its table does not have."""
@@ -37,25 +39,33 @@ class Events:
         Microseconds since 1970-01-01.
     kind : uint8 array
         Positions into the data set's kinds.
+    row : int64 array, optional
+        Where each stood in its file; None unless the split asks for the file's order.
     """
 
     user: Int32
     item: Int32
     time: Int64
     kind: npt.NDArray[np.uint8]
+    row: Int64 | None = None
 
     def __post_init__(self) -> None:
-        for array in (self.user, self.item, self.time, self.kind):
+        for array in self.columns:
             array.setflags(write=False)
+
+    @property
+    def columns(self) -> tuple[npt.NDArray[Any], ...]:
+        """The arrays that there are, in the order of the fields."""
+        known = (self.user, self.item, self.time, self.kind)
+        return known if self.row is None else (*known, self.row)
 
     def __len__(self) -> int:
         return len(self.user)
 
     def where(self, keep: Bool) -> Events:
         """Return the events that `keep` (one bool an event) marks, in the same order."""
-        columns = (self.user, self.item, self.time, self.kind)
         with ThreadPoolExecutor() as pool:  # NumPy lets go of Python's lock while it copies
-            return Events(*pool.map(lambda column: column[keep], columns))
+            return Events(*pool.map(lambda column: column[keep], self.columns))
 
     def user_starts(self, n_users: int) -> Int64:
         """Return where each user's events begin, and the end: ``n_users + 1`` offsets."""
@@ -114,8 +124,9 @@ def positions(ids: pl.Series, index: pl.Series) -> Int32:
 def canonical(batches: Sequence[Events], n_users: int, n_items: int, n_kinds: int) -> Events:
     """Return all events of `batches` (in any order) as one, ordered by user, time, item and kind.
 
-    The four columns are packed into one int64 where they fit, since sorting one number is several
-    times faster than sorting four; both ways give the same order.
+    Events that are equal in these are ordered by row, where rows are known. The columns are packed
+    into one int64 where they fit, since sorting one number is several times faster than sorting
+    all; both ways give the same order.
     """
     fields = _fields(batches, n_users, n_items, n_kinds)
     if sum(f.bits for f in fields) > 63:
@@ -143,14 +154,20 @@ def _fields(batches: Sequence[Events], n_users: int, n_items: int, n_kinds: int)
     unit = next(u for u in _UNITS_US if not any(np.any(b.time % u) for b in batches))
     time = _Field(((high - low) // unit).bit_length(), low, unit)
     user, item, kind = (_Field((n - 1).bit_length()) for n in (n_users, n_items, n_kinds))
-    return [user, time, item, kind]
+    rows = [int(b.row.max()) for b in batches if b.row is not None]
+    return [user, time, item, kind, *([_Field(max(rows).bit_length())] if rows else [])]
+
+
+def _in_order(events: Events) -> tuple[npt.NDArray[Any], ...]:
+    """Return the columns in the order that events are sorted by."""
+    ordered = (events.user, events.time, events.item, events.kind)
+    return ordered if events.row is None else (*ordered, events.row)
 
 
 def _pack(batch: Events, fields: list[_Field], packed: Int64) -> None:
     """Write the packed rows of `batch` to `packed`."""
     packed[:] = 0
-    columns: tuple[npt.NDArray[Any], ...] = (batch.user, batch.time, batch.item, batch.kind)
-    for values, field in zip(columns, fields, strict=True):
+    for values, field in zip(_in_order(batch), fields, strict=True):
         packed <<= field.bits
         plain = field.unit == 1 and field.low == 0
         packed |= values if plain else (values - field.low) // field.unit
@@ -159,13 +176,11 @@ def _pack(batch: Events, fields: list[_Field], packed: Int64) -> None:
 def _unpack(packed: Int64, fields: list[_Field]) -> Events:
     """Return the columns again; in blocks, so that what is half done stays in the cache."""
     n = len(packed)
-    user, item, time = np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(n, np.int64)
-    kind = np.zeros(n, np.uint8)
-    columns: tuple[npt.NDArray[Any], ...] = (kind, item, time, user)
+    columns = [np.zeros(n, dtype) for dtype, _ in zip(_DTYPES, fields, strict=False)]
 
     def unpack(start: int) -> None:
         block = packed[start : start + _BLOCK]
-        for column, field in zip(columns, reversed(fields), strict=True):
+        for column, field in zip(reversed(columns), reversed(fields), strict=True):
             if field.bits or field.low:  # a single value 0, as of one kind, is there already
                 values = block & ((1 << field.bits) - 1)
                 column[start : start + _BLOCK] = values * field.unit + field.low
@@ -173,15 +188,17 @@ def _unpack(packed: Int64, fields: list[_Field]) -> Events:
 
     with ThreadPoolExecutor() as pool:
         list(pool.map(unpack, range(0, n, _BLOCK)))
-    return Events(user, item, time, kind)
+    return _of_ordered(*columns)
 
 
 def _sorted_by_columns(batches: Sequence[Events]) -> Events:
-    columns = (schema.USER, schema.TIME, schema.ITEM, schema.KIND)
     frames = [
-        pl.DataFrame(dict(zip(columns, (b.user, b.time, b.item, b.kind), strict=True)))
-        for b in batches
+        pl.DataFrame({str(i): column for i, column in enumerate(_in_order(b))}) for b in batches
     ]
-    frame = pl.concat(frames).sort(columns)
-    user, time, item, kind = (frame[c].to_numpy() for c in columns)
-    return Events(user, item, time, kind)
+    frame = pl.concat(frames)
+    return _of_ordered(*(column.to_numpy() for column in frame.sort(frame.columns)))
+
+
+def _of_ordered(user: Int32, time: Int64, item: Int32, *others: npt.NDArray[Any]) -> Events:
+    """Return events of columns that stand in the order that events are sorted by."""
+    return Events(user, item, time, *others)

@@ -14,7 +14,7 @@ UInt64 = npt.NDArray[np.uint64]
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
-def user_hashes(ids: pl.Series) -> UInt64:
+def id_hashes(ids: pl.Series) -> UInt64:
     """Return a 64-bit BLAKE2b hash of every id: the same on every machine and in every release."""
     digests = [hashlib.blake2b(i.encode(), digest_size=8).digest() for i in ids.to_list()]
     return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)
@@ -51,7 +51,7 @@ class Draws:
     seed, repeat : int
         Which run and which of its repeats (from 0).
     hashes : uint64 array
-        `user_hashes` of all user ids, indexed by user position.
+        `id_hashes` of all user ids, indexed by user position.
     """
 
     seed: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
@@ -87,14 +87,15 @@ class _Coded:
         item = _codes(self.items, batch, schema.ITEM)
         time = batch[schema.TIME].to_numpy()
         kinds = np.broadcast_to(np.uint8(kind), len(user))  # one number, however many rows
-        return Events(user, item, time, kinds)
+        row = batch[schema.ROW].cast(pl.Int64).to_numpy() if schema.ROW in batch.columns else None
+        return Events(user, item, time, kinds, row)
 
     def events(self, user_map: Int32, item_map: Int32, n_kinds: int) -> Events:
         """Return all events in canonical order; `*_map` lead from codes to final positions."""
         batches = []
         while self.batches:  # each batch is let go as soon as its positions are final
             b = self.batches.pop()
-            batches.append(Events(user_map[b.user], item_map[b.item], b.time, b.kind))
+            batches.append(replace(b, user=user_map[b.user], item=item_map[b.item]))
         n_users, n_items = int(user_map.max()) + 1, int(item_map.max()) + 1
         return canonical(batches, n_users, n_items, n_kinds)
 

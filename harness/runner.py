@@ -123,7 +123,7 @@ def _notes(
     exam: EvaluationSet,
     floors: dict[metrics.Metric, chance.Moments | None],
 ) -> tuple[str, ...]:
-    notes = list(data.notes)
+    notes = [*data.notes, *parts.notes]
     if exam.k > len(exam.candidates):
         notes.append(f"k = {exam.k:,} is more than the {len(exam.candidates):,} candidates")
     unknown = [str(metric) for metric, floor in floors.items() if floor is None]

@@ -8,6 +8,7 @@ USER: Final = "user"
 ITEM: Final = "item"
 TIME: Final = "time"
 KIND: Final = "kind"
+ROW: Final = "row"
 
 ID: Final = "id"
 REGISTERED: Final = "registered"

@@ -12,9 +12,10 @@ from harness import cache, load
 from harness.clock import Clock
 from harness.config import Config, ModelConfig
 from harness.dataset import Dataset
-from harness.draws import UInt64, user_hashes
+from harness.draws import UInt64, id_hashes
 from harness.errors import UsageError, suggest
 from harness.evaluation import EvaluationSet, build
+from harness.layouts.tables import Layout
 from harness.metrics import USUAL, Metric, parse
 from harness.progress import steps
 from harness.recommender import Train
@@ -107,7 +108,7 @@ def exam_of(
     progress()
     train = Train(data, parts.train, exam.candidates, parts.cutoff)
     hashes = np.zeros(len(data.user_ids), np.uint64)
-    hashes[exam.users] = user_hashes(exam.user_ids)
+    hashes[exam.users] = id_hashes(exam.user_ids)
     for array in (exam.users, exam.candidates, hashes):
         array.setflags(write=False)  # one model must not change what the next one reads
     return Setting(config, data, parts, exam, train, hashes)
@@ -115,7 +116,20 @@ def exam_of(
 
 def read(config: Config, background: Executor, progress: bool) -> Dataset:
     """Return the data of a config; the cache is written in the `background`."""
+    layout = config.layout()
+    _refuse_rows_without_order(layout)
     with steps("reading events", None, " rows", progress) as bar:
         if config.data.cache:
-            return cache.dataset(config.layout(), bar.update, background)[0]
-        return load.load(config.layout(), bar.update)
+            return cache.dataset(layout, bar.update, background)[0]
+        return load.load(layout, bar.update)
+
+
+def _refuse_rows_without_order(layout: Layout) -> None:
+    """Raise UsageError where rows are to be numbered and lie in several files."""
+    numbered = [table.table.path for table in layout.events if table.numbered]
+    if len(numbered) > 1 or any(path.is_dir() for path in numbered):
+        raise UsageError(
+            f'[split] ties = "file": the events lie in {" and ".join(map(str, numbered))}'
+            f"{', a folder' if len(numbered) == 1 else ''}, and rows of several files have no "
+            'common order; write them into one file, or set ties = "shuffle"'
+        )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,7 @@ import numpy.typing as npt
 from harness import schema
 from harness.config import FractionSplit, GivenSplit, LastNSplit, SplitConfig, TimeSplit
 from harness.dataset import Bool, Dataset, Events, Int64
+from harness.draws import id_hashes, mixed
 from harness.errors import DataError
 from harness.layouts.table import VALID_KIND
 
@@ -30,6 +32,8 @@ class Split:
         Microseconds since 1970: models know what happened before it. None: events have no times.
     until : int, optional
         The end of the validation window, exclusive; None for splits per user and given ones.
+    notes : tuple of str
+        What decided where times did not.
     """
 
     train: Events
@@ -37,6 +41,7 @@ class Split:
     held_back: int
     cutoff: int | None
     until: int | None
+    notes: tuple[str, ...] = ()
 
     def summary(self) -> str:
         """Return the split in a few words, such as ``7 days from 2020-09-16``."""
@@ -62,14 +67,11 @@ def split(dataset: Dataset, config: SplitConfig) -> Split:
         case TimeSplit():
             return by_time(dataset, config, _end(dataset, config))
         case LastNSplit():
-            return _per_user(dataset, _held_out(dataset, lambda size: np.minimum(size, config.n)))
+            return _last(dataset, config, lambda size: np.minimum(size, config.n))
         case FractionSplit():
             # The share as it was written: 0.29 of 100 events are 29, though 100 · 0.29 < 29.
             share = Fraction(config.fraction).limit_denominator(10**9)
-            return _per_user(
-                dataset,
-                _held_out(dataset, lambda size: size * share.numerator // share.denominator),
-            )
+            return _last(dataset, config, lambda size: size * share.numerator // share.denominator)
         case GivenSplit():
             return _per_user(dataset, dataset.events.kind == dataset.kinds.index(VALID_KIND))
 
@@ -102,13 +104,65 @@ def by_time(dataset: Dataset, config: TimeSplit, end: int) -> Split:
     return _checked(dataset, train, valid, cutoff, until)
 
 
-def _held_out(dataset: Dataset, count: Callable[[Int64], Int64]) -> Bool:
-    """Return which events are among the last ``count(size)`` of their user."""
+def _last(
+    dataset: Dataset, config: LastNSplit | FractionSplit, count: Callable[[Int64], Int64]
+) -> Split:
+    """Hold out the last ``count(size)`` events of each user."""
     events = dataset.events
     starts = events.user_starts(len(dataset.user_ids))
-    from_end = starts[events.user + 1] - np.arange(len(events))
-    held: Bool = from_end <= count(np.diff(starts))[events.user]
-    return held
+    cuts = starts[1:] - count(np.diff(starts))
+    held: Bool = np.arange(len(events)) >= cuts[events.user]
+    inside = cuts[(starts[:-1] < cuts) & (cuts < starts[1:])]
+    tied = inside[events.time[inside - 1] == events.time[inside]]
+    if config.ties != "id" and len(tied) > 0:
+        at, group, kept = _equal_times(events, tied)
+        order = np.lexsort((_order(dataset, at, config), group))
+        held[at[order]] = kept
+    return replace(_per_user(dataset, held), notes=(_note(config, len(tied), len(inside)),))
+
+
+def _equal_times(events: Events, cuts: Int64) -> tuple[Int64, Int64, Bool]:
+    """Return the events among whose equal times a cut falls, user by user.
+
+    Returns
+    -------
+    at, group : int64 arrays, (m,)
+        Where each of them stands, and at which of the cuts.
+    held : bool array, (m,)
+        Whether so many places from the start of its group an event is held out.
+    """
+    user, time = events.user, events.time
+    changes = np.flatnonzero((user[1:] != user[:-1]) | (time[1:] != time[:-1])) + 1
+    edges = np.concatenate(([0], changes, [len(events)]))
+    behind = np.searchsorted(edges, cuts, side="right")
+    first, sizes = edges[behind - 1], edges[behind] - edges[behind - 1]
+    group = np.repeat(np.arange(len(cuts)), sizes)
+    at = np.arange(len(group)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + first[group]
+    return at, group, at >= cuts[group]
+
+
+def _order(dataset: Dataset, at: Int64, config: LastNSplit | FractionSplit) -> npt.NDArray[Any]:
+    """Return what some events of equal time are ordered by: their rows, or their draws."""
+    events = dataset.events
+    if config.ties == "file":
+        assert events.row is not None  # noqa: S101 - the layout of such a config asks for rows
+        return events.row[at]
+    users, user = np.unique(events.user[at], return_inverse=True)
+    items, item = np.unique(events.item[at], return_inverse=True)
+    own = mixed(
+        id_hashes(dataset.user_ids.gather(users)) ^ mixed(np.array([config.seed], np.uint64))
+    )
+    return mixed(own[user] ^ id_hashes(dataset.item_ids.gather(items))[item])
+
+
+def _note(config: LastNSplit | FractionSplit, tied: int, cut: int) -> str:
+    """Return how many users are cut among events of equal time, and what decided there."""
+    decided = {
+        "shuffle": f'ties = "shuffle", seed {config.seed}, drew which are held out',
+        "file": 'ties = "file": the order of rows matters, those that stand last are held out',
+        "id": 'ties = "id": the highest item ids are held out',
+    }
+    return f"{tied:,} of {cut:,} users are cut among events of equal time; {decided[config.ties]}"
 
 
 def _per_user(dataset: Dataset, valid: Bool) -> Split:

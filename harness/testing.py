@@ -25,7 +25,7 @@ from scipy.sparse import csr_array
 
 from harness import schema
 from harness.dataset import Dataset, Events, Int32, canonical
-from harness.draws import Draws, user_hashes
+from harness.draws import Draws, id_hashes
 from harness.errors import RecommenderError
 from harness.ragged import Ragged
 from harness.recommendations import checked
@@ -123,7 +123,7 @@ def example_train(
 
 def example_draws(train: Train, repeat: int = 0, seed: int = 7) -> Draws:
     """Return draws for the users of `example_train`."""
-    return Draws(seed, repeat, user_hashes(train.user_ids))
+    return Draws(seed, repeat, id_hashes(train.user_ids))
 
 
 def _fitted(recommender: Recommender, train: Train) -> Recommender:

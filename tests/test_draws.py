@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.draws import Draws, mixed, user_hashes
+from harness.draws import Draws, id_hashes, mixed
 
 MASK = 2**64 - 1
 GAMMA = 0x9E3779B97F4A7C15
@@ -31,7 +31,7 @@ def key(seed: int, repeat: int, user: str) -> int:
 
 
 def draws(seed: int = 42, repeat: int = 0, ids: tuple[str, ...] = ("ann", "bob", "çid")) -> Draws:
-    return Draws(seed, repeat, user_hashes(pl.Series(ids, dtype=pl.String)))
+    return Draws(seed, repeat, id_hashes(pl.Series(ids, dtype=pl.String)))
 
 
 def everyone(drawn: Draws) -> list[int]:
@@ -71,12 +71,12 @@ def test_keys_depend_on_seed_repeat_and_user_and_nothing_else() -> None:
 
 
 def test_a_leading_zero_is_another_user() -> None:
-    one, two = user_hashes(pl.Series(["007", "7"])).tolist()
+    one, two = id_hashes(pl.Series(["007", "7"])).tolist()
     assert one != two
 
 
 def test_no_users_have_no_hashes() -> None:
-    assert user_hashes(pl.Series([], dtype=pl.String)).shape == (0,)
+    assert id_hashes(pl.Series([], dtype=pl.String)).shape == (0,)
 
 
 def numbers(generator: np.random.Generator) -> list[int]:

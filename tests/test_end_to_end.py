@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import hashlib
 import io
 import json
 import math
@@ -149,7 +150,21 @@ def ponpare_exam() -> Exam:
     return exam(train, valid, shown, known, 10, cutoff)
 
 
-def movielens_exam() -> Exam:
+def shuffle_key(user: str, item: str, seed: int = 0) -> int:
+    """Return docs/config.md's key of an event among others of its time, in plain Python."""
+
+    def mixed(z: int) -> int:
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) % 2**64
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) % 2**64
+        return z ^ (z >> 31)
+
+    def hashed(text: str) -> int:
+        return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+
+    return mixed(mixed(hashed(user) ^ mixed(seed)) ^ hashed(item))
+
+
+def movielens_exam(tie: Callable[[str, str], object]) -> Exam:
     liked: dict[str, list[tuple[int, str]]] = defaultdict(list)
     for r in table(MOVIELENS / "ratings.csv"):
         if float(r["rating"]) >= 4:
@@ -158,7 +173,7 @@ def movielens_exam() -> Exam:
     valid: list[Event] = []
     for user, events in liked.items():
         rows = [(user, item, datetime(1970, 1, 1) + timedelta(seconds=t)) for t, item in events]
-        rows.sort(key=lambda e: (e[2], e[1]))
+        rows.sort(key=lambda e: (e[2], tie(e[0], e[1])))
         train += rows[:-5]
         valid += rows[-5:]
     candidates = {e[1] for e in train}
@@ -192,10 +207,15 @@ def test_demo_agrees_with_plain_python(name: str, plain: Callable[[], Exam]) -> 
 
 
 @pytest.mark.skipif(not MOVIELENS.is_dir(), reason=f"MovieLens is not in {MOVIELENS}")
-def test_movielens_agrees_with_plain_python() -> None:
+@pytest.mark.parametrize(
+    ("ties", "tie"), [("shuffle", shuffle_key), ("id", lambda user, item: item)]
+)
+def test_movielens_agrees_with_plain_python(ties: str, tie: Callable[[str, str], object]) -> None:
     path = f"data.path={os.path.relpath(MOVIELENS, ROOT / 'configs')}"
-    result = run(config_.read(ROOT / "configs" / "movielens.toml", [path]))
-    expected = movielens_exam()
+    config = config_.read(ROOT / "configs" / "movielens.toml", [path, f"split.ties={ties}"])
+    popular = [model for model in config.models if model.name == "popular"]
+    result = run(config.model_copy(update={"models": popular}))
+    expected = movielens_exam(tie)
     assert shape(result) == (expected.funnel, len(expected.candidates))
     found = figures(result, "popular")
     assert found == pytest.approx(expected.scores(expected.popular_for()), abs=1e-12)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -210,7 +211,13 @@ class Config(_Section):
         return self
 
     def layout(self) -> Layout:
-        """Return the layout that ``[data]`` and a given split describe."""
+        """Return the layout that ``[data]`` and ``[split]`` describe."""
+        found = self._layout()
+        if getattr(self.split, "ties", None) != "file":
+            return found
+        return replace(found, events=tuple(replace(e, numbered=True) for e in found.events))
+
+    def _layout(self) -> Layout:
         folder = Path(os.path.normpath(self.folder / self.data.path))
         match self.data.layout:
             case "hm":

@@ -28,14 +28,25 @@ class TimeSplit(Section):
         return self
 
 
-class LastNSplit(Section):
+class _PerUserSplit(Section):
+    """The last events of each user are held out; `ties` says which of several of one time are last.
+
+    ``shuffle``: drawn by `seed`, as a pure function of seed, user and item. ``file``: those that
+    stand last in the file. ``id``: those of the highest item ids.
+    """
+
+    ties: Literal["shuffle", "file", "id"] = "shuffle"
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+
+
+class LastNSplit(_PerUserSplit):
     """The last `n` events of each user are the exam."""
 
     strategy: Literal["last_n"]
     n: Annotated[int, Field(ge=1, lt=2**31)]
 
 
-class FractionSplit(Section):
+class FractionSplit(_PerUserSplit):
     """The last share of each user's events (rounded down) is the exam."""
 
     strategy: Literal["fraction"]

@@ -26,7 +26,8 @@ def event_batches(events: EventTable) -> Iterator[tuple[pl.DataFrame, int]]:
     ------
     frame : polars.DataFrame
         Columns ``user``, ``item`` (str), ``time`` (int64 microseconds since 1970), and the hashes
-        of the ids that an `Encoder` asks for, ``user_1``, ``user_2``, ``item_1``, ``item_2``.
+        of the ids that an `Encoder` asks for, ``user_1``, ``user_2``, ``item_1``, ``item_2``; and
+        ``row``, from 0, where the table is to be numbered.
     left_out : int
         Rows below a minimum.
 
@@ -64,12 +65,15 @@ def _batches(events: EventTable, source: Source) -> Iterator[tuple[pl.DataFrame,
 def _query(events: EventTable, source: Source) -> pl.LazyFrame:
     too_many, too_few = source.whole_rows()
     marked = source.frame.with_columns(too_many.alias(_TOO_MANY), too_few.alias(_TOO_FEW))
+    numbers = (schema.ROW,) if events.numbered else ()
+    if numbers:
+        marked = marked.with_row_index(schema.ROW)
     query = nw.from_native(marked).select(
         nw.col(events.user).cast(nw.String).alias(schema.USER),
         nw.col(events.item).cast(nw.String).alias(schema.ITEM),
         _time(events, source).alias(schema.TIME),
         _keep(events).alias(_KEEP),
-        nw.col(_TOO_MANY, _TOO_FEW),
+        nw.col(_TOO_MANY, _TOO_FEW, *numbers),
     )
     hashes = [
         h.alias(f"{column}_{i}")

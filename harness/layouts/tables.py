@@ -40,6 +40,8 @@ class EventTable:
         ``iso``, ``epoch_s``, ``epoch_ms`` or a strptime pattern.
     minimum : tuple of (column, lowest value that is an event)
         Rows below are counted and left out.
+    numbered : bool
+        Whether the place of each row in its file is kept.
     """
 
     table: Table
@@ -49,6 +51,7 @@ class EventTable:
     kind: str
     time_format: str = "iso"
     minimum: tuple[tuple[str, float], ...] = ()
+    numbered: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:

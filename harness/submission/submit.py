@@ -11,7 +11,7 @@ import polars as pl
 from harness import cache
 from harness.config import Config, ModelConfig
 from harness.dataset import Events, Int32, positions
-from harness.draws import user_hashes
+from harness.draws import id_hashes
 from harness.errors import UsageError
 from harness.evaluation import candidates_of, items_of
 from harness.files import refuse_overwriting
@@ -125,7 +125,7 @@ def _asking(setting: Setting, users: Int32) -> Setting:
     if exam.seen is not None:
         asked = replace(asked, seen=items_of(asked, setting.data, setting.parts.train))
     hashes = np.zeros(len(setting.data.user_ids), np.uint64)
-    hashes[users] = user_hashes(ids)
+    hashes[users] = id_hashes(ids)
     return replace(setting, exam=asked, hashes=hashes)
 
 
@@ -167,4 +167,4 @@ def _with_users(setting: Setting, ids: pl.Series) -> Setting:
 
 def _moved(events: Events, moved: Int32) -> Events:
     """Return the events of users at other positions in the same order."""
-    return Events(moved[events.user], events.item, events.time, events.kind)
+    return replace(events, user=moved[events.user])

@@ -7,7 +7,7 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from harness.dataset import Dataset, Events, Int32, canonical
-from harness.draws import Draws, user_hashes
+from harness.draws import Draws, id_hashes
 from harness.lists import extend
 from harness.recommender import Train
 
@@ -60,7 +60,7 @@ def listed(
 ) -> list[str]:
     """Return the users' lists as words of candidate ids, with "-" where they are empty."""
     asked = np.array([USERS.index(user) for user in users.split() or USERS], np.int32)
-    draws = Draws(7, 0, user_hashes(train.user_ids))
+    draws = Draws(7, 0, id_hashes(train.user_ids))
     found = model.fit(train).recommend(asked, k, draws, exclude=exclude)
     assert (found.dtype, found.shape) == (np.int32, (len(asked), k))
     names = [*train.candidate_ids.to_list(), "-"]

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from baselines.random_items import RandomItems
 from harness.chance import exact
-from harness.draws import Draws, user_hashes
+from harness.draws import Draws, id_hashes
 from harness.metrics import Block, Key, parse, per_user
 from harness.ragged import Ragged
 from harness.testing import example_train
@@ -38,7 +38,7 @@ def drawn(
 
 @cache
 def hashes_of(users: int) -> Any:
-    return user_hashes(pl.Series([str(user) for user in range(users)]))
+    return id_hashes(pl.Series([str(user) for user in range(users)]))
 
 
 def uniform(counts: Any) -> bool:
@@ -113,7 +113,7 @@ def test_a_list_depends_on_seed_repeat_and_user_id_alone() -> None:
     model, k = fitted(1000), 8
 
     def lists(names: list[str], users: list[int], seed: int = 1, repeat: int = 0) -> Any:
-        draws = Draws(seed, repeat, user_hashes(pl.Series(names)))
+        draws = Draws(seed, repeat, id_hashes(pl.Series(names)))
         return model.recommend(np.array(users, np.int32), k, draws).tolist()
 
     base = lists(ids, [0, 1, 2, 3])

@@ -1,0 +1,160 @@
+"""Per-user splits whose cut falls among events of equal time: the order there is said, not ids'."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Write
+
+from harness import config as config_
+from harness.config import Config
+from harness.errors import UsageError
+from harness.runner import run
+from harness.setting import Setting, set_exam
+
+ONE_DAY = "2020-01-01"
+LAST_ONE = {"strategy": "last_n", "n": 1}
+HEAD = "user,item,time\n"
+
+
+def log_of(*rows: str) -> str:
+    """Return a log of `user item` pairs, all on one day."""
+    return HEAD + "".join(f"{row.replace(' ', ',')},{ONE_DAY}\n" for row in rows)
+
+
+def config_of(folder: Path, split: dict[str, Any] | None = None, **sections: Any) -> Config:
+    values: dict[str, Any] = {
+        "data": {"layout": "table", "path": str(folder), "events": "log.csv"},
+        "split": split if split and "strategy" in split else LAST_ONE | (split or {}),
+        "evaluation": {"k": 2, "require_hit": False},
+        "models": [{"name": "popular", "use": "baselines.popular:Popular"}],
+    }
+    for name, section in sections.items():
+        values[name] = values.get(name, {}) | section
+    return config_.parse(values, Path())
+
+
+def held_out(setting: Setting) -> dict[str, str]:
+    """Return the last item held out of each user."""
+    data, valid = setting.data, setting.parts.valid
+    users, items = data.user_ids.to_list(), data.item_ids.to_list()
+    return {users[u]: items[i] for u, i in zip(valid.user, valid.item, strict=True)}
+
+
+def three_each(users: int) -> list[str]:
+    return [f"u{n:03} {item}" for n in range(users) for item in "abc"]
+
+
+def test_shuffle_favours_no_item_where_id_takes_the_highest(write: Write) -> None:
+    folder = write(log=log_of(*three_each(900)))
+    shuffled = Counter(held_out(set_exam(config_of(folder))).values())
+    # A third of 900 each; five standard deviations (14.1) are 71.
+    assert all(abs(shuffled[item] - 300) < 71 for item in "abc"), shuffled
+    by_id = Counter(held_out(set_exam(config_of(folder, {"ties": "id"}))).values())
+    assert by_id == {"c": 900}
+
+
+def test_neither_the_order_of_rows_nor_other_users_and_items_move_what_is_held_out(
+    write: Write,
+) -> None:
+    rows = three_each(40)
+    one = held_out(set_exam(config_of(write("one", log=log_of(*rows)))))
+    turned = held_out(set_exam(config_of(write("two", log=log_of(*rows[::-1])))))
+    more = ["aaa z", "aaa y", *rows, "u000 earlier", "zzz y", "zzz z"]
+    text = log_of(*more).replace(f"u000,earlier,{ONE_DAY}", "u000,earlier,2019-01-01")
+    wider = held_out(set_exam(config_of(write("three", log=text))))
+    assert turned == one
+    assert {user: item for user, item in wider.items() if user in one} == one
+
+
+def test_the_split_has_a_seed_of_its_own(write: Write) -> None:
+    folder = write(log=log_of(*three_each(40)))
+    plain = set_exam(config_of(folder)).exam.fingerprint
+    assert set_exam(config_of(folder, evaluation={"seed": 7})).exam.fingerprint == plain
+    assert set_exam(config_of(folder, {"seed": 7})).exam.fingerprint != plain
+    assert set_exam(config_of(folder, {"seed": 0})).exam.fingerprint == plain
+
+
+def test_only_equal_times_are_shuffled(write: Write) -> None:
+    text = HEAD + "ann,z,2020-01-01\nann,y,2020-01-02\nann,x,2020-01-03\nbob,x,2020-01-01\n"
+    for seed in range(8):
+        setting = set_exam(config_of(write(log=text), {"seed": seed}))
+        assert held_out(setting)["ann"] == "x"
+
+
+def test_a_fraction_breaks_ties_alike(write: Write) -> None:
+    folder = write(log=log_of(*three_each(900)))
+    share = {"strategy": "fraction", "fraction": 1 / 3}
+    assert held_out(set_exam(config_of(folder, share))) == held_out(set_exam(config_of(folder)))
+
+
+@pytest.mark.parametrize("minimum", [{}, {"minimum": {"rating": 1}}])
+def test_file_holds_out_what_stands_last_in_the_file(write: Write, minimum: dict[str, Any]) -> None:
+    text = (
+        "user,item,rating,time\n"
+        f"ann,c,1,{ONE_DAY}\nbob,a,1,{ONE_DAY}\nann,b,1,{ONE_DAY}\nann,a,1,{ONE_DAY}\n"
+        f"ann,d,0,{ONE_DAY}\nbob,c,1,{ONE_DAY}\nbob,b,1,{ONE_DAY}\n"
+    )
+    config = config_of(write(log=text), {"ties": "file"}, data=minimum)
+    expected = {"ann": "a" if minimum else "d", "bob": "b"}
+    assert held_out(set_exam(config)) == expected
+
+
+def test_file_order_is_kept_in_the_cache_too(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write(log=log_of("ann b", "ann c", "ann a", "bob a", "bob b"))
+    monkeypatch.setattr("harness.kept._RECENT_NS", 0)  # else files just written are not kept
+    read = set_exam(config_of(folder, {"ties": "file"}))
+
+    def not_again(*_: object) -> None:
+        raise AssertionError("the files were read again")
+
+    monkeypatch.setattr("harness.load.load", not_again)
+    again = set_exam(config_of(folder, {"ties": "file"}))
+    assert held_out(again) == held_out(read) == {"ann": "a", "bob": "b"}
+
+
+def test_file_is_refused_where_rows_have_no_common_order(write: Write) -> None:
+    folder = write("data/log", one=log_of("ann a", "ann b"), two=log_of("bob a", "bob b"))
+    config = config_of(folder.parent, {"ties": "file"}, data={"events": "log"})
+    with pytest.raises(UsageError) as caught:
+        set_exam(config)
+    message = str(caught.value)
+    assert '[split] ties = "file"' in message
+    assert str(folder) in message
+    assert 'ties = "shuffle"' in message
+
+
+def test_file_is_refused_where_events_come_from_several_tables() -> None:
+    root = Path(__file__).parents[2] / "configs"
+    config = config_.read(
+        root / "demo-ponpare.toml", ["split={strategy='last_n', n=1, ties='file'}"]
+    )
+    with pytest.raises(UsageError, match=r"detail_train.* and .*visit_train"):
+        set_exam(config)
+
+
+@pytest.mark.parametrize(
+    ("split", "words"),
+    [
+        ({}, 'ties = "shuffle", seed 0'),
+        ({"seed": 3}, 'ties = "shuffle", seed 3'),
+        ({"ties": "id"}, 'ties = "id": the highest item ids are held out'),
+        ({"ties": "file"}, 'ties = "file": the order of rows matters'),
+    ],
+)
+def test_a_run_notes_how_many_cuts_fall_among_equal_times(
+    write: Write, split: dict[str, Any], words: str
+) -> None:
+    # ann is cut among equal times, bob between two days, and all of cid is held out.
+    text = log_of("ann a", "ann b") + "bob,a,2020-01-01\nbob,b,2020-01-02\ncid,a,2020-01-01\n"
+    notes = run(config_of(write(log=text), split)).notes
+    [note] = [note for note in notes if "equal time" in note]
+    assert "1 of 2 users" in note
+    assert words in note
+
+
+def test_a_split_by_time_has_no_such_keys(write: Write) -> None:
+    split = {"strategy": "time", "valid_days": 1, "ties": "shuffle"}
+    with pytest.raises(UsageError, match=r'\[split\] has no key "ties"'):
+        config_of(write(log=log_of("ann a")), split)
