@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from graphlib import TopologicalSorter
 from typing import Any, Self, cast
 
@@ -12,6 +13,7 @@ from scipy.sparse import csr_array
 from harness import plugins
 from harness.config import Config, ModelConfig
 from harness.dataset import Int32
+from harness.draws import of_repeat
 from harness.ready import ReadyLists
 from harness.recommender import Draws, Recommender, Train
 
@@ -23,26 +25,29 @@ class Shared:
     learn from other data can fit a copy and leave this one as the others know it.
     """
 
-    def __init__(self, config: Config, settings: ModelConfig, parts: Sequence[Recommender]) -> None:
-        self.made = (config, settings, parts)
-        self.model = load(config, settings, parts)
+    def __init__(
+        self,
+        name: str,
+        make: Callable[[Sequence[Recommender]], Recommender],
+        parts: Sequence[Recommender],
+    ) -> None:
+        self.name, self.make, self.parts = name, make, parts
+        self.model = make(parts)
         self.train_: Train | None = None
 
     def __repr__(self) -> str:
         """Return what messages call it."""
-        return f'model "{self.made[1].name}"'
+        return f'model "{self.name}"'
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Shared:
         """Return the same model, made anew of copies of its parts."""
-        config, settings, parts = self.made
-        return Shared(config, settings, copy.deepcopy(parts, memo))
+        return Shared(self.name, self.make, copy.deepcopy(self.parts, memo))
 
     def fit(self, train: Train) -> Self:
         """Learn from `train`, unless this is what was learnt from last."""
         if self.train_ is not train:
             self.train_ = None
-            name = self.made[1].name
-            self.model = plugins.guarded(name, "fit", lambda: self.model.fit(train))
+            self.model = plugins.guarded(self.name, "fit", lambda: self.model.fit(train))
             self.train_ = train
         return self
 
@@ -50,15 +55,77 @@ class Shared:
         self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
     ) -> Int32:
         """Return the model's lists; what it raises names it, and not only what it is a part of."""
-        name, own = self.made[1].name, self.model
         answer = plugins.guarded(
-            name, "recommend", lambda: own.recommend(users, k, draws, exclude=exclude)
+            self.name,
+            "recommend",
+            lambda: self.model.recommend(users, k, draws, exclude=exclude),
         )
         return cast(Int32, answer)
 
 
-def make(config: Config, *only: str) -> dict[str, Recommender]:
-    """Return the recommenders of a config by name, in its order.
+class Factories:
+    """The classes of a config's models, found once; each repeat's recommenders are made anew.
+
+    Parameters
+    ----------
+    only : str
+        The models that are wanted; these and their parts alone are looked for. All by default.
+
+    Raises
+    ------
+    UsageError
+        A class or file that there is not; the message names the model.
+    """
+
+    def __init__(self, config: Config, *only: str) -> None:
+        self.config = config
+        self.settings = {model.name: model for model in config.models}
+        self._classes = {
+            name: plugins.factory(name, use, config.folder)
+            for name in parts_first(self.settings, only)
+            if (use := self.settings[name].use) is not None
+        }
+
+    def made(self, repeat: int, *only: str) -> dict[str, Recommender]:
+        """Return one repeat's recommenders by name, in the config's order.
+
+        Parts are made before what is made of them, once for all. Every `seed` and `random_state`
+        of theirs is its own value at repeat 0, and then follows from that value and the repeat.
+
+        Parameters
+        ----------
+        only : str
+            The models that are wanted; by default all that have so many repeats.
+
+        Raises
+        ------
+        UsageError
+            A parameter that there is not; the message names the model.
+        """
+        wanted = only or [name for name, one in self.settings.items() if one.repeats > repeat]
+        shared = {part for model in self.settings.values() for part in model.parts}
+        found: dict[str, Recommender] = {}
+        for name in parts_first(self.settings, wanted):
+            parts = [found[part] for part in self.settings[name].parts]
+            make = partial(self._made, name, repeat)
+            found[name] = Shared(name, make, parts) if name in shared else make(parts)
+        return {name: found[name] for name in wanted}
+
+    def _made(self, name: str, repeat: int, parts: Sequence[Recommender]) -> Recommender:
+        settings = self.settings[name]
+        if settings.use is None:
+            return ReadyLists(name, self.config)
+        return _made(settings, self._classes[name], parts, repeat)
+
+    def seeded(self, name: str) -> bool:
+        """Return whether a model, or one that it is made of, has a seed."""
+        own = self.settings[name]
+        has = name in self._classes and plugins.seeds(self._classes[name], own.params)
+        return bool(has) or any(self.seeded(part) for part in own.parts)
+
+
+def make(config: Config, *only: str, repeat: int = 0) -> dict[str, Recommender]:
+    """Return the recommenders of a config by name, in its order, of one repeat.
 
     Parameters
     ----------
@@ -70,14 +137,8 @@ def make(config: Config, *only: str) -> dict[str, Recommender]:
     UsageError
         A class, parameter or file that there is not; the message names the model.
     """
-    settings = {model.name: model for model in config.models}
-    shared = {part for model in config.models for part in model.parts}
-    made: dict[str, Recommender] = {}
-    for name in parts_first(settings, only):
-        parts = [made[part] for part in settings[name].parts]
-        make_one = Shared if name in shared else load
-        made[name] = make_one(config, settings[name], parts)
-    return {name: made[name] for name in only or settings}
+    names = only or [model.name for model in config.models]
+    return Factories(config, *only).made(repeat, *names)
 
 
 def parts_first(settings: Mapping[str, ModelConfig], only: Sequence[str]) -> Iterable[str]:
@@ -97,9 +158,22 @@ def itself(model: Recommender) -> Recommender:
     return model.model if isinstance(model, Shared) else model
 
 
-def load(config: Config, settings: ModelConfig, parts: Sequence[Recommender]) -> Recommender:
-    """Return one model, made of parts that are made already."""
-    if settings.use is None:
-        return ReadyLists(settings.name, config)
-    given = settings.params | ({"models": list(parts)} if parts else {})
-    return plugins.load(settings.name, settings.use, given, config.folder)
+def load(
+    config: Config, settings: ModelConfig, parts: Sequence[Sequence[Recommender]]
+) -> list[Recommender]:
+    """Return every repeat of one model of a class, made of parts that are made already."""
+    use = str(settings.use)
+    factory = plugins.factory(settings.name, use, config.folder)
+    return [_made(settings, factory, parts[r], r) for r in range(settings.repeats)]
+
+
+def _made(
+    settings: ModelConfig,
+    factory: Callable[..., Any],
+    parts: Sequence[Recommender],
+    repeat: int,
+) -> Recommender:
+    own = plugins.seeds(factory, settings.params)
+    params = settings.params | {name: of_repeat(seed, repeat) for name, seed in own.items()}
+    given = params | ({"models": list(parts)} if parts else {})
+    return plugins.made(settings.name, str(settings.use), factory, given)

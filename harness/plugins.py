@@ -17,11 +17,23 @@ from harness.errors import HarnessError, RecommenderError, UsageError, suggest
 from harness.parameters import ParameterError
 from harness.recommender import Recommender
 
+_SEEDS = ("seed", "random_state")
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 def load(name: str, use: str, params: Mapping[str, Any], folder: Path) -> Recommender:
     """Return the recommender that ``use = "module:Class"`` names, made with `params`.
+
+    Raises
+    ------
+    UsageError
+        No such module, class or parameter; the message names the model and the nearest valid name.
+    """
+    return made(name, use, factory(name, use, folder), params)
+
+
+def factory(name: str, use: str, folder: Path) -> Callable[..., Any]:
+    """Return the class that ``use = "module:Class"`` names.
 
     A file ``module.py`` in `folder`, the config's own, is taken before an installed module; a
     ``path/to/module.py:Class`` names any file.
@@ -29,15 +41,22 @@ def load(name: str, use: str, params: Mapping[str, Any], folder: Path) -> Recomm
     Raises
     ------
     UsageError
-        No such module, class or parameter; the message names the model and the nearest valid name.
+        No such module or class; the message names the model and the nearest valid name.
     """
-    factory = _named(
-        f'model "{name}"',
-        use,
-        folder,
-        "class",
-        f'use = "{use}" is no import path; expected "module:Class", such as "my_model:Model"',
-    )
+    wrong = f'use = "{use}" is no import path; expected "module:Class", such as "my_model:Model"'
+    return _named(f'model "{name}"', use, folder, "class", wrong)
+
+
+def made(
+    name: str, use: str, factory: Callable[..., Any], params: Mapping[str, Any]
+) -> Recommender:
+    """Return the recommender that a class makes of `params`.
+
+    Raises
+    ------
+    UsageError
+        It has no such parameter, refuses a value, or what it makes is no recommender.
+    """
     _check_params(name, use, factory, params)
     try:
         made = factory(**params)
@@ -50,6 +69,21 @@ def load(name: str, use: str, params: Mapping[str, Any], folder: Path) -> Recomm
         if not callable(getattr(made, method, None)):
             raise UsageError(f'model "{name}": {use} has no method "{method}"')
     return cast(Recommender, made)
+
+
+def seeds(factory: Callable[..., Any], params: Mapping[str, Any]) -> dict[str, int]:
+    """Return the value of every parameter `seed` and `random_state` that is a whole number."""
+    try:
+        accepted = inspect.signature(factory).parameters
+        defaults = {name: about.default for name, about in accepted.items()}
+    except (TypeError, ValueError):  # a class written in C need not tell
+        defaults = {}
+    values = {name: params.get(name, defaults.get(name)) for name in _SEEDS}
+    return {
+        name: value
+        for name, value in values.items()
+        if isinstance(value, int) and not isinstance(value, bool)
+    }
 
 
 def function(owner: str, use: str, folder: Path) -> Callable[..., Any]:

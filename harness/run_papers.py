@@ -33,7 +33,7 @@ def of_run(folder: Path, model: str, repeat: int = 0, metrics: tuple[Metric, ...
     settings = model_of(config, model, repeat, str(folder))
     setting = set_exam(config)
     _refuse_changed(run, setting)
-    made = make(config, model)[model]
+    made = make(config, model, repeat=repeat)[model]
     found = recommend(model, fitted(model, made, setting), setting, repeat)
     _refuse_other_lists(run, model, repeat, _on_exam("", setting, found, ()))
     title = f'model "{model}" of {folder}' + (f", repeat {repeat}" if settings.repeats > 1 else "")

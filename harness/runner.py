@@ -15,7 +15,7 @@ from harness.catalogue import of_train
 from harness.clock import Clock
 from harness.dataset import Dataset
 from harness.evaluation import EvaluationSet
-from harness.models import make
+from harness.models import Factories
 from harness.profile import profile
 from harness.recommender import Recommender
 from harness.results import Chance, Result
@@ -44,15 +44,17 @@ def run(config: config_.Config | str | Path, *, progress: bool = False) -> Resul
     if not isinstance(config, config_.Config):
         config = config_.read(Path(config))
     asked = asked_of(config)
-    models = make(config)
+    factories = Factories(config)
+    models = [factories.made(r) for r in range(max(model.repeats for model in config.models))]
     with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written
-        return _run(config, asked, models, background, progress)
+        return _run(config, asked, factories, models, background, progress)
 
 
 def _run(
     config: config_.Config,
     asked: tuple[metrics.Metric, ...],
-    models: dict[str, Recommender],
+    factories: Factories,
+    models: list[dict[str, Recommender]],
     background: Executor,
     progress: bool,
 ) -> Result:
@@ -66,9 +68,17 @@ def _run(
         users = profile(setting, config.compare.slices)
         leaderboard, unread = bridge(config, exam)
     sittings = [
-        # Taken out, so that a model's memory is free again unless it is a part of a later one.
-        sit(models.pop(settings.name), settings, setting, catalogue, asked, progress)
-        for settings in config.models
+        sit(
+            # Taken out, so that a model's memory is free again unless it is a part of a later one.
+            (of_repeat.pop(model.name) for of_repeat in models[: model.repeats]),
+            model,
+            setting,
+            catalogue,
+            asked,
+            progress,
+            seeded=factories.seeded(model.name),
+        )
+        for model in config.models
     ]
     with clock.step("compare"):
         found = standings(sittings, asked, exam, users, config)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -29,6 +29,9 @@ from harness.setting import Setting
 BATCH_CELLS = 1 << 28
 """Users × candidates of one call to a recommender: a dense float32 score matrix of 1 GiB."""
 
+_ASKED_AGAIN = 100
+"""So many users are asked for once more, to see whether a model repeats itself."""
+
 
 @dataclass(frozen=True, eq=False)
 class Sitting:
@@ -36,16 +39,20 @@ class Sitting:
 
     Attributes
     ----------
+    random : bool
+        Whether repeats may differ: the model, or one that it is made of, has a seed, or takes
+        numbers from its draws.
     curve : mapping of cut-off to float
         The first metric's mean at each.
     described : mapping of text to float
         Coverage and popularity at the exam's k, whether they were asked for or not.
     notes : tuple of str
-        What looks odd about ready lists.
+        What looks odd about its lists.
     """
 
     name: str
     scores: ScoreTable
+    random: bool
     seconds: Mapping[str, float]
     curve: Mapping[int, float]
     described: Mapping[str, float]
@@ -58,14 +65,23 @@ def describing(k: int) -> tuple[metrics.Metric, ...]:
 
 
 def sit(
-    model: Recommender,
+    models: Iterable[Recommender],
     settings: ModelConfig,
     setting: Setting,
     catalogue: metrics.Catalogue | None,
     asked: Sequence[metrics.Metric],
     progress: bool,
+    *,
+    seeded: bool = False,
 ) -> Sitting:
-    """Let one model sit the exam: fitted, asked, and marked under every metric.
+    """Let one model sit the exam: each repeat fitted, asked, and marked under every metric.
+
+    Parameters
+    ----------
+    models : iterable of Recommender
+        The model of each repeat, made for it; let go before the next one is asked for.
+    seeded : bool
+        Whether they have seeds of their own.
 
     Raises
     ------
@@ -73,22 +89,88 @@ def sit(
         The model raised, or broke its contract; the message names it and the first bad user.
     """
     clock, exam = Clock(), setting.exam
-    with clock.step("fit"):
-        model = fitted(settings.name, model, setting)
+    answers: list[_Answers] = []
     total = settings.repeats * len(exam.users)
-    with clock.step("recommend"), steps(settings.name, total, " users", progress) as bar:
-        repeats = [
-            recommend(settings.name, model, setting, repeat, progress=bar.update)
-            for repeat in range(settings.repeats)
-        ]
+    with steps(settings.name, total, " users", progress) as bar:
+        for repeat, model in enumerate(models):
+            with clock.step("fit"):
+                learnt = fitted(settings.name, model, setting)
+            with clock.step("recommend"):
+                answers.append(_answers(settings.name, learnt, setting, repeat, bar.update))
+            del model, learnt
+    repeats = [answer.lists for answer in answers]
     with clock.step("score"):
         extra = describing(exam.k)
         marked = score(repeats, exam, tuple(dict.fromkeys((*asked, *extra))), catalogue)
         scores = ScoreTable({metric: marked.values[metric] for metric in asked})
         described = {str(metric): mean(marked.of_users(metric)) for metric in extra}
         points = curve(repeats, exam, scores, asked[0])
-    notes = odd(settings.name, repeats[0], exam) if settings.lists else ()
-    return Sitting(settings.name, scores, clock.seconds, points, described, notes)
+    random = seeded or any(answer.drawn for answer in answers)
+    notes = answers[0].notes
+    if not random and any(not np.array_equal(r.items, repeats[0].items) for r in repeats):
+        random, notes = True, (*notes, _REPEATS_DIFFER.format(settings.name))
+    return Sitting(settings.name, scores, random, clock.seconds, points, described, notes)
+
+
+_REPEATS_DIFFER = (
+    'model "{}": its repeats differ, though it has no seed and takes nothing from draws; its '
+    "figures cannot be repeated: give it a parameter seed, or take random numbers from draws"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class _Answers:
+    """What one repeat of a model answered.
+
+    Attributes
+    ----------
+    drawn : bool
+        Whether it asked anything of its draws.
+    notes : tuple of str
+        What looks odd; of the first repeat alone.
+    """
+
+    lists: Recommendations
+    drawn: bool
+    notes: tuple[str, ...]
+
+
+def _answers(
+    name: str, model: Recommender, setting: Setting, repeat: int, progress: Callable[[int], object]
+) -> _Answers:
+    exam, draws = setting.exam, Draws(setting.config.evaluation.seed, repeat, setting.hashes)
+    lists = _recommend(name, model, setting, draws, progress)
+    ready = isinstance(itself(model), ReadyLists)
+    notes: tuple[str, ...] = ()
+    if repeat == 0:
+        notes = odd(name, lists, exam) if ready else _mostly_empty(name, lists)
+        if not ready and not draws.used:
+            notes += _changing(name, model, exam, draws, lists)
+    return _Answers(lists, draws.used, notes)
+
+
+def _mostly_empty(name: str, lists: Recommendations) -> tuple[str, ...]:
+    """Return a note where most users have an empty list."""
+    n, empty = len(lists.items), int((lists.items < 0).all(axis=1).sum())
+    if 2 * empty <= n:
+        return ()
+    which = "all" if empty == n else f"{empty:,} of"
+    return (f'model "{name}": {which} {n:,} lists are empty, and score 0',)
+
+
+def _changing(
+    name: str, model: Recommender, exam: EvaluationSet, draws: Draws, lists: Recommendations
+) -> tuple[str, ...]:
+    """Return a note where a model that draws nothing answers otherwise when it is asked again."""
+    n = min(_ASKED_AGAIN, len(exam.users))
+    again = f'model "{name}": asked again, '
+    cannot = "so its figures cannot be repeated: take random numbers from draws"
+    try:
+        second = _batch(name, itself(model), exam, 0, exam.users[:n], draws)
+    except HarnessError as error:
+        return (f"{again}it fails, {cannot} ({error})",)
+    differ = int((second != lists.items[:n]).any(axis=1).sum())
+    return (f"{again}it answers otherwise for {differ:,} of {n:,} users, {cannot}",) * (differ > 0)
 
 
 def fitted(name: str, model: Recommender, setting: Setting) -> Recommender:
@@ -103,16 +185,25 @@ def recommend(
     model: Recommender,
     setting: Setting,
     repeat: int,
-    progress: Callable[[int], object] = lambda users: None,
 ) -> Recommendations:
     """Return a fitted model's checked lists for all users of the exam, asked for in batches.
 
     Ready lists are read as `harness score` reads them.
     """
+    draws = Draws(setting.config.evaluation.seed, repeat, setting.hashes)
+    return _recommend(name, model, setting, draws)
+
+
+def _recommend(
+    name: str,
+    model: Recommender,
+    setting: Setting,
+    draws: Draws,
+    progress: Callable[[int], object] = lambda users: None,
+) -> Recommendations:
     exam, model = setting.exam, itself(model)
     if isinstance(model, ReadyLists):
         return model.on(exam.user_ids, exam.candidate_ids, setting.data.item_ids, exam.k)
-    draws = Draws(setting.config.evaluation.seed, repeat, setting.hashes)
     batch = max(1, BATCH_CELLS // len(exam.candidates))
     items = np.empty((len(exam.users), _places(exam)), np.int32)
     for start in range(0, len(exam.users), batch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import polars as pl
@@ -73,7 +74,10 @@ def _model(
     return ModelResult(
         name=sitting.name,
         repeats=scores.repeats,
-        metrics={str(metric): figure for metric, figure in found.items()},
+        metrics={
+            str(metric): figure if sitting.random else replace(figure, sd_repeats=None)
+            for metric, figure in found.items()
+        },
         verdict=None if law is None else chance.against_chance(scores, first, law),
         curve=sitting.curve,
         described=sitting.described,

@@ -15,7 +15,7 @@ from harness.errors import RecommenderError, UsageError, suggest
 from harness.figures import figure
 from harness.inner import inner_exam, inner_split
 from harness.metrics import Catalogue, Metric, parse
-from harness.models import load, make, parts_first
+from harness.models import Factories, load, parts_first
 from harness.progress import steps
 from harness.recommender import Recommender
 from harness.search import require, run_search, trials_of
@@ -105,7 +105,7 @@ class _Room:
     rules: _Rules
     setting: Setting
     catalogue: Catalogue | None
-    parts: Sequence[Recommender]
+    parts: Sequence[Sequence[Recommender]]
 
     def trial(self, number: int, params: Mapping[str, Any]) -> Trial:
         """Let the model with these parameters sit the inner exam."""
@@ -152,8 +152,11 @@ def _checked(model: config_.ModelConfig, config: config_.Config) -> int:
     return count
 
 
-def _parts(model: config_.ModelConfig, config: config_.Config) -> list[Recommender]:
-    """Return what a model is made of; not ready lists, which may know the inner exam's days."""
+def _parts(model: config_.ModelConfig, config: config_.Config) -> list[list[Recommender]]:
+    """Return what each repeat of a model is made of.
+
+    Not ready lists, which may know the inner exam's days.
+    """
     settings = {one.name: one for one in config.models}
     for name in parts_first(settings, [model.name]):
         if settings[name].lists is not None:
@@ -161,8 +164,11 @@ def _parts(model: config_.ModelConfig, config: config_.Config) -> list[Recommend
                 f'model "{model.name}": its part "{name}" is a file of ready lists, which was not '
                 "made for the inner exam that models are tuned on; leave its space out"
             )
-    made = make(config, *model.parts) if model.parts else {}
-    return [made[part] for part in model.parts]
+    if not model.parts:
+        return [[]] * model.repeats
+    factories = Factories(config, *model.parts)
+    made = [factories.made(repeat, *model.parts) for repeat in range(model.repeats)]
+    return [[of_repeat[part] for part in model.parts] for of_repeat in made]
 
 
 def _tuned(room: _Room, count: int, progress: bool) -> TunedModel:

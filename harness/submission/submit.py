@@ -103,12 +103,13 @@ def _answer(
     polars.Series of str
         The ids of positions behind the last candidate's.
     """
-    model = fitted(settings.name, make(setting.config, settings.name)[settings.name], setting)
+    name = settings.name
+    model = fitted(name, make(setting.config, name, repeat=repeat)[name], setting)
     order = np.argsort(users)
-    found = recommend(settings.name, model, _asking(setting, users[order]), repeat)
+    found = recommend(name, model, _asking(setting, users[order]), repeat)
     if found.strange.null_count() > 0:
         raise UsageError(
-            f'model "{settings.name}": its lists hold items that neither the data nor the '
+            f'model "{name}": its lists hold items that neither the data nor the '
             "catalogue knows, so no id can be written for them; take them out of its file"
         )
     lists[rows[order], : found.items.shape[1]] = found.items

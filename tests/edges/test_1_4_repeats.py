@@ -1,0 +1,238 @@
+"""Repeats make a model anew with seeds of their own; models that cannot be repeated are told."""
+
+import statistics
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Write
+
+from harness import config as config_
+from harness.models import make
+from harness.results import ModelResult, Result
+from harness.run_papers import of_run
+from harness.runner import run
+from harness.submission.submit import submit
+
+USERS = "abcdefghij"
+LOG = "user,item,time\n" + "".join(
+    f"{user},{item},2020-01-0{1 + (n + m) % 5}\n"
+    for n, user in enumerate(USERS)
+    for m, item in enumerate("pqrstuvw"[n % 4 :])
+)
+NEXT = "".join(f"{user},{'pqrs'[n % 4]},2020-01-09\n" for n, user in enumerate(USERS))
+
+PLUGGED = """
+from pathlib import Path
+
+import numpy as np
+
+
+def note(text):
+    with Path(__file__).with_name("notes.txt").open("a") as file:
+        print(text, file=file)
+
+
+class Drawn:
+    '''Random lists, drawn when it learns.'''
+
+    def __init__(self, seed=7, label="drawn"):
+        self.seed, self.label = seed, label
+
+    def fit(self, train):
+        note(f"{self.label} {self.seed}")
+        n, items = len(train.user_ids), len(train.candidates)
+        rng = np.random.default_rng(self.seed)
+        self.lists_ = np.array([rng.permutation(items) for _ in range(n)], np.int32)
+        return self
+
+    def recommend(self, users, k, draws, exclude=None):
+        return self.lists_[users, :k].copy()
+
+
+class State(Drawn):
+    def __init__(self, random_state=3):
+        super().__init__(random_state, "state")
+
+
+class Fixed(Drawn):
+    '''The same lists for ever, whatever it is asked for.'''
+
+    def __init__(self):
+        super().__init__(1, "fixed")
+
+
+class ByDraws(Fixed):
+    def recommend(self, users, k, draws, exclude=None):
+        keys = draws.keys(users)
+        return ((keys[:, None] + np.arange(k, dtype=np.uint64)) % np.uint64(4)).astype(np.int32)
+
+
+class Restless(Fixed):
+    '''A generator of its own that goes on from call to call.'''
+
+    def fit(self, train):
+        self.rng_ = np.random.default_rng(0)
+        self.items_ = len(train.candidates)
+        return self
+
+    def recommend(self, users, k, draws, exclude=None):
+        return np.array([self.rng_.permutation(self.items_)[:k] for _ in users], np.int32)
+
+
+class OnceOnly(Fixed):
+    def recommend(self, users, k, draws, exclude=None):
+        if hasattr(self, "asked_"):
+            raise RuntimeError("asked before")
+        self.asked_ = True
+        return super().recommend(users, k, draws, exclude)
+
+
+class Entropy(Drawn):
+    '''Another seed each time that it is made, which nobody can name.'''
+
+    made = 0
+
+    def __init__(self):
+        Entropy.made += 1
+        super().__init__(Entropy.made, "entropy")
+"""
+
+
+@pytest.fixture
+def folder(write: Write) -> Path:
+    found = write(log=LOG + NEXT)
+    (found / "plugged.py").write_text(PLUGGED)
+    return found
+
+
+def model(kind: str, repeats: int = 1, name: str = "", **keys: Any) -> dict[str, Any]:
+    return {"name": name or kind, "use": f"plugged:{kind}", "repeats": repeats} | keys
+
+
+def config(folder: Path, *models: dict[str, Any]) -> config_.Config:
+    values = {
+        "data": {"layout": "table", "path": ".", "events": "log.csv", "cache": False},
+        "split": {"strategy": "time", "valid_days": 1},
+        "evaluation": {"k": 3, "metrics": ["MAP@3"]},
+        "compare": {"resamples": 100},
+        "models": list(models),
+    }
+    return config_.parse(values, folder)
+
+
+def learnt(folder: Path) -> list[str]:
+    """Return who learnt with which seed, in order."""
+    return (folder / "notes.txt").read_text().splitlines()
+
+
+def only(result: Result, name: str) -> ModelResult:
+    return next(m for m in result.models if m.name == name)
+
+
+def means(result: Result, name: str) -> list[float]:
+    return only(result, name).scores.of_repeats(result.metrics[0])
+
+
+def test_a_random_start_shows_its_spread(folder: Path) -> None:
+    result = run(config(folder, model("Drawn", 3)))
+    found = means(result, "Drawn")
+    assert len(set(found)) > 1
+    spread = only(result, "Drawn").metrics["MAP@3"].sd_repeats
+    assert spread == pytest.approx(statistics.stdev(found), abs=1e-15)
+
+
+@pytest.mark.parametrize(("kind", "own"), [("Drawn", 7), ("State", 3)])
+def test_the_first_repeat_has_the_seed_itself_and_the_others_their_own(
+    folder: Path, kind: str, own: int
+) -> None:
+    run(config(folder, model(kind, 4)))
+    seeds = [int(line.split()[1]) for line in learnt(folder)]
+    assert seeds[0] == own
+    assert len(set(seeds)) == 4
+    assert all(0 <= seed < 2**31 for seed in seeds)  # what every library takes
+    (folder / "notes.txt").unlink()
+    run(config(folder, model(kind, 2)))
+    assert [int(line.split()[1]) for line in learnt(folder)] == seeds[:2]
+
+
+def test_seeds_follow_from_value_and_repeat_alone(folder: Path) -> None:
+    models = [model("Drawn", 2, n, params={"label": n, "seed": s}) for n, s in SEEDS.items()]
+    run(config(folder, *models))
+    seeds = {}
+    for line in learnt(folder):
+        name, seed = line.split()
+        seeds.setdefault(name, []).append(int(seed))
+    assert seeds["one"] == seeds["like"]
+    assert seeds["one"][1] != seeds["two"][1]
+
+
+SEEDS = {"one": 5, "two": 6, "like": 5}
+
+
+def test_a_base_model_is_made_anew_and_shared_within_a_repeat(folder: Path) -> None:
+    whole = {"use": "baselines.fill:Fill", "of": ["Drawn"], "repeats": 3}
+    models = [model("Drawn", 2), {"name": "one", **whole}, {"name": "two", **whole}]
+    result = run(config(folder, *models))
+    seeds = learnt(folder)
+    assert len(seeds) == 3, "one fit a repeat, whoever needs it"
+    assert len(set(seeds)) == 3
+    assert means(result, "one")[:2] == means(result, "Drawn")
+    assert only(result, "two").metrics["MAP@3"].sd_repeats is not None, "the seed is its part's"
+
+
+@pytest.mark.parametrize(("kind", "spread"), [("Fixed", False), ("ByDraws", True)])
+def test_no_spread_is_shown_of_what_has_neither_seed_nor_draws(
+    folder: Path, kind: str, spread: bool
+) -> None:
+    found = only(run(config(folder, model(kind, 3))), kind)
+    assert found.repeats == 3
+    assert (found.metrics["MAP@3"].sd_repeats is not None) == spread
+    assert found.metrics["MAP@3"].ci95 is not None
+
+
+def test_a_later_repeat_is_explained_and_submitted_as_it_was_run(folder: Path) -> None:
+    settings = config(folder, model("Drawn", 3))
+    run(settings).write(folder / "run")
+    lists = of_run(folder / "run", "Drawn", 2)  # refuses lists that have other scores
+    submit(settings, "Drawn", folder / "out.csv", repeat=2)
+    line = (folder / "out.csv").read_text().splitlines()[1]
+    assert line == "a," + " ".join(lists.items.gather(lists.lists[0]).to_list())
+
+
+def test_make_takes_a_repeat(folder: Path) -> None:
+    settings = config(folder, model("Drawn", 3))
+    first, second = (make(settings, "Drawn", repeat=r)["Drawn"] for r in (0, 1))
+    assert vars(first)["seed"] == 7
+    assert vars(second)["seed"] != 7
+
+
+def test_a_model_that_answers_otherwise_when_asked_again_is_told(folder: Path) -> None:
+    result = run(config(folder, model("Restless"), model("Fixed")))
+    [note] = [note for note in result.notes if "asked again" in note]
+    assert note.startswith('model "Restless": asked again, ')
+    assert "of 10 users" in note
+    assert "cannot be repeated" in note
+    assert "draws" in note
+
+
+def test_a_model_that_cannot_be_asked_again_is_told(folder: Path) -> None:
+    result = run(config(folder, model("OnceOnly")))
+    [note] = [note for note in result.notes if "asked again" in note]
+    assert 'model "OnceOnly"' in note
+    assert "RuntimeError: asked before" in note
+
+
+def test_repeats_that_differ_without_a_seed_are_told_and_their_spread_is_shown(
+    folder: Path,
+) -> None:
+    result = run(config(folder, model("Entropy", 3)))
+    assert only(result, "Entropy").metrics["MAP@3"].sd_repeats is not None
+    [note] = [note for note in result.notes if "Entropy" in note]
+    assert "repeats differ" in note
+    assert "cannot be repeated" in note
+
+
+def test_models_that_hold_still_are_not_told_of(folder: Path) -> None:
+    result = run(config(folder, model("Drawn", 2), model("Fixed", 2), model("ByDraws", 2)))
+    assert result.notes == ()

@@ -1,0 +1,69 @@
+"""A model whose lists are all or mostly empty is noted with the count, wherever notes are shown."""
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Write
+
+from harness import config as config_
+from harness import runs
+from harness.report.page import page
+from harness.results import Result
+from harness.runner import run
+
+LOG = "user,item,time\n" + "".join(f"u{n},a,2020-01-01\nu{n},b,2020-01-09\n" for n in range(5))
+
+PLUGGED = """
+import numpy as np
+
+
+class Few:
+    '''A list for the first `known` users alone.'''
+
+    def __init__(self, known=0):
+        self.known = known
+
+    def fit(self, train):
+        return self
+
+    def recommend(self, users, k, draws, exclude=None):
+        lists = np.full((len(users), k), -1, np.int32)
+        lists[users < self.known, 0] = 0
+        return lists
+"""
+
+
+def sat(folder: Path, known: int) -> Result:
+    (folder / "plugged.py").write_text(PLUGGED)
+    values = {
+        "data": {"layout": "table", "path": ".", "events": "log.csv"},
+        "split": {"strategy": "time", "valid_days": 1},
+        "evaluation": {"k": 2, "require_hit": False},
+        "compare": {"resamples": 100},
+        "models": [{"name": "few", "use": "plugged:Few", "params": {"known": known}}],
+    }
+    return run(config_.parse(values, folder))
+
+
+@pytest.mark.parametrize(
+    ("known", "note"),
+    [
+        (0, 'model "few": all 5 lists are empty, and score 0'),
+        (2, 'model "few": 3 of 5 lists are empty, and score 0'),
+        (3, None),
+        (5, None),
+    ],
+)
+def test_most_lists_are_empty(write: Write, known: int, note: str | None) -> None:
+    result = sat(write(log=LOG), known)
+    assert [text for text in result.notes if "empty" in text] == ([note] if note else [])
+
+
+def test_it_stands_in_the_table_in_json_and_on_the_page(write: Write, tmp_path: Path) -> None:
+    note = 'model "few": all 5 lists are empty, and score 0'
+    result = sat(write(log=LOG), 0)
+    assert note in repr(result)
+    result.write(tmp_path / "run")
+    assert note in json.loads((tmp_path / "run" / "result.json").read_text())["notes"]
+    assert "all 5 lists are empty, and score 0" in page(runs.read(tmp_path / "run"))
