@@ -115,20 +115,56 @@ def build(dataset: Dataset, split: Split, config: EvaluationConfig) -> Evaluatio
     """
     rule = config.candidates or dataset.candidates
     candidates = candidates_of(dataset, split, rule)
-    position = np.full(len(dataset.item_ids), -1, np.int32)
-    position[candidates] = np.arange(len(candidates), dtype=np.int32)
-
+    position = _places(dataset, candidates)
     active = np.unique(split.valid.user)
-    seen_pairs = _pairs(dataset, split.train, active) if config.seen_items == "drop" else None
-    pairs = _pairs(dataset, split.valid, active)
-    if seen_pairs is not None:
-        pairs = np.setdiff1d(pairs, seen_pairs, assume_unique=True)
-    if config.truth == "candidates":
-        pairs = pairs[position[pairs % len(position)] >= 0]
-
+    pairs, seen = _true_pairs(dataset, split, config, active, position)
     users, funnel = _funnel(dataset, split, config, active, _hits(pairs, position))
     if len(candidates) == 0 or len(users) == 0:
         raise EmptyExamError(_why_empty(funnel, rule, len(candidates)))
+    return _set(dataset, candidates, users, pairs, seen, config.k, funnel)
+
+
+def left_out(
+    exam: EvaluationSet, dataset: Dataset, split: Split, config: EvaluationConfig
+) -> EvaluationSet:
+    """Return the users of the window with true items who are not in `exam`, on its candidates."""
+    position = _places(dataset, exam.candidates)
+    others = np.setdiff1d(split.valid.user, exam.users)
+    pairs, seen = _true_pairs(dataset, split, config, others, position)
+    users = np.unique(pairs // len(position)).astype(np.int32)
+    return _set(dataset, exam.candidates, users, pairs, seen, exam.k, ())
+
+
+def _places(dataset: Dataset, candidates: Int32) -> Int32:
+    """Return the candidate position of every item, −1 for items that are no candidates."""
+    position = np.full(len(dataset.item_ids), -1, np.int32)
+    position[candidates] = np.arange(len(candidates), dtype=np.int32)
+    return position
+
+
+def _true_pairs(
+    dataset: Dataset, split: Split, config: EvaluationConfig, users: Int32, position: Int32
+) -> tuple[Int64, Int64 | None]:
+    """Return the true pairs of `users`, and their seen ones where these are dropped."""
+    seen = _pairs(dataset, split.train, users) if config.seen_items == "drop" else None
+    pairs = _pairs(dataset, split.valid, users)
+    if seen is not None:
+        pairs = np.setdiff1d(pairs, seen, assume_unique=True)
+    if config.truth == "candidates":
+        pairs = pairs[position[pairs % len(position)] >= 0]
+    return pairs, seen
+
+
+def _set(
+    dataset: Dataset,
+    candidates: Int32,
+    users: Int32,
+    pairs: Int64,
+    seen: Int64 | None,
+    k: int,
+    funnel: tuple[Step, ...],
+) -> EvaluationSet:
+    position = _places(dataset, candidates)
     truth, outside = _lists(pairs, users, position)
     return EvaluationSet(
         users=users,
@@ -138,16 +174,15 @@ def build(dataset: Dataset, split: Split, config: EvaluationConfig) -> Evaluatio
         truth=truth,
         relevant=truth.sizes + outside.sizes,
         outside_ids=dataset.item_ids.gather(outside.indices),
-        seen=None if seen_pairs is None else _lists(seen_pairs, users, position)[0],
-        k=config.k,
+        seen=None if seen is None else _lists(seen, users, position)[0],
+        k=k,
         funnel=funnel,
     )
 
 
 def items_of(exam: EvaluationSet, dataset: Dataset, events: Events) -> Ragged:
     """Return the candidate positions of every examined user's items among `events`, n rows."""
-    position = np.full(len(dataset.item_ids), -1, np.int32)
-    position[exam.candidates] = np.arange(len(exam.candidates), dtype=np.int32)
+    position = _places(dataset, exam.candidates)
     return _lists(_pairs(dataset, events, exam.users), exam.users, position)[0]
 
 

@@ -22,12 +22,12 @@ from harness.report.shown import Shown
 if TYPE_CHECKING:
     import pandas as pd
 
-    from harness.bridge import Bridge
     from harness.chance import Verdict
     from harness.comparison import Comparison
     from harness.config import TunedRecord
     from harness.evaluation import EvaluationSet
     from harness.figures import Figure
+    from harness.leaderboard_estimate import Estimate, Population
     from harness.report.sheet import Sheet
     from harness.scoring import ScoreTable
     from harness.shakeup import ShakeUp
@@ -63,6 +63,8 @@ class ModelResult:
         Coverage and popularity of its lists.
     tuned : TunedRecord, optional
         How its parameters were found, where `harness tune` found them.
+    estimate : Estimate, optional
+        The first metric as a leaderboard would count it.
     """
 
     name: str
@@ -74,6 +76,7 @@ class ModelResult:
     seconds: Mapping[str, float]
     scores: ScoreTable
     tuned: TunedRecord | None = None
+    estimate: Estimate | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,6 +93,8 @@ class Result(Shown):
         Every pair of models, on the first metric; None for a single model or user.
     shake_ups : tuple of ShakeUp, one a public share
     slices : tuple of Slice
+    population : Population
+        Whom a leaderboard may count.
     users : polars.DataFrame
         Who the examined users are (`harness.profile`).
     notes : tuple of str
@@ -108,7 +113,7 @@ class Result(Shown):
     comparison: Comparison | None
     shake_ups: tuple[ShakeUp, ...]
     slices: tuple[Slice, ...]
-    bridge: Bridge
+    population: Population
     users: pl.DataFrame
     notes: tuple[str, ...]
     seconds: Mapping[str, float]
@@ -145,16 +150,14 @@ class Result(Shown):
             "comparison": None if self.comparison is None else self.comparison.to_dict(),
             "shake_up": [shaken.to_dict() for shaken in self.shake_ups],
             "slices": [part.to_dict() for part in self.slices],
-            "bridge": self.bridge.to_dict(self._first_means()),
+            "bridge": {**vars(self.population), "models": self._estimates()},
             "notes": list(self.notes),
             "seconds": dict(self.seconds),
         }
 
-    def _first_means(self) -> dict[str, float]:
-        """Return the first metric's means, if users who are not examined would have 0."""
-        first = self.metrics[0]
-        models = self.models if first.definition.earned else ()
-        return {m.name: m.metrics[str(first)].mean for m in models}
+    def _estimates(self) -> dict[str, dict[str, Any]]:
+        """Return every model's score as a leaderboard would count it, where that can be said."""
+        return {m.name: m.estimate.to_dict(self.population) for m in self.models if m.estimate}
 
     def to_json(self) -> str:
         """Return `to_dict` as text; a value that is no number is written as null."""

@@ -114,16 +114,18 @@ class _Slice(_Part):
     models: dict[str, _Figure]
 
 
-class _Rescaled(_Part):
+class _Estimate(_Part):
     window: FiniteFloat | None
     sample: FiniteFloat | None
+    at_least: bool = True
 
 
 class _Bridge(_Part):
     examined: Count
     window: Count
+    with_items: Count | None = None
     sample: Count | None
-    models: dict[str, _Rescaled]
+    models: dict[str, _Estimate]
 
 
 class _Document(_Part):

@@ -10,17 +10,18 @@ import numpy as np
 
 from harness import chance, metrics
 from harness import config as config_
-from harness.bridge import bridge
 from harness.catalogue import of_train
 from harness.clock import Clock
 from harness.dataset import Dataset
-from harness.evaluation import EvaluationSet
+from harness.errors import HarnessError
+from harness.evaluation import EvaluationSet, left_out
+from harness.leaderboard_estimate import population
 from harness.models import Factories
 from harness.profile import profile
 from harness.recommender import Recommender
 from harness.results import Chance, Result
 from harness.setting import asked as asked_of
-from harness.setting import set_exam
+from harness.setting import of_users, set_exam
 from harness.sitting import describing, sit
 from harness.split import Split
 from harness.standings import standings
@@ -66,7 +67,8 @@ def _run(
         floors = {m: _floor(m, exam) for m in asked}
     with clock.step("users"):
         users = profile(setting, config.compare.slices)
-        leaderboard, unread = bridge(config, exam)
+        others = of_users(setting, left_out(exam, setting.data, setting.parts, config.evaluation))
+        sample, unread = _sample(config)
     sittings = [
         sit(
             # Taken out, so that a model's memory is free again unless it is a part of a later one.
@@ -76,6 +78,7 @@ def _run(
             catalogue,
             asked,
             progress,
+            others=others,
             seeded=factories.seeded(model.name),
         )
         for model in config.models
@@ -90,7 +93,7 @@ def _run(
         exam=exam,
         metrics=asked,
         chance={str(m): _chance(f) for m, f in floors.items() if f is not None},
-        bridge=leaderboard,
+        population=population(exam, others.exam, sample),
         users=users,
         notes=(
             *_notes(setting.data, setting.parts, exam, floors),
@@ -100,6 +103,19 @@ def _run(
         seconds=clock.seconds,
         **found._asdict(),
     )
+
+
+def _sample(config: config_.Config) -> tuple[int | None, tuple[str, ...]]:
+    """Return how many ids a leaderboard averages beside those with true items, and what to know.
+
+    A sample submission that cannot be read costs its figure, not the run.
+    """
+    from harness.submission.competition import averaged_ids
+
+    try:
+        return averaged_ids(config), ()
+    except HarnessError as error:
+        return None, (f"no score over the sample submission: {error}",)
 
 
 def _resolved(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -107,11 +107,16 @@ def exam_of(
     exam = build(data, parts, config.evaluation)
     progress()
     train = Train(data, parts.train, exam.candidates, parts.cutoff)
-    hashes = np.zeros(len(data.user_ids), np.uint64)
+    return of_users(Setting(config, data, parts, exam, train, np.zeros(0, np.uint64)), exam)
+
+
+def of_users(setting: Setting, exam: EvaluationSet) -> Setting:
+    """Return the setting with other users to ask for: those of another evaluation set."""
+    hashes = np.zeros(len(setting.data.user_ids), np.uint64)
     hashes[exam.users] = id_hashes(exam.user_ids)
     for array in (exam.users, exam.candidates, hashes):
         array.setflags(write=False)  # one model must not change what the next one reads
-    return Setting(config, data, parts, exam, train, hashes)
+    return replace(setting, exam=exam, hashes=hashes)
 
 
 def read(config: Config, background: Executor, progress: bool) -> Dataset:

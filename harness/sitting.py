@@ -18,6 +18,7 @@ from harness.dataset import Int32
 from harness.draws import Draws
 from harness.errors import HarnessError, RecommenderError
 from harness.evaluation import EvaluationSet
+from harness.leaderboard_estimate import Estimate, estimate
 from harness.models import itself
 from harness.progress import steps
 from harness.ready import ReadyLists, odd
@@ -46,6 +47,8 @@ class Sitting:
         The first metric's mean at each.
     described : mapping of text to float
         Coverage and popularity at the exam's k, whether they were asked for or not.
+    estimate : Estimate, optional
+        The first metric as a leaderboard would count it, where users were left out to ask for.
     notes : tuple of str
         What looks odd about its lists.
     """
@@ -56,6 +59,7 @@ class Sitting:
     seconds: Mapping[str, float]
     curve: Mapping[int, float]
     described: Mapping[str, float]
+    estimate: Estimate | None
     notes: tuple[str, ...]
 
 
@@ -72,6 +76,7 @@ def sit(
     asked: Sequence[metrics.Metric],
     progress: bool,
     *,
+    others: Setting | None = None,
     seeded: bool = False,
 ) -> Sitting:
     """Let one model sit the exam: each repeat fitted, asked, and marked under every metric.
@@ -80,6 +85,8 @@ def sit(
     ----------
     models : iterable of Recommender
         The model of each repeat, made for it; let go before the next one is asked for.
+    others : Setting, optional
+        The same with the users whom the exam leaves out and a leaderboard counts.
     seeded : bool
         Whether they have seeds of their own.
 
@@ -96,7 +103,7 @@ def sit(
             with clock.step("fit"):
                 learnt = fitted(settings.name, model, setting)
             with clock.step("recommend"):
-                answers.append(_answers(settings.name, learnt, setting, repeat, bar.update))
+                answers.append(_answers(settings.name, learnt, setting, others, repeat, bar.update))
             del model, learnt
     repeats = [answer.lists for answer in answers]
     with clock.step("score"):
@@ -105,11 +112,14 @@ def sit(
         scores = ScoreTable({metric: marked.values[metric] for metric in asked})
         described = {str(metric): mean(marked.of_users(metric)) for metric in extra}
         points = curve(repeats, exam, scores, asked[0])
+        found = others and _estimate(asked[0], scores, exam, others.exam, answers, catalogue)
     random = seeded or any(answer.drawn for answer in answers)
     notes = answers[0].notes
     if not random and any(not np.array_equal(r.items, repeats[0].items) for r in repeats):
         random, notes = True, (*notes, _REPEATS_DIFFER.format(settings.name))
-    return Sitting(settings.name, scores, random, clock.seconds, points, described, notes)
+    return Sitting(
+        settings.name, scores, random, clock.seconds, points, described, found or None, notes
+    )
 
 
 _REPEATS_DIFFER = (
@@ -124,6 +134,8 @@ class _Answers:
 
     Attributes
     ----------
+    others : Recommendations, optional
+        For the users whom the exam leaves out; None where the model cannot be asked for them.
     drawn : bool
         Whether it asked anything of its draws.
     notes : tuple of str
@@ -131,12 +143,18 @@ class _Answers:
     """
 
     lists: Recommendations
+    others: Recommendations | None
     drawn: bool
     notes: tuple[str, ...]
 
 
 def _answers(
-    name: str, model: Recommender, setting: Setting, repeat: int, progress: Callable[[int], object]
+    name: str,
+    model: Recommender,
+    setting: Setting,
+    others: Setting | None,
+    repeat: int,
+    progress: Callable[[int], object],
 ) -> _Answers:
     exam, draws = setting.exam, Draws(setting.config.evaluation.seed, repeat, setting.hashes)
     lists = _recommend(name, model, setting, draws, progress)
@@ -146,7 +164,32 @@ def _answers(
         notes = odd(name, lists, exam) if ready else _mostly_empty(name, lists)
         if not ready and not draws.used:
             notes += _changing(name, model, exam, draws, lists)
-    return _Answers(lists, draws.used, notes)
+    beyond = None
+    if others is not None and len(others.exam.users) > 0:
+        try:
+            beyond = recommend(name, model, others, repeat)
+        except HarnessError as error:
+            notes += (_CANNOT_BE_ASKED.format(name, len(others.exam.users), error),) * (repeat == 0)
+    return _Answers(lists, beyond, draws.used, notes)
+
+
+_CANNOT_BE_ASKED = (
+    'model "{}" gives no lists for the {:,} users whom the evaluation set leaves out; they count '
+    "as 0 in its leaderboard estimate ({})"
+)
+
+
+def _estimate(
+    metric: metrics.Metric,
+    scores: ScoreTable,
+    exam: EvaluationSet,
+    others: EvaluationSet,
+    answers: Sequence[_Answers],
+    catalogue: metrics.Catalogue | None,
+) -> Estimate | None:
+    beyond = [answer.others for answer in answers if answer.others is not None]
+    known = len(beyond) == len(answers) or len(others.users) == 0
+    return estimate(metric, scores, exam, others, beyond if known else None, catalogue)
 
 
 def _mostly_empty(name: str, lists: Recommendations) -> tuple[str, ...]:

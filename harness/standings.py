@@ -84,4 +84,5 @@ def _model(
         seconds=sitting.seconds,
         scores=scores,
         tuned=tuned,
+        estimate=sitting.estimate,
     )

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from harness import config as config_
-from harness.bridge import Bridge
 from harness.errors import UsageError
 from harness.profile import profile
 from harness.results import Result
@@ -67,33 +66,8 @@ def test_a_column_that_is_called_as_ours_is_refused(tmp_path: Path) -> None:
             profile(set_exam(given), [column])
 
 
-def test_a_bridge_by_hand() -> None:
-    """2 of 3 users of the window, of 5 ids: 0.6 becomes 0.4 and 0.24."""
-    bridge = Bridge(examined=2, window=3, sample=5)
-    assert bridge.over_window(0.6) == pytest.approx(0.4)
-    assert bridge.over_sample(0.6) == pytest.approx(0.24)
-    assert Bridge(2, 3).over_sample(0.6) is None
-
-
-def test_a_run_counts_the_window_and_the_sample(tmp_path: Path) -> None:
-    found = sat(tmp_path, "user,item\nann,a\nbob,a\nnew,a\nzoe,a\n")
-    assert found.bridge == Bridge(examined=2, window=3, sample=4)
-    assert "bridge  popular: " in repr(found)
-    assert "over all 4 ids of the sample submission" in repr(found)
-
-
-def test_over_all_users_it_is_what_the_exam_of_all_says(tmp_path: Path) -> None:
-    """The user who is new gets no list from a model that knows nobody new: 0."""
-    found = sat(tmp_path)
-    assert found.bridge == Bridge(2, 3)
-    mean = found.models[0].metrics["MAP@2"].mean
-    assert f"bridge  popular: {mean * 2 / 3:.4f} over all 3 users active in the window" in repr(
-        found
-    )
-
-
 def test_a_sample_that_cannot_be_read_costs_its_figure_alone(tmp_path: Path) -> None:
     found = sat(tmp_path, "")
-    assert found.bridge.sample is None
+    assert found.population.sample is None
     (note,) = (note for note in found.notes if "sample" in note)
     assert "no score over the sample submission" in note

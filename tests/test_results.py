@@ -127,8 +127,11 @@ def test_the_document(result: Result) -> None:
             "models": {"popular": SLICED, "random": SLICED},
         }],
         "bridge": {
-            "examined": "int", "window": "int", "sample": "NoneType",
-            "models": {m: {"window": "float", "sample": "NoneType"} for m in ("popular", "random")},
+            "examined": "int", "window": "int", "with_items": "int", "sample": "NoneType",
+            "models": {
+                m: {"window": "float", "sample": "NoneType", "at_least": "bool"}
+                for m in ("popular", "random")
+            },
         },
         "notes": ["str"],
         "seconds": dict.fromkeys(["read", "exam", "chance", "users", "compare"], "float"),

@@ -45,20 +45,17 @@ def _tuned(result: Result) -> list[str]:
 
 
 def _bridge(result: Result) -> list[str]:
-    """Return the best model's score over more users; nothing where there are no more."""
-    bridge, best, first = result.bridge, result.models[0], result.metrics[0]
-    if not first.definition.earned:
+    """Return the best model's score as a leaderboard would count it."""
+    people, best = result.population, result.models[0]
+    if best.estimate is None or (people.with_items == people.examined and people.sample is None):
         return []
-    mean = best.metrics[str(first)].mean
-    over = []
-    if bridge.window != bridge.examined:
-        users = f"over all {bridge.window:,} users active in the window"
-        over.append((bridge.over_window(mean), users))
-    if bridge.sample is not None and bridge.sample != bridge.examined:
-        users = f"over all {bridge.sample:,} ids of the sample submission"
-        over.append((bridge.over_sample(mean) or 0.0, users))
-    told = " · ".join(f"{number(value, digits_of([value]))} {users}" for value, users in over)
-    return [f"bridge  {printable(best.name)}: {told}"] if told else []
+    over = [(best.estimate.mean, f"over the {people.with_items:,} users with true items")]
+    sample = people.over_sample(best.estimate.mean)
+    if sample is not None:
+        over.append((sample, f"over all {people.sample:,} ids of the sample submission"))
+    least = "at least " if best.estimate.at_least else ""
+    told = " · ".join(f"{least}{number(v, digits_of([v]))} {users}" for v, users in over)
+    return [f"leaderboard estimate  {printable(best.name)}: {told}"]
 
 
 def _time(result: Result) -> str:

@@ -48,10 +48,15 @@ def of_config(config: Config) -> Against:
     return found.cut_at(config.evaluation.k)
 
 
-def sample_users(config: Config) -> int | None:
-    """Return how many ids the sample submission has, None where there is none."""
+def averaged_ids(config: Config) -> int | None:
+    """Return how many ids the sample submission has, if the competition averages all of them."""
     sample = sample_of(config)
-    return None if sample is None else len(ids(sample, _user_of(sample, _format(config, sample))))
+    if sample is None:
+        return None
+    wanted = _format(config, sample)
+    if wanted is None or not wanted.averages_everyone:
+        return None
+    return len(ids(sample, _user_of(sample, wanted)))
 
 
 def _user_of(sample: Path, wanted: Format | None) -> str | None:

@@ -40,6 +40,8 @@ class Format:
         The competition.
     long : bool
         Whether a row holds one item of a list.
+    averages_everyone : bool
+        Whether the competition averages all ids of its sample; else those who have true items.
     order, descending : str and bool
         The column that orders such items, if any, and whether the highest stands first.
     """
@@ -60,6 +62,7 @@ class Format:
     long: bool = False
     order: str = ""
     descending: bool = False
+    averages_everyone: bool = False
 
     def cut_at(self, k: int | None) -> Format:
         """Return the format with another longest list, if one is named."""
@@ -91,6 +94,7 @@ FORMATS: Mapping[str, Format] = {
         letters=_HEX,
         length=32,
         empty=True,
+        averages_everyone=True,
     ),
     "kion": Format("user_id", "item_ids", 10, "MAP@10", "MTS KION, ODS 2021", letters=digits),
     "santander": Format(
@@ -101,6 +105,7 @@ FORMATS: Mapping[str, Format] = {
         "Santander Product Recommendation, Kaggle 2016",
         letters=digits,
         empty=True,
+        averages_everyone=True,
     ),
     "expedia": Format(
         "id",

@@ -11,7 +11,6 @@ import polars as pl
 from harness import cache
 from harness.config import Config, ModelConfig
 from harness.dataset import Events, Int32, positions
-from harness.draws import id_hashes
 from harness.errors import UsageError
 from harness.evaluation import candidates_of, items_of
 from harness.files import refuse_overwriting
@@ -19,7 +18,7 @@ from harness.models import make
 from harness.ragged import Ragged
 from harness.recommendations import Recommendations
 from harness.recommender import Train
-from harness.setting import Setting, model_of, set_exam
+from harness.setting import Setting, model_of, of_users, set_exam
 from harness.sitting import fitted, recommend
 from harness.submission import competition, formats
 
@@ -125,9 +124,7 @@ def _asking(setting: Setting, users: Int32) -> Setting:
     )
     if exam.seen is not None:
         asked = replace(asked, seen=items_of(asked, setting.data, setting.parts.train))
-    hashes = np.zeros(len(setting.data.user_ids), np.uint64)
-    hashes[users] = id_hashes(ids)
-    return replace(setting, exam=asked, hashes=hashes)
+    return of_users(setting, asked)
 
 
 def _on_everything(setting: Setting) -> Setting:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from harness.report.page.cells import Column, Row, Table, figure, model
+from harness.report.page.cells import Cell, Column, Row, Table, figure, model
 from harness.report.page.view import Document, View, decimals, spread
 
 
@@ -35,29 +36,34 @@ def _sliced(view: View, parts: Sequence[Document]) -> Table:
 
 
 def bridge(view: View) -> Table | None:
-    """Return every model's figure over more users; nothing for a figure of all lists."""
+    """Return every model's leaderboard estimates; nothing of a metric that has none."""
     found = view.document["bridge"]
     if not found["models"]:
         return None
-    wider = {"window": "all users of the window", "sample": "all ids of the sample submission"}
-    known = {key: text for key, text in wider.items() if found[key] is not None}
+    wider = {"window": ("users with true items", found["with_items"])}
+    if found["sample"] is not None:
+        wider["sample"] = ("all ids of the sample submission", found["sample"])
     columns = [
         Column("model", words=True),
-        Column("this exam", f"{found['examined']:,} users"),
-        *(Column(text, f"{found[key]:,} users") for key, text in known.items()),
+        Column("this evaluation set", f"{found['examined']:,} users"),
+        *(Column(title, f"{users:,} users") for title, users in wider.values()),
     ]
-    scaled: dict[str, Any] = found["models"]
-    every = [v for by in scaled.values() for v in by.values() if v is not None]
-    places = max(view.decimals, decimals(every))
+    counted: dict[str, Any] = found["models"]
+    places = max(view.decimals, decimals([by[key] for by in counted.values() for key in wider]))
     rows = [
         Row(
             [
                 model(view, i),
                 figure(view.mean(view.models[i]), places),
-                *(figure(scaled[name][key], places) for key in known),
+                *(_estimate(counted[name], key, places) for key in wider),
             ],
             (i,),
         )
         for i, name in enumerate(view.names)
     ]
     return Table(columns, rows)
+
+
+def _estimate(of_model: Document, key: str, places: int) -> Cell:
+    cell = figure(of_model[key], places)
+    return replace(cell, text=f"at least {cell.text}") if of_model["at_least"] else cell

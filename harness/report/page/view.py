@@ -76,6 +76,8 @@ def _refuse_older(run: Run) -> None:
     """Raise UsageError where a run lacks what this version writes."""
     lacks = [part for part in _PARTS if part not in run.document]
     lacks += [part for m in run.document["models"] for part in _OF_MODEL if part not in m]
+    if "with_items" not in run.document.get("bridge", {}):
+        lacks.append("bridge.with_items")
     if lacks:
         raise UsageError(
             f"{run.folder}: was made by an earlier version (no {lacks[0]} in its result.json); "

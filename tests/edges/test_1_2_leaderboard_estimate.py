@@ -1,0 +1,156 @@
+"""The leaderboard estimate asks models for users whom the evaluation set leaves out, or says so."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT, Write
+
+from harness import config as config_
+from harness import runs
+from harness.report.page import page
+from harness.results import Result
+from harness.runner import run
+
+# In training a has three events, b two; popular says "a b" to everybody.
+# Window: ann b (AP@2 1/2), bob a (1), new a (1: never seen before), nia z (0: no candidate).
+LOG = """user,item,time
+ann,a,2020-01-01
+bob,a,2020-01-01
+cid,a,2020-01-01
+ann,b,2020-01-02
+bob,b,2020-01-02
+ann,b,2020-01-09
+bob,a,2020-01-09
+new,a,2020-01-09
+nia,z,2020-01-09
+"""
+
+PLUGGED = """
+import harness
+
+
+class KnowsWhom:
+    '''Refuses users who are not in training.'''
+
+    def fit(self, train):
+        self.known_ = set(train.events.user.tolist())
+        self.ranked_ = train.candidates_by_count()
+        return self
+
+    def recommend(self, users, k, draws, exclude=None):
+        for user in users.tolist():
+            if user not in self.known_:
+                raise KeyError(user)
+        return harness.top_k(self.ranked_, users, k, exclude)
+"""
+POPULAR = {"name": "popular", "use": "baselines.popular:Popular"}
+KNOWS_WHOM = {"name": "knows whom", "use": "plugged:KnowsWhom"}
+
+
+def sat(folder: Path, *models: dict[str, Any], **sections: Any) -> Result:
+    (folder / "plugged.py").write_text(PLUGGED)
+    values: dict[str, Any] = {
+        "data": {"layout": "table", "path": ".", "events": "log.csv", "cache": False},
+        "split": {"strategy": "time", "valid_days": 1},
+        "evaluation": {"k": 2, "metrics": ["MAP@2"]} | sections.pop("evaluation", {}),
+        "compare": {"resamples": 100},
+        "models": list(models),
+    }
+    return run(config_.parse(values | sections, folder))
+
+
+def estimates(result: Result) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(result.to_json())["bridge"]
+    return found
+
+
+def test_a_model_is_asked_for_users_it_has_never_seen(write: Write) -> None:
+    """Examined: (1/2 + 1)/2 = 3/4. Everybody: (1/2 + 1 + 1 + 0)/4 = 5/8, where 3/8 was said."""
+    result = sat(write(log=LOG), POPULAR)
+    assert result.models[0].metrics["MAP@2"].mean == 3 / 4
+    assert estimates(result) == {
+        "examined": 2,
+        "window": 4,
+        "with_items": 4,
+        "sample": None,
+        "models": {"popular": {"window": 5 / 8, "sample": None, "at_least": False}},
+    }
+
+
+def test_a_model_that_cannot_be_asked_has_at_least_so_much(write: Write) -> None:
+    result = sat(write(log=LOG), KNOWS_WHOM)
+    assert estimates(result)["models"] == {
+        "knows whom": {"window": 3 / 8, "sample": None, "at_least": True}
+    }
+    assert "at least 0.375" in repr(result)
+    [note] = [note for note in result.notes if "knows whom" in note]
+    assert "2 users" in note
+    assert "KeyError" in note
+    assert "leaderboard estimate" in note
+
+
+def test_only_users_with_true_items_are_averaged(write: Write) -> None:
+    """With truth = "candidates" nia has none: (1/2 + 1 + 1)/3 = 5/6."""
+    found = estimates(sat(write(log=LOG), POPULAR, evaluation={"truth": "candidates"}))
+    assert (found["window"], found["with_items"]) == (4, 3)
+    assert found["models"]["popular"]["window"] == 5 / 6
+
+
+def test_examined_users_without_true_items_are_not_averaged_either(write: Write) -> None:
+    """Everybody is examined, and nia scores 0 there: 5/8; a leaderboard leaves her out: 5/6."""
+    rules = {"truth": "candidates", "users": "all", "require_hit": False}
+    result = sat(write(log=LOG), POPULAR, evaluation=rules)
+    assert result.models[0].metrics["MAP@2"].mean == 5 / 8
+    assert estimates(result)["models"]["popular"]["window"] == 5 / 6
+
+
+def test_items_of_training_are_dropped_for_them_too(write: Write) -> None:
+    """ann and bob had all that they touch; new: "a b", a is true: 1; nia: 0."""
+    rules = {"seen_items": "drop", "require_hit": False, "users": "all"}
+    everyone = sat(write(log=LOG), POPULAR, evaluation=rules)
+    some = sat(write(log=LOG), POPULAR, evaluation={"seen_items": "drop", "users": "all"})
+    assert estimates(some)["models"]["popular"]["window"] == 1 / 2
+    assert estimates(everyone)["models"] == estimates(some)["models"]
+
+
+@pytest.mark.parametrize("name", ["demo.toml", "demo-ponpare.toml"])
+def test_it_is_what_a_run_over_all_users_says(name: str) -> None:
+    settings = [["compare.resamples=100"], ["evaluation.users=all", "evaluation.require_hit=false"]]
+    some = run(config_.read(ROOT / "configs" / name, settings[0]))
+    everyone = run(config_.read(ROOT / "configs" / name, settings[0] + settings[1]))
+    means = {m.name: m.metrics[str(some.metrics[0])].mean for m in everyone.models}
+    found = estimates(some)
+    assert {n: m["window"] for n, m in found["models"].items()} == pytest.approx(means, abs=1e-15)
+    assert found["with_items"] == len(everyone.exam.users) > len(some.exam.users)
+    assert not any(model["at_least"] for model in found["models"].values())
+
+
+def test_a_sample_that_a_competition_counts_whole_has_its_figure_beside() -> None:
+    """Ponpare averages everyone in user_list; H&M those who bought something."""
+    ponpare = run(config_.read(ROOT / "configs" / "demo-ponpare.toml", ["compare.resamples=100"]))
+    found = estimates(ponpare)
+    best = ponpare.models[0].name
+    own = found["models"][best]
+    assert found["sample"] > found["with_items"]
+    assert own["sample"] == pytest.approx(own["window"] * found["with_items"] / found["sample"])
+    assert f"all {found['sample']:,} ids of the sample submission" in repr(ponpare)
+    hm = run(config_.read(ROOT / "configs" / "demo.toml", ["compare.resamples=100"]))
+    assert estimates(hm)["sample"] is None
+    assert "ids of the sample submission" not in repr(hm)
+
+
+def test_precomputed_lists_are_looked_up(write: Write) -> None:
+    """The file has new's list too: ann 1/2, bob 0, new 1, nia 0 of 4 users."""
+    folder = write(log=LOG)
+    (folder / "mates.csv").write_text("user,items\nann,a b\nbob,b\nnew,a\n")
+    found = estimates(sat(folder, {"name": "mates", "lists": "mates.csv"}))
+    assert found["models"]["mates"] == {"window": 3 / 8, "sample": None, "at_least": False}
+
+
+def test_the_page_says_it(write: Write, tmp_path: Path) -> None:
+    sat(write(log=LOG), POPULAR, KNOWS_WHOM).write(tmp_path / "run")
+    text = page(runs.read(tmp_path / "run"))
+    assert "at least 0.3750" in text
+    assert ">0.6250<" in text
