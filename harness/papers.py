@@ -46,6 +46,8 @@ class Paper:
         Counts of what was left out, and of users without a list.
     outside : polars.Series of str
         True items that are no candidates, by user; they count in R alone.
+    averaged : bool array, (n,), optional
+        Whose values means are of; None: everyone's.
     boards : mapping of Public and Private to bool array, (n,)
         Which users belong to which board, where the solution says so.
     metrics : tuple of Metric
@@ -63,6 +65,7 @@ class Paper:
     key: Key
     left_out: Mapping[str, int]
     outside: pl.Series = field(default_factory=lambda: pl.Series(dtype=pl.String))
+    averaged: Bool | None = None
     boards: Mapping[str, Bool] = field(default_factory=dict)
     metrics: tuple[Metric, ...] = ()
     k: int | None = None
@@ -72,6 +75,11 @@ class Paper:
     def lists(self) -> Int32:
         """The places that the exam looks at."""
         return self.whole[:, : self.k]
+
+    @property
+    def counted(self) -> Bool:
+        """Whether each user's value is averaged, (n,)."""
+        return np.ones(len(self.users), np.bool_) if self.averaged is None else self.averaged
 
     def require(self, metric: Metric) -> None:
         """Raise UsageError where a metric looks further than the exam, or needs what is unknown."""
@@ -89,17 +97,29 @@ class Paper:
             )
 
 
-def of_solution(path: Path, solution: Path, named: file.Named | None = None) -> Paper:
+def of_solution(
+    path: Path,
+    solution: Path,
+    named: file.Named | None = None,
+    *,
+    keep_users_without_items: bool = False,
+) -> Paper:
     """Return the paper of a file of lists and a file of true items.
 
     Users outside the solution are counted, not blamed; those whose Usage is Ignored are left out.
+
+    Parameters
+    ----------
+    keep_users_without_items : bool
+        Whether users without true items are averaged, with 0.
 
     Raises
     ------
     DataError
         A file that cannot be used.
     """
-    return of_file(path, solutions.of_file(solution), named)
+    found = solutions.of_file(solution, keep_users_without_items=keep_users_without_items)
+    return of_file(path, found, named)
 
 
 def of_config(
@@ -170,15 +190,18 @@ def of_lists(
     catalogue = key.catalogue and key.catalogue.wider(unknown)
     if solution.fingerprint is not None:
         left_out = {**left_out, "items_unknown": int((whole >= len(solution.items)).sum())}
-    without = len(whole) - int(np.count_nonzero((whole >= 0).any(axis=1)))
+    without = ~(whole >= 0).any(axis=1)
+    if solution.averaged is not None:
+        without &= solution.averaged
     return Paper(
         title=title,
         users=solution.users,
         items=items,
         whole=whole,
         key=replace(key, catalogue=catalogue),
-        left_out={"users_without_list": without, **left_out, **solution.left_out},
+        left_out={"users_without_list": int(without.sum()), **left_out, **solution.left_out},
         outside=solution.outside,
+        averaged=solution.averaged,
         boards=solution.boards,
         metrics=solution.metrics,
         k=solution.k,

@@ -45,6 +45,8 @@ class Solution:
         Which users belong to which board, where the solution says so.
     ignored : polars.Series of str
         Users whom the solution knows and does not examine.
+    averaged : bool array, (n,), optional
+        Whose values means are of; None: everyone's.
     repeated : int, optional
         True items that stand again, counted once; None where no file could repeat one.
     outside : polars.Series of str
@@ -64,6 +66,7 @@ class Solution:
     key: Key
     boards: Mapping[str, Bool] = field(default_factory=dict)
     ignored: pl.Series = field(default_factory=lambda: _NO_IDS)
+    averaged: Bool | None = None
     repeated: int | None = None
     outside: pl.Series = field(default_factory=lambda: _NO_IDS)
     history: Ragged | None = None
@@ -73,13 +76,14 @@ class Solution:
 
     @property
     def left_out(self) -> dict[str, int]:
-        """Counts of what a file of true items holds and nobody is marked by."""
+        """Counts of what a file of true items holds that is odd, or not averaged."""
         if self.repeated is None:
             return {}
         empty = int(np.count_nonzero(np.asarray(self.key.relevant) == 0))
+        kept = self.averaged is None
         return {
             "users_ignored": len(self.ignored),
-            "users_without_items": empty,
+            "users_without_items_kept" if kept else "users_without_items": empty,
             "true_items_repeated": self.repeated,
         }
 
@@ -100,10 +104,20 @@ class Solution:
         return replace(self, key=replace(self.key, kinds=own))
 
 
-def of_file(path: Path | pl.DataFrame, named: file.Named | None = None) -> Solution:
+def of_file(
+    path: Path | pl.DataFrame,
+    named: file.Named | None = None,
+    *,
+    keep_users_without_items: bool = False,
+) -> Solution:
     """Return the solution in a file or frame of true items.
 
     Users whose Usage is Ignored are left out.
+
+    Parameters
+    ----------
+    keep_users_without_items : bool
+        Whether users without true items are averaged, with 0, and not left out as in H&M.
 
     Raises
     ------
@@ -119,10 +133,18 @@ def of_file(path: Path | pl.DataFrame, named: file.Named | None = None) -> Solut
     keep = ~boards.pop("Ignored", np.zeros(len(users), np.bool_))
     if not keep.any():
         raise DataError(f"{read.path}: every user is Ignored, so there is nobody to examine")
+    key = Key(found.rows, found.rows.sizes, found.grades).pick(keep)
+    averaged = None if keep_users_without_items else np.asarray(key.relevant) > 0
+    if averaged is not None and not averaged.any():
+        raise DataError(
+            f"{read.path}: no user has a true item, so there is nobody to average; to count such "
+            "users with 0: --keep-users-without-items (Python: keep_users_without_items=True)"
+        )
     return Solution(
         users=users.filter(pl.Series(keep)),
         items=items,
-        key=Key(found.rows, found.rows.sizes, found.grades).pick(keep),
+        key=key,
+        averaged=averaged,
         boards={name: board[keep] for name, board in boards.items()},
         ignored=users.filter(pl.Series(~keep)),
         repeated=found.repeated,

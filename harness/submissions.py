@@ -71,6 +71,7 @@ def score(
     conventions: bool = False,
     strict: bool = False,
     force: bool = False,
+    keep_users_without_items: bool = False,
 ) -> Scored:
     """Validate a submission and mark it.
 
@@ -86,6 +87,9 @@ def score(
         Whether MAP@k is worked out under every convention.
     force : bool
         Whether a submission with errors is marked as it stands.
+    keep_users_without_items : bool
+        Whether users of the solution without true items are averaged, with 0; H&M on Kaggle leaves
+        them out, and so do we by default.
 
     Returns
     -------
@@ -99,7 +103,7 @@ def score(
     HarnessError
         What it is checked against or marked by cannot be used.
     """
-    terms = _terms(config, sample, items, solution)
+    terms = _terms(config, sample, items, solution, keep_users_without_items)
     folder = Path() if terms.config is None else terms.config.folder
     asked = tuple(m if isinstance(m, Metric) else parse(m, folder) for m in metrics)
     given = _given(submission)
@@ -111,10 +115,17 @@ def _terms(
     sample: Path | str | None,
     items: Path | str | None,
     solution: Any,
+    keep_users_without_items: bool = False,
 ) -> Terms:
     path = None if isinstance(config, Config) else _path(config)
     read = config if isinstance(config, Config) else None if path is None else read_config(path)
-    return Terms(read, _path(sample), _path(items), _given(solution, "solution"))
+    return Terms(
+        read,
+        _path(sample),
+        _path(items),
+        _given(solution, "solution"),
+        keep_users_without_items=keep_users_without_items,
+    )
 
 
 def _path(path: Path | str | None) -> Path | None:

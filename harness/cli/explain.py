@@ -10,6 +10,7 @@ import typer
 from harness.cli.options import (
     ConfigOption,
     ItemColumn,
+    KeepOption,
     RankColumn,
     ScoreColumn,
     SolutionOption,
@@ -47,6 +48,7 @@ def explain(
         str | None, typer.Option("--metric", help="What worst and best go by, and the cut-off.")
     ] = None,
     k: Annotated[int | None, typer.Option("--k", help="The cut-off, by MAP; 12.")] = None,
+    keep: KeepOption = False,
     user_column: UserColumn = None,
     item_column: ItemColumn = None,
     rank_column: RankColumn = None,
@@ -74,7 +76,7 @@ def explain(
         elif model is not None or repeat:
             raise UsageError(f"{source}: --model and --repeat go with a run, not with a file")
         else:
-            paper = _paper(source, config, solution, named, asked)
+            paper = _paper(source, config, solution, named, asked, keep=keep)
         by = (asked or paper.metrics or (parse(f"MAP@{_K}"),))[0]
         paper.require(by)
         if by.definition.of == "set":
@@ -125,6 +127,8 @@ def _paper(
     solution: Path | None,
     named: Named,
     asked: tuple[Metric, ...],
+    *,
+    keep: bool,
 ) -> Paper:
     from harness import config as config_
     from harness import papers
@@ -134,6 +138,8 @@ def _paper(
             f"{file}: marked by what? name one of --config CONFIG and --solution SOLUTION"
         )
     if config is not None:
+        if keep:
+            raise UsageError("--keep-users-without-items goes with --solution")
         return papers.of_config(file, config_.read(config), named, asked)
     assert solution is not None  # noqa: S101 - the line above
-    return papers.of_solution(file, solution, named)
+    return papers.of_solution(file, solution, named, keep_users_without_items=keep)

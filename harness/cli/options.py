@@ -30,6 +30,13 @@ SampleOption = Annotated[
 ItemsOption = Annotated[
     Path | None, typer.Option("--items", help="A table of all items, ids first.")
 ]
+KeepOption = Annotated[
+    bool,
+    typer.Option(
+        "--keep-users-without-items",
+        help="Count users whom the solution gives no true items with 0; H&M leaves them out.",
+    ),
+]
 StrictOption = Annotated[bool, typer.Option("--strict", help="Warnings are errors.")]
 UserColumn = Annotated[str | None, typer.Option("--user-column", help="Default: user, or first.")]
 ItemColumn = Annotated[str | None, typer.Option("--item-column", help="Default: item, or next.")]
@@ -43,13 +50,15 @@ def terms_of(
     items: Path | None,
     solution: Path | None,
     named: Named | None = None,
+    *,
+    keep: bool = False,
 ) -> Terms:
     """Return what options say of what a submission is checked against and marked by."""
     from harness import config as config_
     from harness.submission.terms import Terms
 
     read = None if config is None else config_.read(config)
-    return Terms(read, sample, items, solution, named)
+    return Terms(read, sample, items, solution, named, keep)
 
 
 def folder_of(config: Path | None) -> Path:

@@ -12,6 +12,7 @@ from harness.cli.options import (
     ConfigOption,
     ItemColumn,
     ItemsOption,
+    KeepOption,
     RankColumn,
     SampleOption,
     ScoreColumn,
@@ -47,6 +48,7 @@ def score(
     conventions: Annotated[
         bool, typer.Option("--conventions", help="MAP@k as every tool would print it.")
     ] = False,
+    keep: KeepOption = False,
     strict: StrictOption = False,
     force: Annotated[
         bool, typer.Option("--force", help="Mark a file with errors as it stands.")
@@ -76,7 +78,8 @@ def score(
     try:
         with stdout_to_stderr():  # what a metric prints must not mix with the figures
             asked = tuple(dict.fromkeys(parse(text, folder_of(config)) for text in metric or []))
-            terms = terms_of(config, sample, items, solution, Named(user, item, rank, score_))
+            named = Named(user, item, rank, score_)
+            terms = terms_of(config, sample, items, solution, named, keep=keep)
             for out in filter(None, (evalai, codabench and codabench / "scores.json")):
                 refuse_overwriting(out, [file, config, sample, items, solution, *terms.files])
             scored = mark(

@@ -35,6 +35,8 @@ class Terms:
         True items.
     named : Named
         What the submission's columns are called, where they are not to be found by themselves.
+    keep_users_without_items : bool
+        Whether users of a solution's file without true items are averaged, with 0.
     """
 
     config: Config | None = None
@@ -42,12 +44,18 @@ class Terms:
     items: Path | None = None
     solution: Path | pl.DataFrame | None = None
     named: Named | None = None
+    keep_users_without_items: bool = False
 
     def __post_init__(self) -> None:
         files = {"--sample": self.sample, "--items": self.items, "--solution": self.solution}
         given = [option for option, path in files.items() if path is not None]
         if self.config is not None and given:
             raise UsageError(f"a config says it all: leave {' and '.join(given)} out, or --config")
+        if self.config is not None and self.keep_users_without_items:
+            raise UsageError(
+                "--keep-users-without-items goes with --solution; a config's evaluation set counts "
+                "everyone in it"
+            )
         columns = [c for c in ({} if self.named is None else vars(self.named)).values() if c]
         if len(set(columns)) < len(columns):
             raise UsageError(f"one column for two things: {', '.join(columns)}; name each its own")
@@ -106,13 +114,17 @@ class Terms:
             return solutions.of_config(self.config, metrics)
         if self.solution is None:
             raise UsageError("marked by what? name one of --config CONFIG and --solution SOLUTION")
-        return replace(solutions.of_file(self.solution), metrics=metrics)
+        keep = self.keep_users_without_items
+        found = solutions.of_file(self.solution, keep_users_without_items=keep)
+        return replace(found, metrics=metrics)
 
     def marking_at_hand(self) -> Solution | None:
         """Return the solution if that needs no reading of events."""
         if self.config is not None:
             return solutions.kept_of(self.config)
-        return None if self.solution is None else self.marking()
+        if self.solution is None:
+            return None
+        return solutions.of_file(self.solution, keep_users_without_items=True)  # nobody is averaged
 
     def _solution_format(self) -> Format | None:
         """Return the competition that the solution's header speaks of."""
