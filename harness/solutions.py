@@ -188,14 +188,6 @@ def of_config(config: Config, metrics: tuple[Metric, ...] = ()) -> Solution:
     return replace(found, metrics=metrics)
 
 
-def kept_of(config: Config) -> Solution | None:
-    """Return the solution of a config's exam if an earlier command has kept it."""
-    try:
-        return _entry(config).read(_read) if config.data.cache else None
-    except DataError:  # no events, from which it could have been made
-        return None
-
-
 def _entry(config: Config) -> kept.Entry:
     from harness import cache
 

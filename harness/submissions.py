@@ -12,10 +12,10 @@ from harness.errors import UsageError
 from harness.frames.polars import as_polars
 from harness.metrics import Metric, parse
 from harness.scored import Scored
+from harness.submission.examined import examine_on
 from harness.submission.problems import Validation
 from harness.submission.score import score as _score
 from harness.submission.terms import Terms
-from harness.submission.validate import examine
 
 
 def validate(
@@ -55,8 +55,8 @@ def validate(
     HarnessError
         What the submission is checked against cannot be used.
     """
-    against, marking = _terms(config, sample, items, solution).checking(k)
-    return examine(_given(submission), against, marking, strict=strict).validation
+    terms = _terms(config, sample, items, solution)
+    return examine_on(_given(submission), terms, k, strict=strict).validation
 
 
 def score(

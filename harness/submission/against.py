@@ -18,7 +18,7 @@ from harness.submission import faults, formats, header, lines, shape
 from harness.submission.blocks import Block, Reader
 from harness.submission.checks import CHECKS
 from harness.submission.formats import Format
-from harness.submission.known import Known, Learning, nothing
+from harness.submission.known import Known, Learning, nothing, packed
 from harness.submission.opened import Refused, opened
 from harness.submission.read import Named
 from harness.submission.rows import Rows, is_parquet, parquet
@@ -53,6 +53,8 @@ class Against:
         So many users, the first, must have a row.
     names : polars.Series of str, optional
         The ids of those users, where no file has them.
+    others : polars.Series of str
+        More users, of an evaluation set or a solution: they may have a row, and need none.
     named : Named, optional
         What the submission's columns are called, if not as in the format.
     long : bool
@@ -67,6 +69,7 @@ class Against:
     user: str | None = None
     required: int = 0
     names: pl.Series | None = None
+    others: pl.Series = field(default_factory=lambda: pl.Series(dtype=pl.String))
     named: Named | None = None
     long: bool = False
 
@@ -83,11 +86,20 @@ class Against:
 
         No row is asked for of users that only the solution has.
         """
-        users = self.users.more(solution.users).more(solution.ignored)
         items = self.items.more(solution.items)
-        return replace(
-            self, users=users, items=items if items.complete else _shaped(items, solution.items)
-        )
+        items = items if items.complete else _shaped(items, solution.items)
+        return replace(self.admitting(solution), items=items)
+
+    def admitting(self, solution: Solution) -> Against:
+        """Return the same where a solution's users, and items if others are wrong, may be there."""
+        others = pl.concat([solution.users.rename("id"), solution.ignored.rename("id")])
+        items = self.items.more(solution.items) if self.items.complete else self.items
+        return replace(self, users=self.users.more(others), items=items, others=others)
+
+    def beyond(self, codes: Int64) -> list[str]:
+        """Return the ids of users who need no row, by codes."""
+        own = self.users.codes(*packed(self.others))
+        return self.others.filter(np.isin(own, codes)).to_list()
 
     def texts(self, codes: Int64) -> list[bytes]:
         """Return the ids of users who must have a row, by codes in ascending order."""

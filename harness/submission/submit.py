@@ -52,13 +52,15 @@ def submit(
     """Write the lists of a config's model for everyone who needs a row.
 
     Those are the users of the sample submission, or else of the table of users, and those of the
-    exam, whose lists are the ones that a run marks. Users without any event are unknown to the
-    model; it is fitted once more with them among its users, so that it can be asked.
+    evaluation set, whose lists are the ones that a run marks; for an upload, the first alone. Users
+    without any event are unknown to the model; it is fitted once more with them among its users, so
+    that it can be asked.
 
     Parameters
     ----------
     all_events : bool
-        Whether the model learns from the exam's days too, as one wants it for an upload.
+        Whether it is for an upload: the model learns from the exam's days too, and nobody has a
+        row for whom the competition does not ask.
 
     Raises
     ------
@@ -74,7 +76,9 @@ def submit(
     asked = competition.of_config(config)
     users = asked.all_names().alias("id")
     required = users.n_unique()
-    users = pl.concat([users, setting.exam.user_ids.alias("id")]).unique(maintain_order=True)
+    if not all_events or required == 0:
+        users = pl.concat([users, setting.exam.user_ids.alias("id")])
+    users = users.unique(maintain_order=True)
     at = positions(users, setting.data.user_ids)
     lists = np.full((len(users), setting.exam.k), -1, np.int32)
     known, strange = (np.flatnonzero(of).astype(np.int32) for of in (at >= 0, at < 0))

@@ -75,15 +75,20 @@ class Terms:
         return found
 
     def checking(self, k: int | None = None) -> tuple[Against, Solution | None]:
-        """Return what a file is checked against with lists of up to k, and a solution at hand.
+        """Return what a file is checked against with lists of up to k, and a solution's file.
 
         Raises
         ------
         HarnessError
             A file that cannot be used; k below 1.
         """
-        against, marking = self.against().cut_at(k), self.marking_at_hand()
-        return (against if marking is None else against.marked_by(marking)), marking
+        against = self.against().cut_at(k)
+        if self.solution is None:
+            return against, None
+        marking = solutions.of_file(
+            self.solution, keep_users_without_items=True
+        )  # none is averaged
+        return against.marked_by(marking), marking
 
     def against(self) -> Against:
         """Return what rows and lists are checked against; nothing is marked.
@@ -117,14 +122,6 @@ class Terms:
         keep = self.keep_users_without_items
         found = solutions.of_file(self.solution, keep_users_without_items=keep)
         return replace(found, metrics=metrics)
-
-    def marking_at_hand(self) -> Solution | None:
-        """Return the solution if that needs no reading of events."""
-        if self.config is not None:
-            return solutions.kept_of(self.config)
-        if self.solution is None:
-            return None
-        return solutions.of_file(self.solution, keep_users_without_items=True)  # nobody is averaged
 
     def _solution_format(self) -> Format | None:
         """Return the competition that the solution's header speaks of."""

@@ -176,3 +176,7 @@ def _whole(found: Gathered, opened: Source, findings: Findings, against: Against
     if len(missing) > 0:
         first = against.texts(missing[: faults.EXAMPLES])
         findings.add("SUB201", len(missing), [Place(None, shown(text)) for text in first])
+    beyond = against.required + np.flatnonzero(found.users.known[against.required :])
+    if against.required > 0 and len(beyond) > 0:
+        first_ids = against.beyond(beyond[: faults.EXAMPLES])
+        findings.add("SUB211", len(beyond), [Place(None, shown(text)) for text in first_ids])
