@@ -35,6 +35,8 @@ def submit(
     with stdout_to_stderr():  # what a model prints is not ours
         done = write(settings, model, out, repeat=repeat, all_events=all_events)
     print(f"{done.path}  {done.rows:,} rows, {done.path.stat().st_size:,} bytes")
+    for note in done.notes:
+        print(f"note  {note}", file=sys.stderr)
     notes = {
         "users without any event, asked for like all others": done.without_history,
         "rows of the exam's users for whom the sample does not ask, and which a host may refuse "

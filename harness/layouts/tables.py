@@ -40,6 +40,8 @@ class EventTable:
         ``iso``, ``epoch_s``, ``epoch_ms`` or a strptime pattern.
     minimum : tuple of (column, lowest value that is an event)
         Rows below are counted and left out.
+    item_width : int, optional
+        How many digits item ids have, where their zeros get lost and are not restored.
     """
 
     table: Table
@@ -49,6 +51,7 @@ class EventTable:
     kind: str
     time_format: str = "iso"
     minimum: tuple[tuple[str, float], ...] = ()
+    item_width: int | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:

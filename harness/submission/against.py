@@ -59,6 +59,10 @@ class Against:
         What the submission's columns are called, if not as in the format.
     long : bool
         Whether a row holds one item, though no column orders them.
+    damaged : Known, optional
+        The items as the config's table has them, where `items` are those with their zeros restored.
+    zeros : str
+        Which zeros are lost there.
     """
 
     users: Known = field(default_factory=nothing)
@@ -72,6 +76,8 @@ class Against:
     others: pl.Series = field(default_factory=lambda: pl.Series(dtype=pl.String))
     named: Named | None = None
     long: bool = False
+    damaged: Known | None = None
+    zeros: str = ""
 
     @classmethod
     def of_users(
@@ -84,16 +90,18 @@ class Against:
     def marked_by(self, solution: Solution) -> Against:
         """Return the same where a solution's users and items are known too.
 
-        No row is asked for of users that only the solution has.
+        No row is asked for of users that only the solution has. Items are those of the data, with
+        their zeros or without: others could not hit.
         """
-        items = self.items.more(solution.items)
+        items = (self.damaged or self.items).more(solution.items)
         items = items if items.complete else _shaped(items, solution.items)
         return replace(self.admitting(solution), items=items)
 
     def admitting(self, solution: Solution) -> Against:
         """Return the same where a solution's users, and items if others are wrong, may be there."""
         others = pl.concat([solution.users.rename("id"), solution.ignored.rename("id")])
-        items = self.items.more(solution.items) if self.items.complete else self.items
+        fixed = self.damaged is not None or not self.items.complete
+        items = self.items if fixed else self.items.more(solution.items)
         return replace(self, users=self.users.more(others), items=items, others=others)
 
     def beyond(self, codes: Int64) -> list[str]:

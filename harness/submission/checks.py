@@ -289,6 +289,12 @@ CHECKS: Mapping[str, Check] = {
         "write ranks 1, 2, 3 …",
         "warning",
     ),
+    "SUB317": file(
+        "lost zeros in the data",
+        "the config reads item ids that lost their leading zero: {value}",
+        "set restore_zeros = true under [data]; an upload with such ids would hit nothing",
+        "warning",
+    ),
     "SUB401": Check(
         "one list for all", "warning", "all {count} lists are the same", "look at what makes them"
     ),

@@ -11,7 +11,7 @@ import polars as pl
 from harness.config import Config, SubmissionConfig
 from harness.errors import DataError
 from harness.files import find
-from harness.layouts import attributes
+from harness.layouts import attributes, zeros
 from harness.layouts.tables import AttributeTable, Layout
 from harness.submission import formats
 from harness.submission.against import Against, columns, ids, spelt
@@ -45,7 +45,7 @@ def of_config(config: Config) -> Against:
     else:
         names = _texts(layout.users)
         found = Against(learnt(names), items, wanted, required=len(names), names=names)
-    return found.cut_at(config.evaluation.k)
+    return _with_zeros(found, layout).cut_at(config.evaluation.k)
 
 
 def sample_users(config: Config) -> int | None:
@@ -96,6 +96,19 @@ def _items(layout: Layout) -> Known:
         return ids(find(table.table.path), table.id)
     texts = _texts(table)
     return learnt(texts.str.zfill(layout.id_width or 0) if layout.restore_zeros else texts)
+
+
+def _with_zeros(found: Against, layout: Layout) -> Against:
+    """Return the same with items as the competition has them, where the table lost their zeros."""
+    table, width, items = layout.items, layout.id_width, found.items
+    if table is None or width is None or layout.restore_zeros or items.width == width:
+        return found
+    texts = _texts(table)
+    short = zeros.lost(texts, width)
+    if short.is_empty():
+        return found
+    what = f'{len(short):,} of {len(texts):,} in {table.table.path.name}, such as "{short[0]}"'
+    return replace(found, items=learnt(texts.str.zfill(width)), damaged=items, zeros=what)
 
 
 def _is_plain(table: AttributeTable) -> bool:

@@ -38,12 +38,15 @@ class Submitted:
         Users without any event in the data.
     beyond_sample : int
         Users of the exam for whom the competition does not ask.
+    notes : tuple of str
+        What looked odd in the data.
     """
 
     path: Path
     rows: int
     without_history: int
     beyond_sample: int
+    notes: tuple[str, ...]
 
 
 def submit(
@@ -94,7 +97,7 @@ def submit(
     items = pl.concat([items, strange_items.alias(items.name)])
     Recommendations(lists).to_csv(out, users, items, wanted)
     beyond = len(users) - required if required > 0 else 0
-    return Submitted(out, len(users), len(strange), beyond)
+    return Submitted(out, len(users), len(strange), beyond, setting.data.notes)
 
 
 def _answer(

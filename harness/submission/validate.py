@@ -86,6 +86,8 @@ def examine(
         with source(path, against, findings) as opened:
             wanted = opened.wanted
             _refuse_no_header(opened, against, findings)
+            if against.zeros:
+                findings.note("SUB317", against.zeros)
             if opened.readable:
                 checked = _checked(opened, against)
                 found, lists = _read(path, opened, against, solution, places, findings)

@@ -23,6 +23,7 @@ WITHOUT_EXAMPLE = {
     "SUB108",
     "SUB110",
     "SUB211",
+    "SUB317",
     "SUB402",
     "SUB403",
 }
