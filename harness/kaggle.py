@@ -114,7 +114,8 @@ def _value(given: pl.DataFrame, against: Against, key: Solution, metric: Metric)
     lists = examine(given, against, key, places=metric.k).lists
     if lists is None:  # scores that are tied
         wanted = against.wanted(tuple(given.columns))
-        paper = of_file(given, key, Named(wanted.user, wanted.items), metric.k)
+        named = Named(wanted.user, wanted.items)
+        paper = of_file(given, key, named, metric.k, between=wanted.between)
     else:
         paper = of_lists("submission", key, lists, key.items, {})
     try:
@@ -141,8 +142,8 @@ def _key(
     frame = frame.select(pl.col(columns[0]).cast(pl.String), columns[1])
     if frame[user].is_duplicated().any() or frame[user].null_count() > 0:
         raise HostVisibleError(f'solution: ids in column "{user}" are missing or stand twice')
-    wanted = replace(generic(*columns), k=metric.k, width=digits)
     key = solution_of(frame, Named(*columns), keep_users_without_items=keep)
+    wanted = replace(generic(*columns), k=metric.k, width=digits, between=key.between)
     return key, frame[user], wanted
 
 

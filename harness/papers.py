@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from harness import solutions
 from harness.arrays import Bool, Int32
 from harness.errors import UsageError
 from harness.frames import ids, lists, strangers
 from harness.metrics import Key, Metric
 from harness.solutions import Solution
 from harness.submission import read as file
+from harness.submission.terms import Terms
 
 if TYPE_CHECKING:
     from harness.config import Config
@@ -104,22 +104,9 @@ def of_solution(
     *,
     keep_users_without_items: bool = False,
 ) -> Paper:
-    """Return the paper of a file of lists and a file of true items.
-
-    Users outside the solution are counted, not blamed; those whose Usage is Ignored are left out.
-
-    Parameters
-    ----------
-    keep_users_without_items : bool
-        Whether users without true items are averaged, with 0.
-
-    Raises
-    ------
-    DataError
-        A file that cannot be used.
-    """
-    found = solutions.of_file(solution, keep_users_without_items=keep_users_without_items)
-    return of_file(path, found, named)
+    """Return the paper of a file of lists and a file of true items; see `of_terms`."""
+    keep = keep_users_without_items
+    return of_terms(path, Terms(solution=solution, named=named, keep_users_without_items=keep))
 
 
 def of_config(
@@ -128,7 +115,14 @@ def of_config(
     named: file.Named | None = None,
     metrics: tuple[Metric, ...] = (),
 ) -> Paper:
-    """Return the paper of a file of lists on the exam that a config sets.
+    """Return the paper of a file of lists on the exam that a config sets; see `of_terms`."""
+    return of_terms(path, Terms(config, named=named), metrics)
+
+
+def of_terms(path: Path, terms: Terms, metrics: tuple[Metric, ...] = ()) -> Paper:
+    """Return the paper of a file of lists, of any shape, on what a person names.
+
+    Users outside the solution are counted, not blamed; those whose Usage is Ignored are left out.
 
     Parameters
     ----------
@@ -140,7 +134,9 @@ def of_config(
     HarnessError
         A file or a config that cannot be used, an empty exam.
     """
-    return of_file(path, solutions.of_config(config, metrics), named)
+    solution = terms.marking(metrics)
+    between = terms.between()[0] or solution.between
+    return of_file(path, solution, terms.named, between=between)
 
 
 def of_file(
@@ -148,8 +144,17 @@ def of_file(
     solution: Solution,
     named: file.Named | None = None,
     longest: int | None = None,
+    *,
+    between: str = " ",
 ) -> Paper:
     """Return the paper of a file or frame of lists, of any shape, on a solution.
+
+    Parameters
+    ----------
+    longest : int, optional
+        Places of a list that are looked at; all by default.
+    between : str
+        What stands between the items of a list that is one text.
 
     Raises
     ------
@@ -161,7 +166,7 @@ def of_file(
         coders.users.codes(solution.users, "the examined users")
         coders.users.codes(solution.ignored, "the ignored users")
         coders.items.codes(solution.items, "the items of the solution")
-        read = file.read(path, named)
+        read = file.read(path, named, between=between)
         found = lists.Reading(read.table, coders, longest).lists()
         items = coders.items.ids()
     if found.outside_users > 0 and not found.known_users:

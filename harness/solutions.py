@@ -59,6 +59,8 @@ class Solution:
         Places that the exam looks at; None where all are.
     fingerprint : str, optional
         That of the exam, where a config sets one.
+    between : str
+        What stands between the items of its lists.
     """
 
     users: pl.Series
@@ -73,6 +75,7 @@ class Solution:
     metrics: tuple[Metric, ...] = ()
     k: int | None = None
     fingerprint: str | None = None
+    between: str = " "
 
     @property
     def left_out(self) -> dict[str, int]:
@@ -109,6 +112,7 @@ def of_file(
     named: file.Named | None = None,
     *,
     keep_users_without_items: bool = False,
+    between: str | None = None,
 ) -> Solution:
     """Return the solution in a file or frame of true items.
 
@@ -118,13 +122,15 @@ def of_file(
     ----------
     keep_users_without_items : bool
         Whether users without true items are averaged, with 0, and not left out as in H&M.
+    between : str, optional
+        What stands between items, where lists hold it; by default what is plain.
 
     Raises
     ------
     DataError
         A file that cannot be used, or one that examines nobody.
     """
-    read = file.read(path, named, true=True)
+    read = file.read(path, named, true=True, between=between)
     with ids.coders() as coders:
         found = truth.grouped(read.table, coders, truth.read(read.table, coders))
         users, items = coders.users.ids().cast(pl.String), coders.items.ids().cast(pl.String)
@@ -148,6 +154,7 @@ def of_file(
         boards={name: board[keep] for name, board in boards.items()},
         ignored=users.filter(pl.Series(~keep)),
         repeated=found.repeated,
+        between=read.between,
     )
 
 
@@ -157,7 +164,8 @@ def _refuse_written_lists(read: file.File, items: pl.Series) -> None:
     if read.table.wide and 2 * len(odd) >= len(items) > 0:
         raise DataError(
             f'{read.path}: column "{read.table.columns.item}": found "{printable(odd[0])}" among '
-            "the true items; write them with one space between, without brackets, quotes and commas"
+            "the true items; write them with one space between, without brackets, quotes and "
+            "commas, or say what stands between them with --separator"
         )
 
 

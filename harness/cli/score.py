@@ -16,6 +16,7 @@ from harness.cli.options import (
     RankColumn,
     SampleOption,
     ScoreColumn,
+    SeparatorOption,
     SolutionOption,
     StrictOption,
     UserColumn,
@@ -49,6 +50,7 @@ def score(
         bool, typer.Option("--conventions", help="MAP@k as every tool would print it.")
     ] = False,
     keep: KeepOption = False,
+    separator: SeparatorOption = None,
     strict: StrictOption = False,
     force: Annotated[
         bool, typer.Option("--force", help="Mark a file with errors as it stands.")
@@ -79,9 +81,10 @@ def score(
         with stdout_to_stderr():  # what a metric prints must not mix with the figures
             asked = tuple(dict.fromkeys(parse(text, folder_of(config)) for text in metric or []))
             named = Named(user, item, rank, score_)
-            terms = terms_of(config, sample, items, solution, named, keep=keep)
+            files = (config, sample, items, solution)
+            terms = terms_of(*files, named, keep=keep, separator=separator)
             for out in filter(None, (evalai, codabench and codabench / "scores.json")):
-                refuse_overwriting(out, [file, config, sample, items, solution, *terms.files])
+                refuse_overwriting(out, [file, *files, *terms.files])
             scored = mark(
                 file, terms, asked, k, conventions=conventions, strict=strict, force=force
             )

@@ -17,6 +17,7 @@ from harness.cli.options import (
     RankColumn,
     SampleOption,
     ScoreColumn,
+    SeparatorOption,
     SolutionOption,
     UserColumn,
     terms_of,
@@ -41,6 +42,7 @@ def validate(
     fix: Annotated[
         Path | None, typer.Option(metavar="OUT", help="Write the file there, mended.")
     ] = None,
+    separator: SeparatorOption = None,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings are errors.")] = False,
     user: UserColumn = None,
     item: ItemColumn = None,
@@ -55,7 +57,8 @@ def validate(
     from harness.submission.read import Named
 
     began = time.perf_counter()
-    terms = terms_of(config, sample, items, solution, Named(user, item, rank, score))
+    named = Named(user, item, rank, score)
+    terms = terms_of(config, sample, items, solution, named, separator=separator)
     if fix is not None:
         refuse_overwriting(fix, [file, config, sample, items, solution, *terms.files])
     examined = examine_on(file, terms, k, strict=strict)

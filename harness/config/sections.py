@@ -127,8 +127,15 @@ class SubmissionConfig(_Section):
     sample: str | None = None
     user: str | None = None
     items: str | None = None
-    separator: Literal[" ", ",", ";", "|"] = " "
+    separator: Literal[" ", ",", ";", "|"] | None = None
     item_digits: Annotated[int, Field(ge=0, le=64)] = 0
+
+
+class SubmissionOnly(_Section):
+    """A config without data: what submissions look like that a solution's file marks."""
+
+    submission: SubmissionConfig
+    folder: Annotated[Path, Field(exclude=True)] = Path()
 
 
 class CompareConfig(_Section):

@@ -14,7 +14,7 @@ from harness.files import find
 from harness.layouts import attributes, zeros
 from harness.layouts.tables import AttributeTable, Layout
 from harness.submission import formats
-from harness.submission.against import Against, columns, ids, spelt
+from harness.submission.against import Against, columns, ids, separator_in, spelt
 from harness.submission.formats import Format
 from harness.submission.known import Known, learnt, nothing
 
@@ -45,7 +45,18 @@ def of_config(config: Config) -> Against:
     else:
         names = _texts(layout.users)
         found = Against(learnt(names), items, wanted, required=len(names), names=names)
+    found = found.separated(*separator(config))
     return _with_zeros(found, layout).cut_at(config.evaluation.k)
+
+
+def separator(config: Config) -> tuple[str | None, str]:
+    """Return what stands between items, None where nobody says it, and who says it."""
+    own, sample = config.submission, sample_of(config)
+    if own.separator is not None:
+        return own.separator, "as the config says"
+    if sample is None:
+        return None, ""
+    return separator_in(sample, _format(config, sample)), f"as in {sample.name}"
 
 
 def sample_users(config: Config) -> int | None:
@@ -77,12 +88,15 @@ def _format(config: Config, sample: Path | None) -> Format | None:
         wanted = formats.recognised(columns(sample))
     if wanted is None and own == SubmissionConfig():  # a run's config.toml has the defaults in
         return None  # the file's own header will say
-    wanted = wanted or formats.generic("user", "item")
+    return as_said(own, wanted or formats.generic("user", "item"))
+
+
+def as_said(own: SubmissionConfig, wanted: Format) -> Format:
+    """Return a format with what a config changes."""
     return replace(
         wanted,
         user=own.user or wanted.user,
         items=own.items or wanted.items,
-        between=own.separator,
         width=own.item_digits or wanted.width,
     )
 

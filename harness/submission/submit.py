@@ -93,6 +93,7 @@ def submit(
         more = _answer(lists, strange, own, settings, wider, repeat)
         strange_items = max(strange_items, more, key=len)  # the same, as far as they go
     wanted = (asked.format or formats.generic("user", "item")).cut_at(setting.exam.k)
+    wanted = replace(wanted, between=asked.between or wanted.between)
     items = setting.exam.candidate_ids
     items = pl.concat([items, strange_items.alias(items.name)])
     Recommendations(lists).to_csv(out, users, items, wanted)

@@ -11,7 +11,7 @@ import polars as pl
 
 from harness.arrays import Int32
 from harness.solutions import Solution
-from harness.submission import faults, sense
+from harness.submission import faults, sense, separators
 from harness.submission.against import Against
 from harness.submission.answers import Answers
 from harness.submission.findings import Findings, Place, shown
@@ -112,6 +112,8 @@ def _checked(opened: Source, against: Against) -> str:
     wanted, items = opened.wanted, against.items_of(opened.wanted)
     longest = "" if wanted.k is None else f", up to {wanted.k} items"
     shape = "a row an item" if wanted.long else f"lists{longest}"
+    if wanted.between != " " and not wanted.long:
+        shape += f", {separators.NAMES[wanted.between]} between them {against.between_as}".rstrip()
     ids = f"{against.required:,} ids must be there" if against.required else "ids are not compared"
     known = f"{len(items):,} items are known"
     if not items.complete:
