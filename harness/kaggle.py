@@ -143,7 +143,7 @@ def _key(
     if frame[user].is_duplicated().any() or frame[user].null_count() > 0:
         raise HostVisibleError(f'solution: ids in column "{user}" are missing or stand twice')
     key = solution_of(frame, Named(*columns), keep_users_without_items=keep)
-    wanted = replace(generic(*columns), k=metric.k, width=digits, between=key.between)
+    wanted = replace(generic(*columns), k=metric.k, width=digits, between=key.between or " ")
     return key, frame[user], wanted
 
 

@@ -135,7 +135,7 @@ def of_terms(path: Path, terms: Terms, metrics: tuple[Metric, ...] = ()) -> Pape
         A file or a config that cannot be used, an empty exam.
     """
     solution = terms.marking(metrics)
-    between = terms.between()[0] or solution.between
+    between = terms.between()[0] or solution.between or " "
     return of_file(path, solution, terms.named, between=between)
 
 

@@ -59,8 +59,8 @@ class Solution:
         Places that the exam looks at; None where all are.
     fingerprint : str, optional
         That of the exam, where a config sets one.
-    between : str
-        What stands between the items of its lists.
+    between : str, optional
+        What stands between the items of its lists, where they are a file's.
     """
 
     users: pl.Series
@@ -75,7 +75,7 @@ class Solution:
     metrics: tuple[Metric, ...] = ()
     k: int | None = None
     fingerprint: str | None = None
-    between: str = " "
+    between: str | None = None
 
     @property
     def left_out(self) -> dict[str, int]:

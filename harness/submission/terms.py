@@ -63,27 +63,32 @@ class Terms:
         return cls(config, **named)
 
     def __post_init__(self) -> None:
-        files = {"--sample": self.sample, "--items": self.items, "--solution": self.solution}
-        given = [option for option, path in files.items() if path is not None]
-        if self.config is not None and given:
-            raise UsageError(f"a config says it all: leave {' and '.join(given)} out, or --config")
+        if self.config is not None:
+            self._refuse_beside_config()
         if self.separator is not None and self.separator not in NAMES:
             allowed = ", ".join(f"'{one}' ({name})" for one, name in NAMES.items())
             raise UsageError(f"--separator is '{self.separator}'; expected one of {allowed}")
-        if self.config is not None and self.separator is not None:
-            raise UsageError(
-                "a config says it all: leave --separator out, and set separator under [submission]"
-            )
-        if self.config is not None and self.keep_users_without_items:
-            raise UsageError(
-                "--keep-users-without-items goes with --solution; a config's evaluation set counts "
-                "everyone in it"
-            )
         columns = [c for c in ({} if self.named is None else vars(self.named)).values() if c]
         if len(set(columns)) < len(columns):
             raise UsageError(f"one column for two things: {', '.join(columns)}; name each its own")
         if self.named is not None and self.named.rank and self.named.score:
             raise UsageError("a list is ordered by rank or score, not both: name one column")
+
+    def _refuse_beside_config(self) -> None:
+        """Raise UsageError where something is named that the config says itself."""
+        files = {"--sample": self.sample, "--items": self.items, "--solution": self.solution}
+        given = [option for option, path in files.items() if path is not None]
+        if given:
+            raise UsageError(f"a config says it all: leave {' and '.join(given)} out, or --config")
+        if self.separator is not None:
+            raise UsageError(
+                "a config says it all: leave --separator out, and set separator under [submission]"
+            )
+        if self.keep_users_without_items:
+            raise UsageError(
+                "--keep-users-without-items goes with --solution; a config's evaluation set counts "
+                "everyone in it"
+            )
 
     @property
     def files(self) -> list[Path]:
