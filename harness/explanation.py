@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from harness.dataset import Int64
 from harness.errors import UsageError, suggest
 from harness.metrics import DEFINITIONS, DIVISORS, Block, Metric, parse, per_user
 from harness.metrics.conventions import audit
@@ -58,6 +57,9 @@ class Explanation:
         The true items, in order of id; `candidates` of them could be recommended.
     divisor : int
         D = min(R, k).
+    averaged : bool
+        Whether the user counts in means; who has no true items does not, where a solution's file
+        says who counts.
     metrics : mapping of text to value
         The one that was asked for, every metric of accuracy, and AP under every divisor.
     conventions : mapping of name to value
@@ -69,6 +71,7 @@ class Explanation:
     truth: tuple[str, ...]
     candidates: int
     divisor: int
+    averaged: bool
     places: tuple[Place, ...]
     metrics: dict[str, float]
     conventions: dict[str, float | None]
@@ -97,6 +100,7 @@ def explain(paper: Paper, row: int, k: int, by: Metric | None = None) -> Explana
         truth=tuple(sorted([*paper.items.gather(key.truth.indices), *_outside(paper, row)])),
         candidates=len(key.truth.indices),
         divisor=divisor,
+        averaged=bool(paper.counted[row]),
         places=_places(paper, block, max(divisor, 1)),
         metrics={
             str(m): float(per_user(m, block)[0])
@@ -165,6 +169,8 @@ def rows_of(paper: Paper, users: Sequence[str]) -> list[int]:
 def extremes(paper: Paper, metric: Metric, worst: int, best: int) -> list[int]:
     """Return the rows of the `worst` and the `best` users by a metric; ties by user id.
 
+    Users who are not averaged are neither.
+
     Raises
     ------
     UsageError
@@ -175,6 +181,7 @@ def extremes(paper: Paper, metric: Metric, worst: int, best: int) -> list[int]:
     ids = paper.users.arg_sort().to_numpy()
     place = np.empty(len(ids), np.int64)
     place[ids] = np.arange(len(ids))
-    low: Int64 = np.lexsort((place, values))
-    high: Int64 = np.lexsort((place, -values))
+    counted = paper.counted
+    orders = (np.lexsort((place, by)) for by in (values, -values))
+    low, high = (order[counted[order]] for order in orders)
     return list(dict.fromkeys([*low[:worst].tolist(), *high[:best].tolist()]))

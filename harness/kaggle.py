@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
 from harness.errors import HarnessError
@@ -95,7 +94,8 @@ def score(
     """
     try:
         asked = parse(metric)
-        key, users, wanted = _key(solution, row_id_column_name, item_column, item_digits, asked)
+        columns = (row_id_column_name, item_column)
+        key, users, wanted = _key(solution, *columns, item_digits, asked, keep_users_without_items)
         catalogue = ids(Path(items_path)) if items_path else nothing()
     except HarnessError as error:
         raise HostVisibleError(str(error)) from error
@@ -106,8 +106,6 @@ def score(
     problems = examine(given, against).validation.errors
     if problems:
         raise ParticipantVisibleError("\n".join(map(_told, problems)))
-    if not keep_users_without_items:
-        key = _with_items(key)
     return _value(given, against.marked_by(key), key, asked)
 
 
@@ -116,7 +114,8 @@ def _value(given: pl.DataFrame, against: Against, key: Solution, metric: Metric)
     lists = examine(given, against, key, places=metric.k).lists
     if lists is None:  # scores that are tied
         wanted = against.wanted(tuple(given.columns))
-        paper = of_file(given, key, Named(wanted.user, wanted.items), metric.k)
+        named = Named(wanted.user, wanted.items)
+        paper = of_file(given, key, named, metric.k, between=wanted.between)
     else:
         paper = of_lists("submission", key, lists, key.items, {})
     try:
@@ -129,7 +128,7 @@ def _value(given: pl.DataFrame, against: Against, key: Solution, metric: Metric)
 
 
 def _key(
-    solution: pd.DataFrame, user: str, item: str, digits: int, metric: Metric
+    solution: pd.DataFrame, user: str, item: str, digits: int, metric: Metric, keep: bool
 ) -> tuple[Solution, pl.Series, Format]:
     """Return the solution, the users of its rows, and what a submission looks like."""
     frame = _whole(as_polars(solution, "solution"))
@@ -143,8 +142,9 @@ def _key(
     frame = frame.select(pl.col(columns[0]).cast(pl.String), columns[1])
     if frame[user].is_duplicated().any() or frame[user].null_count() > 0:
         raise HostVisibleError(f'solution: ids in column "{user}" are missing or stand twice')
-    wanted = replace(generic(*columns), k=metric.k, width=digits)
-    return solution_of(frame, Named(*columns)), frame[user], wanted
+    key = solution_of(frame, Named(*columns), keep_users_without_items=keep)
+    wanted = replace(generic(*columns), k=metric.k, width=digits, between=key.between or " ")
+    return key, frame[user], wanted
 
 
 def _frame(submission: pd.DataFrame) -> pl.DataFrame:
@@ -159,14 +159,6 @@ def _whole(frame: pl.DataFrame) -> pl.DataFrame:
     floats = [name for name, kind in frame.schema.items() if kind.is_float()]
     whole = [n for n in floats if (frame[n].drop_nans().drop_nulls() % 1 == 0).all()]
     return frame.with_columns(pl.col(whole).fill_nan(None).cast(pl.Int64).cast(pl.String))
-
-
-def _with_items(key: Solution) -> Solution:
-    """Return the solution of the users who have true items."""
-    keep = np.asarray(key.key.relevant) > 0
-    if not keep.any():
-        raise HostVisibleError("solution: no user has a true item")
-    return replace(key, users=key.users.filter(pl.Series(keep)), key=key.key.pick(keep))
 
 
 def _told(problem: Problem) -> str:

@@ -12,7 +12,7 @@ from harness import schema
 from harness.dataset import NO_TIME, Dataset, Events, Int32, Int64, canonical, positions
 from harness.encode import Encoder
 from harness.errors import DataError
-from harness.layouts import attributes
+from harness.layouts import attributes, zeros
 from harness.layouts.read import event_batches
 from harness.layouts.tables import AttributeTable, EventTable, Layout
 
@@ -163,19 +163,13 @@ def _both_forms(items: pl.Series, catalogue: pl.Series, width: int) -> str | Non
 
 def _zeros(layout: Layout, items: pl.Series, catalogue: pl.Series, width: int) -> list[str]:
     """Return a note on item ids that lost their leading zero, or raise where nothing matches."""
-    short = [int((s.str.len_chars() == width - 1).sum()) for s in (items, catalogue)]
+    short = [len(zeros.lost(ids, width)) for ids in (items, catalogue)]
     if not any(short) or layout.restore_zeros:
         padded = sum(short)
         return [f"{padded:,} item ids padded to {width} digits"] if padded else []
-    example = next(s for s in (items, catalogue) if (s.str.len_chars() == width - 1).any())
-    first = example.filter(example.str.len_chars() == width - 1).sort()[0]
-    what = (
-        f"{short[0]:,} of {len(items):,} item ids in {layout.events[0].table.path.name} and "
-        f"{short[1]:,} of {len(catalogue):,} in "
-        f"{'' if layout.items is None else layout.items.table.path.name} have {width - 1} digits "
-        f'(such as "{first}"): the leading zero was lost when the file was saved as numbers'
-    )
-    cure = "restore it with [data] restore_zeros = true"
+    what = zeros.told(layout, items, catalogue, width)
     if (short[0] > 0) != (short[1] > 0) or _both_forms(items, catalogue, width):
-        raise DataError(f"{layout.events[0].table.path.parent}: {what}\n{cure}")
-    return [f"{what}; {cure}"]
+        raise DataError(f"{layout.events[0].table.path.parent}: {what}\n{zeros.CURE}")
+    return [
+        f"LOST ZEROS: {what}; an upload with such ids would hit nothing and score 0; {zeros.CURE}"
+    ]

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from harness import solutions
 from harness.arrays import Bool, Int32
 from harness.errors import UsageError
 from harness.frames import ids, lists, strangers
 from harness.metrics import Key, Metric
 from harness.solutions import Solution
 from harness.submission import read as file
+from harness.submission.terms import Terms
 
 if TYPE_CHECKING:
     from harness.config import Config
@@ -46,6 +46,8 @@ class Paper:
         Counts of what was left out, and of users without a list.
     outside : polars.Series of str
         True items that are no candidates, by user; they count in R alone.
+    averaged : bool array, (n,), optional
+        Whose values means are of; None: everyone's.
     boards : mapping of Public and Private to bool array, (n,)
         Which users belong to which board, where the solution says so.
     metrics : tuple of Metric
@@ -63,6 +65,7 @@ class Paper:
     key: Key
     left_out: Mapping[str, int]
     outside: pl.Series = field(default_factory=lambda: pl.Series(dtype=pl.String))
+    averaged: Bool | None = None
     boards: Mapping[str, Bool] = field(default_factory=dict)
     metrics: tuple[Metric, ...] = ()
     k: int | None = None
@@ -72,6 +75,11 @@ class Paper:
     def lists(self) -> Int32:
         """The places that the exam looks at."""
         return self.whole[:, : self.k]
+
+    @property
+    def counted(self) -> Bool:
+        """Whether each user's value is averaged, (n,)."""
+        return np.ones(len(self.users), np.bool_) if self.averaged is None else self.averaged
 
     def require(self, metric: Metric) -> None:
         """Raise UsageError where a metric looks further than the exam, or needs what is unknown."""
@@ -89,17 +97,16 @@ class Paper:
             )
 
 
-def of_solution(path: Path, solution: Path, named: file.Named | None = None) -> Paper:
-    """Return the paper of a file of lists and a file of true items.
-
-    Users outside the solution are counted, not blamed; those whose Usage is Ignored are left out.
-
-    Raises
-    ------
-    DataError
-        A file that cannot be used.
-    """
-    return of_file(path, solutions.of_file(solution), named)
+def of_solution(
+    path: Path,
+    solution: Path,
+    named: file.Named | None = None,
+    *,
+    keep_users_without_items: bool = False,
+) -> Paper:
+    """Return the paper of a file of lists and a file of true items; see `of_terms`."""
+    keep = keep_users_without_items
+    return of_terms(path, Terms(solution=solution, named=named, keep_users_without_items=keep))
 
 
 def of_config(
@@ -108,7 +115,14 @@ def of_config(
     named: file.Named | None = None,
     metrics: tuple[Metric, ...] = (),
 ) -> Paper:
-    """Return the paper of a file of lists on the exam that a config sets.
+    """Return the paper of a file of lists on the exam that a config sets; see `of_terms`."""
+    return of_terms(path, Terms(config, named=named), metrics)
+
+
+def of_terms(path: Path, terms: Terms, metrics: tuple[Metric, ...] = ()) -> Paper:
+    """Return the paper of a file of lists, of any shape, on what a person names.
+
+    Users outside the solution are counted, not blamed; those whose Usage is Ignored are left out.
 
     Parameters
     ----------
@@ -120,7 +134,9 @@ def of_config(
     HarnessError
         A file or a config that cannot be used, an empty exam.
     """
-    return of_file(path, solutions.of_config(config, metrics), named)
+    solution = terms.marking(metrics)
+    between = terms.between()[0] or solution.between or " "
+    return of_file(path, solution, terms.named, between=between)
 
 
 def of_file(
@@ -128,8 +144,17 @@ def of_file(
     solution: Solution,
     named: file.Named | None = None,
     longest: int | None = None,
+    *,
+    between: str = " ",
 ) -> Paper:
     """Return the paper of a file or frame of lists, of any shape, on a solution.
+
+    Parameters
+    ----------
+    longest : int, optional
+        Places of a list that are looked at; all by default.
+    between : str
+        What stands between the items of a list that is one text.
 
     Raises
     ------
@@ -141,7 +166,7 @@ def of_file(
         coders.users.codes(solution.users, "the examined users")
         coders.users.codes(solution.ignored, "the ignored users")
         coders.items.codes(solution.items, "the items of the solution")
-        read = file.read(path, named)
+        read = file.read(path, named, between=between)
         found = lists.Reading(read.table, coders, longest).lists()
         items = coders.items.ids()
     if found.outside_users > 0 and not found.known_users:
@@ -170,15 +195,18 @@ def of_lists(
     catalogue = key.catalogue and key.catalogue.wider(unknown)
     if solution.fingerprint is not None:
         left_out = {**left_out, "items_unknown": int((whole >= len(solution.items)).sum())}
-    without = len(whole) - int(np.count_nonzero((whole >= 0).any(axis=1)))
+    without = ~(whole >= 0).any(axis=1)
+    if solution.averaged is not None:
+        without &= solution.averaged
     return Paper(
         title=title,
         users=solution.users,
         items=items,
         whole=whole,
         key=replace(key, catalogue=catalogue),
-        left_out={"users_without_list": without, **left_out, **solution.left_out},
+        left_out={"users_without_list": int(without.sum()), **left_out, **solution.left_out},
         outside=solution.outside,
+        averaged=solution.averaged,
         boards=solution.boards,
         metrics=solution.metrics,
         k=solution.k,

@@ -60,7 +60,7 @@ class Scored(Shown):
             "schema": SCHEMA,
             "evaluation": {
                 "k": self.k,
-                "users": len(paper.users),
+                "users": int(paper.counted.sum()),
                 "fingerprint": paper.fingerprint,
                 "left_out": dict(paper.left_out),
             },
@@ -93,18 +93,28 @@ def score(paper: Paper, metrics: tuple[Metric, ...], k: int, conventions: bool =
     for metric in (*metrics, *([Metric("MAP", k)] if conventions else [])):
         paper.require(metric)
     values = marks(paper.lists, paper.key, metrics)
-    boards = {
-        board: {str(m): figure(m, v) for m, v in _on_board(paper, users, values).items()}
-        for board, users in paper.boards.items()
+    counted = paper.counted
+    boards = {board: users & counted for board, users in paper.boards.items()}
+    figures = {
+        board: _figures_of(_of_users(paper, users, values))
+        for board, users in boards.items()
         if users.any()
     }
-    figures = {str(m): figure(m, v) for m, v in values.items()}
     audited = audit(paper.whole, paper.key, k) if conventions else None
-    return Scored(paper, k, figures, boards, audited)
+    everyone = _figures_of(_of_users(paper, counted, values))
+    return Scored(paper, k, everyone, figures, audited)
 
 
-def _on_board(paper: Paper, users: Bool, values: Mapping[Metric, Floats]) -> dict[Metric, Floats]:
+def _figures_of(values: Mapping[Metric, Floats]) -> dict[str, Figure]:
+    return {str(metric): figure(metric, value) for metric, value in values.items()}
+
+
+def _of_users(
+    paper: Paper, users: Bool, values: Mapping[Metric, Floats]
+) -> Mapping[Metric, Floats]:
     """Return the values of some users; what is one of all lists is worked out anew."""
+    if users.all():
+        return values
     whole = [metric for metric in values if metric.definition.of == "set"]
     anew = marks(paper.lists[users], paper.key.pick(users), whole) if whole else {}
     return {m: anew[m] if m in anew else v[users] for m, v in values.items()}

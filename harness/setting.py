@@ -13,7 +13,7 @@ from harness.clock import Clock
 from harness.config import Config, ModelConfig
 from harness.dataset import Dataset
 from harness.draws import UInt64, id_hashes
-from harness.errors import UsageError, suggest
+from harness.errors import HarnessError, UsageError, suggest
 from harness.evaluation import EvaluationSet, build
 from harness.layouts.tables import Layout
 from harness.metrics import USUAL, Metric, parse
@@ -92,9 +92,12 @@ def set_exam(
     with clock.step("read"):
         data = read(config, background, progress)
     with clock.step("exam"), steps("setting the exam", 3, " steps", progress) as bar:
-        parts = split(data, config.split)
-        bar.update()
-        return exam_of(config, data, parts, bar.update)
+        try:
+            parts = split(data, config.split)
+            bar.update()
+            return exam_of(config, data, parts, bar.update)
+        except HarnessError as error:  # what was odd in the data may be why
+            raise type(error)("\n".join([str(error), *data.notes])) from error
 
 
 def exam_of(

@@ -45,6 +45,8 @@ class Solution:
         Which users belong to which board, where the solution says so.
     ignored : polars.Series of str
         Users whom the solution knows and does not examine.
+    averaged : bool array, (n,), optional
+        Whose values means are of; None: everyone's.
     repeated : int, optional
         True items that stand again, counted once; None where no file could repeat one.
     outside : polars.Series of str
@@ -57,6 +59,8 @@ class Solution:
         Places that the exam looks at; None where all are.
     fingerprint : str, optional
         That of the exam, where a config sets one.
+    between : str, optional
+        What stands between the items of its lists, where they are a file's.
     """
 
     users: pl.Series
@@ -64,22 +68,25 @@ class Solution:
     key: Key
     boards: Mapping[str, Bool] = field(default_factory=dict)
     ignored: pl.Series = field(default_factory=lambda: _NO_IDS)
+    averaged: Bool | None = None
     repeated: int | None = None
     outside: pl.Series = field(default_factory=lambda: _NO_IDS)
     history: Ragged | None = None
     metrics: tuple[Metric, ...] = ()
     k: int | None = None
     fingerprint: str | None = None
+    between: str | None = None
 
     @property
     def left_out(self) -> dict[str, int]:
-        """Counts of what a file of true items holds and nobody is marked by."""
+        """Counts of what a file of true items holds that is odd, or not averaged."""
         if self.repeated is None:
             return {}
         empty = int(np.count_nonzero(np.asarray(self.key.relevant) == 0))
+        kept = self.averaged is None
         return {
             "users_ignored": len(self.ignored),
-            "users_without_items": empty,
+            "users_without_items_kept" if kept else "users_without_items": empty,
             "true_items_repeated": self.repeated,
         }
 
@@ -100,17 +107,30 @@ class Solution:
         return replace(self, key=replace(self.key, kinds=own))
 
 
-def of_file(path: Path | pl.DataFrame, named: file.Named | None = None) -> Solution:
+def of_file(
+    path: Path | pl.DataFrame,
+    named: file.Named | None = None,
+    *,
+    keep_users_without_items: bool = False,
+    between: str | None = None,
+) -> Solution:
     """Return the solution in a file or frame of true items.
 
     Users whose Usage is Ignored are left out.
+
+    Parameters
+    ----------
+    keep_users_without_items : bool
+        Whether users without true items are averaged, with 0, and not left out as in H&M.
+    between : str, optional
+        What stands between items, where lists hold it; by default what is plain.
 
     Raises
     ------
     DataError
         A file that cannot be used, or one that examines nobody.
     """
-    read = file.read(path, named, true=True)
+    read = file.read(path, named, true=True, between=between)
     with ids.coders() as coders:
         found = truth.grouped(read.table, coders, truth.read(read.table, coders))
         users, items = coders.users.ids().cast(pl.String), coders.items.ids().cast(pl.String)
@@ -119,13 +139,22 @@ def of_file(path: Path | pl.DataFrame, named: file.Named | None = None) -> Solut
     keep = ~boards.pop("Ignored", np.zeros(len(users), np.bool_))
     if not keep.any():
         raise DataError(f"{read.path}: every user is Ignored, so there is nobody to examine")
+    key = Key(found.rows, found.rows.sizes, found.grades).pick(keep)
+    averaged = None if keep_users_without_items else np.asarray(key.relevant) > 0
+    if averaged is not None and not averaged.any():
+        raise DataError(
+            f"{read.path}: no user has a true item, so there is nobody to average; to count such "
+            "users with 0: --keep-users-without-items (Python: keep_users_without_items=True)"
+        )
     return Solution(
         users=users.filter(pl.Series(keep)),
         items=items,
-        key=Key(found.rows, found.rows.sizes, found.grades).pick(keep),
+        key=key,
+        averaged=averaged,
         boards={name: board[keep] for name, board in boards.items()},
         ignored=users.filter(pl.Series(~keep)),
         repeated=found.repeated,
+        between=read.between,
     )
 
 
@@ -135,7 +164,8 @@ def _refuse_written_lists(read: file.File, items: pl.Series) -> None:
     if read.table.wide and 2 * len(odd) >= len(items) > 0:
         raise DataError(
             f'{read.path}: column "{read.table.columns.item}": found "{printable(odd[0])}" among '
-            "the true items; write them with one space between, without brackets, quotes and commas"
+            "the true items; write them with one space between, without brackets, quotes and "
+            "commas, or say what stands between them with --separator"
         )
 
 
@@ -164,14 +194,6 @@ def of_config(config: Config, metrics: tuple[Metric, ...] = ()) -> Solution:
         if entry.settled:
             entry.keep(partial(_write, found))
     return replace(found, metrics=metrics)
-
-
-def kept_of(config: Config) -> Solution | None:
-    """Return the solution of a config's exam if an earlier command has kept it."""
-    try:
-        return _entry(config).read(_read) if config.data.cache else None
-    except DataError:  # no events, from which it could have been made
-        return None
 
 
 def _entry(config: Config) -> kept.Entry:

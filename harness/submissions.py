@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from harness.config import Config
-from harness.config import read as read_config
+from harness.config import read_for_submissions as read_config
 from harness.errors import UsageError
 from harness.frames.polars import as_polars
 from harness.metrics import Metric, parse
 from harness.scored import Scored
+from harness.submission.examined import examine_on
 from harness.submission.problems import Validation
 from harness.submission.score import score as _score
 from harness.submission.terms import Terms
-from harness.submission.validate import examine
 
 
 def validate(
@@ -26,6 +26,7 @@ def validate(
     items: Path | str | None = None,
     solution: Any = None,
     k: int | None = None,
+    separator: str | None = None,
     strict: bool = False,
 ) -> Validation:
     """Return everything that is wrong with a submission.
@@ -35,13 +36,17 @@ def validate(
     submission : path or frame
         CSV (plain, .gz, .zip) or Parquet; or a pandas, Polars or Arrow frame.
     config : Config or path, optional
-        The competition, which says it all; or else
+        The competition, which says it all; one with ``[submission]`` alone says what submissions
+        look like, and goes with what follows.
     sample, items : path, optional
         a file with a row for each id that must be there, a table of all items (ids first), and
     solution : path or frame, optional
         the true items.
     k : int, optional
         The longest list; that of the config or of the competition by default.
+    separator : str, optional
+        What stands between the items of a list, where no config with data says it: a space, ``,``,
+        ``;`` or ``|``; by default what is plain in the sample or the solution, else a space.
     strict : bool
         Whether warnings are errors.
 
@@ -55,8 +60,8 @@ def validate(
     HarnessError
         What the submission is checked against cannot be used.
     """
-    against, marking = _terms(config, sample, items, solution).checking(k)
-    return examine(_given(submission), against, marking, strict=strict).validation
+    terms = _terms(config, sample, items, solution, separator=separator)
+    return examine_on(_given(submission), terms, k, strict=strict).validation
 
 
 def score(
@@ -69,14 +74,16 @@ def score(
     metrics: Sequence[str | Metric] = (),
     k: int | None = None,
     conventions: bool = False,
+    separator: str | None = None,
     strict: bool = False,
     force: bool = False,
+    keep_users_without_items: bool = False,
 ) -> Scored:
     """Validate a submission and mark it.
 
     Parameters
     ----------
-    submission, config, solution, sample, items, strict
+    submission, config, solution, sample, items, separator, strict
         As for `validate`; a config or a solution is needed.
     metrics : sequence of text or Metric
         The config's, the competition's or the usual ones by default.
@@ -86,6 +93,9 @@ def score(
         Whether MAP@k is worked out under every convention.
     force : bool
         Whether a submission with errors is marked as it stands.
+    keep_users_without_items : bool
+        Whether users of the solution without true items are averaged, with 0; H&M on Kaggle leaves
+        them out, and so do we by default.
 
     Returns
     -------
@@ -99,8 +109,10 @@ def score(
     HarnessError
         What it is checked against or marked by cannot be used.
     """
-    terms = _terms(config, sample, items, solution)
-    folder = Path() if terms.config is None else terms.config.folder
+    keep = keep_users_without_items
+    terms = _terms(config, sample, items, solution, separator=separator, keep=keep)
+    said = terms.config or terms.own
+    folder = Path() if said is None else said.folder
     asked = tuple(m if isinstance(m, Metric) else parse(m, folder) for m in metrics)
     given = _given(submission)
     return _score(given, terms, asked, k, conventions=conventions, strict=strict, force=force)
@@ -111,10 +123,20 @@ def _terms(
     sample: Path | str | None,
     items: Path | str | None,
     solution: Any,
+    *,
+    separator: str | None,
+    keep: bool = False,
 ) -> Terms:
     path = None if isinstance(config, Config) else _path(config)
     read = config if isinstance(config, Config) else None if path is None else read_config(path)
-    return Terms(read, _path(sample), _path(items), _given(solution, "solution"))
+    return Terms.of(
+        read,
+        sample=_path(sample),
+        items=_path(items),
+        solution=_given(solution, "solution"),
+        separator=separator,
+        keep_users_without_items=keep,
+    )
 
 
 def _path(path: Path | str | None) -> Path | None:

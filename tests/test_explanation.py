@@ -189,7 +189,8 @@ def test_other_users_change_nothing(rows: list[tuple[str, str]], k: int) -> None
 def test_the_plain_values_are_json() -> None:
     document = json.loads(json.dumps(of_one("a-a", "a", 3).to_dict(), allow_nan=False))
     assert list(document) == [
-        "user", "k", "truth", "candidates", "divisor", "places", "metrics", "conventions"
+        "user", "k", "truth", "candidates", "divisor", "averaged", "places", "metrics",
+        "conventions",
     ]  # fmt: skip
     assert (document["user"], document["truth"]) == ("u0", ["a"])
     assert document["places"][1] == {

@@ -79,10 +79,15 @@ def test_a_true_item_that_stands_again_counts_once(lists: Path, solution: Path) 
         assert paper.left_out["true_items_repeated"] == 2
 
 
-def test_a_user_without_true_items_counts_with_0(lists: Path, solution: Path) -> None:
+def test_a_user_without_true_items_counts_where_that_is_asked_for(
+    lists: Path, solution: Path
+) -> None:
     lists.write_text("user,items\nann,a\nbob,b\n")
     solution.write_text("user,items\nann,a\nbob,\n")
-    assert value(of_solution(lists, solution), "MAP@1") == 1 / 2
+    assert of_solution(lists, solution).counted.tolist() == [True, False]
+    kept = of_solution(lists, solution, keep_users_without_items=True)
+    assert kept.counted.tolist() == [True, True]
+    assert value(kept, "MAP@1") == 1 / 2
 
 
 def test_users_stand_on_boards_and_the_ignored_on_none(lists: Path, solution: Path) -> None:

@@ -10,11 +10,14 @@ import typer
 from harness.cli.options import (
     ConfigOption,
     ItemColumn,
+    KeepOption,
     RankColumn,
     ScoreColumn,
+    SeparatorOption,
     SolutionOption,
     UserColumn,
     folder_of,
+    terms_of,
 )
 from harness.cli.show import Format, FormatOption, show
 from harness.cli.streams import stdout_to_stderr
@@ -23,7 +26,6 @@ from harness.errors import UsageError
 if TYPE_CHECKING:
     from harness.metrics import Metric
     from harness.papers import Paper
-    from harness.submission.read import Named
 
 _K = 12
 
@@ -47,6 +49,8 @@ def explain(
         str | None, typer.Option("--metric", help="What worst and best go by, and the cut-off.")
     ] = None,
     k: Annotated[int | None, typer.Option("--k", help="The cut-off, by MAP; 12.")] = None,
+    keep: KeepOption = False,
+    separator: SeparatorOption = None,
     user_column: UserColumn = None,
     item_column: ItemColumn = None,
     rank_column: RankColumn = None,
@@ -54,6 +58,7 @@ def explain(
     format_: FormatOption = Format.TABLE,
 ) -> None:
     """Show a user's list place by place: hits, what each adds, and every convention's figure."""
+    from harness import papers
     from harness.explanation import explain as explained
     from harness.explanation import extremes, rows_of
     from harness.metrics import parse
@@ -74,7 +79,12 @@ def explain(
         elif model is not None or repeat:
             raise UsageError(f"{source}: --model and --repeat go with a run, not with a file")
         else:
-            paper = _paper(source, config, solution, named, asked)
+            if config is None and solution is None:
+                raise UsageError(
+                    f"{source}: marked by what? name one of --config CONFIG and --solution SOLUTION"
+                )
+            terms = terms_of(config, None, None, solution, named, keep=keep, separator=separator)
+            paper = papers.of_terms(source, terms, asked)
         by = (asked or paper.metrics or (parse(f"MAP@{_K}"),))[0]
         paper.require(by)
         if by.definition.of == "set":
@@ -117,23 +127,3 @@ def _of_run(
     if exam is not None:
         raise UsageError(f"{folder}: a run knows its exam; leave --config and --solution out")
     return run_papers.of_run(folder, model, repeat, asked)
-
-
-def _paper(
-    file: Path,
-    config: Path | None,
-    solution: Path | None,
-    named: Named,
-    asked: tuple[Metric, ...],
-) -> Paper:
-    from harness import config as config_
-    from harness import papers
-
-    if (config is None) == (solution is None):
-        raise UsageError(
-            f"{file}: marked by what? name one of --config CONFIG and --solution SOLUTION"
-        )
-    if config is not None:
-        return papers.of_config(file, config_.read(config), named, asked)
-    assert solution is not None  # noqa: S101 - the line above
-    return papers.of_solution(file, solution, named)

@@ -30,6 +30,21 @@ SampleOption = Annotated[
 ItemsOption = Annotated[
     Path | None, typer.Option("--items", help="A table of all items, ids first.")
 ]
+KeepOption = Annotated[
+    bool,
+    typer.Option(
+        "--keep-users-without-items",
+        help="Count users whom the solution gives no true items with 0; H&M leaves them out.",
+    ),
+]
+SeparatorOption = Annotated[
+    str | None,
+    typer.Option(
+        "--separator",
+        help="Between the items of a list: ' ', ',', ';' or '|'. Default: as in the sample or the "
+        "solution, where that is plain; else a space.",
+    ),
+]
 StrictOption = Annotated[bool, typer.Option("--strict", help="Warnings are errors.")]
 UserColumn = Annotated[str | None, typer.Option("--user-column", help="Default: user, or first.")]
 ItemColumn = Annotated[str | None, typer.Option("--item-column", help="Default: item, or next.")]
@@ -43,13 +58,23 @@ def terms_of(
     items: Path | None,
     solution: Path | None,
     named: Named | None = None,
+    *,
+    keep: bool = False,
+    separator: str | None = None,
 ) -> Terms:
     """Return what options say of what a submission is checked against and marked by."""
     from harness import config as config_
     from harness.submission.terms import Terms
 
-    read = None if config is None else config_.read(config)
-    return Terms(read, sample, items, solution, named)
+    return Terms.of(
+        None if config is None else config_.read_for_submissions(config),
+        sample=sample,
+        items=items,
+        solution=solution,
+        named=named,
+        keep_users_without_items=keep,
+        separator=separator,
+    )
 
 
 def folder_of(config: Path | None) -> Path:

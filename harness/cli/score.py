@@ -12,9 +12,11 @@ from harness.cli.options import (
     ConfigOption,
     ItemColumn,
     ItemsOption,
+    KeepOption,
     RankColumn,
     SampleOption,
     ScoreColumn,
+    SeparatorOption,
     SolutionOption,
     StrictOption,
     UserColumn,
@@ -47,6 +49,8 @@ def score(
     conventions: Annotated[
         bool, typer.Option("--conventions", help="MAP@k as every tool would print it.")
     ] = False,
+    keep: KeepOption = False,
+    separator: SeparatorOption = None,
     strict: StrictOption = False,
     force: Annotated[
         bool, typer.Option("--force", help="Mark a file with errors as it stands.")
@@ -76,9 +80,11 @@ def score(
     try:
         with stdout_to_stderr():  # what a metric prints must not mix with the figures
             asked = tuple(dict.fromkeys(parse(text, folder_of(config)) for text in metric or []))
-            terms = terms_of(config, sample, items, solution, Named(user, item, rank, score_))
+            named = Named(user, item, rank, score_)
+            files = (config, sample, items, solution)
+            terms = terms_of(*files, named, keep=keep, separator=separator)
             for out in filter(None, (evalai, codabench and codabench / "scores.json")):
-                refuse_overwriting(out, [file, config, sample, items, solution, *terms.files])
+                refuse_overwriting(out, [file, *files, *terms.files])
             scored = mark(
                 file, terms, asked, k, conventions=conventions, strict=strict, force=force
             )

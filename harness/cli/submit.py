@@ -21,8 +21,8 @@ def submit(
         bool,
         typer.Option(
             "--all-events",
-            help="Learn from the exam's days too, for an upload; such a file is not to be scored "
-            "on this exam.",
+            help="For an upload: learn from the exam's days too, and write the ids that the "
+            "competition asks for alone; such a file is not to be scored on this exam.",
         ),
     ] = False,
     set_: SetOption = None,
@@ -35,9 +35,12 @@ def submit(
     with stdout_to_stderr():  # what a model prints is not ours
         done = write(settings, model, out, repeat=repeat, all_events=all_events)
     print(f"{done.path}  {done.rows:,} rows, {done.path.stat().st_size:,} bytes")
+    for note in done.notes:
+        print(f"note  {note}", file=sys.stderr)
     notes = {
         "users without any event, asked for like all others": done.without_history,
-        "rows of the exam's users for whom the sample does not ask": done.beyond_sample,
+        "rows of the exam's users for whom the sample does not ask, and which a host may refuse "
+        "(--all-events leaves them out)": done.beyond_sample,
     }
     for note, count in notes.items():
         if count > 0:

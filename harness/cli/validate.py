@@ -17,6 +17,7 @@ from harness.cli.options import (
     RankColumn,
     SampleOption,
     ScoreColumn,
+    SeparatorOption,
     SolutionOption,
     UserColumn,
     terms_of,
@@ -41,6 +42,7 @@ def validate(
     fix: Annotated[
         Path | None, typer.Option(metavar="OUT", help="Write the file there, mended.")
     ] = None,
+    separator: SeparatorOption = None,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings are errors.")] = False,
     user: UserColumn = None,
     item: ItemColumn = None,
@@ -51,22 +53,22 @@ def validate(
     """Say everything that is wrong with a submission: where, how often, how to mend it."""
     from harness.files import refuse_overwriting
     from harness.report import validated
+    from harness.submission.examined import examine_on
     from harness.submission.read import Named
-    from harness.submission.validate import examine
 
     began = time.perf_counter()
-    terms = terms_of(config, sample, items, solution, Named(user, item, rank, score))
+    named = Named(user, item, rank, score)
+    terms = terms_of(config, sample, items, solution, named, separator=separator)
     if fix is not None:
         refuse_overwriting(fix, [file, config, sample, items, solution, *terms.files])
-    against, marking = terms.checking(k)
-    examined = examine(file, against, marking, strict=strict)
+    examined = examine_on(file, terms, k, strict=strict)
     found = examined.validation
     tell(found, found.to_dict(), format_, time.perf_counter() - began)
     if fix is not None:
         from harness.submission.fix import fix as mend
 
         fixed = mend(file, examined.against, fix)
-        left = examine(fix, against, marking, strict=strict).validation
+        left = examine_on(fix, terms, k, strict=strict).validation
         print(validated.mended(fixed, left), file=sys.stderr)
         return 0 if left.valid else 1
     return 0 if found.valid else 1

@@ -1,12 +1,13 @@
 """The config file: TOML in, one checked and frozen `Config` out; every mistake names its key."""
 
-from harness.config.file import parse, read
+from harness.config.file import parse, read, read_for_submissions
 from harness.config.sections import (
     Config,
     DataConfig,
     EvaluationConfig,
     ModelConfig,
     SubmissionConfig,
+    SubmissionOnly,
 )
 from harness.config.space import TunedRecord
 from harness.config.splits import (
@@ -29,8 +30,10 @@ __all__ = [
     "ModelConfig",
     "SplitConfig",
     "SubmissionConfig",
+    "SubmissionOnly",
     "TimeSplit",
     "TunedRecord",
     "parse",
     "read",
+    "read_for_submissions",
 ]

@@ -5,13 +5,15 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from harness.config.faults import in_words, section_names
-from harness.config.sections import Config
+from harness.config.sections import Config, SubmissionOnly
 from harness.errors import UsageError, suggest
+
+_Config = TypeVar("_Config", Config, SubmissionOnly)
 
 
 def read(path: Path, overrides: Sequence[str] = ()) -> Config:
@@ -22,6 +24,25 @@ def read(path: Path, overrides: Sequence[str] = ()) -> Config:
     UsageError
         The file is missing or no TOML, or a key or value is not allowed.
     """
+    return parse(_values(path, overrides), path.parent, str(path))
+
+
+def read_for_submissions(path: Path) -> Config | SubmissionOnly:
+    """Return the config in a TOML file, which may have the section ``[submission]`` alone.
+
+    Raises
+    ------
+    UsageError
+        As in `read`.
+    """
+    values = _values(path, ())
+    if set(values) == {"submission"}:
+        return _checked(SubmissionOnly, values, path.parent, str(path))
+    return parse(values, path.parent, str(path))
+
+
+def _values(path: Path, overrides: Sequence[str]) -> dict[str, Any]:
+    """Return the plain values of a TOML file, with ``key=value`` overrides applied."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -32,7 +53,7 @@ def read(path: Path, overrides: Sequence[str] = ()) -> Config:
         raise UsageError(f"{path}: is not valid TOML: {error}") from error
     for override in overrides:
         _apply(values, override)
-    return parse(values, path.parent, str(path))
+    return values
 
 
 def _reason(error: Exception) -> str:
@@ -47,10 +68,14 @@ def parse(values: dict[str, Any], folder: Path, name: str = "config") -> Config:
     UsageError
         A key or value is not allowed; the message names it and the nearest valid one.
     """
+    return _checked(Config, values, folder, name)
+
+
+def _checked(whole: type[_Config], values: dict[str, Any], folder: Path, name: str) -> _Config:
     if "folder" in values:
         raise UsageError(f"{name}: no section [folder]; {suggest('folder', section_names())}")
     try:
-        return Config.model_validate({**values, "folder": folder})
+        return whole.model_validate({**values, "folder": folder})
     except ValidationError as error:
         lines = [in_words(values, fault) for fault in error.errors()]
         raise UsageError("\n".join(f"{name}: {line}" for line in lines)) from error

@@ -58,9 +58,9 @@ class DataConfig(_Section):
 
 
 _KEYS_OF: dict[str, set[str]] = {
-    "hm": {"restore_zeros"},
-    "ponpare": set(),
-    "kion": {"minimum"},
+    "hm": {"restore_zeros", "time_format"},
+    "ponpare": {"time_format"},
+    "kion": {"minimum", "time_format"},
     "table": set(DataConfig.model_fields) - {"restore_zeros"},
 }
 
@@ -128,8 +128,15 @@ class SubmissionConfig(_Section):
     sample: str | None = None
     user: str | None = None
     items: str | None = None
-    separator: Literal[" ", ",", ";", "|"] = " "
+    separator: Literal[" ", ",", ";", "|"] | None = None
     item_digits: Annotated[int, Field(ge=0, le=64)] = 0
+
+
+class SubmissionOnly(_Section):
+    """A config without data: what submissions look like that a solution's file marks."""
+
+    submission: SubmissionConfig
+    folder: Annotated[Path, Field(exclude=True)] = Path()
 
 
 class CompareConfig(_Section):
@@ -219,19 +226,22 @@ class Config(_Section):
 
     def _layout(self) -> Layout:
         folder = Path(os.path.normpath(self.folder / self.data.path))
+        time_format = self.data.time_format
         match self.data.layout:
             case "hm":
                 from harness.layouts import hm
 
-                return hm.layout(folder, restore_zeros=self.data.restore_zeros)
+                return hm.layout(
+                    folder, restore_zeros=self.data.restore_zeros, time_format=time_format
+                )
             case "ponpare":
                 from harness.layouts import ponpare
 
-                return ponpare.layout(folder)
+                return ponpare.layout(folder, time_format=time_format)
             case "kion":
                 from harness.layouts import kion
 
-                return kion.layout(folder, minimum=self.data.minimum)
+                return kion.layout(folder, minimum=self.data.minimum, time_format=time_format)
             case "table":
                 return self._table(folder)
 

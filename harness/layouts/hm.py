@@ -9,7 +9,7 @@ from harness.layouts.tables import AttributeTable, EventTable, Layout, Table
 ARTICLE_ID_WIDTH = 10
 
 
-def layout(folder: Path, *, restore_zeros: bool = False) -> Layout:
+def layout(folder: Path, *, restore_zeros: bool = False, time_format: str = "iso") -> Layout:
     """Return the layout of the competition's folder; every article may be recommended."""
     purchases = EventTable(
         Table(folder / "transactions_train.csv"),
@@ -17,6 +17,8 @@ def layout(folder: Path, *, restore_zeros: bool = False) -> Layout:
         item="article_id",
         time="t_dat",
         kind="purchase",
+        time_format=time_format,
+        item_width=None if restore_zeros else ARTICLE_ID_WIDTH,
     )
     return Layout(
         name="hm",

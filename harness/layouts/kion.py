@@ -7,7 +7,9 @@ from pathlib import Path
 from harness.layouts.tables import AttributeTable, EventTable, Layout, Table
 
 
-def layout(folder: Path, *, minimum: dict[str, float] | None = None) -> Layout:
+def layout(
+    folder: Path, *, minimum: dict[str, float] | None = None, time_format: str = "iso"
+) -> Layout:
     """Return the layout of the data set's folder; ``minimum`` may bound total_dur, watched_pct."""
     watched = EventTable(
         Table(folder / "interactions.csv"),
@@ -15,6 +17,7 @@ def layout(folder: Path, *, minimum: dict[str, float] | None = None) -> Layout:
         item="item_id",
         time="last_watch_dt",
         kind="watch",
+        time_format=time_format,
         minimum=tuple(sorted((minimum or {}).items())),
     )
     return Layout(

@@ -10,12 +10,13 @@ import polars as pl
 from harness import schema
 from harness.encode import hashes_of
 from harness.errors import DataError
-from harness.layouts import times
+from harness.layouts import times, zeros
 from harness.layouts.locate import FieldRule
 from harness.layouts.source import Source, sources
 from harness.layouts.tables import EventTable
 
 BATCH_ROWS = 1_000_000
+_FIRST = 1_000
 _KEEP, _TOO_MANY, _TOO_FEW = "keep", "too_many", "too_few"
 
 
@@ -38,9 +39,29 @@ def event_batches(events: EventTable) -> Iterator[tuple[pl.DataFrame, int]]:
         number that cannot be read; the message names file, line, column and value.
     """
     for source in sources(events.table):
-        source.require(events.columns)
-        _refuse_float_ids((events.user, events.item), source)
-        yield from _batches(events, source)
+        try:
+            source.require(events.columns)
+            _refuse_float_ids((events.user, events.item), source)
+            yield from _batches(events, source)
+        except DataError as error:
+            raise _with_zeros(error, events, source) from error
+
+
+def _with_zeros(error: DataError, events: EventTable, source: Source) -> DataError:
+    """Return an error that also tells of lost zeros, which the same spreadsheet took."""
+    if events.item_width is None or events.item not in source.names:
+        return error
+    try:
+        first = source.frame.select(pl.col(events.item).cast(pl.String)).head(_FIRST).collect()
+    except pl.exceptions.PolarsError:
+        return error
+    short = zeros.lost(first[events.item], events.item_width)
+    if short.is_empty():
+        return error
+    return DataError(
+        f'{error}\nand its item ids, such as "{short[0]}", have {events.item_width - 1} digits: '
+        f"the leading zero was lost when the file was saved as numbers; {zeros.CURE}"
+    )
 
 
 def _batches(events: EventTable, source: Source) -> Iterator[tuple[pl.DataFrame, int]]:

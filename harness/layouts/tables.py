@@ -42,6 +42,8 @@ class EventTable:
         Rows below are counted and left out.
     numbered : bool
         Whether the place of each row in its file is kept.
+    item_width : int, optional
+        How many digits item ids have, where their zeros get lost and are not restored.
     """
 
     table: Table
@@ -52,6 +54,7 @@ class EventTable:
     time_format: str = "iso"
     minimum: tuple[tuple[str, float], ...] = ()
     numbered: bool = False
+    item_width: int | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:

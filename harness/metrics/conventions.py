@@ -83,8 +83,16 @@ CONVENTIONS: dict[str, Convention] = {
     "kaggle": Convention(
         "kaggle",
         "once",
+        "with truth",
+        "Kaggle H&M; harness score by a solution",
+        "(1/1 + 2/3) / min(5, 4)",
+        5 / 12,
+    ),
+    "ml_metrics": Convention(
+        "kaggle",
+        "once",
         "all",
-        "Kaggle (H&M, Ponpare), ml_metrics, RecoTour; the default here",
+        "ml_metrics, RecoTour, Kaggle Ponpare and Santander; harness run",
         "(1/1 + 2/3) / min(5, 4)",
         5 / 12,
     ),
@@ -92,12 +100,12 @@ CONVENTIONS: dict[str, Convention] = {
         "trec",
         "once",
         "all",
-        "the divisor of trec_eval, all else as here",
+        "the divisor of trec_eval, all else as ml_metrics",
         "(1/1 + 2/3) / 5",
         1 / 3,
     ),
     "k": Convention(
-        "k", "once", "all", "the plain formula, all else as here", "(1/1 + 2/3) / 4", 5 / 12
+        "k", "once", "all", "the plain formula, all else as ml_metrics", "(1/1 + 2/3) / 4", 5 / 12
     ),
     "retrieved": Convention(
         "retrieved", "once", "all", "some notebooks", "(1/1 + 2/3) / min(5, 3)", 5 / 9

@@ -36,6 +36,7 @@ def _places(found: Explanation, title: str) -> Sheet:
             f"user   {printable(found.user)} · k = {found.k}",
             f"truth  R = {len(found.truth)}: {shown}" + (f" and {more} more" if more > 0 else ""),
             *([f"note   {beyond} of them could not be recommended"] if beyond else []),
+            *([] if found.averaged else ["note   no true items: the user is not averaged"]),
             *([] if found.places else ["note   no list"]),
         ],
         footing=[

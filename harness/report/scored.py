@@ -61,7 +61,8 @@ def _figures(scored: Scored) -> Sheet:
 def _heading(scored: Scored) -> list[str]:
     paper = scored.paper
     exam = "" if paper.fingerprint is None else f" · {paper.fingerprint[:6]}"
-    lines = [f"paper  {printable(paper.title)} · {len(paper.users):,} users{exam}"]
+    users = int(paper.counted.sum())
+    lines = [f"paper  {printable(paper.title)} · {users:,} users{exam}"]
     counts = {name: count for name, count in paper.left_out.items() if count > 0}
     if counts.get("rows_outside") == counts.get("users_outside"):
         counts.pop("rows_outside", None)  # a row a user says nothing new
@@ -73,7 +74,7 @@ def _problems(found: Validation | None) -> list[str]:
     """Return a line on each kind of thing that is wrong with the file."""
     problems = () if found is None else found.problems
     lines = [
-        f"{p.severity:7}{p.code} {p.message}" + (f" (× {p.count:,})" if p.count > 1 else "")
+        f"{p.severity:8}{p.code} {p.message}" + (f" (× {p.count:,})" if p.count > 1 else "")
         for p in problems
     ]
     forced = found is not None and not found.valid
@@ -81,7 +82,8 @@ def _problems(found: Validation | None) -> list[str]:
 
 
 _NOTES = {
-    "users_without_items": "users without true items, who score 0",
+    "users_without_items": "users without true items, who are not averaged, as in H&M on Kaggle",
+    "users_without_items_kept": "users without true items, who score 0",
     "users_without_list": "users without a list, who score 0",
     "users_outside": "users of the file who are not examined",
     "rows_outside": "rows of those users, left out",
@@ -93,7 +95,7 @@ _NOTES = {
 
 def _audit(scored: Scored) -> Sheet:
     values = scored.conventions or {}
-    own = values.get("kaggle")
+    own = values.get("ml_metrics" if scored.paper.averaged is None else "kaggle")
     rows = [
         [
             name,

@@ -14,11 +14,11 @@ import polars as pl
 from harness import kept
 from harness.arrays import Int64
 from harness.errors import DataError, UsageError, printable, suggest
-from harness.submission import faults, formats, header, lines, shape
+from harness.submission import faults, formats, header, lines, separators, shape
 from harness.submission.blocks import Block, Reader
 from harness.submission.checks import CHECKS
 from harness.submission.formats import Format
-from harness.submission.known import Known, Learning, nothing
+from harness.submission.known import Known, Learning, nothing, packed
 from harness.submission.opened import Refused, opened
 from harness.submission.read import Named
 from harness.submission.rows import Rows, is_parquet, parquet
@@ -30,6 +30,8 @@ KEPT = "ids 1"
 """Changed whenever ids would be read or kept differently."""
 _LARGE = 1 << 22
 """Bytes of a file whose ids are worth keeping."""
+_FIRST = 1000
+"""So many lists of a sample tell what stands between items."""
 _TELLING = 20
 """So many numbers tell that no id is anything else."""
 
@@ -53,10 +55,20 @@ class Against:
         So many users, the first, must have a row.
     names : polars.Series of str, optional
         The ids of those users, where no file has them.
+    others : polars.Series of str
+        More users, of an evaluation set or a solution: they may have a row, and need none.
     named : Named, optional
         What the submission's columns are called, if not as in the format.
     long : bool
         Whether a row holds one item, though no column orders them.
+    between : str, optional
+        What stands between items, if not what the format says.
+    between_as : str
+        Who says so: ``as in sample.csv``.
+    damaged : Known, optional
+        The items as the config's table has them, where `items` are those with their zeros restored.
+    zeros : str
+        Which zeros are lost there.
     """
 
     users: Known = field(default_factory=nothing)
@@ -67,8 +79,13 @@ class Against:
     user: str | None = None
     required: int = 0
     names: pl.Series | None = None
+    others: pl.Series = field(default_factory=lambda: pl.Series(dtype=pl.String))
     named: Named | None = None
     long: bool = False
+    between: str | None = None
+    between_as: str = ""
+    damaged: Known | None = None
+    zeros: str = ""
 
     @classmethod
     def of_users(
@@ -81,13 +98,31 @@ class Against:
     def marked_by(self, solution: Solution) -> Against:
         """Return the same where a solution's users and items are known too.
 
-        No row is asked for of users that only the solution has.
+        No row is asked for of users that only the solution has. Items are those of the data, with
+        their zeros or without: others could not hit.
         """
-        users = self.users.more(solution.users).more(solution.ignored)
-        items = self.items.more(solution.items)
-        return replace(
-            self, users=users, items=items if items.complete else _shaped(items, solution.items)
-        )
+        items = (self.damaged or self.items).more(solution.items)
+        items = items if items.complete else _shaped(items, solution.items)
+        told = self.separated(solution.between, "as in the solution")
+        return replace(told.admitting(solution), items=items)
+
+    def admitting(self, solution: Solution) -> Against:
+        """Return the same where a solution's users, and items if others are wrong, may be there."""
+        others = pl.concat([solution.users.rename("id"), solution.ignored.rename("id")])
+        fixed = self.damaged is not None or not self.items.complete
+        items = self.items if fixed else self.items.more(solution.items)
+        return replace(self, users=self.users.more(others), items=items, others=others)
+
+    def separated(self, between: str | None, as_: str = "") -> Against:
+        """Return the same where it is known what stands between items, if it was not before."""
+        if between is None or self.between is not None:
+            return self
+        return replace(self, between=between, between_as=as_)
+
+    def beyond(self, codes: Int64) -> list[str]:
+        """Return the ids of users who need no row, by codes."""
+        own = self.users.codes(*packed(self.others))
+        return self.others.filter(np.isin(own, codes)).to_list()
 
     def texts(self, codes: Int64) -> list[bytes]:
         """Return the ids of users who must have a row, by codes in ascending order."""
@@ -140,6 +175,7 @@ class Against:
     def wanted(self, header: tuple[str, ...]) -> Format:
         """Return the format of a file with this header."""
         wanted = self.format or formats.recognised(header)
+        wanted = replace(wanted, between=self.between or wanted.between)
         if len(self.users) > 0:  # they tell what ids look like
             wanted = replace(wanted, letters="", length=0)
         if self.named is not None:
@@ -175,6 +211,31 @@ def of_tables(sample: Path | None = None, items: Path | None = None) -> Against:
     head = columns(sample)
     wanted = formats.recognised(head)
     return Against.of_users(sample, known, wanted, spelt(wanted.user, head))
+
+
+def separator_in(sample: Path, wanted: Format | None = None) -> str | None:
+    """Return what plainly stands between items in the first lists of a sample; None: nothing does.
+
+    Parameters
+    ----------
+    wanted : Format, optional
+        Which column the lists are in; the header says it by default.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read.
+    """
+    head = columns(sample)
+    column = spelt((wanted or formats.recognised(head)).items, head)
+    if column is None or is_parquet(sample):  # there a list is no text
+        return None
+    for block, starts, stops in _cells(sample, column):
+        first = block.texts(starts[:_FIRST], stops[:_FIRST])
+        return separators.plain(
+            pl.Series([t.decode("utf-8", "replace") for t in first], dtype=pl.String)
+        )
+    return None
 
 
 def spelt(name: str, head: Sequence[str]) -> str | None:

@@ -176,6 +176,16 @@ CHECKS: Mapping[str, Check] = {
         "compare it with the sample submission",
         "warning",
     ),
+    "SUB211": Check(
+        "ids beyond the sample",
+        "warning",
+        "users of the evaluation set or solution, {count} beyond the ids that must be there: "
+        "first {values}",
+        "they count here; a host that asks for the sample's ids alone would refuse them: for an "
+        "upload drop the rows, or write it with harness submit --all-events",
+        "",
+        "user",
+    ),
     "SUB301": _list(
         "empty lists", faults.EMPTY, "the list is empty", "recommend something", "warning"
     ),
@@ -277,6 +287,12 @@ CHECKS: Mapping[str, Check] = {
         None,
         "no item has the rank before that of {value}: the place stays empty",
         "write ranks 1, 2, 3 …",
+        "warning",
+    ),
+    "SUB317": file(
+        "lost zeros in the data",
+        "the config reads item ids that lost their leading zero: {value}",
+        "set restore_zeros = true under [data]; an upload with such ids would hit nothing",
         "warning",
     ),
     "SUB401": Check(

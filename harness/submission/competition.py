@@ -11,10 +11,10 @@ import polars as pl
 from harness.config import Config, SubmissionConfig
 from harness.errors import DataError
 from harness.files import find
-from harness.layouts import attributes
+from harness.layouts import attributes, zeros
 from harness.layouts.tables import AttributeTable, Layout
 from harness.submission import formats
-from harness.submission.against import Against, columns, ids, spelt
+from harness.submission.against import Against, columns, ids, separator_in, spelt
 from harness.submission.formats import Format
 from harness.submission.known import Known, learnt, nothing
 
@@ -45,7 +45,18 @@ def of_config(config: Config) -> Against:
     else:
         names = _texts(layout.users)
         found = Against(learnt(names), items, wanted, required=len(names), names=names)
-    return found.cut_at(config.evaluation.k)
+    found = found.separated(*separator(config))
+    return _with_zeros(found, layout).cut_at(config.evaluation.k)
+
+
+def separator(config: Config) -> tuple[str | None, str]:
+    """Return what stands between items, None where nobody says it, and who says it."""
+    own, sample = config.submission, sample_of(config)
+    if own.separator is not None:
+        return own.separator, "as the config says"
+    if sample is None:
+        return None, ""
+    return separator_in(sample, _format(config, sample)), f"as in {sample.name}"
 
 
 def averaged_ids(config: Config) -> int | None:
@@ -82,12 +93,15 @@ def _format(config: Config, sample: Path | None) -> Format | None:
         wanted = formats.recognised(columns(sample))
     if wanted is None and own == SubmissionConfig():  # a run's config.toml has the defaults in
         return None  # the file's own header will say
-    wanted = wanted or formats.generic("user", "item")
+    return as_said(own, wanted or formats.generic("user", "item"))
+
+
+def as_said(own: SubmissionConfig, wanted: Format) -> Format:
+    """Return a format with what a config changes."""
     return replace(
         wanted,
         user=own.user or wanted.user,
         items=own.items or wanted.items,
-        between=own.separator,
         width=own.item_digits or wanted.width,
     )
 
@@ -101,6 +115,19 @@ def _items(layout: Layout) -> Known:
         return ids(find(table.table.path), table.id)
     texts = _texts(table)
     return learnt(texts.str.zfill(layout.id_width or 0) if layout.restore_zeros else texts)
+
+
+def _with_zeros(found: Against, layout: Layout) -> Against:
+    """Return the same with items as the competition has them, where the table lost their zeros."""
+    table, width, items = layout.items, layout.id_width, found.items
+    if table is None or width is None or layout.restore_zeros or items.width == width:
+        return found
+    texts = _texts(table)
+    short = zeros.lost(texts, width)
+    if short.is_empty():
+        return found
+    what = f'{len(short):,} of {len(texts):,} in {table.table.path.name}, such as "{short[0]}"'
+    return replace(found, items=learnt(texts.str.zfill(width)), damaged=items, zeros=what)
 
 
 def _is_plain(table: AttributeTable) -> bool:

@@ -10,6 +10,7 @@ from harness.report.shown import Shown
 from harness.submission.checks import CHECKS
 from harness.submission.findings import Finding, Findings, Place
 from harness.submission.formats import Format
+from harness.submission.separators import NAMES
 
 if TYPE_CHECKING:
     from harness.report.sheet import Sheet
@@ -158,9 +159,6 @@ def _words(wanted: Format) -> dict[str, object]:
     return {
         "k": wanted.k,
         "width": wanted.width,
-        "between": "a new row" if wanted.long else _BETWEEN[wanted.between],
+        "between": "a new row" if wanted.long else NAMES[wanted.between],
         "allowed": ",".join(wanted.columns),
     }
-
-
-_BETWEEN = {" ": "one space", ",": "a comma", ";": "a semicolon", "|": "a bar"}

@@ -14,8 +14,8 @@ from harness.frames.table import Table
 from harness.layouts import tables
 from harness.layouts.locate import FieldRule
 from harness.layouts.source import Source, sources
+from harness.submission import separators
 
-_LIST = r"\S\s+\S"
 USAGES = ("Public", "Private", "Ignored")
 
 
@@ -31,11 +31,18 @@ class Named:
 
 @dataclass(frozen=True)
 class File:
-    """A file as a table of lists, and all its columns as they stand."""
+    """A file as a table of lists, and all its columns as they stand.
+
+    Attributes
+    ----------
+    between : str
+        What stands between items, where a list is one text.
+    """
 
     path: Path
     table: Table
     frame: pl.DataFrame
+    between: str = " "
 
     def boards(self, users: pl.Series) -> dict[str, Bool]:
         """Return which of `users` belong to which ``Usage``; empty where the file has none.
@@ -71,17 +78,26 @@ class File:
         }
 
 
-def read(given: Path | pl.DataFrame, named: Named | None = None, *, true: bool = False) -> File:
+def read(
+    given: Path | pl.DataFrame,
+    named: Named | None = None,
+    *,
+    true: bool = False,
+    between: str | None = None,
+) -> File:
     """Return a file or a frame as a table of lists.
 
     Parameters
     ----------
     true : bool
         Whether it holds true items, which have grades or none, instead of ranks or scores.
+    between : str, optional
+        What stands between items, where a list is one text; true items are read so where any list
+        holds it. By default what is plain of true items, and spaces of others.
 
     The user column is ``user``, or else the first; the item column ``item``, or else the next. A
     file is long where it has a column ``rank`` or ``score`` or a user stands in several rows;
-    otherwise the items of a user are one text, spaces between them.
+    otherwise the items of a user are one text.
 
     Raises
     ------
@@ -109,14 +125,15 @@ def read(given: Path | pl.DataFrame, named: Named | None = None, *, true: bool =
     for name in set(used) & set(frame.columns):
         frame = frame.with_columns(_numbers(path, frame[name]))
     if not used:
-        frame = _listed(path, frame, user, item)
+        between = _between(path, frame, user, item, between) if true else between or " "
+        frame = _listed(path, frame, user, item, between)
     table = accept(frame, str(path), user=user, item=item, numbers=numbers)
-    if used and not table.wide and _is_wide(frame, user, item):
+    if used and not table.wide and _is_wide(frame, user, item, between or " "):
         raise DataError(
             f'{path}: column "{used[0]}" says nothing of the items of the lists in column '
             f'"{item}"; drop it, or give one row an item'
         )
-    return File(path, table, frame)
+    return File(path, table, frame, between or " ")
 
 
 def _frame(path: Path) -> pl.DataFrame:
@@ -172,14 +189,44 @@ def _texts(ids: pl.Series) -> pl.Series:
     return ids
 
 
-def _is_wide(frame: pl.DataFrame, user: str, item: str) -> bool:
+def _is_wide(frame: pl.DataFrame, user: str, item: str, between: str) -> bool:
     """Return whether every user has one row, and a row holds several words."""
     if frame[item].dtype != pl.String or frame[user].is_duplicated().any():
         return False
-    return bool(frame[item].str.contains(_LIST).any())
+    return bool(_several(frame[item], between).any())
 
 
-def _listed(path: Path, frame: pl.DataFrame, user: str, item: str) -> pl.DataFrame:
+def _several(texts: pl.Series, between: str) -> pl.Series:
+    """Return whether each text holds several items."""
+    return separators.split(texts, between).list.len().fill_null(0) > 1
+
+
+def _between(path: Path, frame: pl.DataFrame, user: str, item: str, named: str | None) -> str:
+    """Return what stands between true items.
+
+    Raises
+    ------
+    DataError
+        It cannot be told whether something is a part of ids or stands between them.
+    """
+    texts = frame[item]
+    if texts.dtype != pl.String or frame[user].is_duplicated().any() or named == " ":
+        return " "
+    found = named if named in separators.held(texts) else separators.plain(texts)
+    if found is not None or named is not None:
+        return found or " "
+    odd = separators.only(texts) or " "
+    if odd == " ":
+        return " "
+    first = texts.filter(texts.str.contains(odd, literal=True))[0]
+    raise DataError(
+        f'{path}: column "{item}": found "{printable(first)}" among the true items: one id, or '
+        f"several, with {separators.NAMES[odd]} between them? say --separator '{odd}', or "
+        "--separator ' ' where ids hold it (Python: separator=)"
+    )
+
+
+def _listed(path: Path, frame: pl.DataFrame, user: str, item: str, between: str) -> pl.DataFrame:
     """Return the frame with texts of many items split, where every user has one row.
 
     Raises
@@ -191,8 +238,8 @@ def _listed(path: Path, frame: pl.DataFrame, user: str, item: str) -> pl.DataFra
         return frame
     again = frame[user].is_duplicated()
     if not again.any():
-        return frame.with_columns(pl.col(item).str.extract_all(r"\S+"))
-    several = again & frame[item].str.contains(_LIST).fill_null(False)
+        return frame.with_columns(separators.split(frame[item], between))
+    several = again & _several(frame[item], between)
     if several.any():
         raise DataError(
             f'{path}: column "{user}": user {frame[user].filter(several)[0]} has two rows, and a '

@@ -121,7 +121,8 @@ def paper_of(
     """
     strangers = 0 < found.validation.rows == found.rows_outside  # told by whoever reads the ids
     if found.lists is None or strangers:
-        return papers.of_file(path, solution, terms.named, places)
+        between = found.against.between or " "
+        return papers.of_file(path, solution, terms.named, places, between=between)
     left_out = {"users_outside": found.users_outside, "rows_outside": found.rows_outside}
     title = str(found.validation.path)
     return papers.of_lists(title, solution, found.lists, solution.items, left_out)

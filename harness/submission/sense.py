@@ -22,7 +22,7 @@ def note(lists: Int32, solution: Solution, findings: Findings) -> None:
 
     Neither says whose, nor what would have hit.
     """
-    users = len(lists)
+    users = int(np.count_nonzero(solution.key.truth.sizes))  # nobody else could have a hit
     if users < _FEWEST:
         return
     hit = int(np.count_nonzero(_held(lists, solution.key.truth)))

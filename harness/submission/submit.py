@@ -37,12 +37,15 @@ class Submitted:
         Users without any event in the data.
     beyond_sample : int
         Users of the exam for whom the competition does not ask.
+    notes : tuple of str
+        What looked odd in the data.
     """
 
     path: Path
     rows: int
     without_history: int
     beyond_sample: int
+    notes: tuple[str, ...]
 
 
 def submit(
@@ -51,13 +54,15 @@ def submit(
     """Write the lists of a config's model for everyone who needs a row.
 
     Those are the users of the sample submission, or else of the table of users, and those of the
-    exam, whose lists are the ones that a run marks. Users without any event are unknown to the
-    model; it is fitted once more with them among its users, so that it can be asked.
+    evaluation set, whose lists are the ones that a run marks; for an upload, the first alone. Users
+    without any event are unknown to the model; it is fitted once more with them among its users, so
+    that it can be asked.
 
     Parameters
     ----------
     all_events : bool
-        Whether the model learns from the exam's days too, as one wants it for an upload.
+        Whether it is for an upload: the model learns from the exam's days too, and nobody has a
+        row for whom the competition does not ask.
 
     Raises
     ------
@@ -73,7 +78,9 @@ def submit(
     asked = competition.of_config(config)
     users = asked.all_names().alias("id")
     required = users.n_unique()
-    users = pl.concat([users, setting.exam.user_ids.alias("id")]).unique(maintain_order=True)
+    if not all_events or required == 0:
+        users = pl.concat([users, setting.exam.user_ids.alias("id")])
+    users = users.unique(maintain_order=True)
     at = positions(users, setting.data.user_ids)
     lists = np.full((len(users), setting.exam.k), -1, np.int32)
     known, strange = (np.flatnonzero(of).astype(np.int32) for of in (at >= 0, at < 0))
@@ -85,11 +92,12 @@ def submit(
         more = _answer(lists, strange, own, settings, wider, repeat)
         strange_items = max(strange_items, more, key=len)  # the same, as far as they go
     wanted = (asked.format or formats.generic("user", "item")).cut_at(setting.exam.k)
+    wanted = replace(wanted, between=asked.between or wanted.between)
     items = setting.exam.candidate_ids
     items = pl.concat([items, strange_items.alias(items.name)])
     Recommendations(lists).to_csv(out, users, items, wanted)
     beyond = len(users) - required if required > 0 else 0
-    return Submitted(out, len(users), len(strange), beyond)
+    return Submitted(out, len(users), len(strange), beyond, setting.data.notes)
 
 
 def _answer(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -18,9 +18,10 @@ from harness.submission import formats
 from harness.submission.against import Against
 from harness.submission.formats import Format
 from harness.submission.read import Named
+from harness.submission.separators import NAMES
 
 if TYPE_CHECKING:
-    from harness.config import Config
+    from harness.config import Config, SubmissionOnly
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,12 @@ class Terms:
         True items.
     named : Named
         What the submission's columns are called, where they are not to be found by themselves.
+    keep_users_without_items : bool
+        Whether users of a solution's file without true items are averaged, with 0.
+    separator : str, optional
+        What stands between the items of a list.
+    own : SubmissionOnly, optional
+        A config without data, which says what submissions look like.
     """
 
     config: Config | None = None
@@ -42,40 +49,79 @@ class Terms:
     items: Path | None = None
     solution: Path | pl.DataFrame | None = None
     named: Named | None = None
+    keep_users_without_items: bool = False
+    separator: str | None = None
+    own: SubmissionOnly | None = None
+
+    @classmethod
+    def of(cls, config: Config | SubmissionOnly | None, **named: Any) -> Terms:
+        """Return the terms of a config, with data or without, and of what else is named."""
+        from harness.config import SubmissionOnly
+
+        if isinstance(config, SubmissionOnly):
+            return cls(own=config, **named)
+        return cls(config, **named)
 
     def __post_init__(self) -> None:
-        files = {"--sample": self.sample, "--items": self.items, "--solution": self.solution}
-        given = [option for option, path in files.items() if path is not None]
-        if self.config is not None and given:
-            raise UsageError(f"a config says it all: leave {' and '.join(given)} out, or --config")
+        if self.config is not None:
+            self._refuse_beside_config()
+        if self.separator is not None and self.separator not in NAMES:
+            allowed = ", ".join(f"'{one}' ({name})" for one, name in NAMES.items())
+            raise UsageError(f"--separator is '{self.separator}'; expected one of {allowed}")
         columns = [c for c in ({} if self.named is None else vars(self.named)).values() if c]
         if len(set(columns)) < len(columns):
             raise UsageError(f"one column for two things: {', '.join(columns)}; name each its own")
         if self.named is not None and self.named.rank and self.named.score:
             raise UsageError("a list is ordered by rank or score, not both: name one column")
 
+    def _refuse_beside_config(self) -> None:
+        """Raise UsageError where something is named that the config says itself."""
+        files = {"--sample": self.sample, "--items": self.items, "--solution": self.solution}
+        given = [option for option, path in files.items() if path is not None]
+        if given:
+            raise UsageError(f"a config says it all: leave {' and '.join(given)} out, or --config")
+        if self.separator is not None:
+            raise UsageError(
+                "a config says it all: leave --separator out, and set separator under [submission]"
+            )
+        if self.keep_users_without_items:
+            raise UsageError(
+                "--keep-users-without-items goes with --solution; a config's evaluation set counts "
+                "everyone in it"
+            )
+
     @property
     def files(self) -> list[Path]:
-        """The files of the config's competition that are there."""
+        """The files of the config's competition that are there, its sample among them."""
         from harness.files import parts
 
         tables = () if self.config is None else self.config.layout().tables
-        found = []
+        found = [self.asking] if self.own is not None and self.asking is not None else []
         for table in tables:
             with suppress(DataError):
                 found += parts(table.path)
         return found
 
+    @property
+    def asking(self) -> Path | None:
+        """The sample that is named, by itself or in a config without data."""
+        if self.sample is not None or self.own is None or self.own.submission.sample is None:
+            return self.sample
+        return self.own.folder / self.own.submission.sample
+
     def checking(self, k: int | None = None) -> tuple[Against, Solution | None]:
-        """Return what a file is checked against with lists of up to k, and a solution at hand.
+        """Return what a file is checked against with lists of up to k, and a solution's file.
 
         Raises
         ------
         HarnessError
             A file that cannot be used; k below 1.
         """
-        against, marking = self.against().cut_at(k), self.marking_at_hand()
-        return (against if marking is None else against.marked_by(marking)), marking
+        against = self.against().cut_at(k)
+        if self.solution is None:
+            return against, None
+        marking = self._of_file(keep=True)  # nobody is averaged
+        return against.marked_by(marking), marking
 
     def against(self) -> Against:
         """Return what rows and lists are checked against; nothing is marked.
@@ -85,14 +131,38 @@ class Terms:
         DataError, UsageError
             A file that cannot be read.
         """
-        if self.config is not None:
-            from harness.submission import competition
+        from harness.submission import competition
 
-            found = competition.of_config(self.config)
-        else:
-            found = against_.of_tables(self.sample, self.items)
+        if self.config is not None:
+            return replace(competition.of_config(self.config), named=self.named)
+        found = against_.of_tables(self.asking, self.items)
         wanted = found.format or self._solution_format()
-        return replace(found, format=wanted, named=self.named)
+        if self.own is not None:
+            wanted = competition.as_said(self.own.submission, wanted or self._columns_format())
+        told = replace(found, format=wanted, named=self.named)
+        return told.separated(*self.between())
+
+    def between(self) -> tuple[str | None, str]:
+        """Return what stands between items, None where a solution is to tell it, and who says so.
+
+        Raises
+        ------
+        DataError
+            A sample that cannot be read.
+        """
+        from harness.submission import competition
+
+        if self.config is not None:
+            return competition.separator(self.config)
+        if self.separator is not None:
+            return self.separator, "as named"
+        if self.own is not None and self.own.submission.separator is not None:
+            return self.own.submission.separator, "as the config says"
+        told = None if self.asking is None else against_.separator_in(self.asking)
+        if told is not None and self.asking is not None:
+            return told, f"as in {self.asking.name}"
+        known = self._solution_format()  # the competition's own lists, however the truth is written
+        return (None if known is None else known.between), ""
 
     def marking(self, metrics: tuple[Metric, ...] = ()) -> Solution:
         """Return the solution: that of the config's exam, or the file's.
@@ -105,14 +175,25 @@ class Terms:
         if self.config is not None:
             return solutions.of_config(self.config, metrics)
         if self.solution is None:
-            raise UsageError("marked by what? name one of --config CONFIG and --solution SOLUTION")
-        return replace(solutions.of_file(self.solution), metrics=metrics)
+            also = "; this config has no [data]" if self.own is not None else ""
+            raise UsageError(
+                f"marked by what? name one of --config CONFIG and --solution SOLUTION{also}"
+            )
+        return replace(self._of_file(keep=self.keep_users_without_items), metrics=metrics)
 
-    def marking_at_hand(self) -> Solution | None:
-        """Return the solution if that needs no reading of events."""
-        if self.config is not None:
-            return solutions.kept_of(self.config)
-        return None if self.solution is None else self.marking()
+    def _of_file(self, *, keep: bool) -> Solution:
+        """Return the solution in the file or frame that is named."""
+        assert self.solution is not None  # noqa: S101 - asked for where there is one
+        said = self.separator or (None if self.own is None else self.own.submission.separator)
+        return solutions.of_file(self.solution, keep_users_without_items=keep, between=said)
+
+    def _columns_format(self) -> Format:
+        """Return the format of the solution's own columns."""
+        if self.solution is None:
+            return formats.generic("user", "item")
+        frame = self.solution if isinstance(self.solution, pl.DataFrame) else None
+        columns = against_.columns(Path(str(self.solution))) if frame is None else frame.columns
+        return formats.recognised(columns)
 
     def _solution_format(self) -> Format | None:
         """Return the competition that the solution's header speaks of."""

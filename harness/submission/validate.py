@@ -11,7 +11,7 @@ import polars as pl
 
 from harness.arrays import Int32
 from harness.solutions import Solution
-from harness.submission import faults, sense
+from harness.submission import faults, sense, separators
 from harness.submission.against import Against
 from harness.submission.answers import Answers
 from harness.submission.findings import Findings, Place, shown
@@ -86,6 +86,8 @@ def examine(
         with source(path, against, findings) as opened:
             wanted = opened.wanted
             _refuse_no_header(opened, against, findings)
+            if against.zeros:
+                findings.note("SUB317", against.zeros)
             if opened.readable:
                 checked = _checked(opened, against)
                 found, lists = _read(path, opened, against, solution, places, findings)
@@ -110,6 +112,8 @@ def _checked(opened: Source, against: Against) -> str:
     wanted, items = opened.wanted, against.items_of(opened.wanted)
     longest = "" if wanted.k is None else f", up to {wanted.k} items"
     shape = "a row an item" if wanted.long else f"lists{longest}"
+    if wanted.between != " " and not wanted.long:
+        shape += f", {separators.NAMES[wanted.between]} between them {against.between_as}".rstrip()
     ids = f"{against.required:,} ids must be there" if against.required else "ids are not compared"
     known = f"{len(items):,} items are known"
     if not items.complete:
@@ -176,3 +180,7 @@ def _whole(found: Gathered, opened: Source, findings: Findings, against: Against
     if len(missing) > 0:
         first = against.texts(missing[: faults.EXAMPLES])
         findings.add("SUB201", len(missing), [Place(None, shown(text)) for text in first])
+    beyond = against.required + np.flatnonzero(found.users.known[against.required :])
+    if against.required > 0 and len(beyond) > 0:
+        first_ids = against.beyond(beyond[: faults.EXAMPLES])
+        findings.add("SUB211", len(beyond), [Place(None, shown(text)) for text in first_ids])

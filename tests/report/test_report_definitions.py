@@ -94,7 +94,7 @@ def test_conventions_as_plain_values_lack_nothing() -> None:
         "name": "kaggle",
         "divisor": "min(R, k)",
         "repeats": "once",
-        "users": "all",
+        "users": "with truth",
         "tools": CONVENTIONS["kaggle"].tools,
         "example": {
             "list": "a a b",

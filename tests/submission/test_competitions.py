@@ -8,7 +8,6 @@ import pytest
 
 import harness
 from harness import config as config_
-from harness import kept
 from harness.config import Config
 from harness.errors import DataError, UsageError
 from harness.submission.formats import FORMATS, of_competition, recognised
@@ -205,16 +204,3 @@ def test_bought_already(tmp_path: Path) -> None:
     found = told(tmp_path, ["old"] * 119 + ["new"])
     assert list(found) == ["SUB403"]
     assert "119 of 120 hold what the user has in training already" in found["SUB403"]
-
-
-def test_validate_knows_the_solution_of_an_exam_that_was_set_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(kept, "_RECENT_NS", 0)
-    told(tmp_path, ["other"] * 120)
-    config = exam(tmp_path)
-    write(tmp_path, log=MANY)
-    before = harness.validate(tmp_path / "lists.csv", config=config).problems
-    harness.score(tmp_path / "lists.csv", config=config)
-    after = harness.validate(tmp_path / "lists.csv", config=config).problems
-    assert {p.code for p in after} - {p.code for p in before} == {"SUB402"}

@@ -1,0 +1,149 @@
+"""What `harness validate --config` says of a file depends on the config and files, on no cache."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import harness
+from harness import config as config_
+from harness import kept, solutions
+from harness.config import Config
+from harness.submission.submit import submit
+
+LOG = """user,item,time
+ann,a,2020-01-01
+bob,b,2020-01-01
+eva,b,2020-01-02
+ann,b,2020-01-09
+bob,a,2020-01-09
+eva,a,2020-01-09
+"""
+"""The window is 2020-01-09: ann, bob and eva are examined; the sample asks for ann, bob and new."""
+
+
+@pytest.fixture(autouse=True)
+def _keep_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "_RECENT_NS", 0)
+
+
+def config(folder: Path, **data: Any) -> Config:
+    for name, text in {
+        "log": LOG,
+        "sample_submission": "user,items\nann,\nbob,\nnew,\n",
+        "things": "item\na\n",
+    }.items():
+        if not (folder / f"{name}.csv").exists():
+            (folder / f"{name}.csv").write_text(text)
+    values = {
+        "data": {"layout": "table", "path": ".", "events": "log.csv", **data},
+        "split": {"strategy": "time", "valid_days": 1},
+        "evaluation": {"k": 2},
+        "models": [{"name": "popular", "use": "baselines.popular:Popular"}],
+    }
+    return config_.parse(values, folder)
+
+
+def told(folder: Path, text: str, one: Config | None = None, **more: Any) -> list[tuple[str, ...]]:
+    (folder / "lists.csv").write_text(text)
+    found = harness.validate(folder / "lists.csv", config=one or config(folder), **more)
+    return [(p.code, p.severity, p.message, p.hint) for p in found.problems]
+
+
+FULL = "user,items\nann,a\nbob,a\nnew,b a\n"
+
+
+def test_the_verdict_is_the_same_before_and_after_a_score(tmp_path: Path) -> None:
+    one = config(tmp_path)
+    before = told(tmp_path, FULL + "eva,b\n", one)
+    harness.score(tmp_path / "lists.csv", config=one)
+    assert told(tmp_path, FULL + "eva,b\n", one) == before
+    uncached = config(tmp_path, cache=False)
+    assert told(tmp_path, FULL + "eva,b\n", uncached) == before
+
+
+def test_users_of_the_evaluation_set_alone_are_warned_of(tmp_path: Path) -> None:
+    ((code, severity, message, hint),) = told(tmp_path, FULL + "eva,b\n")
+    assert (code, severity) == ("SUB211", "warning")
+    assert "1 beyond the ids that must be there" in message
+    assert "evaluation set" in message
+    assert "eva" in message
+    assert "would refuse them" in hint
+    assert "harness submit --all-events" in hint
+    ((code, severity, *_),) = told(tmp_path, FULL + "eva,b\n", strict=True)
+    assert (code, severity) == ("SUB211", "error")
+
+
+def test_users_of_neither_are_errors_beside_them(tmp_path: Path) -> None:
+    found = told(tmp_path, FULL + "eva,b\nzed,a\n")
+    assert [(code, severity) for code, severity, *_ in found] == [
+        ("SUB202", "error"),
+        ("SUB211", "warning"),
+    ]
+    assert '"zed" is no id' in found[0][2]
+
+
+def test_score_says_the_same_of_ids(tmp_path: Path) -> None:
+    one = config(tmp_path)
+    before = told(tmp_path, FULL + "eva,b\n", one)
+    found = harness.score(tmp_path / "lists.csv", config=one).validation
+    assert found is not None
+    assert [(p.code, p.severity, p.message, p.hint) for p in found.problems] == before
+
+
+def test_items_that_only_the_candidates_have(tmp_path: Path) -> None:
+    """The table of items has a alone; the candidates, those seen in training, are a and b."""
+    one = config(tmp_path, items="things.csv")
+    before = told(tmp_path, FULL, one)
+    harness.score(tmp_path / "lists.csv", config=one)
+    assert told(tmp_path, FULL, one) == before == []
+    ((code, _, message, _),) = told(tmp_path, FULL.replace("b a", "b zz"), one)
+    assert (code, message) == ("SUB304", '"zz" is no item')
+
+
+def test_a_file_without_such_ids_sets_no_evaluation_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(solutions, "of_config", lambda *_: pytest.fail("the events were read"))
+    assert told(tmp_path, FULL) == []
+    assert [code for code, *_ in told(tmp_path, "user,items\nann,a\n")] == ["SUB201"]
+
+
+def test_where_events_cannot_be_read_they_stay_errors_that_say_so(tmp_path: Path) -> None:
+    one = config(tmp_path)
+    (tmp_path / "log.csv").write_text("user,item,time\nann,a,yesterday\n")
+    ((code, severity, message, hint),) = told(tmp_path, FULL + "eva,b\n", one)
+    assert (code, severity) == ("SUB202", "error")
+    assert '"eva" is no id' in message
+    assert "whether the evaluation set has it cannot be told" in hint
+    assert 'log.csv: line 2, column "time": found "yesterday"' in hint
+
+
+def test_what_submit_writes_is_fit_and_for_an_upload_exact(tmp_path: Path) -> None:
+    one, out = config(tmp_path), tmp_path / "out.csv"
+    done = submit(one, "popular", out)
+    assert pl.read_csv(out)["user"].to_list() == ["ann", "bob", "new", "eva"]
+    assert done.beyond_sample == 1
+    found = harness.validate(out, config=one)
+    assert [p.code for p in found.problems] == ["SUB211", "SUB401"]  # popular is so
+    done = submit(one, "popular", out, all_events=True)
+    assert pl.read_csv(out)["user"].to_list() == ["ann", "bob", "new"]
+    assert done.beyond_sample == 0
+    assert [p.code for p in harness.validate(out, config=one).problems] == ["SUB401"]
+
+
+def test_what_only_the_truth_tells_is_told_by_score_alone(tmp_path: Path) -> None:
+    """Nobody's list hits: score says so, validate never, whatever was scored before."""
+    users = [f"u{number:03}" for number in range(120)]
+    rows = "".join(f"{user},old,2020-01-01\n{user},new,2020-01-09\n" for user in users)
+    (tmp_path / "log.csv").write_text("user,item,time\nzed,new,2020-01-01\n" + rows)
+    (tmp_path / "sample_submission.csv").write_text("user,items\n" + ",\n".join([*users, ""]))
+    one = config(tmp_path)
+    lists = "user,items\n" + "".join(f"{user},x{at % 2}\n" for at, user in enumerate(users))
+    before = told(tmp_path, lists, one)
+    found = harness.score(tmp_path / "lists.csv", config=one).validation
+    assert found is not None
+    assert "SUB402" in {p.code for p in found.problems}
+    assert told(tmp_path, lists, one) == before
+    assert "SUB402" not in {code for code, *_ in before}

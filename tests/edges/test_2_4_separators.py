@@ -1,0 +1,202 @@
+"""What stands between items is named by --separator, or plain in the sample or the solution."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import harness
+from harness.cli import app, guarded
+from harness.errors import HarnessError, UsageError
+
+SOLUTION = "user,items\nann,a;b\nbob,b\n"
+LISTS = "user,items\nann,a;x\nbob,x;b\n"
+"""MAP@2: ann (1/1)/2, bob (1/2)/1."""
+MAP = 1 / 2
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "solution.csv").write_text(SOLUTION)
+    (tmp_path / "lists.csv").write_text(LISTS)
+    (tmp_path / "sample.csv").write_text("user,items\nann,q;r\nbob,q;r\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    status = guarded(lambda: app(list(arguments), standalone_mode=False))
+    told = capfd.readouterr()
+    return status, told.out, told.err
+
+
+def figure(capfd: pytest.CaptureFixture[str], *arguments: str) -> float:
+    status, out, err = run(capfd, "score", "lists.csv", *arguments, "--format", "json")
+    assert (status, err) == (0, ""), out + err
+    found: float = json.loads(out)["metrics"]["MAP@12"]["mean"]
+    return found
+
+
+BY = ("--solution", "solution.csv")
+
+
+def test_it_is_plain_in_the_solution(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert figure(capfd, *BY) == MAP
+    status, out, _ = run(capfd, "validate", "lists.csv", *BY)
+    assert status == 0
+    assert "lists, a semicolon between them as in the solution" in out
+
+
+def test_it_is_plain_in_the_sample(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capfd, "validate", "lists.csv", "--sample", "sample.csv")
+    assert status == 0
+    assert "lists, a semicolon between them as in sample.csv" in out
+    Path("solution.csv").write_text(SOLUTION.replace(";", " "))  # each is read as it is
+    assert figure(capfd, *BY, "--sample", "sample.csv") == MAP
+
+
+def test_it_is_named(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("sample.csv").write_text("user,items\nann,\nbob,\n")
+    arguments = ("validate", "lists.csv", "--sample", "sample.csv")
+    status, out, _ = run(capfd, *arguments)
+    assert status == 1
+    assert "SUB309" in out
+    assert "between them" not in out
+    status, out, _ = run(capfd, *arguments, "--separator", ";")
+    assert status == 0
+    assert "lists, a semicolon between them as named" in out
+    for solution in (SOLUTION, SOLUTION.replace(";", " ")):
+        Path("solution.csv").write_text(solution)
+        assert figure(capfd, *BY, "--separator", ";") == MAP
+    Path("lists.csv").write_text(LISTS.replace(";", "|"))
+    status, out, _ = run(capfd, *arguments, "--separator", ";")
+    assert status == 1
+    assert "put a semicolon between items" in out
+
+
+def test_commas_within_quotes(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("solution.csv").write_text('user,items\nann,"a,b"\nbob,b\n')
+    Path("lists.csv").write_text('user,items\nann,"a,x"\nbob,"x,b"\n')
+    assert figure(capfd, *BY) == MAP
+    assert figure(capfd, *BY, "--separator", ",") == MAP
+
+
+def test_fix_writes_what_is_named(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("lists.csv").write_text("user,items\nann,a b\nbob,b\n")
+    for between, row in ((";", "ann,a;b"), (",", 'ann,"a,b"')):
+        arguments = ("validate", "lists.csv", *BY, "--separator", between, "--fix", "out.csv")
+        assert run(capfd, *arguments)[0] == 0
+        assert row in Path("out.csv").read_text().splitlines()
+
+
+def test_rows_of_one_item_have_none(folder: Path) -> None:
+    Path("lists.csv").write_text("user,item,rank\nann,a,1\nann,x,2\nbob,x,1\nbob,b,2\n")
+    found = harness.score("lists.csv", solution="solution.csv", separator=";")
+    assert found.metrics["MAP@12"].mean == MAP
+
+
+def test_a_config_of_submission_alone(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("own.toml").write_text(
+        '[submission]\nuser = "who"\nitems = "what"\nseparator = ";"\nsample = "asked.csv"\n'
+    )
+    Path("asked.csv").write_text("who,what\nann,\nbob,\n")
+    for solution in (SOLUTION, SOLUTION.replace(";", " ")):
+        Path("solution.csv").write_text(solution)
+        lists = LISTS.replace("user,items", "who,what")
+        Path("lists.csv").write_text(lists)
+        assert figure(capfd, *BY, "--config", "own.toml") == MAP
+        assert (
+            harness.score("lists.csv", config="own.toml", solution="solution.csv")
+            .metrics["MAP@12"]
+            .mean
+            == MAP
+        )
+    status, out, _ = run(capfd, "validate", "lists.csv", "--config", "own.toml")
+    assert status == 0
+    assert "a semicolon between them as the config says; 2 ids must be there" in out
+    Path("lists.csv").write_text("who,what\nann,a;x\n")
+    status, out, _ = run(capfd, "validate", "lists.csv", "--config", "own.toml", *BY)
+    assert status == 1
+    assert "SUB201" in out
+
+
+def test_what_such_a_config_cannot_do(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("own.toml").write_text('[submission]\nseparator = ";"\n')
+    status, _, err = run(capfd, "score", "lists.csv", "--config", "own.toml")
+    assert status == 2
+    assert "--solution SOLUTION; this config has no [data]" in err
+    status, _, err = run(capfd, "run", "own.toml")
+    assert status == 2
+    assert "[data] is missing" in err
+    Path("own.toml").write_text('[submission]\nseparator = "/"\n')
+    status, _, err = run(capfd, "score", "lists.csv", *BY, "--config", "own.toml")
+    assert status == 2
+    assert "[submission] separator = '/'; allowed:" in err
+
+
+def test_explain_reads_lists_in_the_same_way(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def items(*arguments: str) -> list[str]:
+        out = run(capfd, "explain", "lists.csv", *arguments, "--user", "ann", "--format", "json")[1]
+        return [place["item"] for place in json.loads(out)["users"][0]["places"]]
+
+    Path("log.csv").write_text(
+        "user,item,time\nann,a,2020-01-01\nbob,b,2020-01-01\nann,b,2020-01-09\n"
+    )
+    Path("exam.toml").write_text(
+        '[data]\nlayout = "table"\npath = "."\nevents = "log.csv"\n'
+        '[split]\nstrategy = "time"\nvalid_days = 1\n[submission]\nseparator = ";"\n'
+        '[[models]]\nname = "popular"\nuse = "baselines.popular:Popular"\n'
+    )
+    Path("own.toml").write_text('[submission]\nseparator = ";"\n')
+    assert items("--config", "exam.toml") == ["a", "x"]
+    assert items(*BY) == ["a", "x"]
+    Path("solution.csv").write_text(SOLUTION.replace(";", " "))
+    assert items(*BY, "--separator", ";") == ["a", "x"]
+    assert items(*BY, "--config", "own.toml") == ["a", "x"]
+
+
+def test_a_config_with_data_says_it_itself(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    config = str(Path(__file__).parents[2] / "configs" / "demo.toml")
+    for command in ("validate", "score", "explain"):
+        options = ["--user", "ann"] if command == "explain" else []
+        arguments = (command, "lists.csv", "--config", config, "--separator", ";", *options)
+        status, _, err = run(capfd, *arguments)
+        assert status == 2
+        assert "leave --separator out, and set separator under [submission]" in err
+
+
+def test_a_separator_that_is_none(folder: Path) -> None:
+    with pytest.raises(UsageError, match=r"--separator is '/'; expected one of ' ' \(one space\)"):
+        harness.validate("lists.csv", separator="/")
+
+
+@pytest.mark.parametrize("separator", [None, ";", " "])
+def test_an_id_or_several(folder: Path, separator: str | None) -> None:
+    """One list of five holds a semicolon: that may be a part of an id."""
+    rows = [f"u{number},a{number}\n" for number in range(4)]
+    Path("solution.csv").write_text("user,items\nann,a;b\n" + "".join(rows))
+    Path("lists.csv").write_text("user,items\nann,a;b\n")
+    if separator is None:
+        with pytest.raises(HarnessError, match=r'"a;b" among the true items: one id, or several'):
+            harness.score("lists.csv", solution="solution.csv")
+        return
+    found = harness.score("lists.csv", solution="solution.csv", separator=separator, force=True)
+    whole = found.paper.items.to_list()
+    assert ("a;b" in whole) == (separator == " ")
+
+
+def test_lists_as_python_prints_them_are_refused_still(folder: Path) -> None:
+    Path("solution.csv").write_text("user,items\nann,\"['a', 'b']\"\nbob,\"['b']\"\n")
+    with pytest.raises(HarnessError, match="without brackets, quotes and commas"):
+        harness.score("lists.csv", solution="solution.csv")
+
+
+def test_a_host_on_kaggle_may_write_them_so(folder: Path) -> None:
+    import pandas as pd
+
+    from harness.kaggle import score
+
+    solution, lists = (pd.read_csv(f"{name}.csv") for name in ("solution", "lists"))
+    assert score(solution, lists, "user") == MAP
