@@ -1,9 +1,11 @@
 """The competitions' own files: their columns, their windows, their traps."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+from harness import config as config_
 from harness.errors import DataError
 from harness.layouts import hm, kion, ponpare
 from harness.load import load
@@ -121,3 +123,25 @@ def test_hm_an_id_in_both_forms_is_an_error(tmp_path: Path) -> None:
     articles = ARTICLES + "706016001,1\n"
     with pytest.raises(DataError, match=r'such as "706016001"[\s\S]*restore_zeros'):
         load(hm.layout(hm_folder(tmp_path, mixed, articles)))
+
+
+def test_times_may_be_written_otherwise_in_every_layout(tmp_path: Path) -> None:
+    """What the error on times recommends, time_format, is there in each."""
+    folder = ponpare_folder(tmp_path)
+    for path in folder.glob("*.csv"):
+        path.write_text(re.sub(r"(\d{4})-(\d\d)-(\d\d) ", r"\3.\2.\1 ", path.read_text()))
+    data = load(ponpare.layout(folder, time_format="%d.%m.%Y %H:%M:%S"))
+    assert data.shown_from is not None
+    assert data.shown_from.tolist()[:2] == [
+        1_338_379_200_000_000,  # 2012-05-30 12:00
+        1_338_638_400_000_000,  # 2012-06-02 12:00
+    ]
+    (tmp_path / "interactions.csv").write_text(
+        "user_id,item_id,last_watch_dt,total_dur,watched_pct\n1,10,11.05.2021,4250,72.0\n"
+    )
+    (tmp_path / "items.csv").write_text("item_id,title\n10,x\n")
+    (tmp_path / "users.csv").write_text("user_id,age\n1,age_25_34\n")
+    data = load(kion.layout(tmp_path, time_format="%d.%m.%Y"))
+    assert data.events.time.tolist() == [1_620_691_200_000_000]  # 2021-05-11
+    for layout in ("hm", "ponpare", "kion"):
+        config_.DataConfig(layout=layout, path=".", time_format="%d.%m.%Y")
