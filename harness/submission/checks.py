@@ -176,7 +176,7 @@ CHECKS: Mapping[str, Check] = {
         "compare it with the sample submission",
         "warning",
     ),
-    "SUB211": Check(
+    "SUB214": Check(
         "ids beyond the sample",
         "warning",
         "users of the evaluation set or solution, {count} beyond the ids that must be there: "
@@ -289,7 +289,7 @@ CHECKS: Mapping[str, Check] = {
         "write ranks 1, 2, 3 …",
         "warning",
     ),
-    "SUB317": file(
+    "SUB318": file(
         "lost zeros in the data",
         "the config reads item ids that lost their leading zero: {value}",
         "set restore_zeros = true under [data]; an upload with such ids would hit nothing",

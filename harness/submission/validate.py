@@ -87,7 +87,7 @@ def examine(
             wanted = opened.wanted
             _refuse_no_header(opened, against, findings)
             if against.zeros:
-                findings.note("SUB317", against.zeros)
+                findings.note("SUB318", against.zeros)
             if opened.readable:
                 checked = _checked(opened, against)
                 found, lists = _read(path, opened, against, solution, places, findings)
@@ -183,4 +183,4 @@ def _whole(found: Gathered, opened: Source, findings: Findings, against: Against
     beyond = against.required + np.flatnonzero(found.users.known[against.required :])
     if against.required > 0 and len(beyond) > 0:
         first_ids = against.beyond(beyond[: faults.EXAMPLES])
-        findings.add("SUB211", len(beyond), [Place(None, shown(text)) for text in first_ids])
+        findings.add("SUB214", len(beyond), [Place(None, shown(text)) for text in first_ids])

@@ -80,7 +80,7 @@ def test_a_right_file_is_told_the_cause(folder: Path, capfd: pytest.CaptureFixtu
     status, out, _ = run(capfd, "validate", "ten.csv", "--config", "hm.toml")
     assert status == 0
     assert "is no item" not in out
-    assert "SUB317" in out
+    assert "SUB318" in out
     assert CURE in out
     status, out, _ = run(capfd, "validate", "ten.csv", "--config", "hm.toml", "--strict")
     assert status == 1
@@ -93,12 +93,12 @@ def test_by_such_data_a_right_file_gets_no_figure(
     status, out, _ = run(capfd, "score", "ten.csv", "--config", "hm.toml")
     assert status == 1
     assert "MAP" not in out
-    assert "SUB317" in out
+    assert "SUB318" in out
     assert CURE in out
     status, out, _ = run(capfd, "score", "nine.csv", "--config", "hm.toml")
     assert status == 0
     assert "MAP@12     0.250000" in out  # c1 hits at the second place, 1/2; c2 does not
-    assert "SUB317" in out
+    assert "SUB318" in out
 
 
 @pytest.mark.parametrize("command", ["validate", "score"])
@@ -106,7 +106,7 @@ def test_the_cure_works(folder: Path, capfd: pytest.CaptureFixture[str], command
     write(folder, "restore_zeros = true")
     status, out, _ = run(capfd, command, "ten.csv", "--config", "hm.toml")
     assert status == 0
-    assert "SUB317" not in out
+    assert "SUB318" not in out
     status, out, _ = run(capfd, command, "nine.csv", "--config", "hm.toml")
     assert status == 1
     assert "SUB305" in out

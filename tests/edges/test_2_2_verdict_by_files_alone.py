@@ -65,21 +65,21 @@ def test_the_verdict_is_the_same_before_and_after_a_score(tmp_path: Path) -> Non
 
 def test_users_of_the_evaluation_set_alone_are_warned_of(tmp_path: Path) -> None:
     ((code, severity, message, hint),) = told(tmp_path, FULL + "eva,b\n")
-    assert (code, severity) == ("SUB211", "warning")
+    assert (code, severity) == ("SUB214", "warning")
     assert "1 beyond the ids that must be there" in message
     assert "evaluation set" in message
     assert "eva" in message
     assert "would refuse them" in hint
     assert "harness submit --all-events" in hint
     ((code, severity, *_),) = told(tmp_path, FULL + "eva,b\n", strict=True)
-    assert (code, severity) == ("SUB211", "error")
+    assert (code, severity) == ("SUB214", "error")
 
 
 def test_users_of_neither_are_errors_beside_them(tmp_path: Path) -> None:
     found = told(tmp_path, FULL + "eva,b\nzed,a\n")
     assert [(code, severity) for code, severity, *_ in found] == [
         ("SUB202", "error"),
-        ("SUB211", "warning"),
+        ("SUB214", "warning"),
     ]
     assert '"zed" is no id' in found[0][2]
 
@@ -126,7 +126,7 @@ def test_what_submit_writes_is_fit_and_for_an_upload_exact(tmp_path: Path) -> No
     assert pl.read_csv(out)["user"].to_list() == ["ann", "bob", "new", "eva"]
     assert done.beyond_sample == 1
     found = harness.validate(out, config=one)
-    assert [p.code for p in found.problems] == ["SUB211", "SUB401"]  # popular is so
+    assert [p.code for p in found.problems] == ["SUB214", "SUB401"]  # popular is so
     done = submit(one, "popular", out, all_events=True)
     assert pl.read_csv(out)["user"].to_list() == ["ann", "bob", "new"]
     assert done.beyond_sample == 0

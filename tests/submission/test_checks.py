@@ -22,8 +22,8 @@ WITHOUT_EXAMPLE = {
     "SUB020",
     "SUB108",
     "SUB110",
-    "SUB211",
-    "SUB317",
+    "SUB214",
+    "SUB318",
     "SUB402",
     "SUB403",
 }

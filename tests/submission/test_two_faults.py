@@ -101,8 +101,8 @@ WITHOUT = {
         "SUB109",
         "SUB110",
     ),  # no rows are read, or the header alone is concerned
-    "SUB211",  # where an evaluation set has more users than the sample
-    "SUB317",  # of the config, not of the file
+    "SUB214",  # where an evaluation set has more users than the sample
+    "SUB318",  # of the config, not of the file
     *("SUB210", "SUB312"),  # where nobody says which ids there are
     *("SUB313", "SUB314", "SUB315", "SUB316"),  # a row an item
     *("SUB401", "SUB402", "SUB403", "SUB404"),  # of all lists together
