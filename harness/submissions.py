@@ -13,6 +13,7 @@ from harness.frames.polars import as_polars
 from harness.metrics import Metric, parse
 from harness.scored import Scored
 from harness.submission.problems import Validation
+from harness.submission.read import Named
 from harness.submission.score import score as _score
 from harness.submission.terms import Terms
 from harness.submission.validate import examine
@@ -27,6 +28,9 @@ def validate(
     solution: Any = None,
     k: int | None = None,
     strict: bool = False,
+    rank_column: str | None = None,
+    score_column: str | None = None,
+    row_order: bool = False,
 ) -> Validation:
     """Return everything that is wrong with a submission.
 
@@ -44,6 +48,11 @@ def validate(
         The longest list; that of the config or of the competition by default.
     strict : bool
         Whether warnings are errors.
+    rank_column, score_column : str, optional
+        The column that orders the rows of a user, the lowest rank or the highest score first;
+        ``rank`` or ``score`` by default, if there is one.
+    row_order : bool
+        Whether the rows of a user stand in order, the best first, whatever columns there are.
 
     Returns
     -------
@@ -55,7 +64,8 @@ def validate(
     HarnessError
         What the submission is checked against cannot be used.
     """
-    against, marking = _terms(config, sample, items, solution).checking(k)
+    named = Named(rank=rank_column, score=score_column, row_order=row_order)
+    against, marking = _terms(config, sample, items, solution, named).checking(k)
     return examine(_given(submission), against, marking, strict=strict).validation
 
 
@@ -71,12 +81,15 @@ def score(
     conventions: bool = False,
     strict: bool = False,
     force: bool = False,
+    rank_column: str | None = None,
+    score_column: str | None = None,
+    row_order: bool = False,
 ) -> Scored:
     """Validate a submission and mark it.
 
     Parameters
     ----------
-    submission, config, solution, sample, items, strict
+    submission, config, solution, sample, items, strict, rank_column, score_column, row_order
         As for `validate`; a config or a solution is needed.
     metrics : sequence of text or Metric
         The config's, the competition's or the usual ones by default.
@@ -99,7 +112,8 @@ def score(
     HarnessError
         What it is checked against or marked by cannot be used.
     """
-    terms = _terms(config, sample, items, solution)
+    named = Named(rank=rank_column, score=score_column, row_order=row_order)
+    terms = _terms(config, sample, items, solution, named)
     folder = Path() if terms.config is None else terms.config.folder
     asked = tuple(m if isinstance(m, Metric) else parse(m, folder) for m in metrics)
     given = _given(submission)
@@ -111,10 +125,11 @@ def _terms(
     sample: Path | str | None,
     items: Path | str | None,
     solution: Any,
+    named: Named,
 ) -> Terms:
     path = None if isinstance(config, Config) else _path(config)
     read = config if isinstance(config, Config) else None if path is None else read_config(path)
-    return Terms(read, _path(sample), _path(items), _given(solution, "solution"))
+    return Terms(read, _path(sample), _path(items), _given(solution, "solution"), named)
 
 
 def _path(path: Path | str | None) -> Path | None:

@@ -13,6 +13,7 @@ from harness.cli.options import (
     ItemColumn,
     ItemsOption,
     RankColumn,
+    RowOrder,
     SampleOption,
     ScoreColumn,
     SolutionOption,
@@ -61,6 +62,7 @@ def score(
     item: ItemColumn = None,
     rank: RankColumn = None,
     score_: ScoreColumn = None,
+    row_order: RowOrder = False,
     format_: FormatOption = Format.TABLE,
 ) -> int:
     """Validate a file of lists, and mark it by a config's exam or by a solution."""
@@ -76,7 +78,8 @@ def score(
     try:
         with stdout_to_stderr():  # what a metric prints must not mix with the figures
             asked = tuple(dict.fromkeys(parse(text, folder_of(config)) for text in metric or []))
-            terms = terms_of(config, sample, items, solution, Named(user, item, rank, score_))
+            named = Named(user, item, rank, score_, row_order=row_order)
+            terms = terms_of(config, sample, items, solution, named)
             for out in filter(None, (evalai, codabench and codabench / "scores.json")):
                 refuse_overwriting(out, [file, config, sample, items, solution, *terms.files])
             scored = mark(

@@ -15,6 +15,7 @@ from harness.cli.options import (
     ItemColumn,
     ItemsOption,
     RankColumn,
+    RowOrder,
     SampleOption,
     ScoreColumn,
     SolutionOption,
@@ -46,6 +47,7 @@ def validate(
     item: ItemColumn = None,
     rank: RankColumn = None,
     score: ScoreColumn = None,
+    row_order: RowOrder = False,
     format_: FormatOption = Format.TABLE,
 ) -> int:
     """Say everything that is wrong with a submission: where, how often, how to mend it."""
@@ -55,7 +57,9 @@ def validate(
     from harness.submission.validate import examine
 
     began = time.perf_counter()
-    terms = terms_of(config, sample, items, solution, Named(user, item, rank, score))
+    terms = terms_of(
+        config, sample, items, solution, Named(user, item, rank, score, row_order=row_order)
+    )
     if fix is not None:
         refuse_overwriting(fix, [file, config, sample, items, solution, *terms.files])
     against, marking = terms.checking(k)

@@ -115,7 +115,7 @@ def _found(code: str, folder: Path) -> Problem:
 
 
 def _plain(hint: str) -> str:
-    return hint.format(allowed="customer_id,prediction", k="k", between="one space")
+    return hint.format(allowed="customer_id,prediction", k="k", between="one space", quoted="NAME")
 
 
 def _shown(content: bytes) -> list[str]:

@@ -69,7 +69,7 @@ def _told(problem: Problem, width: int | None) -> str:
     where = [] if problem.line is None else [f"line {problem.line:,}"]
     where += [] if problem.column is None else [problem.column]
     place = f"{', '.join(where)}: " if where else ""
-    cure = f"{problem.hint}; or --fix OUT" if CHECKS[problem.code].fixed else problem.hint
+    cure = f"{problem.hint}; or --fix OUT" if problem.fixed else problem.hint
     lines = [f"{place}{problem.message}", *_more(problem), cure]
     if width is not None:
         wrapped = (textwrap.wrap(line, max(width - _EDGE, _LEAST)) for line in lines)

@@ -15,9 +15,11 @@ _row, _id = of("lines"), of("ids", "user")
 _list, _item, _rank = of("lists", "items"), of("items", "items"), of("items")
 
 CHECKS: Mapping[str, Check] = {
-    "SUB001": file("missing", "there is no such file", "check the path"),
-    "SUB002": file("folder", "is a folder", "name the file in it"),
-    "SUB003": file("empty", "the file is empty", "write a header and a row for each user"),
+    "SUB001": file("missing", "there is no such file", "check the path", blocks=True),
+    "SUB002": file("folder", "is a folder", "name the file in it", blocks=True),
+    "SUB003": file(
+        "empty", "the file is empty", "write a header and a row for each user", blocks=True
+    ),
     "SUB004": file(
         "header only", "there are no rows behind the header", "write a row for each user"
     ),
@@ -65,34 +67,48 @@ CHECKS: Mapping[str, Check] = {
         "members",
         "the archive does not hold one file, but {value}",
         "pack the submission alone (a Mac adds __MACOSX: use zip -X on the command line)",
+        blocks=True,
     ),
     "SUB014": file(
-        "too large", "the archive unpacks to more than {value}", "pack the submission alone"
+        "too large",
+        "the archive unpacks to more than {value}",
+        "pack the submission alone",
+        blocks=True,
     ),
-    "SUB015": file("corrupt file", "the file is damaged: {value}", "write or pack it again"),
-    "SUB016": file("another kind", "the file is {value}", "save it as CSV, plain, .gz or .zip"),
+    "SUB015": file(
+        "corrupt file", "the file is damaged: {value}", "write or pack it again", blocks=True
+    ),
+    "SUB016": file(
+        "another kind", "the file is {value}", "save it as CSV, plain, .gz or .zip", blocks=True
+    ),
     "SUB017": _row(
         "text behind a quote",
         None,
         "text stands behind a closed quote",
         "double quotes within quotes",
     ),
-    "SUB018": file("forbidden", "the file may not be read", "change its permissions"),
-    "SUB019": file("endless line", "a line is longer than {value}", "look at what ends the lines"),
+    "SUB018": file("forbidden", "the file may not be read", "change its permissions", blocks=True),
+    "SUB019": file(
+        "endless line", "a line is longer than {value}", "look at what ends the lines", blocks=True
+    ),
     "SUB020": file(
         "name of another kind",
         "the name says {value}",
         "name it after what it is: .csv, .csv.gz, .zip or .parquet",
         "warning",
     ),
-    "SUB101": file("missing column", 'there is no column "{value}"', "name the columns {allowed}"),
+    "SUB101": file(
+        "missing column", 'there is no column "{value}"', "name the columns {allowed}", blocks=True
+    ),
     "SUB102": file(
         "unknown column",
         'nobody knows the column "{value}"',
         "drop it, or give it the right name: {allowed}",
         fixed=True,
     ),
-    "SUB103": file("duplicate column", 'there are two columns "{value}"', "name each once"),
+    "SUB103": file(
+        "duplicate column", 'there are two columns "{value}"', "name each once", blocks=True
+    ),
     "SUB104": file(
         "order of columns",
         "the columns stand in another order",
@@ -119,17 +135,26 @@ CHECKS: Mapping[str, Check] = {
         "type of a column",
         "the column {value} is of a type that has no place there",
         "write ids as text, a list of them where a row is a user's, and ranks as numbers",
+        blocks=True,
     ),
     "SUB109": file(
         "no header",
         'the first line is no header: "{value}" is an id',
         "write a header: {allowed}",
+        blocks=True,
     ),
     "SUB110": file(
         "another form",
         "it can be read, but CSV with a row a user is asked for, and this is {value}",
         "write it so for an upload",
         "warning",
+    ),
+    "SUB111": file(
+        "order not told",
+        'the column "{value}" holds numbers, which may order the rows of a user',
+        "say what orders them: --score-column {quoted} (the highest first), --rank-column {quoted} "
+        "(the lowest first), or --row-order (as they stand)",
+        blocks=True,
     ),
     "SUB201": Check(
         "missing ids",

@@ -56,6 +56,7 @@ BAD: Mapping[str, bytes] = {
     "SUB106": GOOD.replace("customer_id", "Customer_ID").encode(),
     "SUB107": b",customer_id,prediction\n0,ann,0706016001 0706016002\n",
     "SUB109": b"ann,0706016001 0706016002\nbob,0706016003\ncem,0706016002\n",
+    "SUB111": _LONG.replace("article_id,rank", "prediction,votes").encode(),
     "SUB201": GOOD.replace("bob,0706016003\n", "").encode(),
     "SUB202": _bob("bob,0706016003\nzoe,0706016001"),
     "SUB203": _bob("bob,0706016003\nbob,0706016001"),

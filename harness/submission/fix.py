@@ -24,6 +24,7 @@ from harness.submission.mend import mended
 from harness.submission.opened import Refused, opened
 from harness.submission.rows import is_parquet
 from harness.submission.source import Source, source
+from harness.submission.validate import examine
 
 
 @dataclass(frozen=True)
@@ -41,18 +42,32 @@ class Fixed:
     appended: int
 
 
+class NotFixedError(UsageError):
+    """A submission of which it cannot be told for certain what is meant."""
+
+    exit_status = 1
+
+
 def fix(path: Path, against: Against, out: Path) -> Fixed:
     """Write the submission `path` to `out`, mended.
 
     Raises
     ------
     UsageError
-        `out` is a file that is read, or cannot be written; the submission cannot be read, or has
-        no such columns.
+        `out` is a file that is read, or cannot be written.
+    NotFixedError
+        The submission cannot be read, or what is meant cannot be told for certain.
     """
     refuse_overwriting(out, [path, against.ids])
     if not out.name.endswith((".csv", ".csv.gz")):
         raise UsageError(f"{out}: what is mended is a .csv or a .csv.gz file; name one")
+    examined = examine(path, against)
+    blocked, against = examined.validation.blocked, examined.against
+    if blocked is not None:
+        raise NotFixedError(
+            f"{out}: is not written: {path} has an error that only you can mend\n"
+            f"{blocked.code} {blocked.message}; {blocked.hint}"
+        )
     there = np.zeros(len(against.users), np.bool_)
     try:
         with (
@@ -60,9 +75,6 @@ def fix(path: Path, against: Against, out: Path) -> Fixed:
             _written(temporary, out) as target,
             source(path, against, Findings()) as opened,
         ):
-            if not opened.readable:
-                columns = ", ".join(opened.head.columns)
-                raise UsageError(f"{path}: its columns cannot be told: {columns}")
             _write(opened, against, target, there)
             appended = _append(against, opened.wanted, there, target)
     except Refused as error:

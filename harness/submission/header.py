@@ -81,8 +81,7 @@ def check(header: Header, wanted: Format, findings: Findings) -> dict[str, int]:
     for place, column in enumerate(header.columns):
         meant = _meant(column, wanted.columns)
         if meant is None:
-            index = column in _INDEX and len(header.columns) > len(wanted.columns)
-            findings.note("SUB107" if index else "SUB102", column, 1)
+            findings.note("SUB107" if is_index(column, header, wanted) else "SUB102", column, 1)
         elif meant in places:
             findings.note("SUB103", column, 1)
         else:
@@ -94,6 +93,11 @@ def check(header: Header, wanted: Format, findings: Findings) -> dict[str, int]:
     if list(places) != [column for column in wanted.columns if column in places]:
         findings.note("SUB104", ", ".join(places), 1)
     return places
+
+
+def is_index(column: str, header: Header, wanted: Format) -> bool:
+    """Return whether a column is the index of a frame."""
+    return column in _INDEX and len(header.columns) > len(wanted.columns)
 
 
 def _meant(column: str, wanted: Sequence[str]) -> str | None:

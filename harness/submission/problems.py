@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,8 @@ class Problem:
         What is wrong with the first, and how to mend it.
     places : tuple of Place
         The first of them.
+    fixed : bool
+        Whether ``--fix`` mends it.
     """
 
     code: str
@@ -47,6 +50,7 @@ class Problem:
     message: str
     hint: str
     places: tuple[Place, ...]
+    fixed: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
@@ -96,6 +100,11 @@ class Validation(Shown):
         return tuple(p for p in self.problems if p.severity == "error")
 
     @property
+    def blocked(self) -> Problem | None:
+        """The first problem that keeps ``--fix`` from writing anything."""
+        return next((p for p in self.problems if CHECKS[p.code].blocks), None)
+
+    @property
     def valid(self) -> bool:
         """Whether there are no errors."""
         return not self.errors
@@ -122,18 +131,25 @@ class Validation(Shown):
 
 def problems(findings: Findings, wanted: Format | None, strict: bool) -> tuple[Problem, ...]:
     """Return what was found as a person is told, errors first."""
+    mends = not any(CHECKS[code].blocks for code in findings.found)
     found = [
-        _problem(code, finding, wanted, strict) for code, finding in sorted(findings.found.items())
+        _problem(code, finding, wanted, strict, mends)
+        for code, finding in sorted(findings.found.items())
     ]
     return tuple(sorted(found, key=lambda problem: problem.severity != "error"))
 
 
-def _problem(code: str, finding: Finding, wanted: Format | None, strict: bool) -> Problem:
+def _problem(
+    code: str, finding: Finding, wanted: Format | None, strict: bool, mends: bool
+) -> Problem:
+    """Return one kind of fault; `mends`: whether ``--fix`` writes anything."""
     check = CHECKS[code]
+    rows = wanted is not None and wanted.long
     first = finding.places[0] if finding.places else Place(None, "")
     words = {
         "value": f'"{first.value}"' if check.of else first.value,
         "plain": first.value,
+        "quoted": shlex.quote(first.value),
         "values": ", ".join(place.value for place in finding.places),
         "count": f"{finding.count:,}",
         **({} if wanted is None else _words(wanted)),
@@ -150,6 +166,7 @@ def _problem(code: str, finding: Finding, wanted: Format | None, strict: bool) -
         check.says.format(**words),
         check.hint.format(**words),
         tuple(finding.places),
+        mends and check.fixed and not (check.of_lists and rows),
     )
 
 

@@ -48,11 +48,14 @@ class Terms:
         given = [option for option, path in files.items() if path is not None]
         if self.config is not None and given:
             raise UsageError(f"a config says it all: leave {' and '.join(given)} out, or --config")
-        columns = [c for c in ({} if self.named is None else vars(self.named)).values() if c]
+        named = self.named or Named()
+        columns = list(named.columns.values())
         if len(set(columns)) < len(columns):
             raise UsageError(f"one column for two things: {', '.join(columns)}; name each its own")
-        if self.named is not None and self.named.rank and self.named.score:
+        if named.rank and named.score:
             raise UsageError("a list is ordered by rank or score, not both: name one column")
+        if named.row_order and (named.rank or named.score):
+            raise UsageError("a list is ordered by a column or as its rows stand: name one")
 
     @property
     def files(self) -> list[Path]:

@@ -11,10 +11,11 @@ import polars as pl
 
 from harness.arrays import Int32
 from harness.solutions import Solution
-from harness.submission import faults, sense
+from harness.submission import faults, order, sense
 from harness.submission.against import Against
 from harness.submission.answers import Answers
 from harness.submission.findings import Findings, Place, shown
+from harness.submission.formats import Format
 from harness.submission.gather import Gathered, gather
 from harness.submission.known import packed
 from harness.submission.long import LongLists
@@ -96,6 +97,8 @@ def examine(
         # Users in several rows, each with one item: the order of rows is that of the items.
         own = replace(against, long=True)
         return examine(path, own, solution, places=places, strict=strict)
+    if wanted is not None and found is not None:
+        _ask_order(path, wanted, against, findings)
     if lists is not None and solution is not None:
         sense.note(lists, solution, findings)
     name = path if isinstance(path, Path) else Path("submission")
@@ -103,6 +106,23 @@ def examine(
     if found is None:
         return Examined(validation, against)
     return Examined(validation, against, lists, found.users_outside, rows - found.answered)
+
+
+def _ask_order(
+    path: Path | pl.DataFrame, wanted: Format, against: Against, findings: Findings
+) -> None:
+    """Ask for each column that may order users' rows; it is no longer said to be unknown.
+
+    Nobody's competition forbids such a column where the rows are said to stand in order.
+    """
+    several = wanted.long or "SUB203" in findings.found
+    if wanted.order or not several:
+        return
+    for column in order.unsaid(path, against):
+        if not against.in_row_order:
+            findings.note("SUB111", column, 1)
+        if not against.in_row_order or against.format is None:
+            findings.forget("SUB102", shown(column))
 
 
 def _checked(opened: Source, against: Against) -> str:

@@ -77,6 +77,12 @@ SAID = {
         'the first line is no header: "ann" is an id',
         "write a header: customer_id,prediction",
     ),
+    "SUB111": (
+        1,
+        'the column "votes" holds numbers, which may order the rows of a user',
+        "say what orders them: --score-column votes (the highest first), --rank-column votes (the "
+        "lowest first), or --row-order (as they stand)",
+    ),
     "SUB201": (None, "missing ids: 1, first bob", "write a row for each"),
     "SUB202": (4, '"zoe" is no id of the sample', "drop the row"),
     "SUB203": (4, '"bob" has a row already', "give each user one row"),

@@ -102,7 +102,7 @@ WITHOUT = {
         "SUB110",
     ),  # no rows are read, or the header alone is concerned
     *("SUB210", "SUB312"),  # where nobody says which ids there are
-    *("SUB313", "SUB314", "SUB315", "SUB316"),  # a row an item
+    *("SUB111", "SUB313", "SUB314", "SUB315", "SUB316"),  # a row an item
     *("SUB401", "SUB402", "SUB403", "SUB404"),  # of all lists together
 }
 
