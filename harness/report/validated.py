@@ -30,6 +30,7 @@ def text(found: Validation, seconds: float | None, width: int | None = None) -> 
 def mended(fixed: Fixed, left: Validation) -> str:
     """Return what a mended file still holds that is wrong."""
     rows = f", {_counted(fixed.appended, 'missing row')} appended" if fixed.appended else ""
+    rows += f", {_counted(fixed.dropped, 'repeated row')} dropped" if fixed.dropped else ""
     codes = ", ".join(problem.code for problem in left.errors)
     rest = f"errors are left: {codes}" if codes else "no errors are left"
     return f"mended, written to {printable(str(fixed.path))}{rows}; {rest}"

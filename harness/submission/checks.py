@@ -128,7 +128,7 @@ CHECKS: Mapping[str, Check] = {
     "SUB107": file(
         "index column",
         'the column "{value}" is the index of a frame',
-        "write it without (pandas: index=False)",
+        "write it without (pandas: index=False, R: row.names=FALSE)",
         fixed=True,
     ),
     "SUB108": file(
@@ -163,10 +163,14 @@ CHECKS: Mapping[str, Check] = {
         "write a row for each",
         "",
         "user",
-        True,
+        fixed=True,
+        of_lists=True,
     ),
     "SUB202": _id(
-        "unknown ids", faults.UNKNOWN_ID, "{value} is no id of the sample", "drop the row"
+        "unknown ids",
+        faults.UNKNOWN_ID,
+        "{value} is none of the ids that are asked for",
+        "write the id as it is asked for; drop the row only if its user is not asked for",
     ),
     "SUB203": _id("duplicate ids", None, "{value} has a row already", "give each user one row"),
     "SUB204": _row(
@@ -186,12 +190,12 @@ CHECKS: Mapping[str, Check] = {
         "write ids as they are",
         fixed=True,
     ),
-    "SUB208": _id("empty ids", faults.NO_ID, "the id is empty", "write the id, or drop the row"),
+    "SUB208": _id("empty ids", faults.NO_ID, "the id is empty", "write the id of its user"),
     "SUB209": _id(
         "damaged ids",
         faults.MANGLED_ID,
-        "{value} is damaged (leading zeros, .0, quotes)",
-        "write ids as text",
+        "{value} is damaged (leading zeros, .0, quotes, upper or lower case, encoding)",
+        "write ids as text, as they are asked for",
         fixed=True,
     ),
     "SUB210": _id(
@@ -200,6 +204,21 @@ CHECKS: Mapping[str, Check] = {
         "{value} does not look like an id of this competition",
         "compare it with the sample submission",
         "warning",
+    ),
+    "SUB211": _id(
+        "rows again", None, "the row of {value} stands there again", "write it once", fixed=True
+    ),
+    "SUB212": file(
+        "no known id",
+        "none of the ids is asked for: {value}",
+        "check the file against its own competition, or write the ids that are asked for",
+        blocks=True,
+    ),
+    "SUB213": file(
+        "case of all ids",
+        "none of the ids is asked for in this case: {value}",
+        "write upper and lower case as they are asked for",
+        blocks=True,
     ),
     "SUB301": _list(
         "empty lists", faults.EMPTY, "the list is empty", "recommend something", "warning"
@@ -210,7 +229,8 @@ CHECKS: Mapping[str, Check] = {
         "the list is longer than {k}",
         "write the best {k}; the others are not looked at",
         "warning",
-        True,
+        fixed=True,
+        of_lists=True,
     ),
     "SUB303": _item(
         "repeats",
@@ -218,7 +238,8 @@ CHECKS: Mapping[str, Check] = {
         "{value} stands in the list already",
         "write each item once: a repeat uses a place and hits nothing",
         "warning",
-        True,
+        fixed=True,
+        of_lists=True,
     ),
     "SUB304": _item(
         "unknown items", faults.UNKNOWN_ITEM, "{value} is no item", "write ids of the catalogue"
@@ -303,6 +324,13 @@ CHECKS: Mapping[str, Check] = {
         "no item has the rank before that of {value}: the place stays empty",
         "write ranks 1, 2, 3 …",
         "warning",
+    ),
+    "SUB317": _item(
+        "another spelling",
+        faults.RESPELLED,
+        "{value} is an item in upper or lower case, or in another encoding",
+        "write ids as the catalogue does, in UTF-8",
+        fixed=True,
     ),
     "SUB401": Check(
         "one list for all", "warning", "all {count} lists are the same", "look at what makes them"

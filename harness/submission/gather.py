@@ -61,13 +61,13 @@ class Gathered:
         for fault in np.flatnonzero(found.counts[:, 0]).tolist():
             if fault in OF_FAULT:
                 self._note(block, found, fault, line_of)
-        twice = self.users.admit(found.users, found.keys)
+        twice, same = self.users.admit(found.users, found.keys, found.list_keys)
         self.users.torn[found.torn] = True
         self._note_bytes(seen, line_of)
         self._note_lines("SUB011", block.unclosed, lambda line: before + 1 + line)
         self._note_lines("SUB017", block.torn, lambda line: before + 1 + line)
-        self.lists.take(block, found, twice, line_of, self.findings)
-        own = found.users[found.sound]
+        self.lists.take(block, found, (twice, same), line_of, self.findings)
+        own = found.users[found.users >= 0]
         self.answered += int(np.count_nonzero(self._examined[own]))
         self.lines += seen.ends if block.ended is None else block.ended
 

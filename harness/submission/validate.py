@@ -93,7 +93,8 @@ def examine(
     except Refused as refused:
         findings.note(refused.check, refused.value)
     rows = 0 if found is None else found.users.rows
-    if against.may_be_long and {"SUB203", "SUB404"} <= findings.found.keys():
+    again = {"SUB203", "SUB211"} & findings.found.keys()
+    if against.may_be_long and again and "SUB404" in findings.found:
         # Users in several rows, each with one item: the order of rows is that of the items.
         own = replace(against, long=True)
         return examine(path, own, solution, places=places, strict=strict)
@@ -196,3 +197,16 @@ def _whole(found: Gathered, opened: Source, findings: Findings, against: Against
     if len(missing) > 0:
         first = against.texts(missing[: faults.EXAMPLES])
         findings.add("SUB201", len(missing), [Place(None, shown(text)) for text in first])
+    if against.required and found.users.strangers > 0 and not there.any():
+        _note_strangers(findings, against)
+
+
+def _note_strangers(findings: Findings, against: Against) -> None:
+    """Note that no id is known, or in another case alone."""
+    met = [place.value for place in findings.found["SUB202"].places]
+    names = against.all_names().to_list()
+    folded = {name.casefold(): name for name in names}
+    case = all(value.casefold() in folded for value in met)
+    asked = folded[met[0].casefold()] if case else names[0]
+    value = f'found "{met[0]}", asked for "{shown(asked)}"'
+    findings.add("SUB213" if case else "SUB212", 1, [Place(None, value)])

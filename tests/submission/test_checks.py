@@ -22,6 +22,7 @@ WITHOUT_EXAMPLE = {
     "SUB020",
     "SUB108",
     "SUB110",
+    "SUB317",
     "SUB402",
     "SUB403",
 }

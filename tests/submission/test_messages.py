@@ -70,7 +70,7 @@ SAID = {
     "SUB107": (
         1,
         'the column "" is the index of a frame',
-        "write it without (pandas: index=False)",
+        "write it without (pandas: index=False, R: row.names=FALSE)",
     ),
     "SUB109": (
         1,
@@ -84,7 +84,11 @@ SAID = {
         "lowest first), or --row-order (as they stand)",
     ),
     "SUB201": (None, "missing ids: 1, first bob", "write a row for each"),
-    "SUB202": (4, '"zoe" is no id of the sample', "drop the row"),
+    "SUB202": (
+        4,
+        '"zoe" is none of the ids that are asked for',
+        "write the id as it is asked for; drop the row only if its user is not asked for",
+    ),
     "SUB203": (4, '"bob" has a row already', "give each user one row"),
     "SUB204": (3, "the line has too few fields", "write customer_id,prediction"),
     "SUB205": (
@@ -94,12 +98,27 @@ SAID = {
     ),
     "SUB206": (3, "the line is blank", "drop it"),
     "SUB207": (3, 'spaces stand around "bob "', "write ids as they are"),
-    "SUB208": (3, "the id is empty", "write the id, or drop the row"),
-    "SUB209": (3, "\"'bob'\" is damaged (leading zeros, .0, quotes)", "write ids as text"),
+    "SUB208": (3, "the id is empty", "write the id of its user"),
+    "SUB209": (
+        3,
+        "\"'bob'\" is damaged (leading zeros, .0, quotes, upper or lower case, encoding)",
+        "write ids as text, as they are asked for",
+    ),
     "SUB210": (
         2,
         '"ann" does not look like an id of this competition',
         "compare it with the sample submission",
+    ),
+    "SUB211": (4, 'the row of "bob" stands there again', "write it once"),
+    "SUB212": (
+        None,
+        'none of the ids is asked for: found "yve", asked for "ann"',
+        "check the file against its own competition, or write the ids that are asked for",
+    ),
+    "SUB213": (
+        None,
+        'none of the ids is asked for in this case: found "ANN", asked for "ann"',
+        "write upper and lower case as they are asked for",
     ),
     "SUB301": (3, "the list is empty", "recommend something"),
     "SUB302": (3, "the list is longer than 12", "write the best 12; the others are not looked at"),
