@@ -104,6 +104,6 @@ def _refused(found: Validation, format_: Format) -> int:
         "usage": {},
         "problems": found.summary() | {"forced": False},
     }
-    tell(found, document, format_)
+    tell(found, document, format_, fix="harness validate FILE --fix OUT")
     print("not marked: the file has errors; mend it, or mark it with --force", file=sys.stderr)
     return 1

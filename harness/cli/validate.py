@@ -77,13 +77,17 @@ def validate(
 
 
 def tell(
-    found: Validation, document: object, format_: Format, seconds: float | None = None
+    found: Validation,
+    document: object,
+    format_: Format,
+    seconds: float | None = None,
+    fix: str = "--fix OUT",
 ) -> None:
-    """Print what is wrong with a submission; `document` as JSON."""
+    """Print what is wrong with a submission, and what to type to mend it; `document` as JSON."""
     from harness.report import validated
 
     if format_ is Format.TABLE:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        print(validated.text(found, seconds, width))
+        print(validated.text(found, seconds, width, fix))
     else:
         show(format_, document, found.sheets(), found.records())

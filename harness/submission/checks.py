@@ -127,7 +127,7 @@ CHECKS: Mapping[str, Check] = {
     ),
     "SUB107": file(
         "index column",
-        'the column "{value}" is the index of a frame',
+        'the column "{value}" is the index of a frame, or names its rows',
         "write it without (pandas: index=False, R: row.names=FALSE)",
         fixed=True,
     ),
@@ -180,7 +180,7 @@ CHECKS: Mapping[str, Check] = {
         "too many fields",
         faults.TOO_MANY,
         "the line has too many fields",
-        "write items with spaces between them, or the list in quotes",
+        "{apart}",
     ),
     "SUB206": _row("blank lines", faults.BLANK, "the line is blank", "drop it", "warning", True),
     "SUB207": _id(
@@ -275,14 +275,15 @@ CHECKS: Mapping[str, Check] = {
         "wrong item separator",
         faults.SEPARATOR,
         "{value} holds a separator other than {between}",
-        "put {between} between items",
+        "{between_items}",
         fixed=True,
+        of_lists=True,
     ),
     "SUB310": _item(
         "brackets",
         faults.BRACKETS,
         "{value} stands in brackets or quotes, as Python prints a list",
-        "join the items: ' '.join(items)",
+        "{joined}",
         fixed=True,
     ),
     "SUB311": _list(

@@ -172,12 +172,18 @@ def _problem(
 
 def _words(wanted: Format) -> dict[str, object]:
     """Return what messages say of a format."""
-    return {
-        "k": wanted.k,
-        "width": wanted.width,
-        "between": "a new row" if wanted.long else _BETWEEN[wanted.between],
-        "allowed": ",".join(wanted.columns),
-    }
+    between, allowed = _BETWEEN[wanted.between], ",".join(wanted.columns)
+    words: dict[str, object] = {"k": wanted.k, "width": wanted.width, "allowed": allowed}
+    if wanted.long:
+        one = f"write one item a row: {allowed}"
+        return words | {"between": "a new row"} | dict.fromkeys(_OF_ITEMS, one)
+    put = f"put {between} between items"
+    apart = "put the list in quotes" if wanted.between == "," else put
+    joined = f"join the items: {wanted.between!r}.join(items)"
+    hints = dict(zip(_OF_ITEMS, (put, apart, joined), strict=True))
+    return words | {"between": between} | hints
 
 
+_OF_ITEMS = ("between_items", "apart", "joined")
+"""Hints of how to write items: beside each other, in a field, from a list of Python's."""
 _BETWEEN = {" ": "one space", ",": "a comma", ";": "a semicolon", "|": "a bar"}

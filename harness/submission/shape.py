@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from harness.submission.formats import Format
+from harness.submission.formats import INDEX, Format
 from harness.submission.read import Named
 
 _ORDERS = ("rank", "score")
@@ -26,7 +26,8 @@ def shaped(wanted: Format, columns: Sequence[str], named: Named | None = None) -
     for order in _ORDERS:
         column = asked.get(order) or plain.get(order)
         if column is not None and not any(asked.get(o) for o in _ORDERS if o != order):
-            others = [c for c in own if c != column and c.strip().casefold() != "usage"]
+            left = [c for c in own if c not in (column, *INDEX)]
+            others = [c for c in left if c.strip().casefold() != "usage"]
             kept = wanted.items in columns and wanted.items != column
             items = wanted.items if kept or len(others) != 1 else others[0].strip()
             name, highest = asked.get(order) or order, order == "score"

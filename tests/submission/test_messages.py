@@ -69,7 +69,7 @@ SAID = {
     ),
     "SUB107": (
         1,
-        'the column "" is the index of a frame',
+        'the column "" is the index of a frame, or names its rows',
         "write it without (pandas: index=False, R: row.names=FALSE)",
     ),
     "SUB109": (
@@ -94,7 +94,7 @@ SAID = {
     "SUB205": (
         3,
         "the line has too many fields",
-        "write items with spaces between them, or the list in quotes",
+        "put one space between items",
     ),
     "SUB206": (3, "the line is blank", "drop it"),
     "SUB207": (3, 'spaces stand around "bob "', "write ids as they are"),
