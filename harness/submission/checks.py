@@ -152,8 +152,8 @@ CHECKS: Mapping[str, Check] = {
     "SUB111": file(
         "order not told",
         'the column "{value}" holds numbers, which may order the rows of a user',
-        "say what orders them: --score-column {quoted} (the highest first), --rank-column {quoted} "
-        "(the lowest first), or --row-order (as they stand)",
+        'say what orders them: name it "score" (the highest first) or "rank" (the lowest first), '
+        "or add --score-column {quoted}, --rank-column {quoted} or --row-order (as they stand)",
         blocks=True,
     ),
     "SUB201": Check(

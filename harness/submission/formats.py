@@ -189,7 +189,7 @@ def recognised(columns: Sequence[str]) -> Format:
         return known
     plain = [column.strip() for column in columns]
     own = [column for column in plain if column.casefold() not in _NEITHER]
-    if len(own) > 2 and own[0] in INDEX:
+    if len(own) > 2 and own[0] in INDEX and own[0] != "index":
         own = own[1:]
     if len(own) < 2:
         return generic("user", "items")

@@ -39,6 +39,8 @@ class Examined:
         solution, or nothing could be read.
     users_outside, rows_outside : int
         Users of the file whom the solution does not examine, and their rows.
+    answered : int
+        Rows whose lists are of examined users.
     against : Against
         What it was checked against; whether it is a file with a row an item is told there.
     """
@@ -48,6 +50,7 @@ class Examined:
     lists: Int32 | None = None
     users_outside: int = 0
     rows_outside: int = 0
+    answered: int = 0
 
 
 def validate(path: Path | pl.DataFrame, against: Against, *, strict: bool = False) -> Validation:
@@ -106,7 +109,9 @@ def examine(
     validation = Validation(name, rows, problems(findings, wanted, strict), checked)
     if found is None:
         return Examined(validation, against)
-    return Examined(validation, against, lists, found.users_outside, rows - found.answered)
+    return Examined(
+        validation, against, lists, found.users_outside, rows - found.examined, found.answered
+    )
 
 
 def _ask_order(
