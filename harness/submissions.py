@@ -14,6 +14,7 @@ from harness.metrics import Metric, parse
 from harness.scored import Scored
 from harness.submission.examined import examine_on
 from harness.submission.problems import Validation
+from harness.submission.read import Named
 from harness.submission.score import score as _score
 from harness.submission.terms import Terms
 
@@ -28,6 +29,9 @@ def validate(
     k: int | None = None,
     separator: str | None = None,
     strict: bool = False,
+    rank_column: str | None = None,
+    score_column: str | None = None,
+    row_order: bool = False,
 ) -> Validation:
     """Return everything that is wrong with a submission.
 
@@ -49,6 +53,11 @@ def validate(
         ``;`` or ``|``; by default what is plain in the sample or the solution, else a space.
     strict : bool
         Whether warnings are errors.
+    rank_column, score_column : str, optional
+        The column that orders the rows of a user, the lowest rank or the highest score first;
+        ``rank`` or ``score`` by default, if there is one.
+    row_order : bool
+        Whether the rows of a user stand in order, the best first, whatever columns there are.
 
     Returns
     -------
@@ -60,7 +69,8 @@ def validate(
     HarnessError
         What the submission is checked against cannot be used.
     """
-    terms = _terms(config, sample, items, solution, separator=separator)
+    named = Named(rank=rank_column, score=score_column, row_order=row_order)
+    terms = _terms(config, sample, items, solution, named, separator=separator)
     return examine_on(_given(submission), terms, k, strict=strict).validation
 
 
@@ -78,12 +88,16 @@ def score(
     strict: bool = False,
     force: bool = False,
     keep_users_without_items: bool = False,
+    rank_column: str | None = None,
+    score_column: str | None = None,
+    row_order: bool = False,
 ) -> Scored:
     """Validate a submission and mark it.
 
     Parameters
     ----------
-    submission, config, solution, sample, items, separator, strict
+    submission, config, solution, sample, items, separator, strict, rank_column, score_column,
+    row_order
         As for `validate`; a config or a solution is needed.
     metrics : sequence of text or Metric
         The config's, the competition's or the usual ones by default.
@@ -109,8 +123,9 @@ def score(
     HarnessError
         What it is checked against or marked by cannot be used.
     """
+    named = Named(rank=rank_column, score=score_column, row_order=row_order)
     keep = keep_users_without_items
-    terms = _terms(config, sample, items, solution, separator=separator, keep=keep)
+    terms = _terms(config, sample, items, solution, named, separator=separator, keep=keep)
     said = terms.config or terms.own
     folder = Path() if said is None else said.folder
     asked = tuple(m if isinstance(m, Metric) else parse(m, folder) for m in metrics)
@@ -123,6 +138,7 @@ def _terms(
     sample: Path | str | None,
     items: Path | str | None,
     solution: Any,
+    named: Named,
     *,
     separator: str | None,
     keep: bool = False,
@@ -134,6 +150,7 @@ def _terms(
         sample=_path(sample),
         items=_path(items),
         solution=_given(solution, "solution"),
+        named=named,
         separator=separator,
         keep_users_without_items=keep,
     )

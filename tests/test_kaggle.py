@@ -46,7 +46,7 @@ def test_it_is_called_as_kaggle_calls_it() -> None:
     [
         (GOOD.drop(index=1), ["missing ids: 1, first bob"]),
         (lists(ann="x", bob="y", cid="z", dee="w"), ['row 4, id: "dee"']),
-        (pd.concat([GOOD, GOOD]), ['row 4, id: "ann" has a row already', "3 times"]),
+        (pd.concat([GOOD, GOOD]), ['row 4, id: the row of "ann" stands there again', "3 times"]),
         (GOOD.rename(columns={"items": "item"}), ['no column "items"', 'the column "item"']),
         (lists(ann="x,y", bob="y", cid="nan"), ['row 1, items: "x,y"', 'row 3, items: "nan"']),
         (lists(ann="['x', 'y']", bob="y", cid="z"), ["Python"]),

@@ -51,6 +51,10 @@ ItemColumn = Annotated[str | None, typer.Option("--item-column", help="Default: 
 RankColumn = Annotated[str | None, typer.Option("--rank-column", help="Default: rank, if any.")]
 ScoreColumn = Annotated[str | None, typer.Option("--score-column", help="Default: score, if any.")]
 
+RowOrder = Annotated[
+    bool, typer.Option("--row-order", help="The rows of a user stand in order, the best first.")
+]
+
 
 def terms_of(
     config: Path | None,

@@ -14,6 +14,7 @@ from harness.cli.options import (
     ItemsOption,
     KeepOption,
     RankColumn,
+    RowOrder,
     SampleOption,
     ScoreColumn,
     SeparatorOption,
@@ -65,6 +66,7 @@ def score(
     item: ItemColumn = None,
     rank: RankColumn = None,
     score_: ScoreColumn = None,
+    row_order: RowOrder = False,
     format_: FormatOption = Format.TABLE,
 ) -> int:
     """Validate a file of lists, and mark it by a config's exam or by a solution."""
@@ -80,7 +82,7 @@ def score(
     try:
         with stdout_to_stderr():  # what a metric prints must not mix with the figures
             asked = tuple(dict.fromkeys(parse(text, folder_of(config)) for text in metric or []))
-            named = Named(user, item, rank, score_)
+            named = Named(user, item, rank, score_, row_order=row_order)
             files = (config, sample, items, solution)
             terms = terms_of(*files, named, keep=keep, separator=separator)
             for out in filter(None, (evalai, codabench and codabench / "scores.json")):
@@ -107,6 +109,6 @@ def _refused(found: Validation, format_: Format) -> int:
         "usage": {},
         "problems": found.summary() | {"forced": False},
     }
-    tell(found, document, format_)
+    tell(found, document, format_, fix="harness validate FILE --fix OUT")
     print("not marked: the file has errors; mend it, or mark it with --force", file=sys.stderr)
     return 1

@@ -15,6 +15,7 @@ from harness.cli.options import (
     ItemColumn,
     ItemsOption,
     RankColumn,
+    RowOrder,
     SampleOption,
     ScoreColumn,
     SeparatorOption,
@@ -48,6 +49,7 @@ def validate(
     item: ItemColumn = None,
     rank: RankColumn = None,
     score: ScoreColumn = None,
+    row_order: RowOrder = False,
     format_: FormatOption = Format.TABLE,
 ) -> int:
     """Say everything that is wrong with a submission: where, how often, how to mend it."""
@@ -57,7 +59,7 @@ def validate(
     from harness.submission.read import Named
 
     began = time.perf_counter()
-    named = Named(user, item, rank, score)
+    named = Named(user, item, rank, score, row_order=row_order)
     terms = terms_of(config, sample, items, solution, named, separator=separator)
     if fix is not None:
         refuse_overwriting(fix, [file, config, sample, items, solution, *terms.files])
@@ -75,13 +77,17 @@ def validate(
 
 
 def tell(
-    found: Validation, document: object, format_: Format, seconds: float | None = None
+    found: Validation,
+    document: object,
+    format_: Format,
+    seconds: float | None = None,
+    fix: str = "--fix OUT",
 ) -> None:
-    """Print what is wrong with a submission; `document` as JSON."""
+    """Print what is wrong with a submission, and what to type to mend it; `document` as JSON."""
     from harness.report import validated
 
     if format_ is Format.TABLE:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        print(validated.text(found, seconds, width))
+        print(validated.text(found, seconds, width, fix))
     else:
         show(format_, document, found.sheets(), found.records())

@@ -115,7 +115,15 @@ def _found(code: str, folder: Path) -> Problem:
 
 
 def _plain(hint: str) -> str:
-    return hint.format(allowed="customer_id,prediction", k="k", between="one space")
+    return hint.format(
+        allowed="customer_id,prediction",
+        k="k",
+        between="one space",
+        quoted="NAME",
+        between_items="put one space between items",
+        apart="put one space between items",
+        joined="join the items: ' '.join(items)",
+    )
 
 
 def _shown(content: bytes) -> list[str]:

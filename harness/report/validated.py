@@ -13,8 +13,13 @@ from harness.submission.problems import Problem, Validation
 _EDGE, _LEAST = 18, 30
 
 
-def text(found: Validation, seconds: float | None, width: int | None = None) -> str:
-    """Return the report for a terminal of so many columns, or for a file."""
+def text(
+    found: Validation, seconds: float | None, width: int | None = None, fix: str = "--fix OUT"
+) -> str:
+    """Return the report for a terminal of so many columns, or for a file.
+
+    `fix` is what to type to have a fault mended.
+    """
     counts = [
         _counted(len(found.errors), "error"),
         _counted(len(found.problems) - len(found.errors), "warning"),
@@ -24,12 +29,13 @@ def text(found: Validation, seconds: float | None, width: int | None = None) -> 
     head = "   ".join(parts)
     if found.checked:
         head += "\n" + _wrapped(f"checked as {found.checked}", width)
-    return "\n\n".join([head, *(_told(problem, width) for problem in found.problems)])
+    return "\n\n".join([head, *(_told(problem, width, fix) for problem in found.problems)])
 
 
 def mended(fixed: Fixed, left: Validation) -> str:
     """Return what a mended file still holds that is wrong."""
     rows = f", {_counted(fixed.appended, 'missing row')} appended" if fixed.appended else ""
+    rows += f", {_counted(fixed.dropped, 'repeated row')} dropped" if fixed.dropped else ""
     codes = ", ".join(problem.code for problem in left.errors)
     rest = f"errors are left: {codes}" if codes else "no errors are left"
     return f"mended, written to {printable(str(fixed.path))}{rows}; {rest}"
@@ -65,11 +71,11 @@ def _wrapped(line: str, width: int | None) -> str:
     return line if width is None else textwrap.fill(line, max(width, _LEAST))
 
 
-def _told(problem: Problem, width: int | None) -> str:
+def _told(problem: Problem, width: int | None, fix: str) -> str:
     where = [] if problem.line is None else [f"line {problem.line:,}"]
     where += [] if problem.column is None else [problem.column]
     place = f"{', '.join(where)}: " if where else ""
-    cure = f"{problem.hint}; or --fix OUT" if CHECKS[problem.code].fixed else problem.hint
+    cure = f"{problem.hint}; or {fix}" if problem.fixed else problem.hint
     lines = [f"{place}{problem.message}", *_more(problem), cure]
     if width is not None:
         wrapped = (textwrap.wrap(line, max(width - _EDGE, _LEAST)) for line in lines)

@@ -1,4 +1,4 @@
-"""Users met so far, in the order of the file: who is there, and who stands there twice."""
+"""Users met so far, in the order of the file: who is there, who twice, and with which list."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from harness.compiled import compiled
 from harness.submission.key_table import KeyTable
 from harness.submission.lines import NO_ROW
 from harness.submission.users import STRANGER
+
+_OTHER, _SAME = 1, 2
+_FEW = 1 << 10
 
 
 class Admitted:
@@ -27,30 +30,50 @@ class Admitted:
         self.known: Bool = np.zeros(n_known, np.bool_)
         self.torn: Bool = np.zeros(n_known, np.bool_)
         self.rows = 0
+        self._lists = np.zeros(n_known, np.uint64)
         self._strangers = KeyTable()
+        self._strange_lists = np.zeros(_FEW, np.uint64)
 
     @property
     def strangers(self) -> int:
         """How many users are not known."""
         return len(self._strangers)
 
-    def admit(self, users: Int32, keys: UInt64) -> Int64:
-        """Take in the users of a block's lines; return the lines of those who were there before."""
+    def admit(self, users: Int32, keys: UInt64, lists: UInt64) -> tuple[Int64, Int64]:
+        """Take in the users of a block's lines, and keys of what else stands there.
+
+        Returns
+        -------
+        twice, same : int64 arrays
+            Lines of users who were there before, with another list and with the same one.
+        """
         self.rows += int(np.count_nonzero(users != NO_ROW))
-        twice = np.zeros(len(users), np.bool_)
-        _admit(users, self.known, twice)
+        again = np.zeros(len(users), np.int8)
+        _admit(users, lists, self.known, self._lists, again)
         strange = np.flatnonzero(users == STRANGER)
         if len(strange) > 0:
             before = self.strangers
             codes = self._strangers.codes(np.ascontiguousarray(keys[strange]))
+            self._room(self.strangers)
             new = np.maximum.accumulate(np.concatenate(([before - 1], codes)))[:-1] < codes
-            twice[strange[~new]] = True
-        return np.flatnonzero(twice)
+            self._strange_lists[codes[new]] = lists[strange[new]]
+            same = self._strange_lists[codes] == lists[strange]
+            again[strange] = np.where(new, 0, np.where(same, _SAME, _OTHER))
+        return np.flatnonzero(again == _OTHER), np.flatnonzero(again == _SAME)
+
+    def _room(self, strangers: int) -> None:
+        if strangers > len(self._strange_lists):
+            more = np.zeros(2 * strangers, np.uint64)
+            more[: len(self._strange_lists)] = self._strange_lists
+            self._strange_lists = more
 
 
 @compiled
-def _admit(users: Any, known: Any, twice: Any) -> None:
+def _admit(users: Any, lists: Any, known: Any, first: Any, again: Any) -> None:
     for line in range(len(users)):
-        if users[line] >= 0:
-            twice[line] = known[users[line]]
-            known[users[line]] = True
+        user = users[line]
+        if user >= 0:
+            if known[user]:
+                again[line] = _SAME if first[user] == lists[line] else _OTHER
+            else:
+                known[user], first[user] = True, lists[line]

@@ -187,7 +187,13 @@ class Against:
     @property
     def may_be_long(self) -> bool:
         """Whether users may stand in several rows, though no column orders their items."""
-        return self.format is None and self.ids is None and not self.long
+        anyones = self.format is None and self.ids is None
+        return (anyones or self.in_row_order) and not self.long
+
+    @property
+    def in_row_order(self) -> bool:
+        """Whether a person has said that the rows of a user stand in order."""
+        return self.named is not None and self.named.row_order
 
 
 def of_tables(sample: Path | None = None, items: Path | None = None) -> Against:

@@ -27,6 +27,10 @@ class Check:
         The column it is in: ``user``, ``items``, or none.
     fixed : bool
         Whether ``--fix`` mends it.
+    of_lists : bool
+        Whether it does so only where a row holds a list.
+    blocks : bool
+        Whether ``--fix`` writes nothing as long as it is there.
     fault : int, optional
         What the scan of lines counts it as.
     """
@@ -39,13 +43,20 @@ class Check:
     column: Column = ""
     fixed: bool = False
     fault: int | None = None
+    of_lists: bool = False
+    blocks: bool = False
 
 
 def file(
-    name: str, says: str, hint: str, severity: Severity = "error", fixed: bool = False
+    name: str,
+    says: str,
+    hint: str,
+    severity: Severity = "error",
+    fixed: bool = False,
+    blocks: bool = False,
 ) -> Check:
     """Return a check of the whole file."""
-    return Check(name, severity, says, hint, fixed=fixed)
+    return Check(name, severity, says, hint, fixed=fixed, blocks=blocks)
 
 
 def of(of: Unit, column: Column = "") -> Callable[..., Check]:
@@ -58,7 +69,8 @@ def of(of: Unit, column: Column = "") -> Callable[..., Check]:
         hint: str,
         severity: Severity = "error",
         fixed: bool = False,
+        of_lists: bool = False,
     ) -> Check:
-        return Check(name, severity, says, hint, of, column, fixed, fault)
+        return Check(name, severity, says, hint, of, column, fixed, fault, of_lists)
 
     return check

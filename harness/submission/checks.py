@@ -15,9 +15,11 @@ _row, _id = of("lines"), of("ids", "user")
 _list, _item, _rank = of("lists", "items"), of("items", "items"), of("items")
 
 CHECKS: Mapping[str, Check] = {
-    "SUB001": file("missing", "there is no such file", "check the path"),
-    "SUB002": file("folder", "is a folder", "name the file in it"),
-    "SUB003": file("empty", "the file is empty", "write a header and a row for each user"),
+    "SUB001": file("missing", "there is no such file", "check the path", blocks=True),
+    "SUB002": file("folder", "is a folder", "name the file in it", blocks=True),
+    "SUB003": file(
+        "empty", "the file is empty", "write a header and a row for each user", blocks=True
+    ),
     "SUB004": file(
         "header only", "there are no rows behind the header", "write a row for each user"
     ),
@@ -65,34 +67,48 @@ CHECKS: Mapping[str, Check] = {
         "members",
         "the archive does not hold one file, but {value}",
         "pack the submission alone (a Mac adds __MACOSX: use zip -X on the command line)",
+        blocks=True,
     ),
     "SUB014": file(
-        "too large", "the archive unpacks to more than {value}", "pack the submission alone"
+        "too large",
+        "the archive unpacks to more than {value}",
+        "pack the submission alone",
+        blocks=True,
     ),
-    "SUB015": file("corrupt file", "the file is damaged: {value}", "write or pack it again"),
-    "SUB016": file("another kind", "the file is {value}", "save it as CSV, plain, .gz or .zip"),
+    "SUB015": file(
+        "corrupt file", "the file is damaged: {value}", "write or pack it again", blocks=True
+    ),
+    "SUB016": file(
+        "another kind", "the file is {value}", "save it as CSV, plain, .gz or .zip", blocks=True
+    ),
     "SUB017": _row(
         "text behind a quote",
         None,
         "text stands behind a closed quote",
         "double quotes within quotes",
     ),
-    "SUB018": file("forbidden", "the file may not be read", "change its permissions"),
-    "SUB019": file("endless line", "a line is longer than {value}", "look at what ends the lines"),
+    "SUB018": file("forbidden", "the file may not be read", "change its permissions", blocks=True),
+    "SUB019": file(
+        "endless line", "a line is longer than {value}", "look at what ends the lines", blocks=True
+    ),
     "SUB020": file(
         "name of another kind",
         "the name says {value}",
         "name it after what it is: .csv, .csv.gz, .zip or .parquet",
         "warning",
     ),
-    "SUB101": file("missing column", 'there is no column "{value}"', "name the columns {allowed}"),
+    "SUB101": file(
+        "missing column", 'there is no column "{value}"', "name the columns {allowed}", blocks=True
+    ),
     "SUB102": file(
         "unknown column",
         'nobody knows the column "{value}"',
         "drop it, or give it the right name: {allowed}",
         fixed=True,
     ),
-    "SUB103": file("duplicate column", 'there are two columns "{value}"', "name each once"),
+    "SUB103": file(
+        "duplicate column", 'there are two columns "{value}"', "name each once", blocks=True
+    ),
     "SUB104": file(
         "order of columns",
         "the columns stand in another order",
@@ -111,25 +127,34 @@ CHECKS: Mapping[str, Check] = {
     ),
     "SUB107": file(
         "index column",
-        'the column "{value}" is the index of a frame',
-        "write it without (pandas: index=False)",
+        'the column "{value}" is the index of a frame, or names its rows',
+        "write it without (pandas: index=False, R: row.names=FALSE)",
         fixed=True,
     ),
     "SUB108": file(
         "type of a column",
         "the column {value} is of a type that has no place there",
         "write ids as text, a list of them where a row is a user's, and ranks as numbers",
+        blocks=True,
     ),
     "SUB109": file(
         "no header",
         'the first line is no header: "{value}" is an id',
         "write a header: {allowed}",
+        blocks=True,
     ),
     "SUB110": file(
         "another form",
         "it can be read, but CSV with a row a user is asked for, and this is {value}",
         "write it so for an upload",
         "warning",
+    ),
+    "SUB111": file(
+        "order not told",
+        'the column "{value}" holds numbers, which may order the rows of a user',
+        'say what orders them: name it "score" (the highest first) or "rank" (the lowest first), '
+        "or add --score-column {quoted}, --rank-column {quoted} or --row-order (as they stand)",
+        blocks=True,
     ),
     "SUB201": Check(
         "missing ids",
@@ -138,10 +163,14 @@ CHECKS: Mapping[str, Check] = {
         "write a row for each",
         "",
         "user",
-        True,
+        fixed=True,
+        of_lists=True,
     ),
     "SUB202": _id(
-        "unknown ids", faults.UNKNOWN_ID, "{value} is no id of the sample", "drop the row"
+        "unknown ids",
+        faults.UNKNOWN_ID,
+        "{value} is none of the ids that are asked for",
+        "write the id as it is asked for; drop the row only if its user is not asked for",
     ),
     "SUB203": _id("duplicate ids", None, "{value} has a row already", "give each user one row"),
     "SUB204": _row(
@@ -151,7 +180,7 @@ CHECKS: Mapping[str, Check] = {
         "too many fields",
         faults.TOO_MANY,
         "the line has too many fields",
-        "write items with spaces between them, or the list in quotes",
+        "{apart}",
     ),
     "SUB206": _row("blank lines", faults.BLANK, "the line is blank", "drop it", "warning", True),
     "SUB207": _id(
@@ -161,12 +190,12 @@ CHECKS: Mapping[str, Check] = {
         "write ids as they are",
         fixed=True,
     ),
-    "SUB208": _id("empty ids", faults.NO_ID, "the id is empty", "write the id, or drop the row"),
+    "SUB208": _id("empty ids", faults.NO_ID, "the id is empty", "write the id of its user"),
     "SUB209": _id(
         "damaged ids",
         faults.MANGLED_ID,
-        "{value} is damaged (leading zeros, .0, quotes)",
-        "write ids as text",
+        "{value} is damaged (leading zeros, .0, quotes, upper or lower case, encoding)",
+        "write ids as text, as they are asked for",
         fixed=True,
     ),
     "SUB210": _id(
@@ -175,6 +204,21 @@ CHECKS: Mapping[str, Check] = {
         "{value} does not look like an id of this competition",
         "compare it with the sample submission",
         "warning",
+    ),
+    "SUB211": _id(
+        "rows again", None, "the row of {value} stands there again", "write it once", fixed=True
+    ),
+    "SUB212": file(
+        "no known id",
+        "none of the ids is asked for: {value}",
+        "check the file against its own competition, or write the ids that are asked for",
+        blocks=True,
+    ),
+    "SUB213": file(
+        "case of all ids",
+        "none of the ids is asked for in this case: {value}",
+        "write upper and lower case as they are asked for",
+        blocks=True,
     ),
     "SUB214": Check(
         "ids beyond the sample",
@@ -195,7 +239,8 @@ CHECKS: Mapping[str, Check] = {
         "the list is longer than {k}",
         "write the best {k}; the others are not looked at",
         "warning",
-        True,
+        fixed=True,
+        of_lists=True,
     ),
     "SUB303": _item(
         "repeats",
@@ -203,7 +248,8 @@ CHECKS: Mapping[str, Check] = {
         "{value} stands in the list already",
         "write each item once: a repeat uses a place and hits nothing",
         "warning",
-        True,
+        fixed=True,
+        of_lists=True,
     ),
     "SUB304": _item(
         "unknown items", faults.UNKNOWN_ITEM, "{value} is no item", "write ids of the catalogue"
@@ -239,14 +285,15 @@ CHECKS: Mapping[str, Check] = {
         "wrong item separator",
         faults.SEPARATOR,
         "{value} holds a separator other than {between}",
-        "put {between} between items",
+        "{between_items}",
         fixed=True,
+        of_lists=True,
     ),
     "SUB310": _item(
         "brackets",
         faults.BRACKETS,
         "{value} stands in brackets or quotes, as Python prints a list",
-        "join the items: ' '.join(items)",
+        "{joined}",
         fixed=True,
     ),
     "SUB311": _list(
@@ -288,6 +335,13 @@ CHECKS: Mapping[str, Check] = {
         "no item has the rank before that of {value}: the place stays empty",
         "write ranks 1, 2, 3 …",
         "warning",
+    ),
+    "SUB317": _item(
+        "another spelling",
+        faults.RESPELLED,
+        "{value} is an item in upper or lower case, or in another encoding",
+        "write ids as the catalogue does, in UTF-8",
+        fixed=True,
     ),
     "SUB318": file(
         "lost zeros in the data",

@@ -31,8 +31,9 @@ from harness.compiled import compiled
     LITERAL,
     SEPARATOR,
     BRACKETS,
-) = range(21)
-COUNT = 21
+    RESPELLED,
+) = range(22)
+COUNT = 22
 FIRST_OF_ITEMS = UNKNOWN_ITEM
 """This fault and those behind it are of single items."""
 EXAMPLES = 5

@@ -63,6 +63,15 @@ class Findings:
         """Take in one fault."""
         self.add(code, 1, [Place(line, shown(value))])
 
+    def forget(self, code: str, value: str) -> None:
+        """Take back one fault of a value, where it has been noted."""
+        own = self.found.get(code)
+        if own is not None and value in (place.value for place in own.places):
+            own.places = [place for place in own.places if place.value != value]
+            own.count, own.lines = own.count - 1, own.lines - 1
+            if own.count == 0:
+                del self.found[code]
+
 
 def shown(value: str | bytes) -> str:
     """Return a value cut and printable."""

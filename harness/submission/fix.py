@@ -19,11 +19,13 @@ from harness.submission.against import Against
 from harness.submission.blocks import Block, Reader
 from harness.submission.findings import Findings
 from harness.submission.formats import Format
+from harness.submission.key_table import KeyTable
 from harness.submission.known import Known
 from harness.submission.mend import mended
 from harness.submission.opened import Refused, opened
 from harness.submission.rows import is_parquet
 from harness.submission.source import Source, source
+from harness.submission.validate import examine
 
 
 @dataclass(frozen=True)
@@ -33,12 +35,19 @@ class Fixed:
     Attributes
     ----------
     path : Path
-    appended : int
-        Rows of users who were missing.
+    appended, dropped : int
+        Rows of users who were missing, and rows that stood there again.
     """
 
     path: Path
     appended: int
+    dropped: int
+
+
+class NotFixedError(UsageError):
+    """A submission of which it cannot be told for certain what is meant."""
+
+    exit_status = 1
 
 
 def fix(path: Path, against: Against, out: Path) -> Fixed:
@@ -47,12 +56,20 @@ def fix(path: Path, against: Against, out: Path) -> Fixed:
     Raises
     ------
     UsageError
-        `out` is a file that is read, or cannot be written; the submission cannot be read, or has
-        no such columns.
+        `out` is a file that is read, or cannot be written.
+    NotFixedError
+        The submission cannot be read, or what is meant cannot be told for certain.
     """
     refuse_overwriting(out, [path, against.ids])
     if not out.name.endswith((".csv", ".csv.gz")):
         raise UsageError(f"{out}: what is mended is a .csv or a .csv.gz file; name one")
+    examined = examine(path, against)
+    blocked, against = examined.validation.blocked, examined.against
+    if blocked is not None:
+        raise NotFixedError(
+            f"{out}: is not written: {path} has an error that only you can mend\n"
+            f"{blocked.code} {blocked.message}; {blocked.hint}"
+        )
     there = np.zeros(len(against.users), np.bool_)
     try:
         with (
@@ -60,16 +77,13 @@ def fix(path: Path, against: Against, out: Path) -> Fixed:
             _written(temporary, out) as target,
             source(path, against, Findings()) as opened,
         ):
-            if not opened.readable:
-                columns = ", ".join(opened.head.columns)
-                raise UsageError(f"{path}: its columns cannot be told: {columns}")
-            _write(opened, against, target, there)
+            dropped = _write(opened, against, target, there)
             appended = _append(against, opened.wanted, there, target)
     except Refused as error:
         raise UsageError(f"{path}: cannot be read, so nothing is mended ({error})") from error
     except OSError as error:
         raise UsageError(f"{out}: cannot be written: {error.strerror or error}") from error
-    return Fixed(out, appended)
+    return Fixed(out, appended, dropped)
 
 
 def _written(temporary: Path, out: Path) -> BinaryIO:
@@ -78,15 +92,19 @@ def _written(temporary: Path, out: Path) -> BinaryIO:
     return cast(BinaryIO, gzip.open(temporary, "wb") if packed else temporary.open("wb"))
 
 
-def _write(opened: Source, against: Against, target: BinaryIO, there: Bool) -> None:
+def _write(opened: Source, against: Against, target: BinaryIO, there: Bool) -> int:
+    """Write all rows, each once; return how many stood there again."""
     wanted, form = opened.wanted, opened.form
-    items = against.items_of(wanted)
+    items, written, dropped = against.items_of(wanted), KeyTable(), 0
     target.write(b",".join(_quoted(name.encode()) for name in wanted.columns) + b"\n")
     for block in opened.reader.blocks():
         own = form.of_block(block.separator, block.end)
-        text, users = mended(block.buffer, block.size, own, wanted.between, against.users, items)
-        there[users] = True
+        found = mended(block.buffer, block.size, own, wanted.between, against.users, items)
+        there[found.users] = True
+        text, again = found.without_again(written)
         target.write(text.data)
+        dropped += again
+    return dropped
 
 
 def _append(against: Against, wanted: Format, there: Bool, target: BinaryIO) -> int:

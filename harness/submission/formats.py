@@ -163,6 +163,8 @@ FORMATS: Mapping[str, Format] = {
 """The files of competitions; the source of each is the competition's own page of rules."""
 
 
+INDEX = ("", "Unnamed: 0", "index", "__index_level_0__")
+"""What a column with a frame's index is called."""
 _NEITHER = ("usage", "rank", "score")
 """Columns of a file of anyone's that hold neither users nor items."""
 
@@ -192,6 +194,8 @@ def recognised(columns: Sequence[str]) -> Format:
         return known
     plain = [column.strip() for column in columns]
     own = [column for column in plain if column.casefold() not in _NEITHER]
+    if len(own) > 2 and own[0] in INDEX and own[0] != "index":
+        own = own[1:]
     if len(own) < 2:
         return generic("user", "items")
     user = "user" if "user" in own else own[0]

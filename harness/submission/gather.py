@@ -32,8 +32,8 @@ class Gathered:
     users : Admitted
     lines : int
         Physical lines so far.
-    answered : int
-        Rows of the file that are of examined users.
+    answered, examined : int
+        Rows of the file whose lists are of examined users, and rows that mean such users.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Gathered:
         self.users = Admitted(len(expected.users))
         self.lists = lists
         self.lines = header
-        self.answered = 0
+        self.answered = self.examined = 0
         self._examined = expected.answered >= 0
 
     @property
@@ -61,14 +61,14 @@ class Gathered:
         for fault in np.flatnonzero(found.counts[:, 0]).tolist():
             if fault in OF_FAULT:
                 self._note(block, found, fault, line_of)
-        twice = self.users.admit(found.users, found.keys)
+        twice, same = self.users.admit(found.users, found.keys, found.list_keys)
         self.users.torn[found.torn] = True
         self._note_bytes(seen, line_of)
         self._note_lines("SUB011", block.unclosed, lambda line: before + 1 + line)
         self._note_lines("SUB017", block.torn, lambda line: before + 1 + line)
-        self.lists.take(block, found, twice, line_of, self.findings)
-        own = found.users[found.sound]
-        self.answered += int(np.count_nonzero(self._examined[own]))
+        self.lists.take(block, found, (twice, same), line_of, self.findings)
+        self.answered += int(np.count_nonzero(self._examined[found.users[found.sound]]))
+        self.examined += int(np.count_nonzero(self._examined[found.users[found.users >= 0]]))
         self.lines += seen.ends if block.ended is None else block.ended
 
     def _note(self, block: Block, found: Scanned, fault: int, line_of: Lines) -> None:

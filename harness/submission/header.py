@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -10,15 +11,17 @@ from typing import BinaryIO
 import numpy as np
 
 from harness.submission.findings import Findings
-from harness.submission.formats import Format
+from harness.submission.formats import INDEX, Format
 from harness.submission.opened import Refused
 from harness.submission.quotes import FIELD, plain
 from harness.submission.words import PAD
 
 _LONGEST = 1 << 20
 _SEPARATORS = ",;\t|"
-_NAMES = {";": "semicolons", "\t": "tabs", "|": "bars"}
-_INDEX = ("", "Unnamed: 0", "index", "__index_level_0__")
+_ROW_NAMES = 1000
+"""Rows that are looked at for names of rows."""
+_ROW_NAME, _WORDS = re.compile(rb'"\d+"'), re.compile(rb'("[^" ]*",?)*')
+_NAMES = {";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
 
 
 @dataclass(frozen=True)
@@ -57,9 +60,33 @@ def read(stream: BinaryIO) -> Header:
     end = first.find(b"\r") + 1 if returns else _LONGEST
     line = stream.read(end) if returns else stream.readline(end)
     mark = line.startswith(codecs.BOM_UTF8)
-    text = line.removeprefix(codecs.BOM_UTF8).rstrip(b"\r\n")
-    separator = next((s for s in _SEPARATORS if len(_fields(text, s)) > 1), ",")
-    return Header(tuple(_fields(text, separator)), separator, returns, mark)
+    text = line.rstrip(b"\r\n")
+    while text.startswith(codecs.BOM_UTF8):
+        text = text.removeprefix(codecs.BOM_UTF8)
+    # Names in quotes alone may have spaces between them, as R writes them.
+    separators = _SEPARATORS + " " * text.startswith(b'"')
+    separator = next((s for s in separators if len(_fields(text, s)) > 1), ",")
+    columns = _fields(text, separator)
+    if not returns and text.startswith(b'"') and _has_row_names(stream, separator, len(columns)):
+        columns = ["", *columns]
+    return Header(tuple(columns), separator, returns, mark)
+
+
+def _has_row_names(stream: BinaryIO, separator: str, columns: int) -> bool:
+    """Return whether the next rows have a field more than the header, which holds R's row names.
+
+    Those are whole numbers in quotes. A line of quoted fields alone, each of one word and with
+    commas between them, might as well be a user and two items.
+    """
+    rows = stream.peek(1 << 16).split(b"\n")[:_ROW_NAMES]  # type: ignore[attr-defined]
+    rows = [row.rstrip(b"\r") for row in rows[:-1]]
+    if not rows or not all(map(_ROW_NAME.match, rows)):
+        return False
+    if any(len(_fields(row, separator)) != columns + 1 for row in rows):
+        return False
+    names = {_fields(row, separator)[0] for row in rows}
+    plain = separator == "," and all(map(_WORDS.fullmatch, rows))
+    return len(names) == len(rows) and not plain
 
 
 def _fields(line: bytes, separator: str) -> list[str]:
@@ -81,8 +108,7 @@ def check(header: Header, wanted: Format, findings: Findings) -> dict[str, int]:
     for place, column in enumerate(header.columns):
         meant = _meant(column, wanted.columns)
         if meant is None:
-            index = column in _INDEX and len(header.columns) > len(wanted.columns)
-            findings.note("SUB107" if index else "SUB102", column, 1)
+            findings.note("SUB107" if is_index(column, header, wanted) else "SUB102", column, 1)
         elif meant in places:
             findings.note("SUB103", column, 1)
         else:
@@ -94,6 +120,11 @@ def check(header: Header, wanted: Format, findings: Findings) -> dict[str, int]:
     if list(places) != [column for column in wanted.columns if column in places]:
         findings.note("SUB104", ", ".join(places), 1)
     return places
+
+
+def is_index(column: str, header: Header, wanted: Format) -> bool:
+    """Return whether a column is the index of a frame."""
+    return column in INDEX and len(header.columns) > len(wanted.columns)
 
 
 def _meant(column: str, wanted: Sequence[str]) -> str | None:

@@ -8,10 +8,11 @@ import numpy as np
 
 from harness.compiled import compiled
 from harness.submission import faults
-from harness.submission.damage import LONGEST, damage
+from harness.submission.damage import LONGEST
 from harness.submission.lines import NO_ROW
 from harness.submission.list_words import find_words, look_words_up, number_words, room
-from harness.submission.words import PAD, key, look_up
+from harness.submission.respell import AS_IT_IS, DECIMAL, restored
+from harness.submission.words import PAD
 
 _GROUP = 64
 """Lines whose items are looked up together: the processor waits for many at a time."""
@@ -238,17 +239,18 @@ def _unknown(
     buffer: Any, start: int, stop: int, known: Any, mended: Any, marks: int, line: int, tally: Any
 ) -> int:
     """Note what is wrong with an item that is not known."""
-    table, traits = known
+    _table, traits = known
     complete = traits[0] != 0
-    wrong, length = damage(buffer, start, stop, traits[1] != 0, traits[2], mended)
+    own, wrong, length, spelling = restored(buffer, start, stop, known, mended)
     strange = complete and (wrong == 0 or wrong & 1 << faults.MISSHAPEN != 0)
     if not complete and traits[4] == 0:
         wrong &= ~(1 << faults.MISSHAPEN)
-    if complete and length > 0:
-        first, second = key(mended, 0, length)
-        if look_up(first, second, table) < 0:
-            strange = True
-            wrong &= ~(1 << faults.ZEROS_LOST)
+    if complete and length > 0 and own < 0:
+        strange = True
+        wrong &= ~(1 << faults.ZEROS_LOST)
+    if spelling != AS_IT_IS:
+        strange = False
+        wrong |= 1 << (faults.DECIMAL if spelling == DECIMAL else faults.RESPELLED)
     if strange:
         wrong = (wrong & ~(1 << faults.MISSHAPEN)) | 1 << faults.UNKNOWN_ITEM
     for fault in range(faults.FIRST_OF_ITEMS, faults.COUNT):

@@ -61,7 +61,12 @@ class LongLists:
         self._parts: list[tuple[Int32, Int32, Floats, Int64]] = []
 
     def take(
-        self, block: Block, found: Scanned, twice: Int64, line_of: Lines, findings: Findings
+        self,
+        block: Block,
+        found: Scanned,
+        again: tuple[Int64, Int64],
+        line_of: Lines,
+        findings: Findings,
     ) -> None:
         """Take in the next block; that users stand in several rows is as it should be."""
         rows = found.rows[np.diff(found.ends, prepend=0) > 0].astype(np.int64)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from harness.arrays import Bytes, Int32
+from harness.arrays import Bytes, Int32, Int64
 from harness.compiled import compiled
 from harness.submission import faults, lines
 from harness.submission.damage import (
     LONGEST,
-    damage,
     is_dress,
     separator,
     separator_bytes,
 )
+from harness.submission.key_table import KeyTable
 from harness.submission.known import Known
 from harness.submission.lines import NO_ROW, trimmed
+from harness.submission.respell import restored
 from harness.submission.scan import Form
 from harness.submission.words import PAD, find, key, look_up
 
@@ -25,9 +27,43 @@ _LONGEST_ID = 1 << 10
 _COMMA, _SEMICOLON, _LINE, _QUOTE = 44, 59, 10, 34
 
 
+@dataclass(frozen=True, eq=False)
+class Mended:
+    """Mended lines.
+
+    Attributes
+    ----------
+    text : uint8 array, PAD bytes behind the last line
+    starts, stops : int64 arrays
+        Where each row stands that is of a user, with its end.
+    users : int32 array
+        Codes of the known users among the lines, those of lines that are no rows among them.
+    """
+
+    text: Bytes
+    starts: Int64
+    stops: Int64
+    users: Int32
+
+    def without_again(self, written: KeyTable) -> tuple[Bytes, int]:
+        """Return the lines but for rows that were written, and how many those are.
+
+        `written` takes the others.
+        """
+        keys = lines.keys(self.text, self.starts, self.stops)
+        before = len(written)
+        codes = written.codes(np.stack((keys, keys), axis=1))
+        new = np.maximum.accumulate(np.concatenate(([before - 1], codes)))[:-1] < codes
+        kept = np.ones(len(self.text), np.bool_)
+        kept[-PAD:] = False
+        for start, stop in zip(self.starts[~new], self.stops[~new], strict=True):
+            kept[start:stop] = False
+        return self.text[kept], int(np.count_nonzero(~new))
+
+
 def mended(
     buffer: Bytes, size: int, form: Form, between: str, users: Known, items: Known
-) -> tuple[Bytes, Int32]:
+) -> Mended:
     """Return whole lines with what is mechanical mended, and the users they are of.
 
     Blank lines go; ids lose what is around them and get their zeros back; items lose brackets,
@@ -38,20 +74,14 @@ def mended(
     ----------
     between : str
         What is written between items.
-
-    Returns
-    -------
-    text : uint8 array
-    users : int32 array
-        Codes of the known users among the lines, those of lines that are no rows among them.
     """
     starts, stops, codes = lines.fields(
         buffer, size, form.separator, form.end, form.wanted, faults.tally()
     )
     # A mended id is longer by at most its zeros; no item has fewer bytes than 1.
     zeros = max(users.width, items.width, 1)
-    out = np.empty((size + 4) * (zeros + 3), np.uint8)
-    begins = np.empty(len(codes) + 1, np.int64)
+    out = np.empty((size + 4) * (zeros + 3) + PAD, np.uint8)
+    begins, spans = np.empty(len(codes) + 1, np.int64), np.zeros((len(codes), 2), np.int64)
     length = _mend(
         buffer,
         size,
@@ -64,10 +94,13 @@ def mended(
         items.arrays,
         out,
         begins,
+        spans,
     )
     broken = np.flatnonzero((codes == NO_ROW) & (starts[:, 0] < stops[:, 0]))
     torn = users.codes(buffer, starts[broken, 0], stops[broken, 0])
-    return out[:length], np.concatenate((codes[codes >= 0], torn[torn >= 0]))
+    rows = spans[:, 0] < spans[:, 1]
+    there = np.concatenate((codes[codes >= 0], torn[torn >= 0]))
+    return Mended(out[: length + PAD], spans[rows, 0], spans[rows, 1], there)
 
 
 @compiled
@@ -83,6 +116,7 @@ def _mend(
     items: Any,
     out: Any,
     begins: Any,
+    spans: Any,
 ) -> int:
     separator, between, end, width = form
     _line_begins(buffer, size, end, begins)
@@ -94,7 +128,7 @@ def _mend(
             written = _raw(buffer, begins[line], stop, separator, starts.shape[1], out, written)
             continue
         start, stop = trimmed(buffer, starts[line, 0], stops[line, 0])
-        begin = written
+        begin, row, named = written, written, start < stop
         codes[line], written = _id(buffer, start, stop, users, own, out, written)
         written = _cell(out, begin, written)
         out[written] = _COMMA
@@ -110,6 +144,8 @@ def _mend(
             written = _cell(out, begin, _copy(buffer, start, stop, out, begin))
         out[written] = _LINE
         written += 1
+        if named:
+            spans[line, 0], spans[line, 1] = row, written
     return written
 
 
@@ -191,12 +227,9 @@ def _known(buffer: Any, start: int, stop: int, known: Any, own: Any) -> tuple[in
         code = look_up(first, second, table)
     if code >= 0:
         return code, 0, 0
-    marks, length = damage(buffer, start, stop, traits[1] != 0, traits[2], own)
-    if length > 0:
-        first, second = key(own, 0, length)
-        code = look_up(first, second, table)
-        if code < 0 and traits[0]:
-            length = 0
+    code, marks, length, _spelling = restored(buffer, start, stop, known, own)
+    if code < 0 and traits[0]:
+        length = 0
     return code, marks, length
 
 

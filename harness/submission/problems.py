@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,8 @@ class Problem:
         What is wrong with the first, and how to mend it.
     places : tuple of Place
         The first of them.
+    fixed : bool
+        Whether ``--fix`` mends it.
     """
 
     code: str
@@ -48,6 +51,7 @@ class Problem:
     message: str
     hint: str
     places: tuple[Place, ...]
+    fixed: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
@@ -97,6 +101,11 @@ class Validation(Shown):
         return tuple(p for p in self.problems if p.severity == "error")
 
     @property
+    def blocked(self) -> Problem | None:
+        """The first problem that keeps ``--fix`` from writing anything."""
+        return next((p for p in self.problems if CHECKS[p.code].blocks), None)
+
+    @property
     def valid(self) -> bool:
         """Whether there are no errors."""
         return not self.errors
@@ -123,18 +132,25 @@ class Validation(Shown):
 
 def problems(findings: Findings, wanted: Format | None, strict: bool) -> tuple[Problem, ...]:
     """Return what was found as a person is told, errors first."""
+    mends = not any(CHECKS[code].blocks for code in findings.found)
     found = [
-        _problem(code, finding, wanted, strict) for code, finding in sorted(findings.found.items())
+        _problem(code, finding, wanted, strict, mends)
+        for code, finding in sorted(findings.found.items())
     ]
     return tuple(sorted(found, key=lambda problem: problem.severity != "error"))
 
 
-def _problem(code: str, finding: Finding, wanted: Format | None, strict: bool) -> Problem:
+def _problem(
+    code: str, finding: Finding, wanted: Format | None, strict: bool, mends: bool
+) -> Problem:
+    """Return one kind of fault; `mends`: whether ``--fix`` writes anything."""
     check = CHECKS[code]
+    rows = wanted is not None and wanted.long
     first = finding.places[0] if finding.places else Place(None, "")
     words = {
         "value": f'"{first.value}"' if check.of else first.value,
         "plain": first.value,
+        "quoted": shlex.quote(first.value),
         "values": ", ".join(place.value for place in finding.places),
         "count": f"{finding.count:,}",
         **({} if wanted is None else _words(wanted)),
@@ -151,14 +167,23 @@ def _problem(code: str, finding: Finding, wanted: Format | None, strict: bool) -
         check.says.format(**words),
         check.hint.format(**words),
         tuple(finding.places),
+        mends and check.fixed and not (check.of_lists and rows),
     )
 
 
 def _words(wanted: Format) -> dict[str, object]:
     """Return what messages say of a format."""
-    return {
-        "k": wanted.k,
-        "width": wanted.width,
-        "between": "a new row" if wanted.long else NAMES[wanted.between],
-        "allowed": ",".join(wanted.columns),
-    }
+    between, allowed = NAMES[wanted.between], ",".join(wanted.columns)
+    words: dict[str, object] = {"k": wanted.k, "width": wanted.width, "allowed": allowed}
+    if wanted.long:
+        one = f"write one item a row: {allowed}"
+        return words | {"between": "a new row"} | dict.fromkeys(_OF_ITEMS, one)
+    put = f"put {between} between items"
+    apart = "put the list in quotes" if wanted.between == "," else put
+    joined = f"join the items: {wanted.between!r}.join(items)"
+    hints = dict(zip(_OF_ITEMS, (put, apart, joined), strict=True))
+    return words | {"between": between} | hints
+
+
+_OF_ITEMS = ("between_items", "apart", "joined")
+"""Hints of how to write items: beside each other, in a field, from a list of Python's."""

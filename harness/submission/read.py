@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
@@ -21,12 +21,26 @@ USAGES = ("Public", "Private", "Ignored")
 
 @dataclass(frozen=True)
 class Named:
-    """What the columns are called, where they are not to be found by themselves."""
+    """What the columns are called, where they are not to be found by themselves.
+
+    Attributes
+    ----------
+    user, item, rank, score : str, optional
+    row_order : bool
+        Whether the rows of a user stand in order, the best first, whatever columns there are.
+    """
 
     user: str | None = None
     item: str | None = None
     rank: str | None = None
     score: str | None = None
+    row_order: bool = field(default=False, kw_only=True)
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The columns that are named, by what they hold."""
+        found = {"user": self.user, "item": self.item, "rank": self.rank, "score": self.score}
+        return {meaning: column for meaning, column in found.items() if column}
 
 
 @dataclass(frozen=True)
@@ -120,7 +134,8 @@ def read(
                 f"with --{option}-column)"
             )
     frame = frame.with_columns(_texts(frame[user]), _texts(frame[item]))
-    numbers = {"grade": None} if true else {"rank": named.rank, "score": named.score}
+    orders = {} if named.row_order else {"rank": named.rank, "score": named.score}
+    numbers: dict[str, str | None] = {"grade": None} if true else orders
     used = [n for n in numbers.values() if n] or [n for n in numbers if n in others][:1]
     for name in set(used) & set(frame.columns):
         frame = frame.with_columns(_numbers(path, frame[name]))

@@ -126,6 +126,8 @@ class Scanned:
         Code of the user, −1 unknown, NO_ROW where there is no row.
     keys : uint64 array, (lines, 2)
         Keys of the users' ids.
+    list_keys : uint64 array, (lines,)
+        Keys of the lists as they stand.
     starts, stops : int64 array, (lines, 2)
         Where the user's id and the list of each line stand.
     counts : int64 array, (faults.COUNT, 2)
@@ -148,6 +150,7 @@ class Scanned:
 
     users: Int32
     keys: UInt64
+    list_keys: UInt64
     starts: Int64
     stops: Int64
     counts: Int64
@@ -172,6 +175,7 @@ def scan(buffer: Bytes, size: int, form: Form, expected: Expected) -> Scanned:
     starts, stops, codes = lines.fields(buffer, size, form.separator, form.end, form.wanted, tally)
     n = len(codes)
     keys, sound = np.empty((n, 2), np.uint64), np.zeros(n, np.bool_)
+    list_keys = lines.keys(buffer, starts[:, 1], stops[:, 1])
     users.read(buffer, starts, stops, expected.users.arrays, form.shape, codes, keys, sound, tally)
     broken = np.flatnonzero((codes == lines.NO_ROW) & (starts[:, 0] < stops[:, 0]))
     torn = expected.users.codes(buffer, starts[broken, 0], stops[broken, 0])
@@ -201,6 +205,7 @@ def scan(buffer: Bytes, size: int, form: Form, expected: Expected) -> Scanned:
     return Scanned(
         codes,
         keys,
+        list_keys,
         starts,
         stops,
         *tally,

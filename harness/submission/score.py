@@ -119,8 +119,8 @@ def paper_of(
     DataError
         It has no user of the solution.
     """
-    strangers = 0 < found.validation.rows == found.rows_outside  # told by whoever reads the ids
-    if found.lists is None or strangers:
+    strangers = found.validation.rows > 0 and found.answered == 0
+    if found.lists is None or strangers:  # these are told by whoever reads the ids
         between = found.against.between or " "
         return papers.of_file(path, solution, terms.named, places, between=between)
     left_out = {"users_outside": found.users_outside, "rows_outside": found.rows_outside}

@@ -118,7 +118,8 @@ def of_frame(frame: pl.LazyFrame, against: Against, findings: Findings) -> Sourc
     for column in wrong:
         findings.note("SUB108", f"{column} ({kinds[column]})", 1)
     listed = wanted.items in own and isinstance(kinds[own[wanted.items]], pl.List | pl.Array)
-    rows = Rows(frame, kinds, set(own.values()))
+    plain = {column for column, kind in kinds.items() if _is_text(kind, listed=False)}
+    rows = Rows(frame, kinds, plain | set(own.values()))
     return Source(head, wanted, {} if wrong else places, rows, GROUP if listed else None)
 
 
@@ -131,8 +132,8 @@ def _check_name(path: Path, kind: str, findings: Findings) -> None:
 
 def _refuse_missing(path: Path, head: Header, named: Named | None) -> None:
     """Raise UsageError where a column that was named is not there."""
-    for name, column in ({} if named is None else vars(named)).items():
-        if column is not None and column not in head.columns:
+    for name, column in ({} if named is None else named.columns).items():
+        if column not in head.columns:
             raise UsageError(
                 f'{path}: no column "{column}"; {suggest(column, head.columns)} (it was named with '
                 f"--{name}-column)"

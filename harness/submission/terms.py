@@ -68,11 +68,14 @@ class Terms:
         if self.separator is not None and self.separator not in NAMES:
             allowed = ", ".join(f"'{one}' ({name})" for one, name in NAMES.items())
             raise UsageError(f"--separator is '{self.separator}'; expected one of {allowed}")
-        columns = [c for c in ({} if self.named is None else vars(self.named)).values() if c]
+        named = self.named or Named()
+        columns = list(named.columns.values())
         if len(set(columns)) < len(columns):
             raise UsageError(f"one column for two things: {', '.join(columns)}; name each its own")
-        if self.named is not None and self.named.rank and self.named.score:
+        if named.rank and named.score:
             raise UsageError("a list is ordered by rank or score, not both: name one column")
+        if named.row_order and (named.rank or named.score):
+            raise UsageError("a list is ordered by a column or as its rows stand: name one")
 
     def _refuse_beside_config(self) -> None:
         """Raise UsageError where something is named that the config says itself."""

@@ -8,8 +8,9 @@ import numpy as np
 
 from harness.compiled import compiled
 from harness.submission import faults
-from harness.submission.damage import LONGEST, damage
+from harness.submission.damage import LONGEST
 from harness.submission.lines import NO_ROW, trimmed
+from harness.submission.respell import restored
 from harness.submission.words import PAD, key, look_up
 
 STRANGER, NO_ID = -1, -3
@@ -53,7 +54,9 @@ def read(
             users[line] = look_up(keys[line, 0], keys[line, 1], table)
             sound[line] = users[line] >= 0 and not odd[line]
             odd[line] |= users[line] < 0 and (
-                traits[0] != 0 or not _is_shaped(buffer, starts[line, 0], stops[line, 0], shape)
+                traits[0] != 0
+                or traits[3] != 0
+                or not _is_shaped(buffer, starts[line, 0], stops[line, 0], shape)
             )
     mended = np.zeros(LONGEST + PAD, np.uint8)
     for line in range(len(users)):
@@ -76,24 +79,21 @@ def _is_shaped(buffer: Any, start: int, stop: int, shape: Any) -> bool:
 def _checked(
     buffer: Any, begin: int, end: int, known: Any, code: int, mended: Any, line: int, tally: Any
 ) -> int:
-    """Note what is wrong with an id; return its code, or that of the id it was before damage."""
+    """Note what is wrong with an id, one fault; return its code, or that of what it was."""
     start, stop = trimmed(buffer, begin, end)
     if start == stop:
         faults.note(tally, faults.NO_ID, line, begin, end)
         return NO_ID
-    if start > begin or stop < end:
+    padded = start > begin or stop < end
+    strange, complete = code < 0, known[1][0] != 0
+    if strange and known[1][3] != 0:
+        code, _marks, _length, _spelling = restored(buffer, start, stop, known, mended)
+    if strange and code >= 0:
+        faults.note(tally, faults.MANGLED_ID, line, start, stop)
+    elif strange and complete:
+        faults.note(tally, faults.UNKNOWN_ID, line, start, stop)
+    elif padded:
         faults.note(tally, faults.PADDED_ID, line, begin, end)
-    table, traits = known
-    if code >= 0:
-        return code
-    if not traits[0]:
-        if start == begin and stop == end:
-            faults.note(tally, faults.ODD_ID, line, start, stop)
-        return code
-    _marks, length = damage(buffer, start, stop, traits[1] != 0, traits[2], mended)
-    if length > 0:
-        first, second = key(mended, 0, length)
-        code = look_up(first, second, table)
-    fault = faults.UNKNOWN_ID if code < 0 else faults.MANGLED_ID
-    faults.note(tally, fault, line, start, stop)
+    elif strange and known[1][3] == 0:
+        faults.note(tally, faults.ODD_ID, line, start, stop)
     return code

@@ -11,10 +11,11 @@ import polars as pl
 
 from harness.arrays import Int32
 from harness.solutions import Solution
-from harness.submission import faults, sense, separators
+from harness.submission import faults, order, sense, separators
 from harness.submission.against import Against
 from harness.submission.answers import Answers
 from harness.submission.findings import Findings, Place, shown
+from harness.submission.formats import Format
 from harness.submission.gather import Gathered, gather
 from harness.submission.known import packed
 from harness.submission.long import LongLists
@@ -38,6 +39,8 @@ class Examined:
         solution, or nothing could be read.
     users_outside, rows_outside : int
         Users of the file whom the solution does not examine, and their rows.
+    answered : int
+        Rows whose lists are of examined users.
     against : Against
         What it was checked against; whether it is a file with a row an item is told there.
     """
@@ -47,6 +50,7 @@ class Examined:
     lists: Int32 | None = None
     users_outside: int = 0
     rows_outside: int = 0
+    answered: int = 0
 
 
 def validate(path: Path | pl.DataFrame, against: Against, *, strict: bool = False) -> Validation:
@@ -94,17 +98,39 @@ def examine(
     except Refused as refused:
         findings.note(refused.check, refused.value)
     rows = 0 if found is None else found.users.rows
-    if against.may_be_long and {"SUB203", "SUB404"} <= findings.found.keys():
+    again = {"SUB203", "SUB211"} & findings.found.keys()
+    if against.may_be_long and again and "SUB404" in findings.found:
         # Users in several rows, each with one item: the order of rows is that of the items.
         own = replace(against, long=True)
         return examine(path, own, solution, places=places, strict=strict)
+    if wanted is not None and found is not None:
+        _ask_order(path, wanted, against, findings)
     if lists is not None and solution is not None:
         sense.note(lists, solution, findings)
     name = path if isinstance(path, Path) else Path("submission")
     validation = Validation(name, rows, problems(findings, wanted, strict), checked)
     if found is None:
         return Examined(validation, against)
-    return Examined(validation, against, lists, found.users_outside, rows - found.answered)
+    return Examined(
+        validation, against, lists, found.users_outside, rows - found.examined, found.answered
+    )
+
+
+def _ask_order(
+    path: Path | pl.DataFrame, wanted: Format, against: Against, findings: Findings
+) -> None:
+    """Ask for each column that may order users' rows; it is no longer said to be unknown.
+
+    Nobody's competition forbids such a column where the rows are said to stand in order.
+    """
+    several = wanted.long or "SUB203" in findings.found
+    if wanted.order or not several:
+        return
+    for column in order.unsaid(path, against):
+        if not against.in_row_order:
+            findings.note("SUB111", column, 1)
+        if not against.in_row_order or against.format is None:
+            findings.forget("SUB102", shown(column))
 
 
 def _checked(opened: Source, against: Against) -> str:
@@ -184,3 +210,16 @@ def _whole(found: Gathered, opened: Source, findings: Findings, against: Against
     if against.required > 0 and len(beyond) > 0:
         first_ids = against.beyond(beyond[: faults.EXAMPLES])
         findings.add("SUB214", len(beyond), [Place(None, shown(text)) for text in first_ids])
+    if against.required and found.users.strangers > 0 and not there.any():
+        _note_strangers(findings, against)
+
+
+def _note_strangers(findings: Findings, against: Against) -> None:
+    """Note that no id is known, or in another case alone."""
+    met = [place.value for place in findings.found["SUB202"].places]
+    names = against.all_names().to_list()
+    folded = {name.casefold(): name for name in names}
+    case = all(value.casefold() in folded for value in met)
+    asked = folded[met[0].casefold()] if case else names[0]
+    value = f'found "{met[0]}", asked for "{shown(asked)}"'
+    findings.add("SUB213" if case else "SUB212", 1, [Place(None, value)])

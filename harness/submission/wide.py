@@ -31,12 +31,21 @@ class WideLists:
         self._first: int | None = None
 
     def take(
-        self, block: Block, found: Scanned, twice: Int64, line_of: Lines, findings: Findings
+        self,
+        block: Block,
+        found: Scanned,
+        again: tuple[Int64, Int64],
+        line_of: Lines,
+        findings: Findings,
     ) -> None:
-        """Take in the next block; `twice` are its lines of users who were there before."""
-        first = twice[: faults.EXAMPLES]
-        spans = np.stack((first, found.starts[first, 0], found.stops[first, 0]), axis=1)
-        findings.add("SUB203", len(twice), places(block.text, spans, line_of))
+        """Take in the next block.
+
+        `again` are its lines of users who were there before, with another list or with the same.
+        """
+        for code, lines in zip(("SUB203", "SUB211"), again, strict=True):
+            first = lines[: faults.EXAMPLES]
+            spans = np.stack((first, found.starts[first, 0], found.stops[first, 0]), axis=1)
+            findings.add(code, len(lines), places(block.text, spans, line_of))
         self._place(found)
         self._compare(found)
 

@@ -81,7 +81,7 @@ def test_users_of_neither_are_errors_beside_them(tmp_path: Path) -> None:
         ("SUB202", "error"),
         ("SUB214", "warning"),
     ]
-    assert '"zed" is no id' in found[0][2]
+    assert '"zed" is none of the ids' in found[0][2]
 
 
 def test_score_says_the_same_of_ids(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_where_events_cannot_be_read_they_stay_errors_that_say_so(tmp_path: Path
     (tmp_path / "log.csv").write_text("user,item,time\nann,a,yesterday\n")
     ((code, severity, message, hint),) = told(tmp_path, FULL + "eva,b\n", one)
     assert (code, severity) == ("SUB202", "error")
-    assert '"eva" is no id' in message
+    assert '"eva" is none of the ids' in message
     assert "whether the evaluation set has it cannot be told" in hint
     assert 'log.csv: line 2, column "time": found "yesterday"' in hint
 

@@ -33,8 +33,8 @@ bad.csv   5 rows   3 errors, 1 warning   0.0 s
 checked as H&M Personalized Fashion Recommendations, Kaggle 2022; lists, up to 12 items; \
 3 ids must be there; 3 items are known
 
-SUB202  error     line 5, customer_id: "zoe" is no id of the sample
-                  drop the row
+SUB202  error     line 5, customer_id: "zoe" is none of the ids that are asked for
+                  write the id as it is asked for; drop the row only if its user is not asked for
 
 SUB203  error     line 4, customer_id: "ann" has a row already
                   give each user one row

@@ -28,9 +28,11 @@ def reference(content: str) -> dict[str, Brief]:
     faults = [(line, fault) for line, fields, odd in rows for fault in of_line(fields, odd)]
     users = [(line, f[0]) for line, f, _ in rows if len(f) == 2 and f[0].strip(" \t\r")]
     known = {line: who(user) for line, user in users}
+    held = {line: f[1] for line, f, _ in rows if len(f) == 2}
     for at, (line, user) in enumerate(users):
-        if known[line] in [known[before] for before, _ in users[:at]]:
-            faults.append((line, ("SUB203", user)))
+        before = [held[other] for other, _ in users[:at] if known[other] == known[line]]
+        if before:
+            faults.append((line, ("SUB211" if before[0] == held[line] else "SUB203", user)))
     for code in {fault[0] for _, fault in faults}:
         own = [(line, value) for line, (name, value) in faults if name == code]
         found[code] = (own[0][0], shown(own[0][1]), len(own), len({line for line, _ in own}))
@@ -39,6 +41,12 @@ def reference(content: str) -> dict[str, Brief]:
     missing = [user for user in USERS if user not in known.values() and user not in torn]
     if missing:
         found["SUB201"] = (None, missing[0], len(missing), len(missing))
+    strange = [shown(value) for _, (code, value) in faults if code == "SUB202"]
+    if strange and not {*known.values(), *torn} & {*USERS}:
+        case = all(value.casefold() in USERS for value in strange[:5])
+        asked = strange[0].casefold() if case else USERS[0]
+        value = f'found "{strange[0]}", asked for "{asked}"'
+        found["SUB213" if case else "SUB212"] = (None, value, 1, 1)
     totals = {
         "SUB010": len(re.findall("\r(?!\n)", text)),
         "SUB401": len(lists) if len(lists) > 1 and all(x == lists[0] for x in lists) else 0,
@@ -96,10 +104,10 @@ def of_user(cell: str) -> Iterator[Fault]:
     if not user:
         yield "SUB208", cell
         return
-    if user != cell:
-        yield "SUB207", cell
     if user not in USERS:
         yield ("SUB209" if who(user) in USERS else "SUB202"), user
+    elif user != cell:
+        yield "SUB207", cell
 
 
 def who(cell: str) -> str:

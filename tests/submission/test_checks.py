@@ -23,6 +23,7 @@ WITHOUT_EXAMPLE = {
     "SUB108",
     "SUB110",
     "SUB214",
+    "SUB317",
     "SUB318",
     "SUB402",
     "SUB403",

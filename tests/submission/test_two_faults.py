@@ -33,6 +33,7 @@ OF_A_ROW: dict[str, Callable[[str], str]] = {
     "SUB207": lambda user: f"{user} ,{FIRST}",
     "SUB208": lambda user: f"{user},{FIRST}\n,{FIRST}",
     "SUB209": lambda user: f"'{user}',{FIRST}",
+    "SUB211": lambda user: f"{user},{FIRST}\n{user},{FIRST}",
     "SUB301": of_list(""),
     "SUB302": of_list(" ".join([FIRST, SECOND] * 7)),
     "SUB303": of_list(f"{FIRST} {FIRST}"),
@@ -103,8 +104,10 @@ WITHOUT = {
     ),  # no rows are read, or the header alone is concerned
     "SUB214",  # where an evaluation set has more users than the sample
     "SUB318",  # of the config, not of the file
+    *("SUB212", "SUB213"),  # where there are no ids that are asked for
+    "SUB317",  # where ids are no numbers
     *("SUB210", "SUB312"),  # where nobody says which ids there are
-    *("SUB313", "SUB314", "SUB315", "SUB316"),  # a row an item
+    *("SUB111", "SUB313", "SUB314", "SUB315", "SUB316"),  # a row an item
     *("SUB401", "SUB402", "SUB403", "SUB404"),  # of all lists together
 }
 

@@ -159,7 +159,7 @@ CASES: dict[str, tuple[str | bytes, list[tuple[str, int | None, str, int, int]]]
     ),
     "an unknown id twice": (
         GOOD + "zoe,0706016001\nzoe,0706016001\n",
-        [("SUB202", 5, "zoe", 2, 2), ("SUB203", 6, "zoe", 1, 1)],
+        [("SUB202", 5, "zoe", 2, 2), ("SUB211", 6, "zoe", 1, 1)],
     ),
     "too few fields": (GOOD + "cem\n", [("SUB204", 5, "cem", 1, 1)]),
     "too many fields": (

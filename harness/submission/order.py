@@ -1,0 +1,57 @@
+"""Columns that may order the rows of a user, though nobody has said so."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import polars as pl
+
+from harness.arrays import Int64
+from harness.submission import faults, header, lines
+from harness.submission.against import Against
+from harness.submission.blocks import Block
+from harness.submission.findings import Findings
+from harness.submission.source import Source, source
+
+_NUMBER = re.compile(rb"\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*")
+
+
+def unsaid(path: Path | pl.DataFrame, against: Against) -> list[str]:
+    """Return the columns with numbers that nothing is known of, by the first rows of a file.
+
+    So is the column of items where it holds hardly any, and another column nothing else.
+    """
+    with source(path, against, Findings()) as opened:
+        block = next(opened.reader.blocks(), None)
+        return [] if block is None else _of_block(block, opened, against)
+
+
+def _of_block(block: Block, opened: Source, against: Against) -> list[str]:
+    head, wanted, items = opened.head, opened.wanted, against.items_of(opened.wanted)
+    own = opened.places[wanted.items]
+    spans = {
+        place: _spans(block, place, opened)
+        for place, column in enumerate(head.columns)
+        if place == own
+        or (place not in opened.places.values() and not header.is_index(column, head, wanted))
+    }
+    known = {place: items.codes(block.buffer, *at) >= 0 for place, at in spans.items()}
+    of_items = [own]
+    if items.complete and known[own].sum() < known[own].size / 2:
+        of_items = [place for place in spans if known[place].all()] or [own]
+    return [
+        head.columns[place]
+        for place, at in spans.items()
+        if place not in of_items and any(map(_NUMBER.fullmatch, block.texts(*at)))
+    ]
+
+
+def _spans(block: Block, place: int, opened: Source) -> tuple[Int64, Int64]:
+    """Return where a field stands in each row."""
+    columns = lines.wanted(len(opened.head.columns), place)
+    starts, stops, rows = lines.fields(
+        block.buffer, block.size, block.separator, block.end, columns, faults.tally()
+    )
+    whole = rows != lines.NO_ROW
+    return starts[whole, 0], stops[whole, 0]

@@ -1,0 +1,138 @@
+"""Case 2.1: a column that may order rows is asked for, and ``--fix`` never drops it unasked."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import harness
+from harness.cli import app, guarded
+from harness.submission.score import SubmissionError
+
+TRUTH = "user,items\nann,a b\nbob,d\n"
+ROWS = "ann,c,0.1\nann,b,0.5\nann,a,0.9\nbob,a,0.2\nbob,d,0.8\n"
+BY_SCORE, BY_RANK, BY_ROW = 1.0, (1 / 2 + 2 / 3) / 2 / 2 + 1 / 4, (1 / 2 + 2 / 3) / 2 / 2 + 1 / 4
+"""By score: a b c and d a. As the rows stand, and by the lowest number first: c b a and a d."""
+
+
+def command(*arguments: str) -> int:
+    return guarded(lambda: app(list(arguments), standalone_mode=False)) or 0
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "truth.csv").write_text(TRUTH)
+    return tmp_path
+
+
+def errors(content: str, **given: Any) -> list[tuple[str, str]]:
+    Path("long.csv").write_text(content)
+    found = harness.validate("long.csv", solution="truth.csv", **given)
+    return [(problem.code, problem.value) for problem in found.errors]
+
+
+@pytest.mark.parametrize("column", ["prediction", "pred_rating", "relevance score", "Unnamed: 7"])
+def test_it_is_asked_for(column: str) -> None:
+    assert errors(f"user,item,{column}\n{ROWS}") == [("SUB111", column)]
+
+
+def test_the_message_names_the_column_and_what_to_type(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("long.csv").write_text(f"user,item,my pred\n{ROWS}")
+    assert command("validate", "long.csv", "--solution", "truth.csv", "--fix", "out.csv") == 1
+    out, err = capfd.readouterr()
+    for told in (out, err):
+        assert 'the column "my pred" holds numbers, which may order the rows of a user' in told
+        for option in ("--score-column 'my pred'", "--rank-column 'my pred'", "--row-order"):
+            assert option in told
+    assert "--fix" not in out
+    assert "out.csv: is not written" in err
+    assert not Path("out.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("answer", "score"),
+    [
+        ({"score_column": "prediction"}, BY_SCORE),
+        ({"rank_column": "place"}, BY_RANK),
+        ({"row_order": True}, BY_ROW),
+    ],
+)
+def test_an_answer_is_enough(answer: dict[str, Any], score: float) -> None:
+    rows = ROWS
+    if "rank_column" in answer:
+        numbers = iter("12312")
+        rows = "".join(f"{row.rpartition(',')[0]},{next(numbers)}\n" for row in ROWS.splitlines())
+    header = f"user,item,{answer.get('rank_column', 'prediction')}\n"
+    assert errors(header + rows, **answer) == []
+    found = harness.score("long.csv", solution="truth.csv", metrics=["MAP@10"], **answer)
+    assert found.metrics["MAP@10"].mean == pytest.approx(score, abs=1e-12)
+
+
+def test_what_is_mended_scores_what_the_file_does(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("long.csv").write_text(
+        "user,item,prediction,note\n" + "".join(f"{row},x\n" for row in ROWS.splitlines())
+    )
+    options = ["--solution", "truth.csv", "--score-column", "prediction"]
+    assert command("validate", "long.csv", *options, "--fix", "out.csv") == 0
+    assert Path("out.csv").read_text() == f"user,item,prediction\n{ROWS}"
+    assert command("score", "out.csv", *options, "--metric", "MAP@10") == 0
+    assert "1.000000" in capfd.readouterr().out
+
+
+def test_without_an_answer_nothing_is_marked(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("long.csv").write_text(f"user,item,prediction\n{ROWS}")
+    assert command("score", "long.csv", "--solution", "truth.csv") == 1
+    assert "SUB111" in capfd.readouterr().out
+    with pytest.raises(SubmissionError, match="SUB111"):
+        harness.score("long.csv", solution="truth.csv")
+
+
+def test_frames_are_asked_too() -> None:
+    frame = pl.read_csv(io.StringIO(f"user,item,prediction\n{ROWS}"))
+    assert [p.code for p in harness.validate(frame, solution="truth.csv").errors] == ["SUB111"]
+    frame.write_parquet("long.parquet")
+    found = harness.validate("long.parquet", solution="truth.csv")
+    assert [p.code for p in found.errors] == ["SUB111"]
+    found = harness.score(
+        frame, solution="truth.csv", metrics=["MAP@10"], score_column="prediction"
+    )
+    assert found.metrics["MAP@10"].mean == BY_SCORE
+
+
+def test_a_column_of_scores_where_the_sample_has_its_lists() -> None:
+    """The items stand in the column that nobody knows: the scores are what is asked about."""
+    Path("sample.csv").write_text("customer_id,prediction\nann,\nbob,\n")
+    Path("items.csv").write_text("article_id\n1\n2\n")
+    Path("long.csv").write_text(
+        "customer_id,article_id,prediction\nann,1,0.1\nann,2,0.9\nbob,2,1\n"
+    )
+    given = {"sample": "sample.csv", "items": "items.csv"}
+    found = harness.validate("long.csv", **given)
+    assert ("SUB111", "prediction") in [(p.code, p.value) for p in found.errors]
+    assert harness.validate("long.csv", score_column="prediction", **given).valid
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("user,item,note\nann,a,x\nann,b,y\nbob,d,z\n", [("SUB102", "note")]),  # no numbers
+        ("user,item,rank,prediction\nann,a,1,0\nann,b,2,9\n", [("SUB102", "prediction")]),
+        ("user,items,n\nann,a b,2\nbob,d,1\n", [("SUB102", "n")]),  # a row a user: no order of rows
+        ("user,item,n\nann,a,2\nbob,d,1\n", [("SUB102", "n")]),
+        (",user,item\n0,ann,a\n1,ann,b\n2,bob,d\n", [("SUB107", "")]),  # the index of a frame
+    ],
+)  # fmt: skip
+def test_what_orders_no_rows_is_not_asked_for(
+    content: str, expected: list[tuple[str, str]]
+) -> None:
+    assert errors(content) == expected
+
+
+def test_two_answers_are_one_too_many(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("long.csv").write_text(f"user,item,prediction\n{ROWS}")
+    options = ["--solution", "truth.csv", "--score-column", "prediction", "--row-order"]
+    assert command("validate", "long.csv", *options) == 2
+    assert "name one" in capfd.readouterr().err

@@ -1,0 +1,232 @@
+"""Case 2.3: whoever follows a hint on a faulty submission is rid of the fault."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.cli import app, guarded
+from harness.report import validated
+from harness.submission.against import Against, of_tables
+from harness.submission.checks import CHECKS
+from harness.submission.examples import BAD, GOOD, ITEMS, SAMPLE
+from harness.submission.fix import NotFixedError, fix
+from harness.submission.formats import FORMATS
+from harness.submission.known import nothing
+from harness.submission.problems import Problem, Validation
+from harness.submission.read import Named
+from harness.submission.validate import validate
+
+HEAD = "customer_id,article_id,rank\n"
+LONG = HEAD + "bob,0706016003,2\nann,0706016001,1\nbob,0706016002,1\ncem,0706016001,1\n"
+SCORES = LONG.replace("rank", "score")
+OF_ROWS: dict[str, str] = {
+    "SUB007": "\ufeff" + LONG,
+    "SUB009": LONG.replace(",", ";"),
+    "SUB102": "".join(f"{line},x\n" for line in LONG.splitlines()),
+    "SUB103": LONG.replace("rank\n", "rank,rank\n").replace("1\n", "1,1\n"),
+    "SUB104": "rank,customer_id,article_id\n1,ann,0706016001\n1,bob,0706016001\n1,cem,0706016002\n",
+    "SUB105": LONG.replace(",rank", ", rank"),
+    "SUB106": LONG.replace("rank", "Rank"),
+    "SUB107": "".join(f"{number},{line}\n" for number, line in enumerate(LONG.splitlines()))[1:],
+    "SUB201": LONG.replace("cem,0706016001,1\n", ""),
+    "SUB202": LONG + "zed,0706016001,1\n",
+    "SUB204": LONG + "ann,0706016001\n",
+    "SUB205": LONG + "ann,0706016001,0706016002,2\n",
+    "SUB206": LONG + "\n",
+    "SUB207": LONG.replace("cem", " cem"),
+    "SUB208": LONG + ",0706016001,1\n",
+    "SUB209": LONG.replace("cem", "'cem'"),
+    "SUB301": LONG.replace("cem,0706016001", "cem,"),
+    "SUB302": HEAD + "".join(f"{user},0706016001,{n}\n" for user in ("ann", "bob", "cem")
+                             for n in range(1, 14)),
+    "SUB303": LONG + "bob,0706016003,3\n",
+    "SUB304": LONG.replace("0706016003", "0999999999"),
+    "SUB305": LONG.replace("0706016003", "706016003"),
+    "SUB306": LONG.replace("0706016003", "0706016003.0"),
+    "SUB307": LONG.replace("0706016003", "7.06016E+08"),
+    "SUB308": LONG.replace("0706016003", "nan"),
+    "SUB309": LONG.replace("0706016003", "0706016003 0706016001"),
+    "SUB310": LONG.replace("0706016003", "['0706016003']"),
+    "SUB313": LONG.replace("3,2", "3,second"),
+    "SUB314": LONG.replace("3,2", "3,1"),
+    "SUB315": SCORES.replace("3,2", "3,1"),
+    "SUB316": LONG.replace("3,2", "3,3"),
+}  # fmt: skip
+"""The faults that rows of one item can have."""
+NEW_BOB = b"customer_id,prediction\nann,0706016001 0706016002\nbob,0706016001\ncem,0706016002\n"
+RENAMED = LONG.replace("article_id,rank", "prediction,rank")
+OF_NOTHING = {"SUB301", "SUB401", "SUB404"}
+"""What may be said of lists that nothing is left of."""
+FOLLOWED: dict[str, bytes] = {
+    **dict.fromkeys(sorted(BAD), GOOD.encode()),
+    "SUB203": NEW_BOB,
+    "SUB205": GOOD.replace("bob,0706016003", "bob,0706016003 0706016001").encode(),
+    "SUB309": GOOD.replace("bob,0706016003", "bob,0706016003 0706016001").encode(),
+    "SUB310": GOOD.replace("bob,0706016003", "bob,0706016003 0706016001").encode(),
+    "SUB311": GOOD.replace("bob,0706016003", "bob,0706016003 0706016001").encode(),
+    "SUB313": RENAMED.encode(),
+    "SUB314": RENAMED.encode(),
+    "SUB315": RENAMED.replace("rank", "score").encode(),
+    "SUB316": RENAMED.encode(),
+}
+"""What a file is when somebody has done what the hint of each check says."""
+
+
+def against(folder: Path, code: str = "") -> Against:
+    if code in ("SUB210", "SUB312"):  # where nobody says which ids there are
+        return Against(format=FORMATS["hm"])
+    (folder / "sample.csv").write_text(SAMPLE)
+    (folder / "articles.csv").write_text(ITEMS)
+    return of_tables(folder / "sample.csv", folder / "articles.csv")
+
+
+def checked(folder: Path, content: bytes | str, known: Against) -> tuple[Validation, Path]:
+    path = folder / "submission.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return validate(path, known), path
+
+
+def fault(found: Validation, code: str) -> Problem:
+    return next(problem for problem in found.problems if problem.code == code)
+
+
+@pytest.mark.parametrize(
+    ("code", "content"),
+    [*BAD.items(), *OF_ROWS.items()],
+    ids=[*BAD, *(f"{c}-rows" for c in OF_ROWS)],
+)
+def test_fix_does_what_it_is_said_to_do(tmp_path: Path, code: str, content: bytes | str) -> None:
+    known, out = against(tmp_path, code), tmp_path / "fixed.csv"
+    found, path = checked(tmp_path, content, known)
+    problem = fault(found, code)
+    assert ("or --fix OUT" in validated.text(found, None)) == any(p.fixed for p in found.problems)
+    if found.blocked is not None:
+        assert not any(p.fixed for p in found.problems)
+        with pytest.raises(NotFixedError, match=found.blocked.code):
+            fix(path, known, out)
+        assert not out.exists()
+        return
+    fix(path, known, out)
+    left = {problem.code for problem in validate(out, known).problems}
+    assert not (problem.fixed and code in left)
+    assert left <= {p.code for p in found.problems} | OF_NOTHING
+
+
+@pytest.mark.parametrize("code", BAD)
+def test_a_file_is_rid_of_what_its_hint_is_followed_on(tmp_path: Path, code: str) -> None:
+    known = against(tmp_path, code)
+    found, _ = checked(tmp_path, BAD[code], known)
+    assert fault(found, code).hint
+    content = FOLLOWED[code]
+    if code in ("SUB210", "SUB312"):
+        content = b"customer_id,prediction\n%064d,0706016001 0706016002\n" % 1
+    after, _ = checked(tmp_path, content, known)
+    assert code not in {problem.code for problem in after.problems}
+    assert after.valid
+
+
+ANSWERS = [Named(score="votes"), Named(rank="votes"), Named(row_order=True)]
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_every_answer_to_what_orders_rows_is_one(tmp_path: Path, answer: Named) -> None:
+    found, path = checked(tmp_path, BAD["SUB111"], against(tmp_path))
+    assert fault(found, "SUB111").hint.count("--") == len(ANSWERS)
+    told = validate(path, replace(against(tmp_path), named=answer))
+    assert "SUB111" not in {problem.code for problem in told.problems}
+
+
+def test_every_check_that_fix_mends_is_shown_here() -> None:
+    assert {code for code, check in CHECKS.items() if check.fixed} - {"SUB317"} <= set(BAD)
+
+
+@pytest.mark.parametrize(
+    ("between", "code", "hint"),
+    [
+        (" ", "SUB205", "put one space between items"),
+        (" ", "SUB310", "join the items: ' '.join(items)"),
+        (",", "SUB205", "put the list in quotes"),
+        (",", "SUB310", "join the items: ','.join(items)"),
+        ("|", "SUB205", "put a bar between items"),
+    ],
+)
+def test_a_hint_knows_what_stands_between_items(
+    tmp_path: Path, between: str, code: str, hint: str
+) -> None:
+    known = against(tmp_path)
+    assert known.format is not None
+    known = replace(known, format=replace(known.format, between=between))
+    found, _ = checked(tmp_path, BAD[code], known)
+    assert fault(found, code).hint == hint
+
+
+@pytest.mark.parametrize("code", ["SUB205", "SUB309", "SUB310"])
+def test_a_hint_on_rows_of_one_item_speaks_of_rows(tmp_path: Path, code: str) -> None:
+    found, _ = checked(tmp_path, OF_ROWS[code], against(tmp_path))
+    assert fault(found, code).hint == f"write one item a row: {HEAD.strip()}"
+
+
+def test_a_score_says_which_command_mends(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("truth.csv").write_text("user,items\nann,a\n")
+    Path("lists.csv").write_text("user;items\nann;a b\n")
+    arguments = ["score", "lists.csv", "--solution", "truth.csv"]
+    assert guarded(lambda: app(arguments, standalone_mode=False)) == 1
+    assert "or harness validate FILE --fix OUT" in capfd.readouterr().out
+
+
+def test_notes_of_a_forced_score_are_words_apart(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A padded id is one row of an examined user, not a row of somebody else's."""
+    monkeypatch.chdir(tmp_path)
+    Path("truth.csv").write_text("user,items\nann,a b\nbob,d\n")
+    Path("lists.csv").write_text("user,items\n ann,a b\nbob,d d\n")
+    arguments = ["score", "lists.csv", "--solution", "truth.csv", "--force"]
+    assert not guarded(lambda: app(arguments, standalone_mode=False))
+    out = capfd.readouterr().out
+    assert 'warning SUB303 "d" stands in the list already' in out
+    assert 'error   SUB207 spaces stand around " ann"' in out
+    assert "users without a list, who score 0: 1" in out
+    assert "left out" not in out
+
+
+@pytest.mark.parametrize(("row", "code"), [(" zed,x y", "SUB202"), (" 'ann',x y", "SUB209")])
+def test_an_id_has_one_fault(tmp_path: Path, row: str, code: str) -> None:
+    (tmp_path / "sample.csv").write_text("user,items\nann,\nbob,\n")
+    known = of_tables(tmp_path / "sample.csv")
+    found, _ = checked(tmp_path, f"user,items\nbob,y\n{row}\nann,z x\n", known)
+    own = [p.code for p in found.problems if p.column == "user" and p.code != "SUB203"]
+    assert own == [code]
+
+
+@pytest.mark.parametrize(
+    ("sample", "file", "code", "said"),
+    [
+        ("ann bob cem", "ANN Bob CEM", "SUB213", 'found "ANN", asked for "ann"'),
+        ("Ann Bob Cem", "ann bob cem", "SUB213", 'found "ann", asked for "Ann"'),
+        ("ann bob cem", "yve zed zoe", "SUB212", 'found "yve", asked for "ann"'),
+    ],
+)
+def test_a_file_of_ids_that_nobody_asks_for_is_not_doubled(
+    tmp_path: Path, sample: str, file: str, code: str, said: str
+) -> None:
+    for name, ids in {"s": sample, "f": file}.items():
+        rows = "".join(f"{user},a b\n" for user in ids.split())
+        (tmp_path / f"{name}.csv").write_text("user,items\n" + rows)
+    known = of_tables(tmp_path / "s.csv")
+    assert said in fault(validate(tmp_path / "f.csv", known), code).message
+    with pytest.raises(NotFixedError, match=code):
+        fix(tmp_path / "f.csv", known, tmp_path / "out.csv")
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_no_sample_is_spoken_of_where_there_is_none(tmp_path: Path) -> None:
+    (tmp_path / "customers.csv").write_text("customer_id,age\nann,30\n")
+    known = Against.of_users(tmp_path / "customers.csv", nothing(), FORMATS["hm"], "customer_id")
+    found, _ = checked(tmp_path, "customer_id,prediction\nann,1 2\nzoe,1\n", known)
+    problem = fault(found, "SUB202")
+    assert "sample" not in problem.message + problem.hint
