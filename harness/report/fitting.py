@@ -80,12 +80,12 @@ def _total(widths: Iterable[int]) -> int:
 
 
 def _share_out(widths: dict[int, int], most: Sequence[int], width: int) -> None:
-    """Widen columns in turn, up to `most`, while there is room."""
-    left = width - _total(widths.values())
-    while left > 0 and (short := [i for i, w in widths.items() if w < most[i]]):
-        for i in short[:left]:
+    """Widen columns alike, up to `most`, while there is room for all of them."""
+    while short := [i for i, w in widths.items() if w < most[i]]:
+        if _total(widths.values()) + len(short) > width:
+            break
+        for i in short:
             widths[i] += 1
-        left -= len(short)
 
 
 def shortened(texts: Sequence[str], width: int) -> list[str]:

@@ -20,6 +20,7 @@ _AGAINST_CHANCE = {
     "not distinguishable": "no better than chance",
     "worse": "worse than chance",
 }
+_INDENT = 7
 _LABELS = {"BEST": "bold green", "note": "bold yellow"}
 _Line = TypeVar("_Line")
 _LATEX = str.maketrans(
@@ -164,7 +165,7 @@ def _labelled(line: str, width: int) -> list[Text]:
 
     label, gap, rest = line.partition("  ")
     indent = len(line) - len(rest.lstrip()) if gap else 0
-    found = [Text(part) for part in wrapped(line, width, min(indent, width // 4))]
+    found = [Text(part) for part in wrapped(line, width, min(indent, _INDENT))]
     if gap:
         found[0].stylize(_LABELS.get(label, "bold"), 0, len(label))
     return found
