@@ -14,7 +14,7 @@ from harness.report.numbers import digits_of, ends, lift, number
 from harness.report.sheet import chance_word, pair_word
 from harness.results import ModelResult, Result
 
-_NAMED = 5
+_NAMED = 8
 """More models than these are counted, not named."""
 _INDENT = " " * 6
 
