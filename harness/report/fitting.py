@@ -33,7 +33,8 @@ def fitted(sheet: Sheet, width: int) -> dict[int, list[list[str]]]:
     titles = shortened(sheet.titles, _TITLES)
     names = [i for i in widths if i in sheet.left - sheet.wrapped]
     texts = [row[i] for row in sheet.rows for i in names]  # together: one name looks one way
-    short = {w: dict(zip(texts, shortened(texts, w), strict=True)) for w in {*widths.values()}}
+    room = {widths[i] for i in names}
+    short = {w: dict(zip(texts, shortened(texts, w), strict=True)) for w in room}
     return {
         i: [
             wrapped(titles[i], w),
@@ -155,6 +156,10 @@ def wrapped(line: str, width: int, indent: int = 0) -> list[str]:
         if cell_len(joined) <= width:
             lines[-1:] = [joined]
             continue
+        if cell_len(word) > width - indent and lines:  # broken anyhow: from here on
+            head = next(_pieces(word, max(width - cell_len(lines[-1]) - 1, 1)))
+            if cell_len(f"{lines[-1]} {head}") <= width:
+                lines[-1], word = f"{lines[-1]} {head}", word[len(head) :]
         if lines and not lines[-1].strip():
             lines.pop()
         lines += [" " * indent + piece for piece in _pieces(word, width - indent)]

@@ -73,7 +73,7 @@ def _problems(found: Validation | None) -> list[str]:
     """Return a line on each kind of thing that is wrong with the file."""
     problems = () if found is None else found.problems
     lines = [
-        f"{p.severity:7}{p.code} {p.message}" + (f" (× {p.count:,})" if p.count > 1 else "")
+        f"{p.severity:9}{p.code} {p.message}" + (f" (× {p.count:,})" if p.count > 1 else "")
         for p in problems
     ]
     forced = found is not None and not found.valid

@@ -137,22 +137,25 @@ def print_rich(sheet: Sheet) -> None:
 
     The first word of a line above or below is its label where two spaces follow it.
     """
+    import shutil
+
     from rich.console import Console
     from rich.text import Text
 
     from harness.report import fitting
 
-    console = Console(highlight=False, emoji=False)
-    columns = fitting.fitted(sheet, console.width)
+    width = shutil.get_terminal_size().columns
+    console = Console(width=width, highlight=False, emoji=False)
+    columns = fitting.fitted(sheet, width)
     parts = [
-        [line for text in sheet.heading for line in _labelled(text, console.width)],
+        [line for text in sheet.heading for line in _labelled(text, width)],
         _lines(sheet, columns),
-        [line for text in sheet.footing for line in _labelled(text, console.width)],
+        [line for text in sheet.footing for line in _labelled(text, width)],
     ]
     hidden = ", ".join(title for i, title in enumerate(sheet.titles) if i not in columns)
     if hidden:
         told = f"this terminal is too narrow for: {hidden} (--format markdown has all)"
-        parts[1] += [Text(line, "dim") for line in fitting.wrapped(told, console.width)]
+        parts[1] += [Text(line, "dim") for line in fitting.wrapped(told, width)]
     for line in _spaced(parts, Text()):
         console.print(line, soft_wrap=True)
 
