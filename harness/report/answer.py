@@ -35,15 +35,17 @@ def title(result: Result) -> str:
 
 
 def standing(result: Result, model: ModelResult) -> str:
-    """Return how a model stands, to the model that all are compared with and to chance."""
+    """Return how a model stands, to the model that all are compared with and to chance.
+
+    A model with repeats, as random ones are, has its z as well.
+    """
     chance, compared = _chance(model), _compared(result, model.name)
-    if compared is None:
-        return _with_z(model, chance)
-    if chance == "better":
-        return compared
-    if model.repeats > 1 and compared == "behind":
+    if compared is not None and chance == "better":
+        chance = ""
+    if model.repeats > 1 and chance and compared == "behind":
         compared = ""  # a random model's place is beside chance
-    return ", ".join(filter(None, [compared, _with_z(model, chance)]))
+    z = f"z {model.verdict.z:+.1f}" if model.verdict and model.repeats > 1 else ""
+    return ", ".join(filter(None, [compared, chance, z]))
 
 
 def name_of(model: ModelResult) -> str:
@@ -126,13 +128,6 @@ def _others_chance(result: Result) -> list[str]:
 
 def _chance(model: ModelResult) -> str:
     return "" if model.verdict is None else chance_word(model.verdict.word)
-
-
-def _with_z(model: ModelResult, word: str) -> str:
-    """Return the verdict against chance, of a model with repeats its distance as well."""
-    if model.verdict is None or model.repeats == 1:
-        return word
-    return f"{word}, z {model.verdict.z:+.1f}"
 
 
 def _compared(result: Result, name: str) -> str | None:

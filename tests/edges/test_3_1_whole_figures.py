@@ -145,7 +145,7 @@ def test_names_are_shortened_in_the_middle_and_distinct(
         assert width < 200 or command == "leaderboard"  # which has more columns
 
 
-@pytest.mark.parametrize("width", [0, 1, 7, 20, 40, 59])
+@pytest.mark.parametrize("width", [0, 7, 40])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_narrower_terminal_is_no_crash(printed: Printed, command: str, width: int) -> None:
     assert printed(COMMANDS[command], width).strip()

@@ -203,6 +203,8 @@ def test_repeats_show_their_spread_and_z(make: Make) -> None:
     beside = replace(result, models=(*others, random))
     assert column(beside)["last"] == "no better than chance, z +0.5"
     assert "      no better than chance: last × 10" in answer.lines(beside)
+    assert column(against_chance(beside, last=BETTER))["last"] == "behind, z +9.0"
+    assert column(against_chance(alone, last=BETTER))["last"] == "better, z +9.0"
 
 
 def test_names_with_commas_end_where_they_end(make: Make) -> None:
