@@ -78,7 +78,7 @@ def test_a_bridge_by_hand() -> None:
 def test_a_run_counts_the_window_and_the_sample(tmp_path: Path) -> None:
     found = sat(tmp_path, "user,item\nann,a\nbob,a\nnew,a\nzoe,a\n")
     assert found.bridge == Bridge(examined=2, window=3, sample=4)
-    assert "bridge  popular: " in repr(found)
+    assert "leaderboard estimate  popular: " in repr(found)
     assert "over all 4 ids of the sample submission" in repr(found)
 
 
@@ -87,8 +87,9 @@ def test_over_all_users_it_is_what_the_exam_of_all_says(tmp_path: Path) -> None:
     found = sat(tmp_path)
     assert found.bridge == Bridge(2, 3)
     mean = found.models[0].metrics["MAP@2"].mean
-    assert f"bridge  popular: {mean * 2 / 3:.4f} over all 3 users active in the window" in repr(
-        found
+    assert (
+        f"leaderboard estimate  popular: {mean * 2 / 3:.4f} over all 3 users active in the window"
+        in repr(found)
     )
 
 
