@@ -118,11 +118,11 @@ class Result(Shown):
     notes: tuple[str, ...]
     seconds: Mapping[str, float]
 
-    def sheets(self) -> list[Sheet]:
-        """Return the tables that are printed: the models, and the pairs of them."""
+    def sheets(self, verbose: bool = False) -> list[Sheet]:
+        """Return the tables that are printed: the models; `verbose`, times and pairs as well."""
         from harness.report import text
 
-        return text.sheets(self)
+        return text.sheets(self, verbose)
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a model with full figures."""

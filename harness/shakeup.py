@@ -16,6 +16,8 @@ from harness.metrics import Floats, Metric
 
 TIMES = 10_000
 """How many ways of dividing the users are tried."""
+FEW = 30
+"""A public leaderboard of fewer users says so little that no table shows it; JSON and CSV do."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,11 @@ class ShakeUp:
     seed: int
     leader_falls: float
     pairs: tuple[Swap, ...]
+
+    @property
+    def few(self) -> bool:
+        """Whether the public leaderboard has too few users to be shown."""
+        return self.public < FEW
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON holds of it."""

@@ -112,7 +112,7 @@ def test_a_run_prints_its_table_and_writes_its_folder(harness: Harness, tmp_path
     assert (status, err) == (0, "")
     assert name == f"2020-01-08-table-{fingerprint[:6]}"
     assert "popular" in out
-    assert out.rstrip().endswith(f"written to runs/{name}/")
+    assert out.endswith(f"written to runs/{name}/\nnext  harness report runs/{name}\n")
 
 
 def test_a_second_run_gets_a_number(harness: Harness, tmp_path: Path) -> None:
@@ -337,7 +337,7 @@ def test_a_terminal_gets_the_rich_table(harness: Harness, monkeypatch: pytest.Mo
     monkeypatch.setattr("harness.report.sheet.print_rich", shown.append)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     status, out, _ = harness("run", "exam.toml", "--out", "one")
-    assert (status, out) == (0, "written to one/\n")
+    assert (status, out) == (0, "written to one/\nnext  harness report one\n")
     assert [row[0] for row in shown[0].rows] == ["popular", "chance (exact)"]
 
 
@@ -374,7 +374,13 @@ def test_compare_prints_models_pairs_and_slices(harness: Harness, tmp_path: Path
     assert harness("run", "two.toml", "--out", "run")[0] == 0
     status, out, _err = harness("compare", "run", "--by", "truth", "--public-share", "0.5")
     assert status == 0
-    for word in ("95 % interval", "pairs  MAP@2", "p (Holm)", "swaps at 50 %", "slices  MAP@2 by"):
+    for word in (
+        "95 % interval",
+        "pairs  MAP@2",
+        "p (Holm)",
+        "50 % public (2 of 3",
+        "slices  MAP@2 by",
+    ):
         assert word in out
     document = json.loads(harness("compare", "run", "--format", "json")[1])
     assert [pair["verdict"] for pair in document["comparison"]["pairs"]] == ["not distinguishable"]

@@ -85,7 +85,7 @@ def test_the_table_and_the_config(harness: Harness, tmp_path: Path) -> None:
         ["3", "7", "0.0000"],
         ["untuned", "–", "0.0000"],
     ]
-    assert lines[-1] == ("written to exam-tuned.toml   now examine it: harness run exam-tuned.toml")
+    assert lines[-2:] == ["written to exam-tuned.toml", "next  harness run exam-tuned.toml"]
     assert "the best window_days, 1, lies at the low end of its space" in out
     (model,) = tomllib.loads((tmp_path / "exam-tuned.toml").read_text())["models"]
     assert (model["params"], model["tuned"]["trials"]) == ({"window_days": 1}, 3)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import io
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -21,9 +22,6 @@ from harness.cli.options import SetOption
 from harness.cli.show import Format, FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 from harness.errors import HarnessError, printable
-
-if TYPE_CHECKING:
-    from harness.results import Result
 
 INTERRUPTED = 130
 
@@ -73,6 +71,9 @@ def run(
         ),
     ] = None,
     set_: SetOption = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Times, pairs and leaderboards as well.")
+    ] = False,
     format_: FormatOption = Format.TABLE,
 ) -> None:
     """Let every model of a config sit one exam, print the table, write a run folder."""
@@ -90,9 +91,18 @@ def run(
     try:
         result.write(here / folder)
     finally:  # a folder that cannot be written must not cost the figures
-        _show(result, format_)
-    written = f"written to {folder}/"
-    print(written, file=sys.stdout if format_ is Format.TABLE else sys.stderr)
+        show(format_, result.to_dict(), result.sheets(verbose), result.records())
+    if format_ is Format.TABLE:
+        print("\n".join(_next(folder, result.comparison is not None)))
+    else:
+        print(f"written to {folder}/", file=sys.stderr)
+
+
+def _next(folder: Path, compared: bool) -> list[str]:
+    """Return what there is to do with a run that was written."""
+    commands = ["report", "compare"] if compared else ["report"]
+    lines = [f"harness {command} {shlex.quote(printable(str(folder)))}" for command in commands]
+    return [f"written to {printable(str(folder))}/", "next  " + "\n      ".join(lines)]
 
 
 def _claimed(here: Path, folder: Path) -> Path:
@@ -107,10 +117,6 @@ def _claimed(here: Path, folder: Path) -> Path:
             free = folder.with_name(f"{folder.name}-{number}")
         except OSError:
             return free  # told when it is written
-
-
-def _show(result: Result, format_: Format) -> None:
-    show(format_, result.to_dict(), result.sheets(), result.records())
 
 
 @app.command()

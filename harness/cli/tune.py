@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -64,4 +65,4 @@ def tune(
         show(format_, found.to_dict(), found.sheets(), found.records())
     name = printable(str(out or config.with_name(target.name)))
     stream = sys.stdout if format_ is Format.TABLE else sys.stderr
-    print(f"\nwritten to {name}   now examine it: harness run {name}", file=stream)
+    print(f"\nwritten to {name}\nnext  harness run {shlex.quote(name)}", file=stream)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from harness.comparison import Comparison, Pair
 from harness.errors import printable
 from harness.report.numbers import digits_of, ends, number, p_value, percent, signed
-from harness.report.sheet import STYLES, Sheet
-from harness.shakeup import ShakeUp, Swap
+from harness.report.sheet import STYLES, Sheet, pair_word
+from harness.shakeup import FEW, ShakeUp, Swap
 from harness.slices import Slice
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ def _models(compared: Compared) -> Sheet:
     ]
     intervals = ["95 % interval", "Student's", "bootstrap"]
     titles = ["model", compared.metric, *intervals, "users above 0", "run"]
-    return Sheet(titles, rows, frozenset({0, 6}), [_exam(compared)], kept=3)
+    words = frozenset({6})
+    return Sheet(titles, rows, words | {0}, [_exam(compared)], kept=3, wrapped=words)
 
 
 def _exam(compared: Compared) -> str:
@@ -62,22 +63,28 @@ def pairs(
     corrected = CORRECTED[rules.correction]
     titles = ["model", "against", "difference", "verdict", f"p ({corrected})", "95 % interval"]
     titles += ["relative", "effect", "wins/ties/losses", "p sign flip", "p t", "detectable"]
-    titles += [f"swaps at {100 * one.share:g} %" for one in shaken]
+    told = [one for one in shaken if not one.few]
+    titles += [f"swaps at {100 * one.share:g} %" for one in told]
     digits = digits_of(comparison.means.values())
     heading = (
         f"pairs  {comparison.metric} · p by {comparison.flips:,} sign flips, {corrected} over "
         f"{len(comparison.pairs):,} pair{'s' if len(comparison.pairs) > 1 else ''} · seed "
         f"{rules.seed}"
     )
-    notes = [
-        f"boards  {100 * one.share:g} % public ({one.public:,} of {one.users:,} users): nobody is "
-        f"first on both boards in {percent(one.leader_falls)} of {one.times:,} splits"
-        for one in shaken
-    ]
-    rows = [[*_pair(pair, digits), *_swaps(pair, shaken)] for pair in chosen]
-    words = frozenset({0, 1})
-    left = words | {3}
-    return Sheet(titles, rows, left, [heading], notes, kept=4, wrapped=words, styles=STYLES)
+    rows = [[*_pair(pair, digits), *_swaps(pair, told)] for pair in chosen]
+    words, notes = frozenset({0, 1, 3}), list(map(_leaderboard, shaken))
+    return Sheet(titles, rows, words, [heading], notes, kept=5, styles=STYLES)
+
+
+def _leaderboard(shaken: ShakeUp) -> str:
+    """Return how often a public leaderboard's first is not the private one's."""
+    public = f"{100 * shaken.share:g} % public ({shaken.public:,} of {shaken.users:,} users)"
+    if shaken.few:
+        return f"leaderboards  {public}: not shown, as fewer than {FEW} users tell nothing"
+    return (
+        f"leaderboards  {public}: nobody is first on both, the public and the private one, in "
+        f"{percent(shaken.leader_falls)} of {shaken.times:,} splits"
+    )
 
 
 def _pair(pair: Pair, digits: int) -> list[str]:
@@ -85,7 +92,7 @@ def _pair(pair: Pair, digits: int) -> list[str]:
         printable(pair.one),
         printable(pair.other),
         signed(pair.difference, digits),
-        pair.verdict,
+        pair_word(pair.verdict),
         p_value(pair.p_adjusted),
         ends(pair.ci95, digits),
         "" if pair.relative is None else f"{100 * pair.relative:+.1f} %",
@@ -100,7 +107,7 @@ def _pair(pair: Pair, digits: int) -> list[str]:
 def _swaps(pair: Pair, shaken: Sequence[ShakeUp]) -> list[str]:
     """Return how often the two change places, for each public share."""
     return [
-        percent(swap.changes) + (f", level in {percent(swap.ties)}" if swap.ties else "")
+        percent(swap.changes) + (f", tied in {percent(swap.ties)}" if swap.ties else "")
         for swap in (_swap_of(pair, one) for one in shaken)
     ]
 
@@ -126,7 +133,8 @@ def sliced(parts: Sequence[Slice], compared: Compared) -> Sheet:
     heading = [f"slices  {metric} by {printable(parts[0].by)}"]
     few = ["few    under 100 users, or under 10 with any: too few to tell models apart"]
     footing = few if any(part.small for part in parts) else []
-    return Sheet(titles, rows, frozenset({0}), heading, footing, kept=4)
+    words = frozenset({0})
+    return Sheet(titles, rows, words, heading, footing, kept=4, wrapped=words)
 
 
 def _mean(part: Slice, name: str, digits: int) -> str:

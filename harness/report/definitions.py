@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import Any
 
 from harness.metrics import DEFINITIONS, DIVISORS, Definition, Example
@@ -91,13 +90,13 @@ def conventions_text(width: int) -> str:
 
 def _wrapped(width: int, facts: dict[str, list[str]]) -> str:
     """Return every name with its facts beside it, lines no longer than `width`."""
+    from harness.report.fitting import wrapped  # slow to import
+
     edge = max(map(len, facts)) + 2
     parts = []
     for name, lines in facts.items():
-        wrapped = [
-            textwrap.wrap(line, max(width - edge, 30), subsequent_indent="  ") for line in lines
-        ]
-        first, *rest = [line for part in wrapped for line in part]
+        room = max(width - edge, 30)
+        first, *rest = [part for line in lines for part in wrapped(line, room, indent=2)]
         parts.append("\n".join([name.ljust(edge) + first, *(" " * edge + line for line in rest)]))
     return "\n\n".join(parts)
 

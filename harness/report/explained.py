@@ -82,4 +82,4 @@ def _conventions(found: Explanation) -> Sheet:
         for name, value in found.conventions.items()
     ]
     titles = ["convention", f"AP@{found.k}", "who prints it", "divisor D", "repeated item"]
-    return Sheet(titles, rows, left=frozenset({0, 2, 3, 4}), kept=3, wrapped=frozenset({2}))
+    return Sheet(titles, rows, left=frozenset({0, 2, 3, 4}), kept=2, wrapped=frozenset({2, 3, 4}))

@@ -25,7 +25,7 @@ def sheets(board: Leaderboard) -> list[Sheet]:
 
 def _group(group: Group) -> Sheet:
     digits = digits_of(entry.mean for entry in group.entries)
-    titles = ["model", group.metric, "95 % interval", "run", "× chance", "verdict", "date"]
+    titles = ["model", group.metric, "95 % interval", "run", "× chance", "against chance", "date"]
     titles += ["settings", "seed", "runs", "not as the first's config"]
     counted = f"{group.runs:,} run{'s' if group.runs > 1 else ''}"
     if group.without:
@@ -34,8 +34,16 @@ def _group(group: Group) -> Sheet:
         f"exam   {group.fingerprint[:_SHORT]} · k = {group.k} · {group.users:,} users · {counted}"
     )
     rows = [_row(entry, digits) for entry in group.entries]
-    left = frozenset({0, 3, 5, 6, 7, 10})
-    return Sheet(titles, rows, left, [heading], kept=4, wrapped=frozenset({0, 3}), styles=STYLES)
+    words = frozenset({3, 5, 6, 7, 10})
+    return Sheet(
+        titles,
+        rows,
+        left=words | {0},
+        heading=[heading],
+        firm=frozenset({1, 2, 4}),
+        wrapped=words,
+        styles=STYLES,
+    )
 
 
 def _row(entry: Entry, digits: int) -> list[str]:

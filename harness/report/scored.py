@@ -114,8 +114,8 @@ def _audit(scored: Scored) -> Sheet:
         "repeated item",
         "users averaged",
     ]
-    words = frozenset({0, 3, 4, 5, 6})
-    return Sheet(titles, rows, left=words, kept=4, wrapped=frozenset({3}))
+    words = frozenset({3, 4, 5, 6})
+    return Sheet(titles, rows, left=words | {0}, kept=3, wrapped=words)
 
 
 def _of_board(scored: Scored, board: str, metric: str) -> str:

@@ -4,20 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import TYPE_CHECKING, TypeVar
 
-STYLES = {"better": "green", "worse": "red", "as chance": "yellow"}
+if TYPE_CHECKING:
+    from rich.text import Text
+
+STYLES = {
+    **dict.fromkeys(("best", "better"), "green"),
+    **dict.fromkeys(("worse", "worse than chance"), "red"),
+    "no better than chance": "yellow",
+}
 """Colours of verdicts on a terminal."""
-_GAP = 2
+_AGAINST_CHANCE = {
+    "not distinguishable": "no better than chance",
+    "worse": "worse than chance",
+}
+_INDENT = 7
+_LABELS = {"BEST": "bold green", "note": "bold yellow"}
+_Line = TypeVar("_Line")
 _LATEX = str.maketrans(
     {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "×": r"\texttimes{}"}
     | {"±": r"\textpm{}", "…": r"\ldots{}", "−": r"\textminus{}", "–": "--"}
 )
-_WRAPPED = 30
 
 
 def chance_word(verdict: str) -> str:
-    """Return a verdict against chance as readers are shown it."""
-    return verdict.replace("not distinguishable", "as chance")
+    """Return a verdict against chance as readers are shown it.
+
+    Examples
+    --------
+    >>> chance_word("better"), chance_word("worse"), chance_word("not distinguishable")
+    ('better', 'worse than chance', 'no better than chance')
+    """
+    return _AGAINST_CHANCE.get(verdict, verdict)
+
+
+def pair_word(verdict: str) -> str:
+    """Return a verdict on two models as readers are shown it.
+
+    Examples
+    --------
+    >>> pair_word("worse"), pair_word("not distinguishable")
+    ('worse', 'tied')
+    """
+    return verdict.replace("not distinguishable", "tied")
 
 
 @dataclass(frozen=True)
@@ -27,13 +58,16 @@ class Sheet:
     Attributes
     ----------
     left : set of int
-        Columns of words, set to the left; the others are figures.
+        Columns of words, set to the left: names, which a terminal may cut in the middle. The others
+        are figures, which are never cut.
     kept : int
-        How many columns no terminal is too narrow for; the last of the others are left out first.
+        How many columns names are cut for before one is left out; the last are left out first.
+    firm : set of int
+        Columns that stay while another can be left out, wherever they stand; the first is one.
     wrapped : set of int
-        Columns of words that a terminal may break into lines.
+        Columns of words that a terminal breaks into lines, and does not cut.
     styles : mapping
-        Colours, on a terminal, of the cells that begin with a word.
+        Colours, on a terminal, of the cells that say a word, alone or behind a comma.
     """
 
     titles: list[str]
@@ -42,13 +76,14 @@ class Sheet:
     heading: list[str] = field(default_factory=list)
     footing: list[str] = field(default_factory=list)
     kept: int = 5
+    firm: frozenset[int] = frozenset()
     wrapped: frozenset[int] = frozenset()
     styles: Mapping[str, str] = field(default_factory=dict)
 
 
 def plain(sheet: Sheet) -> str:
     """Return the sheet as text for a file or a pipe."""
-    return "\n".join(_spaced([sheet.heading, table(sheet), sheet.footing]))
+    return "\n".join(_spaced([sheet.heading, table(sheet), sheet.footing], ""))
 
 
 def table(sheet: Sheet) -> list[str]:
@@ -63,7 +98,7 @@ def markdown(sheet: Sheet) -> str:
     rule = [":--" if i in sheet.left else "--:" for i in range(len(sheet.titles))]
     lines = [f"| {' | '.join(map(_escaped, row))} |" for row in (sheet.titles, rule, *sheet.rows)]
     heading, footing = ([f"{line}  " for line in part] for part in (sheet.heading, sheet.footing))
-    return "\n".join(_spaced([heading, lines, footing]))
+    return "\n".join(_spaced([heading, lines, footing], ""))
 
 
 def latex(sheet: Sheet) -> str:
@@ -98,43 +133,83 @@ def html(sheet: Sheet) -> str:
 
 
 def print_rich(sheet: Sheet) -> None:
-    """Print the sheet to a terminal, as wide as it is.
+    """Print the sheet to a terminal, as wide as it is, with every figure whole.
 
     The first word of a line above or below is its label where two spaces follow it.
     """
-    from rich import box
+    import shutil
+
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
-    def say(lines: list[str]) -> None:
-        for line in lines:
-            label, gap, _rest = line.partition("  ")
-            text = Text(line)
-            text.stylize("bold", 0, len(label) if gap else 0)
-            console.print(text)
+    from harness.report import fitting
 
-    console = Console(highlight=False, emoji=False)
-    say(sheet.heading)
-    shown = _fitting(sheet, console.width)
-    grid = Table(box=box.SIMPLE_HEAD, padding=(0, _GAP // 2), header_style="bold")
-    for i in shown:
-        side = "left" if i in sheet.left else "right"
-        grid.add_column(Text(sheet.titles[i]), justify=side, no_wrap=i not in sheet.wrapped)  # type: ignore[arg-type]
-    for row in sheet.rows:
-        grid.add_row(*(Text(row[i], sheet.styles.get(row[i].partition(",")[0], "")) for i in shown))
-    console.print(grid)
-    if len(shown) < len(sheet.titles):
-        hidden = ", ".join(title for i, title in enumerate(sheet.titles) if i not in shown)
+    width = shutil.get_terminal_size().columns
+    console = Console(width=width, highlight=False, emoji=False)
+    columns = fitting.fitted(sheet, width)
+    parts = [
+        [line for text in sheet.heading for line in _labelled(text, width)],
+        _lines(sheet, columns),
+        [line for text in sheet.footing for line in _labelled(text, width)],
+    ]
+    hidden = ", ".join(title for i, title in enumerate(sheet.titles) if i not in columns)
+    if hidden:
         told = f"this terminal is too narrow for: {hidden} (--format markdown has all)"
-        console.print(Text(told, "dim"))
-    say(sheet.footing)
+        parts[1] += [Text(line, "dim") for line in fitting.wrapped(told, width)]
+    for line in _spaced(parts, Text()):
+        console.print(line, soft_wrap=True)
 
 
-def _spaced(parts: list[list[str]]) -> list[str]:
+def _labelled(line: str, width: int) -> list[Text]:
+    """Return a line broken where the terminal ends; what follows stands below what is labelled."""
+    from rich.text import Text
+
+    from harness.report.fitting import wrapped
+
+    label, gap, rest = line.partition("  ")
+    indent = len(line) - len(rest.lstrip()) if gap else 0
+    found = [Text(part) for part in wrapped(line, width, min(indent, _INDENT))]
+    if gap:
+        found[0].stylize(_LABELS.get(label, "bold"), 0, len(label))
+    return found
+
+
+def _lines(sheet: Sheet, columns: dict[int, list[list[str]]]) -> list[Text]:
+    """Return the lines of a table whose cells may have several."""
+    from rich.cells import cell_len
+    from rich.text import Text
+
+    from harness.report.fitting import GAP
+
+    widths = {
+        i: max(cell_len(line) for cell in column for line in cell) for i, column in columns.items()
+    }
+    found = []
+    for at, row in enumerate(zip(*columns.values(), strict=True)):
+        for part in zip_longest(*row, fillvalue=""):
+            line = Text()
+            for i, text in zip(columns, part, strict=True):
+                room = " " * (widths[i] - cell_len(text))
+                line.append("" if i in sheet.left else room)
+                line.append(text, _style(sheet, at, i))
+                line.append((room if i in sheet.left else "") + " " * GAP)
+            line.rstrip()
+            found.append(line)
+    return found
+
+
+def _style(sheet: Sheet, at: int, column: int) -> str:
+    """Return how a cell looks, by what it says last; `at` 0 are the titles."""
+    if at == 0:
+        return "bold"
+    said = reversed(sheet.rows[at - 1][column].split(", "))
+    return next((sheet.styles[part] for part in said if part in sheet.styles), "")
+
+
+def _spaced(parts: list[list[_Line]], empty: _Line) -> list[_Line]:
     """Return the lines of all parts, an empty line between two."""
     filled = [part for part in parts if part]
-    return [line for i, part in enumerate(filled) for line in ([""] if i else []) + part]
+    return [line for i, part in enumerate(filled) for line in ([empty] if i else []) + part]
 
 
 def _aligned(row: list[str], widths: list[int], left: frozenset[int]) -> list[str]:
@@ -147,15 +222,3 @@ def _aligned(row: list[str], widths: list[int], left: frozenset[int]) -> list[st
 def _escaped(cell: str) -> str:
     """Return a Markdown cell whose bars end no column, even behind a backslash."""
     return cell.replace("\\", "\\\\").replace("|", "\\|")
-
-
-def _fitting(sheet: Sheet, width: int) -> list[int]:
-    """Return the columns that fit."""
-    cells = [sheet.titles, *sheet.rows]
-    shown = list(range(len(sheet.titles)))
-    widths = [max(len(row[i]) for row in cells) + _GAP for i in shown]
-    for i in sheet.wrapped:
-        widths[i] = min(widths[i], _WRAPPED)
-    while len(shown) > sheet.kept and sum(widths[i] for i in shown) + len(shown) + 1 > width:
-        shown.pop()
-    return shown

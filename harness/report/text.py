@@ -5,36 +5,37 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-from harness.chance import Verdict
 from harness.errors import printable
-from harness.figures import Figure
+from harness.report import answer
 from harness.report.compared import pairs
-from harness.report.numbers import digits_of, ends, lift, number
-from harness.report.sheet import STYLES, Sheet, chance_word
+from harness.report.numbers import digits_of, lift, number
+from harness.report.sheet import STYLES, Sheet
 from harness.results import ModelResult, Result
 
 _SHORT = 6
-_LEFT = frozenset({0, 4})  # names and verdicts
+_NAME, _STANDING = 0, 4
 _KEPT = 5
 _PAIRS = 10
 
 
 def heading(result: Result) -> list[str]:
-    """Return the lines above the table: the exam, the funnel, what to know."""
+    """Return the lines above the table: the answer, and what to know before it is believed."""
+    return [*answer.lines(result), *(f"note  {printable(note)}" for note in result.notes)]
+
+
+def footing(result: Result, verbose: bool = False) -> list[str]:
+    """Return the lines below the table: the exam, who was tuned, what a leaderboard would say."""
     exam = result.exam
-    funnel = [f"{exam.funnel[0].users:,} {exam.funnel[0].step}"]
-    funnel += [f"{s.users:,} {s.step}" for s in exam.funnel[1:]]
-    lines = [
-        f"exam   {result.layout} · {result.window} · k = {exam.k} · {len(exam.users):,} users · "
-        f"{len(exam.candidates):,} candidates · {exam.fingerprint[:_SHORT]}",
-        f"users  {' → '.join(funnel)}",
-    ]
-    return lines + [f"note   {printable(note)}" for note in result.notes]
-
-
-def footing(result: Result) -> list[str]:
-    """Return the lines below the table: who was tuned, what leaderboards would say, the time."""
-    return [*_tuned(result), *_bridge(result), _time(result)]
+    funnel, users = exam.funnel, f"{len(exam.users):,} users"
+    if funnel[0].users != len(exam.users):
+        users = f"{len(exam.users):,} of {funnel[0].users:,} users"
+    parts = [users, f"{len(exam.candidates):,} candidates", f"k = {exam.k}"]
+    parts += [exam.fingerprint[:_SHORT], result.layout, result.window]
+    lines = [" · ".join(parts), *_bridge(result), *_tuned(result)]
+    if not verbose:
+        return lines
+    steps = " → ".join(f"{step.users:,} {step.step}" for step in funnel)
+    return [*lines, f"users  {steps}", _time(result)]
 
 
 def _tuned(result: Result) -> list[str]:
@@ -64,68 +65,57 @@ def _time(result: Result) -> str:
     return " · ".join([f"time   {steps[0]}", *steps[1:], f"models {models:.1f} s"])
 
 
-def columns(result: Result) -> list[str]:
+def columns(result: Result, verbose: bool = False) -> list[str]:
     """Return the column titles; the first metric stands first, with its interval."""
     first, *others = [str(m) for m in result.metrics]
-    return ["model", first, "95 % interval", "× chance", "verdict", *others, "time"]
+    titles = ["model", first, "95 % interval", "× chance", answer.title(result), *others]
+    return [*titles, "time"] if verbose else titles
 
 
-def rows(result: Result) -> list[list[str]]:
+def rows(result: Result, verbose: bool = False) -> list[list[str]]:
     """Return one row a model, and last the exact chance value."""
-    first = str(result.metrics[0])
-    digits = digits_of([m.metrics[first].mean for m in result.models])
-    found = [_row(result, m, digits) for m in result.models]
+    first, *others = [str(m) for m in result.metrics]
+    digits = answer.digits(result)
+    found = [_row(result, model, digits, verbose) for model in result.models]
     if result.chance:
-        others = [str(m) for m in result.metrics[1:]]
         floors = [number(result.chance[m].mean, 4) if m in result.chance else "" for m in others]
         own = number(result.chance[first].mean, digits) if first in result.chance else ""
-        found.append(["chance (exact)", own, "", "1.0" if own else "", "", *floors, ""])
+        floor = ["chance (exact)", own, "", "1.0" if own else "", "", *floors]
+        found.append([*floor, ""] if verbose else floor)
     return found
 
 
-def _row(result: Result, model: ModelResult, digits: int) -> list[str]:
+def _row(result: Result, model: ModelResult, digits: int, verbose: bool) -> list[str]:
     first, *others = [str(m) for m in result.metrics]
-    figure, verdict = model.metrics[first], model.verdict
-    name = printable(model.name)
-    return [
-        f"{name} × {model.repeats}" if model.repeats > 1 else name,
-        number(figure.mean, digits),
-        _spread(figure, digits),
-        "" if verdict is None else lift(verdict.lift),
-        "" if verdict is None else _verdict(model, verdict),
+    cells = [
+        answer.name_of(model),
+        number(model.metrics[first].mean, digits),
+        answer.spread(model, first, digits),
+        "" if model.verdict is None else lift(model.verdict.lift),
+        answer.standing(result, model),
         *(number(model.metrics[m].mean, 4) for m in others),
-        f"{sum(model.seconds.values()):.1f} s",
     ]
+    return [*cells, f"{sum(model.seconds.values()):.1f} s"] if verbose else cells
 
 
-def _spread(figure: Figure, digits: int) -> str:
-    if figure.sd_repeats is not None:
-        return f"± {number(figure.sd_repeats, digits)}"
-    return ends(figure.ci95, digits)
-
-
-def _verdict(model: ModelResult, verdict: Verdict) -> str:
-    word = chance_word(verdict.word)
-    return f"{word}, z {verdict.z:+.1f}" if model.repeats > 1 else word
-
-
-def sheet(result: Result) -> Sheet:
-    """Return the whole result as it is printed."""
+def sheet(result: Result, verbose: bool = False) -> Sheet:
+    """Return the table of the models between its lines; `verbose`, with times and the funnel."""
     return Sheet(
-        columns(result),
-        rows(result),
-        left=_LEFT,
+        columns(result, verbose),
+        rows(result, verbose),
+        left=frozenset({_NAME, _STANDING}),
         heading=heading(result),
-        footing=footing(result),
+        footing=footing(result, verbose),
         kept=_KEPT,
+        wrapped=frozenset({_STANDING}),
         styles=STYLES,
     )
 
 
-def sheets(result: Result) -> list[Sheet]:
-    """Return the table, and the pairs: all where they are few, else each model and the next."""
-    found, comparison = sheet(result), result.comparison
-    if comparison is None:
+def sheets(result: Result, verbose: bool = False) -> list[Sheet]:
+    """Return the table; `verbose`, the pairs too: all, or of many each model and the next."""
+    found, comparison = sheet(result, verbose), result.comparison
+    if comparison is None or not verbose:
         return [found]
     shown = comparison.pairs
     if comparison.rules.baseline is None and len(shown) > _PAIRS:

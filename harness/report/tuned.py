@@ -38,13 +38,16 @@ def _sheet(tuned: Tuned, model: TunedModel) -> Sheet:
         [str(rank), *_row(trial, names, digits)] for rank, trial in enumerate(ranked[:_SHOWN], 1)
     ]
     rows.append(["untuned", *_row(model.untuned, names, digits)])
+    words = frozenset(i for i, name in enumerate(names, 1) if _words(model.space[name]))
     return Sheet(
         ["rank", *map(printable, names), metric, "95 % interval", "time"],
         rows,
-        left=frozenset({0, *(i for i, name in enumerate(names, 1) if _words(model.space[name]))}),
+        left=words | {0},
         heading=[f"tune   {printable(model.name)} · {_made(tuned, model)}"],
         footing=[*_notes(model)],
         kept=len(names) + 2,
+        firm=frozenset({len(names) + 1, len(names) + 2}),
+        wrapped=words,
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
-
 from harness.errors import printable
 from harness.report.sheet import Sheet
 from harness.submission.checks import CHECKS
@@ -26,10 +24,10 @@ def text(
     ]
     parts = [printable(str(found.path)), _counted(found.rows, "row"), ", ".join(counts)]
     parts += [] if seconds is None else [f"{seconds:.1f} s"]
-    head = "   ".join(parts)
+    head = [*_wrapped("   ".join(parts), width)]
     if found.checked:
-        head += "\n" + _wrapped(f"checked as {found.checked}", width)
-    return "\n\n".join([head, *(_told(problem, width, fix) for problem in found.problems)])
+        head += _wrapped(f"checked as {found.checked}", width)
+    return "\n\n".join(["\n".join(head), *(_told(problem, width, fix) for problem in found.problems)])
 
 
 def mended(fixed: Fixed, left: Validation) -> str:
@@ -67,8 +65,12 @@ def records(found: Validation) -> list[dict[str, object]]:
     ]
 
 
-def _wrapped(line: str, width: int | None) -> str:
-    return line if width is None else textwrap.fill(line, max(width, _LEAST))
+def _wrapped(line: str, width: int | None) -> list[str]:
+    if width is None:
+        return [line]
+    from harness.report.fitting import wrapped  # slow to import
+
+    return wrapped(line, max(width, _LEAST))
 
 
 def _told(problem: Problem, width: int | None, fix: str) -> str:
@@ -77,9 +79,8 @@ def _told(problem: Problem, width: int | None, fix: str) -> str:
     place = f"{', '.join(where)}: " if where else ""
     cure = f"{problem.hint}; or {fix}" if problem.fixed else problem.hint
     lines = [f"{place}{problem.message}", *_more(problem), cure]
-    if width is not None:
-        wrapped = (textwrap.wrap(line, max(width - _EDGE, _LEAST)) for line in lines)
-        lines = [part for parts in wrapped for part in parts]
+    room = None if width is None else width - _EDGE
+    lines = [part for line in lines for part in _wrapped(line, room)]
     label = f"{problem.code}  {problem.severity}".ljust(_EDGE)
     return "\n".join([label + lines[0], *(" " * _EDGE + line for line in lines[1:])])
 

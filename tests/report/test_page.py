@@ -181,9 +181,18 @@ def test_every_pair_is_drawn_and_told(demo_run: Path) -> None:
     assert drawn == [pair["difference"] for pair in pairs]
     for pair in pairs:
         row = next(row for row in found.rows if row[0] == f"{pair['one']}− {pair['other']}")
-        assert row[2] == pair["verdict"]
+        assert row[2] == {"not distinguishable": "tied"}.get(pair["verdict"], pair["verdict"])
         assert row[3] == f"{pair['p_adjusted']:.4f}"
     assert "Holm correction for 6 pairs" in found.texts["differences"]
+
+
+def test_a_public_leaderboard_of_few_users_is_not_drawn(demo_run: Path) -> None:
+    few, many = document(demo_run)["shake_up"]
+    assert (few["public"], many["public"]) == (9, 256)
+    text = page_of(demo_run).texts["boards"]
+    assert "1 % public: 9 of 854 users: not shown, as fewer than 30 users tell nothing." in text
+    assert "30 % public: 256 of 854 users In" in text
+    assert text.count("random divisions") == 1
 
 
 def test_histograms_count_every_user_who_is_not_at_0(demo_run: Path) -> None:
@@ -223,7 +232,7 @@ def test_a_baseline_is_compared_with_alone(copied: Path) -> None:
     pairs = [p for p in comparison["pairs"] if p["other"] == "random"]
     found = changed(copied, comparison=comparison | {"baseline": "random", "pairs": pairs})
     better = sum(pair["verdict"] == "better" for pair in pairs)
-    others = f"{better} better, {3 - better} not distinguishable"
+    others = f"{better} better, {3 - better} tied"
     assert f"compared with “random”: {others}." in found.texts[""]
 
 

@@ -65,6 +65,7 @@ def _content(view: View) -> dict[str, Any]:
         "slices": group_tables.slices(view),
         "bridge": group_tables.bridge(view),
         "boards": boards.boards(view),
+        "few_public": boards.few(view),
         "judged": words.judged(view),
         "short": words.in_short(view),
         "few": words.few(view),

@@ -7,6 +7,7 @@ from typing import Any
 
 from harness.report.numbers import percent
 from harness.report.page.view import Document, View
+from harness.shakeup import FEW
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,19 @@ class Board:
 
 
 def boards(view: View) -> list[Board]:
-    """Return every public share that was tried."""
-    return [_board(view, found) for found in view.document["shake_up"] if found["pairs"]]
+    """Return every public share that was tried, if it is of users enough to tell anything."""
+    tried = view.document["shake_up"]
+    return [_board(view, found) for found in tried if found["pairs"] and found["public"] >= FEW]
+
+
+def few(view: View) -> list[str]:
+    """Return what is said of the others."""
+    tried = view.document["shake_up"]
+    return [
+        f"{_title(found)}: not shown, as fewer than {FEW} users tell nothing."
+        for found in tried
+        if found["public"] < FEW
+    ]
 
 
 def _board(view: View, found: Document) -> Board:

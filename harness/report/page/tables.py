@@ -9,7 +9,7 @@ from harness.report.numbers import MISSING, p_value, percent
 from harness.report.numbers import lift as times
 from harness.report.page.cells import Cell, Column, Row, Table, figure, model, words
 from harness.report.page.view import Document, View, decimals, shown, spread
-from harness.report.sheet import chance_word
+from harness.report.sheet import chance_word, pair_word
 
 
 def models(view: View) -> Table:
@@ -131,7 +131,7 @@ def _pair(view: View, pair: Document) -> Row:
     cells = [
         Cell(pair["one"], kind="pair", note=f"− {pair['other']}"),
         figure(pair["difference"], places, spread(pair["ci95"], places)),
-        Cell(pair["verdict"], kind="verdict"),
+        Cell(pair_word(pair["verdict"]), kind="verdict"),
         *(Cell(p_value(pair[p]), pair[p]) for p in ("p_adjusted", "p_sign_flip", "p_t")),
         figure(pair["effect_size"], 2),
         Cell(tally, pair["wins"] - pair["losses"]),

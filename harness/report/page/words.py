@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from harness.errors import printable
 from harness.report import numbers
 from harness.report.page.view import Document, View, shown, spread
+from harness.report.sheet import pair_word
 
 _NAMED = 3
 """More models than these are counted, not named."""
@@ -43,13 +44,13 @@ def _against_others(view: View) -> list[str]:
     if not even:
         return [f"It is {word} than {_each(beaten)}."]
     if not beaten:
-        return [f"It is not distinguishable from {_each(len(even)).replace('each', 'any')}."]
-    return [f"It is not distinguishable from {_named(even)}, and {word} than the other {beaten}."]
+        return [f"It is tied with {_each(len(even))}."]
+    return [f"It is tied with {_named(even)}, and {word} than the other {beaten}."]
 
 
 def _against_baseline(found: Document) -> str:
-    verdicts = [pair["verdict"] for pair in found["pairs"]]
-    words = ("better", "higher", "lower", "worse", "not distinguishable")
+    verdicts = [pair_word(pair["verdict"]) for pair in found["pairs"]]
+    words = ("better", "higher", "lower", "worse", "tied")
     counts = [f"{verdicts.count(word)} {word}" for word in words if word in verdicts]
     return f"Of the others, compared with {name(found['baseline'])}: {', '.join(counts)}."
 

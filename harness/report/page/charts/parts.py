@@ -23,6 +23,7 @@ from harness.report.page.charts.base import (
     whisker,
 )
 from harness.report.page.view import Document, View, cut, shown, spread
+from harness.report.sheet import pair_word
 
 VERDICTS = {"better": "#0072B2", "higher": "#0072B2", "worse": "#D55E00", "lower": "#D55E00"}
 _GREY = "#7A7F87"
@@ -54,7 +55,7 @@ def _difference(view: View, i: int, pair: Document) -> Figure:
     text = (
         f"<b>{full(pair['one'])}</b><br>− <b>{full(pair['other'])}</b>"
         f"<br>{shown(pair['difference'], places_)} ({spread(pair['ci95'], places_)})"
-        f"<br>adjusted p {p_value(pair['p_adjusted'])}: {pair['verdict']}"
+        f"<br>adjusted p {p_value(pair['p_adjusted'])}: {pair_word(pair['verdict'])}"
     )
     hollow = pair["verdict"] not in VERDICTS
     look_ = {"color": colour, "size": 9, "symbol": "circle-open" if hollow else "circle"}

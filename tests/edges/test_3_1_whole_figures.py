@@ -1,0 +1,178 @@
+"""At a terminal of 60 columns or more no command cuts or wraps a figure, however long names are."""
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.cli import app, guarded
+
+LOG = """user,item,time
+ann,a,2020-01-01
+ann,b,2020-01-02
+bob,b,2020-01-03
+bob,c,2020-01-03
+cid,d,2020-01-04
+bob,a,2020-01-07
+ann,b,2020-01-08
+bob,d,2020-01-08
+cid,a,2020-01-08
+"""
+SHARED = "neighbours of items in the log of a shop, with shrinkage, counts and half-life"
+NAMES = [f"{SHARED}, cosine", f"{SHARED}, tf-idf", "last", f"best {SHARED}, cosine"]
+MODEL = """
+[[models]]
+name = "{name}"
+use = "baselines.popular:Popular"
+params = {{ window_days = {days} }}
+"""
+EXAM = """
+[data]
+layout = "table"
+path = "."
+events = "log.csv"
+cache = false
+[split]
+strategy = "time"
+valid_days = 1
+[evaluation]
+k = 2
+metrics = ["MAP@2", "Recall@2", "NDCG(ideal=retrieved)@2"]
+[compare]
+public_shares = [0.5]
+[tune]
+trials = 4
+"""
+SPACE = """
+[models.space]
+window_days = { low = 1, high = 6 }
+half_life_days = { low = 0.5, high = 50.0 }
+"""
+COMMANDS = {
+    "run": ["run", "exam.toml", "--out", "again"],
+    "run -v": ["run", "exam.toml", "--out", "again", "-v"],
+    "compare": ["compare", "first", "--by", "truth"],
+    "leaderboard": ["leaderboard", "."],
+    "score": ["score", "lists.csv", "--solution", "truth.csv", "--k", "2", "--conventions"],
+    "explain": ["explain", "first", "--model", NAMES[0], "--worst", "1"],
+    "validate": ["validate", "bad.csv", "--solution", "truth.csv"],
+    "tune": ["tune", "tune.toml", "--force", "--search", "grid"],
+    "list metrics": ["list", "metrics"],
+    "list conventions": ["list", "conventions"],
+    "list checks": ["list", "checks"],
+}
+WIDTHS = (60, 80, 120)
+
+Printed = Callable[[list[str], int | None], str]
+
+
+@pytest.fixture
+def printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Iterator[Printed]:
+    """Return a function: a command and a width in, what a terminal (or a pipe) shows out."""
+    models = "".join(MODEL.format(name=name, days=9 - i) for i, name in enumerate(NAMES))
+    files = {
+        "log.csv": LOG,
+        "exam.toml": EXAM + models,
+        "tune.toml": EXAM + MODEL.format(name=NAMES[0], days=9) + SPACE.replace(
+            "{ low = 1, high = 6 }", "[1, 6]").replace("{ low = 0.5, high = 50.0 }", "[0.5, 2.0]"),
+        "truth.csv": "user,items\nann,a b c\nbob,c\ncid,a\n",
+        "lists.csv": "user,items\nann,a a b\nbob,x c\n",
+        "bad.csv": "user,items\nann,a a b\nann,x c\n" + "".join(f"u{i},a\n" for i in range(1200)),
+    }  # fmt: skip
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+
+    def call(arguments: list[str], width: int | None) -> str:
+        monkeypatch.setenv("COLUMNS", str(80 if width is None else width))
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: width is not None)
+        guarded(lambda: app(arguments, standalone_mode=False))
+        return re.sub(r"\x1b\[[0-9;]*m", "", capfd.readouterr().out)
+
+    call(["run", "exam.toml", "--out", "first"], None)
+    yield call
+
+
+def figures(text: str) -> set[str]:
+    """Return every token of digits, with the signs that belong to it; times apart."""
+    text = re.sub(r"\d+\.\d+ s\b", "", text)
+    return set(re.findall(r"[<>+-]?\d(?:[\d.,:/-]*\d)?", text))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_figure_is_whole(printed: Printed, command: str, width: int) -> None:
+    shown = printed(COMMANDS[command], width)
+    assert shown.strip()
+    assert figures(shown) - figures(printed(COMMANDS[command], None)) == set()
+    for line in shown.splitlines():
+        assert len(line) <= width
+        assert not re.search(r"^\s*[…×±]|\d\.\d+ […×]$|±$", line)  # an interval on two lines
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("command", ["run", "run -v", "leaderboard"])
+def test_score_interval_and_times_chance_always_stay(
+    printed: Printed, command: str, width: int
+) -> None:
+    shown = printed(COMMANDS[command], width)
+    title = next(line for line in shown.splitlines() if line.startswith("model"))
+    assert {*re.split(r"\s{2,}", title)} >= {"model", "MAP@2", "95 % interval", "× chance"}
+
+
+@pytest.mark.parametrize("width", (*WIDTHS, 200))
+@pytest.mark.parametrize("command", ["run", "compare", "leaderboard"])
+def test_names_are_shortened_in_the_middle_and_distinct(
+    printed: Printed, command: str, width: int
+) -> None:
+    shown = printed(COMMANDS[command], width).splitlines()
+    first = next(i for i, line in enumerate(shown) if line.startswith("model"))
+    names = [re.split(r"\s{2,}", line)[0] for line in shown[first + 1 :] if " … " in line][:4]
+    assert len(set(names)) == 4
+    for name in set(names) - set(NAMES):
+        head, _, tail = name.partition("…")
+        assert [n for n in NAMES if n.startswith(head) and n.endswith(tail)]
+        assert width < 200 or command == "leaderboard"  # which has more columns
+
+
+@pytest.mark.parametrize("width", [0, 7, 40])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_narrower_terminal_is_no_crash(printed: Printed, command: str, width: int) -> None:
+    assert printed(COMMANDS[command], width).strip()
+
+
+def test_a_pipe_has_no_width(printed: Printed) -> None:
+    shown = printed(COMMANDS["run"], None)
+    assert all(name in shown for name in NAMES)
+    assert "NDCG(ideal=retrieved)@2" in shown
+
+
+def test_a_real_terminal(printed: Printed, tmp_path: Path) -> None:
+    environment = {name: v for name, v in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 64, 0, 0))
+    done = subprocess.Popen(
+        [sys.executable, "-m", "harness", "leaderboard", "."],
+        stdin=theirs, stdout=theirs, stderr=theirs, cwd=tmp_path, env=environment,
+    )  # fmt: skip
+    os.close(theirs)
+    shown = b""
+    try:
+        while piece := os.read(ours, 4096):
+            shown += piece
+    except OSError:  # Linux says so at the end
+        pass
+    assert done.wait(60) == 0
+    text = re.sub(r"\x1b\[[0-9;]*m", "", shown.decode())
+    assert figures(text) - figures(printed(COMMANDS["leaderboard"], None)) == set()
+    assert max(map(len, text.splitlines())) in range(50, 65)

@@ -1,0 +1,268 @@
+"""A run says who is best before anything else, in the verdicts of its comparison."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness import config as config_
+from harness.chance import Verdict
+from harness.cli import app, guarded
+from harness.comparison import Comparison, Pair, Rules
+from harness.report import answer, sheet
+from harness.results import Result
+from harness.runner import run
+from harness.shakeup import ShakeUp, Swap
+
+LOG = """user,item,time
+ann,a,2020-01-01
+ann,b,2020-01-02
+bob,b,2020-01-03
+bob,c,2020-01-03
+cid,d,2020-01-04
+ann,b,2020-01-08
+bob,d,2020-01-08
+cid,a,2020-01-08
+"""
+POPULAR = "baselines.popular:Popular"
+NAMES = ("first", "second", "third", "last")
+Make = Callable[..., Result]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Make:
+    """Return a function: model names and keys of [evaluation] in, a small run out."""
+
+    def make(*names: str, **evaluation: object) -> Result:
+        (tmp_path / "log.csv").write_text(LOG)
+        values: dict[str, Any] = {
+            "data": {"layout": "table", "path": ".", "events": "log.csv", "cache": False},
+            "split": {"strategy": "time", "valid_days": 1},
+            "evaluation": {"k": 2, **evaluation},
+            "models": [{"name": name, "use": POPULAR} for name in names],
+        }
+        return run(config_.parse(values, tmp_path))
+
+    return make
+
+
+def told(
+    result: Result, verdicts: dict[tuple[str, str], str], baseline: str | None = None
+) -> Result:
+    """Return the run as if its comparison had found these verdicts."""
+    found = result.comparison
+    assert found is not None
+    pairs = tuple(
+        replace(found.pairs[0], one=one, other=other, verdict=word)
+        for (one, other), word in verdicts.items()
+    )
+    return replace(result, comparison=replace(found, rules=Rules(baseline), pairs=pairs))
+
+
+def against_chance(result: Result, **words: Verdict | None) -> Result:
+    models = (replace(m, verdict=words.get(m.name, m.verdict)) for m in result.models)
+    return replace(result, models=tuple(models))
+
+
+BETTER = Verdict(12.9, 9.0, 0.0, "better")
+LUCK = Verdict(1.1, 0.5, 0.6, "not distinguishable")
+WORSE = Verdict(0.4, -9.0, 0.0, "worse")
+OF_FIRST = {
+    ("first", "second"): "not distinguishable",
+    ("first", "third"): "better",
+    ("first", "last"): "better",
+}
+
+
+def column(result: Result) -> dict[str, str]:
+    return {model.name: answer.standing(result, model) for model in result.models}
+
+
+def test_best_tied_behind_and_chance(make: Make) -> None:
+    judged = dict.fromkeys(NAMES, BETTER) | {"last": LUCK}
+    result = against_chance(told(make(*NAMES), OF_FIRST), **judged)
+    assert answer.lines(result) == [
+        "BEST  first: MAP@2 0.5000 (0.0000 … 1.0000), 12.9 × chance",
+        "      tied with second; better than the other 2",
+        "      no better than chance: last",
+    ]
+    assert answer.title(result) == "against the best"
+    assert column(result) == {
+        "first": "best",
+        "second": "tied",
+        "third": "behind",
+        "last": "behind, no better than chance",
+    }
+
+
+def test_it_stands_before_anything_else(make: Make) -> None:
+    result = replace(make("first", "second"), notes=("7 rows left out",))
+    for text in (repr(result), result.to_markdown()):
+        lines = [line.rstrip() for line in text.splitlines()]
+        assert lines[0].startswith("BEST  first: MAP@2 0.5000")
+        assert lines.index("note  7 rows left out") < next(
+            i for i, line in enumerate(lines) if "× chance" in line and "95 %" in line
+        )
+    assert "BEST  first" in result._repr_html_()
+    assert "note  7 rows left out" in result._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words"), [(LUCK, "no better than chance"), (WORSE, "worse than chance")]
+)
+def test_a_best_that_is_no_more_than_chance_says_so(
+    make: Make, verdict: Verdict, words: str
+) -> None:
+    result = against_chance(make("first", "second"), first=verdict, second=WORSE)
+    assert answer.lines(result)[1] == f"      it is {words}"
+    assert answer.lines(result)[-1] == "      worse than chance: second"
+    assert column(result)["first"] == f"best, {words}"
+    assert column(result)["second"] == "tied, worse than chance"
+
+
+def test_the_pairs_of_harness_compare_decide(make: Make) -> None:
+    """Three users cannot tell models apart: all pairs are tied, whatever their means."""
+    result = make("first", "second")
+    assert isinstance(result.comparison, Comparison)
+    (pair,) = result.comparison.pairs
+    assert isinstance(pair, Pair)
+    assert pair.verdict == "not distinguishable"
+    assert "      tied with second" in answer.lines(result)
+    assert " tied " in repr(result.comparison)
+    assert "not distinguishable" not in repr(result.comparison)
+
+
+def test_a_pair_may_name_the_best_second(make: Make) -> None:
+    """Equal means, and the comparison may have ordered them otherwise."""
+    result = told(make("first", "second"), {("second", "first"): "worse"})
+    assert "      better than second" in answer.lines(result)
+
+
+def test_beside_a_baseline_nothing_else_is_claimed(make: Make) -> None:
+    verdicts = {
+        ("first", "third"): "better",
+        ("second", "third"): "not distinguishable",
+        ("last", "third"): "worse",
+    }
+    result = told(make(*NAMES), verdicts, baseline="third")
+    result = against_chance(result, **dict.fromkeys(NAMES, BETTER))
+    assert answer.lines(result)[1:] == [
+        "      better than third; not compared with the other 2, only with third"
+    ]
+    assert answer.title(result) == "against the baseline"
+    assert list(column(result).values()) == ["better", "tied", "baseline", "worse"]
+
+
+def test_a_baseline_that_is_best_was_compared_with_all(make: Make) -> None:
+    verdicts = {("second", "first"): "worse", ("third", "first"): "not distinguishable"}
+    result = told(make("first", "second", "third"), verdicts, baseline="first")
+    assert "      tied with third; better than second" in answer.lines(result)
+
+
+def test_a_single_model_is_tested_against_chance_alone(make: Make) -> None:
+    result = against_chance(make("first"), first=BETTER)
+    assert answer.lines(result)[1:] == ["      the only model"]
+    assert (answer.title(result), column(result)) == ("against chance", {"first": "better"})
+
+
+def test_a_figure_of_all_lists_compares_nothing(make: Make) -> None:
+    result = make("first", "second", metrics=["Coverage@2"])
+    assert answer.lines(result) == [
+        "BEST  first: Coverage@2 0.5000",
+        "      not compared: Coverage@2 is one figure of all lists",
+    ]
+    assert column(result) == {"first": "", "second": ""}
+
+
+def test_fewer_may_be_better(make: Make) -> None:
+    result = make("first", "second", metrics=["Gini@2"])
+    assert answer.lines(result)[0] == "BEST  first: Gini@2 0.5000, the lower the better"
+
+
+def test_a_metric_that_calls_nothing_good_has_a_highest(make: Make) -> None:
+    result = told(
+        make("first", "second", metrics=["Popularity@2"]), {("first", "second"): "higher"}
+    )
+    assert answer.lines(result)[0].startswith("HIGHEST  first: Popularity@2 ")
+    assert answer.lines(result)[1] == "      higher than second"
+    assert answer.title(result) == "against the highest"
+    assert column(result) == {"first": "highest", "second": "lower"}
+
+
+def test_repeats_show_their_spread_and_z(make: Make) -> None:
+    result = against_chance(told(make("first", "last"), {("first", "last"): "better"}), last=LUCK)
+    *others, last = result.models
+    figure = replace(last.metrics["MAP@2"], sd_repeats=0.125)
+    random = replace(last, repeats=10, metrics=last.metrics | {"MAP@2": figure})
+    alone = replace(result, models=(random,), comparison=None)
+    assert answer.lines(alone)[0] == "BEST  last × 10: MAP@2 0.5000 (± 0.1250), 1.1 × chance"
+    beside = replace(result, models=(*others, random))
+    assert column(beside)["last"] == "no better than chance, z +0.5"
+    assert "      no better than chance: last × 10" in answer.lines(beside)
+    assert column(against_chance(beside, last=BETTER))["last"] == "behind, z +9.0"
+    assert column(against_chance(alone, last=BETTER))["last"] == "better, z +9.0"
+
+
+def test_names_with_commas_end_where_they_end(make: Make) -> None:
+    result = make("first", "kNN, tf-idf", "kNN, cosine")
+    assert '      tied with "kNN, tf-idf", "kNN, cosine"' in answer.lines(result)
+
+
+def test_many_are_counted(make: Make) -> None:
+    result = make("first", *(f"m{i}" for i in range(11)))
+    assert "      tied with m0, m1, m2, m3, m4, m5, m6, m7 and 3 more" in answer.lines(result)
+
+
+def test_times_pairs_and_leaderboards_follow_with_verbose(
+    tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = make("first", "second")
+    assert len(result.sheets()) == 1
+    assert len(result.sheets(verbose=True)) == 2
+    monkeypatch.chdir(tmp_path)
+    models = "".join(f'[[models]]\nname = "{n}"\nuse = "{POPULAR}"\n' for n in ("first", "second"))
+    (tmp_path / "exam.toml").write_text(
+        '[data]\nlayout = "table"\npath = "."\nevents = "log.csv"\ncache = false\n'
+        f'[split]\nstrategy = "time"\nvalid_days = 1\n[evaluation]\nk = 2\n{models}'
+    )
+    shown = {}
+    for option in ([], ["-v"], ["--verbose"]):
+        arguments = ["run", "exam.toml", "--out", "one two", *option]
+        assert guarded(partial(app, arguments, standalone_mode=False)) == 0
+        shown[tuple(option)] = re.sub(r"\d+\.\d s", "", capsys.readouterr().out)
+    short, long = shown[()], shown["-v",]
+    assert shown["--verbose",] == long
+    for words in ("pairs  MAP@2", "p (Holm)", "time ", "leaderboards  ", "users  3 active"):
+        assert words in long
+        assert words not in short
+    for words in ("BEST  first", "3 users · 4 candidates · k = 2", "1 day from 2020-01-08"):
+        assert words in short
+        assert words in long
+    assert short.splitlines()[-3:] == [
+        "written to one two/",
+        "next  harness report 'one two'",
+        "      harness compare 'one two'",
+    ]
+
+
+def shaken(public: int) -> ShakeUp:
+    swaps = (Swap("first", "second", 0.5, 0.1),)
+    return ShakeUp("MAP@2", public / 100, public, 100, 10_000, 42, 0.25, swaps)
+
+
+@pytest.mark.parametrize(("public", "shown"), [(29, False), (30, True)])
+def test_a_public_leaderboard_of_few_users_is_in_no_table(
+    make: Make, public: int, shown: bool
+) -> None:
+    result = replace(make("first", "second"), shake_ups=(shaken(public),))
+    text = "\n".join(map(sheet.plain, result.sheets(verbose=True)))
+    assert (f"swaps at {public} %" in text) == shown
+    assert ("50 %, tied in 10 %" in text) == shown
+    assert ("nobody is first on both" in text) == shown
+    assert f"leaderboards  {public} % public ({public} of 100 users): " in text
+    assert ("not shown, as fewer than 30 users tell nothing" in text) != shown
+    assert result.to_dict()["shake_up"][0]["leader_falls"] == 0.25  # JSON has all
