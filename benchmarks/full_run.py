@@ -83,7 +83,7 @@ def report(done: dict[str, list[Process]]) -> None:
     peaks = {name: max(p.peak for p in runs) / 1e9 for name, runs in done.items()}
     middle = {name: statistics.median(values) for name, values in seconds.items()}
     print(f"Whole processes, medians of {ROUNDS} rounds in turn; files in the page cache;")
-    print("kernels compiled before, except in the last line.\n")
+    print(f"kernels compiled before{'' if TINY else ', except in the last line'}.\n")
     rows = [
         (
             n,

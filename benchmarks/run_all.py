@@ -35,8 +35,11 @@ part that names no commit is of older code."""
 
 
 def main(names: list[str]) -> None:
+    there = EVERY if TINY else tuple(PARTS)
+    if unknown := [name for name in names if name not in there]:
+        sys.exit(f"no benchmark {unknown[0]} here; there are {', '.join(there)}")
     sections, failed = written(), []
-    for name in names or (EVERY if TINY else PARTS):
+    for name in names or there:
         printed, status = run(name)
         failed += [name] if status != 0 else []
         if TINY:
