@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import select
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -25,7 +26,9 @@ class Stream(io.FileIO):
     def write(self, data: Any, /) -> int:
         """Write what can be written, and say that all is."""
         try:
-            return super().write(data) or 0
+            while (written := super().write(data)) is None:  # full, and nobody is to wait: we do
+                select.select([], [self], [])
+            return written
         except OSError as error:
             if error.errno != errno.EPIPE:
                 self.failure = self.failure or error

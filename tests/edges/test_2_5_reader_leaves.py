@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -144,3 +145,19 @@ def test_a_closed_error_stream_does_not_mix_with_the_figures(made: Path) -> None
 def test_all_three_streams_closed_is_a_status_alone(made: Path) -> None:
     line = f"{sys.executable} -m harness validate bad.csv <&- >&- 2>&-"
     assert subprocess.run(["/bin/bash", "-c", line], cwd=made, check=False).returncode == 2
+
+
+def test_a_reader_that_is_slow_gets_everything(made: Path) -> None:
+    """A pipe that is full and does not let writers wait, as some programs hand them over."""
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    filler = os.write(write, b"." * (1 << 20))
+    line = [sys.executable, "-m", "harness", "list", "metrics"]
+    with subprocess.Popen(line, cwd=made, stdout=write, stderr=subprocess.PIPE) as child:
+        os.close(write)
+        time.sleep(2)
+        with open(read, "rb") as pipe:  # noqa: PTH123 - a descriptor
+            found = pipe.read()[filler:].decode()
+        assert (child.wait(), child.stderr and child.stderr.read()) == (0, b"")
+    whole = harness(made, "list metrics", stdout=subprocess.PIPE)
+    assert found == whole.stdout
