@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test browser lint docs bench peers fuzz uncompiled clean
+.PHONY: demo test browser lint docs bench bench-tiny peers fuzz uncompiled clean
 
 demo: $(VENV)/.installed
 	$(BIN)/harness run configs/demo.toml
@@ -47,6 +47,10 @@ fuzz: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/run_all.py
+
+# Every benchmark once, on little: that it runs is all that it tells, and nothing is written.
+bench-tiny: $(VENV)/.installed-dev
+	BENCH_SIZE=tiny $(BIN)/python benchmarks/run_all.py
 
 $(VENV)/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed, found " + sys.version.split()[0] + "; name one with: make PYTHON=python3.11")'

@@ -12,17 +12,20 @@ from measure import (
     HARNESS,
     ROOT,
     Bound,
+    announce,
     bounds,
     interleaved,
     process,
     run_python,
+    sized,
     spread,
     table,
 )
 
-USERS, MODELS, METRICS, RESAMPLES = 100_000, 10, 6, 10_000
-PAIRED_USERS, PAIRED_MODELS = 1_000_000, 20
-ROUNDS = 3
+USERS, MODELS, METRICS, RESAMPLES = sized((100_000, 10, 6, 10_000), (500, 2, 2, 200))
+PAIRED_USERS, PAIRED_MODELS = sized(1_000_000, 500), 20
+SHOP = sized(("60000", "8000", "900000"), ("500", "100", "5000"))
+ROUNDS = sized(3, 1)
 SCIPY_COLUMNS = 2  # of the 60; scipy takes as long for each
 
 MARKS = """
@@ -95,6 +98,7 @@ params = {{ window_days = {0} }}
 
 
 def main() -> None:
+    announce()
     columns = MODELS * METRICS
     ours = {
         share: OURS.format(users=USERS, columns=columns, share=share, resamples=RESAMPLES)
@@ -123,7 +127,7 @@ def main() -> None:
         Bound("bootstrap ÷ scipy, a tenth of the marks above 0", sparse / theirs, 1 / 10),
         Bound("the same, every mark above 0", dense / theirs, 1 / 10),
         Bound("its peak memory", _peak(ours[1.0]), 1, " GB"),
-        Bound("190 pairs of 20 models, 1,000,000 users", pairs, 60, " s"),
+        Bound(f"190 pairs of 20 models, {PAIRED_USERS:,} users", pairs, 60, " s"),
         Bound("its peak memory", _peak(paired), 2, " GB"),
         Bound("report of a run of 10 models, the whole process", _report(), 3, " s"),
     )
@@ -137,12 +141,15 @@ def _report() -> float:
     """Return the median seconds of ``harness report`` for a run on a made-up competition."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        process(
-            [
-                *(HARNESS, "synth", "hm", "--out", str(folder / "data"), "--seed", "1"),
-                *("--users", "60000", "--items", "8000", "--events", "900000"),
-            ]
-        )
+        sizes = zip(("--users", "--items", "--events"), SHOP, strict=True)
+        options = [
+            "--out",
+            str(folder / "data"),
+            "--seed",
+            "1",
+            *(t for pair in sizes for t in pair),
+        ]
+        process([HARNESS, "synth", "hm", *options])
         (folder / "ten.toml").write_text(CONFIG + "".join(map(MODEL.format, range(1, 10))))
         process([HARNESS, "run", "ten.toml", "--out", "run"], cwd=folder)
         report = [HARNESS, "report", "run"]

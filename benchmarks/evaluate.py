@@ -24,14 +24,26 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa  # type: ignore[import-untyped]
-from measure import ROOT, Bound, bounds, exponent, interleaved, median, once, spread, table
+from measure import (
+    ROOT,
+    Bound,
+    announce,
+    bounds,
+    exponent,
+    interleaved,
+    median,
+    once,
+    sized,
+    spread,
+    table,
+)
 
 from harness import evaluate
 
 K, ITEMS = 12, 100_000
-SMALL, LARGE = 10_000, 1_000_000
-SIZES = [SMALL, 100_000, LARGE]
-ROUNDS, PEER_ROUNDS = 5, 3
+SMALL, MIDDLE, LARGE = sized((10_000, 100_000, 1_000_000), (200, 1_000, 2_000))
+SIZES = [SMALL, MIDDLE, LARGE]
+ROUNDS, PEER_ROUNDS = sized((5, 3), (1, 1))
 METRICS = [f"{name}@{K}" for name in ("MAP", "NDCG", "Recall")]
 OTHERS = ("Precision", "F1", "HitRate", "MRR", "RPrecision", "pFound", "MAP(divisor=trec)")
 TEN = METRICS + [f"{name}@{K}" for name in OTHERS]
@@ -53,7 +65,7 @@ class Peer:
     rounds: dict[int, int]
 
 
-ALL_SIZES = {100_000: PEER_ROUNDS, LARGE: PEER_ROUNDS}
+ALL_SIZES = {MIDDLE: PEER_ROUNDS, LARGE: PEER_ROUNDS}
 PEERS = (
     Peer("RePlay on Polars frames", "replay", "replay_evaluate", 3, ALL_SIZES),
     Peer("RecTools", "rectools", "rectools_evaluate", 5, ALL_SIZES),
@@ -65,6 +77,7 @@ def main() -> None:
     if sys.argv[1:2] == ["memory"]:
         measure_memory(Path(sys.argv[2]), sys.argv[3])
         return
+    announce()
     print(
         f"{os.cpu_count()} processors, Polars {pl.__version__}, pandas {pd.__version__}. Lists of"
     )

@@ -17,21 +17,24 @@ from measure import (
     SETTLED,
     USERS,
     Bound,
+    announce,
     bounds,
     exponent,
     interleaved,
     run_hm,
+    sized,
     spread,
     synth,
     table,
 )
 
-ROUNDS = 3
+ROUNDS = sized(3, 1)
 SMALL = 1_000
-SIZES = [1_000_000, 3_000_000, 10_000_000, 30_000_000]
+SIZES = sized([1_000_000, 3_000_000, 10_000_000, 30_000_000], [5_000, 10_000])
 
 
 def main() -> None:
+    announce()
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
         make(scratch)

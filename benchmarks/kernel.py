@@ -18,6 +18,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from measure import (
     ROOT,
     Bound,
+    announce,
     bounds,
     exponent,
     interleaved,
@@ -25,8 +26,10 @@ from measure import (
     once,
     process,
     run_python,
+    sized,
     spread,
     table,
+    uncompiled,
 )
 
 from harness.metrics import Key, mapk, parse
@@ -36,10 +39,10 @@ from harness.scoring import marks
 K = 12
 NAMES = ("MAP", "Precision", "Recall", "HitRate", "MRR", "NDCG")
 METRICS = [parse(f"{name}@{K}") for name in NAMES]
-SQL_USERS = 1_000_000
-PEER_USERS = (100_000, 1_000_000)
-SIZES = [10_000, 100_000, 1_000_000, 10_000_000]
-ROUNDS, PEER_ROUNDS = 7, 3
+SQL_USERS = sized(1_000_000, 2_000)
+PEER_USERS = sized((100_000, 1_000_000), (1_000, 2_000))
+SIZES = sized([10_000, 100_000, 1_000_000, 10_000_000], [1_000, 2_000])
+ROUNDS, PEER_ROUNDS = sized((7, 3), (1, 1))
 ALL, ALONE = "this harness, six metrics for each user", "this harness, MAP for each user"
 RECTOOLS = "RecTools, MAP for each user"
 Exam = tuple[Any, Any, Any]
@@ -118,6 +121,7 @@ def main() -> None:
     if sys.argv[1:] == ["sql"]:
         against_duckdb(make_exam(SQL_USERS))
         return
+    announce()
     print(f"{os.cpu_count()} processors, DuckDB {duckdb.__version__} with all of them; a user has")
     print(
         f"a list of {K} and 1 to 5 truth items. Medians of {ROUNDS} rounds in turn. DuckDB computes"
@@ -247,16 +251,18 @@ def growth() -> None:
 
 
 def first_call() -> None:
-    """Time a fresh process with nothing cached, and again with what that left behind."""
-    times: dict[str, list[float]] = {"nothing cached": [], "compiled before": []}
+    """Time a fresh process without any machine code, and again with what that left behind."""
+    times: dict[str, list[float]] = {"nothing compiled": [], "compiled before": []}
     for _ in range(ROUNDS):
-        with tempfile.TemporaryDirectory() as cache:
+        with tempfile.TemporaryDirectory() as folder:
+            place = str(uncompiled(Path(folder)))
+            own = {"PYTHONPATH": place, "HARNESS_CACHE_DIR": f"{place}/cache"}
             for seconds in times.values():
-                seconds.append(run_python(sys.executable, FIRST_CALL, NUMBA_CACHE_DIR=cache))
+                seconds.append(run_python(sys.executable, FIRST_CALL, **own))
     middle = {name: statistics.median(seconds) for name, seconds in times.items()}
     rows = [(name, f"{s:.2f}", spread(times[name])) for name, s in middle.items()]
     table(("first call in a fresh process, imports included", "s", "range"), rows)
-    bounds(Bound("first call, nothing cached", middle["nothing cached"], 2, " s"))
+    bounds(Bound("first call, nothing compiled", middle["nothing compiled"], 2, " s"))
 
 
 def same_bits(exam: Exam) -> None:

@@ -1,4 +1,4 @@
-"""What the benchmarks share: clocks, whole processes, Markdown tables, bounds, data, the machine.
+"""What the benchmarks share: sizes, clocks, whole processes, tables, bounds, data, the machine.
 
 The standard library alone: a child's peak memory starts at that of the process it was made from,
 so whoever measures must stay small.
@@ -7,6 +7,7 @@ so whoever measures must stay small.
 import math
 import os
 import platform
+import shutil
 import statistics
 import subprocess
 import sys
@@ -14,17 +15,71 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+Value = TypeVar("Value")
+
+TINY = os.environ.get("BENCH_SIZE", "full") == "tiny"
+"""Whether a benchmark is only to show that it runs: figures at this size tell nothing."""
+if os.environ.get("BENCH_SIZE", "full") not in ("full", "tiny"):
+    raise SystemExit(f"BENCH_SIZE is {os.environ['BENCH_SIZE']}; expected full or tiny")
+
+
+def sized(full: Value, tiny: Value) -> Value:
+    """Return a size, a number of rounds or the like, by what BENCH_SIZE asks for."""
+    return tiny if TINY else full
+
 
 ROOT = Path(__file__).resolve().parents[1]
 HARNESS = str(Path(sys.executable).with_name("harness"))
-USERS, ITEMS, EVENTS = 1_371_980, 105_542, 31_788_324
+USERS, ITEMS, EVENTS = sized((1_371_980, 105_542, 31_788_324), (2_000, 300, 20_000))
 SETTLED = 2.5
 """Seconds after which files count as unchanging: younger ones are not kept in the cache."""
 
 _MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024
+
+
+def announce() -> None:
+    """Print when, on which commit and at what size is measured; every benchmark begins so."""
+    size = "; at a tiny size, which judges no bound" if TINY else ""
+    print(f"Measured on {datetime.now(UTC):%Y-%m-%d}, commit {commit()}{size}.\n", flush=True)
+
+
+def commit() -> str:
+    """Return the commit that is measured: BENCH_COMMIT, or what git says of this folder."""
+    return os.environ.get("BENCH_COMMIT") or _commit_of(ROOT)
+
+
+def _commit_of(folder: Path) -> str:
+    """Return a folder's commit, and whether its code has changed since."""
+    bare = os.environ | {"GIT_CEILING_DIRECTORIES": str(folder.parent)}
+    git = ["git", "-C", str(folder)]
+    code = ["--", "harness", "baselines", "configs", "benchmarks", ":!benchmarks/*.md"]
+    try:
+        named = subprocess.run(
+            [*git, "rev-parse", "--short=12", "HEAD"], env=bare, capture_output=True, text=True
+        )
+        clean = subprocess.run([*git, "diff", "--quiet", "HEAD", *code], env=bare)
+    except OSError:
+        return "not known"
+    if named.returncode != 0:
+        return "not known"
+    return named.stdout.strip() + ("" if clean.returncode == 0 else " with changes")
+
+
+def uncompiled(folder: Path) -> Path:
+    """Return a copy of the package as an installation has it: bytecode, and no machine code.
+
+    Kept machine code lies beside the source, wherever the caches of a process are told to be.
+    """
+    for package in ("harness", "baselines"):
+        leave = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / package, folder / package, ignore=leave)
+    process([sys.executable, "-m", "compileall", "-q", str(folder)])
+    return folder
 
 
 def once(call: Callable[[], Any]) -> float:
@@ -73,8 +128,9 @@ def process(
 
 
 def run_python(interpreter: str, code: str, **environment: str) -> float:
-    """Run code in another process and return the number it prints."""
-    variables = os.environ | {"PYTHONPATH": str(ROOT)} | environment
+    """Run code in another process, on the package that PYTHONPATH names; return what it prints."""
+    own = {"PYTHONPATH": str(ROOT), "PYTHONSAFEPATH": "1"}  # not that of the current folder
+    variables = os.environ | own | environment
     done = subprocess.run(
         [interpreter, "-c", code], env=variables, capture_output=True, text=True, check=True
     )
@@ -91,7 +147,7 @@ def synth(folder: Path, users: int, items: int, events: int) -> Process:
 def full_hm() -> Path:
     """Return the folder of full-size H&M files, BENCH_DATA or a temporary one; made once."""
     default = Path(tempfile.gettempdir()) / "harness-bench-hm"
-    folder = Path(os.environ.get("BENCH_DATA") or default)
+    folder = Path(os.environ.get("BENCH_DATA") or default) / sized("", "tiny")
     if not (folder / "transactions_train.csv").exists():
         synth(folder, USERS, ITEMS, EVENTS)
         time.sleep(SETTLED)
@@ -127,6 +183,7 @@ class Bound:
     def row(self) -> tuple[str, str, str, str]:
         """Return the cells of its row."""
         reached = "reached" if self.measured <= self.most else "**not reached**"
+        reached = "not judged" if TINY else reached
         most, measured = (f"{value:.3g}{self.unit}" for value in (self.most, self.measured))
         return self.what, f"≤ {most}", measured, reached
 
@@ -142,7 +199,12 @@ def spread(values: list[float], digits: int = 2) -> str:
 
 
 def exponent(sizes: list[int], seconds: list[float]) -> float:
-    """Return the power of the size that the time grows with (least squares of the logarithms)."""
+    """Return the power of the size that the time grows with (least squares of the logarithms).
+
+    NaN where times are so short that noise leaves nothing of one.
+    """
+    if min(seconds) <= 0:
+        return math.nan
     x, y = (list(map(_log, values)) for values in (sizes, seconds))
     return statistics.linear_regression(x, y).slope
 

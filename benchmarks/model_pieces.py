@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import scipy.linalg
 from implicit.nearest_neighbours import CosineRecommender, ItemItemRecommender, normalize
-from measure import interleaved, once
+from measure import interleaved, once, sized
 from scipy.sparse import csr_matrix
 from threadpoolctl import threadpool_limits
 
@@ -20,7 +20,7 @@ from harness.recommender import Train
 from harness.setting import set_exam
 
 DAYS, NEIGHBOURS = 90, 100
-USERS, ITEMS, EACH = 100_000, 10_000, 50
+USERS, ITEMS, EACH = sized((100_000, 10_000, 50), (500, 100, 10))
 
 
 def main(data: str) -> None:
@@ -53,7 +53,7 @@ def neighbours(data: str) -> dict[str, list[float]]:
         ),
     }
     calls["knn"]()  # compiles
-    return interleaved(calls, 5)
+    return interleaved(calls, sized(5, 1))
 
 
 def linear() -> dict[str, list[float]]:
@@ -74,7 +74,8 @@ def linear() -> dict[str, list[float]]:
 
     with threadpool_limits(None):
         return interleaved(
-            {"ease": lambda: once(lambda: EASE().fit(train)), "cholesky": lambda: once(cholesky)}, 3
+            {"ease": lambda: once(lambda: EASE().fit(train)), "cholesky": lambda: once(cholesky)},
+            sized(3, 1),
         )
 
 

@@ -13,17 +13,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
-from measure import Bound, bounds, interleaved, median, once, table
+from measure import Bound, announce, bounds, interleaved, median, once, sized, table
 from numba import njit, prange
 
 from harness import evaluate
 
-USERS, KS = (100, 1_000, 10_000, 100_000), (10, 50, 100)
+USERS = sized((100, 1_000, 10_000, 100_000), (20, 50, 100))
+KS = sized((10, 50, 100), (10,))
 ITEMS, ROWS_A_USER = 15_000, 8
-WHOLE, SAMPLE = 10_000, 200
+WHOLE, SAMPLE = sized((10_000, 200), (50, 20))
 """Up to so many users the loops are timed whole; beyond, on a sample of users and scaled."""
 
-ROUNDS, LEAST = 5, 0.2
+ROUNDS, LEAST = sized(5, 1), 0.2
 """Rounds in turn; a call that takes less than so many seconds is repeated within its round."""
 
 Grid = dict[tuple[int, int], dict[str, float]]
@@ -48,6 +49,7 @@ class Point:
 
 
 def main() -> None:
+    announce()
     print(f"Every user has {ROWS_A_USER} true rows or so of {ITEMS:,} items, the first ones the")
     print(f"most popular; lists are drawn from the same rows. Medians of {ROUNDS} rounds in turn.")
     print("Making the frames from the arrays is part of our time. The loops look through all true")

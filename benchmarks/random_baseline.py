@@ -5,70 +5,74 @@ Beside it the way of the notebooks: the whole catalogue is shuffled for each use
 
 import statistics
 from collections.abc import Callable
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import polars as pl
-from measure import Bound, bounds, interleaved, once, spread, table
+from measure import Bound, announce, bounds, interleaved, once, sized, spread, table
 
 from baselines.random_items import RandomItems
-from harness.draws import Draws, user_hashes
-from harness.evaluation import EvaluationSet
+from harness.config import Config
+from harness.dataset import Dataset, Events
 from harness.metrics import parse
-from harness.ragged import Ragged
+from harness.schema import DAY_US
 from harness.scoring import ScoreTable, score
+from harness.setting import Setting, exam_of
 from harness.sitting import recommend
+from harness.split import Split
 
-USERS, CANDIDATES, K, REPEATS = 69_000, 105_542, 12, 10
-ROUNDS, NOTEBOOK_USERS = 5, 200
+USERS, CANDIDATES, K, REPEATS = sized((69_000, 105_542, 12, 10), (200, 300, 12, 3))
+ROUNDS, NOTEBOOK_USERS = sized((5, 200), (1, 20))
 METRICS = [parse(f"{name}@{K}") for name in ("MAP", "Recall", "NDCG")]
 OURS = "this harness: drawn, checked, three metrics for each user"
 
 
 def main() -> None:
-    exam = make_exam()
-    hashes = user_hashes(exam.user_ids)
+    announce()
+    setting = make_setting()
     scale = USERS * REPEATS / NOTEBOOK_USERS
     calls: dict[str, Callable[[], float]] = {
-        OURS: lambda: once(lambda: sit(exam, hashes)),
+        OURS: lambda: once(lambda: sit(setting)),
         **{name: lambda way=way: once(way) * scale for name, way in NOTEBOOK.items()},
     }
     interleaved(calls, 1)
     report(interleaved(calls, ROUNDS))
 
 
-def make_exam() -> EvaluationSet:
-    """Return an exam of every user and candidate in which a user has three truth items or so."""
+def make_setting() -> Setting:
+    """Return an exam of every user and item in which a user has three true items or so."""
     draw = np.random.default_rng(2020)
-    sizes = draw.poisson(2, USERS) + 1
-    pairs = np.repeat(np.arange(USERS), sizes) * CANDIDATES
+    users, items = np.arange(USERS, dtype=np.int32), np.arange(CANDIDATES, dtype=np.int32)
+    train = bought(users, draw.integers(0, CANDIDATES, USERS), day=0)
+    pairs = np.repeat(users, draw.poisson(2, USERS) + 1).astype(np.int64) * CANDIDATES
     pairs = np.unique(pairs + draw.integers(0, CANDIDATES, len(pairs)))
-    sizes = np.bincount(pairs // CANDIDATES, minlength=USERS)
-    truth = Ragged(np.concatenate(([0], np.cumsum(sizes))), (pairs % CANDIDATES).astype(np.int32))
-    return EvaluationSet(
-        users=np.arange(USERS, dtype=np.int32),
-        user_ids=pl.Series([f"{user:064x}" for user in range(USERS)]),
-        candidates=np.arange(CANDIDATES, dtype=np.int32),
-        candidate_ids=pl.Series([f"{item:010d}" for item in range(CANDIDATES)]),
-        truth=truth,
-        relevant=truth.sizes,
-        outside_ids=pl.Series([], dtype=pl.String),
-        seen=None,
-        k=K,
-        funnel=(),
+    valid = bought(pairs // CANDIDATES, pairs % CANDIDATES, day=1)
+    data = Dataset(
+        "made up",
+        pl.Series([f"{user:064x}" for user in users]),
+        pl.Series([f"{item:010d}" for item in items]),
+        train,
+        ("event",),
+        "catalogue",
+        catalogue=items,
     )
+    model = {"name": "random", "use": "baselines.random_items:RandomItems"}
+    settings = {"data": {"layout": "hm", "path": "."}, "split": {"strategy": "time"}}
+    config = Config.model_validate(settings | {"evaluation": {"k": K}, "models": [model]})
+    return exam_of(config, data, Split(train, valid, 0, DAY_US, 2 * DAY_US))
 
 
-def sit(exam: EvaluationSet, hashes: Any) -> ScoreTable:
+def bought(user: np.ndarray, item: np.ndarray, day: int) -> Events:
+    """Return events of one day; users ascend."""
+    n = len(user)
+    time, kind = np.full(n, day * DAY_US, np.int64), np.zeros(n, np.uint8)
+    return Events(user.astype(np.int32), item.astype(np.int32), time, kind)
+
+
+def sit(setting: Setting) -> ScoreTable:
     """Draw and mark all repeats as `harness run` does."""
-    train: Any = SimpleNamespace(candidates=exam.candidates)
-    model = RandomItems().fit(train)
-    repeats = [
-        recommend("random", model, exam, train, Draws(42, repeat, hashes))
-        for repeat in range(REPEATS)
-    ]
-    return score(repeats, exam, METRICS)
+    model = RandomItems().fit(setting.train)
+    repeats = [recommend("random", model, setting, repeat) for repeat in range(REPEATS)]
+    return score(repeats, setting.exam, METRICS)
 
 
 def permuted() -> None:

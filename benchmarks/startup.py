@@ -3,9 +3,9 @@
 import statistics
 import sys
 
-from measure import HARNESS, Bound, bounds, interleaved, process, spread, table
+from measure import HARNESS, Bound, announce, bounds, interleaved, process, sized, spread, table
 
-ROUNDS = 15
+ROUNDS = sized(15, 1)
 COMMANDS = {
     "`harness --help`": [HARNESS, "--help"],
     "`python -c pass`": [sys.executable, "-c", "pass"],
@@ -13,6 +13,7 @@ COMMANDS = {
 
 
 def main() -> None:
+    announce()
     calls = {name: lambda line=line: process(line).seconds for name, line in COMMANDS.items()}
     interleaved(calls, 1)
     times = interleaved(calls, ROUNDS)

@@ -23,20 +23,23 @@ from measure import (
     ITEMS,
     ROOT,
     SETTLED,
+    TINY,
     USERS,
     Bound,
     Process,
+    announce,
     bounds,
     exponent,
     interleaved,
     process,
+    sized,
     spread,
     table,
 )
 
-K, EXAMINED, ROUNDS = 12, 69_000, 7
-LARGE = 20_000_000
-GROWTH = [USERS, 5_000_000, LARGE]
+K, EXAMINED, ROUNDS = 12, sized(69_000, 200), sized(7, 1)
+LARGE = sized(20_000_000, 4_000)
+GROWTH = [USERS, sized(5_000_000, 3_000), LARGE]
 BLOCK = 1 << 18
 PEER = str(ROOT / "benchmarks" / "peers" / "duckdb_submission.py")
 HEAD = b"customer_id,prediction\n"
@@ -50,9 +53,10 @@ def main() -> None:
         case ["more", folder, rows]:
             more(Path(folder), int(rows))
             return
+    announce()
     named = os.environ.get("BENCH_SUBMISSION")
     if named:
-        measure(Path(named))
+        measure(Path(named) / sized("", "tiny"))
         return
     with tempfile.TemporaryDirectory() as scratch:
         measure(Path(scratch))
@@ -117,7 +121,7 @@ def growth(folder: Path) -> list[Bound]:
     for rows in GROWTH:
         path = made(folder, rows)
         line = [HARNESS, "score", str(path), "--solution", str(folder / "solution.csv")]
-        own = processes({"": lambda line=line: run(line)}, rounds=3)[""]
+        own = processes({"": lambda line=line: run(line)}, rounds=sized(3, 1))[""]
         found[rows] = Process(statistics.median(p.seconds for p in own), max(p.peak for p in own))
     table(
         ("rows, without a sample", "s", "peak MB"),
@@ -196,7 +200,7 @@ def run(line: list[str]) -> Process:
 def processes(
     calls: dict[str, Callable[[], Process]], rounds: int = ROUNDS
 ) -> dict[str, list[Process]]:
-    for call in calls.values():
+    for call in () if TINY else calls.values():
         call()
     return interleaved(calls, rounds)  # type: ignore[arg-type,return-value]
 

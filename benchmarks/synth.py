@@ -4,12 +4,13 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from measure import EVENTS, ITEMS, USERS, Bound, bounds, spread, synth, table
+from measure import EVENTS, ITEMS, USERS, Bound, announce, bounds, sized, spread, synth, table
 
-ROUNDS = 3
+ROUNDS = sized(3, 1)
 
 
 def main() -> None:
+    announce()
     seconds, peaks = [], []
     for _ in range(ROUNDS):
         with tempfile.TemporaryDirectory() as scratch:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from harness import runs
 from harness.config.difference import differing, settings
 from harness.errors import DataError, HarnessError, UsageError, suggest
-from harness.metrics import DEFINITIONS
+from harness.metrics import Better
 from harness.report.shown import Shown
 from harness.runs import Run
 
@@ -65,6 +65,8 @@ class Group:
 
     Attributes
     ----------
+    better : str
+        Which values of the metric are better: ``higher``, ``lower`` or ``neither``.
     runs, without : int
         How many runs were marked by the metric, and how many were not.
     """
@@ -73,6 +75,7 @@ class Group:
     users: int
     k: int
     metric: str
+    better: Better
     runs: int
     without: int
     entries: tuple[Entry, ...]
@@ -87,7 +90,7 @@ class Leaderboard(Shown):
     groups : tuple of Group
         One an exam; that of the latest run first.
     left_out : tuple of str
-        Why a folder with a result could not be read.
+        Why a folder with a result could not be read, or a run not be ranked.
     """
 
     folder: str
@@ -149,11 +152,12 @@ def leaderboard(
         reasons = "".join(f"\n{reason}" for reason in left_out)
         raise UsageError(f"{folder}: holds no run; harness run makes one{reasons}")
     exams = _by_exam(found, exam)
-    groups = [_group(several, metric, sort, model) for several in exams.values()]
+    unranked: list[str] = []
+    groups = [_group(several, metric, sort, model, unranked) for several in exams.values()]
     kept = tuple(group for group in groups if group is not None and group.entries)
     if not kept:
-        raise UsageError(f"{folder}: {_nothing_left(found, metric, model)}")
-    return Leaderboard(str(folder), kept, tuple(left_out))
+        raise UsageError(f"{folder}: {_nothing_left(found, metric, model, unranked)}")
+    return Leaderboard(str(folder), kept, (*left_out, *unranked))
 
 
 @dataclass(frozen=True)
@@ -214,22 +218,34 @@ def _by_exam(found: Sequence[_Found], exam: str | None) -> dict[str, list[_Found
 
 
 def _group(
-    several: Sequence[_Found], metric: str | None, sort: Sort, model: str | None
+    several: Sequence[_Found],
+    metric: str | None,
+    sort: Sort,
+    model: str | None,
+    unranked: list[str],
 ) -> Group | None:
-    """Return one exam's entries; None where no run was marked by the metric."""
+    """Return one exam's entries; None where no run was marked by the metric.
+
+    Parameters
+    ----------
+    unranked : list of str
+        Takes why a run that was marked by the metric is not ranked.
+    """
     name = _usual(several) if metric is None else metric
-    marked = [one for one in several if name in one.metrics]
-    if not marked:
+    asked = [one for one in several if name in one.metrics]
+    better, marked = _one_way(asked, name, unranked)
+    if better is None:
         return None
+    sign = 1 if better == "lower" else -1
     best: dict[str, tuple[float, _Found, Mapping[str, Any]]] = {}
     times: dict[str, int] = {}
     for one in marked:
         for result in one.run.document["models"]:
             own, mean = str(result["name"]), float(result["metrics"][name]["mean"])
             times[own] = times.get(own, 0) + 1
-            if own not in best or _sign(name) * mean < _sign(name) * best[own][0]:
+            if own not in best or sign * mean < sign * best[own][0]:
                 best[own] = (mean, one, result)
-    leader = min(best.values(), key=lambda entry: _sign(name) * entry[0])[1]
+    leader = min(best.values(), key=lambda entry: sign * entry[0])[1]
     entries = [
         _entry(own, name, one, result, times[own], leader)
         for own, (_mean, one, result) in best.items()
@@ -241,10 +257,27 @@ def _group(
         int(exam["users"]),
         int(exam["k"]),
         name,
+        better,
         len(marked),
-        len(several) - len(marked),
-        tuple(_sorted(entries, sort, name)),
+        len(several) - len(asked),
+        tuple(_sorted(entries, sort, sign)),
     )
+
+
+def _one_way(
+    marked: Sequence[_Found], metric: str, unranked: list[str]
+) -> tuple[Better | None, list[_Found]]:
+    """Return which values are better by the latest run that says so, and the runs that agree."""
+    ways = [one.run.better(metric) for one in marked]
+    better = next((way for way in ways if way is not None), None)
+    for one, way in zip(marked, ways, strict=True):
+        if way is None:
+            said = f"does not say whether higher or lower is better by {metric}"
+            unranked.append(f"{one.run.folder}: {said}; {one.run.again}")
+        elif way != better:
+            said = f"was made when {way} was better by {metric}, and a later run says {better}"
+            unranked.append(f"{one.run.folder}: {said}; {one.run.again}")
+    return better, [one for one, way in zip(marked, ways, strict=True) if way == better]
 
 
 def _usual(several: Sequence[_Found]) -> str:
@@ -275,17 +308,11 @@ def _entry(
     )
 
 
-def _sign(metric: str) -> int:
-    """Return the sign of a metric's definition; more of a function of one's own is better."""
-    known = DEFINITIONS.get(metric.partition("@")[0].partition("(")[0])
-    return -1 if known is None else known.sign
-
-
-def _sorted(entries: Sequence[Entry], sort: Sort, metric: str) -> list[Entry]:
+def _sorted(entries: Sequence[Entry], sort: Sort, sign: int) -> list[Entry]:
     by_name = sorted(entries, key=lambda entry: entry.model)
     match sort:
         case "score":
-            return sorted(by_name, key=lambda entry: _sign(metric) * entry.mean)
+            return sorted(by_name, key=lambda entry: sign * entry.mean)
         case "date":
             return sorted(by_name, key=lambda entry: entry.date, reverse=True)
         case "run":
@@ -294,7 +321,11 @@ def _sorted(entries: Sequence[Entry], sort: Sort, metric: str) -> list[Entry]:
             return by_name
 
 
-def _nothing_left(found: Sequence[_Found], metric: str | None, model: str | None) -> str:
+def _nothing_left(
+    found: Sequence[_Found], metric: str | None, model: str | None, unranked: Sequence[str]
+) -> str:
+    if unranked:
+        return "no run is left:" + "".join(f"\n{reason}" for reason in unranked)
     known = list(dict.fromkeys(name for one in found for name in one.metrics))
     if metric is not None and metric not in known:
         return f'no run was marked by "{metric}"; {suggest(metric, known)}'

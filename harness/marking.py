@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
@@ -27,7 +27,7 @@ def evaluate(
     user: str = "user",
     item: str = "item",
     rank: str | None = None,
-    score: str | None = None,
+    score: str | Literal[False] | None = None,
     grade: str | None = None,
     train: Any = None,
     candidates: Any = None,
@@ -55,7 +55,9 @@ def evaluate(
     rank, score : str, optional
         The column that orders a user's rows: ranks from 1, or scores, the highest first and ties
         by item id as text. By default a column of that name, ``rank`` before ``score``; without
-        either, rows count as they stand.
+        either, rows count as they stand, if no other column holds numbers that may order them:
+        one with a usual name such as ``prediction`` is an error, any other a warning.
+        ``score=False`` says that the order of rows is meant.
     grade : str, optional
         The column of the truth that holds grades; by default a column of that name.
     train : frame or dict, optional
@@ -77,7 +79,8 @@ def evaluate(
     Raises
     ------
     UsageError
-        An unknown metric or form, or something that a metric needs and was not given.
+        An unknown metric or form, something that a metric needs and was not given, or numbers
+        that may order the rows and that `score` does not speak of.
     DataError
         Missing columns or ids, ids of two kinds, ranks or scores that cannot be used; the message
         names the table, the column, the row and what to do.
@@ -105,7 +108,7 @@ def audit(
     user: str = "user",
     item: str = "item",
     rank: str | None = None,
-    score: str | None = None,
+    score: str | Literal[False] | None = None,
 ) -> pd.DataFrame:
     """Return MAP@k under every convention, and which tools print which figure.
 

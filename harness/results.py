@@ -145,6 +145,7 @@ class Result(Shown):
                 "layout": self.layout,
                 "window": self.window,
             },
+            "metrics": {str(m): {"better": m.definition.better} for m in self.metrics},
             "models": [_model(m) for m in self.models],
             "chance": {k: {"mean": c.mean, "sd": c.sd} for k, c in self.chance.items()},
             "comparison": None if self.comparison is None else self.comparison.to_dict(),

@@ -7,12 +7,18 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
 
+from harness.metrics import Better
+
 Count = Annotated[int, Field(ge=0)]
 Ends = tuple[FiniteFloat, FiniteFloat] | None
 
 
 class _Part(BaseModel):
     model_config = ConfigDict(extra="allow", strict=True)
+
+
+class _Metric(_Part):
+    better: Better
 
 
 class _Figure(_Part):
@@ -130,6 +136,7 @@ class _Bridge(_Part):
 
 class _Document(_Part):
     evaluation: _Evaluation
+    metrics: dict[str, _Metric] = {}  # earlier versions wrote none
     models: Annotated[list[_Model], Field(min_length=1)]
     chance: dict[str, _Chance] = {}
     comparison: _Comparison | None = None
@@ -147,6 +154,8 @@ class _Document(_Part):
             raise ValueError("two models have one name")
         if any(list(model.metrics) != metrics for model in self.models):
             raise ValueError("not all models have the same metrics")
+        if self.metrics and self.metrics.keys() != set(metrics):
+            raise ValueError("its metrics are not those of its models")
         for name in self._mentioned():
             if name not in names:
                 raise ValueError(f'"{name}" is none of its models')

@@ -11,7 +11,7 @@ import polars as pl
 
 from harness import config as config_
 from harness.errors import DataError, UsageError, printable
-from harness.metrics import Metric
+from harness.metrics import Better, Metric, is_own, parse
 from harness.metrics.own import LARGEST_MARK
 from harness.once import once
 from harness.profile import USER
@@ -53,12 +53,44 @@ class Run:
         """The metrics by the names that the table gives them.
 
         A function in a file beside the config is named from there; here it is found from anywhere.
+
+        Raises
+        ------
+        DataError
+            The config names other metrics, or a function calls other values better than the run.
         """
         names = list(self.document["models"][0]["metrics"])
         metrics = asked(self.config)
         if len(metrics) != len(names):
             raise DataError(f"{self.folder}/config.toml: names other metrics than result.json has")
+        for name, metric in zip(names, metrics, strict=True):
+            now, then = metric.definition.better, self.better(name)
+            if then not in (None, now):
+                raise DataError(
+                    f"{self.folder}: in its result {then} is better by {name}, and its function "
+                    f"now says {now}; {self.again}"
+                )
         return dict(zip(names, metrics, strict=True))
+
+    def better(self, name: str) -> Better | None:
+        """Return which values of a metric are better; None where that is not known.
+
+        No code of a stranger is run for it: a user's own metric is known where the run recorded it,
+        which earlier versions did not.
+        """
+        recorded = self.document.get("metrics", {}).get(name)
+        if recorded is not None:
+            better: Better = recorded["better"]
+            return better
+        try:
+            return None if is_own(name) else parse(name).definition.better
+        except UsageError:  # a metric of another version
+            return None
+
+    @property
+    def again(self) -> str:
+        """The next step where a run cannot be used as it is."""
+        return f"run it again: harness run {self.folder / 'config.toml'}"
 
     @once
     def environment(self) -> dict[str, str]:

@@ -94,6 +94,7 @@ def test_the_document(result: Result) -> None:
             "fields": DIGESTS, "funnel": [{"step": "str", "users": "int"}],
             "layout": "str", "window": "str",
         },
+        "metrics": {m: {"better": "str"} for m in ("MAP@2", "MAP(divisor=hits)@2")},
         "models": [{
             "name": "str", "repeats": "int",
             "metrics": {"MAP@2": FIGURE, "MAP(divisor=hits)@2": FIGURE},

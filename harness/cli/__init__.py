@@ -5,8 +5,6 @@ Heavy modules are imported inside the commands, so that ``harness --help`` is in
 
 from __future__ import annotations
 
-import io
-import os
 import shlex
 import signal
 import sys
@@ -20,7 +18,7 @@ import typer
 from harness.cli import compare, explain, leaderboard, lists, report, score, submit, tune, validate
 from harness.cli.options import SetOption
 from harness.cli.show import Format, FormatOption, show
-from harness.cli.streams import stdout_to_stderr
+from harness.cli.streams import guard_streams, stdout_to_stderr
 from harness.errors import HarnessError, printable
 
 INTERRUPTED = 130
@@ -171,10 +169,14 @@ def main() -> None:
     """Run the command line; a person's mistake ends in its message and exit status."""
     # A parent may have left the signal ignored; the reader would then stop early, and say nothing.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal without × or … shows ? instead
-            stream.reconfigure(errors="replace")
-    sys.exit(guarded(lambda: app(standalone_mode=False)))
+    output = guard_streams()
+    status = guarded(lambda: app(standalone_mode=False))
+    sys.stdout.flush()
+    if output is not None and output.failure is not None:
+        told = f"standard output cannot be written: {output.failure.strerror}"
+        print(f"{told}: what was printed is lost; send it to a file: > FILE", file=sys.stderr)
+        status = max(status, HarnessError.exit_status)
+    sys.exit(status)
 
 
 def guarded(command: Callable[[], Any]) -> int:
@@ -189,15 +191,11 @@ def guarded(command: Callable[[], Any]) -> int:
         print(printable(str(error), keep="\n"), file=sys.stderr)
         return error.exit_status
     except (typer.Exit, SystemExit) as done:
-        if isinstance(done.__context__, BrokenPipeError):  # the option parser caught it first
-            return _reader_gone()
         code = getattr(done, "exit_code", getattr(done, "code", 0))
         return code if isinstance(code, int) else 1
     except (KeyboardInterrupt, typer.Abort):
         print("interrupted; nothing was written", file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:
-        return _reader_gone()
     except MemoryError as error:
         print(f"out of memory ({error}); ask for less: a smaller k, or fewer rows", file=sys.stderr)
         return HarnessError.exit_status
@@ -207,9 +205,3 @@ def guarded(command: Callable[[], Any]) -> int:
             raise
         show()  # a wrong option or argument: the option parser words it
         return int(getattr(error, "exit_code", 2))
-
-
-def _reader_gone() -> int:
-    """Let what is still to be printed go nowhere: the reader of our output may leave early."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -15,6 +16,7 @@ from harness.frames import beyond, ids, lists, strangers
 from harness.frames import truth as truth_
 from harness.frames.accept import ROWS, accept
 from harness.frames.ids import Coders
+from harness.frames.order import check_order
 from harness.frames.table import Table
 from harness.frames.values import counted, shown
 from harness.metrics import Catalogue, Floats, Key, Metric
@@ -32,7 +34,7 @@ class Names:
     user: str
     item: str
     rank: str | None
-    score: str | None
+    score: str | Literal[False] | None
     grade: str | None
 
 
@@ -67,8 +69,10 @@ def read_both(
         Anything that cannot be used, or lists and truth that do not speak of the same ids.
     """
     names = {"user": columns.user, "item": columns.item}
-    orders = {"rank": columns.rank, "score": columns.score}
+    orders = _orders(recommendations, columns)
     given = accept(recommendations, "recommendations", **names, numbers=orders)
+    if orders:
+        check_order(given)
     true = accept(truth, "truth", **names, numbers={"grade": columns.grade})
     _refuse_unequal(recommendations, truth)
     with ids.coders() as coders:
@@ -86,6 +90,26 @@ def read_both(
         report["items_no_candidates"] = _no_candidates(found.items, catalogue)
     key = Key(answers.rows, answers.rows.sizes, answers.grades, catalogue)
     return Read(found.items, key, users, report)
+
+
+def _orders(recommendations: Any, columns: Names) -> dict[str, str | None]:
+    """Return what may order the rows, and in which column; nothing where their own order is meant.
+
+    Raises
+    ------
+    UsageError
+        The order of rows is meant, and there are none, or ranks are named too.
+    """
+    if columns.score is not False:
+        return {"rank": columns.rank, "score": columns.score}
+    if isinstance(recommendations, (Mapping, *ROWS)):
+        raise UsageError(
+            "recommendations: score=False says that the order of a frame's rows is meant, but this "
+            "is no frame; leave it out"
+        )
+    if columns.rank is not None:
+        raise UsageError("recommendations: give rank or score=False, not both")
+    return {}
 
 
 def _refuse_unequal(recommendations: Any, truth: Any) -> None:

@@ -2,9 +2,9 @@
 
 from harness.metrics.accuracy import DIVISORS, Divisor
 from harness.metrics.block import Block, Catalogue, Key, TrainCounts
-from harness.metrics.definition import Definition, Example
+from harness.metrics.definition import Better, Definition, Example
 from harness.metrics.definitions import DEFINITIONS
-from harness.metrics.metric import USUAL, Metric, parse, per_user
+from harness.metrics.metric import USUAL, Metric, is_own, parse, per_user
 from harness.metrics.ml_metrics import apk, mapk
 from harness.metrics.tally import LARGEST, Counts, Floats, Tally, discounts, ideal_dcg
 
@@ -13,6 +13,7 @@ __all__ = [
     "DIVISORS",
     "LARGEST",
     "USUAL",
+    "Better",
     "Block",
     "Catalogue",
     "Counts",
@@ -27,6 +28,7 @@ __all__ = [
     "apk",
     "discounts",
     "ideal_dcg",
+    "is_own",
     "mapk",
     "parse",
     "per_user",

@@ -73,6 +73,7 @@ class Names:
 
 
 Param = Choice | Number | Names
+Better = Literal["higher", "lower", "neither"]
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ class Definition:
     """Whether each user has a value, or all lists together have one."""
     range: tuple[float, float] = (0.0, 1.0)
     """The lowest and the highest value there can be."""
-    better: Literal["higher", "lower", "neither"] = "higher"
+    better: Better = "higher"
     """Which values are better; neither: the metric describes."""
     cut: Literal["required", "optional"] = "required"
     """Whether there is a value without a cut-off, for lists as long as they are."""

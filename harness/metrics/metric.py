@@ -106,12 +106,7 @@ def parse(text: str, folder: Path | None = None) -> Metric:
     >>> parse("NDCG( ideal = retrieved )@10")
     Metric(name='NDCG', k=10, params=(('ideal', 'retrieved'),))
     """
-    own_file = r"\s*(.+\.py:[^\s():@]+)\s*()(?:@\s*(-?[0-9]+))?\s*"  # a path may hold anything
-    usual = r"\s*([^\s()@]+)\s*(?:\(([^()]*)\))?\s*(?:@\s*(-?[0-9]+))?\s*"
-    form = re.fullmatch(own_file, text) or re.fullmatch(usual, text)
-    if form is None:
-        raise UsageError(f'"{text}" is not a metric; write one as MAP@12 or MAP(divisor=trec)@10')
-    name, params, k = form.groups()
+    name, params, k = _parts(text)
     own = own_definition(name, folder or Path()) if ":" in name else None
     definition = own or _defined(name)
     if k is not None and len(k) > len(str(LARGEST)):
@@ -120,6 +115,22 @@ def parse(text: str, folder: Path | None = None) -> Metric:
         raise UsageError(f'metric "{text}" has no cut-off; did you mean "{text.strip()}@10"?')
     cut = None if k is None else int(k)
     return Metric(name, cut, tuple(_split_params(text, params or "")), definition)
+
+
+def is_own(text: str) -> bool:
+    """Return whether a metric's text names a user's own function, which is not imported.
+
+    Raises
+    ------
+    harness.errors.UsageError
+        When the text is no metric.
+
+    Examples
+    --------
+    >>> is_own("my_metrics:early@10"), is_own("MAP(divisor=trec)@10")
+    (True, False)
+    """
+    return ":" in _parts(text)[0]
 
 
 def per_user(metric: Metric, block: Block) -> Floats:
@@ -147,6 +158,17 @@ def per_user(metric: Metric, block: Block) -> Floats:
     if metric.k not in (None, block.k):
         raise ValueError(f"{metric} needs lists cut at k = {metric.k}, got k = {block.k}")
     return metric.definition.formula(block, metric.settings)
+
+
+def _parts(text: str) -> tuple[str, str | None, str | None]:
+    """Return the name, the parameters and the cut-off that a metric's text holds."""
+    own_file = r"\s*(.+\.py:[^\s():@]+)\s*()(?:@\s*(-?[0-9]+))?\s*"  # a path may hold anything
+    usual = r"\s*([^\s()@]+)\s*(?:\(([^()]*)\))?\s*(?:@\s*(-?[0-9]+))?\s*"
+    form = re.fullmatch(own_file, text) or re.fullmatch(usual, text)
+    if form is None:
+        raise UsageError(f'"{text}" is not a metric; write one as MAP@12 or MAP(divisor=trec)@10')
+    name, params, k = form.groups()
+    return name, params, k
 
 
 def _split_params(text: str, params: str) -> Iterable[tuple[str, str]]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.errors import UsageError
+from harness.errors import UsageError, printable
 from harness.metrics.accuracy import Settings
 from harness.metrics.block import Block
-from harness.metrics.definition import Definition
+from harness.metrics.definition import Better, Definition
 from harness.metrics.tally import Floats
 
 LARGEST_MARK = 1e90
@@ -25,17 +25,31 @@ def own_definition(name: str, folder: Path) -> Definition:
 
     The function is called once a user with `hits`, a bool array of k places (a hit or not, best
     place first), `n_relevant`, how many true items the user has, and `k`; it returns a number.
+    Its attribute ``better``, where it has one, says which values are better: ``higher``, as without
+    it, ``lower`` or ``neither``.
 
     Raises
     ------
     UsageError
-        No such module or function.
+        No such module or function, or a ``better`` that is none of these words.
     """
     from harness import plugins  # its imports are heavy, and few have metrics of their own
 
     function = plugins.function(f'metric "{name}"', name, folder)
     summary = (function.__doc__ or "").strip().partition("\n")[0]
-    return Definition(_formula(name, function), summary, name, (), range=(-math.inf, math.inf))
+    formula, endless = _formula(name, function), (-math.inf, math.inf)
+    better = _better(name, function)
+    return Definition(formula, summary, name, (), range=endless, better=better)
+
+
+def _better(name: str, function: Callable[..., Any]) -> Better:
+    better: Better = getattr(function, "better", "higher")
+    if better not in get_args(Better):
+        raise UsageError(
+            f'metric "{name}": its attribute better is "{printable(str(better))}"; allowed: '
+            f"{', '.join(get_args(Better))}"
+        )
+    return better
 
 
 def _formula(name: str, function: Callable[..., Any]) -> Callable[[Block, Settings], Floats]:

@@ -144,7 +144,11 @@ def early(hits, n_relevant, k):
 ```
 
 `hits` is a bool array of k places, best first (a repetition is no hit); `n_relevant` is R. The
-function returns a finite number, 0 to 1 or not.
+function returns a finite number, 0 to 1 or not. More of it is better, if it does not say otherwise:
+
+```python
+early.better = "lower"  # or "neither", for what only describes
+```
 """
 
 _CONVENTIONS = """

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from harness.leaders import Entry, Group, Leaderboard
 
 _SHORT = 6
+_BETTER = {"higher": "", "lower": " · lower is better", "neither": " · neither end is better"}
 
 
 def sheets(board: Leaderboard) -> list[Sheet]:
@@ -32,6 +33,7 @@ def _group(group: Group) -> Sheet:
         counted += f", {group.without:,} without {group.metric} left out"
     heading = (
         f"exam   {group.fingerprint[:_SHORT]} · k = {group.k} · {group.users:,} users · {counted}"
+        f"{_BETTER[group.better]}"
     )
     rows = [_row(entry, digits) for entry in group.entries]
     words = frozenset({3, 5, 6, 7, 10})

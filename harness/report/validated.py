@@ -27,7 +27,8 @@ def text(
     head = [*_wrapped("   ".join(parts), width)]
     if found.checked:
         head += _wrapped(f"checked as {found.checked}", width)
-    return "\n\n".join(["\n".join(head), *(_told(problem, width, fix) for problem in found.problems)])
+    told = (_told(problem, width, fix) for problem in found.problems)
+    return "\n\n".join(["\n".join(head), *told])
 
 
 def mended(fixed: Fixed, left: Validation) -> str:

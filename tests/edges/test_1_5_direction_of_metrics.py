@@ -1,0 +1,216 @@
+"""A run's record says which way each metric is better, and nothing ranks by a guess of it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from harness import config as config_
+from harness.cli import app
+from harness.compared import compare
+from harness.errors import DataError, UsageError
+from harness.leaders import Leaderboard, leaderboard
+from harness.metrics import is_own, parse
+from harness.runner import run
+
+OWN = """
+def misses(hits, n_relevant, k):
+    return 1 - hits.any()
+
+misses.better = "lower"
+
+def width(hits, n_relevant, k):
+    return 1 - hits.any()
+
+width.better = "neither"
+
+def found(hits, n_relevant, k):
+    return hits.any()
+
+def odd(hits, n_relevant, k):
+    return 0
+
+odd.better = "less"
+"""
+USERS = [f"u{n}" for n in range(8)]
+LOG = "".join(f"{u},{i},{day}\n" for u in USERS for i, day in (("a", 1), ("c", 1), ("a", 9)))
+"""Every user's truth is a: the good lists hit for each of the eight, the bad ones for none."""
+MODELS = [{"name": "bad", "lists": "bad.csv"}, {"name": "good", "lists": "good.csv"}]
+GINI = "Gini@1"
+
+
+def sat(folder: Path, name: str, *metrics: str, models: Any = MODELS, **more: Any) -> Path:
+    """Let models sit, and return the run's folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    log = "user,item,time\n" + LOG.replace(",1\n", ",2020-01-01\n").replace(",9\n", ",2020-01-09\n")
+    (folder / "log.csv").write_text(log)
+    (folder / "mine.py").write_text(more.get("own", OWN))
+    for model, item in (("good", "a"), ("bad", "c")):
+        rows = "".join(f"{user},{item}\n" for user in USERS)
+        (folder / f"{model}.csv").write_text("user,items\n" + rows)
+    values = {
+        "data": {"layout": "table", "path": ".", "events": "log.csv", "cache": False},
+        "split": {"strategy": "time", "valid_days": 1},
+        "evaluation": {"k": 1, "metrics": list(metrics)},
+        "compare": {"resamples": 100},
+        "models": models,
+    }
+    target = folder / "runs" / name
+    run(config_.parse(values, folder)).write(target)
+    return target
+
+
+def document(folder: Path) -> Any:
+    return json.loads((folder / "result.json").read_text())
+
+
+def put(folder: Path, found: Any) -> None:
+    (folder / "result.json").write_text(json.dumps(found))
+
+
+def order(found: Leaderboard) -> list[str]:
+    (group,) = found.groups
+    return [entry.model for entry in group.entries]
+
+
+@pytest.mark.parametrize(
+    ("name", "better"),
+    [
+        ("mine:misses@1", "lower"),
+        ("mine:width@1", "neither"),
+        ("mine:found@1", "higher"),
+        ("MAP@1", "higher"),
+        (GINI, "lower"),
+        ("Novelty@1", "neither"),
+    ],
+)
+def test_the_record_says_which_way_a_metric_is_better(
+    tmp_path: Path, name: str, better: str
+) -> None:
+    found = document(sat(tmp_path, "one", "MAP@1", name))
+    assert found["metrics"][name] == {"better": better}
+
+
+def test_an_own_metric_where_lower_is_better_ranks_so_everywhere(tmp_path: Path) -> None:
+    folder = sat(tmp_path, "one", "mine:misses@1")
+    found = document(folder)
+    assert [model["name"] for model in found["models"]] == ["good", "bad"]
+    assert [m["metrics"]["mine:misses@1"]["mean"] for m in found["models"]] == [0, 1]
+    compared = compare(folder).comparison
+    assert list(compared.means) == ["good", "bad"]
+    (pair,) = compared.pairs
+    assert (pair.one, pair.difference, pair.verdict, pair.wins) == ("good", -1, "better", 8)
+    board = leaderboard(tmp_path / "runs")
+    assert order(board) == ["good", "bad"]
+    assert board.groups[0].better == "lower"
+    assert "lower is better" in repr(board)
+
+
+def test_the_best_of_several_runs_is_that_with_the_least(tmp_path: Path) -> None:
+    sat(tmp_path, "worse", "mine:misses@1", models=[{"name": "mine", "lists": "bad.csv"}])
+    sat(tmp_path, "best", "mine:misses@1", models=[{"name": "mine", "lists": "good.csv"}])
+    (entry,) = leaderboard(tmp_path / "runs").groups[0].entries
+    assert (entry.mean, Path(entry.run).name, entry.runs) == (0, "best", 2)
+
+
+@pytest.mark.parametrize("place", ["Gini(x)", "Gini@1", "my data (new) @home"])
+def test_a_path_that_looks_like_a_metric_is_a_path(tmp_path: Path, place: str) -> None:
+    here = tmp_path / place
+    sat(here, "one", f"{here / 'mine.py'}:found@1", "MAP@1")
+    assert order(leaderboard(here / "runs")) == ["good", "bad"]
+
+
+def test_no_code_of_the_run_is_read_for_its_leaderboard(tmp_path: Path) -> None:
+    sat(tmp_path, "one", "mine:misses@1")
+    (tmp_path / "mine.py").write_text("raise SystemExit('imported')")
+    assert order(leaderboard(tmp_path / "runs")) == ["good", "bad"]
+
+
+def test_an_earlier_run_without_the_record_is_ranked_where_the_metric_is_ours(
+    tmp_path: Path,
+) -> None:
+    """Lists of one item each: all places go to a (or to c), so both have the same Gini."""
+    folder = sat(tmp_path, "one", "MAP(divisor=trec)@1", GINI)
+    found = document(folder)
+    del found["metrics"]
+    for model in found["models"]:
+        model["metrics"][GINI]["mean"] = {"good": 0.25, "bad": 0.75}[model["name"]]
+    put(folder, found)
+    assert order(leaderboard(tmp_path / "runs")) == ["good", "bad"]
+    board = leaderboard(tmp_path / "runs", metric=GINI)
+    assert (order(board), board.groups[0].better) == (["good", "bad"], "lower")
+
+
+def test_an_earlier_run_of_an_own_metric_is_left_out_and_the_way_out_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = sat(tmp_path, "one", "mine:misses@1")
+    found = document(folder)
+    del found["metrics"]
+    put(folder, found)
+    with pytest.raises(UsageError) as refused:
+        leaderboard(tmp_path / "runs")
+    again = f"harness run {folder / 'config.toml'}"
+    for word in ("mine:misses@1", "higher or lower", again):
+        assert word in str(refused.value)
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(app, again.split()[1:]).exit_code == 0
+    board = leaderboard(tmp_path / "runs")
+    assert board.groups[0].entries[0].model == "good"
+    assert board.groups[0].without == 1  # now the function is named by its whole path
+
+
+def test_an_earlier_run_is_named_below_the_others(tmp_path: Path) -> None:
+    folder = sat(tmp_path, "one", "mine:misses@1", models=MODELS[:1])
+    found = document(folder)
+    del found["metrics"]
+    put(folder, found)
+    sat(tmp_path, "two", "mine:misses@1", models=MODELS[1:])
+    board = leaderboard(tmp_path / "runs")
+    assert order(board) == ["good"]
+    assert f"left out  {folder}: does not say whether" in repr(board)
+
+
+def test_a_run_of_the_other_direction_is_left_out_of_the_latest(tmp_path: Path) -> None:
+    """The function's `better` was written after the first run."""
+    first = sat(tmp_path, "first", "mine:misses@1", own=OWN.replace('"lower"', '"higher"'))
+    environment = json.loads((first / "environment.json").read_text())
+    early = json.dumps(environment | {"written": "2020-01-01T00:00:00+00:00"})
+    (first / "environment.json").write_text(early)
+    sat(tmp_path, "second", "mine:misses@1", models=MODELS[1:])
+    board = leaderboard(tmp_path / "runs")
+    assert order(board) == ["good"]
+    (told,) = board.left_out
+    for word in ("first", "mine:misses@1", "higher", "lower", "harness run"):
+        assert word in told
+    with pytest.raises(DataError, match=r"higher .* lower.*harness run"):
+        compare(first)
+
+
+def test_a_word_that_is_no_direction_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(OWN)
+    with pytest.raises(UsageError, match=r'"mine:odd": .*better.*"less".*allowed: higher, lower'):
+        parse("mine:odd@1", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "named"),
+    [
+        ({"MAP@1": {"better": "more"}}, "metrics.MAP@1.better"),
+        ({"MAP@2": {"better": "higher"}}, "metrics are not those"),
+    ],
+)
+def test_a_record_that_was_changed_by_hand_is_told(
+    tmp_path: Path, metrics: Any, named: str
+) -> None:
+    folder = sat(tmp_path, "one", "MAP@1")
+    put(folder, document(folder) | {"metrics": metrics})
+    with pytest.raises(UsageError, match=named):
+        leaderboard(tmp_path / "runs")
+
+
+def test_own_metrics_are_told_by_their_text_alone() -> None:
+    texts = ("none:f@3", "no/such (file)@x.py:f@3", "MAP(divisor=trec)@10", "Gini@1")
+    assert [is_own(text) for text in texts] == [True, True, False, False]

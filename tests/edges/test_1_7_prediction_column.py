@@ -1,0 +1,167 @@
+"""A column that may order the rows of a frame is never passed over in silence."""
+
+import warnings
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from harness import audit, evaluate
+from harness.errors import UsageError
+from harness.frames.order import SCORE_NAMES, order_of
+
+ROWS = pd.DataFrame({"user": ["ann", "ann"], "item": ["x", "a"]})
+TRUTH = {"ann": ["a"]}
+WORTH = [0.1, 0.9]
+"""By worth ann's list is a, x, and AP@2 is 1; as the rows stand it is x, a, and AP@2 is 1/2."""
+FRAMES = pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
+MAP = "MAP@2"
+
+
+def rows(name: str, values: Any = WORTH) -> dict[str, Any]:
+    return {"user": ["ann", "ann"], "item": ["x", "a"], name: values}
+
+
+def refusal(lists: Any, **named: Any) -> str:
+    with pytest.raises(UsageError) as refused:
+        evaluate(lists, TRUTH, MAP, **named)
+    return str(refused.value)
+
+
+@FRAMES
+def test_a_column_of_predictions_is_refused_and_both_ways_out_work(frame: Any) -> None:
+    lists = frame(rows("prediction"))
+    told = refusal(lists)
+    for word in ('recommendations: column "prediction"', 'score="prediction"', "score=False"):
+        assert word in told
+    assert evaluate(lists, TRUTH, MAP, score="prediction")[MAP] == 1
+    assert evaluate(lists, TRUTH, MAP, score=False)[MAP] == 1 / 2
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Prediction", "pred", "PREDICTIONS", "Score", "scores", "pred_score", "Predicted Rating"),
+        *("rating", "est", "probability", "Proba", "relevance", "weight", "y_pred", "y-score"),
+    ],
+)
+def test_every_usual_spelling_is_refused(name: str) -> None:
+    lists = pd.DataFrame(rows(name))
+    assert f'score="{name}"' in refusal(lists)
+    assert evaluate(lists, TRUTH, MAP, score=name)[MAP] == 1
+
+
+def test_a_rank_in_another_case_is_a_rank() -> None:
+    lists = pd.DataFrame(rows("Rank", [2, 1]))
+    told = refusal(lists)
+    assert 'rank="Rank"' in told
+    assert "score=False" in told
+    assert evaluate(lists, TRUTH, MAP, rank="Rank")[MAP] == 1
+
+
+def test_several_are_all_named() -> None:
+    told = refusal(pd.DataFrame(rows("prediction") | {"rating": [1, 2], "price": [3, 4]}))
+    assert 'columns "prediction" and "rating"' in told
+    assert 'score="prediction" or score="rating"' in told
+    assert "price" not in told
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pd.Series(WORTH, dtype=object),
+        pd.Series([1, 2], dtype="Int8"),
+        pd.Series(["0.1", "9e-1"]),
+        pd.Series([None, 0.9], dtype=object),
+    ],
+)
+def test_numbers_in_other_types_are_numbers_too(values: Any) -> None:
+    assert 'score="prediction"' in refusal(pd.DataFrame(rows("prediction", values)))
+
+
+@FRAMES
+def test_numbers_written_as_text_are_to_be_made_numbers_first(frame: Any) -> None:
+    lists = frame(rows("prediction", ["0.1", "0.9"]))
+    assert "make it numbers" in refusal(lists)
+    assert evaluate(lists, TRUTH, MAP, score=False)[MAP] == 1 / 2
+
+
+def test_words_are_no_scores() -> None:
+    assert evaluate(pd.DataFrame(rows("rating", ["good", "bad"])), TRUTH, MAP)[MAP] == 1 / 2
+
+
+def test_the_column_of_items_is_never_taken_for_scores() -> None:
+    """Kaggle's files call the items `prediction`; ids may be whole numbers."""
+    lists = pd.DataFrame({"user": ["ann", "ann"], "prediction": [7, 8]})
+    assert evaluate(lists, {"ann": [8]}, MAP, item="prediction")[MAP] == 1 / 2
+    lists = pd.DataFrame({"weight": [1, 1], "prediction": [7, 8]})
+    found = evaluate(lists, {1: [8]}, MAP, user="weight", item="prediction")
+    assert found[MAP] == 1 / 2
+
+
+@FRAMES
+def test_other_numbers_are_named_in_a_warning(frame: Any) -> None:
+    lists = frame(rows("price", [3, 4]) | {"week": [1, 1], "shop": ["s", "t"]})
+    with pytest.warns(UserWarning) as told:
+        found = evaluate(lists, TRUTH, MAP)
+    assert found[MAP] == 1 / 2
+    (warning,) = told
+    assert warning.filename == __file__
+    text = str(warning.message)
+    for word in ('columns "price" and "week"', "rows count as they stand", "score=False", "score="):
+        assert word in text
+    assert "shop" not in text
+    evaluate(lists, TRUTH, MAP, score=False)
+    evaluate(lists, TRUTH, MAP, score="price")
+
+
+def test_who_names_an_order_is_told_nothing() -> None:
+    lists = pd.DataFrame(rows("prediction") | {"rank": [2, 1], "price": [3, 4]})
+    assert evaluate(lists, TRUTH, MAP)[MAP] == 1
+    assert evaluate(lists, TRUTH, MAP, rank="rank")[MAP] == 1
+    wide = pd.DataFrame({"user": ["ann"], "item": [["a"]], "weight": [1.0]})
+    assert evaluate(wide, TRUTH, MAP)[MAP] == 1
+
+
+def test_false_means_the_order_of_rows_whatever_columns_there_are() -> None:
+    lists = pd.DataFrame(rows("score") | {"rank": [2, 1]})
+    found = evaluate(lists, TRUTH, MAP, score=False)
+    assert (found[MAP], found.attrs["order"]) == (1 / 2, "rows as they stand")
+
+
+def test_false_where_there_is_no_frame_is_refused() -> None:
+    told = refusal({"ann": {"a": 2.0}}, score=False)
+    for word in ("recommendations", "score=False", "no frame"):
+        assert word in told
+    assert "not both" in refusal(pd.DataFrame(rows("rank")), rank="rank", score=False)
+
+
+def test_truth_and_training_events_have_no_order() -> None:
+    events = pd.DataFrame(rows("rating", [1, 2]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        evaluate(ROWS, events, ["MAP@2", "Coverage@2"], train=events)
+
+
+def test_audit_asks_too() -> None:
+    lists = pd.DataFrame(rows("prediction"))
+    with pytest.raises(UsageError, match='score="prediction"'):
+        audit(lists, TRUTH, 2)
+    assert audit(lists, TRUTH, 2, score="prediction").loc["kaggle", MAP] == 1
+    assert audit(lists, TRUTH, 2, score=False).loc["kaggle", MAP] == 1 / 2
+    with pytest.warns(UserWarning, match='"price"') as told:
+        audit(pd.DataFrame(rows("price")), TRUTH, 2)
+    assert told[0].filename == __file__
+
+
+def test_the_names_are_one_list() -> None:
+    assert {"prediction", "pred", "score", "rating", "est", "probability"} <= SCORE_NAMES
+    assert {"relevance", "weight"} <= SCORE_NAMES
+    assert [order_of(name) for name in ("Pred_Score", "RANK", "item", 3)] == [
+        "score",
+        "rank",
+        None,
+        None,
+    ]

@@ -1,0 +1,76 @@
+"""Every benchmark runs at a tiny size, says what it measured, and judges no bound by it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BENCHMARKS = ROOT / "benchmarks"
+
+
+def python(*line: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    given = {name: value for name, value in os.environ.items() if not name.startswith("BENCH_")}
+    paths = {"PYTHONPATH": os.pathsep.join([str(ROOT), str(BENCHMARKS)])}
+    return subprocess.run(
+        [sys.executable, *line],
+        env=given | paths | environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def test_the_random_baseline_runs_and_judges_no_bound() -> None:
+    done = python(str(BENCHMARKS / "random_baseline.py"), BENCH_SIZE="tiny", BENCH_COMMIT="abc1234")
+    assert (done.returncode, done.stderr) == (0, "")
+    first, *_, last = done.stdout.strip().splitlines()
+    assert first.startswith("Measured on ")
+    assert first.endswith("commit abc1234; at a tiny size, which judges no bound.")
+    assert last.startswith("| ten repeats, drawn and marked |")
+    assert last.endswith("| not judged |")
+
+
+def test_a_tiny_run_of_all_writes_no_results() -> None:
+    before = (BENCHMARKS / "results.md").read_bytes()
+    done = python(str(BENCHMARKS / "run_all.py"), "startup", BENCH_SIZE="tiny")
+    assert done.returncode == 0
+    assert "## Start-up" in done.stdout
+    assert (BENCHMARKS / "results.md").read_bytes() == before
+
+
+def test_none_is_left_out_of_a_tiny_run_of_all() -> None:
+    done = python("-c", "import run_all; print(*run_all.EVERY)")
+    shared = {"measure", "run_all", "model_pieces"}
+    assert set(done.stdout.split()) == {p.stem for p in BENCHMARKS.glob("*.py")} - shared
+
+
+def test_what_compiles_first_has_no_machine_code(tmp_path: Path) -> None:
+    code = "import sys, pathlib, measure; measure.uncompiled(pathlib.Path(sys.argv[1]))"
+    assert python("-c", code, str(tmp_path)).returncode == 0
+    kept = [path for path in tmp_path.rglob("*") if path.suffix in (".nbi", ".nbc", ".o", ".so")]
+    assert kept == []
+    assert not list(tmp_path.rglob("native"))
+    assert (tmp_path / "harness" / "scoring.py").is_file()
+    assert list((tmp_path / "harness" / "__pycache__").glob("scoring.*.pyc"))
+
+
+@pytest.mark.parametrize(("measured", "word"), [(1, "reached"), (2, "**not reached**")])
+def test_a_bound_is_reached_by_what_is_measured(measured: int, word: str) -> None:
+    code = f"import measure; print(measure.Bound('it', {measured}, 1).row()[-1])"
+    assert python("-c", code).stdout.strip() == word
+    assert python("-c", code, BENCH_SIZE="tiny").stdout.strip() == "not judged"
+
+
+def test_a_size_that_is_none_is_refused() -> None:
+    done = python("-c", "import measure", BENCH_SIZE="small")
+    assert done.returncode == 1
+    assert "BENCH_SIZE is small; expected full or tiny" in done.stderr
+
+
+def test_the_commit_is_that_of_this_folder_alone(tmp_path: Path) -> None:
+    code = "import pathlib, sys, measure; print(measure._commit_of(pathlib.Path(sys.argv[1])))"
+    assert python("-c", code, str(tmp_path)).stdout.strip() == "not known"
