@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -171,10 +171,23 @@ def _answers(
     drawn, beyond, refused = draws.used, None, tuple[str, ...]()
     if others is not None and len(others.exam.users) > 0:
         try:
-            beyond = recommend(name, model, others, repeat)
+            beyond = _beyond(name, model, exam, others, repeat)
         except HarnessError as error:
             refused = (_CANNOT_BE_ASKED.format(name, len(others.exam.users), error),)
     return _Answers(lists, beyond, drawn, notes, refused)
+
+
+def _beyond(
+    name: str, model: Recommender, exam: EvaluationSet, others: Setting, repeat: int
+) -> Recommendations:
+    """Return a model's lists for the users whom the exam leaves out."""
+    ready = itself(model)
+    if not isinstance(ready, ReadyLists):
+        return recommend(name, model, others, repeat)
+    # Read with the exam's: a file that has none of the others is no file of other ids.
+    every = pl.concat([exam.user_ids, others.exam.user_ids])
+    found = ready.on(every, exam.candidate_ids, others.data.item_ids, exam.k)
+    return replace(found, items=found.items[len(exam.users) :])
 
 
 _CANNOT_BE_ASKED = (

@@ -178,3 +178,9 @@ def test_an_inner_split_is_refused_where_rows_have_no_common_order(write: Write)
     set_exam(config)  # a run takes no notice of [tune]
     with pytest.raises(UsageError, match=r'\[tune\] split.* ties = "file".*set ties = "shuffle"'):
         inner_exam(config)
+
+
+def test_where_no_cut_falls_among_equal_times_nothing_is_said_to_decide(write: Write) -> None:
+    text = HEAD + "ann,a,2020-01-01\nann,b,2020-01-02\nbob,b,2020-01-01\nbob,a,2020-01-02\n"
+    notes = run(config_of(write(log=text))).notes
+    assert "0 of 2 users are cut among events of equal time" in notes

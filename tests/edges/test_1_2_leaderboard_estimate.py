@@ -220,3 +220,19 @@ def test_a_sample_without_a_row_has_no_figure(write: Write) -> None:
     folder = write(log=LOG, sample="ncodpers,added_products\n")
     found = estimates(sat(folder, POPULAR, submission={"sample": "sample.csv"}))
     assert (found["sample"], found["models"]["popular"]["sample"]) == (None, None)
+
+
+def test_ready_lists_of_the_examined_users_alone_leave_the_others_at_0(write: Write) -> None:
+    """As a run over all users says: ann 1/2, bob 0, new and nia without a list."""
+    folder = write(log=LOG)
+    (folder / "mates.csv").write_text("user,items\nann,a b\nbob,b\n")
+    mates = {"name": "mates", "lists": "mates.csv"}
+    some = sat(folder, mates)
+    everyone = sat(folder, mates, evaluation={"users": "all", "require_hit": False})
+    assert everyone.models[0].metrics["MAP@2"].mean == 1 / 8
+    assert estimates(some)["models"]["mates"] == {
+        "window": 1 / 8,
+        "sample": None,
+        "at_least": False,
+    }
+    assert some.notes == ()
