@@ -27,7 +27,7 @@ def inner_exam(config: Config, *, progress: bool = False) -> Setting:
         The split says no inner one, or leaves one side of it empty.
     """
     rule = inner_split(config)
-    known, end = _known(config, progress)
+    known, end = _known(config, rule, progress)
     try:
         if isinstance(rule, TimeSplit) and isinstance(config.split, TimeSplit) and end is not None:
             parts = by_time(known, rule, end)
@@ -63,10 +63,10 @@ def inner_split(config: Config) -> InnerSplit:
             return rule
 
 
-def _known(config: Config, progress: bool) -> tuple[Dataset, int | None]:
+def _known(config: Config, rule: InnerSplit, progress: bool) -> tuple[Dataset, int | None]:
     """Return what was known at the outer cut-off, and when that is; the exam is let go."""
     with ThreadPoolExecutor(1) as background:
-        data = read(config, background, progress)
+        data = read(config, background, progress, rule)
     outer = split(data, config.split)
     return past(data, outer.train), outer.cutoff
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
+from harness.dataset import Bool
 from harness.evaluation import EvaluationSet
-from harness.metrics import Catalogue, Metric
+from harness.metrics import Catalogue, Floats, Metric
 from harness.recommendations import Recommendations
-from harness.scoring import ScoreTable, mean, score
+from harness.scoring import ScoreTable, mean, score, total
+
+if TYPE_CHECKING:
+    from harness.submission.known import Known
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Population:
     """The users whom a leaderboard may count.
 
@@ -29,43 +34,58 @@ class Population:
     sample : int, optional
         Ids of the sample submission, where the competition averages all of them: those without
         true items score 0.
+    in_sample : bool array, (with_items,), optional
+        Which users with true items are among them: those examined, then the others.
     """
 
     examined: int
     window: int
     with_items: int
     sample: int | None = None
+    in_sample: Bool | None = None
 
-    def over_sample(self, mean: float) -> float | None:
-        """Return the mean over all ids of the sample submission, of one over `with_items`."""
-        return None if self.sample is None else mean * self.with_items / self.sample
+    def over_sample(self, found: Estimate) -> float | None:
+        """Return a model's mean over all ids of the sample submission."""
+        return None if self.sample is None else total(found.values[self.in_sample]) / self.sample
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON holds of it."""
+        return {name: value for name, value in vars(self).items() if name != "in_sample"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Estimate:
     """One model's score over all users of the window who have a true item.
 
     Attributes
     ----------
-    mean : float
-        The mean over users, and over repeats.
+    values : float64 array
+        Each user's, the mean over repeats: those examined, then the others.
     at_least : bool
         Whether the model could not be asked for users outside the evaluation set, who count as 0.
     """
 
-    mean: float
+    values: Floats
     at_least: bool
+
+    @property
+    def mean(self) -> float:
+        """The mean over users, 0 without any."""
+        return mean(self.values) if len(self.values) > 0 else 0.0
 
     def to_dict(self, population: Population) -> dict[str, Any]:
         """Return what JSON holds of it."""
-        sample = population.over_sample(self.mean)
+        sample = population.over_sample(self)
         return {"window": self.mean, "sample": sample, "at_least": self.at_least}
 
 
-def population(exam: EvaluationSet, others: EvaluationSet, sample: int | None) -> Population:
-    """Return how many users there are, of `sample` ids where a competition counts them all."""
-    with_items = int((exam.relevant > 0).sum()) + len(others.users)
-    return Population(len(exam.users), exam.funnel[0].users, with_items, sample)
+def population(exam: EvaluationSet, others: EvaluationSet, sample: Known | None) -> Population:
+    """Return how many users there are, with the ids of `sample` where a competition counts all."""
+    with_items = pl.concat([exam.user_ids.filter(exam.relevant > 0), others.user_ids])
+    found = Population(len(exam.users), exam.funnel[0].users, len(with_items))
+    if not sample:
+        return found
+    return replace(found, sample=len(sample), in_sample=sample.has(with_items))
 
 
 def estimate(
@@ -75,11 +95,13 @@ def estimate(
     others: EvaluationSet,
     lists: Sequence[Recommendations] | None,
     catalogue: Catalogue | None,
-) -> Estimate | None:
-    """Return a model's estimate, None of a metric that is not 0 for users without a hit.
+) -> Estimate:
+    """Return a model's estimate.
 
     Parameters
     ----------
+    metric : Metric
+        One that is 0 for users without a hit.
     scores : ScoreTable
         The model's, over the evaluation set.
     others : EvaluationSet
@@ -87,11 +109,8 @@ def estimate(
     lists : sequence of Recommendations, optional
         Each repeat's lists for `others`; None where the model cannot be asked for them.
     """
-    if not metric.definition.earned:
-        return None
     values = scores.of_users(metric)[exam.relevant > 0]
     beyond = np.zeros(len(others.users))
     if lists is not None and len(beyond) > 0:
         beyond = score(lists, others, [metric], catalogue).of_users(metric)
-    every = np.concatenate((values, beyond))
-    return Estimate(mean(every) if len(every) > 0 else 0.0, lists is None)
+    return Estimate(np.concatenate((values, beyond)), lists is None)

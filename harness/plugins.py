@@ -9,6 +9,7 @@ import pkgutil
 import sys
 import traceback
 from collections.abc import Callable, Mapping
+from numbers import Integral
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
@@ -75,14 +76,14 @@ def seeds(factory: Callable[..., Any], params: Mapping[str, Any]) -> dict[str, i
     """Return the value of every parameter `seed` and `random_state` that is a whole number."""
     try:
         accepted = inspect.signature(factory).parameters
-        defaults = {name: about.default for name, about in accepted.items()}
+        defaults = {n: about.default for n, about in accepted.items() if about.kind in _NAMED}
     except (TypeError, ValueError):  # a class written in C need not tell
         defaults = {}
     values = {name: params.get(name, defaults.get(name)) for name in _SEEDS}
     return {
-        name: value
+        name: int(value)
         for name, value in values.items()
-        if isinstance(value, int) and not isinstance(value, bool)
+        if isinstance(value, Integral) and not isinstance(value, bool)
     }
 
 

@@ -151,7 +151,7 @@ class Result(Shown):
             "comparison": None if self.comparison is None else self.comparison.to_dict(),
             "shake_up": [shaken.to_dict() for shaken in self.shake_ups],
             "slices": [part.to_dict() for part in self.slices],
-            "bridge": {**vars(self.population), "models": self._estimates()},
+            "bridge": {**self.population.to_dict(), "models": self._estimates()},
             "notes": list(self.notes),
             "seconds": dict(self.seconds),
         }

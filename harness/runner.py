@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from harness.setting import of_users, set_exam
 from harness.sitting import describing, sit
 from harness.split import Split
 from harness.standings import standings
+
+if TYPE_CHECKING:
+    from harness.submission.known import Known
 
 
 def run(config: config_.Config | str | Path, *, progress: bool = False) -> Result:
@@ -78,7 +81,8 @@ def _run(
             catalogue,
             asked,
             progress,
-            others=others,
+            # Nothing can be said for others of a metric that is not 0 for users without hits.
+            others=others if asked[0].definition.earned else None,
             seeded=factories.seeded(model.name),
         )
         for model in config.models
@@ -105,8 +109,8 @@ def _run(
     )
 
 
-def _sample(config: config_.Config) -> tuple[int | None, tuple[str, ...]]:
-    """Return how many ids a leaderboard averages beside those with true items, and what to know.
+def _sample(config: config_.Config) -> tuple[Known | None, tuple[str, ...]]:
+    """Return the ids that a leaderboard averages with or without true items, and what to know.
 
     A sample submission that cannot be read costs its figure, not the run.
     """

@@ -10,7 +10,7 @@ import numpy as np
 
 from harness import cache, load
 from harness.clock import Clock
-from harness.config import Config, ModelConfig
+from harness.config import Config, ModelConfig, SplitConfig
 from harness.dataset import Dataset
 from harness.draws import UInt64, id_hashes
 from harness.errors import HarnessError, UsageError, suggest
@@ -122,22 +122,31 @@ def of_users(setting: Setting, exam: EvaluationSet) -> Setting:
     return replace(setting, exam=exam, hashes=hashes)
 
 
-def read(config: Config, background: Executor, progress: bool) -> Dataset:
-    """Return the data of a config; the cache is written in the `background`."""
-    layout = config.layout()
-    _refuse_rows_without_order(layout)
+def read(
+    config: Config, background: Executor, progress: bool, inner: SplitConfig | None = None
+) -> Dataset:
+    """Return the data of a config; the cache is written in the `background`.
+
+    Parameters
+    ----------
+    inner : SplitConfig, optional
+        How train will be split again.
+    """
+    layout = config.layout(inner)
+    _refuse_rows_without_order(layout, config.split)
     with steps("reading events", None, " rows", progress) as bar:
         if config.data.cache:
             return cache.dataset(layout, bar.update, background)[0]
         return load.load(layout, bar.update)
 
 
-def _refuse_rows_without_order(layout: Layout) -> None:
+def _refuse_rows_without_order(layout: Layout, outer: SplitConfig) -> None:
     """Raise UsageError where rows are to be numbered and lie in several files."""
     numbered = [table.table.path for table in layout.events if table.numbered]
     if len(numbered) > 1 or any(path.is_dir() for path in numbered):
+        where = "[split]" if getattr(outer, "ties", None) == "file" else "[tune] split,"
         raise UsageError(
-            f'[split] ties = "file": the events lie in {" and ".join(map(str, numbered))}'
+            f'{where} ties = "file": the events lie in {" and ".join(map(str, numbered))}'
             f"{', a folder' if len(numbered) == 1 else ''}, and rows of several files have no "
             'common order; write them into one file, or set ties = "shuffle"'
         )

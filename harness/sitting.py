@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -114,7 +114,8 @@ def sit(
         points = curve(repeats, exam, scores, asked[0])
         found = others and _estimate(asked[0], scores, exam, others.exam, answers, catalogue)
     random = seeded or any(answer.drawn for answer in answers)
-    notes = answers[0].notes
+    refused = next((answer.refused for answer in answers if answer.refused), ())
+    notes = (*answers[0].notes, *refused)
     if not random and any(not np.array_equal(r.items, repeats[0].items) for r in repeats):
         random, notes = True, (*notes, _REPEATS_DIFFER.format(settings.name))
     return Sitting(
@@ -140,12 +141,15 @@ class _Answers:
         Whether it asked anything of its draws.
     notes : tuple of str
         What looks odd; of the first repeat alone.
+    refused : tuple of str
+        A note where it gives no lists for the others.
     """
 
     lists: Recommendations
     others: Recommendations | None
     drawn: bool
     notes: tuple[str, ...]
+    refused: tuple[str, ...]
 
 
 def _answers(
@@ -164,13 +168,26 @@ def _answers(
         notes = odd(name, lists, exam) if ready else _mostly_empty(name, lists)
         if not ready and not draws.used:
             notes += _changing(name, model, exam, draws, lists)
-    beyond = None
+    drawn, beyond, refused = draws.used, None, tuple[str, ...]()
     if others is not None and len(others.exam.users) > 0:
         try:
-            beyond = recommend(name, model, others, repeat)
+            beyond = _beyond(name, model, exam, others, repeat)
         except HarnessError as error:
-            notes += (_CANNOT_BE_ASKED.format(name, len(others.exam.users), error),) * (repeat == 0)
-    return _Answers(lists, beyond, draws.used, notes)
+            refused = (_CANNOT_BE_ASKED.format(name, len(others.exam.users), error),)
+    return _Answers(lists, beyond, drawn, notes, refused)
+
+
+def _beyond(
+    name: str, model: Recommender, exam: EvaluationSet, others: Setting, repeat: int
+) -> Recommendations:
+    """Return a model's lists for the users whom the exam leaves out."""
+    ready = itself(model)
+    if not isinstance(ready, ReadyLists):
+        return recommend(name, model, others, repeat)
+    # Read with the exam's: a file that has none of the others is no file of other ids.
+    every = pl.concat([exam.user_ids, others.exam.user_ids])
+    found = ready.on(every, exam.candidate_ids, others.data.item_ids, exam.k)
+    return replace(found, items=found.items[len(exam.users) :])
 
 
 _CANNOT_BE_ASKED = (
@@ -186,7 +203,7 @@ def _estimate(
     others: EvaluationSet,
     answers: Sequence[_Answers],
     catalogue: metrics.Catalogue | None,
-) -> Estimate | None:
+) -> Estimate:
     beyond = [answer.others for answer in answers if answer.others is not None]
     known = len(beyond) == len(answers) or len(others.users) == 0
     return estimate(metric, scores, exam, others, beyond if known else None, catalogue)
@@ -208,12 +225,24 @@ def _changing(
     n = min(_ASKED_AGAIN, len(exam.users))
     again = f'model "{name}": asked again, '
     cannot = "so its figures cannot be repeated: take random numbers from draws"
-    try:
-        second = _batch(name, itself(model), exam, 0, exam.users[:n], draws)
+    try:  # copied: a model may answer twice in the same array
+        second = _batch(name, itself(model), exam, 0, exam.users[:n], draws).copy()
+        differ = int((second != lists.items[:n]).any(axis=1).sum())
+        if differ == 0:
+            return ()
+        third = _batch(name, itself(model), exam, 0, exam.users[:n], draws)
     except HarnessError as error:
         return (f"{again}it fails, {cannot} ({error})",)
-    differ = int((second != lists.items[:n]).any(axis=1).sum())
-    return (f"{again}it answers otherwise for {differ:,} of {n:,} users, {cannot}",) * (differ > 0)
+    if n < len(exam.users) and np.array_equal(second, third):
+        return (_BY_BATCH.format(name, n, differ),)
+    return (f"{again}it answers otherwise for {differ:,} of {n:,} users, {cannot}",)
+
+
+_BY_BATCH = (
+    'model "{}": asked for the first {:,} users alone, it answers otherwise for {:,} of them: a '
+    "list must not depend on who is asked for together; take a user's random numbers from "
+    "draws.keys"
+)
 
 
 def fitted(name: str, model: Recommender, setting: Setting) -> Recommender:

@@ -162,7 +162,8 @@ def _note(config: LastNSplit | FractionSplit, tied: int, cut: int) -> str:
         "file": 'ties = "file": the order of rows matters, those that stand last are held out',
         "id": 'ties = "id": the highest item ids are held out',
     }
-    return f"{tied:,} of {cut:,} users are cut among events of equal time; {decided[config.ties]}"
+    counted = f"{tied:,} of {cut:,} users are cut among events of equal time"
+    return f"{counted}; {decided[config.ties]}" if tied > 0 else counted
 
 
 def _per_user(dataset: Dataset, valid: Bool) -> Split:

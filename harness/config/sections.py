@@ -217,10 +217,13 @@ class Config(_Section):
                 )
         return self
 
-    def layout(self) -> Layout:
-        """Return the layout that ``[data]`` and ``[split]`` describe."""
+    def layout(self, inner: SplitConfig | None = None) -> Layout:
+        """Return the layout that ``[data]`` and ``[split]`` describe, and an inner split of train.
+
+        Rows are numbered where either of the splits orders events by them.
+        """
         found = self._layout()
-        if getattr(self.split, "ties", None) != "file":
+        if "file" not in (getattr(rule, "ties", None) for rule in (self.split, inner)):
             return found
         return replace(found, events=tuple(replace(e, numbered=True) for e in found.events))
 

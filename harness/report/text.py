@@ -48,15 +48,21 @@ def _tuned(result: Result) -> list[str]:
 def _bridge(result: Result) -> list[str]:
     """Return the best model's score as a leaderboard would count it."""
     people, best = result.population, result.models[0]
-    if best.estimate is None or (people.with_items == people.examined and people.sample is None):
+    if best.estimate is None or _same(result):
         return []
     over = [(best.estimate.mean, f"over the {people.with_items:,} users with true items")]
-    sample = people.over_sample(best.estimate.mean)
+    sample = people.over_sample(best.estimate)
     if sample is not None:
         over.append((sample, f"over all {people.sample:,} ids of the sample submission"))
     least = "at least " if best.estimate.at_least else ""
     told = " · ".join(f"{least}{number(v, digits_of([v]))} {users}" for v, users in over)
     return [f"leaderboard estimate  {printable(best.name)}: {told}"]
+
+
+def _same(result: Result) -> bool:
+    """Return whether a leaderboard would average just those who are examined."""
+    people, with_items = result.population, int((result.exam.relevant > 0).sum())
+    return people.sample is None and people.examined == with_items == people.with_items
 
 
 def _time(result: Result) -> str:

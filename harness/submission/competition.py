@@ -59,15 +59,15 @@ def separator(config: Config) -> tuple[str | None, str]:
     return separator_in(sample, _format(config, sample)), f"as in {sample.name}"
 
 
-def averaged_ids(config: Config) -> int | None:
-    """Return how many ids the sample submission has, if the competition averages all of them."""
+def averaged_ids(config: Config) -> Known | None:
+    """Return the ids of the sample submission, if the competition averages all of them."""
     sample = sample_of(config)
     if sample is None:
         return None
     wanted = _format(config, sample)
     if wanted is None or not wanted.averages_everyone:
         return None
-    return len(ids(sample, _user_of(sample, wanted)))
+    return ids(sample, _user_of(sample, wanted))
 
 
 def _user_of(sample: Path, wanted: Format | None) -> str | None:

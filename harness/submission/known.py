@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from harness.arrays import Bytes, Int32, Int64, UInt64
+from harness.arrays import Bool, Bytes, Int32, Int64, UInt64
 from harness.compiled import compiled
 from harness.submission.key_table import KeyTable
 from harness.submission.words import PAD, key, look_up
@@ -68,13 +68,16 @@ class Known:
 
     def more(self, ids: pl.Series) -> Known:
         """Return the same and others; digits and width stay what they are, if there were any."""
-        spans = packed(ids)
-        if bool((self.codes(*spans) >= 0).all()):
+        if bool(self.has(ids).all()):
             return self
         learning = Learning(known=self)
-        learning.add(*spans)
+        learning.add(*packed(ids))
         more = learning.known(complete=self.complete)
         return more if len(self) == 0 else replace(more, digits=self.digits, width=self.width)
+
+    def has(self, ids: pl.Series) -> Bool:
+        """Return which ids are known."""
+        return self.codes(*packed(ids)) >= 0
 
     def codes(self, buffer: Bytes, starts: Int64, stops: Int64) -> Int32:
         """Return the code of each id that stands in a buffer, −1 where it is not known."""

@@ -10,6 +10,7 @@ from conftest import Write
 from harness import config as config_
 from harness.config import Config
 from harness.errors import UsageError
+from harness.inner import inner_exam
 from harness.runner import run
 from harness.setting import Setting, set_exam
 
@@ -158,3 +159,28 @@ def test_a_split_by_time_has_no_such_keys(write: Write) -> None:
     split = {"strategy": "time", "valid_days": 1, "ties": "shuffle"}
     with pytest.raises(UsageError, match=r'\[split\] has no key "ties"'):
         config_of(write(log=log_of("ann a")), split)
+
+
+OWN_INNER = {"split": LAST_ONE | {"ties": "file"}}
+
+
+def test_an_inner_split_keeps_the_order_of_rows_where_the_outer_one_does_not(write: Write) -> None:
+    # ann's last day of training is the 1st; the last of its rows is a.
+    text = log_of("ann c", "bob b", "ann b", "ann a", "bob c") + "ann,c,2020-01-09\n"
+    outer = {"strategy": "time", "valid_days": 1}
+    config = config_of(write(log=text), outer, tune=OWN_INNER)
+    assert held_out(inner_exam(config)) == {"ann": "a", "bob": "c"}
+
+
+def test_an_inner_split_is_refused_where_rows_have_no_common_order(write: Write) -> None:
+    folder = write("data/log", one=log_of("ann a", "ann b"), two=log_of("bob a", "bob b"))
+    config = config_of(folder.parent, data={"events": "log"}, tune=OWN_INNER)
+    set_exam(config)  # a run takes no notice of [tune]
+    with pytest.raises(UsageError, match=r'\[tune\] split.* ties = "file".*set ties = "shuffle"'):
+        inner_exam(config)
+
+
+def test_where_no_cut_falls_among_equal_times_nothing_is_said_to_decide(write: Write) -> None:
+    text = HEAD + "ann,a,2020-01-01\nann,b,2020-01-02\nbob,b,2020-01-01\nbob,a,2020-01-02\n"
+    notes = run(config_of(write(log=text))).notes
+    assert "0 of 2 users are cut among events of equal time" in notes

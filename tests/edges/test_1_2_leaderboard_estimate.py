@@ -154,3 +154,85 @@ def test_the_page_says_it(write: Write, tmp_path: Path) -> None:
     text = page(runs.read(tmp_path / "run"))
     assert "at least 0.3750" in text
     assert ">0.6250<" in text
+
+
+LATER = """
+
+class Later(KnowsWhom):
+    '''Refuses newcomers from its second repeat on.'''
+
+    def __init__(self, seed=1):
+        self.seed = seed
+
+    def recommend(self, users, k, draws, exclude=None):
+        if self.seed == 1:
+            return harness.top_k(self.ranked_, users, k, exclude)
+        return super().recommend(users, k, draws, exclude)
+"""
+
+
+def test_a_note_says_why_it_is_at_least_whichever_repeat_cannot_be_asked(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(globals(), "PLUGGED", PLUGGED + LATER)
+    result = sat(write(log=LOG), {"name": "later", "use": "plugged:Later", "repeats": 3})
+    assert estimates(result)["models"]["later"]["at_least"]
+    [note] = [note for note in result.notes if "leaderboard estimate" in note]
+    assert 'model "later" gives no lists for the 2 users' in note
+
+
+def test_nothing_is_said_of_an_estimate_that_a_metric_has_not(write: Write) -> None:
+    metrics = {"metrics": ["Popularity@2", "MAP@2"]}
+    result = sat(write(log=LOG), KNOWS_WHOM, evaluation=metrics)
+    assert estimates(result)["models"] == {}
+    assert not [note for note in result.notes if "leaderboard estimate" in note]
+
+
+def test_it_is_shown_where_as_many_users_are_averaged_though_not_the_same(write: Write) -> None:
+    """cid z has no true item and is examined, new a is not: (1/2 + 1 + 0)/3 and (1/2 + 1 + 1)/3."""
+    rules = {"truth": "candidates", "require_hit": False}
+    result = sat(write(log=LOG + "cid,z,2020-01-09\n"), POPULAR, evaluation=rules)
+    assert result.models[0].metrics["MAP@2"].mean == 1 / 2
+    assert "leaderboard estimate  popular: 0.8333 over the 3 users with true items" in repr(result)
+
+
+@pytest.mark.parametrize(
+    ("ids", "mean"),
+    [
+        ("ann bob new nia", 5 / 8),
+        ("ann bob", 3 / 4),
+        ("ann zoe", 1 / 4),
+        ("ann bob new zoe", 5 / 8),
+    ],
+)
+def test_users_who_are_not_in_the_sample_are_not_counted_over_it(
+    write: Write, ids: str, mean: float
+) -> None:
+    """Earned are ann 1/2, bob 1, new 1, nia 0; with two ids of four, 5/4 was said of a MAP."""
+    rows = "".join(f"{user},a\n" for user in ids.split())
+    folder = write(log=LOG, sample=f"ncodpers,added_products\n{rows}")
+    found = estimates(sat(folder, POPULAR, submission={"sample": "sample.csv"}))
+    assert found["sample"] == len(ids.split())
+    assert found["models"]["popular"] == {"window": 5 / 8, "sample": mean, "at_least": False}
+
+
+def test_a_sample_without_a_row_has_no_figure(write: Write) -> None:
+    folder = write(log=LOG, sample="ncodpers,added_products\n")
+    found = estimates(sat(folder, POPULAR, submission={"sample": "sample.csv"}))
+    assert (found["sample"], found["models"]["popular"]["sample"]) == (None, None)
+
+
+def test_ready_lists_of_the_examined_users_alone_leave_the_others_at_0(write: Write) -> None:
+    """As a run over all users says: ann 1/2, bob 0, new and nia without a list."""
+    folder = write(log=LOG)
+    (folder / "mates.csv").write_text("user,items\nann,a b\nbob,b\n")
+    mates = {"name": "mates", "lists": "mates.csv"}
+    some = sat(folder, mates)
+    everyone = sat(folder, mates, evaluation={"users": "all", "require_hit": False})
+    assert everyone.models[0].metrics["MAP@2"].mean == 1 / 8
+    assert estimates(some)["models"]["mates"] == {
+        "window": 1 / 8,
+        "sample": None,
+        "at_least": False,
+    }
+    assert some.notes == ()

@@ -236,3 +236,47 @@ def test_repeats_that_differ_without_a_seed_are_told_and_their_spread_is_shown(
 def test_models_that_hold_still_are_not_told_of(folder: Path) -> None:
     result = run(config(folder, model("Drawn", 2), model("Fixed", 2), model("ByDraws", 2)))
     assert result.notes == ()
+
+
+ODD = """
+
+class Positional(Drawn):
+    def __init__(self, seed=7, /):
+        super().__init__(seed)
+
+
+class Numpys(Drawn):
+    def __init__(self, seed=np.int64(7)):
+        super().__init__(seed)
+
+
+class ByPlace(Fixed):
+    '''The same numbers in every call, dealt out by a user's place in it.'''
+
+    def recommend(self, users, k, draws, exclude=None):
+        rng = np.random.default_rng(0)
+        return np.argsort(rng.random((4, len(users))), axis=0)[:k].T
+"""
+
+
+@pytest.mark.parametrize(("kind", "learns"), [("Positional", 1), ("Numpys", 3)])
+def test_seeds_of_any_whole_number_are_found_where_a_name_can_set_them(
+    folder: Path, kind: str, learns: int
+) -> None:
+    (folder / "plugged.py").write_text(PLUGGED + ODD)
+    run(config(folder, model(kind, 3)))
+    seeds = [int(line.split()[1]) for line in learnt(folder)]
+    assert seeds[0] == 7
+    assert len(set(seeds)) == learns
+
+
+def test_lists_that_depend_on_who_is_asked_for_together_are_told(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.sitting._ASKED_AGAIN", 5)
+    (folder / "plugged.py").write_text(PLUGGED + ODD)
+    [note] = run(config(folder, model("ByPlace"))).notes
+    assert 'model "ByPlace": asked for the first 5 users alone' in note
+    assert "who is asked for together" in note
+    assert "draws.keys" in note
+    assert "cannot be repeated" not in note
