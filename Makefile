@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test browser lint docs bench bench-tiny peers fuzz uncompiled clean
+.PHONY: demo test browser lint docs bench bench-tiny peers fuzz clean
 
 demo: $(VENV)/.installed
 	$(BIN)/harness run configs/demo.toml
@@ -62,10 +62,6 @@ $(VENV)/.installed: pyproject.toml
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	touch $@
-
-uncompiled:
-	find harness baselines -name '*.nb[ic]' -delete
-	rm -rf harness/__pycache__/native
 
 clean:
 	rm -rf $(VENV) .venv-peers build dist *.egg-info runs

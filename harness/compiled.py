@@ -3,50 +3,31 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from contextlib import suppress
-from functools import cached_property, update_wrapper
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache, cached_property, update_wrapper
+from hashlib import sha256
 from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from harness import native
+from harness import kept
 
 _LOCK = RLock()
+_ROOT = Path(__file__).resolve().parents[1]
+_OWN = ("harness", "baselines")
 
 
 class Compiled:
-    """A function that is compiled at its first call; numba is imported when it has to be.
-
-    In a process that has not imported numba, code that was kept is called without it.
-    """
+    """A function that is compiled at its first call; numba is imported when it has to be."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         update_wrapper(self, function)
         self.py_func = function
-        self._natives: dict[str, native.Native | None] = {}
-        self._kept = 0
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the compiled function."""
-        found = None if "numba" in sys.modules else self._native(arguments)
-        if found is not None:
-            return found(*arguments)
-        native.say_if_first()
-        dispatcher = self.dispatcher
-        answer = dispatcher(*arguments)
-        if len(getattr(dispatcher, "overloads", ())) != self._kept:  # NUMBA_DISABLE_JIT has none
-            self._keep()
-        return answer
-
-    @cached_property
-    def _name(self) -> str:
-        """What its kept code is named by: a change of its own file makes it another function."""
-        function, changed = self.py_func, (0, 0)
-        with suppress(OSError):  # code of no file
-            stat = Path(function.__code__.co_filename).stat()
-            changed = (stat.st_size, stat.st_mtime_ns)
-        return f"{function.__module__}.{function.__qualname__} {changed}"
+        return self.dispatcher(*arguments)
 
     @cached_property
     def dispatcher(self) -> Any:
@@ -56,10 +37,15 @@ class Compiled:
         """
         import numba
 
-        try:
-            return numba.njit(nogil=True, error_model="numpy", cache=True)(self.py_func)
-        except RuntimeError:  # no directory can be written: compile in every process
-            return numba.njit(nogil=True, error_model="numpy")(self.py_func)
+        options: Any = {"nogil": True, "error_model": "numpy"}
+        place = _place() if self.py_func.__module__.partition(".")[0] in _OWN else None
+        if place is None:  # compile in every process
+            return numba.njit(**options)(self.py_func)
+        with _kept_in(place):
+            try:
+                return numba.njit(cache=True, **options)(self.py_func)
+            except RuntimeError:  # the source is no file
+                return numba.njit(**options)(self.py_func)
 
     @property
     def _numba_type_(self) -> Any:
@@ -68,21 +54,42 @@ class Compiled:
 
         return types.Dispatcher(self.dispatcher)
 
-    def _native(self, arguments: tuple[Any, ...]) -> native.Native | None:
-        """Return the code that was kept for such arguments, None without any."""
-        taken = native.taken(arguments)
-        if taken is None:
-            return None
-        with _LOCK:
-            if taken not in self._natives:
-                self._natives[taken] = native.load(self._name, taken)
-            return self._natives[taken]
 
-    def _keep(self) -> None:
-        """Keep the code of every signature that numba has met so far."""
-        self._kept = len(self.dispatcher.overloads)
-        for signature in self.dispatcher.nopython_signatures:
-            native.keep(self._name, self.dispatcher, signature)
+@cache
+def _place() -> Path | None:
+    """Return the user's own folder for the code of this source, None where there is none.
+
+    Code of functions that call those of other files would be kept when these change: numba looks at
+    a function's own file alone. So the folder is named by all source of ours, and functions of
+    others, which may call anything, are compiled anew in every process.
+    """
+    stats = [
+        (str(path), path.stat().st_size, path.stat().st_mtime_ns)
+        for package in _OWN
+        for path in sorted((_ROOT / package).rglob("*.py"))
+        if "@compiled" in path.read_text(encoding="utf-8")
+    ]
+    if not stats:  # it is in an archive
+        return None
+    name = sha256(repr(stats).encode()).hexdigest()[:16]
+    place = kept.private(kept.own() / "compiled" / name)
+    if place is not None and sys.stderr.isatty() and not any(place.iterdir()):
+        print("compiling, this once; half a minute", file=sys.stderr)
+    return place
+
+
+@contextmanager
+def _kept_in(folder: Path) -> Iterator[None]:
+    """Let numba keep the code of functions that are declared within in `folder`."""
+    import numba
+
+    config: Any = numba.config
+    with _LOCK:
+        before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
+        try:
+            yield
+        finally:
+            config.CACHE_DIR = before
 
 
 class Intrinsic:

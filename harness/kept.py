@@ -5,10 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
+import sys
 import time
 import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -42,9 +45,12 @@ class Entry:
         """Return what `build` makes of the folder and its notes, None where there is none to trust.
 
         An entry is used when the files' names, sizes, inodes and times of change are those it was
-        made from and its own content has the checksums noted with it.
+        made from, its own content has the checksums noted with it, and the folder that it lies in
+        is the user's own.
         """
         try:
+            if not is_private(self.path.parent):
+                return None
             notes: dict[str, Any] = json.loads((self.path / _META).read_text(encoding="utf-8"))
             if notes["files"] != self.files:
                 return None
@@ -67,6 +73,8 @@ class Entry:
     def keep(self, write: Callable[[Path], dict[str, Any]]) -> None:
         """Let `write` fill the folder and return notes; without a place nothing is kept."""
         try:
+            if private(self.path.parent) is None:
+                return
             with whole_folder(self.path) as target:
                 notes = write(target) | {"files": self.files}
                 (target / _META).write_text(json.dumps(notes), encoding="utf-8")
@@ -76,26 +84,58 @@ class Entry:
             return
 
 
-def entry(what: object, paths: Iterable[Path], within: Path | None = None) -> Entry:
-    """Return the entry of what is made from files: named by what is asked, not by their content.
-
-    Parameters
-    ----------
-    within : Path, optional
-        The folder of entries; the cache's by default.
-    """
+def entry(what: object, paths: Iterable[Path]) -> Entry:
+    """Return the entry of what is made from files: named by what is asked, not by their content."""
     own = tuple(paths)
     name = hashlib.sha256(repr(what).encode()).hexdigest()[:32]
-    return Entry((within or folder()) / name, own, stamps(own))
+    return Entry(folder() / name, own, stamps(own))
 
 
 def folder() -> Path:
     """Return where entries are kept: $HARNESS_CACHE_DIR, else the user's cache folder."""
     named = os.environ.get("HARNESS_CACHE_DIR")
-    if named:
-        return Path(named)
+    return Path(named) if named else own()
+
+
+def own() -> Path:
+    """Return the user's cache folder."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "submission-harness"
+
+
+def private(path: Path) -> Path | None:
+    """Return a folder that only this user can write to, made if need be; None where it is not."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return path if is_private(path) else None
+
+
+def is_private(path: Path) -> bool:
+    """Return whether a folder is there, belongs to this user, and only this user can write to it.
+
+    Another's entries would be believed: what they hold becomes figures.
+    """
+    try:
+        found = path.stat()
+    except OSError:
+        return False
+    if os.name != "posix":  # elsewhere a user's folders are the user's own
+        return True
+    mine = found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    if not mine:
+        _say_not_used(path)
+    return mine
+
+
+@cache
+def _say_not_used(path: Path) -> None:
+    print(
+        f"{path}: belongs to another user, or others can write to it, so nothing is kept there; "
+        "set HARNESS_CACHE_DIR to a folder of your own",
+        file=sys.stderr,
+    )
 
 
 def stamps(paths: Iterable[Path]) -> list[list[Any]]:
@@ -106,10 +146,8 @@ def stamps(paths: Iterable[Path]) -> list[list[Any]]:
     """
     found = []
     for path in paths:
-        stat = path.stat()
-        found.append(
-            [str(path.resolve()), stat.st_size, stat.st_ino, stat.st_mtime_ns, stat.st_ctime_ns]
-        )
+        s = path.stat()
+        found.append([str(path.resolve()), s.st_size, s.st_ino, s.st_mtime_ns, s.st_ctime_ns])
     return found
 
 

@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import stat
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -249,3 +250,37 @@ def test_the_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", "/home/me")
     assert kept.folder() == Path("/home/me/.cache/submission-harness")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="owners and modes are POSIX's")
+def test_the_cache_is_its_users_alone(folder: Path) -> None:
+    read(folder)
+    assert stat.S_IMODE(kept.folder().stat().st_mode) == 0o700
+
+
+@pytest.mark.skipif(os.name != "posix", reason="owners and modes are POSIX's")
+def test_a_cache_that_others_can_write_to_is_not_believed(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    read(folder)
+    assert read(folder)[1]
+    kept.folder().chmod(0o777)
+    assert not read(folder)[1]
+    said = capsys.readouterr().err
+    assert str(kept.folder()) in said
+    assert "HARNESS_CACHE_DIR" in said
+    kept.folder().chmod(0o755)
+    assert read(folder)[1]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="owners and modes are POSIX's")
+def test_anothers_cache_is_neither_read_nor_written(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    read(folder)
+    monkeypatch.setattr(os, "geteuid", lambda: kept.folder().stat().st_uid + 1)
+    assert not read(folder)[1]
+    monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "theirs"))
+    (tmp_path / "theirs").mkdir()
+    assert not read(folder)[1]
+    assert list((tmp_path / "theirs").iterdir()) == []
