@@ -75,7 +75,8 @@ def one_round(data: Path, scratch: Path) -> dict[str, Process]:
 
 def very_first(data: Path, scratch: Path) -> Process:
     package = str(uncompiled(scratch / "package"))
-    return run_hm(data, scratch, scratch / "unused", PYTHONPATH=package)
+    own = {"PYTHONPATH": package, "XDG_CACHE_HOME": str(scratch / "compiled")}
+    return run_hm(data, scratch, scratch / "unused", **own)
 
 
 def report(done: dict[str, list[Process]]) -> None:

@@ -256,7 +256,7 @@ def first_call() -> None:
     for _ in range(ROUNDS):
         with tempfile.TemporaryDirectory() as folder:
             place = str(uncompiled(Path(folder)))
-            own = {"PYTHONPATH": place, "HARNESS_CACHE_DIR": f"{place}/cache"}
+            own = {"PYTHONPATH": place, "XDG_CACHE_HOME": f"{place}/cache"}
             for seconds in times.values():
                 seconds.append(run_python(sys.executable, FIRST_CALL, **own))
     middle = {name: statistics.median(seconds) for name, seconds in times.items()}

@@ -73,7 +73,7 @@ def _commit_of(folder: Path) -> str:
 def uncompiled(folder: Path) -> Path:
     """Return a copy of the package as an installation has it: bytecode, and no machine code.
 
-    Kept machine code lies beside the source, wherever the caches of a process are told to be.
+    Machine code of this source is kept for this user, under the place of the source.
     """
     for package in ("harness", "baselines"):
         leave = shutil.ignore_patterns("__pycache__")

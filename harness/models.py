@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from graphlib import TopologicalSorter
 from typing import Any, Self, cast
@@ -160,11 +160,12 @@ def itself(model: Recommender) -> Recommender:
 
 def load(
     config: Config, settings: ModelConfig, parts: Sequence[Sequence[Recommender]]
-) -> list[Recommender]:
-    """Return every repeat of one model of a class, made of parts that are made already."""
+) -> Iterator[Recommender]:
+    """Yield every repeat of one model of a class, made of parts that are made already."""
     use = str(settings.use)
     factory = plugins.factory(settings.name, use, config.folder)
-    return [_made(settings, factory, parts[r], r) for r in range(settings.repeats)]
+    for repeat in range(settings.repeats):
+        yield _made(settings, factory, parts[repeat], repeat)
 
 
 def _made(

@@ -46,7 +46,11 @@ class Run:
     @once
     def config(self) -> config_.Config:
         """The resolved config."""
-        return config_.read(part(self.folder, "config.toml"))
+        found = config_.read(part(self.folder, "config.toml"))
+        if not hasattr(found.split, "ties") or "ties" in found.split.model_fields_set:
+            return found
+        by_id = found.split.model_copy(update={"ties": "id"})  # of before there was a choice
+        return found.model_copy(update={"split": by_id})
 
     @once
     def metrics(self) -> dict[str, Metric]:

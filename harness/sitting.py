@@ -222,7 +222,7 @@ def _changing(
     name: str, model: Recommender, exam: EvaluationSet, draws: Draws, lists: Recommendations
 ) -> tuple[str, ...]:
     """Return a note where a model that draws nothing answers otherwise when it is asked again."""
-    n = min(_ASKED_AGAIN, len(exam.users))
+    n = min(_ASKED_AGAIN, _batch_size(exam), len(exam.users))
     again = f'model "{name}": asked again, '
     cannot = "so its figures cannot be repeated: take random numbers from draws"
     try:  # copied: a model may answer twice in the same array
@@ -276,7 +276,7 @@ def _recommend(
     exam, model = setting.exam, itself(model)
     if isinstance(model, ReadyLists):
         return model.on(exam.user_ids, exam.candidate_ids, setting.data.item_ids, exam.k)
-    batch = max(1, BATCH_CELLS // len(exam.candidates))
+    batch = _batch_size(exam)
     items = np.empty((len(exam.users), _places(exam)), np.int32)
     for start in range(0, len(exam.users), batch):
         users = exam.users[start : start + batch]
@@ -284,6 +284,10 @@ def _recommend(
         items[start : start + batch] = _batch(name, model, exam, start, users, draws)
         progress(len(users))
     return Recommendations(items)
+
+
+def _batch_size(exam: EvaluationSet) -> int:
+    return max(1, BATCH_CELLS // len(exam.candidates))
 
 
 def _places(exam: EvaluationSet) -> int:

@@ -148,7 +148,7 @@ def _checked(model: config_.ModelConfig, config: config_.Config) -> int:
         raise UsageError(f'model "{model.name}": {error}') from error
     first = {n: d.low if isinstance(d, Range) else d[0] for n, d in space.items()}
     settings = model.model_copy(update={"params": {**model.params, **first}})
-    load(config, settings, _parts(model, config))
+    next(load(config, settings, _parts(model, config)))
     return count
 
 

@@ -8,9 +8,11 @@ import pytest
 from conftest import Write
 
 from harness import config as config_
-from harness.config import Config
+from harness import runs
+from harness.config import Config, LastNSplit
 from harness.errors import UsageError
 from harness.inner import inner_exam
+from harness.run_papers import of_run
 from harness.runner import run
 from harness.setting import Setting, set_exam
 
@@ -184,3 +186,12 @@ def test_where_no_cut_falls_among_equal_times_nothing_is_said_to_decide(write: W
     text = HEAD + "ann,a,2020-01-01\nann,b,2020-01-02\nbob,b,2020-01-01\nbob,a,2020-01-02\n"
     notes = run(config_of(write(log=text))).notes
     assert "0 of 2 users are cut among events of equal time" in notes
+
+
+def test_a_run_of_before_there_was_a_choice_is_explained_by_id(write: Write) -> None:
+    folder = write(log=log_of(*three_each(40)))
+    run(config_of(folder, {"ties": "id"})).write(folder / "run")
+    kept = folder / "run" / "config.toml"
+    kept.write_text(kept.read_text().replace('ties = "id"\n', "").replace("seed = 0\n", ""))
+    assert runs.read(folder / "run").config.split == LastNSplit(strategy="last_n", n=1, ties="id")
+    assert of_run(folder / "run", "popular").fingerprint is not None
