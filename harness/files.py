@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, cast
 
+from harness import leftovers
 from harness.errors import DataError, UsageError, printable
 
 _PACKED = (".gz", ".zip")
@@ -94,7 +95,9 @@ def unpacked(path: Path) -> Iterator[Path]:
     if path.suffix not in _PACKED:
         yield path
         return
-    with tempfile.TemporaryDirectory(prefix="harness-") as folder:
+    for left in leftovers.temporary_of_dead():
+        shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=leftovers.temporary_prefix()) as folder:
         plain = Path(folder) / path.with_suffix("").name
         try:
             with _open_packed(path) as source, plain.open("wb") as target:
@@ -140,7 +143,9 @@ def refuse_overwriting(out: Path, read: Iterable[Path | None]) -> None:
 def whole_file(path: Path) -> Iterator[Path]:
     """Yield a temporary name beside `path`; it takes the name `path` only when all went well."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    for left in leftovers.of_dead(path, "part"):
+        left.unlink(missing_ok=True)
+    temporary = leftovers.beside(path, "part")
     try:
         yield temporary
         with temporary.open("rb+") as handle:
@@ -154,14 +159,27 @@ def whole_file(path: Path) -> Iterator[Path]:
 def whole_folder(path: Path) -> Iterator[Path]:
     """Yield a temporary folder beside `path` that replaces it only when all went well."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent))
+    _tidy(path)
+    temporary = leftovers.beside(path, "part")
+    temporary.mkdir()
     try:
-        temporary.chmod(0o755)  # mkdtemp makes it private; a result is for others to read
         yield temporary
         with _alone(path.parent):
             _swap(temporary, path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _tidy(path: Path) -> None:
+    """Remove what killed processes left beside a folder; one that was put aside comes back."""
+    for left in leftovers.of_dead(path, "part"):
+        shutil.rmtree(left, ignore_errors=True)
+    for old in leftovers.of_dead(path, "old"):
+        with _alone(path.parent):
+            if path.exists():
+                shutil.rmtree(old, ignore_errors=True)
+            else:
+                old.replace(path)
 
 
 @contextmanager
@@ -184,7 +202,7 @@ def _swap(temporary: Path, path: Path) -> None:
     if path.is_file() or path.is_symlink():
         raise FileExistsError(f"{path} is no folder")
     if path.exists():
-        old = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".old", dir=path.parent))
+        old = leftovers.beside(path, "old")
         path.replace(old)
         try:
             temporary.replace(path)

@@ -321,7 +321,7 @@ def test_a_single_model_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
 def test_results_as_other_tables(tmp_path: Path) -> None:
     found = compare(sat(tmp_path, "run", {**POPULAR, "name": "a|b<i>_&"}, LAST), by=["truth"])
     assert list(found.to_pandas()["verdict"]) == ["not distinguishable"]
-    assert "a\\|b<i>_&" in found.to_markdown()
+    assert "a\\|b&lt;i&gt;_&amp;" in found.to_markdown()
     latex = found.to_latex()
     assert "a\\textbar{}b\\textless{}i\\textgreater{}\\_\\&" in latex
     assert latex.count("\\begin{tabular}") == latex.count("\\end{tabular}") == 3

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +165,13 @@ def test_a_damaged_run_is_told_and_the_others_stand(folder: Path, name: str, con
     (told,) = found.left_out
     assert "other" in told
     assert "left out" in repr(found)
+
+
+@pytest.mark.parametrize("name", [".other.1-0.0.part", ".hidden", "run.part"])
+def test_runs_that_are_hidden_or_not_whole_yet_are_passed_over(folder: Path, name: str) -> None:
+    before = harness.leaderboard(folder)
+    shutil.copytree(folder / "monday", folder / name)
+    assert harness.leaderboard(folder) == before
 
 
 def test_a_run_without_a_date_has_that_of_its_file(folder: Path) -> None:

@@ -169,6 +169,7 @@ def main() -> None:
     """Run the command line; a person's mistake ends in its message and exit status."""
     # A parent may have left the signal ignored; the reader would then stop early, and say nothing.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a scheduler's wish to stop
     output = guard_streams()
     status = guarded(lambda: app(standalone_mode=False))
     sys.stdout.flush()

@@ -97,7 +97,9 @@ def markdown(sheet: Sheet) -> str:
     """Return the sheet as a Markdown table between its lines."""
     rule = [":--" if i in sheet.left else "--:" for i in range(len(sheet.titles))]
     lines = [f"| {' | '.join(map(_escaped, row))} |" for row in (sheet.titles, rule, *sheet.rows)]
-    heading, footing = ([f"{line}  " for line in part] for part in (sheet.heading, sheet.footing))
+    heading, footing = (
+        [f"{_as_text(line)}  " for line in part] for part in (sheet.heading, sheet.footing)
+    )
     return "\n".join(_spaced([heading, lines, footing], ""))
 
 
@@ -221,4 +223,9 @@ def _aligned(row: list[str], widths: list[int], left: frozenset[int]) -> list[st
 
 def _escaped(cell: str) -> str:
     """Return a Markdown cell whose bars end no column, even behind a backslash."""
-    return cell.replace("\\", "\\\\").replace("|", "\\|")
+    return _as_text(cell.replace("\\", "\\\\").replace("|", "\\|"))
+
+
+def _as_text(line: str) -> str:
+    """Return a line of Markdown in which no name is a tag of HTML."""
+    return line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -3,12 +3,12 @@
 import gzip
 import io
 import shutil
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
 import polars as pl
 
+from harness import leftovers
 from harness.errors import UsageError
 
 _LEVEL = 9
@@ -37,18 +37,31 @@ class Folder:
     def __enter__(self) -> "Folder":
         try:
             self._out.parent.mkdir(parents=True, exist_ok=True)
-            self._draft = Path(tempfile.mkdtemp(prefix=f".{self._out.name}-", dir=self._out.parent))
+            for left in leftovers.of_dead(self._out, "part"):
+                shutil.rmtree(left, ignore_errors=True)
+            self._draft = leftovers.beside(self._out, "part")
+            self._draft.mkdir()
         except OSError as error:
             reason = error.strerror
             raise UsageError(f"out: cannot make {self._out}: {reason}") from error
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: object
+    ) -> None:
         try:
             if kind is None:
                 self._publish()
+        except OSError as failed:
+            raise self._told(failed) from failed
         finally:
             shutil.rmtree(self._draft, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise self._told(error) from error
+
+    def _told(self, error: OSError) -> UsageError:
+        why = f"{self._out}: cannot be written: {error.strerror or error}"
+        return UsageError(f"{why}; make room, or name another --out")
 
     def csv(self, name: str) -> "Table":
         """Start a file `<name>.csv`; close the table, or use it in a `with` statement."""

@@ -53,6 +53,16 @@ def test_without_lines_there_is_the_table_alone() -> None:
     assert plain(Sheet(["name", "figure"], [])) == "name  figure"
 
 
+def test_markdown_holds_no_tag_of_a_name() -> None:
+    named = Sheet(
+        ["<b>model</b>"], [["<img src=x>"]], heading=["note  <script>"], footing=["a & b"]
+    )
+    assert markdown(named).splitlines() == [
+        "note  &lt;script&gt;  ", "", "| &lt;b&gt;model&lt;/b&gt; |", "| :-- |",
+        "| &lt;img src=x&gt; |", "", "a &amp; b  ",
+    ]  # fmt: skip
+
+
 def test_markdown_by_hand() -> None:
     assert markdown(replace(SHEET, footing=[])).splitlines() == [
         "exam   small  ",

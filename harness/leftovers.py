@@ -1,0 +1,87 @@
+"""Temporary names that say whose they are, so that what a killed process left can be removed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import re
+import secrets
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+_LONGEST = 150
+
+
+def beside(path: Path, end: str) -> Path:
+    """Return a free hidden name beside `path` that tells of this process, for a file or folder."""
+    return path.with_name(f".{_label(path)}.{mark()}.{secrets.token_hex(4)}.{end}")
+
+
+def of_dead(path: Path, end: str) -> list[Path]:
+    """Return what processes that are gone have left beside `path` under such names."""
+    pattern = rf"\.{re.escape(_label(path))}\.{_MARK}\.[0-9a-f]{{8}}\.{end}"
+    return list(_of_dead(path.parent, pattern))
+
+
+def temporary_prefix() -> str:
+    """Return how a temporary folder of this process is called."""
+    return f"harness-{mark()}-"
+
+
+def temporary_of_dead() -> list[Path]:
+    """Return the temporary folders that processes which are gone have left."""
+    return list(_of_dead(Path(tempfile.gettempdir()), rf"harness-{_MARK}-\w+"))
+
+
+def mark() -> str:
+    """Return what tells this process from others of this machine."""
+    return f"{os.getpid()}-{_machine()}"
+
+
+_MARK = r"(?P<process>\d+)-(?P<machine>[0-9a-f]{8})"
+
+
+def _label(path: Path) -> str:
+    if len(path.name.encode()) <= _LONGEST:
+        return path.name
+    return hashlib.sha256(path.name.encode()).hexdigest()[:32]
+
+
+@cache
+def _machine() -> str:
+    """Return what tells where numbers of processes mean the same: a machine, or a container."""
+    where = ""
+    with suppress(OSError):
+        where = str(Path("/proc/self/ns/pid").stat().st_ino)
+    return hashlib.sha256(f"{platform.node()} {where}".encode()).hexdigest()[:8]
+
+
+def _of_dead(folder: Path, pattern: str) -> Iterator[Path]:
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:
+        return
+    for entry in entries:
+        found = re.fullmatch(pattern, entry.name)
+        if found is None or found["machine"] != _machine() or entry.is_symlink():
+            continue
+        with suppress(OSError):  # another has removed it
+            own = os.name != "posix" or entry.stat().st_uid == os.geteuid()
+            if own and not _alive(int(found["process"])):
+                yield Path(entry.path)
+
+
+def _alive(process: int) -> bool:
+    if os.name != "posix":  # asking would end it
+        return True
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # another's
+        return True
+    return True
