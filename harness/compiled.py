@@ -14,8 +14,7 @@ from typing import Any
 from harness import kept
 
 _LOCK = RLock()
-_ROOT = Path(__file__).resolve().parents[1]
-_OWN = ("harness", "baselines")
+_OURS = Path(__file__).resolve().parent
 
 
 class Compiled:
@@ -38,7 +37,7 @@ class Compiled:
         import numba
 
         options: Any = {"nogil": True, "error_model": "numpy"}
-        place = _place() if self.py_func.__module__.partition(".")[0] in _OWN else None
+        place = _place(self.py_func.__module__.partition(".")[0])
         if place is None:  # compile in every process
             return numba.njit(**options)(self.py_func)
         with _kept_in(place):
@@ -56,26 +55,33 @@ class Compiled:
 
 
 @cache
-def _place() -> Path | None:
-    """Return the user's own folder for the code of this source, None where there is none.
+def _place(package: str) -> Path | None:
+    """Return the user's own folder for the code of a package, None where there is none.
 
     Code of functions that call those of other files would be kept when these change: numba looks at
-    a function's own file alone. So the folder is named by all source of ours, and functions of
-    others, which may call anything, are compiled anew in every process.
+    a function's own file alone. So the folder is named by all source of the package and of ours,
+    and functions of no package, which may call anything, are compiled anew in every process.
     """
+    folders = {_OURS, *map(Path, getattr(sys.modules.get(package), "__path__", ()))}
     stats = [
         (str(path), path.stat().st_size, path.stat().st_mtime_ns)
-        for package in _OWN
-        for path in sorted((_ROOT / package).rglob("*.py"))
+        for folder in sorted(folders)
+        for path in sorted(folder.rglob("*.py"))
         if "@compiled" in path.read_text(encoding="utf-8")
     ]
-    if not stats:  # it is in an archive
+    if not stats or not hasattr(sys.modules.get(package), "__path__"):
         return None
     name = sha256(repr(stats).encode()).hexdigest()[:16]
     place = kept.private(kept.own() / "compiled" / name)
-    if place is not None and sys.stderr.isatty() and not any(place.iterdir()):
-        print("compiling, this once; half a minute", file=sys.stderr)
+    if place is not None and not any(place.iterdir()):
+        _say_that_it_takes_a_while()
     return place
+
+
+@cache
+def _say_that_it_takes_a_while() -> None:
+    if sys.stderr.isatty():
+        print("compiling, this once; half a minute", file=sys.stderr)
 
 
 @contextmanager

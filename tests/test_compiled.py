@@ -99,7 +99,7 @@ def test_a_shared_cache_directory_holds_no_code(
 ) -> None:
     monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "shared"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "own"))
-    place = compiled._place.__wrapped__()
+    place = compiled._place.__wrapped__("harness")
     assert place is not None
     assert place.is_relative_to(tmp_path / "own")
     assert kept.folder() == tmp_path / "shared"
