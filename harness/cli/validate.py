@@ -73,7 +73,7 @@ def validate(
 
         fixed = mend(file, examined.against, fix)
         left = examine_on(fix, terms, k, strict=strict).validation
-        print(validated.mended(fixed, left), file=sys.stderr)
+        print(validated.mended(found, fixed, left), file=sys.stderr)
         return 0 if left.valid else 1
     return 0 if found.valid else 1
 
