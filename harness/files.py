@@ -51,8 +51,8 @@ def _neighbours(path: Path) -> str:
     folder = path.parent
     if not folder.is_dir():
         return (
-            f"the folder {folder} does not exist; put the files there or change [data] path "
-            "(paths start at the config file)"
+            f"the folder {folder} does not exist; put the files there, or name another as [data] "
+            "path or with --set data.path=… (paths start at the config file)"
         )
     names = sorted(p.name for p in folder.iterdir())
     shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")

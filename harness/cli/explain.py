@@ -12,8 +12,10 @@ from harness.cli.options import (
     ItemColumn,
     KeepOption,
     RankColumn,
+    RowOrder,
     ScoreColumn,
     SeparatorOption,
+    SetOption,
     SolutionOption,
     UserColumn,
     folder_of,
@@ -26,6 +28,7 @@ from harness.errors import UsageError
 if TYPE_CHECKING:
     from harness.metrics import Metric
     from harness.papers import Paper
+    from harness.submission.terms import Terms
 
 _K = 12
 
@@ -55,6 +58,8 @@ def explain(
     item_column: ItemColumn = None,
     rank_column: RankColumn = None,
     score_column: ScoreColumn = None,
+    row_order: RowOrder = False,
+    set_: SetOption = None,
     format_: FormatOption = Format.TABLE,
 ) -> None:
     """Show a user's list place by place: hits, what each adds, and every convention's figure."""
@@ -71,11 +76,11 @@ def explain(
         raise UsageError(f"--metric {metric} says its own cut-off; leave --k out")
     if not source.exists():
         raise UsageError(f"{source}: no such file or run folder")
-    named = Named(user_column, item_column, rank_column, score_column)
+    named = Named(user_column, item_column, rank_column, score_column, row_order=row_order)
     with stdout_to_stderr():  # what a metric or a model prints must not mix with the figures
         asked = _asked(source, metric, k, config)
         if source.is_dir():
-            paper = _of_run(source, model, repeat, config or solution, asked)
+            paper = _of_run(source, model, repeat, config or solution or set_, asked)
         elif model is not None or repeat:
             raise UsageError(f"{source}: --model and --repeat go with a run, not with a file")
         else:
@@ -83,7 +88,10 @@ def explain(
                 raise UsageError(
                     f"{source}: marked by what? name one of --config CONFIG and --solution SOLUTION"
                 )
-            terms = terms_of(config, None, None, solution, named, keep=keep, separator=separator)
+            terms = terms_of(
+                config, None, None, solution, named, keep=keep, separator=separator, overrides=set_
+            )
+            _ask_order(source, terms)
             paper = papers.of_terms(source, terms, asked)
         by = (asked or paper.metrics or (parse(f"MAP@{_K}"),))[0]
         paper.require(by)
@@ -101,6 +109,15 @@ def explain(
     )
 
 
+def _ask_order(file: Path, terms: Terms) -> None:
+    """Raise UsageError where nothing says what orders the rows of a user."""
+    from harness.submission.examined import examine_on
+
+    for problem in examine_on(file, terms).validation.problems:
+        if problem.code == "SUB111":
+            raise UsageError(f"{file}: {problem.message}; {problem.hint}")
+
+
 def _asked(
     source: Path, metric: str | None, k: int | None, config: Path | None
 ) -> tuple[Metric, ...]:
@@ -115,7 +132,7 @@ def _asked(
 
 
 def _of_run(
-    folder: Path, model: str | None, repeat: int, exam: Path | None, asked: tuple[Metric, ...]
+    folder: Path, model: str | None, repeat: int, exam: object, asked: tuple[Metric, ...]
 ) -> Paper:
 
     from harness import run_papers
@@ -124,6 +141,8 @@ def _of_run(
         raise UsageError(f"{folder}: is no run folder; name a file of lists, or a run")
     if model is None:
         raise UsageError(f"{folder}: which model? name one with --model")
-    if exam is not None:
-        raise UsageError(f"{folder}: a run knows its exam; leave --config and --solution out")
+    if exam:
+        raise UsageError(
+            f"{folder}: a run knows its exam; leave --config and --solution out, and --set"
+        )
     return run_papers.of_run(folder, model, repeat, asked)

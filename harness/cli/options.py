@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from harness.errors import UsageError
 
 if TYPE_CHECKING:
     from harness.submission.read import Named
@@ -65,13 +68,16 @@ def terms_of(
     *,
     keep: bool = False,
     separator: str | None = None,
+    overrides: Sequence[str] | None = None,
 ) -> Terms:
     """Return what options say of what a submission is checked against and marked by."""
     from harness import config as config_
     from harness.submission.terms import Terms
 
+    if overrides and config is None:
+        raise UsageError(f"--set {overrides[0]} overrides a key of a config; name it with --config")
     return Terms.of(
-        None if config is None else config_.read_for_submissions(config),
+        None if config is None else config_.read_for_submissions(config, overrides or ()),
         sample=sample,
         items=items,
         solution=solution,

@@ -18,6 +18,7 @@ from harness.cli.options import (
     SampleOption,
     ScoreColumn,
     SeparatorOption,
+    SetOption,
     SolutionOption,
     StrictOption,
     UserColumn,
@@ -67,6 +68,7 @@ def score(
     rank: RankColumn = None,
     score_: ScoreColumn = None,
     row_order: RowOrder = False,
+    set_: SetOption = None,
     format_: FormatOption = Format.TABLE,
 ) -> int:
     """Validate a file of lists, and mark it by a config's exam or by a solution."""
@@ -84,7 +86,7 @@ def score(
             asked = tuple(dict.fromkeys(parse(text, folder_of(config)) for text in metric or []))
             named = Named(user, item, rank, score_, row_order=row_order)
             files = (config, sample, items, solution)
-            terms = terms_of(*files, named, keep=keep, separator=separator)
+            terms = terms_of(*files, named, keep=keep, separator=separator, overrides=set_)
             for out in filter(None, (evalai, codabench and codabench / "scores.json")):
                 refuse_overwriting(out, [file, *files, *terms.files])
             scored = mark(

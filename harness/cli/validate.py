@@ -19,6 +19,7 @@ from harness.cli.options import (
     SampleOption,
     ScoreColumn,
     SeparatorOption,
+    SetOption,
     SolutionOption,
     UserColumn,
     terms_of,
@@ -50,6 +51,7 @@ def validate(
     rank: RankColumn = None,
     score: ScoreColumn = None,
     row_order: RowOrder = False,
+    set_: SetOption = None,
     format_: FormatOption = Format.TABLE,
 ) -> int:
     """Say everything that is wrong with a submission: where, how often, how to mend it."""
@@ -60,7 +62,7 @@ def validate(
 
     began = time.perf_counter()
     named = Named(user, item, rank, score, row_order=row_order)
-    terms = terms_of(config, sample, items, solution, named, separator=separator)
+    terms = terms_of(config, sample, items, solution, named, separator=separator, overrides=set_)
     if fix is not None:
         refuse_overwriting(fix, [file, config, sample, items, solution, *terms.files])
     examined = examine_on(file, terms, k, strict=strict)
@@ -71,7 +73,7 @@ def validate(
 
         fixed = mend(file, examined.against, fix)
         left = examine_on(fix, terms, k, strict=strict).validation
-        print(validated.mended(fixed, left), file=sys.stderr)
+        print(validated.mended(found, fixed, left), file=sys.stderr)
         return 0 if left.valid else 1
     return 0 if found.valid else 1
 

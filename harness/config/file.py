@@ -27,15 +27,15 @@ def read(path: Path, overrides: Sequence[str] = ()) -> Config:
     return parse(_values(path, overrides), path.parent, str(path))
 
 
-def read_for_submissions(path: Path) -> Config | SubmissionOnly:
-    """Return the config in a TOML file, which may have the section ``[submission]`` alone.
+def read_for_submissions(path: Path, overrides: Sequence[str] = ()) -> Config | SubmissionOnly:
+    """Return the config as `read` does, of a file that may have the section ``[submission]`` alone.
 
     Raises
     ------
     UsageError
         As in `read`.
     """
-    values = _values(path, ())
+    values = _values(path, overrides)
     if set(values) == {"submission"}:
         return _checked(SubmissionOnly, values, path.parent, str(path))
     return parse(values, path.parent, str(path))

@@ -54,5 +54,5 @@ def refuse_written_lists(table: Table, users: int, ids: pl.Series, every: pl.Ser
         first = bracketed[0] if len(bracketed) > 0 else several["id"][0]
         raise DataError(
             f"{table.role}: {shown(first)} looks like a whole list written as text; split it "
-            'first, as in frame["item"].str.split(" ")'
+            f'first, as in frame["item"].str.findall(r"{_WORDS}") (Polars: .str.extract_all)'
         )

@@ -73,7 +73,7 @@ def from_dtype(column: str, dtype: nw.dtypes.DType) -> nw.Expr:
 def expected(time_format: str, pattern: str | None = None) -> str:
     """Return what a value should have looked like, for an error message."""
     if time_format == "iso":
-        shown = "" if pattern is None else f", written like the first of the column ({pattern})"
+        shown = "" if pattern is None else f" ({pattern}, all written alike)"
         return f'an ISO time{shown}; name another form as time_format = "%d.%m.%Y"'
     if time_format in EPOCH_UNITS_US:
         unit = "seconds" if time_format == "epoch_s" else "milliseconds"

@@ -31,13 +31,14 @@ def text(
     return "\n\n".join(["\n".join(head), *told])
 
 
-def mended(fixed: Fixed, left: Validation) -> str:
-    """Return what a mended file still holds that is wrong."""
+def mended(found: Validation, fixed: Fixed, left: Validation) -> str:
+    """Return whether anything was mended, and what the written file still holds that is wrong."""
+    done = "mended" if any(problem.fixed for problem in found.problems) else "nothing to mend"
     rows = f", {_counted(fixed.appended, 'missing row')} appended" if fixed.appended else ""
     rows += f", {_counted(fixed.dropped, 'repeated row')} dropped" if fixed.dropped else ""
     codes = ", ".join(problem.code for problem in left.errors)
     rest = f"errors are left: {codes}" if codes else "no errors are left"
-    return f"mended, written to {printable(str(fixed.path))}{rows}; {rest}"
+    return f"{done}, written to {printable(str(fixed.path))}{rows}; {rest}"
 
 
 def sheet(found: Validation) -> Sheet:

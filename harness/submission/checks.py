@@ -314,7 +314,7 @@ CHECKS: Mapping[str, Check] = {
         "no number",
         None,
         "{value} is neither a rank (1, 2, 3 …) nor a score",
-        "write ranks from 1 on, or scores that are numbers",
+        "write ranks as 1, 2, 3 …, or scores as numbers with a point (1.5)",
     ),
     "SUB314": _item(
         "one rank twice",

@@ -85,7 +85,8 @@ class Terms:
             raise UsageError(f"a config says it all: leave {' and '.join(given)} out, or --config")
         if self.separator is not None:
             raise UsageError(
-                "a config says it all: leave --separator out, and set separator under [submission]"
+                "a config says it all: leave --separator out, and set separator under "
+                f"[submission], or add --set 'submission.separator={self.separator}'"
             )
         if self.keep_users_without_items:
             raise UsageError(

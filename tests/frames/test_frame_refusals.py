@@ -369,6 +369,22 @@ def test_whole_lists_written_as_text(text: str) -> None:
     refused(DataError, ["recommendations", "a whole list written as text", "split"], rows)
 
 
+@pytest.mark.parametrize(
+    "text", ["a x", "a,x", "a;x", "a|x", "['a', 'x']", '["a","x"]', "['a' 'x']", "[a x]"]
+)
+def test_what_is_said_of_whole_lists_mends_them(text: str) -> None:
+    words = r"""[^\s,;|\[\]'\"]+"""
+    said = f'split it first, as in frame["item"].str.findall(r"{words}") (Polars: .str.extract_all)'
+    truth = {"ann": ["x"], "bob": ["c"]}
+    rows = pd.DataFrame({"user": ["ann", "bob"], "item": [text, "c"]})
+    refused(DataError, [said], rows, truth)
+    for split in (
+        rows.assign(item=rows["item"].str.findall(words)),
+        pl.DataFrame(rows).with_columns(pl.col("item").str.extract_all(words)),
+    ):
+        assert evaluate(split, truth, "MRR").iloc[0] == (1 / 2 + 1) / 2
+
+
 @pytest.mark.parametrize("between", [" ", ",", ";", "|"])
 def test_whole_lists_beside_a_list_of_one_item_that_hits(between: str) -> None:
     rows = pd.DataFrame({"user": ["ann", "bob"], "item": [f"a{between}x", "c"]})

@@ -146,6 +146,8 @@ def test_a_minimum_leaves_rows_out_and_says_so(tmp_path: Path) -> None:
         (HEADER + "a,x,2020-01-01\na,y,2020-13-01\n",
          ["log.csv: line 3", 'column "time"', '"2020-13-01"', "ISO time"]),
         (HEADER + "a,x,yesterday\n", ["line 2", 'column "time"', '"yesterday"']),
+        (HEADER + "a,x,18.02.2024\n",
+         ["line 2", 'column "time"', '"18.02.2024"', "ISO time (%Y-%m-%d, all written alike)"]),
         (HEADER + "a,x,2020-01-01\n,y,2020-01-01\n",
          ["line 3", 'column "user"', "an empty value", "an id"]),
         (HEADER + "a,,2020-01-01\n", ["line 2", 'column "item"', "an empty value"]),

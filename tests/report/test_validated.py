@@ -89,6 +89,7 @@ def test_as_records(found: Validation) -> None:
             "is read by this command and never touched",
         ),
         (["bad.csv", "--sample", "sample.csv", "--fix", "out.csv"], 1, "errors are left: SUB202"),
+        (["sample.csv", "--fix", "out.csv"], 0, "nothing to mend, written to out.csv; no errors"),
     ],
 )
 def test_the_command(

@@ -163,7 +163,7 @@ SAID = {
     "SUB313": (
         3,
         '"second" is neither a rank (1, 2, 3 …) nor a score',
-        "write ranks from 1 on, or scores that are numbers",
+        "write ranks as 1, 2, 3 …, or scores as numbers with a point (1.5)",
     ),
     "SUB314": (
         3,
