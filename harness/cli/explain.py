@@ -12,6 +12,7 @@ from harness.cli.options import (
     ItemColumn,
     KeepOption,
     RankColumn,
+    RowOrder,
     ScoreColumn,
     SeparatorOption,
     SolutionOption,
@@ -55,6 +56,7 @@ def explain(
     item_column: ItemColumn = None,
     rank_column: RankColumn = None,
     score_column: ScoreColumn = None,
+    row_order: RowOrder = False,
     format_: FormatOption = Format.TABLE,
 ) -> None:
     """Show a user's list place by place: hits, what each adds, and every convention's figure."""
@@ -71,7 +73,7 @@ def explain(
         raise UsageError(f"--metric {metric} says its own cut-off; leave --k out")
     if not source.exists():
         raise UsageError(f"{source}: no such file or run folder")
-    named = Named(user_column, item_column, rank_column, score_column)
+    named = Named(user_column, item_column, rank_column, score_column, row_order=row_order)
     with stdout_to_stderr():  # what a metric or a model prints must not mix with the figures
         asked = _asked(source, metric, k, config)
         if source.is_dir():
