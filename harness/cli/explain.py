@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,6 +28,7 @@ from harness.errors import UsageError
 if TYPE_CHECKING:
     from harness.metrics import Metric
     from harness.papers import Paper
+    from harness.submission.terms import Terms
 
 _K = 12
 
@@ -87,6 +89,7 @@ def explain(
                 )
             terms = terms_of(config, None, None, solution, named, keep=keep, separator=separator)
             paper = papers.of_terms(source, terms, asked)
+            _tell_errors(source, terms, asked)
         by = (asked or paper.metrics or (parse(f"MAP@{_K}"),))[0]
         paper.require(by)
         if by.definition.of == "set":
@@ -101,6 +104,19 @@ def explain(
         [sheet for one in found for sheet in sheets.sheets(one, paper.title)],
         [record for one in found for record in sheets.records(one)],
     )
+
+
+def _tell_errors(file: Path, terms: Terms, asked: tuple[Metric, ...]) -> None:
+    """Say that a file would not be scored: what it earns here may be due to its errors."""
+    from harness.submission.score import refused
+
+    codes = [problem.code for problem in refused(file, terms, asked)]
+    if codes:
+        print(
+            f"note  {file} has errors, for which harness score refuses it ({', '.join(codes)}); "
+            "see them: harness validate",
+            file=sys.stderr,
+        )
 
 
 def _asked(
