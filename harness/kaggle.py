@@ -8,6 +8,7 @@ Kaggle hands over the rows of one board at a time, and shows participants the te
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +31,12 @@ from harness.submission.validate import examine
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+_HINTS: Mapping[str, str] = {
+    "SUB111": 'name it "score" (the highest first) or "rank" (1, 2, 3 …), or write lists without it'
+}
+"""What others are told of with options of the command, which no participant has."""
 
 
 class ParticipantVisibleError(Exception):
@@ -166,4 +173,4 @@ def _told(problem: Problem) -> str:
     where += [] if problem.column is None else [problem.column]
     place = f"{', '.join(where)}: " if where else ""
     more = f" ({problem.count:,} times)" if problem.count > 1 and problem.line is not None else ""
-    return f"{place}{problem.message}{more}; {problem.hint}"
+    return f"{place}{problem.message}{more}; {_HINTS.get(problem.code, problem.hint)}"

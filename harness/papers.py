@@ -15,6 +15,7 @@ from harness.errors import UsageError
 from harness.frames import ids, lists, strangers
 from harness.metrics import Key, Metric
 from harness.solutions import Solution
+from harness.submission import order
 from harness.submission import read as file
 from harness.submission.terms import Terms
 
@@ -136,7 +137,7 @@ def of_terms(path: Path, terms: Terms, metrics: tuple[Metric, ...] = ()) -> Pape
     """
     solution = terms.marking(metrics)
     between = terms.between()[0] or solution.between or " "
-    return of_file(path, solution, terms.named, between=between)
+    return of_file(path, solution, terms.named, between=between, asks=True)
 
 
 def of_file(
@@ -146,6 +147,7 @@ def of_file(
     longest: int | None = None,
     *,
     between: str = " ",
+    asks: bool = False,
 ) -> Paper:
     """Return the paper of a file or frame of lists, of any shape, on a solution.
 
@@ -155,6 +157,8 @@ def of_file(
         Places of a list that are looked at; all by default.
     between : str
         What stands between the items of a list that is one text.
+    asks : bool
+        Whether a column that may order the rows of a user, though nobody says so, is refused.
 
     Raises
     ------
@@ -167,6 +171,8 @@ def of_file(
         coders.users.codes(solution.ignored, "the ignored users")
         coders.items.codes(solution.items, "the items of the solution")
         read = file.read(path, named, between=between)
+        if asks:
+            order.refuse_unsaid(read, named)
         found = lists.Reading(read.table, coders, longest).lists()
         items = coders.items.ids()
     if found.outside_users > 0 and not found.known_users:

@@ -104,3 +104,15 @@ def test_rows_of_one_item_whose_scores_are_tied() -> None:
     solution = pd.DataFrame({"id": ["ann", "bob"], "items": ["b", "c"]})
     rows = {"id": ["ann", "ann", "bob"], "product": ["b", "a", "c"], "score": [1, 1, 1]}
     assert score(solution, pd.DataFrame(rows), "id") == (1 / 2 + 1) / 2
+
+
+def test_a_participant_is_told_what_a_participant_can_do() -> None:
+    """Nobody on Kaggle has the options of a command; the columns' names can be chosen."""
+    rows = {"id": ["ann", "ann", "bob", "cid"], "items": ["x", "secret1", "secret3", "z"]}
+    given = pd.DataFrame(rows | {"prediction": [0.1, 0.9, 0.5, 0.5]})
+    with pytest.raises(ParticipantVisibleError) as found:
+        score(SOLUTION, given, "id")
+    assert "--" not in str(found.value)
+    assert 'name it "score" (the highest first)' in str(found.value)
+    # Ann 1/2 (one of two, at the first place), bob 1.
+    assert score(SOLUTION, given.rename(columns={"prediction": "score"}), "id") == 3 / 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -91,8 +92,8 @@ def explain(
             terms = terms_of(
                 config, None, None, solution, named, keep=keep, separator=separator, overrides=set_
             )
-            _ask_order(source, terms)
             paper = papers.of_terms(source, terms, asked)
+            _tell_errors(source, terms, asked)
         by = (asked or paper.metrics or (parse(f"MAP@{_K}"),))[0]
         paper.require(by)
         if by.definition.of == "set":
@@ -109,13 +110,17 @@ def explain(
     )
 
 
-def _ask_order(file: Path, terms: Terms) -> None:
-    """Raise UsageError where nothing says what orders the rows of a user."""
-    from harness.submission.examined import examine_on
+def _tell_errors(file: Path, terms: Terms, asked: tuple[Metric, ...]) -> None:
+    """Say that a file would not be scored: what it earns here may be due to its errors."""
+    from harness.submission.score import refused
 
-    for problem in examine_on(file, terms).validation.problems:
-        if problem.code == "SUB111":
-            raise UsageError(f"{file}: {problem.message}; {problem.hint}")
+    codes = [problem.code for problem in refused(file, terms, asked)]
+    if codes:
+        print(
+            f"note  {file} has errors, for which harness score refuses it ({', '.join(codes)}); "
+            "see them: harness validate",
+            file=sys.stderr,
+        )
 
 
 def _asked(

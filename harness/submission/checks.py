@@ -152,8 +152,9 @@ CHECKS: Mapping[str, Check] = {
     "SUB111": file(
         "order not told",
         'the column "{value}" holds numbers, which may order the rows of a user',
-        'say what orders them: name it "score" (the highest first) or "rank" (the lowest first), '
-        "or add --score-column {quoted}, --rank-column {quoted} or --row-order (as they stand)",
+        'say what orders them: name it "score" (the highest first) or "rank" (the lowest first); '
+        "harness validate, score and explain take --score-column {quoted}, --rank-column {quoted} "
+        "or --row-order (as they stand) too",
         blocks=True,
     ),
     "SUB201": Check(

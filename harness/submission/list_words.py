@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from harness.compiled import compiled
-from harness.submission.damage import is_plain
+from harness.submission.damage import LONGEST, is_plain
 from harness.submission.lines import NO_ROW
-from harness.submission.words import find, key, look_up
+from harness.submission.respell import is_cased
+from harness.submission.words import PAD, find, key, look_up
 
 
 @compiled
@@ -66,10 +67,17 @@ def look_words_up(words: Any, held: int, known: Any) -> None:
 
 @compiled
 def number_words(buffer: Any, words: Any, ends: Any, rows: int, known: Any) -> None:
-    """Where others may be, give plain ones numbers behind the known; −1 is to be looked at."""
+    """Where others may be, give plain ones numbers behind the known; −1 is to be looked at.
+
+    A plain one that is known in another case is looked at too.
+    """
     begin, end, _first, _second, code = words
     digits, width, size = known[1][1] != 0, known[1][2], known[1][3]
+    cased, spelt = size > 0 and not digits, np.empty(LONGEST + PAD, np.uint8)
     for row in range(rows):
         for word in range(ends[row], ends[row + 1]):
-            if code[word] < 0 and is_plain(buffer, begin[word], end[word], digits, width):
+            start, stop = begin[word], end[word]
+            if code[word] >= 0 or not is_plain(buffer, start, stop, digits, width):
+                continue
+            if not cased or not is_cased(buffer, start, stop, known[0], spelt):
                 code[word] = size + word - ends[row]

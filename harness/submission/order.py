@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import polars as pl
 
 from harness.arrays import Int64
+from harness.errors import DataError
 from harness.submission import faults, header, lines
 from harness.submission.against import Against
 from harness.submission.blocks import Block
-from harness.submission.findings import Findings
+from harness.submission.checks import CHECKS
+from harness.submission.findings import Findings, shown
+from harness.submission.formats import INDEX
+from harness.submission.read import File, Named
 from harness.submission.source import Source, source
 
 _NUMBER = re.compile(rb"\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*")
@@ -25,6 +30,29 @@ def unsaid(path: Path | pl.DataFrame, against: Against) -> list[str]:
     with source(path, against, Findings()) as opened:
         block = next(opened.reader.blocks(), None)
         return [] if block is None else _of_block(block, opened, against)
+
+
+def refuse_unsaid(found: File, named: Named | None) -> None:
+    """Raise DataError where a column of a table may order the rows of a user, and nobody says so.
+
+    Nothing else is known to be wrong with such a table, which is read without being validated.
+    """
+    table = found.table
+    said = table.columns.number is not None or (named is not None and named.row_order)
+    if table.wide or said:
+        return
+    used = (table.columns.user, table.columns.item, *INDEX)
+    for column in found.frame:
+        if column.name not in used and _holds_numbers(column):
+            check, name = CHECKS["SUB111"], shown(column.name)
+            says = check.says.format(value=name)
+            raise DataError(f"{found.path}: {says}; {check.hint.format(quoted=shlex.quote(name))}")
+
+
+def _holds_numbers(column: pl.Series) -> bool:
+    if column.dtype.is_nested():
+        return False
+    return bool(column.cast(pl.String).str.contains(f"^(?:{_NUMBER.pattern.decode()})$").any())
 
 
 def _of_block(block: Block, opened: Source, against: Against) -> list[str]:

@@ -101,6 +101,24 @@ def _cased(text: Any, length: int, upper: bool, spelt: Any) -> int:
 
 
 @compiled
+def is_cased(buffer: Any, start: int, stop: int, table: Any, spelt: Any) -> bool:
+    """Return whether a hexadecimal number is known in lower or upper case.
+
+    Parameters
+    ----------
+    spelt : uint8 array, (LONGEST + PAD,)
+        Takes what it is then.
+    """
+    length = stop - start
+    for upper in (False, True):
+        if length <= LONGEST and _cased(buffer[start:stop], length, upper, spelt) > 0:
+            first, second = key(spelt, 0, length)
+            if look_up(first, second, table) >= 0:
+                return True
+    return False
+
+
+@compiled
 def _decoded(text: Any, length: int, spelt: Any) -> int:
     """Write text of Windows-1252 as UTF-8."""
     written, beyond = 0, False

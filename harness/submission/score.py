@@ -15,7 +15,7 @@ from harness.scored import Scored
 from harness.scored import score as mark
 from harness.solutions import Solution
 from harness.submission.formats import Format
-from harness.submission.problems import Validation
+from harness.submission.problems import Problem, Validation
 from harness.submission.terms import Terms
 from harness.submission.validate import Examined, examine
 
@@ -90,6 +90,12 @@ def score(
         raise SubmissionError(found.validation)
     paper = paper_of(path, found, solution, terms, places)
     return replace(mark(paper, solution.metrics, cut, conventions), validation=found.validation)
+
+
+def refused(path: Path, terms: Terms, metrics: tuple[Metric, ...] = ()) -> tuple[Problem, ...]:
+    """Return the errors for which `score` refuses a submission."""
+    solution = terms.marking(metrics)
+    return examine(path, terms.against().marked_by(solution), solution).validation.errors
 
 
 def _usual(cut: int, wanted: Format | None) -> tuple[Metric, ...]:

@@ -1,42 +1,71 @@
-"""explain asks what orders the rows of a user, as score does."""
+"""Case 2.1: explain asks for what orders rows as score does, and takes the same answers."""
 
-import json
+import csv
+import io
 from pathlib import Path
 
 import pytest
 
 from harness.cli import app, guarded
 
-BY = ("lists.csv", "--solution", "solution.csv", "--user", "ann")
+ROWS = "ann,x,0.1\nann,a,0.9\nbob,b,0.5\nbob,c,0.4\n"
+OPTIONS = ("--solution", "truth.csv", "--user", "ann", "--format", "csv")
+
+
+def command(*arguments: str) -> int:
+    return guarded(lambda: app(list(arguments), standalone_mode=False)) or 0
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "solution.csv").write_text("user,item\nann,a\n")
-    (tmp_path / "lists.csv").write_text("user,item,prediction\nann,x,1.5\nann,a,4.5\n")
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "truth.csv").write_text("user,items\nann,a\nbob,b\n")
+    (tmp_path / "long.csv").write_text(f"user,item,my pred\n{ROWS}")
+    return tmp_path
 
 
-def explained(capfd: pytest.CaptureFixture[str], *options: str) -> list[str]:
-    status = guarded(
-        lambda: app(["explain", *BY, *options, "--format", "json"], standalone_mode=False)
-    )
-    told = capfd.readouterr()
-    assert (status, told.err) == (0, "")
-    return [place["item"] for place in json.loads(told.out)["users"][0]["places"]]
+def items(text: str) -> list[str]:
+    return [row["item"] for row in csv.DictReader(io.StringIO(text))]
 
 
-def test_nothing_says_what_orders_the_rows(capfd: pytest.CaptureFixture[str]) -> None:
-    status = guarded(lambda: app(["explain", *BY], standalone_mode=False))
-    told = capfd.readouterr()
-    assert (status, told.out) == (2, "")
-    assert 'lists.csv: the column "prediction" holds numbers, which may order the rows' in told.err
-    assert "--score-column prediction, --rank-column prediction or --row-order" in told.err
+def test_it_is_asked_for(capfd: pytest.CaptureFixture[str]) -> None:
+    assert command("explain", "long.csv", *OPTIONS) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert 'the column "my pred" holds numbers, which may order the rows of a user' in err
+    for option in ("--score-column 'my pred'", "--rank-column 'my pred'", "--row-order"):
+        assert option in err
 
 
-def test_the_column_is_named(capfd: pytest.CaptureFixture[str]) -> None:
-    assert explained(capfd, "--score-column", "prediction") == ["a", "x"]
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (["--score-column", "my pred"], ["a", "x"]),
+        (["--rank-column", "my pred"], ["x", "a"]),
+        (["--row-order"], ["x", "a"]),
+    ],
+)
+def test_every_answer_is_taken(
+    answer: list[str], expected: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    rows = ROWS.replace("0.1", "1").replace("0.9", "2").replace("0.5", "1").replace("0.4", "2")
+    scores = "--score-column" in answer
+    Path("long.csv").write_text(f"user,item,my pred\n{ROWS if scores else rows}")
+    assert command("explain", "long.csv", *OPTIONS, *answer) == 0
+    assert items(capfd.readouterr().out) == expected
 
 
-def test_the_order_of_rows_is_meant(capfd: pytest.CaptureFixture[str]) -> None:
-    assert explained(capfd, "--row-order") == ["x", "a"]
+@pytest.mark.parametrize(
+    "content",
+    [
+        "user,item,note\nann,x,u\nann,a,v\n",  # no numbers
+        "user,items,n\nann,x a,7\nbob,b,8\n",  # a row a user
+        "user,item,rank,n\nann,x,1,0\nann,a,2,9\n",  # another column orders them
+    ],
+)
+def test_what_orders_no_rows_is_not_asked_for(
+    content: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    Path("long.csv").write_text(content)
+    assert command("explain", "long.csv", *OPTIONS) == 0
+    assert items(capfd.readouterr().out) == ["x", "a"]

@@ -80,8 +80,9 @@ SAID = {
     "SUB111": (
         1,
         'the column "votes" holds numbers, which may order the rows of a user',
-        'say what orders them: name it "score" (the highest first) or "rank" (the lowest first), '
-        "or add --score-column votes, --rank-column votes or --row-order (as they stand)",
+        'say what orders them: name it "score" (the highest first) or "rank" (the lowest first); '
+        "harness validate, score and explain take --score-column votes, --rank-column votes or "
+        "--row-order (as they stand) too",
     ),
     "SUB201": (None, "missing ids: 1, first bob", "write a row for each"),
     "SUB202": (
