@@ -137,7 +137,7 @@ def _checked(opened: Source, against: Against) -> str:
     """Return as what a submission is read, and against which ids."""
     wanted, items = opened.wanted, against.items_of(opened.wanted)
     longest = "" if wanted.k is None else f", up to {wanted.k} items"
-    shape = "a row an item" if wanted.long else f"lists{longest}"
+    shape = f"a row an item{_ordered(wanted, against)}" if wanted.long else f"lists{longest}"
     if wanted.between != " " and not wanted.long:
         shape += f", {separators.NAMES[wanted.between]} between them {against.between_as}".rstrip()
     ids = f"{against.required:,} ids must be there" if against.required else "ids are not compared"
@@ -145,6 +145,14 @@ def _checked(opened: Source, against: Against) -> str:
     if not items.complete:
         known = "items by what they look like" if items.digits else "items are not compared"
     return f"{wanted.source}; {shape}; {ids}; {known}"
+
+
+def _ordered(wanted: Format, against: Against) -> str:
+    """Return what orders the rows of a user, where that is said."""
+    if wanted.order:
+        first = "highest" if wanted.descending else "lowest"
+        return f", ordered by {shown(wanted.order)}, the {first} first"
+    return ", in the order of rows" if against.in_row_order else ""
 
 
 def _refuse_no_header(opened: Source, against: Against, findings: Findings) -> None:

@@ -53,6 +53,24 @@ def test_the_message_names_the_column_and_what_to_type(capfd: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize(
+    ("header", "answer", "said"),
+    [
+        ("user,item,score", {}, "a row an item, ordered by score, the highest first;"),
+        (
+            "user,item,prediction",
+            {"rank_column": "prediction"},
+            "ordered by prediction, the lowest first;",
+        ),
+        ("user,item,prediction", {"row_order": True}, "a row an item, in the order of rows;"),
+        ("user,item,prediction", {}, "a row an item;"),
+    ],
+)
+def test_what_orders_the_rows_is_said(header: str, answer: dict[str, Any], said: str) -> None:
+    Path("long.csv").write_text(f"{header}\nann,b,1\nann,a,2\n")
+    assert said in harness.validate("long.csv", solution="truth.csv", **answer).checked
+
+
+@pytest.mark.parametrize(
     ("answer", "score"),
     [
         ({"score_column": "prediction"}, BY_SCORE),
