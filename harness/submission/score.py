@@ -14,8 +14,10 @@ from harness.papers import Paper
 from harness.scored import Scored
 from harness.scored import score as mark
 from harness.solutions import Solution
+from harness.submission.against import Against, columns
 from harness.submission.formats import Format
 from harness.submission.problems import Problem, Validation
+from harness.submission.read import Named
 from harness.submission.terms import Terms
 from harness.submission.validate import Examined, examine
 
@@ -128,7 +130,17 @@ def paper_of(
     strangers = found.validation.rows > 0 and found.answered == 0
     if found.lists is None or strangers:  # these are told by whoever reads the ids
         between = found.against.between or " "
-        return papers.of_file(path, solution, terms.named, places, between=between)
+        named = _named(path, found.against, terms.named or Named())
+        return papers.of_file(path, solution, named, places, between=between)
     left_out = {"users_outside": found.users_outside, "rows_outside": found.rows_outside}
     title = str(found.validation.path)
     return papers.of_lists(title, solution, found.lists, solution.items, left_out)
+
+
+def _named(path: Path | pl.DataFrame, against: Against, named: Named) -> Named:
+    """Return the names with those of users and items, where the header has both."""
+    head = path.columns if isinstance(path, pl.DataFrame) else columns(path)
+    wanted = against.wanted(tuple(head))
+    if not {wanted.user, wanted.items} <= set(head):
+        return named
+    return replace(named, user=wanted.user, item=wanted.items)

@@ -225,7 +225,7 @@ def _whole(found: Gathered, opened: Source, findings: Findings, against: Against
 def _note_strangers(findings: Findings, against: Against) -> None:
     """Note that no id is known, or in another case alone."""
     met = [place.value for place in findings.found["SUB202"].places]
-    names = against.all_names().to_list()
+    names = [*against.all_names(), *against.others]
     folded = {name.casefold(): name for name in names}
     case = all(value.casefold() in folded for value in met)
     asked = folded[met[0].casefold()] if case else names[0]
