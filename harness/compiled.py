@@ -37,7 +37,7 @@ class Compiled:
         import numba
 
         options: Any = {"nogil": True, "error_model": "numpy"}
-        place = _place(self.py_func.__module__.partition(".")[0])
+        place = _place((self.py_func.__module__ or "").partition(".")[0])
         if place is None:  # compile in every process
             return numba.njit(**options)(self.py_func)
         with _kept_in(place):

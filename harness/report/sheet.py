@@ -228,4 +228,4 @@ def _escaped(cell: str) -> str:
 
 def _as_text(line: str) -> str:
     """Return a line of Markdown in which no name is a tag of HTML."""
-    return line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return line.replace("<", "&lt;").replace(">", "&gt;")

@@ -19,7 +19,7 @@ from harness.submission.damage import (
 from harness.submission.key_table import KeyTable
 from harness.submission.known import Known
 from harness.submission.lines import NO_ROW, trimmed
-from harness.submission.respell import restored
+from harness.submission.respell import LOWER, SURE, UPPER, restored
 from harness.submission.scan import Form
 from harness.submission.words import PAD, find, key, look_up
 
@@ -227,9 +227,12 @@ def _known(buffer: Any, start: int, stop: int, known: Any, own: Any) -> tuple[in
         code = look_up(first, second, table)
     if code >= 0:
         return code, 0, 0
-    code, marks, length, _spelling = restored(buffer, start, stop, known, own)
-    if code < 0 and traits[0]:
-        length = 0
+    code, marks, length, spelling = restored(buffer, start, stop, known, own)
+    cased = LOWER <= spelling <= UPPER
+    if traits[0]:
+        length = 0 if code < 0 else length
+    elif cased and length < SURE:  # perhaps another id, of which nothing is known
+        return -1, 0, 0
     return code, marks, length
 
 

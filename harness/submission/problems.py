@@ -11,6 +11,7 @@ from harness.report.shown import Shown
 from harness.submission.checks import CHECKS
 from harness.submission.findings import Finding, Findings, Place
 from harness.submission.formats import Format
+from harness.submission.respell import SURE
 from harness.submission.separators import NAMES
 
 if TYPE_CHECKING:
@@ -130,14 +131,26 @@ class Validation(Shown):
         }
 
 
-def problems(findings: Findings, wanted: Format | None, strict: bool) -> tuple[Problem, ...]:
-    """Return what was found as a person is told, errors first."""
+def problems(
+    findings: Findings, wanted: Format | None, strict: bool, all_items: bool
+) -> tuple[Problem, ...]:
+    """Return what was found as a person is told, errors first.
+
+    Parameters
+    ----------
+    all_items : bool
+        Whether every item there is is known; else a short one in another case may be another.
+    """
     mends = not any(CHECKS[code].blocks for code in findings.found)
     found = [
-        _problem(code, finding, wanted, strict, mends)
+        _problem(code, finding, wanted, strict, mends and _is_sure(code, finding, all_items))
         for code, finding in sorted(findings.found.items())
     ]
     return tuple(sorted(found, key=lambda problem: problem.severity != "error"))
+
+
+def _is_sure(code: str, finding: Finding, all_items: bool) -> bool:
+    return code != "SUB317" or all_items or all(len(p.value) >= SURE for p in finding.places)
 
 
 def _problem(

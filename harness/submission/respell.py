@@ -13,6 +13,9 @@ from harness.submission.words import PAD, key, look_up
 AS_IT_IS, DECIMAL, LOWER, UPPER, WINDOWS = range(5)
 """How an id was spelt to be known."""
 
+SURE = 8
+"""Bytes of a hexadecimal id, among ids that need not be all, that no other id has by chance."""
+
 _POINT, _ZERO, _NINE = 46, 48, 57
 _CODES = np.array(
     [ord(bytes([byte]).decode("cp1252", "ignore") or "\0") for byte in range(128, 256)], np.int64

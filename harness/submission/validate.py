@@ -108,7 +108,9 @@ def examine(
     if lists is not None and solution is not None:
         sense.note(lists, solution, findings)
     name = path if isinstance(path, Path) else Path("submission")
-    validation = Validation(name, rows, problems(findings, wanted, strict), checked)
+    all_items = wanted is not None and against.items_of(wanted).complete
+    told = problems(findings, wanted, strict, all_items)
+    validation = Validation(name, rows, told, checked)
     if found is None:
         return Examined(validation, against)
     return Examined(

@@ -1,10 +1,14 @@
 """Case 2.3: a true item in another case is told, however long its id is and whoever knows it."""
 
+from pathlib import Path
+
 import polars as pl
 import pytest
 
 import harness
+from harness.submission.fix import fix
 from harness.submission.score import SubmissionError
+from harness.submission.terms import Terms
 
 
 @pytest.mark.parametrize("item", ["a1", "ca9f0", "ca9f02", "0ca9f02b" * 4])
@@ -26,3 +30,20 @@ def test_items_that_no_case_makes_true_are_nothing_to_wonder_at() -> None:
     assert found.validation is not None
     assert found.validation.problems == ()
     assert found.metrics["MAP@12"].mean == 1.0
+
+
+@pytest.mark.parametrize(
+    ("item", "mended"),
+    [("B7", False), ("CA9F02", False), ("CA9F02B1", True)],  # of eight signs none is by chance
+)
+def test_a_short_item_may_be_another_that_no_solution_knows(
+    tmp_path: Path, item: str, mended: bool
+) -> None:
+    (tmp_path / "solution.csv").write_text(f"user,items\nann,{item}\nbob,x\n")
+    (tmp_path / "lists.csv").write_text(f"user,items\nann,{item.lower()} z\nbob,x\n")
+    (problem,) = harness.validate(tmp_path / "lists.csv", solution=tmp_path / "solution.csv").errors
+    assert (problem.code, problem.fixed) == ("SUB317", mended)
+    terms = Terms(solution=tmp_path / "solution.csv")
+    fix(tmp_path / "lists.csv", terms.checking()[0], tmp_path / "fixed.csv")
+    first = (tmp_path / "fixed.csv").read_text().splitlines()[1]
+    assert first == f"ann,{item if mended else item.lower()} z"
