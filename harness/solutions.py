@@ -159,7 +159,13 @@ def of_file(
 
 
 def _refuse_written_lists(read: file.File, items: pl.Series) -> None:
-    """Raise DataError where most true items hold what separates items elsewhere."""
+    """Raise DataError where most true items hold what separates items elsewhere, or any a NUL."""
+    broken = items.filter(items.str.contains("\0", literal=True))
+    if len(broken) > 0:
+        raise DataError(
+            f'{read.path}: column "{read.table.columns.item}": found "{printable(broken[0])}", a '
+            "true item with a NUL byte, which no list can hit; save the file as UTF-8 text"
+        )
     odd = items.filter(items.str.contains(_WRITTEN))
     if read.table.wide and 2 * len(odd) >= len(items) > 0:
         raise DataError(

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from harness import config as config_
+from harness import solutions
 from harness.errors import DataError, HarnessError, UsageError
 from harness.explanation import explain
 from harness.metrics import Metric, parse
@@ -513,3 +514,9 @@ def test_a_repeat_that_there_was_not(folder: Path, model: str, repeat: int, last
     with pytest.raises(UsageError) as refusal:
         of_run(folder, model, repeat)
     told(refusal, f'model "{model}"', f"no repeat {repeat}", f"the last is {last}")
+
+
+def test_a_true_item_with_a_nul_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "truth.csv").write_bytes(b"user,items\nann,a\0\n")
+    with pytest.raises(DataError, match=r'truth.csv: column "items": found "a.*NUL byte'):
+        solutions.of_file(tmp_path / "truth.csv")
