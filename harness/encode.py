@@ -2,11 +2,14 @@
 
 Polars hashes the text; two 64-bit hashes with different seeds stand for an id. Two ids that agree
 in the first are told apart by the second; that any two of ten million different ids agree in both
-has a chance of about 10⁻²⁵, far below that of a fault in the machine's memory.
+has a chance of about 10⁻²⁵, far below that of a fault in the machine's memory. The seeds are drawn
+at random in every process, so that nobody can write ids that agree; no result depends on them.
 """
 
 from __future__ import annotations
 
+import secrets
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,12 +22,17 @@ Int32 = npt.NDArray[np.int32]
 UInt64 = npt.NDArray[np.uint64]
 
 _SLOTS = 1 << 12
-_SEEDS = (0, 1)
+
+
+@cache
+def _seeds() -> tuple[int, int]:
+    """Return the seeds of this process."""
+    return secrets.randbits(64), secrets.randbits(64)
 
 
 def hashes_of(column: str) -> tuple[pl.Expr, pl.Expr]:
     """Return the two hashes of a text column, as expressions that the reader works out."""
-    first, second = (pl.col(column).hash(seed) for seed in _SEEDS)
+    first, second = (pl.col(column).hash(seed) for seed in _seeds())
     return first, second
 
 

@@ -80,6 +80,8 @@ class Entry:
                 (target / _META).write_text(json.dumps(notes), encoding="utf-8")
                 sums = {path.name: _sum(path) for path in sorted(target.iterdir())}
                 (target / _SUMS).write_text(json.dumps(sums), encoding="utf-8")
+                for path in target.iterdir():  # what ids are hashed with is nobody else's to know
+                    path.chmod(0o600)
         except OSError:  # the next command reads the files again
             return
 

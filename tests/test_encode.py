@@ -1,5 +1,7 @@
 """Codes of ids against a Python dict."""
 
+import subprocess
+import sys
 from itertools import pairwise
 from typing import Any
 
@@ -85,3 +87,26 @@ def test_equals_a_dict_over_many_ids(starts: list[int], width: int) -> None:
     batch: list[Any] = [str(n) for start in starts for n in range(start, start + width)]
     assert codes(encoder, batch) == [known.setdefault(i, len(known)) for i in batch]
     assert encoder.ids().to_list() == list(known)
+
+
+def test_ids_that_were_made_to_share_a_slot_do_not() -> None:
+    """16 numbers whose hash with the seed 0 ends in the same 10 bits."""
+    ids = pl.Series(range(1 << 16)).cast(pl.String)
+    crafted = ids.filter(ids.hash(0) % 1024 == 7)[:16]
+    first, second = hashes_of("id")
+    found = crafted.to_frame("id").select(first % 1024, (second % 1024).alias("other"))
+    assert crafted.len() == 16
+    assert min(found["id"].n_unique(), found["other"].n_unique()) > 8
+
+
+def test_every_process_hashes_ids_otherwise() -> None:
+    code = (
+        "import polars as pl; from harness.encode import hashes_of;"
+        "print(pl.DataFrame({'id': ['ann']}).select(h.alias(str(i)) for i, h in "
+        "enumerate(hashes_of('id'))).row(0))"
+    )
+    printed = [
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        for _ in range(2)
+    ]
+    assert printed[0].stdout != printed[1].stdout

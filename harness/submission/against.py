@@ -26,7 +26,7 @@ from harness.submission.rows import Rows, is_parquet, parquet
 if TYPE_CHECKING:
     from harness.solutions import Solution
 
-KEPT = "ids 1"
+KEPT = "ids 2"
 """Changed whenever ids would be read or kept differently."""
 _LARGE = 1 << 22
 """Bytes of a file whose ids are worth keeping."""

@@ -63,7 +63,7 @@ def read(
         line, most = _group(starts, stops, group, len(words[4]))
         if most > len(words[4]):
             words = room(most)
-        held = find_words(buffer, starts, stops, users, group, line, between, words, ends)
+        held = find_words(buffer, starts, stops, users, group, line, between, known[2], words, ends)
         look_words_up(words, held, known)
         if known[1][0] == 0:
             number_words(buffer, words, ends, line - group, known)
@@ -239,7 +239,7 @@ def _unknown(
     buffer: Any, start: int, stop: int, known: Any, mended: Any, marks: int, line: int, tally: Any
 ) -> int:
     """Note what is wrong with an item that is not known."""
-    _table, traits = known
+    _table, traits, _secret = known
     complete = traits[0] != 0
     own, wrong, length, spelling = restored(buffer, start, stop, known, mended)
     strange = complete and (wrong == 0 or wrong & 1 << faults.MISSHAPEN != 0)

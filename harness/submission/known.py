@@ -11,7 +11,7 @@ import numpy as np
 from harness.arrays import Bool, Bytes, Int32, Int64, UInt64
 from harness.compiled import compiled
 from harness.submission.key_table import KeyTable
-from harness.submission.words import PAD, key, look_up
+from harness.submission.words import PAD, key, look_up, secret
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,6 +25,8 @@ class Known:
     ----------
     table : uint64 array, (rows, 2)
         Keys and codes, as `words.look_up` reads it.
+    secret : uint64 array, (2,)
+        What the keys are made with.
     size : int
         How many ids there are.
     complete : bool
@@ -38,6 +40,7 @@ class Known:
     """
 
     table: UInt64
+    secret: UInt64
     size: int
     complete: bool
     digits: bool
@@ -48,14 +51,15 @@ class Known:
         return self.size
 
     @property
-    def arrays(self) -> tuple[UInt64, Int64]:
-        """The same for compiled code: the table; complete, digits, width, size and telling."""
+    def arrays(self) -> tuple[UInt64, Int64, UInt64]:
+        """For compiled code: table; complete, digits, width, size and telling; secret."""
         traits = [self.complete, self.digits, self.width, self.size, self.telling]
-        return self.table, np.array(traits)
+        return self.table, np.array(traits), self.secret
 
     def write(self, folder: Path) -> dict[str, Any]:
         """Keep these ids in a folder; return what is noted with it."""
         np.save(folder / "table.npy", self.table, allow_pickle=False)
+        np.save(folder / "secret.npy", self.secret, allow_pickle=False)
         names = ("size", "complete", "digits", "width")
         return {name: int(getattr(self, name)) for name in names}
 
@@ -63,8 +67,9 @@ class Known:
     def read(cls, folder: Path, notes: dict[str, Any]) -> Known:
         """Return what `write` has kept; the table is mapped, and changes to it stay in memory."""
         table = np.load(folder / "table.npy", mmap_mode="c", allow_pickle=False)
+        own = np.load(folder / "secret.npy", allow_pickle=False)
         traits = bool(notes["complete"]), bool(notes["digits"]), notes["width"]
-        return cls(np.asarray(table), notes["size"], *traits)
+        return cls(np.asarray(table), own, notes["size"], *traits)
 
     def more(self, ids: pl.Series) -> Known:
         """Return the same and others; digits and width stay what they are, if there were any."""
@@ -82,7 +87,7 @@ class Known:
     def codes(self, buffer: Bytes, starts: Int64, stops: Int64) -> Int32:
         """Return the code of each id that stands in a buffer, −1 where it is not known."""
         codes = np.empty(len(starts), np.int32)
-        _look_up(buffer, starts, stops, self.table, codes)
+        _look_up(buffer, starts, stops, self.table, self.secret, codes)
         return codes
 
 
@@ -91,6 +96,7 @@ class Learning:
 
     def __init__(self, known: Known | None = None) -> None:
         self._table = KeyTable() if known is None else KeyTable(known.table.copy(), len(known))
+        self._secret = secret() if known is None else known.secret
         self._digits, self._width = True, -1
 
     def add(self, buffer: Bytes, starts: Int64, stops: Int64) -> Int32:
@@ -104,7 +110,7 @@ class Learning:
             First byte, and the byte behind the last.
         """
         keys = np.empty((len(starts), 2), np.uint64)
-        digits, width = _keys(buffer, starts, stops, keys, self._width)
+        digits, width = _keys(buffer, starts, stops, self._secret, keys, self._width)
         self._digits, self._width = self._digits and bool(digits), int(width)
         return self._table.codes(keys)
 
@@ -113,23 +119,26 @@ class Learning:
         table = self._table
         some = len(table) > 0
         width = max(self._width, 0)
-        return Known(table.rows, len(table), complete, some and self._digits, width)
+        digits = some and self._digits
+        return Known(table.rows, self._secret, len(table), complete, digits, width)
 
 
 @compiled
-def _look_up(buffer: Any, starts: Any, stops: Any, table: Any, codes: Any) -> None:
+def _look_up(buffer: Any, starts: Any, stops: Any, table: Any, secret: Any, codes: Any) -> None:
     for at in range(len(starts)):
-        first, second = key(buffer, starts[at], stops[at])
+        first, second = key(buffer, starts[at], stops[at], secret)
         codes[at] = look_up(first, second, table)
 
 
 @compiled
-def _keys(buffer: Any, starts: Any, stops: Any, keys: Any, width: int) -> tuple[bool, int]:
+def _keys(
+    buffer: Any, starts: Any, stops: Any, secret: Any, keys: Any, width: int
+) -> tuple[bool, int]:
     """Work out keys; return whether all are numbers, and how long all are (0: they differ)."""
     digits = True
     for at in range(len(starts)):
         start, stop = starts[at], stops[at]
-        keys[at, 0], keys[at, 1] = key(buffer, start, stop)
+        keys[at, 0], keys[at, 1] = key(buffer, start, stop, secret)
         width = stop - start if width < 0 or width == stop - start else 0
         for place in range(start, stop):
             digits &= 48 <= buffer[place] <= 57
@@ -138,7 +147,7 @@ def _keys(buffer: Any, starts: Any, stops: Any, keys: Any, width: int) -> tuple[
 
 def nothing() -> Known:
     """Return no ids: nobody says which there are."""
-    return Known(KeyTable().rows, 0, False, False, 0)
+    return Known(KeyTable().rows, secret(), 0, False, False, 0)
 
 
 def learnt(ids: pl.Series) -> Known:

@@ -54,17 +54,17 @@ def fields(
     return starts, stops, users
 
 
-def keys(buffer: Bytes, starts: Int64, stops: Int64) -> UInt64:
-    """Return a key of each field: equal where the fields are."""
-    found = np.empty(len(starts), np.uint64)
-    _keys(buffer, starts, stops, found)
+def keys(buffer: Bytes, starts: Int64, stops: Int64, secret: UInt64) -> UInt64:
+    """Return the key of each field, (n, 2), made with a secret."""
+    found = np.empty((len(starts), 2), np.uint64)
+    _keys(buffer, starts, stops, secret, found)
     return found
 
 
 @compiled
-def _keys(buffer: Any, starts: Any, stops: Any, found: Any) -> None:
+def _keys(buffer: Any, starts: Any, stops: Any, secret: Any, found: Any) -> None:
     for line in range(len(starts)):
-        found[line] = key(buffer, starts[line], stops[line])[0]
+        found[line, 0], found[line, 1] = key(buffer, starts[line], stops[line], secret)
 
 
 @compiled

@@ -34,6 +34,7 @@ def find_words(
     group: int,
     line: int,
     between: int,
+    secret: Any,
     words: Any,
     ends: Any,
 ) -> int:
@@ -46,7 +47,7 @@ def find_words(
             next_ = find(buffer, at, stop, between)
             if next_ > at:
                 begin[held], end[held] = at, next_
-                first[held], second[held] = key(buffer, at, next_)
+                first[held], second[held] = key(buffer, at, next_, secret)
                 held += 1
             at = next_ + 1
         ends[row - group + 1] = held
@@ -57,7 +58,7 @@ def find_words(
 def look_words_up(words: Any, held: int, known: Any) -> None:
     """Look words up, all together: the processor waits for many at a time; −1 is not known."""
     _begin, _end, first, second, code = words
-    table, traits = known
+    table, traits, _secret = known
     if traits[3] == 0:
         code[:held] = -1
         return
@@ -79,5 +80,5 @@ def number_words(buffer: Any, words: Any, ends: Any, rows: int, known: Any) -> N
             start, stop = begin[word], end[word]
             if code[word] >= 0 or not is_plain(buffer, start, stop, digits, width):
                 continue
-            if not cased or not is_cased(buffer, start, stop, known[0], spelt):
+            if not cased or not is_cased(buffer, start, stop, known, spelt):
                 code[word] = size + word - ends[row]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.arrays import Bytes, Int32, Int64
+from harness.arrays import Bytes, Int32, Int64, UInt64
 from harness.compiled import compiled
 from harness.submission import faults, lines
 from harness.submission.damage import (
@@ -38,21 +38,23 @@ class Mended:
         Where each row stands that is of a user, with its end.
     users : int32 array
         Codes of the known users among the lines, those of lines that are no rows among them.
+    secret : uint64 array, (2,)
+        What the keys of rows are made with.
     """
 
     text: Bytes
     starts: Int64
     stops: Int64
     users: Int32
+    secret: UInt64
 
     def without_again(self, written: KeyTable) -> tuple[Bytes, int]:
         """Return the lines but for rows that were written, and how many those are.
 
         `written` takes the others.
         """
-        keys = lines.keys(self.text, self.starts, self.stops)
         before = len(written)
-        codes = written.codes(np.stack((keys, keys), axis=1))
+        codes = written.codes(lines.keys(self.text, self.starts, self.stops, self.secret))
         new = np.maximum.accumulate(np.concatenate(([before - 1], codes)))[:-1] < codes
         kept = np.ones(len(self.text), np.bool_)
         kept[-PAD:] = False
@@ -100,7 +102,7 @@ def mended(
     torn = users.codes(buffer, starts[broken, 0], stops[broken, 0])
     rows = spans[:, 0] < spans[:, 1]
     there = np.concatenate((codes[codes >= 0], torn[torn >= 0]))
-    return Mended(out[: length + PAD], spans[rows, 0], spans[rows, 1], there)
+    return Mended(out[: length + PAD], spans[rows, 0], spans[rows, 1], there, users.secret)
 
 
 @compiled
@@ -220,10 +222,10 @@ def _known(buffer: Any, start: int, stop: int, known: Any, own: Any) -> tuple[in
 
     The length is 0 where it stands there as it should, or where what it was cannot be told.
     """
-    table, traits = known
+    table, traits, secret = known
     code = -1
     if stop - start <= _LONGEST_ID:  # else the rest of a long list would be read again for each
-        first, second = key(buffer, start, stop)
+        first, second = key(buffer, start, stop, secret)
         code = look_up(first, second, table)
     if code >= 0:
         return code, 0, 0
@@ -272,7 +274,7 @@ def _list(
         before = written
         if next_ > at:
             written = _item(buffer, at, next_, items, own, out, written + (held > 0))
-            first, _second = key(out, before + (held > 0), written)
+            first, _second = key(out, before + (held > 0), written, items[2])
             if written == before + (held > 0) or _is_met(met, first):
                 written = before
             else:

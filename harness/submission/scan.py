@@ -175,7 +175,7 @@ def scan(buffer: Bytes, size: int, form: Form, expected: Expected) -> Scanned:
     starts, stops, codes = lines.fields(buffer, size, form.separator, form.end, form.wanted, tally)
     n = len(codes)
     keys, sound = np.empty((n, 2), np.uint64), np.zeros(n, np.bool_)
-    list_keys = lines.keys(buffer, starts[:, 1], stops[:, 1])
+    row_keys = lines.keys(buffer, starts[:, 1], stops[:, 1], expected.users.secret)
     users.read(buffer, starts, stops, expected.users.arrays, form.shape, codes, keys, sound, tally)
     broken = np.flatnonzero((codes == lines.NO_ROW) & (starts[:, 0] < stops[:, 0]))
     torn = expected.users.codes(buffer, starts[broken, 0], stops[broken, 0])
@@ -205,7 +205,7 @@ def scan(buffer: Bytes, size: int, form: Form, expected: Expected) -> Scanned:
     return Scanned(
         codes,
         keys,
-        list_keys,
+        row_keys[:, 0].copy(),
         starts,
         stops,
         *tally,

@@ -43,12 +43,12 @@ def read(
     sound : bool array, (lines,)
         Takes whether the id stands there as it should, so that the line's list is the user's.
     """
+    table, traits, secret = known
     odd = np.zeros(len(users), np.bool_)
     for line in range(len(users)):
         start, stop = trimmed(buffer, starts[line, 0], stops[line, 0])
-        keys[line, 0], keys[line, 1] = key(buffer, start, stop)
+        keys[line, 0], keys[line, 1] = key(buffer, start, stop, secret)
         odd[line] = start == stop or start > starts[line, 0] or stop < stops[line, 0]
-    table, traits = known
     for line in range(len(users)):  # apart, so that the processor waits for many at a time
         if users[line] != NO_ROW:
             users[line] = look_up(keys[line, 0], keys[line, 1], table)

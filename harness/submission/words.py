@@ -3,16 +3,20 @@
 Eight bytes are looked at in one step, as one number. A buffer therefore ends in `PAD` bytes that
 may be read but mean nothing.
 
-The key of an id is two 64-bit sums over its bytes, of which 96 bits are compared. That any two of
-ten million different ids agree in them has a chance of about 10⁻¹⁵.
+The key of an id is its SipHash-1-3 of 128 bits (Aumasson and Bernstein, 2012), of which 96 are
+compared. That any two of ten million different ids agree in them has a chance of about 10⁻¹⁵; nor
+can anybody write ids that do, or that fall into one slot of a table: each table has a secret of its
+own, drawn at random, and no result depends on it.
 """
 
 from __future__ import annotations
 
+import secrets
 from typing import Any
 
 import numpy as np
 
+from harness.arrays import UInt64
 from harness.compiled import Intrinsic, compiled
 
 PAD = 8
@@ -20,10 +24,14 @@ PAD = 8
 
 _ONES = np.uint64(0x0101010101010101)
 _HIGH = np.uint64(0x8080808080808080)
-_FIRST = np.uint64(0x9E3779B97F4A7C15)
-_SECOND = np.uint64(0xC2B2AE3D27D4EB4F)
 _LOW = np.uint64(0xFFFFFFFF)
-_32, _29, _8, _1, _0 = (np.uint64(n) for n in (32, 29, 8, 1, 0))
+_8, _1, _0 = (np.uint64(n) for n in (8, 1, 0))
+_INITIAL = tuple(
+    np.uint64(int.from_bytes(text, "big"))
+    for text in (b"somepseu", b"dorandom", b"lygenera", b"tedbytes")
+)
+_FULL, _SECOND_HALF = np.uint64(0xEE), np.uint64(0xDD)
+"""What SipHash adds to its state for a result of 128 bits, and for the upper half of it."""
 
 
 def _load_eight(_context: Any, buffer: Any, _at: Any) -> Any:
@@ -104,33 +112,62 @@ def find_either(buffer: Any, start: int, stop: int, one: Any, other: Any) -> int
     return stop
 
 
-@compiled
-def _mixed(first: Any, second: Any, eight: Any) -> tuple[Any, Any]:
-    first = (first ^ eight) * _FIRST
-    second = (second + eight) * _SECOND
-    return first ^ (first >> _32), second ^ (second >> _29)
+def secret() -> UInt64:
+    """Return a secret for `key`, (2,), drawn at random."""
+    return np.frombuffer(secrets.token_bytes(16), np.uint64)
 
 
 @compiled
-def key(buffer: Any, start: int, stop: int) -> tuple[Any, Any]:
-    """Return the key of the bytes from `start` to `stop`."""
-    first, second = np.uint64(stop - start), _SECOND
-    at = start
+def _left(number: Any, bits: int) -> Any:
+    """Return a number with its bits moved to the left, those that fall off at the right."""
+    return number << np.uint64(bits) | number >> np.uint64(64 - bits)
+
+
+@compiled
+def _round(a: Any, b: Any, c: Any, d: Any) -> tuple[Any, Any, Any, Any]:
+    a, c = a + b, c + d
+    b, d = _left(b, 13) ^ a, _left(d, 16) ^ c
+    a, c = _left(a, 32) + d, c + b
+    return a, _left(b, 17) ^ c, _left(c, 32), _left(d, 21) ^ a
+
+
+@compiled
+def _taken(a: Any, b: Any, c: Any, d: Any, eight: Any) -> tuple[Any, Any, Any, Any]:
+    """Take eight bytes into the state."""
+    a, b, c, d = _round(a, b, c, d ^ eight)
+    return a ^ eight, b, c, d
+
+
+@compiled
+def key(buffer: Any, start: int, stop: int, secret: Any) -> tuple[Any, Any]:
+    """Return the key of the bytes from `start` to `stop`: the lower and the upper half.
+
+    Parameters
+    ----------
+    secret : uint64 array, (2,)
+        Keys are compared only with those made with the same.
+    """
+    a, b = secret[0] ^ _INITIAL[0], secret[1] ^ _INITIAL[1] ^ _FULL
+    c, d = secret[0] ^ _INITIAL[2], secret[1] ^ _INITIAL[3]
+    at, last = start, np.uint64(stop - start) << np.uint64(56)
     while at + 8 <= stop:
-        first, second = _mixed(first, second, _eight(buffer, at))
+        a, b, c, d = _taken(a, b, c, d, _eight(buffer, at))
         at += 8
     if at < stop:
-        rest = (_1 << (_8 * np.uint64(stop - at))) - _1
-        first, second = _mixed(first, second, _eight(buffer, at) & rest)
-    return _mixed(first, second, _0)  # type: ignore[no-any-return]
+        last |= _eight(buffer, at) & ((_1 << (_8 * np.uint64(stop - at))) - _1)
+    a, b, c, d = _taken(a, b, c, d, last)
+    a, b, c, d = _round(*_round(*_round(a, b, c ^ _FULL, d)))
+    lower = a ^ b ^ c ^ d
+    a, b, c, d = _round(*_round(*_round(a, b ^ _SECOND_HALF, c, d)))
+    return lower, a ^ b ^ c ^ d
 
 
 @compiled
 def look_up(first: Any, second: Any, table: Any) -> int:
     """Return the code of a key, −1 where it is not known.
 
-    A row of the table holds the first sum, and the upper half of the second beside code + 1; 0, 0
-    is free. One row is one access to memory.
+    A row of the table holds the lower half of a key, and 32 bits of the upper one beside code + 1;
+    0, 0 is free. One row is one access to memory.
     """
     mask = np.uint64(len(table) - 1)
     slot = first & mask

@@ -1,0 +1,161 @@
+"""Nobody can write ids that are taken for each other, or that slow a table of ids down."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from harness import kept
+from harness.submission.against import ids, of_tables
+from harness.submission.known import Known, learnt
+from harness.submission.validate import validate
+from harness.submission.words import key
+
+Call = Callable[..., Path]
+
+TWINS = "Vnfn$T{H~Q{?^/?m", "<qSWk2U2+nLp){e{"
+"""Two ids that an earlier version, whose hash had no secret, gave one key of 128 bits."""
+PUBLISHED = bytes(range(16))
+"""The secret of the vectors that SipHash's authors publish."""
+
+
+def sip(text: bytes, secret: bytes, rounds: int, last: int, *, wide: bool) -> bytes:
+    """Return SipHash-`rounds`-`last` as its authors write it down, of 64 or 128 bits."""
+    key_0, key_1 = (int.from_bytes(half, "little") for half in (secret[:8], secret[8:]))
+    text_0, text_1, text_2, text_3 = b"somepseu", b"dorandom", b"lygenera", b"tedbytes"
+    initial = (int.from_bytes(part, "big") for part in (text_0, text_1, text_2, text_3))
+    v = [one ^ other for one, other in zip((key_0, key_1, key_0, key_1), initial, strict=True)]
+    v[1] ^= 0xEE if wide else 0
+    padded = text + bytes(7 - len(text) % 8) + bytes([len(text) % 256])
+    for at in range(0, len(padded), 8):
+        word = int.from_bytes(padded[at : at + 8], "little")
+        v[3] ^= word
+        turn(v, rounds)
+        v[0] ^= word
+    v[2] ^= 0xEE if wide else 0xFF
+    turn(v, last)
+    found = (v[0] ^ v[1] ^ v[2] ^ v[3]).to_bytes(8, "little")
+    if wide:
+        v[1] ^= 0xDD
+        turn(v, last)
+        found += (v[0] ^ v[1] ^ v[2] ^ v[3]).to_bytes(8, "little")
+    return found
+
+
+def turn(v: list[int], rounds: int) -> None:
+    def add(one: int, other: int) -> None:
+        v[one] = (v[one] + v[other]) % 2**64
+
+    def left(one: int, bits: int) -> None:
+        v[one] = (v[one] << bits | v[one] >> (64 - bits)) % 2**64
+
+    for _ in range(rounds):
+        for one, other, bits, then in (
+            (0, 1, 13, 32),
+            (2, 3, 16, 0),
+            (0, 3, 21, 0),
+            (2, 1, 17, 32),
+        ):
+            add(one, other)
+            left(other, bits)
+            v[other] ^= v[one]
+            left(one, then)
+
+
+def test_the_reference_gives_the_published_vectors() -> None:
+    """Of the paper's appendix (2-4, 64 bits), and of the reference implementation (128 bits)."""
+    message = bytes(range(15))
+    assert sip(message, PUBLISHED, 2, 4, wide=False)[::-1].hex() == "a129ca6149be45e5"
+    assert sip(b"", PUBLISHED, 2, 4, wide=True).hex() == "a3817f04ba25a8e66df67214c7550293"
+
+
+@pytest.mark.skipif(sys.hash_info.algorithm != "siphash13", reason="Python hashes otherwise")
+def test_the_reference_gives_what_python_itself_hashes_to() -> None:
+    """With PYTHONHASHSEED=0 Python's secret is 0; it has SipHash-1-3 of 64 bits."""
+    code = "for n in range(1, 20): print(hash(bytes(range(n))) % 2**64)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PYTHONHASHSEED": "0"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    ours = [sip(bytes(range(n)), bytes(16), 1, 3, wide=False) for n in range(1, 20)]
+    assert [int(line) for line in done.stdout.split()] == [
+        int.from_bytes(found, "little") for found in ours
+    ]
+
+
+@pytest.mark.parametrize("length", [0, 1, 7, 8, 9, 15, 16, 64, 255, 256, 300])
+def test_a_key_is_siphash_1_3_of_128_bits(length: int) -> None:
+    text = bytes(n * 37 % 256 for n in range(length))
+    buffer = np.frombuffer(b"abc" + text + bytes(range(1, 9)), np.uint8)
+    halves = key(buffer, 3, 3 + length, np.frombuffer(PUBLISHED, np.uint64))
+    found = b"".join(int(half).to_bytes(8, "little") for half in halves)
+    assert found == sip(text, PUBLISHED, 1, 3, wide=True)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_an_id_is_not_taken_for_another_that_was_made_like_it(tmp_path: Path, turned: bool) -> None:
+    one, other = reversed(TWINS) if turned else TWINS
+    for name, item in (("items.csv", f"item\n{one}\n"), ("mine.csv", f"user,item\nann,{other}\n")):
+        (tmp_path / name).write_text(item)
+    found = validate(tmp_path / "mine.csv", of_tables(items=tmp_path / "items.csv"))
+    assert (2, other) in {(p.line, p.value) for p in found.problems if p.severity == "error"}
+
+
+def test_a_user_is_not_taken_for_another_that_was_made_like_it(tmp_path: Path) -> None:
+    one, other = TWINS
+    (tmp_path / "sample.csv").write_text(f"user,item\n{one},a\n")
+    (tmp_path / "mine.csv").write_text(f"user,item\n{other},a\n")
+    found = validate(tmp_path / "mine.csv", of_tables(tmp_path / "sample.csv"))
+    assert {"SUB201", "SUB202"} <= {p.code for p in found.problems}
+
+
+def crafted() -> list[str]:
+    """Return 32 ids that an earlier version, without a secret, gave one of 4,096 slots."""
+    numbers = np.arange(1 << 18)
+    texts = np.char.zfill(numbers.astype(str), 8)
+    eight = np.array([text.encode() for text in texts.tolist()], "S8").view(np.uint64)
+    factor = np.uint64(0x9E3779B97F4A7C15)
+    first = (np.uint64(8) ^ eight) * factor
+    first = (first ^ first >> np.uint64(32)) * factor
+    first ^= first >> np.uint64(32)
+    return texts[(first & np.uint64(4095)) == 7].tolist()[:32]
+
+
+def longest_run(known: Known) -> int:
+    """Return how many slots without a free one between them a search may have to look at."""
+    taken = "".join("x" if held else " " for held in known.table[:, 1].tolist())
+    return max(map(len, taken.split()))
+
+
+def test_ids_that_were_made_to_share_a_slot_do_not() -> None:
+    """Of 32 among 4,096 slots, the chance of a run of 12 is below 10⁻¹⁵."""
+    ids = crafted()
+    assert len(set(ids)) == 32
+    assert longest_run(learnt(pl.Series(ids))) < 12
+
+
+def test_every_table_has_a_secret_of_its_own() -> None:
+    one, other = (learnt(pl.Series(["ann", "bob"])) for _ in range(2))
+    assert one.secret.tolist() != other.secret.tolist()
+    assert one.table.tolist() != other.table.tolist()
+
+
+def test_kept_ids_are_found_with_their_own_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(kept, "_RECENT_NS", 0)
+    monkeypatch.setattr("harness.submission.against._LARGE", 0)
+    (tmp_path / "users.csv").write_text("user\nann\nbob\n")
+    first, again = (ids(tmp_path / "users.csv") for _ in range(2))
+    assert again.secret.tolist() == first.secret.tolist()
+    assert again.has(pl.Series(["bob", "cem", "ann"])).tolist() == [True, False, True]
+    (entry,) = (tmp_path / "cache").iterdir()
+    assert {file.stat().st_mode & 0o777 for file in entry.iterdir()} == {0o600}
