@@ -3,10 +3,10 @@
 Eight bytes are looked at in one step, as one number. A buffer therefore ends in `PAD` bytes that
 may be read but mean nothing.
 
-The key of an id is its SipHash-1-3 of 128 bits (Aumasson and Bernstein, 2012), of which 96 are
-compared. That any two of ten million different ids agree in them has a chance of about 10⁻¹⁵; nor
-can anybody write ids that do, or that fall into one slot of a table: each table has a secret of its
-own, drawn at random, and no result depends on it.
+The key of an id is its SipHash-1-3 (Aumasson and Bernstein, 2012), as Python has it, with a secret
+that is drawn at random for each table of ids: nobody can write ids that share a key, or a slot of
+the table, and no result depends on it. With those 64 bits 32 more of the same state are compared:
+that any two of ten million different ids agree in all has a chance of about 10⁻¹⁵.
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ _INITIAL = tuple(
     np.uint64(int.from_bytes(text, "big"))
     for text in (b"somepseu", b"dorandom", b"lygenera", b"tedbytes")
 )
-_FULL, _SECOND_HALF = np.uint64(0xEE), np.uint64(0xDD)
-"""What SipHash adds to its state for a result of 128 bits, and for the upper half of it."""
+_FINAL = np.uint64(0xFF)
 
 
 def _load_eight(_context: Any, buffer: Any, _at: Any) -> Any:
@@ -140,14 +139,14 @@ def _taken(a: Any, b: Any, c: Any, d: Any, eight: Any) -> tuple[Any, Any, Any, A
 
 @compiled
 def key(buffer: Any, start: int, stop: int, secret: Any) -> tuple[Any, Any]:
-    """Return the key of the bytes from `start` to `stop`: the lower and the upper half.
+    """Return the key of the bytes from `start` to `stop`: SipHash-1-3, and more of its state.
 
     Parameters
     ----------
     secret : uint64 array, (2,)
         Keys are compared only with those made with the same.
     """
-    a, b = secret[0] ^ _INITIAL[0], secret[1] ^ _INITIAL[1] ^ _FULL
+    a, b = secret[0] ^ _INITIAL[0], secret[1] ^ _INITIAL[1]
     c, d = secret[0] ^ _INITIAL[2], secret[1] ^ _INITIAL[3]
     at, last = start, np.uint64(stop - start) << np.uint64(56)
     while at + 8 <= stop:
@@ -156,17 +155,15 @@ def key(buffer: Any, start: int, stop: int, secret: Any) -> tuple[Any, Any]:
     if at < stop:
         last |= _eight(buffer, at) & ((_1 << (_8 * np.uint64(stop - at))) - _1)
     a, b, c, d = _taken(a, b, c, d, last)
-    a, b, c, d = _round(*_round(*_round(a, b, c ^ _FULL, d)))
-    lower = a ^ b ^ c ^ d
-    a, b, c, d = _round(*_round(*_round(a, b ^ _SECOND_HALF, c, d)))
-    return lower, a ^ b ^ c ^ d
+    a, b, c, d = _round(*_round(*_round(a, b, c ^ _FINAL, d)))
+    return a ^ b ^ c ^ d, a ^ c
 
 
 @compiled
 def look_up(first: Any, second: Any, table: Any) -> int:
     """Return the code of a key, −1 where it is not known.
 
-    A row of the table holds the lower half of a key, and 32 bits of the upper one beside code + 1;
+    A row of the table holds the first half of a key, and 32 bits of the second beside code + 1;
     0, 0 is free. One row is one access to memory.
     """
     mask = np.uint64(len(table) - 1)
