@@ -18,20 +18,17 @@ IDS, ROUNDS = sized(400_000, 200), sized(5, 1)
 SHARED = sized(20, 6)
 """Lower bits of the hash that all crafted ids share."""
 LETTERS = bytes(set(range(33, 127)) - set(b"\"',;[]"))
-LOG = b"user,item,time\nann,b,2019-01-01\nann,a,2019-01-02\n"
-CONFIG = """[data]
-layout = "table"
-path = "."
-events = "{events}"
-cache = false
-[split]
-strategy = "last_n"
-n = 1
-[evaluation]
-candidates = "train"
-[[models]]
-name = "popular"
-use = "baselines.popular:Popular"
+READ = """
+import sys
+from pathlib import Path
+from harness import config, load
+
+values = {
+    "data": {"layout": "table", "path": ".", "events": sys.argv[1]},
+    "split": {"strategy": "last_n", "n": 1},
+    "models": [{"name": "popular", "use": "baselines.popular:Popular"}],
+}
+load.load(config.parse(values, Path.cwd()).layout(), lambda rows: None)
 """
 MOST = 1.5
 
@@ -67,7 +64,7 @@ def measure(folder: Path) -> None:
 def command(folder: Path, what: str, side: str) -> list[str]:
     """Return what reads ids as users of an upload, as known items in its lists, or as a log's."""
     if what == "events":
-        return [HARNESS, "run", str(folder / f"{side}.toml"), "--out", f"{side}-run"]
+        return [sys.executable, "-c", READ, f"events-{side}.csv"]
     line = [HARNESS, "validate", str(folder / f"{what}-{side}.csv")]
     return line if what == "users" else [*line, "--items", str(folder / f"known-{side}.csv")]
 
@@ -88,8 +85,7 @@ def make(folder: Path) -> None:
         rows = b"".join(b"%d,%b\n" % row for row in enumerate(lists))
         (folder / f"items-{side}.csv").write_bytes(b"user,item\n" + rows)
         log = each(b"%b,a,2020-01-01\n", of_events) + each(b"%b,b,2020-01-02\n", of_events)
-        (folder / f"events-{side}.csv").write_bytes(LOG + log)
-        (folder / f"{side}.toml").write_text(CONFIG.format(events=f"events-{side}.csv"))
+        (folder / f"events-{side}.csv").write_bytes(b"user,item,time\n" + log)
 
 
 def each(form: bytes, ids: list[bytes]) -> bytes:
