@@ -52,7 +52,10 @@ def locate(
     """
     fallback = DataError(f"{shown}: cannot be read: {reason.strip().splitlines()[0]}")
     if is_parquet(plain):
-        return _locate_parquet(plain, shown, rules) or fallback
+        try:
+            return _locate_parquet(plain, shown, rules) or fallback
+        except (pl.exceptions.PolarsError, OSError):  # its pages are damaged
+            return fallback
     rows = _rows(table, plain)
     try:
         while chunk := list(islice(rows, _CHUNK_ROWS)):
@@ -169,7 +172,7 @@ def _printable(value: str | None) -> str:
 
 def _locate_parquet(plain: Path, shown: Path, rules: tuple[FieldRule, ...]) -> DataError | None:
     for rule in rules:
-        values = pl.read_parquet(plain, columns=[rule.column])[rule.column]
+        values = pl.read_parquet(plain, columns=[rule.column], glob=False)[rule.column]
         missing = values.is_null() | (values.cast(pl.String) == "").fill_null(False)
         if rule.required and missing.any():
             row = int(missing.arg_max() or 0) + 1

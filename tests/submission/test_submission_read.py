@@ -189,6 +189,15 @@ def test_a_file_that_is_not_utf_8(path: Path) -> None:
     refused(path, "line 3 is not UTF-8 text", "save the file as UTF-8")
 
 
+def test_a_parquet_file_with_damaged_pages(tmp_path: Path) -> None:
+    path = tmp_path / "lists.parquet"
+    pl.DataFrame({"user": ["ann"] * 500, "item": ["a"] * 500}).write_parquet(path)
+    content = bytearray(path.read_bytes())
+    content[4:60] = bytes(56)
+    path.write_bytes(content)
+    refused(path, "lists.parquet: cannot be read: parquet")
+
+
 def test_a_damaged_parquet_file(tmp_path: Path) -> None:
     (tmp_path / "lists.parquet").write_bytes(b"PAR1 no more")
     refused(tmp_path / "lists.parquet", "cannot be read as a table")
