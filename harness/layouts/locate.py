@@ -18,6 +18,9 @@ import polars as pl
 from harness.errors import DataError
 from harness.layouts.tables import Table
 
+UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+"""What Polars raises over a damaged file; it panics over some that were crafted."""
+
 _CHUNK_ROWS = 20_000
 _SHOWN = 60
 
@@ -54,7 +57,7 @@ def locate(
     if is_parquet(plain):
         try:
             return _locate_parquet(plain, shown, rules) or fallback
-        except (pl.exceptions.PolarsError, OSError):  # its pages are damaged
+        except UNREADABLE:  # its pages are damaged
             return fallback
     rows = _rows(table, plain)
     try:

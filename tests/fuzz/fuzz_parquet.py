@@ -1,4 +1,4 @@
-"""Mutated Parquet, and sound Parquet of odd types: read as a submission, a sample and a solution."""
+"""Mutated Parquet, and sound Parquet of odd types: read wherever a file of lists may be."""
 
 import datetime
 import decimal
@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 from mutation import batches, chances, command, mutated
 
-HEAD = ["customer_id", "prediction"]
 SAMPLE = "customer_id,prediction\nann,\nbob,\ncem,\n"
 ITEMS = "article_id\n0706016001\n0706016002\n0706016003\n"
 SOLUTION = "user,items\nann,0706016002\nbob,0706016001 0706016002\ncem,0706016003\n"
@@ -26,7 +25,7 @@ FRAMES = [
 VALUES: list[tuple[Any, Any]] = [
     *((b"\xff", pl.Binary), (True, pl.Boolean), (None, pl.Null), ("ann", pl.Categorical)),
     *((datetime.date(2020, 1, 1), pl.Date), (datetime.timedelta(1), pl.Duration("us"))),
-    *((datetime.datetime(2020, 1, 1), pl.Datetime("ns")), (datetime.time(1), pl.Time)),  # noqa: DTZ001
+    *((datetime.datetime(2020, 1, 1), pl.Datetime("ns")), (datetime.time(1), pl.Time)),
     *((decimal.Decimal("1.50"), pl.Decimal(10, 2)), ("ann", pl.Enum(["ann", "b"]))),
     *((float("nan"), pl.Float64), (float("inf"), pl.Float32), (-0.0, pl.Float64)),
     *((2**64 - 1, pl.UInt64), (-(2**63), pl.Int64), (2**100, pl.Int128), (7, pl.Int8)),
@@ -37,7 +36,18 @@ VALUES: list[tuple[Any, Any]] = [
     *(([{"a": None}], pl.List(pl.Struct({"a": pl.Int8}))), ([True], pl.List(pl.Boolean))),
     *((["ann"], pl.List(pl.Categorical)), ([decimal.Decimal(1)], pl.List(pl.Decimal(5, 0)))),
 ]
-NAMES = [*HEAD, "article_id", "user", "item", "rank", "score", "Usage", "grade", "", "\x1b[2J", "a,b"]
+NAMES = [
+    "customer_id",
+    "prediction",
+    "article_id",
+    "user",
+    "item",
+    "rank",
+    "score",
+    "Usage",
+    "grade",
+]
+NAMES += ["", "\x1b[2J", "a,b"]
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +113,7 @@ def test_no_parquet_surprises(batch: int, files: int, folder: Path) -> None:
         line = chance.choice(lines(folder))
         try:
             status, said = command(*line)
-            assert status != 2 or "x.parquet" in said, said
+            assert status != 2 or any(name in said for name in ("x.parquet", "lists.csv")), said
         except BaseException:
             print(f"batch {batch}, file {number}: {line}\n{frame}\n{content!r}")
             raise

@@ -12,7 +12,7 @@ from mutation import batches, chances, command, mutated
 
 LOG = "user,item,time\n" + "".join(
     f"{user},{item},2020-01-{day:02}\n"
-    for day, (user, item) in enumerate(zip("abcdefabcdefabcdef", "xyzxyyzxyzzxyxzzyx", strict=True), 1)
+    for day, (user, item) in enumerate(zip("abcdef" * 3, "xyzxyyzxyzzxyxzzyx", strict=True), 1)
 )
 CONFIG = """
 [data]
@@ -37,7 +37,7 @@ repeats = 2
 """
 VALUES: list[Any] = [
     *(None, True, -1, 0, 1, 1e308, -1e308, 10**30, 2**63, float("nan"), float("inf"), 0.5),
-    *("", "popular", "x\x1b[2J\n", "nan", "é" * 300, "<script>", [], {}, [[]], {"": None}, ["a", 1]),
+    *("", "popular", "x\x1b[2J\n", "nan", "é" * 300, "<script>", [], {}, [[]], {"": 0}, ["a"]),
 ]
 NAMES = ["result.json", "per_user.parquet", "users.parquet", "config.toml", "environment.json"]
 
@@ -100,7 +100,8 @@ def changed_frame(frame: pl.DataFrame, chance: random.Random) -> pl.DataFrame:
             return frame.with_columns(pl.Series(name, [value] * len(frame)))
         case "value" if frame[name].dtype.is_numeric():
             odd = pl.lit(chance.choice([float("nan"), float("inf"), -1e308, 1e30, -1.0, 2.0**40]))
-            return frame.with_columns(pl.when(pl.col("user") == "a").then(odd).otherwise(name).alias(name))
+            where = pl.when(pl.col("user") == "a")
+            return frame.with_columns(where.then(odd).otherwise(name).alias(name))
         case "null":
             return frame.with_columns(pl.lit(None).alias(name))
         case _:
@@ -112,7 +113,7 @@ def spoil(bad: Path, good: Path, chance: random.Random) -> str:
     name = chance.choice([*NAMES, "result.json", "per_user.parquet"])
     path, content = bad / name, (good / name).read_bytes()
     path.unlink()
-    kind = chance.choice(["bytes", "bytes", "values", "values", "values", "values", "gone", "folder"])
+    kind = chance.choice(["bytes"] * 2 + ["values"] * 4 + ["gone", "folder"])
     if kind == "gone":
         return f"{name} is gone"
     if kind == "folder":

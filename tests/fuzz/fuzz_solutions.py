@@ -1,4 +1,4 @@
-"""Mutated solutions: lists, rows of one item, grades, Usage; scored by or explained, none surprises."""
+"""Mutated solutions: lists, rows of one item, grades, Usage; none surprises who marks by it."""
 
 from pathlib import Path
 

@@ -14,12 +14,12 @@ from harness.cli import app, guarded
 FILES = int(os.environ.get("FUZZ_FILES", "200000"))
 """How many files all tests together read."""
 SEED = int(os.environ.get("FUZZ_SEED", "0"))
-BATCH = 500
+BATCH = 100
 SECONDS = 2.0
 TOKENS = [
     *(b",", b"\n", b'"', b" ", b"\r", b"\t", b";", b"[", b"'", b"\0", b"\xff", b"\xef\xbb\xbf"),
-    *(b"nan", b"7E+08", b"ann", b"zoe", b"\r\n", b"-1", b"99999999999999999999", b"1e999", b"null"),
-    *(b"\x1a", b"\x1b[2J", b"\x1e", b"\x1f", b"\xc2\xa0", b"PK\x03\x04", b"\x1f\x8b", b"PAR1", b"1"),
+    *(b"nan", b"7E+08", b"ann", b"zoe", b"\r\n", b"-1", b"99999999999999999999", b"1e999"),
+    *(b"\x1a", b"\x1b[2J", b"\x1e", b"\x1f", b"\xc2\xa0", b"PK\x03\x04", b"\x1f\x8b", b"PAR1"),
 ]
 
 
