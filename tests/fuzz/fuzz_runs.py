@@ -134,7 +134,7 @@ def spoil(bad: Path, good: Path, chance: random.Random) -> str:
     return f"{name}: {path.read_bytes()!r}"
 
 
-@pytest.mark.parametrize(("batch", "files"), batches(4))
+@pytest.mark.parametrize(("batch", "files"), batches(2))
 def test_no_run_surprises(batch: int, files: int, folder: Path) -> None:
     chance = chances("runs", batch)
     bad, good = folder / "runs" / "bad", folder / "good"

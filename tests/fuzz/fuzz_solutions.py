@@ -46,7 +46,7 @@ def lines(folder: Path) -> list[list[str | Path]]:
     ]
 
 
-@pytest.mark.parametrize(("batch", "files"), batches(8))
+@pytest.mark.parametrize(("batch", "files"), batches(4))
 def test_no_solution_surprises(batch: int, files: int, folder: Path) -> None:
     chance = chances("solutions", batch)
     for number in range(files):

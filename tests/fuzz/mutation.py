@@ -14,7 +14,7 @@ from harness.cli import app, guarded
 FILES = int(os.environ.get("FUZZ_FILES", "200000"))
 """How many files all tests together read."""
 SEED = int(os.environ.get("FUZZ_SEED", "0"))
-BATCH = 100
+BATCH = 500
 SECONDS = 2.0
 TOKENS = [
     *(b",", b"\n", b'"', b" ", b"\r", b"\t", b";", b"[", b"'", b"\0", b"\xff", b"\xef\xbb\xbf"),
@@ -24,7 +24,10 @@ TOKENS = [
 
 
 def batches(percent: int) -> list[tuple[int, int]]:
-    """Return number and size of the batches of a test that reads this share of all files."""
+    """Return number and size of the batches of a test that reads this share of all files.
+
+    A command takes ten times as long as a call, so that few files go through commands.
+    """
     files = max(FILES * percent // 100, 1)
     return [(n, min(BATCH, files - n * BATCH)) for n in range(-(-files // BATCH))]
 

@@ -200,9 +200,7 @@ def test_users_and_items_are_of_two_columns(path: Path) -> None:
     refused(path, 'column "what" holds the users', user="what", item="what")
 
 
-def test_parquet_over_which_polars_panics(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parquet_over_which_polars_panics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def panics(*_: object, **__: object) -> None:
         raise pl.exceptions.PanicException("not yet implemented")
 
