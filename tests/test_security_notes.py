@@ -26,7 +26,7 @@ def run(block: str, folder: Path) -> str:
     harness.chmod(0o700)
     path = f"{programs}:{os.environ['PATH']}"
     done = subprocess.run(
-        ["sh", "-eu", "-c", block],
+        ["/bin/sh", "-eu", "-c", block],
         cwd=folder,
         env={"PATH": path},
         capture_output=True,

@@ -140,10 +140,10 @@ def test_no_rows_surprise(
         content = mutated(content, chance, WORDS) if chance.random() < 0.1 else content
         path.write_bytes(content)
         monkeypatch.setattr(blocks, "SIZE", chance.choice([64, 128, 1 << 16]))
-        began = time.perf_counter()
+        began = time.process_time()
         try:
             found = read(path, *exam)
-            assert time.perf_counter() - began < SECONDS
+            assert time.process_time() - began < SECONDS
             check(content, found, exam[1])
         except BaseException:
             print(f"batch {batch}, blocks of {blocks.SIZE}: {content!r}")

@@ -97,10 +97,10 @@ def test_no_file_surprises(
         content = mutated(chance.choice(SEEDS), chance, WORDS)
         path.write_bytes(content)
         monkeypatch.setattr(blocks, "SIZE", chance.choice([64, 128, 1 << 16]))
-        began = time.perf_counter()
+        began = time.process_time()
         try:
             found = read(path, exam)
-            assert time.perf_counter() - began < SECONDS
+            assert time.process_time() - began < SECONDS
             check(content, found, exam)
         except BaseException:
             print(f"batch {batch}, blocks of {blocks.SIZE}: {content!r}")
