@@ -43,7 +43,7 @@ peers: $(VENV)/.installed-dev .venv-peers/.installed
 	touch $@
 
 fuzz: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -q tests/submission/fuzz_submissions.py
+	$(BIN)/python -m pytest -q tests/fuzz/fuzz_*.py
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/run_all.py

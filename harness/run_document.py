@@ -161,6 +161,9 @@ class _Document(_Part):
                 raise ValueError(f'"{name}" is none of its models')
         if any(list(part.models) != list(self.slices[0].models) for part in self.slices):
             raise ValueError("not all slices have the same models")
+        parts = [part.models for part in self.slices] + [self.bridge.models if self.bridge else {}]
+        if any(part and part.keys() != set(names) for part in parts):
+            raise ValueError("a slice or the bridge has not all of its models")
         return self
 
     def _mentioned(self) -> Iterable[str]:

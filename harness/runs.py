@@ -11,6 +11,7 @@ import polars as pl
 
 from harness import config as config_
 from harness.errors import DataError, UsageError, printable
+from harness.layouts.locate import UNREADABLE
 from harness.metrics import Better, Metric, is_own, parse
 from harness.metrics.own import LARGEST_MARK
 from harness.once import once
@@ -248,5 +249,5 @@ def _json(path: Path) -> Any:
 def _parquet(path: Path) -> pl.DataFrame:
     try:
         return pl.read_parquet(path, glob=False)
-    except (OSError, pl.exceptions.PolarsError) as error:
+    except UNREADABLE as error:
         raise DataError(f"{path}: cannot be read: {error}") from error

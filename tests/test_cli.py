@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli import app, guarded
+from harness.cli import app, guarded, main
 from harness.report.sheet import Sheet
 
 LOG = """user,item,time
@@ -267,7 +267,18 @@ def test_an_interrupt_is_status_130(capsys: pytest.CaptureFixture[str]) -> None:
         raise KeyboardInterrupt
 
     assert guarded(interrupted) == 130
-    assert capsys.readouterr() == ("", "interrupted; nothing was written\n")
+    assert capsys.readouterr() == ("", "interrupted; no output is half-written\n")
+
+
+def test_an_interrupt_before_the_command_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("harness.cli.guard_streams", interrupted)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
 
 
 def test_ctrl_c_while_a_model_fits(harness: Harness, tmp_path: Path) -> None:
@@ -277,7 +288,8 @@ def test_ctrl_c_while_a_model_fits(harness: Harness, tmp_path: Path) -> None:
         time.sleep(0.02)
     slow.send_signal(signal.SIGINT)
     out, err = slow.communicate(timeout=30)
-    assert (slow.returncode, out, err.strip()) == (130, "", "interrupted; nothing was written")
+    assert (slow.returncode, out) == (130, "")
+    assert err.strip() == "interrupted; no output is half-written"
     assert not (tmp_path / "runs").exists()
 
 

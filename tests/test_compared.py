@@ -270,6 +270,11 @@ def test_users_of_another_exam(tmp_path: Path) -> None:
         (("comparison", "pairs", 0, "one"), "nobody", '"nobody" is none of its models'),
         (("shake_up", 0, "pairs"), 3, "shake_up.0.pairs"),
         (("slices", 0, "models"), {}, "not all slices"),
+        (
+            ("bridge", "models"),
+            {"popular": {"window": 1, "sample": 1}},
+            "the bridge has not all of its models",
+        ),
         (("evaluation", "k"), 0, "evaluation.k"),
         (("chance",), [], "chance"),
     ],

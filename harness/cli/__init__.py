@@ -167,6 +167,13 @@ app.command("list")(lists.list_)
 
 def main() -> None:
     """Run the command line; a person's mistake ends in its message and exit status."""
+    try:
+        sys.exit(_status())
+    except KeyboardInterrupt:  # before the command began, or after its end
+        sys.exit(INTERRUPTED)
+
+
+def _status() -> int:
     # A parent may have left the signal ignored; the reader would then stop early, and say nothing.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a scheduler's wish to stop
@@ -177,7 +184,7 @@ def main() -> None:
         told = f"standard output cannot be written: {output.failure.strerror}"
         print(f"{told}: what was printed is lost; send it to a file: > FILE", file=sys.stderr)
         status = max(status, HarnessError.exit_status)
-    sys.exit(status)
+    return status
 
 
 def guarded(command: Callable[[], Any]) -> int:
@@ -195,7 +202,7 @@ def guarded(command: Callable[[], Any]) -> int:
         code = getattr(done, "exit_code", getattr(done, "code", 0))
         return code if isinstance(code, int) else 1
     except (KeyboardInterrupt, typer.Abort):
-        print("interrupted; nothing was written", file=sys.stderr)
+        print("interrupted; no output is half-written", file=sys.stderr)
         return INTERRUPTED
     except MemoryError as error:
         print(f"out of memory ({error}); ask for less: a smaller k, or fewer rows", file=sys.stderr)

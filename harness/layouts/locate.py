@@ -18,6 +18,9 @@ import polars as pl
 from harness.errors import DataError
 from harness.layouts.tables import Table
 
+UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+"""What Polars raises over a damaged file; it panics over some that were crafted."""
+
 _CHUNK_ROWS = 20_000
 _SHOWN = 60
 
@@ -52,7 +55,10 @@ def locate(
     """
     fallback = DataError(f"{shown}: cannot be read: {reason.strip().splitlines()[0]}")
     if is_parquet(plain):
-        return _locate_parquet(plain, shown, rules) or fallback
+        try:
+            return _locate_parquet(plain, shown, rules) or fallback
+        except UNREADABLE:  # its pages are damaged
+            return fallback
     rows = _rows(table, plain)
     try:
         while chunk := list(islice(rows, _CHUNK_ROWS)):
@@ -169,7 +175,7 @@ def _printable(value: str | None) -> str:
 
 def _locate_parquet(plain: Path, shown: Path, rules: tuple[FieldRule, ...]) -> DataError | None:
     for rule in rules:
-        values = pl.read_parquet(plain, columns=[rule.column])[rule.column]
+        values = pl.read_parquet(plain, columns=[rule.column], glob=False)[rule.column]
         missing = values.is_null() | (values.cast(pl.String) == "").fill_null(False)
         if rule.required and missing.any():
             row = int(missing.arg_max() or 0) + 1

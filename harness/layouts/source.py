@@ -12,7 +12,7 @@ import polars as pl
 
 from harness.errors import DataError, suggest
 from harness.files import parts, unpacked
-from harness.layouts.locate import FieldRule, is_parquet, locate, misshapen, undecodable
+from harness.layouts.locate import UNREADABLE, FieldRule, is_parquet, locate, misshapen, undecodable
 from harness.layouts.tables import Table
 
 _BEYOND = "\x00beyond"  # a column behind the last: what a row with too many fields leaves there
@@ -123,7 +123,7 @@ def _source(table: Table, plain: Path, shown: Path) -> Source:
             glob=False,  # a name may hold * or [
         )
         return Source(table, plain, shown, frame, names)
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except UNREADABLE as error:
         first = str(error).strip().splitlines()[0]
         raise DataError(f"{shown}: cannot be read as a table: {first}") from error
 

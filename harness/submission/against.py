@@ -259,15 +259,21 @@ def columns(path: Path) -> tuple[str, ...]:
         The file cannot be read.
     """
     with _readable(path):
-        if is_parquet(path):
-            return tuple(parquet(path).collect_schema())
-        with opened(path) as file:
-            found = header.read(file.stream).columns
-    if not all(map(str.isprintable, found)):
+        found = _head(path)
+    if not found:
+        raise DataError(f"{path}: holds no columns; write their names into its first line")
+    if not is_parquet(path) and not all(map(str.isprintable, found)):
         raise DataError(
             f"{path}: is no table of text: its first line is {printable(found[0])[:60]}"
         )
     return found
+
+
+def _head(path: Path) -> tuple[str, ...]:
+    if is_parquet(path):
+        return tuple(parquet(path).collect_schema())
+    with opened(path) as file:
+        return header.read(file.stream).columns
 
 
 def ids(path: Path, column: str | None = None) -> Known:

@@ -50,7 +50,7 @@ def refuse_unsaid(found: File, named: Named | None) -> None:
 
 
 def _holds_numbers(column: pl.Series) -> bool:
-    if column.dtype.is_nested():
+    if not (column.dtype.is_numeric() or column.dtype == pl.String):
         return False
     return bool(column.cast(pl.String).str.contains(f"^(?:{_NUMBER.pattern.decode()})$").any())
 

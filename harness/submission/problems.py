@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.report.shown import Shown
 from harness.submission.checks import CHECKS
-from harness.submission.findings import Finding, Findings, Place
+from harness.submission.findings import Finding, Findings, Place, shown
 from harness.submission.formats import Format
 from harness.submission.respell import SURE
 from harness.submission.separators import NAMES
@@ -168,7 +168,7 @@ def _problem(
         "count": f"{finding.count:,}",
         **({} if wanted is None else _words(wanted)),
     }
-    columns = {} if wanted is None else {"user": wanted.user, "items": wanted.items}
+    columns = {} if wanted is None else {"user": shown(wanted.user), "items": shown(wanted.items)}
     return Problem(
         code,
         "error" if strict else check.severity,
@@ -186,7 +186,7 @@ def _problem(
 
 def _words(wanted: Format) -> dict[str, object]:
     """Return what messages say of a format."""
-    between, allowed = NAMES[wanted.between], ",".join(wanted.columns)
+    between, allowed = NAMES[wanted.between], ",".join(map(shown, wanted.columns))
     words: dict[str, object] = {"k": wanted.k, "width": wanted.width, "allowed": allowed}
     if wanted.long:
         one = f"write one item a row: {allowed}"

@@ -12,7 +12,7 @@ from harness.errors import DataError, printable, suggest
 from harness.frames.accept import accept
 from harness.frames.table import Table
 from harness.layouts import tables
-from harness.layouts.locate import FieldRule
+from harness.layouts.locate import UNREADABLE, FieldRule
 from harness.layouts.source import Source, sources
 from harness.submission import separators
 
@@ -133,6 +133,11 @@ def read(
                 f'{path}: no column "{name}"; {suggest(name, frame.columns)} (another is named '
                 f"with --{option}-column)"
             )
+    if item == user:
+        raise DataError(
+            f'{path}: column "{printable(user)}" holds the users, and no other the items; name the '
+            "items' with --item-column"
+        )
     frame = frame.with_columns(_texts(frame[user]), _texts(frame[item]))
     orders = {} if named.row_order else {"rank": named.rank, "score": named.score}
     numbers: dict[str, str | None] = {"grade": None} if true else orders
@@ -190,7 +195,7 @@ def _rows(source: Source) -> pl.DataFrame:
     """Return all columns, those of a text file as text; an empty field is missing."""
     try:
         return source.texts(source.names) if source.is_text else source.frame.collect()
-    except pl.exceptions.PolarsError as error:
+    except UNREADABLE as error:
         rules = tuple(FieldRule(name, "a text", None, False) for name in source.names)
         raise source.fault(rules, str(error)) from error
 

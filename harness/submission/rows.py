@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from harness.layouts.locate import UNREADABLE
 from harness.submission.blocks import Block
 from harness.submission.opened import Refused
 from harness.submission.quotes import FIELD, RECORD
@@ -40,7 +41,7 @@ def parquet(path: Path) -> pl.LazyFrame:
     frame = pl.scan_parquet(path, glob=False)
     try:
         frame.collect_schema()
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except UNREADABLE as error:
         raise Refused("SUB015", str(error).partition("\n")[0]) from error
     return frame
 
@@ -70,7 +71,7 @@ class Rows:
         while True:
             try:
                 lines = self._texts.slice(start, _ROWS).collect()["line"]
-            except (pl.exceptions.PolarsError, OSError) as error:  # pages that are damaged
+            except UNREADABLE as error:  # pages that are damaged
                 raise Refused("SUB015", str(error).partition("\n")[0]) from error
             if len(lines) == 0:
                 return

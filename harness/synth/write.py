@@ -80,7 +80,9 @@ class Folder:
                 table.append(frame)
 
     def _publish(self) -> None:
-        self._out.mkdir(exist_ok=True)
+        if not self._out.exists():  # all tables at once
+            self._draft.replace(self._out)
+            return
         for path in self.paths:
             (self._draft / path.name).replace(path)
             _twin(path).unlink(missing_ok=True)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from test_checks import WITHOUT_EXAMPLE, against
 
+from harness.submission.against import Against
 from harness.submission.checks import CHECKS
 from harness.submission.examples import BAD
 from harness.submission.validate import validate
@@ -205,3 +206,12 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         for p in validate(tmp_path / name, against(tmp_path, "")).problems
     }
     assert found == {"SUB001": "there is no such file", "SUB002": "is a folder"}
+
+
+def test_a_column_that_steers_a_terminal_is_shown_without(tmp_path: Path) -> None:
+    path = tmp_path / "lists.csv"
+    path.write_text("user,\x1b[2J,other\nann,,\n")
+    (empty,) = (p for p in validate(path, Against()).problems if p.code == "SUB301")
+    (strange,) = (p for p in validate(path, Against()).problems if p.code == "SUB102")
+    assert empty.column == "�[2J"
+    assert strange.hint == "drop it, or give it the right name: user,�[2J"

@@ -2,6 +2,7 @@
 
 import gzip
 import zipfile
+from datetime import timedelta
 from pathlib import Path
 
 import polars as pl
@@ -10,7 +11,10 @@ import pytest
 from harness.errors import DataError, HarnessError
 from harness.frames import lists
 from harness.frames.ids import coders as coders_
+from harness.papers import of_solution
+from harness.submission.against import Against, of_tables
 from harness.submission.read import File, Named, read
+from harness.submission.validate import validate
 
 LONG = "user,item\nann,a\nann,b\nbob,c\n"
 WIDE = "user,items\nann,a b\nbob,c\n"
@@ -187,6 +191,55 @@ def test_a_ragged_row_is_named_by_its_line(path: Path) -> None:
 def test_a_file_that_is_not_utf_8(path: Path) -> None:
     path.write_bytes("user,items\nann,a\nzoé,b\n".encode("latin-1"))
     refused(path, "line 3 is not UTF-8 text", "save the file as UTF-8")
+
+
+def test_users_and_items_are_of_two_columns(path: Path) -> None:
+    path.write_text("who,Usage\nann,Public\n")
+    refused(path, 'column "who" holds the users', "--item-column")
+    path.write_text("who,what\nann,a\n")
+    refused(path, 'column "what" holds the users', user="what", item="what")
+
+
+def test_parquet_over_which_polars_panics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def panics(*_: object, **__: object) -> None:
+        raise pl.exceptions.PanicException("not yet implemented")
+
+    path = tmp_path / "lists.parquet"
+    pl.DataFrame({"user": ["ann"], "item": ["a"]}).write_parquet(path)
+    monkeypatch.setattr(pl.LazyFrame, "collect_schema", panics)
+    refused(path, "cannot be read as a table: not yet implemented")
+    assert [p.code for p in validate(path, Against()).problems] == ["SUB015"]
+    monkeypatch.undo()
+    monkeypatch.setattr(pl.LazyFrame, "collect", panics)
+    refused(path, "cannot be read: not yet implemented")
+    assert [p.code for p in validate(path, Against()).problems] == ["SUB015"]
+
+
+def test_a_sample_or_items_without_a_header(tmp_path: Path) -> None:
+    blank, none = tmp_path / "blank.csv", tmp_path / "none.parquet"
+    blank.write_text("\nann,a\n")
+    pl.DataFrame().write_parquet(none)
+    for path in (blank, none):
+        for sample, items in ((path, None), (None, path)):
+            with pytest.raises(DataError, match=f"{path.name}: holds no columns"):
+                of_tables(sample, items)
+
+
+def test_columns_that_are_no_numbers_order_nothing(tmp_path: Path) -> None:
+    path, solution = tmp_path / "rows.parquet", tmp_path / "solution.csv"
+    spans = [timedelta(1), timedelta(2)]
+    pl.DataFrame({"user": ["ann"] * 2, "item": ["a", "b"], "x": spans}).write_parquet(path)
+    solution.write_text(WIDE)
+    assert of_solution(path, solution).whole[:, :2].tolist() == [[0, 1], [-1, -1]]
+
+
+def test_a_parquet_file_with_damaged_pages(tmp_path: Path) -> None:
+    path = tmp_path / "lists.parquet"
+    pl.DataFrame({"user": ["ann"] * 500, "item": ["a"] * 500}).write_parquet(path)
+    content = bytearray(path.read_bytes())
+    content[4:60] = bytes(56)
+    path.write_bytes(content)
+    refused(path, "lists.parquet: cannot be read: parquet")
 
 
 def test_a_damaged_parquet_file(tmp_path: Path) -> None:

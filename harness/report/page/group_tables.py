@@ -49,7 +49,8 @@ def bridge(view: View) -> Table | None:
         *(Column(title, f"{users:,} users") for title, users in wider.values()),
     ]
     counted: dict[str, Any] = found["models"]
-    places = max(view.decimals, decimals([by[key] for by in counted.values() for key in wider]))
+    values = [by[key] for by in counted.values() for key in wider if by[key] is not None]
+    places = max(view.decimals, decimals(values))
     rows = [
         Row(
             [
@@ -66,4 +67,5 @@ def bridge(view: View) -> Table | None:
 
 def _estimate(of_model: Document, key: str, places: int) -> Cell:
     cell = figure(of_model[key], places)
-    return replace(cell, text=f"at least {cell.text}") if of_model["at_least"] else cell
+    least = of_model[key] is not None and of_model.get("at_least", True)
+    return replace(cell, text=f"at least {cell.text}") if least else cell

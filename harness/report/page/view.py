@@ -76,7 +76,7 @@ def _refuse_older(run: Run) -> None:
     """Raise UsageError where a run lacks what this version writes."""
     lacks = [part for part in _PARTS if part not in run.document]
     lacks += [part for m in run.document["models"] for part in _OF_MODEL if part not in m]
-    if "with_items" not in run.document.get("bridge", {}):
+    if (run.document.get("bridge") or {}).get("with_items") is None:
         lacks.append("bridge.with_items")
     if lacks:
         raise UsageError(

@@ -1,0 +1,150 @@
+"""Mutated files with a row an item: no file surprises, and sound ones are read as in plain Python.
+
+The reference knows rows as they stand: it sorts those of each user by rank, or by score from the
+highest, and looks at one after the other.
+"""
+
+import math
+import re
+import time
+from collections import Counter
+from pathlib import Path
+
+import polars as pl
+import pytest
+from mutation import SECONDS, TOKENS, batches, chances, mutated
+from reference import ITEMS, USERS, K
+
+from harness.errors import HarnessError
+from harness.metrics import parse
+from harness.scoring import marks, mean
+from harness.solutions import Solution, of_file
+from harness.submission import blocks
+from harness.submission.against import Against, of_tables
+from harness.submission.fix import fix
+from harness.submission.validate import Examined, examine
+
+HEADS = {"rank": "customer_id,article_id,rank\n", "score": "customer_id,article_id,score\n"}
+SEEDS = [
+    "ann,0706016001,1\nann,0706016002,2\nbob,0706016003,1\n",
+    "bob,0706016003,2\nann,0706016001,1\nbob,0706016002,1\ncem,0706016001,1\n",
+    "".join(f"ann,070601600{i % 3 + 1},{i + 1}\n" for i in range(14)) + "zoe,1,1\n",
+    "ann,0706016001,0.5\nann,0706016002,2.5e-1\ncem,0706016003,-1\nbob,x,.5\n",
+]
+WORDS = [*TOKENS, b"0706016001", b"0706016003", b"bob", b"cem", b"1", b"2", b"13", b"0.5", b"1e0"]
+TRUTH = {"ann": ["0706016002"], "bob": ["0706016001", "0706016002"], "cem": ["0706016003"]}
+SOUND = re.compile(r"customer_id,article_id,(rank|score)\n(\w+,\w+,[-+.\deE ]*\n)+", re.ASCII)
+NUMBER = re.compile(r" *[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)? *")
+COUNTED = {"SUB302", "SUB303", "SUB313", "SUB314", "SUB315", "SUB316"}
+
+
+@pytest.fixture(scope="module")
+def exam(tmp_path_factory: pytest.TempPathFactory) -> tuple[Against, Solution]:
+    folder = tmp_path_factory.mktemp("rows")
+    (folder / "sample.csv").write_text(
+        "customer_id,prediction\n" + "".join(f"{u},\n" for u in USERS)
+    )
+    (folder / "items.csv").write_text("article_id\n" + "".join(f"{item}\n" for item in ITEMS))
+    solution = of_file(pl.DataFrame({"user": list(TRUTH), "item": list(TRUTH.values())}))
+    against = of_tables(folder / "sample.csv", folder / "items.csv").marked_by(solution)
+    for head in HEADS.values():  # so that all is compiled
+        (folder / "warm.csv").write_text(head + SEEDS[0])
+        read(folder / "warm.csv", against, solution)
+    return against, solution
+
+
+def read(path: Path, against: Against, solution: Solution) -> Examined:
+    found = examine(path, against, solution)
+    try:
+        fix(path, against, path.with_suffix(".fixed.csv"))
+    except HarnessError:
+        return found
+    left = examine(path.with_suffix(".fixed.csv"), against).validation
+    assert not {"SUB006", "SUB007", "SUB206", "SUB207"} & {p.code for p in left.problems}
+    return found
+
+
+def number(text: str, order: str) -> float:
+    """Return what orders a row, the first lowest; infinite where it is none."""
+    value = float(text) if NUMBER.fullmatch(text) else math.nan
+    if order == "score":
+        return -value if math.isfinite(value) else math.inf
+    return value if math.isfinite(value) and value >= 1 and value == int(value) else math.inf
+
+
+def reference(text: str) -> tuple[Counter[str], dict[str, dict[float, str]] | None]:
+    """Return how often each fault is there, and the items of each user by place, from 0."""
+    head, *rows = text.splitlines()
+    order = head.rpartition(",")[2]
+    faults: Counter[str] = Counter()
+    lists: dict[str, dict[float, str]] = {}
+    for user in {row.split(",")[0] for row in rows}:
+        own = [(number(row.split(",")[2], order), row) for row in rows if row.split(",")[0] == user]
+        before, last, met, places = 0.0, -1.0, set(), {}
+        for nth, (value, row) in enumerate(sorted(own, key=lambda one: one[0])):
+            item = row.split(",")[1]
+            place = value - 1 if order == "rank" else nth
+            told = math.isfinite(value)
+            tied = nth > 0 and value == before and told
+            faults["SUB313"] += not told
+            faults["SUB314" if order == "rank" else "SUB315"] += tied
+            faults["SUB316"] += order == "rank" and told and value > before + 1
+            faults["SUB302"] += math.isfinite(place) and place >= K > last
+            faults["SUB303"] += item in met
+            met.add(item)
+            if not tied:
+                places[place] = item
+            before, last = value, place
+        lists[user] = places
+    return +faults, None if faults["SUB315"] else lists
+
+
+def average_precision(places: dict[float, str], truth: list[str]) -> float:
+    hits, value = set(), 0.0
+    for place in range(K):
+        if places.get(place) in truth and places[place] not in hits:
+            hits.add(places[place])
+            value += len(hits) / (place + 1)
+    return value / min(len(truth), K)
+
+
+def check(content: bytes, found: Examined, solution: Solution) -> None:
+    text = content.decode("utf-8", "replace")
+    if not SOUND.fullmatch(text):
+        return
+    faults, lists = reference(text)
+    told = {p.code: p.count for p in found.validation.problems if p.code in COUNTED}
+    assert told == faults
+    if lists is None or found.lists is None:
+        assert lists is None or max(max(p, default=0) for p in lists.values()) > K
+        return
+    metric = parse("MAP@12")
+    score = mean(marks(found.lists, solution.key, [metric])[metric])
+    values = [average_precision(lists.get(user, {}), truth) for user, truth in TRUTH.items()]
+    assert score == pytest.approx(sum(values) / len(values), rel=0, abs=1e-12)
+
+
+@pytest.mark.parametrize(("batch", "files"), batches(10))
+def test_no_rows_surprise(
+    batch: int,
+    files: int,
+    exam: tuple[Against, Solution],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chance = chances("rows", batch)
+    path = tmp_path / "rows.csv"
+    for _ in range(files):
+        head = HEADS[chance.choice(list(HEADS))].encode()
+        content = head + mutated(chance.choice(SEEDS).encode(), chance, WORDS)
+        content = mutated(content, chance, WORDS) if chance.random() < 0.1 else content
+        path.write_bytes(content)
+        monkeypatch.setattr(blocks, "SIZE", chance.choice([64, 128, 1 << 16]))
+        began = time.process_time()
+        try:
+            found = read(path, *exam)
+            assert time.process_time() - began < SECONDS
+            check(content, found, exam[1])
+        except BaseException:
+            print(f"batch {batch}, blocks of {blocks.SIZE}: {content!r}")
+            raise

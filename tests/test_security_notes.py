@@ -1,0 +1,80 @@
+"""SECURITY.md: its commands run as they stand, and the settings and files that it names exist."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness import kept
+
+ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```sh\n(.*?)```", TEXT, re.DOTALL)
+
+
+def run(block: str, folder: Path) -> str:
+    """Run a block of commands in a folder; return what it prints."""
+    programs = folder / "programs"
+    programs.mkdir(exist_ok=True)
+    harness = programs / "harness"
+    here = f"PYTHONPATH={ROOT} exec {sys.executable} -m harness"
+    harness.write_text(f'#!/bin/sh\n{here} "$@"\n')
+    harness.chmod(0o700)
+    path = f"{programs}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["/bin/sh", "-eu", "-c", block],
+        cwd=folder,
+        env={"PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
+def test_uploads_are_scored_as_it_says(tmp_path: Path) -> None:
+    prepare, score = BLOCKS
+    (tmp_path / "worker").mkdir(mode=0o700)
+    compiled = kept.own().parent  # which takes half a minute to make
+    compiled.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "worker" / "xdg").symlink_to(compiled)
+    (tmp_path / "solution.csv").write_text("user,items\nann,a b\nbob,c\n")
+    (tmp_path / "upload.csv").write_text("user,items\nann,a x\nbob,c\n")
+    run(prepare, tmp_path)
+    assert (tmp_path / "worker" / "cache").stat().st_mode & 0o077 == 0
+    assert run(score, tmp_path) == "0\n"
+    found = json.loads((tmp_path / "worker" / "result.json").read_text())
+    assert found["metrics"]["MAP@12"]["mean"] == 3 / 4
+    (tmp_path / "upload.csv").write_bytes(b"")
+    assert run(score, tmp_path) == "1\n"
+    found = json.loads((tmp_path / "worker" / "result.json").read_text())
+    assert [problem["code"] for problem in found["problems"]["found"]] == ["SUB003"]
+    (tmp_path / "solution.csv").write_bytes(b"")
+    assert run(score, tmp_path) == "2\n"
+    assert "solution.csv" in (tmp_path / "worker" / "messages.txt").read_text()
+
+
+def test_the_settings_that_it_names_exist() -> None:
+    code = "\n".join(
+        path.read_text(encoding="utf-8")
+        for folder in ("harness", "tests/fuzz")
+        for path in (ROOT / folder).rglob("*.py")
+    )
+    named = set(re.findall(r"\b(?:HARNESS|XDG|FUZZ)_[A-Z_]+", TEXT))
+    assert named == {
+        "HARNESS_CACHE_DIR", "XDG_CACHE_HOME", "FUZZ_FILES", "FUZZ_SEED", "FUZZ_KILLS"
+    }  # fmt: skip
+    assert all(name in code for name in named)
+    makefile = (ROOT / "Makefile").read_text()
+    assert all(f"\n{goal}:" in makefile for goal in set(re.findall(r"`make (\w+)`", TEXT)))
+
+
+def test_it_is_found_from_where_hosts_read() -> None:
+    assert "(SECURITY.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "(../SECURITY.md)" in (ROOT / "docs" / "hosts.md").read_text(encoding="utf-8")
