@@ -33,8 +33,8 @@ def _group(group: Group) -> Sheet:
     if group.without:
         counted += f", {group.without:,} without {metric} left out"
     heading = (
-        f"exam   {printable(group.fingerprint[:_SHORT])} · k = {group.k} · {group.users:,} users · {counted}"
-        f"{_BETTER[group.better]}"
+        f"exam   {printable(group.fingerprint[:_SHORT])} · k = {group.k} · {group.users:,} users · "
+        f"{counted}{_BETTER[group.better]}"
     )
     rows = [_row(entry, digits) for entry in group.entries]
     words = frozenset({3, 5, 6, 7, 10})
