@@ -174,6 +174,21 @@ def test_runs_that_are_hidden_or_not_whole_yet_are_passed_over(folder: Path, nam
     assert harness.leaderboard(folder) == before
 
 
+def test_nothing_that_a_run_says_of_itself_steers_a_terminal(folder: Path) -> None:
+    (folder / "other" / "environment.json").write_text(json.dumps({"written": "x\x1b[2J"}))
+    path = folder / "other" / "result.json"
+    content = json.loads(path.read_text())
+    content["evaluation"]["fingerprint"] = "\x1b[2J"
+    content["metrics"] = {"M\x1b": {"better": "higher"}}
+    (model,) = content["models"]
+    model["metrics"] = {"M\x1b": model["metrics"]["MAP@1"]}
+    model["vs_random"]["verdict"] = "\x1b"
+    path.write_text(json.dumps(content))
+    text = leaderboard(folder).to_markdown()
+    assert "x�[2J" in text
+    assert "\x1b" not in text
+
+
 def test_a_run_without_a_date_has_that_of_its_file(folder: Path) -> None:
     (folder / "other" / "environment.json").write_text("{}")
     os.utime(folder / "other" / "result.json", (0, 0))

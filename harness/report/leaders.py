@@ -26,14 +26,15 @@ def sheets(board: Leaderboard) -> list[Sheet]:
 
 def _group(group: Group) -> Sheet:
     digits = digits_of(entry.mean for entry in group.entries)
-    titles = ["model", group.metric, "95 % interval", "run", "× chance", "against chance", "date"]
+    metric = printable(group.metric)
+    titles = ["model", metric, "95 % interval", "run", "× chance", "against chance", "date"]
     titles += ["settings", "seed", "runs", "not as the first's config"]
     counted = f"{group.runs:,} run{'s' if group.runs > 1 else ''}"
     if group.without:
-        counted += f", {group.without:,} without {group.metric} left out"
+        counted += f", {group.without:,} without {metric} left out"
     heading = (
-        f"exam   {group.fingerprint[:_SHORT]} · k = {group.k} · {group.users:,} users · {counted}"
-        f"{_BETTER[group.better]}"
+        f"exam   {printable(group.fingerprint[:_SHORT])} · k = {group.k} · {group.users:,} users · "
+        f"{counted}{_BETTER[group.better]}"
     )
     rows = [_row(entry, digits) for entry in group.entries]
     words = frozenset({3, 5, 6, 7, 10})
@@ -55,8 +56,8 @@ def _row(entry: Entry, digits: int) -> list[str]:
         ends(entry.ci95, digits),
         printable(entry.run),
         "" if entry.lift is None else lift(entry.lift),
-        chance_word(entry.verdict or ""),
-        entry.date[:16].replace("T", " "),
+        printable(chance_word(entry.verdict or "")),
+        printable(entry.date[:16].replace("T", " ")),
         printable(entry.settings),
         "" if entry.seed is None else str(entry.seed),
         str(entry.runs),

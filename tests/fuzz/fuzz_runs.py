@@ -1,5 +1,6 @@
 """Mutated run folders, given to every command that takes one: none surprises."""
 
+import copy
 import json
 import random
 import shutil
@@ -73,7 +74,7 @@ def lines(folder: Path) -> list[list[str | Path]]:
 def changed(document: Any, chance: random.Random) -> Any:
     """Return a document with an odd value somewhere, or without what stood there."""
     if chance.random() < 0.1 or not document or not isinstance(document, dict | list):
-        return chance.choice(VALUES)
+        return copy.deepcopy(chance.choice(VALUES))
     keys = list(document) if isinstance(document, dict) else list(range(len(document)))
     key = chance.choice(keys)
     if chance.random() < 0.1:
