@@ -103,7 +103,7 @@ def sources(table: Table) -> Iterator[Source]:
         A file that is missing or empty, no UTF-8, or without a usable header.
     """
     for part in parts(table.path):
-        with unpacked(part) as plain:
+        with unpacked(part, table.cap) as plain:
             yield _source(table, plain, part)
 
 
