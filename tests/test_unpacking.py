@@ -143,7 +143,7 @@ def test_swelling_lines_are_never_looked_at(
     monkeypatch.setattr("harness.submission.header.read", lambda stream: pytest.fail("was read"))
     told = validate(tmp_path / "lists.csv.gz", Against()).problems
     assert [(p.code, p.message) for p in told] == [
-        ("SUB014", f"the archive unpacks to more than {FREE}")
+        ("SUB014", f"the file unpacks to more than {FREE}")
     ]
 
 

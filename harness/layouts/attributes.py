@@ -11,6 +11,7 @@ from harness.layouts.locate import FieldRule
 from harness.layouts.source import Source, sources
 from harness.layouts.tables import AttributeTable
 from harness.parameters import ParameterError
+from harness.parquet import UNREADABLE
 
 
 def check(table: AttributeTable) -> None:
@@ -66,7 +67,7 @@ def _rows(table: AttributeTable, columns: list[str] | None, source: Source) -> p
     rules = (FieldRule(table.id, "an id", None, True),)
     try:
         frame = source.texts(wanted)
-    except pl.exceptions.PolarsError as error:
+    except UNREADABLE as error:
         raise source.fault(rules, str(error)) from error
     if frame[table.id].has_nulls() or (frame[table.id] == "").any():
         raise source.fault(rules, "an empty id")

@@ -15,6 +15,7 @@ from pathlib import Path
 import narwhals as nw
 import polars as pl
 
+from harness import parquet
 from harness.errors import DataError
 from harness.layouts.tables import Table
 
@@ -52,7 +53,10 @@ def locate(
     """
     fallback = DataError(f"{shown}: cannot be read: {reason.strip().splitlines()[0]}")
     if is_parquet(plain):
-        return _locate_parquet(plain, shown, rules) or fallback
+        try:
+            return _locate_parquet(plain, shown, rules) or fallback
+        except parquet.UNREADABLE:  # its pages are damaged, as the reason says
+            return fallback
     rows = _rows(table, plain)
     try:
         while chunk := list(islice(rows, _CHUNK_ROWS)):

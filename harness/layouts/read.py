@@ -14,6 +14,7 @@ from harness.layouts import times, zeros
 from harness.layouts.locate import FieldRule
 from harness.layouts.source import Source, sources
 from harness.layouts.tables import EventTable
+from harness.parquet import UNREADABLE
 
 BATCH_ROWS = 1_000_000
 _FIRST = 1_000
@@ -53,7 +54,7 @@ def _with_zeros(error: DataError, events: EventTable, source: Source) -> DataErr
         return error
     try:
         first = source.frame.select(pl.col(events.item).cast(pl.String)).head(_FIRST).collect()
-    except pl.exceptions.PolarsError:
+    except UNREADABLE:
         return error
     short = zeros.lost(first[events.item], events.item_width)
     if short.is_empty():
@@ -79,7 +80,7 @@ def _batches(events: EventTable, source: Source) -> Iterator[tuple[pl.DataFrame,
             ):
                 raise source.fault(rules, "an empty value")
             yield kept, batch.height - kept.height
-    except (pl.exceptions.PolarsError, nw.exceptions.NarwhalsError) as error:
+    except (*UNREADABLE, nw.exceptions.NarwhalsError) as error:
         raise source.fault(rules, str(error)) from error
 
 
@@ -136,7 +137,7 @@ def _pattern(events: EventTable, source: Source) -> str | None:
     try:
         first = source.frame.select(pl.col(events.time).cast(pl.String)).head(1).collect()
         sample = "" if first.is_empty() else str(first.item())
-    except pl.exceptions.PolarsError:
+    except UNREADABLE:
         sample = ""
     # A first value that is no time is met again, and located, when the column is read.
     return times.pattern_of(events.time_format, sample) or times.DATE

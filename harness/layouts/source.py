@@ -10,10 +10,12 @@ from pathlib import Path
 
 import polars as pl
 
+from harness import parquet
 from harness.errors import DataError, suggest
-from harness.files import parts, unpacked
+from harness.files import parts, unpacked, unusable
 from harness.layouts.locate import FieldRule, is_parquet, locate, misshapen, undecodable
 from harness.layouts.tables import Table
+from harness.unpacking import UnpackingError
 
 _BEYOND = "\x00beyond"  # a column behind the last: what a row with too many fields leaves there
 _OTHER_SEPARATORS = ";\t|,"
@@ -110,6 +112,7 @@ def sources(table: Table) -> Iterator[Source]:
 def _source(table: Table, plain: Path, shown: Path) -> Source:
     try:
         if is_parquet(plain):
+            parquet.check(plain, table.cap, shown.stat().st_size)
             frame = pl.scan_parquet(plain, glob=False)
             return Source(table, plain, shown, frame, frame.collect_schema().names())
         names = _header(table, plain, shown)
@@ -123,7 +126,9 @@ def _source(table: Table, plain: Path, shown: Path) -> Source:
             glob=False,  # a name may hold * or [
         )
         return Source(table, plain, shown, frame, names)
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except UnpackingError as error:
+        raise unusable(shown, error, table.cap) from error
+    except parquet.UNREADABLE as error:
         first = str(error).strip().splitlines()[0]
         raise DataError(f"{shown}: cannot be read as a table: {first}") from error
 

@@ -14,6 +14,7 @@ from harness.frames.table import Table
 from harness.layouts import tables
 from harness.layouts.locate import FieldRule
 from harness.layouts.source import Source, sources
+from harness.parquet import UNREADABLE
 from harness.submission import separators
 
 USAGES = ("Public", "Private", "Ignored")
@@ -190,7 +191,7 @@ def _rows(source: Source) -> pl.DataFrame:
     """Return all columns, those of a text file as text; an empty field is missing."""
     try:
         return source.texts(source.names) if source.is_text else source.frame.collect()
-    except pl.exceptions.PolarsError as error:
+    except UNREADABLE as error:
         rules = tuple(FieldRule(name, "a text", None, False) for name in source.names)
         raise source.fault(rules, str(error)) from error
 
