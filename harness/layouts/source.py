@@ -14,10 +14,14 @@ from harness import parquet
 from harness.errors import DataError, suggest
 from harness.files import parts, unpacked, unusable
 from harness.layouts.locate import FieldRule, is_parquet, locate, misshapen, undecodable
+from harness.layouts.long_lines import has_more_fields
 from harness.layouts.tables import Table
 from harness.unpacking import UnpackingError
 
 _BEYOND = "\x00beyond"  # a column behind the last: what a row with too many fields leaves there
+_LONGEST = 1 << 20
+"""Letters of a header."""
+_FIELDS, _SHOWN = 10_000, 8
 _OTHER_SEPARATORS = ";\t|,"
 
 
@@ -116,6 +120,7 @@ def _source(table: Table, plain: Path, shown: Path) -> Source:
             frame = pl.scan_parquet(plain, glob=False)
             return Source(table, plain, shown, frame, frame.collect_schema().names())
         names = _header(table, plain, shown)
+        _refuse_endless(table, plain, shown, names)
         frame = pl.scan_csv(
             plain,
             separator=table.separator,
@@ -133,8 +138,23 @@ def _source(table: Table, plain: Path, shown: Path) -> Source:
         raise DataError(f"{shown}: cannot be read as a table: {first}") from error
 
 
+def _refuse_endless(table: Table, plain: Path, shown: Path, names: list[str]) -> None:
+    """Raise DataError where a line has so many fields that to read it would fill the memory."""
+    most = len(names) + _FIELDS
+    if has_more_fields(plain, table.separator, most):
+        raise DataError(
+            f"{shown}: a line has more than {most:,} fields, expected {len(names)} "
+            f"({', '.join(names[:_SHOWN])}); look at what ends the lines"
+        )
+
+
 def _header(table: Table, plain: Path, shown: Path) -> list[str]:
     with plain.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as handle:
+        if len(handle.readline(_LONGEST)) == _LONGEST:
+            raise DataError(
+                f"{shown}: line 1 is longer than {_LONGEST:,} letters; expected a header"
+            )
+        handle.seek(0)
         try:
             first = next(csv.reader(handle, delimiter=table.separator), None)
         except csv.Error as error:
