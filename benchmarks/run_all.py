@@ -19,6 +19,7 @@ PARTS = {
     "evaluate": "`harness.evaluate` on frames",
     "mrr_grid": "MRR over a grid of users and k",
     "submission": "A full-size submission, validated and scored",
+    "bombs": "Files that hurt, refused",
     "random_baseline": "The random baseline",
     "comparison": "Resampling and comparisons",
     "models": "The baselines at full size",
