@@ -20,6 +20,7 @@ PARTS = {
     "mrr_grid": "MRR over a grid of users and k",
     "submission": "A full-size submission, validated and scored",
     "crafted_ids": "Ids made to collide",
+    "bombs": "Files that hurt, refused",
     "random_baseline": "The random baseline",
     "comparison": "Resampling and comparisons",
     "models": "The baselines at full size",

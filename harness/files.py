@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import shutil
 import stat
 import tempfile
-import zipfile
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, cast
+from typing import BinaryIO, cast
 
-from harness import leftovers
+from harness import leftovers, unpacking
 from harness.errors import DataError, UsageError, printable
+from harness.unpacking import SENT, Cap, UnpackingError
 
 _PACKED = (".gz", ".zip")
 _TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".data", ".parquet")
@@ -82,7 +80,7 @@ def _is_table(path: Path) -> bool:
 
 
 @contextmanager
-def unpacked(path: Path) -> Iterator[Path]:
+def unpacked(path: Path, cap: Cap = SENT) -> Iterator[Path]:
     """Yield a plain file with the content of `path`; a packed one is unpacked beside nothing.
 
     The copy is streamed to a temporary folder, so memory stays bounded, and goes when done.
@@ -90,7 +88,7 @@ def unpacked(path: Path) -> Iterator[Path]:
     Raises
     ------
     DataError
-        A damaged archive, or a .zip with other than one member.
+        A damaged archive, a .zip with other than one member, or more than the cap allows.
     """
     if path.suffix not in _PACKED:
         yield path
@@ -100,24 +98,33 @@ def unpacked(path: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix=leftovers.temporary_prefix()) as folder:
         plain = Path(folder) / path.with_suffix("").name
         try:
-            with _open_packed(path) as source, plain.open("wb") as target:
-                shutil.copyfileobj(source, target, 1 << 20)
-        except (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError) as error:
+            _copy(path, plain, cap)
+        except UnpackingError as error:
+            raise unusable(path, error, cap) from error
+        except OSError as error:
             raise DataError(
                 f"{path}: cannot be unpacked to {folder} ({error}); copy it again, or make room"
             ) from error
         yield plain
 
 
-def _open_packed(path: Path) -> IO[bytes]:
-    if path.suffix == ".gz":
-        return cast(IO[bytes], gzip.open(path, "rb"))
-    archive = zipfile.ZipFile(path)
-    members = [n for n in archive.namelist() if not n.endswith("/")]
-    if len(members) != 1:
-        names = ", ".join(members[:5]) or "none"
-        raise DataError(f"{path}: holds {len(members)} files ({names}); expected exactly one")
-    return archive.open(members[0])
+def _copy(packed: Path, plain: Path, cap: Cap) -> None:
+    kind = packed.suffix.removeprefix(".")
+    with packed.open("rb", buffering=0) as raw, plain.open("wb") as target:
+        source = cast(BinaryIO, raw)
+        with unpacking.content(source, kind, packed.stat().st_size, cap) as stream:
+            shutil.copyfileobj(stream, target, 1 << 20)
+
+
+def unusable(path: Path, error: UnpackingError, cap: Cap) -> DataError:
+    """Return the error for a file that cannot be unpacked."""
+    says = {
+        "members": f"holds other than one file ({error.value}); expected exactly one",
+        "large": f"unpacks to more than {error.value}; {cap.cure}",
+        "damaged": f"cannot be unpacked: it is damaged ({error.value}); copy or write it again",
+        "kind": f"cannot be read: it is {error.value}; give plain text, plain or in .gz or .zip",
+    }
+    return DataError(f"{path}: {says[error.fault]}")
 
 
 def _refuse_special(out: Path) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from harness import config as config_
+from harness import parquet
 from harness.errors import DataError, UsageError, printable
-from harness.layouts.locate import UNREADABLE
+from harness.files import unusable
 from harness.metrics import Better, Metric, is_own, parse
 from harness.metrics.own import LARGEST_MARK
 from harness.once import once
@@ -19,6 +20,9 @@ from harness.profile import USER
 from harness.run_document import fault_of
 from harness.scoring import ScoreTable
 from harness.setting import asked
+from harness.unpacking import OWN, UnpackingError
+
+_CAP = replace(OWN, cure="harness run writes the folder again, from its config.toml")
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,6 +252,9 @@ def _json(path: Path) -> Any:
 
 def _parquet(path: Path) -> pl.DataFrame:
     try:
+        parquet.check(path, _CAP)
         return pl.read_parquet(path, glob=False)
-    except UNREADABLE as error:
+    except UnpackingError as error:
+        raise unusable(path, error, _CAP) from error
+    except parquet.UNREADABLE as error:
         raise DataError(f"{path}: cannot be read: {error}") from error

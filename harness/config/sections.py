@@ -15,6 +15,7 @@ from harness.config.space import SearchName, Space, TunedRecord
 from harness.config.splits import GivenSplit, InnerSplit, SplitConfig
 from harness.errors import UsageError, suggest
 from harness.layouts.tables import CandidateRule, Layout
+from harness.unpacking import OWN, Cap
 
 TIME_FORMATS = ("iso", "epoch_s", "epoch_ms")
 LayoutName = Literal["hm", "ponpare", "kion", "table"]
@@ -27,6 +28,7 @@ class DataConfig(_Section):
     path: str
     restore_zeros: bool = False
     cache: bool = True
+    max_unpacked_gb: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
     events: str | None = None
     user: str = "user"
     item: str = "item"
@@ -40,7 +42,7 @@ class DataConfig(_Section):
 
     @model_validator(mode="after")
     def _only_what_the_layout_reads(self) -> DataConfig:
-        allowed = {"layout", "path", "cache"} | _KEYS_OF[self.layout]
+        allowed = _KEYS_OF_ALL | _KEYS_OF[self.layout]
         for key in sorted(self.model_fields_set - allowed):
             raise ValueError(
                 f'layout "{self.layout}" has no key "{key}"; {suggest(key, sorted(allowed))}'
@@ -56,7 +58,16 @@ class DataConfig(_Section):
             raise ValueError('layout "table" needs events = "the file with the event log"')
         return self
 
+    @property
+    def cap(self) -> Cap:
+        """How much each of the files may unpack to."""
+        if self.max_unpacked_gb is None:
+            return OWN
+        most = int(self.max_unpacked_gb * 1e9)
+        return replace(OWN, free=most, most=most)
 
+
+_KEYS_OF_ALL = {"layout", "path", "cache", "max_unpacked_gb"}
 _KEYS_OF: dict[str, set[str]] = {
     "hm": {"restore_zeros", "time_format"},
     "ponpare": {"time_format"},
@@ -222,7 +233,7 @@ class Config(_Section):
 
         Rows are numbered where either of the splits orders events by them.
         """
-        found = self._layout()
+        found = self._layout().capped(self.data.cap)
         if "file" not in (getattr(rule, "ties", None) for rule in (self.split, inner)):
             return found
         return replace(found, events=tuple(replace(e, numbered=True) for e in found.events))
@@ -264,7 +275,7 @@ class Config(_Section):
     def resolved(self) -> dict[str, Any]:
         """Return plain values that repeat the run from any folder: defaults in, paths absolute."""
         values = self.model_dump(exclude_none=True)
-        keys = {"layout", "path", "cache"} | _KEYS_OF[self.data.layout]
+        keys = _KEYS_OF_ALL | _KEYS_OF[self.data.layout]
         values["data"] = {key: v for key, v in values["data"].items() if key in keys}
         return self._placed(values)
 

@@ -7,10 +7,11 @@ import polars as pl
 
 from harness.errors import DataError, suggest
 from harness.layouts import times
-from harness.layouts.locate import UNREADABLE, FieldRule
+from harness.layouts.locate import FieldRule
 from harness.layouts.source import Source, sources
 from harness.layouts.tables import AttributeTable
 from harness.parameters import ParameterError
+from harness.parquet import UNREADABLE
 
 
 def check(table: AttributeTable) -> None:

@@ -15,11 +15,9 @@ from pathlib import Path
 import narwhals as nw
 import polars as pl
 
+from harness import parquet
 from harness.errors import DataError
 from harness.layouts.tables import Table
-
-UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
-"""What Polars raises over a damaged file; it panics over some that were crafted."""
 
 _CHUNK_ROWS = 20_000
 _SHOWN = 60
@@ -57,7 +55,7 @@ def locate(
     if is_parquet(plain):
         try:
             return _locate_parquet(plain, shown, rules) or fallback
-        except UNREADABLE:  # its pages are damaged
+        except parquet.UNREADABLE:  # its pages are damaged, as the reason says
             return fallback
     rows = _rows(table, plain)
     try:

@@ -11,9 +11,10 @@ from harness import schema
 from harness.encode import hashes_of
 from harness.errors import DataError
 from harness.layouts import times, zeros
-from harness.layouts.locate import UNREADABLE, FieldRule
+from harness.layouts.locate import FieldRule
 from harness.layouts.source import Source, sources
 from harness.layouts.tables import EventTable
+from harness.parquet import UNREADABLE
 
 BATCH_ROWS = 1_000_000
 _FIRST = 1_000

@@ -10,12 +10,18 @@ from pathlib import Path
 
 import polars as pl
 
+from harness import parquet
 from harness.errors import DataError, suggest
-from harness.files import parts, unpacked
-from harness.layouts.locate import UNREADABLE, FieldRule, is_parquet, locate, misshapen, undecodable
+from harness.files import parts, unpacked, unusable
+from harness.layouts.locate import FieldRule, is_parquet, locate, misshapen, undecodable
+from harness.layouts.long_lines import has_more_fields
 from harness.layouts.tables import Table
+from harness.unpacking import UnpackingError
 
 _BEYOND = "\x00beyond"  # a column behind the last: what a row with too many fields leaves there
+_LONGEST = 1 << 20
+"""Letters of a header."""
+_FIELDS, _SHOWN = 10_000, 8
 _OTHER_SEPARATORS = ";\t|,"
 
 
@@ -103,16 +109,18 @@ def sources(table: Table) -> Iterator[Source]:
         A file that is missing or empty, no UTF-8, or without a usable header.
     """
     for part in parts(table.path):
-        with unpacked(part) as plain:
+        with unpacked(part, table.cap) as plain:
             yield _source(table, plain, part)
 
 
 def _source(table: Table, plain: Path, shown: Path) -> Source:
     try:
         if is_parquet(plain):
+            parquet.check(plain, table.cap, shown.stat().st_size)
             frame = pl.scan_parquet(plain, glob=False)
             return Source(table, plain, shown, frame, frame.collect_schema().names())
         names = _header(table, plain, shown)
+        _refuse_endless(table, plain, shown, names)
         frame = pl.scan_csv(
             plain,
             separator=table.separator,
@@ -123,13 +131,30 @@ def _source(table: Table, plain: Path, shown: Path) -> Source:
             glob=False,  # a name may hold * or [
         )
         return Source(table, plain, shown, frame, names)
-    except UNREADABLE as error:
+    except UnpackingError as error:
+        raise unusable(shown, error, table.cap) from error
+    except parquet.UNREADABLE as error:
         first = str(error).strip().splitlines()[0]
         raise DataError(f"{shown}: cannot be read as a table: {first}") from error
 
 
+def _refuse_endless(table: Table, plain: Path, shown: Path, names: list[str]) -> None:
+    """Raise DataError where a line has so many fields that to read it would fill the memory."""
+    most = len(names) + _FIELDS
+    if has_more_fields(plain, table.separator, most):
+        raise DataError(
+            f"{shown}: a line has more than {most:,} fields, expected {len(names)} "
+            f"({', '.join(names[:_SHOWN])}); look at what ends the lines"
+        )
+
+
 def _header(table: Table, plain: Path, shown: Path) -> list[str]:
     with plain.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as handle:
+        if len(handle.readline(_LONGEST)) == _LONGEST:
+            raise DataError(
+                f"{shown}: line 1 is longer than {_LONGEST:,} letters; expected a header"
+            )
+        handle.seek(0)
         try:
             first = next(csv.reader(handle, delimiter=table.separator), None)
         except csv.Error as error:

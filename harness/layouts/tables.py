@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
+
+from harness.unpacking import SENT, Cap
 
 CandidateRule = Literal["catalogue", "shown", "train"]
 
@@ -21,11 +23,14 @@ class Table:
         One character between fields (not used for Parquet).
     header : tuple of str, optional
         Column names of a file that has no header line.
+    cap : Cap
+        How much each file may unpack to; it changes nothing of what is read.
     """
 
     path: Path
     separator: str = ","
     header: tuple[str, ...] | None = None
+    cap: Cap = field(default=SENT, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -111,3 +116,12 @@ class Layout:
         """All tables of the layout."""
         attributes = [a.table for a in (self.users, self.items) if a is not None]
         return (*(e.table for e in self.events), *attributes)
+
+    def capped(self, cap: Cap) -> Layout:
+        """Return the same with tables that may unpack to so much."""
+
+        def own(table: AttributeTable | None) -> AttributeTable | None:
+            return table and replace(table, table=replace(table.table, cap=cap))
+
+        events = tuple(replace(e, table=replace(e.table, cap=cap)) for e in self.events)
+        return replace(self, events=events, users=own(self.users), items=own(self.items))

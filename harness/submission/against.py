@@ -322,7 +322,7 @@ def _readable(path: Path) -> Iterator[None]:
 def _reader(path: Path, column: str) -> Iterator[Reader | Rows]:
     if is_parquet(path):
         frame = parquet(path)
-        yield Rows(frame, dict(frame.collect_schema()), {column})
+        yield Rows(frame, dict(frame.collect_schema()), {column}, path.stat().st_size)
         return
     with opened(path) as file:
         head = header.read(file.stream)

@@ -71,8 +71,8 @@ CHECKS: Mapping[str, Check] = {
     ),
     "SUB014": file(
         "too large",
-        "the archive unpacks to more than {value}",
-        "pack the submission alone",
+        "the file unpacks to more than {value}",
+        "pack the submission alone, or give it as plain CSV",
         blocks=True,
     ),
     "SUB015": file(

@@ -16,7 +16,8 @@ from harness.submission.opened import Refused
 from harness.submission.quotes import FIELD, plain
 from harness.submission.words import PAD
 
-_LONGEST = 1 << 20
+_LONGEST = 1 << 16
+"""Bytes of a header: each of its columns is told that is not wanted."""
 _SEPARATORS = ",;\t|"
 _ROW_NAMES = 1000
 """Rows that are looked at for names of rows."""
@@ -51,7 +52,7 @@ def read(stream: BinaryIO) -> Header:
     Raises
     ------
     Refused
-        The file is empty.
+        The file is empty, or its first line is far too long.
     """
     first = stream.peek(1 << 16)  # type: ignore[attr-defined]
     if not first:
@@ -59,6 +60,8 @@ def read(stream: BinaryIO) -> Header:
     returns = b"\n" not in first and b"\r" in first
     end = first.find(b"\r") + 1 if returns else _LONGEST
     line = stream.read(end) if returns else stream.readline(end)
+    if len(line) == _LONGEST and not line.endswith(b"\n"):
+        raise Refused("SUB019", f"{_LONGEST:,} bytes")
     mark = line.startswith(codecs.BOM_UTF8)
     text = line.rstrip(b"\r\n")
     while text.startswith(codecs.BOM_UTF8):

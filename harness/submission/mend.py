@@ -268,6 +268,8 @@ def _list(
         if end < at:  # what separates items elsewhere may stand many times before it
             end = find(buffer, at, stop, between)
         next_ = end
+        if next_ - at > _LONGEST_ID:  # else the rest of a long list would be looked at for each
+            next_ = separator(buffer, at, next_)
         code, marks, _length = _known(buffer, at, next_, items, own)
         if code < 0 and marks & 1 << faults.SEPARATOR:
             next_ = separator(buffer, at, next_)

@@ -4,39 +4,19 @@ from __future__ import annotations
 
 import codecs
 import io
-import struct
-import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from harness import unpacking
 from harness.errors import HarnessError
+from harness.unpacking import SENT, UnpackingError
 
-_FREE = 1 << 26
-"""Bytes that any archive may unpack to, however small it is."""
-_MOST_RATIO = 200
-_MOST = 1 << 36
-_BEGINNING, _PACKED = 1 << 16, 1 << 20
-_GZIP = 31
-"""What zlib calls gzip: a header, and a checksum that it compares."""
-
-UNREADABLE = (
-    EOFError,
-    LookupError,
-    NotImplementedError,
-    OSError,
-    RuntimeError,
-    ValueError,
-    struct.error,
-    zipfile.BadZipFile,
-    zlib.error,
-)
-"""What reading a damaged archive raises."""
-
-_PACKED_AS = {b"\x1f\x8b": "gz", b"PK": "zip"}
+_BEGINNING = 1 << 16
+_CHECK_OF = {"members": "SUB013", "large": "SUB014", "damaged": "SUB015", "kind": "SUB016"}
+"""The check that a packed file fails, by the fault of an UnpackingError."""
 _OTHERS = {
     b"7z\xbc\xaf\x27\x1c": "a 7z archive",
     b"Rar!": "a rar archive",
@@ -96,87 +76,38 @@ def opened(path: Path) -> Iterator[Opened]:
         with path.open("rb", buffering=0) as raw:
             first = raw.read(8)
             raw.seek(0)
-            packed = next(
-                (kind for start, kind in _PACKED_AS.items() if first.startswith(start)), ""
-            )
-            with _unpacked(cast(BinaryIO, raw), first, path.stat().st_size) as stream:
+            packed = unpacking.kind(first)
+            with _unpacked(cast(BinaryIO, raw), first, packed, path.stat().st_size) as stream:
                 yield replace(_decoded(stream), packed=packed)
     except PermissionError as error:
         raise Refused("SUB018", str(path)) from error
 
 
 @contextmanager
-def _unpacked(raw: BinaryIO, first: bytes, size: int) -> Iterator[BinaryIO]:
+def _unpacked(raw: BinaryIO, first: bytes, packed: str, size: int) -> Iterator[BinaryIO]:
     for magic, kind in _OTHERS.items():
         if first.startswith(magic):
             raise Refused("SUB016", kind)
-    most = min(max(_FREE, _MOST_RATIO * size), _MOST)
-    if first.startswith(b"\x1f\x8b"):
-        yield cast(BinaryIO, Capped(cast(BinaryIO, Inflated(raw)), most))
-    elif first.startswith(b"PK"):
-        with _member(raw) as unpacked:
-            yield cast(BinaryIO, Capped(unpacked, most))
-    else:
+    if not packed:
         yield raw
-
-
-@contextmanager
-def _member(raw: BinaryIO) -> Iterator[BinaryIO]:
+        return
     try:
-        archive = zipfile.ZipFile(raw)
-        names = [m.filename for m in archive.infolist() if not m.is_dir()]
-    except UNREADABLE as error:
-        raise Refused("SUB015", str(error)) from error
-    if any(name.startswith("xl/") for name in names):
-        raise Refused("SUB016", "a workbook of Excel")
-    if len(names) != 1:
-        raise Refused("SUB013", ", ".join(names[:5]) or "none")
-    try:
-        member = archive.open(names[0])
-    except UNREADABLE as error:  # a password, a method of compression
-        raise Refused("SUB015", str(error)) from error
-    with member:
-        yield cast(BinaryIO, member)
+        with unpacking.content(raw, packed, size, SENT) as stream:
+            yield cast(BinaryIO, _Refusing(stream))
+    except UnpackingError as error:
+        raise refused(error) from error
 
 
-class Inflated(io.RawIOBase):
-    """What a gzip file holds: the standard library's reader takes 8 kB at a time, which is slow."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self.stream, self.packed = stream, b""
-        self.member = zlib.decompressobj(_GZIP)
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        """Read some bytes; return how many. Raise zlib.error or EOFError over a damaged file."""
-        while True:
-            self.packed = self.packed or self.stream.read(_PACKED)
-            if not self.packed and self.member.eof:
-                return 0
-            if not self.packed:
-                raise EOFError("the file ends before its end was marked")
-            if self.member.eof:
-                self.packed = self.packed.lstrip(b"\0")  # what pads an archive
-                if not self.packed:
-                    continue
-                self.member = zlib.decompressobj(_GZIP)
-            found = self.member.decompress(self.packed, len(buffer))
-            self.packed = (
-                self.member.unused_data if self.member.eof else self.member.unconsumed_tail
-            )
-            if found:
-                buffer[: len(found)] = found
-                return len(found)
+def refused(error: UnpackingError) -> Refused:
+    """Return why a packed file is refused, as the check that it fails."""
+    return Refused(_CHECK_OF[error.fault], error.value)
 
 
-class Capped(io.RawIOBase):
-    """A stream that refuses to give more than so many bytes."""
+class _Refusing(io.RawIOBase):
+    """What a packed file holds; what is wrong with it is told as checks are."""
 
-    def __init__(self, stream: BinaryIO, most: int) -> None:
-        self.stream, self.left, self.most = stream, most, most
+    def __init__(self, stream: io.RawIOBase) -> None:
+        self.stream = stream
 
     def readable(self) -> bool:
         """Return True."""
@@ -185,13 +116,9 @@ class Capped(io.RawIOBase):
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         """Read some bytes; return how many."""
         try:
-            held = self.stream.readinto(buffer)  # type: ignore[attr-defined]
-        except UNREADABLE as error:
-            raise Refused("SUB015", str(error)) from error
-        self.left -= held
-        if self.left < 0:
-            raise Refused("SUB014", f"{self.most:,} bytes")
-        return int(held)
+            return int(self.stream.readinto(buffer) or 0)
+        except UnpackingError as error:
+            raise refused(error) from error
 
 
 def _decoded(stream: BinaryIO) -> Opened:

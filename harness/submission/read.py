@@ -12,8 +12,9 @@ from harness.errors import DataError, printable, suggest
 from harness.frames.accept import accept
 from harness.frames.table import Table
 from harness.layouts import tables
-from harness.layouts.locate import UNREADABLE, FieldRule
+from harness.layouts.locate import FieldRule
 from harness.layouts.source import Source, sources
+from harness.parquet import UNREADABLE
 from harness.submission import separators
 
 USAGES = ("Public", "Private", "Ignored")

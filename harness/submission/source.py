@@ -83,7 +83,7 @@ def source(path: Path | pl.DataFrame, against: Against, findings: Findings) -> I
         return
     if is_parquet(path):
         _check_name(path, "parquet", findings)
-        found = of_frame(parquet(path), against, findings)
+        found = of_frame(parquet(path), against, findings, path.stat().st_size)
         if against.format is not None:
             findings.note("SUB110", "Parquet")
         _refuse_missing(path, found.head, against.named)
@@ -103,8 +103,10 @@ def source(path: Path | pl.DataFrame, against: Against, findings: Findings) -> I
         yield Source(head, wanted, places, reader)
 
 
-def of_frame(frame: pl.LazyFrame, against: Against, findings: Findings) -> Source:
-    """Return the rows of a frame; note what is wrong with its columns."""
+def of_frame(
+    frame: pl.LazyFrame, against: Against, findings: Findings, packed: int | None = None
+) -> Source:
+    """Return the rows of a frame, or of a file of `packed` bytes; note what columns are wrong."""
     kinds = dict(frame.collect_schema())
     head = Header(tuple(kinds), ",", returns=False, mark=False)
     wanted = against.wanted(head.columns)
@@ -119,7 +121,7 @@ def of_frame(frame: pl.LazyFrame, against: Against, findings: Findings) -> Sourc
         findings.note("SUB108", f"{column} ({kinds[column]})", 1)
     listed = wanted.items in own and isinstance(kinds[own[wanted.items]], pl.List | pl.Array)
     plain = {column for column, kind in kinds.items() if _is_text(kind, listed=False)}
-    rows = Rows(frame, kinds, plain | set(own.values()))
+    rows = Rows(frame, kinds, plain | set(own.values()), packed)
     return Source(head, wanted, {} if wrong else places, rows, GROUP if listed else None)
 
 

@@ -44,8 +44,8 @@ SAID = {
     ),
     "SUB014": (
         None,
-        "the archive unpacks to more than 67,108,864 bytes",
-        "pack the submission alone",
+        "the file unpacks to more than 67,108,864 bytes",
+        "pack the submission alone, or give it as plain CSV",
     ),
     "SUB015": (
         None,

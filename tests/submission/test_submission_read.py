@@ -244,7 +244,7 @@ def test_a_parquet_file_with_damaged_pages(tmp_path: Path) -> None:
 
 def test_a_damaged_parquet_file(tmp_path: Path) -> None:
     (tmp_path / "lists.parquet").write_bytes(b"PAR1 no more")
-    refused(tmp_path / "lists.parquet", "cannot be read as a table")
+    refused(tmp_path / "lists.parquet", "is damaged")
 
 
 @pytest.mark.parametrize("column", ["rank", "score"])
