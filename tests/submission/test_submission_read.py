@@ -211,6 +211,7 @@ def test_parquet_over_which_polars_panics(tmp_path: Path, monkeypatch: pytest.Mo
     assert [p.code for p in validate(path, Against()).problems] == ["SUB015"]
     monkeypatch.undo()
     monkeypatch.setattr(pl.LazyFrame, "collect", panics)
+    monkeypatch.setattr(pl.LazyFrame, "collect_batches", panics)
     refused(path, "cannot be read: not yet implemented")
     assert [p.code for p in validate(path, Against()).problems] == ["SUB015"]
 
@@ -233,13 +234,17 @@ def test_columns_that_are_no_numbers_order_nothing(tmp_path: Path) -> None:
     assert of_solution(path, solution).whole[:, :2].tolist() == [[0, 1], [-1, -1]]
 
 
-def test_a_parquet_file_with_damaged_pages(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("damaged", "words"), [(4, "is damaged"), (40, "lists.parquet: cannot be read: parquet")]
+)
+def test_a_parquet_file_with_damaged_pages(tmp_path: Path, damaged: int, words: str) -> None:
+    """The header of the first page, and what lies behind it."""
     path = tmp_path / "lists.parquet"
-    pl.DataFrame({"user": ["ann"] * 500, "item": ["a"] * 500}).write_parquet(path)
+    pl.DataFrame({"user": [f"ann{n}" for n in range(500)], "item": "a"}).write_parquet(path)
     content = bytearray(path.read_bytes())
-    content[4:60] = bytes(56)
+    content[damaged:60] = bytes(60 - damaged)
     path.write_bytes(content)
-    refused(path, "lists.parquet: cannot be read: parquet")
+    refused(path, words)
 
 
 def test_a_damaged_parquet_file(tmp_path: Path) -> None:
