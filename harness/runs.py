@@ -22,7 +22,7 @@ from harness.scoring import ScoreTable
 from harness.setting import asked
 from harness.unpacking import OWN, UnpackingError
 
-_CAP = replace(OWN, cure="harness run writes the folder again, from its config.toml")
+_CAP = replace(OWN, cure="harness run writes the folder again, from its config.toml", trusted=False)
 
 
 @dataclass(frozen=True, eq=False)

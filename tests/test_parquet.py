@@ -257,7 +257,6 @@ def test_a_file_fits_to_the_byte(tmp_path: Path) -> None:
     [
         file(page(unpacked=1_000, values=1)),  # whatever the footer says of the column's size
         file(page(unpacked=4, values=126), rows=126),  # 4 bytes that say one value many times
-        file(page(4, 1, encoding=7) + page(30, 30, encoding=7), rows=31),  # texts begin alike
         file(page(4, 1), element=((2, INT, number(990)),), physical=7),  # texts of one length
     ],
 )
@@ -290,6 +289,26 @@ def test_files_that_contradict_themselves(content: bytes, says: str, tmp_path: P
 def test_each_page_takes_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet, "_PAGES", 3)
     assert "too many pages" in check(file(page(4, 0) * 4), tmp_path).value
+
+
+DELTA = file(page(4, 1, encoding=7) + page(30, 30, encoding=7), rows=31)
+
+
+@pytest.mark.parametrize("encoding", [5, 6, 7])
+def test_delta_encodings_claim_what_is_not_seen(tmp_path: Path, encoding: int) -> None:
+    """A block of 17 thousand million numbers in 20 bytes: who sends such a page is refused."""
+    error = check(file(page(4, 1, encoding=encoding)), tmp_path)
+    assert (error.fault, error.value) == ("kind", "Parquet with delta encodings")
+    assert told(tmp_path / "a.parquet") == [("SUB016", "the file is Parquet with delta encodings")]
+    parquet.check(tmp_path / "a.parquet", replace(ANY, trusted=True))
+
+
+def test_texts_that_begin_alike_count_in_full(tmp_path: Path) -> None:
+    """Pages 4 and 30, rows and values 8 each of 31, texts 1 × 4 and 30 × 30: 1,434."""
+    mine = Cap(1_434, 1_434, "", trusted=True)
+    (tmp_path / "a.parquet").write_bytes(DELTA)
+    parquet.check(tmp_path / "a.parquet", mine)
+    assert check(DELTA, tmp_path, replace(mine, free=1_433, most=1_433)).fault == "large"
 
 
 def test_columns_of_others_are_told_as_encrypted(tmp_path: Path) -> None:
