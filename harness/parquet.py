@@ -28,8 +28,10 @@ _FOOTER, _FOOTER_SHARE = 1 << 20, 64
 """Bytes of a footer: so many, or one of so many of the file's."""
 _PAGES, _PAGE_SHARE = 1 << 16, 1 << 12
 """Pages: so many, and one more for so many bytes."""
+_GROUPS, _GROUP_SHARE = 1 << 11, 1 << 14
+"""Groups of rows: so many, and one more for so many bytes."""
 _WINDOW, _LONGEST_HEADER = 1 << 10, 1 << 24
-_DEEPEST = 16
+_DEEPEST, _COLUMNS = 16, 10_000
 _DATA, _DICTIONARY, _DATA_V2 = 0, 2, 3
 _FIXED_LENGTH = 7
 _SHARED_BEGINNINGS = 7
@@ -102,12 +104,13 @@ class Page:
     ----------
     is_dictionary : bool
         Whether its values are those that other pages name by number.
-    packed, unpacked : int
+    header, packed, unpacked : int
         Bytes.
     values, encoding : int
     """
 
     is_dictionary: bool
+    header: int
     packed: int
     unpacked: int
     values: int
@@ -119,8 +122,8 @@ class Page:
         return self.unpacked + leaf.width * self.values + texts
 
 
-def check(path: Path, cap: Cap, packed: int | None = None) -> None:
-    """Raise UnpackingError where a file is damaged, encrypted, or unpacks to more than it may.
+def check(path: Path, cap: Cap, packed: int | None = None) -> tuple[int, int]:
+    """Return how many rows a file has, and how many values, if it is to be read.
 
     Pages with delta encodings claim memory within what is packed, where it is not seen; few
     writers use them unasked, and only files that are trusted may have any.
@@ -129,21 +132,85 @@ def check(path: Path, cap: Cap, packed: int | None = None) -> None:
     ----------
     packed : int, optional
         Bytes that it had when it came; those of the file by default.
+
+    Raises
+    ------
+    UnpackingError
+        It is damaged, encrypted, or unpacks to more than it may.
     """
     size = path.stat().st_size
     packed = size if packed is None else packed
     try:
         with path.open("rb", buffering=0) as file:
             rows, pages = contents(cast(BinaryIO, file), size)
-            total = _VALUE * rows
+            total, values = _VALUE * rows, 0
             cap.check(total, packed)
             for page, leaf in pages:
                 if page.encoding in _DELTAS and not cap.trusted:
                     raise UnpackingError("kind", "Parquet with delta encodings")
                 total += page.size(leaf)
+                values += page.values
                 cap.check(total, packed)
     except (ThriftError, OSError) as error:
         raise UnpackingError("damaged", str(error)) from error
+    return rows, values
+
+
+def scan(path: Path, cap: Cap, packed: int | None = None) -> pl.LazyFrame:
+    """Return the rows of a file, after `check`.
+
+    Lists of a fixed size are looked at too: that stands beside the schema, and a row without a
+    list takes as much memory as any other.
+
+    Raises
+    ------
+    UnpackingError
+        As `check` does.
+    polars.exceptions.PolarsError
+        Its schema is damaged.
+    """
+    rows, values = check(path, cap, packed)
+    frame = pl.scan_parquet(path, glob=False)
+    size = path.stat().st_size if packed is None else packed
+    for kind in frame.collect_schema().dtypes():
+        cap.check(_VALUE * _fixed(kind, rows, values), size)
+    return frame
+
+
+def _fixed(kind: Any, rows: int, values: int) -> int:
+    """Return how many values the lists of a fixed size in a column have, whoever is missing.
+
+    `rows` is how many there are of the type, and `values` how many there may be within lists.
+    """
+    if isinstance(kind, pl.Array):
+        return rows * kind.size + _fixed(kind.inner, rows * kind.size, values * kind.size)
+    if isinstance(kind, pl.List):
+        return _fixed(kind.inner, values, values)
+    if isinstance(kind, pl.Struct):
+        return sum(_fixed(field.dtype, rows, values) for field in kind.fields)
+    return 0
+
+
+def check_texts(frame: pl.LazyFrame, cap: Cap, packed: int) -> None:
+    """Raise UnpackingError where texts are too long in all, each as often as it stands there.
+
+    A dictionary lets a small file hold a long text in every row.
+    """
+    lengths = [
+        length.cast(pl.Int64).sum()
+        for name, kind in frame.collect_schema().items()
+        if (length := _lengths(pl.col(name), kind)) is not None
+    ]
+    if lengths:
+        cap.check(frame.select(pl.sum_horizontal(lengths)).collect().item(), packed)
+
+
+def _lengths(column: pl.Expr, kind: Any) -> pl.Expr | None:
+    """Return the bytes of every text of a column, None where it holds none."""
+    while isinstance(kind, pl.List | pl.Array):
+        column, kind = column.explode(), kind.inner
+    text = isinstance(kind, pl.String | pl.Categorical | pl.Enum)
+    return column.cast(pl.String).str.len_bytes() if text else None
 
 
 def contents(file: BinaryIO, size: int) -> tuple[int, Iterator[tuple[Page, Leaf]]]:
@@ -156,6 +223,8 @@ def contents(file: BinaryIO, size: int) -> tuple[int, Iterator[tuple[Page, Leaf]
     """
     notes, start = _footer(file, size)
     leaves, groups = list(_leaves(notes.get(2, []))), notes.get(4, [])
+    if len(groups) > _GROUPS + size // _GROUP_SHARE:
+        raise ThriftError("it is cut into too many groups of rows")
     rows = [_number(group, 3) for group in groups]
     if sum(rows) != _number(notes, 3):
         raise ThriftError("its parts hold other rows than it says")
@@ -165,7 +234,7 @@ def contents(file: BinaryIO, size: int) -> tuple[int, Iterator[tuple[Page, Leaf]
         for chunk, leaf in _columns(group, leaves)
         for page in _pages(file, chunk, leaf, count, start)
     )
-    return sum(rows), _few(pages, _PAGES + size // _PAGE_SHARE)
+    return sum(rows), _few(pages, size)
 
 
 def _columns(group: dict[int, Any], leaves: list[Leaf]) -> Iterator[tuple[dict[int, Any], Leaf]]:
@@ -175,12 +244,16 @@ def _columns(group: dict[int, Any], leaves: list[Leaf]) -> Iterator[tuple[dict[i
     return zip(chunks, leaves, strict=True)
 
 
-def _few(pages: Iterator[tuple[Page, Leaf]], most: int) -> Iterator[tuple[Page, Leaf]]:
-    """Yield pages; each takes its time, so that there may be only so many."""
-    for count, page in enumerate(pages):
+def _few(pages: Iterator[tuple[Page, Leaf]], size: int) -> Iterator[tuple[Page, Leaf]]:
+    """Yield pages; each takes its time, so that there may be only so many, each in its place."""
+    left, most = size, _PAGES + size // _PAGE_SHARE
+    for count, (page, leaf) in enumerate(pages):
+        left -= page.header + page.packed
         if count == most:
             raise ThriftError("it is cut into too many pages")
-        yield page
+        if left < 0:
+            raise ThriftError("its pages lie upon each other")
+        yield page, leaf
 
 
 def _footer(file: BinaryIO, size: int) -> tuple[dict[int, Any], int]:
@@ -203,6 +276,8 @@ def _footer(file: BinaryIO, size: int) -> tuple[dict[int, Any], int]:
 
 def _leaves(elements: list[dict[int, Any]]) -> Iterator[Leaf]:
     """Yield the columns of values of a schema, whose elements stand depth first."""
+    if len(elements) > _COLUMNS:
+        raise ThriftError(f"it has more than {_COLUMNS:,} columns")
     waiting: list[tuple[int, bool]] = []
     for place, element in enumerate(elements):
         while waiting and waiting[-1][0] == 0:
@@ -262,9 +337,8 @@ def _page(file: BinaryIO, start: int, stop: int) -> tuple[Page, int]:
     if start + length + packed > stop:
         raise ThriftError("a page of it lies outside its column")
     counts = _number(notes[own], values, 31), _number(notes[own], encoding, 31)
-    return Page(
-        kind == _DICTIONARY, packed, _number(notes, 2, 31), *counts
-    ), start + length + packed
+    page = Page(kind == _DICTIONARY, length, packed, _number(notes, 2, 31), *counts)
+    return page, start + length + packed
 
 
 def _header(file: BinaryIO, start: int, stop: int) -> tuple[dict[int, Any], int]:

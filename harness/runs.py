@@ -252,8 +252,9 @@ def _json(path: Path) -> Any:
 
 def _parquet(path: Path) -> pl.DataFrame:
     try:
-        parquet.check(path, _CAP)
-        return pl.read_parquet(path, glob=False)
+        frame = parquet.scan(path, _CAP)
+        parquet.check_texts(frame, _CAP, path.stat().st_size)
+        return frame.collect()
     except UnpackingError as error:
         raise unusable(path, error, _CAP) from error
     except parquet.UNREADABLE as error:

@@ -18,6 +18,8 @@ Struct = Mapping[int, Spec]
 BOOL, BYTE, INT, DOUBLE, TEXT = (1, 2), (3,), (4, 5, 6), (7,), (8,)
 _LIST, _MAP, _STRUCT = (9, 10), (11,), (12,)
 _DEEPEST = 16
+_UNKNOWN, _UNKNOWN_SHARE = 1_000, 16
+"""Values of which nothing is known: so many, and one more for so many bytes."""
 _WIDTHS = {7: 8, 13: 16}
 """Bytes of doubles and of UUIDs."""
 
@@ -45,6 +47,7 @@ def read(data: bytes, struct: Struct) -> tuple[dict[int, Any], int]:
 class _Reader:
     def __init__(self, data: bytes) -> None:
         self.data, self.at = data, 0
+        self.unknown = _UNKNOWN + len(data) // _UNKNOWN_SHARE
 
     def struct(self, spec: Struct, depth: int) -> dict[int, Any]:
         if depth > _DEEPEST:
@@ -62,6 +65,9 @@ class _Reader:
         """Return a value of the type `kind`; `alone`: it is that of a field, and of no list."""
         if spec is not None and kind not in _kinds(spec):
             raise ThriftError("its notes hold another type than they should")
+        self.unknown -= spec is None
+        if self.unknown < 0:
+            raise ThriftError("its notes hold too much that is not known")
         if kind in BOOL:
             return kind == BOOL[0] if alone else self.bytes(1)
         if kind in INT:

@@ -16,6 +16,8 @@ RATIO = 200
 _PACKED, _CHUNK = 1 << 16, 1 << 20
 _DIRECTORY = 1 << 20
 """Bytes that the list of a zip's members may have: it is held in memory."""
+_MEMBERS, _MEMBER = 1 << 14, 1 << 10
+"""Parts of a gzip file: so many, and one more for so many bytes that they hold."""
 _GZIP = 31
 """What zlib calls gzip: a header, and a checksum that it compares."""
 _MAGIC = {b"\x1f\x8b": "gz", b"PK": "zip"}
@@ -81,7 +83,7 @@ class Cap:
             raise UnpackingError("large", f"{self.of(packed):,} bytes")
 
 
-SENT = Cap(1 << 26, 1 << 36, "unpack it yourself, and give it as plain CSV")
+SENT = Cap(1 << 24, 1 << 36, "unpack it yourself, and give it as plain CSV")
 """For what others send: submissions, and whatever they are read with."""
 OWN = Cap(
     1 << 30,
@@ -196,7 +198,7 @@ class Inflated(io.RawIOBase):
 
     def __init__(self, stream: BinaryIO) -> None:
         self.stream, self.packed, self.read_bytes = stream, b"", 0
-        self.member = zlib.decompressobj(_GZIP)
+        self.member, self.members, self.given = zlib.decompressobj(_GZIP), 1, 0
 
     @property
     def consumed(self) -> int:
@@ -221,13 +223,16 @@ class Inflated(io.RawIOBase):
                 self.packed = self.packed.lstrip(b"\0")  # what pads an archive
                 if not self.packed:
                     continue
-                self.member = zlib.decompressobj(_GZIP)
+                self.member, self.members = zlib.decompressobj(_GZIP), self.members + 1
+                if self.members > _MEMBERS + self.given // _MEMBER:  # each takes its time
+                    raise zlib.error("it is cut into too many parts")
             found = self.member.decompress(self.packed, len(buffer))
             self.packed = (
                 self.member.unused_data if self.member.eof else self.member.unconsumed_tail
             )
             if found:
                 buffer[: len(found)] = found
+                self.given += len(found)
                 return len(found)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -13,6 +14,7 @@ from harness import parquet, runs
 from harness.cli import app, guarded
 from harness.errors import DataError
 from harness.submission.against import Against
+from harness.submission.read import read as lists_of
 from harness.submission.rows import Rows
 from harness.submission.validate import validate
 from harness.thrift import ThriftError, read
@@ -99,7 +101,7 @@ def told(path: Path) -> list[tuple[str, str]]:
     return [(p.code, p.message) for p in validate(path, Against()).problems if p.code < "SUB020"]
 
 
-LARGE = [("SUB014", "the file unpacks to more than 67,108,864 bytes")]
+LARGE = [("SUB014", "the file unpacks to more than 16,777,216 bytes")]
 
 
 def test_a_long_cell_is_refused(tmp_path: Path) -> None:
@@ -223,8 +225,9 @@ def file(
     children: int = 1,
     repetition: int = 0,
     physical: int = 2,
+    groups: int = 1,
 ) -> bytes:
-    """Return a file of one column of numbers."""
+    """Return a file of one column of numbers; all groups of rows have the same pages."""
     told = (5, rows if values is None else values), (7, len(pages) if length is None else length)
     chunk = struct(*((n, INT, number(v)) for n, v in (*told, (9, start))))
     group = struct((1, LIST, listed(struct((3, STRUCT, chunk), *column))), (3, INT, number(rows)))
@@ -235,8 +238,8 @@ def file(
     notes = struct(
         (1, INT, number(1)),
         (2, LIST, listed(root, leaf)),
-        (3, INT, number(rows)),
-        (4, LIST, listed(group)),
+        (3, INT, number(groups * rows)),
+        (4, LIST, listed(*[group] * groups)),
     )
     return b"PAR1" + pages + notes + len(notes).to_bytes(4, "little") + b"PAR1"
 
@@ -292,6 +295,70 @@ def test_each_page_takes_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 DELTA = file(page(4, 1, encoding=7) + page(30, 30, encoding=7), rows=31)
+
+
+def test_pages_lie_side_by_side(tmp_path: Path) -> None:
+    """Each would be read once more for every group that names it: here 9 times 100 of 200 bytes."""
+    long = struct((1, INT, number(0)), (20, TEXT, b"\x64" + b"x" * 100))
+    assert len(long) > 100
+    content = page(4, 1, packed=104) + b"x" * 100
+    parquet_file = tmp_path / "a.parquet"
+    parquet_file.write_bytes(file(content))
+    parquet.check(parquet_file, ANY)
+    assert "upon each other" in check(file(content, groups=9), tmp_path).value
+
+
+def test_each_group_of_rows_takes_its_time(tmp_path: Path) -> None:
+    content = b"PAR1" + bytes(4)
+    schema = listed(struct((4, TEXT, b"\1r"), (5, INT, number(0))))
+    group = struct((1, LIST, b"\x0c"), (3, INT, number(0)))
+    many = b"\xfc" + b"\x81\x10" + group * 2_049
+    notes = struct((1, INT, number(1)), (2, LIST, schema), (3, INT, number(0)), (4, LIST, many))
+    content += notes + len(notes).to_bytes(4, "little") + b"PAR1"
+    assert "too many groups of rows" in check(content, tmp_path).value
+
+
+def test_what_is_not_known_is_not_held() -> None:
+    """A list of 2,000 trues in a field that nobody knows; of 2 MB it took seconds."""
+    unknown = b"\xf1" + b"\xd0\x0f" + b"\1" * 2_000
+    with pytest.raises(ThriftError, match="too much that is not known"):
+        read(struct((20, LIST, unknown)), {1: (4,)})
+    few = b"\xa1" + b"\1" * 10
+    assert read(struct((20, LIST, few)), {})[1] == len(struct((20, LIST, few)))
+
+
+def test_so_many_columns_are_no_table(tmp_path: Path) -> None:
+    path, schema = (
+        tmp_path / "wide.parquet",
+        pa.schema([(f"c{n}", pa.int8()) for n in range(10_000)]),
+    )
+    pq.ParquetWriter(path, schema, store_schema=False).close()
+    with pytest.raises(UnpackingError, match="more than 10,000 columns"):  # the root is one
+        parquet.check(path, ANY)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pl.Array(pl.Int8, 3_000_000), pl.Array(pl.Array(pl.Int8, 3_000), 1_000)],
+)
+def test_lists_of_a_fixed_size_count_where_they_are_missing(tmp_path: Path, kind: Any) -> None:
+    """Eight bytes for each of 3,000,000 places; the file says that there is one value."""
+    lists = pl.Series([None], dtype=kind)
+    path = written(pl.DataFrame({"user": ["ann"], "items": lists}), tmp_path / "a.parquet")
+    assert path.stat().st_size < 5_000
+    assert told(path) == LARGE
+    with pytest.raises(DataError, match="unpacks to more than 16,777,216 bytes"):
+        lists_of(path)
+
+
+def test_texts_of_a_solution_count_in_every_row(tmp_path: Path) -> None:
+    """200 texts of 100,000 letters, of which the file holds one."""
+    path = written(repeated("a" * 100_000, 200), tmp_path / "a.parquet")
+    with pytest.raises(DataError, match="unpacks to more than 16,777,216 bytes"):
+        lists_of(path)
+    nested = pl.DataFrame({"user": ["ann"], "item": [["a" * 100_000] * 200]})
+    with pytest.raises(DataError, match="unpacks to more than 16,777,216 bytes"):
+        lists_of(written(nested, tmp_path / "b.parquet"))
 
 
 @pytest.mark.parametrize("encoding", [5, 6, 7])
@@ -375,7 +442,7 @@ def test_every_command_refuses_a_bomb(
     monkeypatch.chdir(tmp_path)
     status, said = run(capfd, *command.split())
     assert status in (1, 2)
-    assert "unpacks to more than 67,108,864 bytes" in said
+    assert "unpacks to more than 16,777,216 bytes" in said
 
 
 def test_a_run_folder_that_swells_is_refused(

@@ -20,7 +20,7 @@ from harness.submission.validate import validate
 from harness.unpacking import OWN, Cap, UnpackingError
 
 MB = 1 << 20
-FREE = "67,108,864 bytes"
+FREE = "16,777,216 bytes"
 CONFIG = """
 [data]
 layout = "table"
@@ -88,6 +88,15 @@ def test_packed_bytes_yet_to_come_allow_nothing() -> None:
     noise = gzip.compress(bytes((i * i >> 7) & 255 for i in range(MB)))
     with pytest.raises(UnpackingError, match="1,048,576 bytes"):
         content(gzip.compress(bytes(5 * MB)) + noise, Cap(MB, 1 << 40, ""))
+
+
+def test_parts_without_content_are_counted() -> None:
+    """Each costs time: 20,000 empty ones are refused, 20,000 of 1 kB are not."""
+    text = b"user,items\n"
+    with pytest.raises(UnpackingError, match="too many parts"):
+        content(gzip.compress(b"", 1) * 20_000 + gzip.compress(text), Cap(1 << 30, 1 << 30, ""))
+    line = gzip.compress(b"x" * 1_024, 1)
+    assert len(content(line * 20_000, Cap(1 << 30, 1 << 30, ""))) == 20_480_000
 
 
 def test_a_zip_is_refused_by_what_it_says_of_itself() -> None:

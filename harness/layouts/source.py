@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 import polars as pl
 
@@ -19,8 +20,8 @@ from harness.layouts.tables import Table
 from harness.unpacking import UnpackingError
 
 _BEYOND = "\x00beyond"  # a column behind the last: what a row with too many fields leaves there
-_LONGEST = 1 << 20
-"""Letters of a header."""
+_LONGEST = 1 << 16
+"""Letters of a header, on however many lines."""
 _FIELDS, _SHOWN = 10_000, 8
 _OTHER_SEPARATORS = ";\t|,"
 
@@ -116,8 +117,7 @@ def sources(table: Table) -> Iterator[Source]:
 def _source(table: Table, plain: Path, shown: Path) -> Source:
     try:
         if is_parquet(plain):
-            parquet.check(plain, table.cap, shown.stat().st_size)
-            frame = pl.scan_parquet(plain, glob=False)
+            frame = parquet.scan(plain, table.cap, shown.stat().st_size)
             return Source(table, plain, shown, frame, frame.collect_schema().names())
         names = _header(table, plain, shown)
         _refuse_endless(table, plain, shown, names)
@@ -148,15 +148,22 @@ def _refuse_endless(table: Table, plain: Path, shown: Path, names: list[str]) ->
         )
 
 
-def _header(table: Table, plain: Path, shown: Path) -> list[str]:
-    with plain.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as handle:
-        if len(handle.readline(_LONGEST)) == _LONGEST:
+def _beginning(handle: TextIO, shown: Path) -> Iterator[str]:
+    """Yield lines, as many as a header may have; names in quotes may hold ends of lines."""
+    left = _LONGEST
+    while line := handle.readline(left + 1):
+        left -= len(line)
+        if left < 0:
             raise DataError(
                 f"{shown}: line 1 is longer than {_LONGEST:,} letters; expected a header"
             )
-        handle.seek(0)
+        yield line
+
+
+def _header(table: Table, plain: Path, shown: Path) -> list[str]:
+    with plain.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as handle:
         try:
-            first = next(csv.reader(handle, delimiter=table.separator), None)
+            first = next(csv.reader(_beginning(handle, shown), delimiter=table.separator), None)
         except csv.Error as error:
             raise DataError(f"{shown}: line 1 cannot be read: {error}") from error
     if first and undecodable(first):

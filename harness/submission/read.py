@@ -9,13 +9,15 @@ import polars as pl
 
 from harness.dataset import Bool
 from harness.errors import DataError, printable, suggest
+from harness.files import unusable
 from harness.frames.accept import accept
 from harness.frames.table import Table
 from harness.layouts import tables
 from harness.layouts.locate import FieldRule
 from harness.layouts.source import Source, sources
-from harness.parquet import UNREADABLE
+from harness.parquet import UNREADABLE, check_texts
 from harness.submission import separators
+from harness.unpacking import UnpackingError
 
 USAGES = ("Public", "Private", "Ignored")
 
@@ -195,7 +197,12 @@ def _usable(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
 def _rows(source: Source) -> pl.DataFrame:
     """Return all columns, those of a text file as text; an empty field is missing."""
     try:
-        return source.texts(source.names) if source.is_text else source.frame.collect()
+        if source.is_text:
+            return source.texts(source.names)
+        check_texts(source.frame, source.table.cap, source.shown.stat().st_size)
+        return source.frame.collect()
+    except UnpackingError as error:
+        raise unusable(source.shown, error, source.table.cap) from error
     except UNREADABLE as error:
         rules = tuple(FieldRule(name, "a text", None, False) for name in source.names)
         raise source.fault(rules, str(error)) from error

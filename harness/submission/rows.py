@@ -43,14 +43,11 @@ def parquet(path: Path) -> pl.LazyFrame:
         It is damaged, or unpacks to too much.
     """
     try:
-        notes.check(path, SENT)
-        frame = pl.scan_parquet(path, glob=False)
-        frame.collect_schema()
+        return notes.scan(path, SENT)
     except UnpackingError as error:
         raise refused(error) from error
     except notes.UNREADABLE as error:
         raise Refused("SUB015", str(error).partition("\n")[0]) from error
-    return frame
 
 
 class Rows:

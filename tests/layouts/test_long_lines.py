@@ -53,7 +53,16 @@ def test_such_a_line_is_named(tmp_path: Path) -> None:
 def test_a_header_without_an_end_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "truth.csv"
     path.write_bytes(b"user,items" + b"," * (2 * MB) + b"\nu1,1\n")
-    with pytest.raises(DataError, match="line 1 is longer than 1,048,576 letters; expected a head"):
+    with pytest.raises(DataError, match="line 1 is longer than 65,536 letters; expected a header"):
         list(sources(Table(path)))
     told = [(p.code, p.message) for p in validate(path, Against()).problems]
     assert told == [("SUB019", "a line is longer than 65,536 bytes")]
+
+
+def test_a_header_of_many_lines_is_refused(tmp_path: Path) -> None:
+    """Names in quotes hold ends of lines: 20,000 names of 5 letters."""
+    path = tmp_path / "a.csv"
+    names = ",".join(f'"\n{n:04x}"' for n in range(20_000))
+    path.write_text(f"user,{names}\nann,a\n")
+    with pytest.raises(DataError, match="line 1 is longer than 65,536 letters"):
+        list(sources(Table(path)))

@@ -44,7 +44,7 @@ SAID = {
     ),
     "SUB014": (
         None,
-        "the file unpacks to more than 67,108,864 bytes",
+        "the file unpacks to more than 16,777,216 bytes",
         "pack the submission alone, or give it as plain CSV",
     ),
     "SUB015": (
