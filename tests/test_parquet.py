@@ -459,6 +459,18 @@ def test_a_run_folder_that_swells_is_refused(
     )
 
 
+def test_a_long_id_counts_for_every_mark_of_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """100 marks of a user whose id has 100,000 letters, of which the file holds one."""
+    monkeypatch.setattr(runs, "_CAP", replace(runs._CAP, free=1_000_000, most=1_000_000))
+    frame = pl.DataFrame({"user": ["u" * 100_000] * 100, "MAP@12": 0.0})
+    path = written(frame, tmp_path / "per_user.parquet")
+    parquet.check(path, runs._CAP)
+    with pytest.raises(DataError, match="unpacks to more than 1,000,000 bytes"):
+        runs._parquet(path)
+
+
 @pytest.mark.parametrize("damage", [b"\xff" * 8, bytes(8)])
 def test_pages_that_are_damaged_are_told(
     damage: bytes,
