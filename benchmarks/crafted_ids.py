@@ -135,7 +135,7 @@ def crafted_for_events() -> list[bytes]:
     step, start = sized(1 << 24, 1 << 15), 0
     while len(found) < IDS:
         ids = pl.int_range(start, start + step, eager=True).cast(pl.String).str.zfill(10)
-        found += ids.filter(ids.hash(0) % sized(1 << 10, 1 << 6) == 7).to_list()
+        found += ids.filter(ids.hash(0) % sized(1 << 8, 1 << 6) == 7).to_list()
         start += step
     return [one.encode() for one in found[:IDS]]
 
