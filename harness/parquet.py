@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import polars as pl
+from polars import selectors
 
 from harness.thrift import BOOL, BYTE, INT, TEXT, EndError, Struct, ThriftError, read
 from harness.unpacking import Cap, UnpackingError
@@ -199,10 +200,15 @@ def check_texts(frame: pl.LazyFrame, cap: Cap, packed: int) -> None:
     lengths = [
         length.cast(pl.Int64).sum()
         for name, kind in frame.collect_schema().items()
-        if (length := _lengths(pl.col(name), kind)) is not None
+        if (length := _lengths(column_of(name), kind)) is not None
     ]
     if lengths:
         cap.check(frame.select(pl.sum_horizontal(lengths)).collect().item(), packed)
+
+
+def column_of(name: str) -> pl.Expr:
+    """Return a column by its name, also where that would be a pattern to Polars."""
+    return selectors.by_name(name).as_expr()
 
 
 def _lengths(column: pl.Expr, kind: Any) -> pl.Expr | None:

@@ -361,6 +361,18 @@ def test_texts_of_a_solution_count_in_every_row(tmp_path: Path) -> None:
         lists_of(written(nested, tmp_path / "b.parquet"))
 
 
+def test_a_name_that_is_a_pattern_is_a_name(tmp_path: Path) -> None:
+    """`^us..$` would be the column beside it, whose texts are short."""
+    lists = {"^us..$": ["a" * 100_000] * 200, "user": [str(n) for n in range(200)]}
+    path = written(pl.DataFrame(lists), tmp_path / "a.parquet")
+    with pytest.raises(DataError, match="unpacks to more than 16,777,216 bytes"):
+        lists_of(path)
+    assert told(path) == LARGE
+    frame = pl.DataFrame({"user": ["ann"], "^us..$": ["x"]})
+    (block,) = Rows(frame.lazy(), dict(frame.schema), set(frame.columns)).blocks()
+    assert block.buffer[: block.size].tobytes() == b"ann\x1fx\x1e"
+
+
 @pytest.mark.parametrize("encoding", [5, 6, 7])
 def test_delta_encodings_claim_what_is_not_seen(tmp_path: Path, encoding: int) -> None:
     """A block of 17 thousand million numbers in 20 bytes: who sends such a page is refused."""

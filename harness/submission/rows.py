@@ -79,7 +79,7 @@ class Rows:
             pl.lit(0, pl.Int64), *(_bytes(n, kind) for n, kind in columns.items() if n in read)
         )
         own = [name for name in columns if name in read] or list(columns)[:1]
-        self._frame, self._packed = frame.select(own), packed
+        self._frame, self._packed = frame.select(map(notes.column_of, own)), packed
 
     def blocks(self) -> Iterator[Block]:
         """Yield all blocks in order.
@@ -133,8 +133,8 @@ def _column(rows: pl.DataFrame, values: pl.Expr) -> pl.Series:
 def _bytes(name: str, kind: pl.DataType) -> pl.Expr:
     """Return how long a column is as text."""
     if not isinstance(kind, pl.List | pl.Array):
-        return _length(pl.col(name), kind) + 1
-    items = pl.col(name).cast(pl.List(kind.inner))
+        return _length(notes.column_of(name), kind) + 1
+    items = notes.column_of(name).cast(pl.List(kind.inner))
     return items.list.eval(_length(pl.element(), kind.inner) + 1).list.sum().fill_null(0) + 1
 
 
@@ -146,8 +146,8 @@ def _length(column: pl.Expr, kind: Any) -> pl.Expr:
 def _text(name: str, kind: pl.DataType) -> pl.Expr:
     """Return a column as text; what is missing is empty, a missing item a word for nothing."""
     if not isinstance(kind, pl.List | pl.Array):
-        return _plain(pl.col(name).cast(pl.String)).fill_null("")
-    items = pl.col(name).cast(pl.List(pl.String))
+        return _plain(notes.column_of(name).cast(pl.String)).fill_null("")
+    items = notes.column_of(name).cast(pl.List(pl.String))
     return (
         items.list.eval(_plain(pl.element()).fill_null("null")).list.join(chr(GROUP)).fill_null("")
     )
