@@ -27,9 +27,9 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 docs: $(VENV)/.installed
-	$(BIN)/python -c 'from harness.report.definitions import page; print(page(), end="")' > docs/metrics.md
-	$(BIN)/python -c 'from harness.report.checks import page; print(page(), end="")' > docs/submission-checks.md
-	$(BIN)/python -c 'from harness.report.parameters import page; print(page("baselines"), end="")' > docs/baseline-parameters.md
+	$(BIN)/python -c 'from harness.report.docs import definitions_page; print(definitions_page(), end="")' > docs/metrics.md
+	$(BIN)/python -c 'from harness.report.docs import checks_page; print(checks_page(), end="")' > docs/submission-checks.md
+	$(BIN)/python -c 'from harness.report.docs import parameters_page; print(parameters_page("baselines"), end="")' > docs/baseline-parameters.md
 
 peers: $(VENV)/.installed-dev .venv-peers/.installed
 	$(BIN)/python -m pytest peers

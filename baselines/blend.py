@@ -9,18 +9,18 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from harness.compiled import compiled
-from harness.dataset import Int32, Int64
-from harness.lists import ask
-from harness.parameters import (
+from harness.core.arrays import Int32, Int64
+from harness.core.jit import compiled
+from harness.core.params import (
     ParameterError,
     is_number,
     require_from,
     require_parts,
     require_whole,
 )
-from harness.recommendations import EMPTY
-from harness.recommender import Draws, Recommender, Train
+from harness.models.base import Draws, Recommender, Train
+from harness.models.recommendations import EMPTY
+from harness.models.topk import ask
 
 _WHOLE = 62
 """Shares are whole numbers whose sum is at most 2 to this power, which int64 holds."""

@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from harness import schema
-from harness.compiled import compiled
-from harness.dataset import Events, Int32, Int64
-from harness.heap import in_order, push
-from harness.interactions import pair_matrix
-from harness.parameters import require_above, require_whole
-from harness.products import as_matrix, in_threads, largest_products
-from harness.recommender import Draws, Train
+from harness.core.arrays import Int32, Int64
+from harness.core.jit import compiled
+from harness.core.params import require_above, require_whole
+from harness.data import dataset
+from harness.data.dataset import Events
+from harness.data.interactions import pair_matrix
+from harness.models.base import Draws, Train
+from harness.models.products import as_matrix, in_order, in_threads, largest_products, push
 
 Float64 = npt.NDArray[np.float64]
 
@@ -89,8 +89,8 @@ class CoVisitation:
         columns = np.full((n_items, min(self.neighbours, len(train.candidates))), -1, np.int32)
         values = np.zeros(columns.shape)
         span, half = (
-            float(self.within_days * schema.DAY_US),
-            float(self.gap_half_life_days * schema.DAY_US),
+            float(self.within_days * dataset.DAY_US),
+            float(self.gap_half_life_days * dataset.DAY_US),
         )
         given = (events.user, train.candidate_of_item[events.item], events.time, value)
 
@@ -114,7 +114,7 @@ def _baskets(train: Train, days: float) -> csr_array[Any]:
     """Return what everyone had last, a (users, items) matrix of ones."""
     events, starts = train.events, train.user_starts
     last = events.time[np.maximum(starts[1:], 1) - 1]
-    keep = events.time > (last - float(days) * schema.DAY_US)[events.user]
+    keep = events.time > (last - float(days) * dataset.DAY_US)[events.user]
     user, item = events.user[keep], events.item[keep]
     shape = (len(train.user_ids), len(train.item_ids))
     return pair_matrix(user, item, np.ones(len(user), np.float32), shape, counts=False)

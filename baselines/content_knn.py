@@ -8,13 +8,13 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from harness.content import most_similar
-from harness.dataset import Int32
-from harness.features import feature_matrix
-from harness.parameters import require_whole
-from harness.products import as_matrix, largest_products
-from harness.recommender import Draws, Train
-from harness.similarity import documents
+from harness.core.arrays import Int32
+from harness.core.params import require_whole
+from harness.models.base import Draws, Train
+from harness.models.content import most_similar
+from harness.models.features import feature_matrix
+from harness.models.products import as_matrix, largest_products
+from harness.models.similarity import documents
 
 
 class ContentKNN:
@@ -36,7 +36,7 @@ class ContentKNN:
     Parameters
     ----------
     categories, numbers, texts : sequences of str
-        Columns of the items' table, at least one; see `harness.features.feature_groups`.
+        Columns of the items' table, at least one; see `harness.models.features.feature_groups`.
     neighbours : int
         Similar items of each item of a user, by who had them.
     carried : int

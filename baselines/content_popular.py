@@ -8,11 +8,11 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from harness.content import carried_means, most_similar
-from harness.dataset import Int32
-from harness.features import feature_matrix
-from harness.lists import top_k
-from harness.recommender import Draws, Train
+from harness.core.arrays import Int32
+from harness.models.base import Draws, Train
+from harness.models.content import carried_means, most_similar
+from harness.models.features import feature_matrix
+from harness.models.topk import top_k
 
 
 class ContentPopular:
@@ -33,7 +33,7 @@ class ContentPopular:
     Parameters
     ----------
     categories, numbers, texts : sequences of str
-        Columns of the items' table, at least one; see `harness.features.feature_groups`.
+        Columns of the items' table, at least one; see `harness.models.features.feature_groups`.
     neighbours : int
         How many similar items a score rests on.
     window_days : float, optional

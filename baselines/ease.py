@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from harness.compiled import compiled
-from harness.dataset import Int32, Int64
-from harness.parameters import ParameterError, require_above
-from harness.products import in_threads, largest_scores
-from harness.recommender import Draws, Train
+from harness.core.arrays import Int32, Int64
+from harness.core.jit import compiled
+from harness.core.params import ParameterError, require_above
+from harness.models.base import Draws, Train
+from harness.models.products import in_threads, largest_scores
 
 MAX_ITEMS = 30_000
 _BLOCK = 512
@@ -31,7 +31,7 @@ class EASE:
     regularization : float
         λ, in events; above 0.
     window_days, half_life_days, weights, counts : optional
-        Which events count and how much: `harness.recommender.Train.interactions`.
+        Which events count and how much: `harness.models.base.Train.interactions`.
 
     Notes
     -----

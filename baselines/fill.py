@@ -8,11 +8,11 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from harness.dataset import Int32
-from harness.lists import ask, extend
-from harness.parameters import require_parts
-from harness.recommendations import EMPTY
-from harness.recommender import Draws, Recommender, Train
+from harness.core.arrays import Int32
+from harness.core.params import require_parts
+from harness.models.base import Draws, Recommender, Train
+from harness.models.recommendations import EMPTY
+from harness.models.topk import ask, extend
 
 
 class Fill:

@@ -10,12 +10,12 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from harness.compiled import compiled
-from harness.dataset import Int32
-from harness.lists import ask, excluded_rows
-from harness.parameters import ParameterError, require_above, require_flag, require_parts
-from harness.recommendations import EMPTY
-from harness.recommender import Draws, Recommender, Train
+from harness.core.arrays import Int32
+from harness.core.jit import compiled
+from harness.core.params import ParameterError, require_above, require_flag, require_parts
+from harness.models.base import Draws, Recommender, Train
+from harness.models.recommendations import EMPTY
+from harness.models.topk import ask, excluded_rows
 
 
 class Filter:

@@ -8,11 +8,11 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from harness.dataset import Int32
-from harness.parameters import require_whole
-from harness.products import as_matrix, largest_products
-from harness.recommender import Draws, Train
-from harness.similarity import documents
+from harness.core.arrays import Int32
+from harness.core.params import require_whole
+from harness.models.base import Draws, Train
+from harness.models.products import as_matrix, largest_products
+from harness.models.similarity import documents
 
 
 class ItemKNN:
@@ -27,7 +27,7 @@ class ItemKNN:
     neighbours : int
         How many candidates each item may vote for, the most similar ones.
     similarity : {"cosine", "tfidf", "bm25", "asymmetric"}
-        Of items, by the users who have them (`harness.similarity.documents`).
+        Of items, by the users who have them (`harness.models.similarity.documents`).
     shrink : float, optional
         Added to the denominator, so that what few users share counts little; 0 by default.
     alpha : float, optional
@@ -35,7 +35,7 @@ class ItemKNN:
     k1, b : float, optional
         bm25 alone; 1.2 and 0.75 by default.
     window_days, half_life_days, weights, counts : optional
-        Which events count and how much: `harness.recommender.Train.interactions`.
+        Which events count and how much: `harness.models.base.Train.interactions`.
     """
 
     def __init__(

@@ -7,9 +7,9 @@ from typing import Any, Self
 
 from scipy.sparse import csr_array
 
-from harness.dataset import Int32
-from harness.lists import top_k
-from harness.recommender import Draws, Train
+from harness.core.arrays import Int32
+from harness.models.base import Draws, Train
+from harness.models.topk import top_k
 
 
 class Popular:

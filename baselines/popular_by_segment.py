@@ -11,11 +11,11 @@ import numpy.typing as npt
 import polars as pl
 from scipy.sparse import csr_array
 
-from harness.dataset import Int32
-from harness.interactions import pair_matrix
-from harness.lists import fill, first_of
-from harness.parameters import ParameterError, is_number, require_from
-from harness.recommender import Draws, Train
+from harness.core.arrays import Int32
+from harness.core.params import ParameterError, is_number, require_from
+from harness.data.interactions import pair_matrix
+from harness.models.base import Draws, Train
+from harness.models.topk import fill, first_of
 
 
 class PopularBySegment:
@@ -35,7 +35,7 @@ class PopularBySegment:
     prior : float
         In events; 0 or more.
     window_days, half_life_days, weights : optional
-        Which events count and how much: `harness.recommender.Train.event_weights`.
+        Which events count and how much: `harness.models.base.Train.event_weights`.
     """
 
     def __init__(

@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from harness.dataset import Int32
-from harness.factors import Factors, Floats, compact
-from harness.parameters import require_whole
-from harness.recommender import Draws, Train
+from harness.core.arrays import Int32
+from harness.core.params import require_whole
+from harness.models.base import Draws, Train
+from harness.models.factors import Factors, Floats, compact
 
 
 class PureSVD:
@@ -27,7 +27,7 @@ class PureSVD:
         How many singular values; all where there are fewer.
 
     window_days, half_life_days, weights, counts : optional
-        Which events count and how much: `harness.recommender.Train.interactions`.
+        Which events count and how much: `harness.models.base.Train.interactions`.
     """
 
     def __init__(

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from harness.compiled import compiled
-from harness.dataset import Int32
-from harness.lists import excluded_rows, skip_excluded
-from harness.recommendations import EMPTY
-from harness.recommender import Draws, Train
+from harness.core.arrays import Int32
+from harness.core.jit import compiled
+from harness.models.base import Draws, Train
+from harness.models.recommendations import EMPTY
+from harness.models.topk import excluded_rows, skip_excluded
 
 
 class RandomItems:

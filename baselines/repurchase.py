@@ -7,12 +7,12 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from harness.compiled import compiled
-from harness.dataset import Int32
-from harness.lists import excluded_rows, fill
-from harness.parameters import require_above
-from harness.recommendations import EMPTY
-from harness.recommender import Draws, Train
+from harness.core.arrays import Int32
+from harness.core.jit import compiled
+from harness.core.params import require_above
+from harness.models.base import Draws, Train
+from harness.models.recommendations import EMPTY
+from harness.models.topk import excluded_rows, fill
 
 
 class Repurchase:

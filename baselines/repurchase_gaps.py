@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from harness import schema
-from harness.compiled import compiled
-from harness.dataset import Int32, Int64
-from harness.lists import fill, first_of
-from harness.parameters import ParameterError, require_above, require_whole
-from harness.recommender import Draws, Train
+from harness.core.arrays import Int32, Int64
+from harness.core.jit import compiled
+from harness.core.params import ParameterError, require_above, require_whole
+from harness.data import dataset
+from harness.models.base import Draws, Train
+from harness.models.topk import fill, first_of
 
 Float64 = npt.NDArray[np.float64]
 
@@ -78,12 +78,12 @@ def _gaps(train: Train) -> tuple[Int64, Int64, Int64, Int32, Int32]:
     if train.cutoff is None:
         raise ParameterError("the events carry no time, so there are no gaps between them")
     events, n_users = train.events, len(train.user_ids)
-    longest = -((int(events.time.min()) - train.cutoff) // schema.DAY_US)
+    longest = -((int(events.time.min()) - train.cutoff) // dataset.DAY_US)
     closed, open_ = np.zeros(longest + 1, np.int64), np.zeros(longest + 1, np.int64)
     starts, own = np.zeros(n_users + 1, np.int64), np.empty(len(events), np.int32)
     ages = np.empty(len(events), np.int32)
     of_item, given = train.candidate_of_item, (train.user_starts, events.item, events.time)
-    _walk(*given, train.cutoff, schema.DAY_US, of_item, closed, open_, starts, own, ages)
+    _walk(*given, train.cutoff, dataset.DAY_US, of_item, closed, open_, starts, own, ages)
     return closed, open_, starts, own[: starts[-1]], ages[: starts[-1]]
 
 

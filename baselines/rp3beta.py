@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from harness.dataset import Int32
-from harness.parameters import require_above, require_from, require_whole
-from harness.products import as_matrix, itself, largest_products
-from harness.recommender import Draws, Train
+from harness.core.arrays import Int32
+from harness.core.params import require_above, require_from, require_whole
+from harness.models.base import Draws, Train
+from harness.models.products import as_matrix, itself, largest_products
 
 
 class RP3beta:
@@ -30,7 +30,7 @@ class RP3beta:
     neighbours : int
         To how many candidates a walk may come from each item, the likeliest ones.
     window_days, half_life_days, weights, counts : optional
-        Which events count and how much: `harness.recommender.Train.interactions`.
+        Which events count and how much: `harness.models.base.Train.interactions`.
     """
 
     def __init__(

@@ -7,11 +7,11 @@ from typing import Any, Self
 
 from scipy.sparse import csr_array
 
-from harness.dataset import Int32
-from harness.interactions import descending
-from harness.lists import top_k
-from harness.parameters import require_above, require_from
-from harness.recommender import Draws, Train
+from harness.core.arrays import Int32
+from harness.core.params import require_above, require_from
+from harness.data.interactions import descending
+from harness.models.base import Draws, Train
+from harness.models.topk import top_k
 
 
 class Trending:

@@ -7,11 +7,11 @@ from typing import Any, Self
 
 from scipy.sparse import csr_array
 
-from harness.dataset import Int32
-from harness.parameters import require_whole
-from harness.products import as_matrix, largest_products
-from harness.recommender import Draws, Train
-from harness.similarity import documents
+from harness.core.arrays import Int32
+from harness.core.params import require_whole
+from harness.models.base import Draws, Train
+from harness.models.products import as_matrix, largest_products
+from harness.models.similarity import documents
 
 
 class UserKNN:
@@ -26,9 +26,9 @@ class UserKNN:
     neighbours : int
         How many users vote.
     similarity, shrink, alpha, k1, b : optional
-        Of users, by the items they have (`harness.similarity.documents`), as in ItemKNN.
+        Of users, by the items they have (`harness.models.similarity.documents`), as in ItemKNN.
     window_days, half_life_days, weights, counts : optional
-        Which events count and how much: `harness.recommender.Train.interactions`.
+        Which events count and how much: `harness.models.base.Train.interactions`.
     """
 
     def __init__(

@@ -7,10 +7,10 @@ from typing import Any, Self
 
 from scipy.sparse import csr_array
 
-from harness.dataset import Int32
-from harness.features import feature_matrix
-from harness.products import largest_products
-from harness.recommender import Draws, Train
+from harness.core.arrays import Int32
+from harness.models.base import Draws, Train
+from harness.models.features import feature_matrix
+from harness.models.products import largest_products
 
 
 class UserProfile:
@@ -28,7 +28,7 @@ class UserProfile:
     Parameters
     ----------
     categories, numbers, texts : sequences of str
-        Columns of the items' table, at least one; see `harness.features.feature_groups`.
+        Columns of the items' table, at least one; see `harness.models.features.feature_groups`.
     window_days : float, optional
         Only events of the last so many days before the cut-off count; all by default.
     half_life_days : float, optional

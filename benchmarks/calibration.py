@@ -16,14 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from harness.chance import against_chance, law
-from harness.comparison import Rules, compare
-from harness.figures import figure
-from harness.inference import intervals, resampling
-from harness.inference.intervals import LEVEL, Sample
+from harness.experiment.run import run
 from harness.metrics import parse
-from harness.runner import run
-from harness.scoring import ScoreTable
+from harness.metrics.scores import ScoreTable
+from harness.stats import intervals, resampling
+from harness.stats.chance import against_chance
+from harness.stats.chance_law import law
+from harness.stats.estimates import figure
+from harness.stats.intervals import LEVEL, Sample
+from harness.stats.pairwise import Rules, compare
 
 ROOT = Path(__file__).resolve().parents[1]
 K = 12

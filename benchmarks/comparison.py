@@ -39,7 +39,7 @@ def marks(users, columns, share):
 OURS = (
     MARKS
     + """
-from harness.inference.resampling import bootstrap
+from harness.stats.resampling import bootstrap
 x = marks({users}, {columns}, {share})
 bootstrap(x[:100], 100)
 start = time.perf_counter()
@@ -62,9 +62,9 @@ print(time.perf_counter() - start)
 PAIRS = (
     MARKS
     + """
-from harness.comparison import Rules, compare
+from harness.stats.pairwise import Rules, compare
 from harness.metrics import parse
-from harness.scoring import ScoreTable
+from harness.metrics.scores import ScoreTable
 metric = parse("MAP@12")
 x = marks({users}, {columns}, {share})
 tables = {{f"m{{i}}": ScoreTable({{metric: column[None, :]}}) for i, column in enumerate(x.T)}}

@@ -21,7 +21,7 @@ LETTERS = bytes(set(range(33, 127)) - set(b"\"',;[]"))
 READ = """
 import sys
 from pathlib import Path
-from harness import config, load
+from harness import config; from harness.data import loading as load
 
 values = {
     "data": {"layout": "table", "path": ".", "events": sys.argv[1]},

@@ -32,9 +32,9 @@ from measure import (
     uncompiled,
 )
 
+from harness.core.arrays import Ragged
 from harness.metrics import Key, mapk, parse
-from harness.ragged import Ragged
-from harness.scoring import marks
+from harness.metrics.scores import marks
 
 K = 12
 NAMES = ("MAP", "Precision", "Recall", "HitRate", "MRR", "NDCG")
@@ -109,8 +109,8 @@ import time
 start = time.perf_counter()
 import numpy as np
 from harness.metrics import Key, parse
-from harness.ragged import Ragged
-from harness.scoring import marks
+from harness.core.arrays import Ragged
+from harness.metrics.scores import marks
 truth = Ragged(np.array([0, 1]), np.array([2], np.int32))
 marks(np.array([[1, 2]], np.int32), Key(truth, truth.sizes), [parse("MAP@2")])
 print(time.perf_counter() - start)

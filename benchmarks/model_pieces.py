@@ -14,10 +14,10 @@ from threadpoolctl import threadpool_limits
 from baselines.ease import EASE, gram
 from baselines.item_knn import ItemKNN
 from harness.config import Config
-from harness.dataset import Dataset, Events
-from harness.factors import compact, narrow
-from harness.recommender import Train
-from harness.setting import set_exam
+from harness.data.dataset import Dataset, Events
+from harness.models.base import Train
+from harness.models.factors import compact, narrow
+from harness.protocol.task import set_exam
 
 DAYS, NEIGHBOURS = 90, 100
 USERS, ITEMS, EACH = sized((100_000, 10_000, 50), (500, 100, 10))

@@ -12,13 +12,12 @@ from measure import Bound, announce, bounds, interleaved, once, sized, spread, t
 
 from baselines.random_items import RandomItems
 from harness.config import Config
-from harness.dataset import Dataset, Events
+from harness.data.dataset import DAY_US, Dataset, Events
+from harness.experiment.evaluate_model import recommend
 from harness.metrics import parse
-from harness.schema import DAY_US
-from harness.scoring import ScoreTable, score
-from harness.setting import Setting, exam_of
-from harness.sitting import recommend
-from harness.split import Split
+from harness.metrics.scores import ScoreTable, score
+from harness.protocol.split import Split
+from harness.protocol.task import Setting, exam_of
 
 USERS, CANDIDATES, K, REPEATS = sized((69_000, 105_542, 12, 10), (200, 300, 12, 3))
 ROUNDS, NOTEBOOK_USERS = sized((5, 200), (1, 20))
@@ -72,7 +71,7 @@ def sit(setting: Setting) -> ScoreTable:
     """Draw and mark all repeats as `harness run` does."""
     model = RandomItems().fit(setting.train)
     repeats = [recommend("random", model, setting, repeat) for repeat in range(REPEATS)]
-    return score(repeats, setting.exam, METRICS)
+    return score(repeats, setting.exam.judgments(), METRICS)
 
 
 def permuted() -> None:

@@ -9,14 +9,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from harness.compared import compare
-    from harness.leaders import leaderboard
-    from harness.lists import fill, top_k
-    from harness.marking import audit, evaluate
-    from harness.recommender import Draws, Recommender, Train
-    from harness.runner import run
-    from harness.submissions import score, validate
-    from harness.tuning import tune
+    from harness.experiment.compare import compare
+    from harness.experiment.leaderboard import leaderboard
+    from harness.experiment.run import run
+    from harness.experiment.submissions import score, validate
+    from harness.metrics.evaluate import audit, evaluate
+    from harness.models.base import Draws, Recommender, Train
+    from harness.models.topk import fill, top_k
+    from harness.tuning.tuning import tune
 
 __all__ = [
     "Draws",
@@ -35,19 +35,19 @@ __all__ = [
 ]
 
 _HOME = {
-    "Draws": "harness.recommender",
-    "Recommender": "harness.recommender",
-    "Train": "harness.recommender",
-    "audit": "harness.marking",
-    "compare": "harness.compared",
-    "evaluate": "harness.marking",
-    "fill": "harness.lists",
-    "leaderboard": "harness.leaders",
-    "run": "harness.runner",
-    "score": "harness.submissions",
-    "top_k": "harness.lists",
-    "tune": "harness.tuning",
-    "validate": "harness.submissions",
+    "Draws": "harness.models.base",
+    "Recommender": "harness.models.base",
+    "Train": "harness.models.base",
+    "audit": "harness.metrics.evaluate",
+    "compare": "harness.experiment.compare",
+    "evaluate": "harness.metrics.evaluate",
+    "fill": "harness.models.topk",
+    "leaderboard": "harness.experiment.leaderboard",
+    "run": "harness.experiment.run",
+    "score": "harness.experiment.submissions",
+    "top_k": "harness.models.topk",
+    "tune": "harness.tuning.tuning",
+    "validate": "harness.experiment.submissions",
 }
 
 

@@ -15,18 +15,17 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from harness.errors import HarnessError
-from harness.frames.polars import as_polars
+from harness.core.errors import HarnessError
+from harness.experiment.score import of_file, of_lists
+from harness.experiment.score import score as mark
 from harness.metrics import Metric, parse
-from harness.papers import of_file, of_lists
-from harness.scored import score as mark
-from harness.solutions import Solution
-from harness.solutions import of_file as solution_of
-from harness.submission.against import Against, ids
-from harness.submission.formats import Format, generic
-from harness.submission.known import learnt, nothing
+from harness.metrics.inputs.accept import as_polars
+from harness.protocol.truth import Solution
+from harness.submission.expected import Against, ids
+from harness.submission.format import Format, Named, generic
+from harness.submission.keys import learnt, nothing
 from harness.submission.problems import Problem
-from harness.submission.read import Named
+from harness.submission.solution import of_file as solution_of
 from harness.submission.validate import examine
 
 if TYPE_CHECKING:

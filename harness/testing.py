@@ -23,13 +23,13 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
-from harness import schema
-from harness.dataset import Dataset, Events, Int32, canonical
-from harness.draws import Draws, id_hashes
-from harness.errors import RecommenderError
-from harness.ragged import Ragged
-from harness.recommendations import checked
-from harness.recommender import Recommender, Train
+from harness.core.arrays import Int32, Ragged
+from harness.core.errors import RecommenderError
+from harness.core.random import Draws, id_hashes
+from harness.data import dataset as schema
+from harness.data.dataset import Dataset, Events, canonical
+from harness.models.base import Recommender, Train
+from harness.models.recommendations import checked
 
 Check = Callable[[Recommender], None]
 

@@ -15,9 +15,9 @@ from baselines.als import ALS
 from baselines.ease import EASE
 from baselines.item_knn import ItemKNN
 from baselines.pure_svd import PureSVD
-from harness.dataset import Dataset, Events
-from harness.draws import Draws
-from harness.recommender import Train
+from harness.core.random import Draws
+from harness.data.dataset import Dataset, Events
+from harness.models.base import Train
 
 K = 10
 ALL = 100_000

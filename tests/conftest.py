@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness import config as config_
-from harness.runner import run
+from harness.experiment.run import run
 
 ROOT = Path(__file__).parents[1]
 

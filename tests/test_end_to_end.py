@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 
 from harness import config as config_
-from harness.results import Result
-from harness.runner import run
+from harness.experiment.result import Result
+from harness.experiment.run import run
 
 ROOT = Path(__file__).parents[1]
 MOVIELENS = ROOT.parent / "shared" / "data" / "ml-latest-small"
@@ -259,7 +259,7 @@ ON_PROCESSORS = """
 import os, sys
 n = int(sys.argv[1])
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:n])
-from harness.runner import run
+from harness.experiment.run import run
 for path in sys.argv[2:]:
     print(run(path).to_json(), end="\\0")
 """

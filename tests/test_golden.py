@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 from harness import evaluate
-from harness.chance import exact
+from harness.core.arrays import Ragged
 from harness.metrics import Block, Key, apk, mapk, parse, per_user
-from harness.ragged import Ragged
+from harness.stats.chance_moments import exact
 
 FILE = Path(__file__).resolve().parents[2] / "shared" / "golden" / "metrics.json"
 GOLDEN: dict[str, Any] = (

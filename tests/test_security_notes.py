@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import kept
+from harness.core import cache
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
@@ -41,7 +41,7 @@ def run(block: str, folder: Path) -> str:
 def test_uploads_are_scored_as_it_says(tmp_path: Path) -> None:
     prepare, score = BLOCKS
     (tmp_path / "worker").mkdir(mode=0o700)
-    compiled = kept.own().parent  # which takes half a minute to make
+    compiled = cache.own().parent  # which takes half a minute to make
     compiled.mkdir(parents=True, exist_ok=True)
     (tmp_path / "worker" / "xdg").symlink_to(compiled)
     (tmp_path / "solution.csv").write_text("user,items\nann,a b\nbob,c\n")

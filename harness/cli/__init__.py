@@ -19,7 +19,7 @@ from harness.cli import compare, explain, leaderboard, lists, report, score, sub
 from harness.cli.options import SetOption
 from harness.cli.show import Format, FormatOption, show
 from harness.cli.streams import guard_streams, stdout_to_stderr
-from harness.errors import HarnessError, printable
+from harness.core.errors import HarnessError, printable
 
 INTERRUPTED = 130
 
@@ -76,8 +76,8 @@ def run(
 ) -> None:
     """Let every model of a config sit one exam, print the table, write a run folder."""
     from harness import config as config_
-    from harness.results import check_out
-    from harness.runner import run as run_
+    from harness.experiment.run import run as run_
+    from harness.experiment.run_folder import check_out
 
     settings = config_.read(config, set_ or [])
     here = Path.cwd()  # a model may go elsewhere
@@ -129,9 +129,9 @@ def synth(
     force: Annotated[bool, typer.Option("--force", help="Replace the files in --out.")] = False,
 ) -> None:
     """Make raw competition files of any size: same arguments, same bytes."""
-    from harness.errors import UsageError
-    from harness.progress import steps
-    from harness.synth import synthesise
+    from harness.core.errors import UsageError
+    from harness.core.progress import steps
+    from harness.data.synthetic import synthesise
 
     there = sorted(p.name for p in out.glob("*.csv*")) if out.is_dir() and not force else []
     if there:

@@ -51,7 +51,7 @@ def compare(
 
     What is not named is as in the first run's config. CSV has the pairs.
     """
-    from harness import compared
+    from harness.experiment import compare as compared
 
     with stdout_to_stderr():  # what a metric prints must not mix with the figures
         found = compared.compare(

@@ -24,12 +24,12 @@ from harness.cli.options import (
 )
 from harness.cli.show import Format, FormatOption, show
 from harness.cli.streams import stdout_to_stderr
-from harness.errors import UsageError
+from harness.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from harness.experiment.score import Paper
+    from harness.experiment.terms import Terms
     from harness.metrics import Metric
-    from harness.papers import Paper
-    from harness.submission.terms import Terms
 
 _K = 12
 
@@ -64,12 +64,12 @@ def explain(
     format_: FormatOption = Format.TABLE,
 ) -> None:
     """Show a user's list place by place: hits, what each adds, and every convention's figure."""
-    from harness import papers
-    from harness.explanation import explain as explained
-    from harness.explanation import extremes, rows_of
+    from harness.experiment import explain as sheets
+    from harness.experiment import score
+    from harness.experiment.explain import explain as explained
+    from harness.experiment.explain import extremes, rows_of
     from harness.metrics import parse
-    from harness.report import explained as sheets
-    from harness.submission.read import Named
+    from harness.submission.format import Named
 
     if not (user or worst or best):
         raise UsageError("nobody to explain; name --user ID, or ask for --worst 3 or --best 3")
@@ -92,7 +92,7 @@ def explain(
             terms = terms_of(
                 config, None, None, solution, named, keep=keep, separator=separator, overrides=set_
             )
-            paper = papers.of_terms(source, terms, asked)
+            paper = score.of_terms(source, terms, asked)
             _tell_errors(source, terms, asked)
         by = (asked or paper.metrics or (parse(f"MAP@{_K}"),))[0]
         paper.require(by)
@@ -112,7 +112,7 @@ def explain(
 
 def _tell_errors(file: Path, terms: Terms, asked: tuple[Metric, ...]) -> None:
     """Say that a file would not be scored: what it earns here may be due to its errors."""
-    from harness.submission.score import refused
+    from harness.experiment.submissions import refused
 
     codes = [problem.code for problem in refused(file, terms, asked)]
     if codes:
@@ -127,12 +127,12 @@ def _asked(
     source: Path, metric: str | None, k: int | None, config: Path | None
 ) -> tuple[Metric, ...]:
     """Return the metric that was asked for; that of a run by the name its table gives it."""
-    from harness import runs
+    from harness.experiment import run_folder
     from harness.metrics import parse
 
     if metric is None:
         return () if k is None else (parse(f"MAP@{k}"),)
-    named = runs.read(source).metrics if source.is_dir() else {}
+    named = run_folder.read(source).metrics if source.is_dir() else {}
     return (named[metric] if metric in named else parse(metric, folder_of(config)),)
 
 
@@ -140,7 +140,7 @@ def _of_run(
     folder: Path, model: str | None, repeat: int, exam: object, asked: tuple[Metric, ...]
 ) -> Paper:
 
-    from harness import run_papers
+    from harness.experiment import explain as run_papers
 
     if model is None and not (folder / "config.toml").is_file():
         raise UsageError(f"{folder}: is no run folder; name a file of lists, or a run")

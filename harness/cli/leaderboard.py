@@ -35,7 +35,7 @@ def leaderboard(
     format_: FormatOption = Format.TABLE,
 ) -> None:
     """Show the best run of every model, grouped by the exam they sat."""
-    from harness.leaders import leaderboard as board_of
+    from harness.experiment.leaderboard import leaderboard as board_of
 
     found = board_of(folder, metric=metric, sort=sort.value, model=model, exam=exam)
     show(format_, found.to_dict(), found.sheets(), found.records())

@@ -27,14 +27,14 @@ def list_(
     if topic is Topic.CHECKS:
         _checks(format_)
         return
-    from harness.report import definitions
+    from harness.report import docs
 
     if topic is Topic.METRICS:
-        document, sheet = definitions.metrics(), definitions.metrics_sheet()
+        document, sheet = docs.metrics(), docs.metrics_sheet()
     else:
-        document, sheet = definitions.conventions(), definitions.conventions_sheet()
+        document, sheet = docs.conventions(), docs.conventions_sheet()
     if format_ is Format.TABLE:
-        of = definitions.metrics_text if topic is Topic.METRICS else definitions.conventions_text
+        of = docs.metrics_text if topic is Topic.METRICS else docs.conventions_text
         print(of(shutil.get_terminal_size((100, 24)).columns))
         return
     records = [dict(zip(sheet.titles, row, strict=True)) for row in sheet.rows]
@@ -42,8 +42,8 @@ def list_(
 
 
 def _checks(format_: Format) -> None:
-    from harness.report import checks
+    from harness.report import docs
 
-    sheet = checks.sheet()
+    sheet = docs.sheet()
     records = [dict(zip(sheet.titles, row, strict=True)) for row in sheet.rows]
-    show(format_, checks.document(), [sheet], records)
+    show(format_, docs.document(), [sheet], records)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.errors import UsageError
+from harness.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from harness.submission.read import Named
-    from harness.submission.terms import Terms
+    from harness.experiment.terms import Terms
+    from harness.submission.format import Named
 
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", help="The config of the competition and its exam.")
@@ -72,7 +72,7 @@ def terms_of(
 ) -> Terms:
     """Return what options say of what a submission is checked against and marked by."""
     from harness import config as config_
-    from harness.submission.terms import Terms
+    from harness.experiment.terms import Terms
 
     if overrides and config is None:
         raise UsageError(f"--set {overrides[0]} overrides a key of a config; name it with --config")

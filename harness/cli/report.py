@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from harness.errors import UsageError, printable
+from harness.core.errors import UsageError, printable
 
 
 def report(
@@ -17,16 +17,16 @@ def report(
     ] = None,
 ) -> None:
     """Write a run as one HTML page with figures and tables, which needs no network."""
-    from harness import runs
-    from harness.files import refuse_overwriting, whole_file
+    from harness.core.io import refuse_overwriting, whole_file
+    from harness.experiment import run_folder
+    from harness.experiment.run_folder import FILES, PAGE
     from harness.report.page import page
-    from harness.results import FILES, PAGE
 
     target = out or run / PAGE
     refuse_overwriting(target, [run / name for name in FILES])
     if target.name in FILES:
         raise UsageError(f"{target}: is the name of a run's file; choose another --out, as {PAGE}")
-    text = page(runs.read(run))
+    text = page(run_folder.read(run))
     try:
         with whole_file(target) as temporary:
             temporary.write_text(text, encoding="utf-8", newline="\n")

@@ -28,7 +28,7 @@ from harness.cli.options import (
 from harness.cli.show import Format, FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 from harness.cli.validate import tell
-from harness.errors import UsageError
+from harness.core.errors import UsageError
 
 if TYPE_CHECKING:
     from harness.submission.problems import Validation
@@ -72,12 +72,12 @@ def score(
     format_: FormatOption = Format.TABLE,
 ) -> int:
     """Validate a file of lists, and mark it by a config's exam or by a solution."""
-    from harness import hosts
-    from harness.files import refuse_overwriting
+    from harness.core.io import refuse_overwriting
+    from harness.experiment import export
+    from harness.experiment.submissions import SubmissionError
+    from harness.experiment.submissions import score_on as mark
     from harness.metrics import parse
-    from harness.submission.read import Named
-    from harness.submission.score import SubmissionError
-    from harness.submission.score import score as mark
+    from harness.submission.format import Named
 
     if k is not None and k < 1:
         raise UsageError(f"--k is {k}; expected 1 or more")
@@ -96,9 +96,9 @@ def score(
         return _refused(error.validation, format_)
     show(format_, scored.to_dict(), scored.sheets(), scored.records())
     if codabench is not None:
-        hosts.write_codabench(scored, codabench)
+        export.write_codabench(scored, codabench)
     if evalai is not None:
-        hosts.write_evalai(scored, evalai)
+        export.write_evalai(scored, evalai)
     return 0
 
 

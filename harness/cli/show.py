@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from harness.report.sheet import Sheet
+    from harness.core.table import Sheet
 
 
 class Format(StrEnum):
@@ -33,19 +33,18 @@ def show(
     records: Sequence[Mapping[str, object]],
 ) -> None:
     """Print figures: `document` as JSON, `records` as CSV, `sheets` for a reader."""
-    from harness.report import records as records_
-    from harness.report import sheet as sheet_
+    from harness.core import table, terminal
 
     match format_:
         case Format.JSON:
             print(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
         case Format.CSV:
-            print(records_.as_csv(records))
+            print(table.as_csv(records))
         case Format.MARKDOWN:
-            print("\n\n".join(map(sheet_.markdown, sheets)))
+            print("\n\n".join(map(table.markdown, sheets)))
         case Format.TABLE if sys.stdout.isatty():
             for i, sheet in enumerate(sheets):
                 print("\n" if i else "", end="")
-                sheet_.print_rich(sheet)
+                terminal.print_rich(sheet)
         case Format.TABLE:
-            print("\n\n".join(map(sheet_.plain, sheets)))
+            print("\n\n".join(map(table.plain, sheets)))

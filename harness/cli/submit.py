@@ -29,7 +29,7 @@ def submit(
 ) -> None:
     """Write a model's lists for everyone whom the competition asks for."""
     from harness import config as config_
-    from harness.submission.submit import submit as write
+    from harness.experiment.submit import submit as write
 
     settings = config_.read(config, set_ or [])
     with stdout_to_stderr():  # what a model prints is not ours

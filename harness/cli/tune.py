@@ -13,7 +13,7 @@ import typer
 from harness.cli.options import SetOption
 from harness.cli.show import Format, FormatOption, show
 from harness.cli.streams import stdout_to_stderr
-from harness.errors import printable
+from harness.core.errors import printable
 
 
 class Search(StrEnum):
@@ -47,9 +47,9 @@ def tune(
     The exam is not looked at: what is found is marked on it by harness run. CSV has all trials.
     """
     from harness import config as config_
-    from harness.files import refuse_overwriting
-    from harness.trials import check_out
-    from harness.tuning import tune as tune_
+    from harness.core.io import refuse_overwriting
+    from harness.tuning.result import check_out
+    from harness.tuning.tuning import tune as tune_
 
     options = {"tune.trials": trials, "tune.search": search and search.value}
     overrides = [f"{key}={value}" for key, value in options.items() if value is not None]

@@ -55,10 +55,10 @@ def validate(
     format_: FormatOption = Format.TABLE,
 ) -> int:
     """Say everything that is wrong with a submission: where, how often, how to mend it."""
-    from harness.files import refuse_overwriting
-    from harness.report import validated
-    from harness.submission.examined import examine_on
-    from harness.submission.read import Named
+    from harness.core.io import refuse_overwriting
+    from harness.experiment.submissions import examine_on
+    from harness.submission import problems
+    from harness.submission.format import Named
 
     began = time.perf_counter()
     named = Named(user, item, rank, score, row_order=row_order)
@@ -73,7 +73,7 @@ def validate(
 
         fixed = mend(file, examined.against, fix)
         left = examine_on(fix, terms, k, strict=strict).validation
-        print(validated.mended(found, fixed, left), file=sys.stderr)
+        print(problems.mended(found, fixed, left), file=sys.stderr)
         return 0 if left.valid else 1
     return 0 if found.valid else 1
 
@@ -86,10 +86,10 @@ def tell(
     fix: str = "--fix OUT",
 ) -> None:
     """Print what is wrong with a submission, and what to type to mend it; `document` as JSON."""
-    from harness.report import validated
+    from harness.submission import problems
 
     if format_ is Format.TABLE:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        print(validated.text(found, seconds, width, fix))
+        print(problems.text(found, seconds, width, fix))
     else:
         show(format_, document, found.sheets(), found.records())

@@ -1,6 +1,6 @@
 """The config file: TOML in, one checked and frozen `Config` out; every mistake names its key."""
 
-from harness.config.file import parse, read, read_for_submissions
+from harness.config.load import parse, read, read_for_submissions
 from harness.config.sections import (
     Config,
     DataConfig,

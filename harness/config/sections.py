@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from harness.config.base import Section as _Section
-from harness.config.parts import require_parts
 from harness.config.space import SearchName, Space, TunedRecord
 from harness.config.splits import GivenSplit, InnerSplit, SplitConfig
-from harness.errors import UsageError, suggest
-from harness.layouts.tables import CandidateRule, Layout
-from harness.unpacking import OWN, Cap
+from harness.core.errors import UsageError, suggest
+from harness.core.unpacking import OWN, Cap
+from harness.data.layout import CandidateRule, Layout
 
 TIME_FORMATS = ("iso", "epoch_s", "epoch_ms")
 LayoutName = Literal["hm", "ponpare", "kion", "table"]
@@ -243,27 +244,27 @@ class Config(_Section):
         time_format = self.data.time_format
         match self.data.layout:
             case "hm":
-                from harness.layouts import hm
+                from harness.data import competitions
 
-                return hm.layout(
+                return competitions.hm(
                     folder, restore_zeros=self.data.restore_zeros, time_format=time_format
                 )
             case "ponpare":
-                from harness.layouts import ponpare
+                from harness.data import competitions
 
-                return ponpare.layout(folder, time_format=time_format)
+                return competitions.ponpare(folder, time_format=time_format)
             case "kion":
-                from harness.layouts import kion
+                from harness.data import competitions
 
-                return kion.layout(folder, minimum=self.data.minimum, time_format=time_format)
+                return competitions.kion(folder, minimum=self.data.minimum, time_format=time_format)
             case "table":
                 return self._table(folder)
 
     def _table(self, folder: Path) -> Layout:
-        from harness.layouts import table
+        from harness.data import competitions
 
         keys = ("user", "item", "time_format", "separator", "header", "users", "items")
-        return table.layout(
+        return competitions.table(
             folder,
             events=self.data.events or "",
             time=self.data.time or None,
@@ -307,3 +308,29 @@ class Config(_Section):
         module, colon, name = use.partition(":")
         file = self.folder / f"{module.removesuffix('.py')}.py"
         return f"{file.resolve()}:{name}" if colon and file.is_file() else use
+
+
+def require_parts(models: Mapping[str, list[str] | None]) -> None:
+    """Raise ValueError where a model is made of none, of one that there is not, or of itself.
+
+    Parameters
+    ----------
+    models : mapping of name to names
+        Every model, and what its key ``of`` holds.
+    """
+    for name, parts in models.items():
+        others = [other for other in models if other != name]
+        if parts == []:
+            raise ValueError(f'[[models]] "{name}" of = [] is empty; {suggest("", others)}')
+        for part in parts or []:
+            if part == name:
+                raise ValueError(f'[[models]] "{name}" of: a model is no part of itself')
+            if part not in models:
+                raise ValueError(
+                    f'[[models]] "{name}" of: no model is named "{part}"; {suggest(part, others)}'
+                )
+    try:
+        TopologicalSorter({name: parts or [] for name, parts in models.items()}).prepare()
+    except CycleError as error:
+        circle = " is a part of ".join(f'"{name}"' for name in error.args[1])
+        raise ValueError(f"[[models]] of: {circle}; a model is no part of itself") from error

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from harness.config.base import Section
-from harness.errors import suggest
+from harness.core.errors import suggest
 
 SearchName = Literal["random", "grid", "tpe"]
 _KEYS = ("low", "high", "log")

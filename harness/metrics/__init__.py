@@ -1,12 +1,12 @@
 """Metrics: what they are called, what they mean, and their values for marked lists."""
 
-from harness.metrics.accuracy import DIVISORS, Divisor
-from harness.metrics.block import Block, Catalogue, Key, TrainCounts
 from harness.metrics.definition import Better, Definition, Example
 from harness.metrics.definitions import DEFINITIONS
-from harness.metrics.metric import USUAL, Metric, is_own, parse, per_user
+from harness.metrics.judgments import Block, Key
+from harness.metrics.kernels import LARGEST, Tally, discounts, ideal_dcg
 from harness.metrics.ml_metrics import apk, mapk
-from harness.metrics.tally import LARGEST, Counts, Floats, Tally, discounts, ideal_dcg
+from harness.metrics.ranking import DIVISORS, Divisor
+from harness.metrics.registry import USUAL, Metric, is_own, needs, parse, per_user
 
 __all__ = [
     "DEFINITIONS",
@@ -15,21 +15,18 @@ __all__ = [
     "USUAL",
     "Better",
     "Block",
-    "Catalogue",
-    "Counts",
     "Definition",
     "Divisor",
     "Example",
-    "Floats",
     "Key",
     "Metric",
     "Tally",
-    "TrainCounts",
     "apk",
     "discounts",
     "ideal_dcg",
     "is_own",
     "mapk",
+    "needs",
     "parse",
     "per_user",
 ]

@@ -14,10 +14,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.metrics.accuracy import DIVISORS
-from harness.metrics.block import Block, Key
-from harness.metrics.tally import Floats
-from harness.repeats import repeats
+from harness.core.arrays import Floats, repeats
+from harness.metrics.judgments import Block, Key
+from harness.metrics.ranking import DIVISORS
 
 Repeats = Literal["once", "again", "dropped"]
 Users = Literal["all", "with truth", "with truth and list"]
@@ -210,7 +209,7 @@ def audit(items: NDArray[np.int32], key: Key, k: int) -> dict[str, float | None]
     --------
     Truth {1, 2}, list 1, 1, 2. Once: (1/1 + 2/3) / 2; again: (1/1 + 2/2 + 3/3) / 2.
 
-    >>> from harness.ragged import Ragged
+    >>> from harness.core.arrays import Ragged
     >>> key = Key(Ragged(np.array([0, 2]), np.array([1, 2], np.int32)), np.array([2]))
     >>> found = audit(np.array([[1, 1, 2]], np.int32), key, k=10)
     >>> round(found["kaggle"], 4), found["replay"]

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from harness.errors import UsageError, suggest
-from harness.metrics.accuracy import Settings
-from harness.metrics.block import Block
-from harness.metrics.tally import Floats
+from harness.core.arrays import Floats
+from harness.core.errors import UsageError, suggest
+from harness.metrics.judgments import Block
+from harness.metrics.ranking import Settings
 
 
 @dataclass(frozen=True)

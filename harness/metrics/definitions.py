@@ -6,7 +6,7 @@ The one place for these facts: the parser, ``harness list metrics`` and docs/met
 from collections.abc import Mapping
 from math import log2
 
-from harness.metrics import accuracy, beyond
+from harness.metrics import beyond_accuracy, ranking
 from harness.metrics.definition import Choice, Definition, Example, Names, Number
 
 _LIST = {"ann": ["a", "x", "b", "y"]}
@@ -19,55 +19,55 @@ _MANNING = "Manning, Raghavan, Schütze, Introduction to Information Retrieval 2
 
 DEFINITIONS: Mapping[str, Definition] = {
     "MAP": Definition(
-        accuracy.average_precision,
+        ranking.average_precision,
         "AP@k = Σ_{i≤min(k,L)} P(i)·hit(i) / D; MAP@k is the mean over users",
         "benhamner/Metrics, ml_metrics/average_precision.py; H&M and Ponpare on Kaggle",
         (
             Example(_LIST, _TRUTH, "MAP@4", "(1/1 + 2/3) / min(3, 4)", 5 / 9),
             Example(_LIST, _TRUTH, "MAP(divisor=k)@4", "(1/1 + 2/3) / 4", 5 / 12),
         ),
-        {"divisor": Choice(tuple(accuracy.DIVISORS))},
+        {"divisor": Choice(tuple(ranking.DIVISORS))},
     ),
     "Precision": Definition(
-        accuracy.precision,
+        ranking.precision,
         "hits / k",
         _MANNING,
         (Example(_LIST, _TRUTH, "Precision@4", "2 / 4", 1 / 2),),
     ),
     "Recall": Definition(
-        accuracy.recall,
+        ranking.recall,
         "hits / R",
         _MANNING,
         (Example(_LIST, _TRUTH, "Recall@4", "2 / 3", 2 / 3),),
     ),
     "F1": Definition(
-        accuracy.f1,
+        ranking.f1,
         "2·hits / (R + k), the harmonic mean of Precision and Recall",
         "van Rijsbergen, Information Retrieval 1979, chapter 7, at a cut-off",
         (Example(_LIST, _TRUTH, "F1@4", "2·2 / (3 + 4)", 4 / 7),),
     ),
     "SetF1": Definition(
-        accuracy.set_f1,
+        ranking.set_f1,
         "2·hits / (R + L), L: how many items the list holds; 0 where both are 0",
         "Instacart Market Basket Analysis, Kaggle 2017 (mean F1)",
         (Example({"ann": ["a", "x"]}, _TRUTH, "SetF1", "2·1 / (3 + 2)", 2 / 5),),
         cut="optional",
     ),
     "HitRate": Definition(
-        accuracy.hit_rate,
+        ranking.hit_rate,
         "1 if hits > 0, else 0",
         "Deshpande, Karypis 2004, for any number of hits",
         (Example(_LIST, _TRUTH, "HitRate@4", "1, with 2 hits", 1.0),),
     ),
     "MRR": Definition(
-        accuracy.reciprocal_rank,
+        ranking.reciprocal_rank,
         "RR@k = 1 / rank of the first hit, else 0; MRR@k is the mean over users",
         "Voorhees, TREC-8 question answering track 1999",
         (Example({"ann": ["x", "b", "a"]}, _TRUTH, "MRR@3", "1 / 2", 1 / 2),),
         cut="optional",
     ),
     "NDCG": Definition(
-        accuracy.ndcg,
+        ranking.ndcg,
         "Σ_{i≤k} gain(i)/log2(i+1) / the same sum of the ideal list: the best min(R, k) "
         "true items (ideal=retrieved: reorders the hits of this list alone); the gain of a hit is "
         "1 (binary), its grade g (linear) or 2^g - 1 (exponential); the last two need grades",
@@ -94,14 +94,14 @@ DEFINITIONS: Mapping[str, Definition] = {
         },
     ),
     "RPrecision": Definition(
-        accuracy.r_precision,
+        ranking.r_precision,
         "hits among the first min(R, k) / R",
         f"{_MANNING}; trec_eval's Rprec of the list cut at k",
         (Example({"ann": ["a", "x", "y", "b"]}, _TRUTH, "RPrecision@4", "1 / 3", 1 / 3),),
         cut="optional",
     ),
     "pFound": Definition(
-        accuracy.p_found,
+        ranking.p_found,
         "Σ_{i≤k} pLook_i·pRel_i, pLook_1 = 1, pLook_i = pLook_{i-1}·(1 - pRel_{i-1})·(1 - pBreak); "
         "pRel is the grade of a hit (1 without grades), else 0",
         "Gulin, Karpovich, Raskovalov, Segalovich, ROMIP 2009 (Yandex)",
@@ -119,7 +119,7 @@ DEFINITIONS: Mapping[str, Definition] = {
         cut="optional",
     ),
     "Novelty": Definition(
-        beyond.novelty,
+        beyond_accuracy.novelty,
         "Σ_{i≤k} -log2 share(i) / L, share: of the training users, those that have the item; an "
         "item of share 0 adds 0",
         "Zhou et al. 2010 (mean self-information); Castells, Hurley, Vargas 2015",
@@ -138,7 +138,7 @@ DEFINITIONS: Mapping[str, Definition] = {
         needs="train",
     ),
     "Popularity": Definition(
-        beyond.popularity,
+        beyond_accuracy.popularity,
         "Σ_{i≤k} count(i) / L, count: the item's training events",
         "Abdollahpouri et al. 2019 (average recommendation popularity)",
         (Example({"ann": ["a", "b"]}, _TRUTH, "Popularity@2", "(4 + 1) / 2", 2.5, _TRAIN),),
@@ -147,7 +147,7 @@ DEFINITIONS: Mapping[str, Definition] = {
         needs="train",
     ),
     "Serendipity": Definition(
-        beyond.serendipity,
+        beyond_accuracy.serendipity,
         "hits that are not among the k most popular training items / k (ties by item id)",
         "Ge, Delgado-Battenfeld, Jannach, RecSys 2010, with popularity as the primitive model",
         (
@@ -164,7 +164,7 @@ DEFINITIONS: Mapping[str, Definition] = {
         needs="train",
     ),
     "ILD": Definition(
-        beyond.diversity,
+        beyond_accuracy.diversity,
         "mean over the pairs i < j ≤ k of 1 - cos(i, j); an attribute that is text is an indicator "
         "for each of its values, a number is taken as it stands (a run reads its table of items as "
         "text); fewer than two items give 0",
@@ -188,7 +188,7 @@ DEFINITIONS: Mapping[str, Definition] = {
         needs="attributes",
     ),
     "TotalRecall": Definition(
-        accuracy.total_recall,
+        ranking.total_recall,
         "Σ hits / Σ min(R, k), both over all users; where users are of several kinds (OTTO: clicks "
         "0.1, carts 0.3, orders 0.6), the weighted sum of each kind's",
         "OTTO Multi-Objective Recommender System, Kaggle 2022 (recall@20)",
@@ -204,7 +204,7 @@ DEFINITIONS: Mapping[str, Definition] = {
         of="set",
     ),
     "Coverage": Definition(
-        beyond.coverage,
+        beyond_accuracy.coverage,
         "candidates that stand in any list / candidates",
         "Herlocker et al. 2004, section 4.2; Ge et al. 2010 (catalogue coverage)",
         (Example(_TWO_LISTS, _TWO_TRUTHS, "Coverage@2", "3 / 4", 3 / 4, _FOUR_ITEMS),),
@@ -212,7 +212,7 @@ DEFINITIONS: Mapping[str, Definition] = {
         needs="candidates",
     ),
     "Gini": Definition(
-        beyond.gini,
+        beyond_accuracy.gini,
         "Σ_{i≤N} (2i - N - 1)·x_i / (N·Σ x), x_i: each candidate's places in the lists, ascending",
         "Gini 1912; Fleder, Hosanagar 2009 (of recommendations)",
         (

@@ -1,17 +1,141 @@
-"""A stream of bytes in blocks of whole lines, of bounded size, quotes resolved."""
+"""Blocks of whole lines: quoted lines made plain, and what the bytes are beside lines of text."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
-from harness.arrays import Bytes, Int64
-from harness.submission.opened import Refused
-from harness.submission.quotes import FIELD, RECORD, plain
-from harness.submission.words import PAD, behind_last, find
+from harness.core.arrays import Bytes, Int64
+from harness.core.jit import compiled
+from harness.submission.keys import PAD, behind_last, find
+from harness.submission.stream import Refused
+
+FIELD, RECORD = 0x1F, 0x1E
+"""What stands between the fields of a plain line, and behind it: ASCII's own separators."""
+LONGEST_QUOTE = 1 << 24
+"""A record longer than this has a quote that was never closed."""
+_SUBSTITUTE = 0x1A
+
+
+@dataclass(frozen=True, eq=False)
+class Plain:
+    """Lines without quotes.
+
+    Attributes
+    ----------
+    buffer : uint8 array
+    size : int
+    lines : int64 array
+        The physical line that each begins on, counted from the first of the block, 0.
+    consumed : int
+        Bytes of the block that were read; the rest is the beginning of a line.
+    ended : int
+        How many physical lines they are.
+    unclosed, torn : int64 arrays
+        Physical lines with a quote that is never closed, and with text behind a closed one.
+    """
+
+    buffer: Bytes
+    size: int
+    lines: Int64
+    consumed: int
+    ended: int
+    unclosed: Int64
+    torn: Int64
+
+
+def plain(buffer: Bytes, size: int, separator: int, last: bool) -> Plain:
+    """Return the whole lines of a block as plain ones.
+
+    Parameters
+    ----------
+    last : bool
+        Whether nothing follows the block, so that what is open now stays open.
+    """
+    out = np.empty(size + 8, np.uint8)
+    most = int(np.count_nonzero(buffer[:size] == 10)) + 1
+    lines, unclosed, torn = (np.empty(most, np.int64) for _ in range(3))
+    found = _plain(buffer, size, separator, last, out, lines, unclosed, torn)
+    written, n, consumed, ended, n_unclosed, n_torn = found
+    return Plain(out, written, lines[:n], consumed, ended, unclosed[:n_unclosed], torn[:n_torn])
+
+
+@compiled
+def _plain(
+    buffer: Any,
+    size: int,
+    separator: int,
+    last: bool,
+    out: Any,
+    lines: Any,
+    unclosed: Any,
+    torn: Any,
+) -> tuple[int, int, int, int, int, int]:
+    at = written = n = line = n_unclosed = n_torn = 0
+    while at < size:
+        state = _record(buffer, at, size, separator, True, out, written)
+        after, wrote, ends, whole, tears = state
+        if not whole:
+            if not last and after - at <= LONGEST_QUOTE:
+                break
+            unclosed[n_unclosed] = line
+            n_unclosed += 1
+            after, wrote, ends, whole, tears = _record(
+                buffer, at, size, separator, False, out, written
+            )
+        if tears:
+            torn[n_torn] = line
+            n_torn += 1
+        lines[n] = line
+        n += 1
+        line += ends
+        at, written = after, wrote
+    return written, n, at, line, n_unclosed, n_torn
+
+
+@compiled
+def _record(
+    buffer: Any, at: int, size: int, separator: int, quoted: bool, out: Any, written: int
+) -> tuple[int, int, int, bool, bool]:
+    """Write one record; return where the next begins in both, physical lines, whole, torn.
+
+    One that the block's end cuts is not whole. Without `quoted`, quotes are letters.
+    """
+    ends, torn, inside, begins, closed = 0, False, False, True, False
+    while at < size:
+        byte = buffer[at]
+        at += 1
+        if inside:
+            if byte == 34:
+                if at < size and buffer[at] == 34:
+                    at += 1
+                else:
+                    inside, closed = False, True
+                    continue
+            ends += byte == 10
+        elif byte == 34 and begins and quoted:
+            inside, begins = True, False
+            continue
+        elif byte == separator:
+            out[written] = FIELD
+            written += 1
+            begins, closed = True, False
+            continue
+        elif byte == 10:
+            if written > 0 and out[written - 1] == 13:
+                written -= 1
+            out[written] = RECORD
+            return at, written + 1, ends + 1, True, torn
+        elif closed and byte != 13:
+            torn = True
+        begins = False
+        out[written] = _SUBSTITUTE if byte in (FIELD, RECORD) else byte
+        written += 1
+    return at, written, ends, False, torn
+
 
 SIZE = 1 << 22
 LONGEST = 1 << 28
@@ -149,3 +273,64 @@ class Reader:
         if self._free and len(self._free[-1]) >= least + PAD:
             return self._free.pop()
         return np.empty(max(self.size, 2 * least) + PAD, np.uint8)
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What was found.
+
+    Attributes
+    ----------
+    ends : int
+        Ends of physical lines, where the block was not quoted.
+    returns : int
+        Carriage returns that no end of a line follows.
+    nuls : tuple of int
+        Lines of the block, from 0, that hold NULs.
+    undecodable : tuple of (int, str)
+        Lines that hold bytes that are no UTF-8, and the first such byte.
+    """
+
+    ends: int
+    returns: int
+    nuls: tuple[int, ...]
+    undecodable: tuple[tuple[int, str], ...]
+
+
+def survey(buffer: Bytes, size: int, end: int) -> Survey:
+    """Look at the first `size` bytes, whole lines that each end with the byte `end`."""
+    ends, returns, nuls, beyond = _count(buffer, size)
+    text = buffer[:size].tobytes() if nuls or (beyond and not _is_utf8(buffer[:size])) else b""
+    lines = text.split(bytes([end]))
+    odd = ((number, _undecodable(line)) for number, line in enumerate(lines) if beyond)
+    return Survey(
+        ends,
+        returns,
+        tuple(number for number, line in enumerate(lines) if b"\0" in line),
+        tuple((number, what) for number, what in odd if what),
+    )
+
+
+def _is_utf8(text: Bytes) -> bool:
+    return not _undecodable(text.tobytes())
+
+
+def _undecodable(line: bytes) -> str:
+    """Return which byte is no UTF-8, and where; nothing where all are."""
+    try:
+        line.decode()
+    except UnicodeDecodeError as error:
+        return f"byte {error.start + 1}, 0x{line[error.start]:02X}"
+    return ""
+
+
+@compiled
+def _count(buffer: Any, size: int) -> tuple[int, int, int, int]:
+    ends = returns = nuls = beyond = 0
+    for at in range(size):
+        byte = buffer[at]
+        ends += byte == 10
+        returns += (byte == 13) & (buffer[at + 1] != 10)
+        nuls += byte == 0
+        beyond += byte >= 128
+    return ends, returns, nuls, beyond

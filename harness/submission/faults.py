@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from harness.arrays import Int64
-from harness.compiled import compiled
+from harness.core.arrays import Int64
+from harness.core.jit import compiled
 
 (
     BLANK,

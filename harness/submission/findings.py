@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from harness.arrays import Int64
-from harness.errors import printable
+from harness.core.arrays import Int64
+from harness.core.errors import printable
 from harness.submission import faults
 
 Lines = Callable[[int], int]

@@ -4,44 +4,28 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
 import numpy as np
 import polars as pl
 
-from harness.arrays import Bool, Int32
-from harness.errors import UsageError
-from harness.files import refuse_overwriting, whole_file
-from harness.submission import faults, header, lines
-from harness.submission.against import Against
+from harness.core.arrays import Bool, Int32
+from harness.core.errors import UsageError
+from harness.core.ids import KeyTable
+from harness.core.io import refuse_overwriting, whole_file
+from harness.submission import faults, fields, header
 from harness.submission.blocks import Block, Reader
+from harness.submission.expected import Against
 from harness.submission.findings import Findings
-from harness.submission.formats import Format
-from harness.submission.key_table import KeyTable
-from harness.submission.known import Known
-from harness.submission.mend import mended
-from harness.submission.opened import Refused, opened
-from harness.submission.rows import is_parquet
+from harness.submission.fix_lines import mended
+from harness.submission.format import Format
+from harness.submission.frame_rows import is_parquet
+from harness.submission.keys import Known
+from harness.submission.problems import Fixed
 from harness.submission.source import Source, source
+from harness.submission.stream import Refused, opened
 from harness.submission.validate import examine
-
-
-@dataclass(frozen=True)
-class Fixed:
-    """What was written.
-
-    Attributes
-    ----------
-    path : Path
-    appended, dropped : int
-        Rows of users who were missing, and rows that stood there again.
-    """
-
-    path: Path
-    appended: int
-    dropped: int
 
 
 class NotFixedError(UsageError):
@@ -124,7 +108,7 @@ def _append(against: Against, wanted: Format, there: Bool, target: BinaryIO) -> 
         head = header.read(file.stream)
         user = against.user or head.columns[0]
         names = [name for name in (user, wanted.items) if name in head.columns]
-        columns = lines.wanted(len(head.columns), *map(head.columns.index, names))
+        columns = fields.wanted(len(head.columns), *map(head.columns.index, names))
         for block in Reader(file.stream, ord(head.separator), returns=head.returns).blocks():
             for cells in _missing(block, columns, against.users, there):
                 target.write(b",".join([*cells, b""][:2]) + b"\n")
@@ -134,10 +118,10 @@ def _append(against: Against, wanted: Format, there: Bool, target: BinaryIO) -> 
 
 def _missing(block: Block, columns: Int32, users: Known, there: Bool) -> Iterator[list[bytes]]:
     """Yield the id, and the list if any, of the block's users who are not there; then they are."""
-    starts, stops, found = lines.fields(
+    starts, stops, found = fields.fields(
         block.buffer, block.size, block.separator, block.end, columns, faults.tally()
     )
-    rows = np.flatnonzero(found != lines.NO_ROW)
+    rows = np.flatnonzero(found != fields.NO_ROW)
     codes = users.codes(block.buffer, starts[rows, 0], stops[rows, 0])
     missing = rows[(codes >= 0) & ~there[codes]]
     there[codes[codes >= 0]] = True

@@ -10,11 +10,11 @@ from typing import BinaryIO
 
 import numpy as np
 
+from harness.submission.blocks import FIELD, plain
 from harness.submission.findings import Findings
-from harness.submission.formats import INDEX, Format
-from harness.submission.opened import Refused
-from harness.submission.quotes import FIELD, plain
-from harness.submission.words import PAD
+from harness.submission.format import INDEX, Format
+from harness.submission.keys import PAD
+from harness.submission.stream import Refused
 
 _LONGEST = 1 << 16
 """Bytes of a header: each of its columns is told that is not wanted."""

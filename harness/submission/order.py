@@ -8,15 +8,15 @@ from pathlib import Path
 
 import polars as pl
 
-from harness.arrays import Int64
-from harness.errors import DataError
-from harness.submission import faults, header, lines
-from harness.submission.against import Against
+from harness.core.arrays import Int64
+from harness.core.errors import DataError
+from harness.submission import faults, fields, header
 from harness.submission.blocks import Block
-from harness.submission.checks import CHECKS
+from harness.submission.expected import Against
 from harness.submission.findings import Findings, shown
-from harness.submission.formats import INDEX
-from harness.submission.read import File, Named
+from harness.submission.format import INDEX, Named
+from harness.submission.read import File
+from harness.submission.rules import CHECKS
 from harness.submission.source import Source, source
 
 _NUMBER = re.compile(rb"\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*")
@@ -77,9 +77,9 @@ def _of_block(block: Block, opened: Source, against: Against) -> list[str]:
 
 def _spans(block: Block, place: int, opened: Source) -> tuple[Int64, Int64]:
     """Return where a field stands in each row."""
-    columns = lines.wanted(len(opened.head.columns), place)
-    starts, stops, rows = lines.fields(
+    columns = fields.wanted(len(opened.head.columns), place)
+    starts, stops, rows = fields.fields(
         block.buffer, block.size, block.separator, block.end, columns, faults.tally()
     )
-    whole = rows != lines.NO_ROW
+    whole = rows != fields.NO_ROW
     return starts[whole, 0], stops[whole, 0]

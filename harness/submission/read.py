@@ -2,48 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
-from harness.dataset import Bool
-from harness.errors import DataError, printable, suggest
-from harness.files import unusable
-from harness.frames.accept import accept
-from harness.frames.table import Table
-from harness.layouts import tables
-from harness.layouts.locate import FieldRule
-from harness.layouts.source import Source, sources
-from harness.parquet import UNREADABLE, check_texts
-from harness.submission import separators
-from harness.unpacking import UnpackingError
+from harness.core.arrays import Bool
+from harness.core.errors import DataError, printable, suggest
+from harness.core.io import unusable
+from harness.core.parquet import UNREADABLE, check_texts
+from harness.core.unpacking import UnpackingError
+from harness.data import layout
+from harness.data.csv_errors import FieldRule
+from harness.data.csv_source import Source, sources
+from harness.metrics.inputs.accept import accept
+from harness.metrics.inputs.table import Table
+from harness.submission import format
+from harness.submission.format import Named
 
 USAGES = ("Public", "Private", "Ignored")
-
-
-@dataclass(frozen=True)
-class Named:
-    """What the columns are called, where they are not to be found by themselves.
-
-    Attributes
-    ----------
-    user, item, rank, score : str, optional
-    row_order : bool
-        Whether the rows of a user stand in order, the best first, whatever columns there are.
-    """
-
-    user: str | None = None
-    item: str | None = None
-    rank: str | None = None
-    score: str | None = None
-    row_order: bool = field(default=False, kw_only=True)
-
-    @property
-    def columns(self) -> dict[str, str]:
-        """The columns that are named, by what they hold."""
-        found = {"user": self.user, "item": self.item, "rank": self.rank, "score": self.score}
-        return {meaning: column for meaning, column in found.items() if column}
 
 
 @dataclass(frozen=True)
@@ -162,7 +139,7 @@ def read(
 def _frame(path: Path) -> pl.DataFrame:
     """Return all columns of all parts of a file; an empty field is missing."""
     parts = []
-    for source in sources(tables.Table(path)):
+    for source in sources(layout.Table(path)):
         parts.append(_rows(source))
         if source.names != parts[0].columns:
             raise DataError(
@@ -226,7 +203,7 @@ def _is_wide(frame: pl.DataFrame, user: str, item: str, between: str) -> bool:
 
 def _several(texts: pl.Series, between: str) -> pl.Series:
     """Return whether each text holds several items."""
-    return separators.split(texts, between).list.len().fill_null(0) > 1
+    return format.split(texts, between).list.len().fill_null(0) > 1
 
 
 def _between(path: Path, frame: pl.DataFrame, user: str, item: str, named: str | None) -> str:
@@ -240,16 +217,16 @@ def _between(path: Path, frame: pl.DataFrame, user: str, item: str, named: str |
     texts = frame[item]
     if texts.dtype != pl.String or frame[user].is_duplicated().any() or named == " ":
         return " "
-    found = named if named in separators.held(texts) else separators.plain(texts)
+    found = named if named in format.held(texts) else format.plain(texts)
     if found is not None or named is not None:
         return found or " "
-    odd = separators.only(texts) or " "
+    odd = format.only(texts) or " "
     if odd == " ":
         return " "
     first = texts.filter(texts.str.contains(odd, literal=True))[0]
     raise DataError(
         f'{path}: column "{item}": found "{printable(first)}" among the true items: one id, or '
-        f"several, with {separators.NAMES[odd]} between them? say --separator '{odd}', or "
+        f"several, with {format.NAMES[odd]} between them? say --separator '{odd}', or "
         "--separator ' ' where ids hold it (Python: separator=)"
     )
 
@@ -266,7 +243,7 @@ def _listed(path: Path, frame: pl.DataFrame, user: str, item: str, between: str)
         return frame
     again = frame[user].is_duplicated()
     if not again.any():
-        return frame.with_columns(separators.split(frame[item], between))
+        return frame.with_columns(format.split(frame[item], between))
     several = again & _several(frame[item], between)
     if several.any():
         raise DataError(

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.arrays import Bool, Bytes, Int32, Int64, UInt64
-from harness.submission import faults, items, lines, users
-from harness.submission.formats import Format
+from harness.core.arrays import Bool, Bytes, Int32, Int64, UInt64
+from harness.submission import faults, scan_items, scan_users
+from harness.submission import fields as lines
+from harness.submission.format import Format
 from harness.submission.header import Header
-from harness.submission.known import Known
+from harness.submission.keys import Known
 
 LINE_END = 10
 GROUP = 0x1D
@@ -176,18 +177,20 @@ def scan(buffer: Bytes, size: int, form: Form, expected: Expected) -> Scanned:
     n = len(codes)
     keys, sound = np.empty((n, 2), np.uint64), np.zeros(n, np.bool_)
     row_keys = lines.keys(buffer, starts[:, 1], stops[:, 1], expected.users.secret)
-    users.read(buffer, starts, stops, expected.users.arrays, form.shape, codes, keys, sound, tally)
+    scan_users.read(
+        buffer, starts, stops, expected.users.arrays, form.shape, codes, keys, sound, tally
+    )
     broken = np.flatnonzero((codes == lines.NO_ROW) & (starts[:, 0] < stops[:, 0]))
     torn = expected.users.codes(buffer, starts[broken, 0], stops[broken, 0])
     wanted = np.full(n, -1, np.int32)
     if form.long:
-        wanted[codes >= users.STRANGER] = np.flatnonzero(codes >= users.STRANGER)
+        wanted[codes >= scan_users.STRANGER] = np.flatnonzero(codes >= scan_users.STRANGER)
     else:
         wanted[sound] = expected.answered[codes[sound]]
     most = int((stops[:, 1] - starts[:, 1])[wanted >= 0].sum()) // 2 + n
     lists = np.empty(n, np.int32), np.empty(n, np.int64), np.empty(most, np.int32)
     same = np.zeros(2, np.uint64)
-    kept, cells = items.read(
+    kept, cells = scan_items.read(
         buffer,
         starts,
         stops,

@@ -10,17 +10,16 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from harness.errors import UsageError, suggest
-from harness.submission import faults, header, lines
-from harness.submission.against import Against
+from harness.core.errors import UsageError, suggest
+from harness.submission import faults, fields, header
 from harness.submission.blocks import Reader
+from harness.submission.expected import Against
 from harness.submission.findings import Findings
-from harness.submission.formats import Format
+from harness.submission.format import Format, Named
+from harness.submission.frame_rows import Rows, is_parquet, parquet
 from harness.submission.header import Header
-from harness.submission.opened import opened
-from harness.submission.read import Named
-from harness.submission.rows import Rows, is_parquet, parquet
 from harness.submission.scan import GROUP, Form
+from harness.submission.stream import opened
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +57,7 @@ class Source:
         before = self.reader.header_lines
         for block in self.reader.blocks():
             columns, tally = self.form.wanted, faults.tally()
-            starts, stops, _ = lines.fields(
+            starts, stops, _ = fields.fields(
                 block.buffer, block.size, block.separator, block.end, columns, tally
             )
             own = np.arange(len(starts)) if block.lines is None else block.lines

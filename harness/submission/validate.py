@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections import deque
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -9,21 +13,153 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from harness.arrays import Int32
-from harness.solutions import Solution
-from harness.submission import faults, order, sense, separators
-from harness.submission.against import Against
-from harness.submission.answers import Answers
-from harness.submission.findings import Findings, Place, shown
-from harness.submission.formats import Format
-from harness.submission.gather import Gathered, gather
-from harness.submission.known import packed
-from harness.submission.long import LongLists
-from harness.submission.opened import Refused
+from harness.core.arrays import Int32, Ragged
+from harness.metrics import Key, judgments
+from harness.protocol.truth import Solution
+from harness.submission import faults, format, order
+from harness.submission.blocks import Block, Reader, Survey, survey
+from harness.submission.expected import Against
+from harness.submission.findings import Findings, Lines, Place, places, shown
+from harness.submission.format import Format
+from harness.submission.frame_rows import Rows
+from harness.submission.keys import packed
+from harness.submission.lists import Answers, LongLists, WideLists
 from harness.submission.problems import Validation, problems
-from harness.submission.scan import Expected
+from harness.submission.rules import OF_FAULT
+from harness.submission.scan import Expected, Form, Scanned, scan
+from harness.submission.scan_users import Admitted
 from harness.submission.source import Source, source
-from harness.submission.wide import WideLists
+from harness.submission.stream import Refused
+
+_AHEAD = 3
+"""Blocks that wait while one is scanned."""
+
+
+class Gathered:
+    """What a submission holds.
+
+    Attributes
+    ----------
+    users : Admitted
+    lines : int
+        Physical lines so far.
+    answered, examined : int
+        Rows of the file whose lists are of examined users, and rows that mean such users.
+    """
+
+    def __init__(
+        self, expected: Expected, lists: WideLists | LongLists, findings: Findings, header: int
+    ) -> None:
+        self.findings = findings
+        self.users = Admitted(len(expected.users))
+        self.lists = lists
+        self.lines = header
+        self.answered = self.examined = 0
+        self._examined = expected.answered >= 0
+
+    @property
+    def users_outside(self) -> int:
+        """How many users of the file the solution does not examine."""
+        return self.users.strangers + int(np.count_nonzero(self.users.known & ~self._examined))
+
+    def take(self, block: Block, found: Scanned, seen: Survey) -> None:
+        """Take in the next block."""
+        before = self.lines
+
+        def line_of(row: int) -> int:
+            return before + 1 + (row if block.lines is None else int(block.lines[row]))
+
+        for fault in np.flatnonzero(found.counts[:, 0]).tolist():
+            if fault in OF_FAULT:
+                self._note(block, found, fault, line_of)
+        twice, same = self.users.admit(found.users, found.keys, found.list_keys)
+        self.users.torn[found.torn] = True
+        self._note_bytes(seen, line_of)
+        self._note_lines("SUB011", block.unclosed, lambda line: before + 1 + line)
+        self._note_lines("SUB017", block.torn, lambda line: before + 1 + line)
+        self.lists.take(block, found, (twice, same), line_of, self.findings)
+        self.answered += int(np.count_nonzero(self._examined[found.users[found.sound]]))
+        self.examined += int(np.count_nonzero(self._examined[found.users[found.users >= 0]]))
+        self.lines += seen.ends if block.ended is None else block.ended
+
+    def _note(self, block: Block, found: Scanned, fault: int, line_of: Lines) -> None:
+        count, lines = found.counts[fault].tolist()
+        shown = min(lines, faults.EXAMPLES)
+        where = places(block.text, found.examples[fault, :shown], line_of)
+        self.findings.add(OF_FAULT[fault], count, where, lines)
+
+    def _note_bytes(self, seen: Survey, line_of: Lines) -> None:
+        self.findings.add("SUB010", seen.returns, [])
+        self._note_lines("SUB008", seen.nuls, line_of)
+        where = [Place(line_of(line), shown(what)) for line, what in seen.undecodable]
+        self.findings.add("SUB005", len(where), where)
+
+    def _note_lines(self, code: str, lines: Iterable[int], line_of: Lines) -> None:
+        found = [Place(line_of(int(line)), "") for line in lines]
+        self.findings.add(code, len(found), found)
+
+
+def gather(
+    reader: Reader | Rows,
+    form: Form,
+    expected: Expected,
+    lists: WideLists | LongLists,
+    findings: Findings,
+) -> Gathered:
+    """Read a submission from behind its header to its end; note all that is wrong with it."""
+    into = Gathered(expected, lists, findings, reader.header_lines)
+    waiting: deque[tuple[Block, Future[tuple[Scanned, Survey]]]] = deque()
+
+    def take() -> None:
+        block, done = waiting.popleft()
+        into.take(block, *done.result())
+        reader.give_back(block)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for block in reader.blocks():
+            waiting.append((block, pool.submit(_scanned, block, form, expected)))
+            while len(waiting) > _AHEAD:
+                take()
+        while waiting:
+            take()
+    return into
+
+
+def _scanned(block: Block, form: Form, expected: Expected) -> tuple[Scanned, Survey]:
+    own = form.of_block(block.separator, block.end)
+    found = scan(block.buffer, block.size, own, expected)
+    return found, survey(block.buffer, block.size, block.end)
+
+
+_FEWEST = 100
+"""Users from which a share says something."""
+_HARDLY = 0.001
+_MOST = 0.5
+
+
+def note(lists: Int32, solution: Solution, findings: Findings) -> None:
+    """Note lists that hardly ever hit, and lists of what their users have already.
+
+    Neither says whose, nor what would have hit.
+    """
+    users = int(np.count_nonzero(solution.key.truth.sizes))  # nobody else could have a hit
+    if users < _FEWEST:
+        return
+    hit = int(np.count_nonzero(_held(lists, solution.key.truth)))
+    if hit < _HARDLY * users:
+        findings.note("SUB402", f"{hit:,} of {users:,}")
+    if solution.history is None:
+        return
+    places, known = int(np.count_nonzero(lists >= 0)), int(_held(lists, solution.history).sum())
+    if known > _MOST * places:
+        findings.note("SUB403", f"{known:,} of {places:,}")
+
+
+def _held(lists: Int32, rows: Ragged) -> Int32:
+    """Return how many places of each list hold an item of the user's row."""
+    hits: Int32 = judgments.Block(lists, Key(rows, rows.sizes), lists.shape[1]).tally.hits
+    return hits
+
 
 _ALL = 1 << 31
 
@@ -106,7 +242,7 @@ def examine(
     if wanted is not None and found is not None:
         _ask_order(path, wanted, against, findings)
     if lists is not None and solution is not None:
-        sense.note(lists, solution, findings)
+        note(lists, solution, findings)
     name = path if isinstance(path, Path) else Path("submission")
     all_items = wanted is not None and against.items_of(wanted).complete
     told = problems(findings, wanted, strict, all_items)
@@ -141,7 +277,7 @@ def _checked(opened: Source, against: Against) -> str:
     longest = "" if wanted.k is None else f", up to {wanted.k} items"
     shape = f"a row an item{_ordered(wanted, against)}" if wanted.long else f"lists{longest}"
     if wanted.between != " " and not wanted.long:
-        shape += f", {separators.NAMES[wanted.between]} between them {against.between_as}".rstrip()
+        shape += f", {format.NAMES[wanted.between]} between them {against.between_as}".rstrip()
     ids = f"{against.required:,} ids must be there" if against.required else "ids are not compared"
     known = f"{len(items):,} items are known"
     if not items.complete:

@@ -6,10 +6,11 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
-from harness.dataset import Dataset, Events, Int32, canonical
-from harness.draws import Draws, id_hashes
-from harness.lists import extend
-from harness.recommender import Train
+from harness.core.arrays import Int32
+from harness.core.random import Draws, id_hashes
+from harness.data.dataset import Dataset, Events, canonical
+from harness.models.base import Train
+from harness.models.topk import extend
 
 DAY = 86_400_000_000
 USERS = ["ann", "bob", "cid"]

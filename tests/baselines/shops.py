@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from harness.dataset import Dataset, Events, canonical
-from harness.draws import Draws
-from harness.recommender import Train
+from harness.core.random import Draws
+from harness.data.dataset import Dataset, Events, canonical
+from harness.models.base import Train
 
 DAY = 86_400_000_000
 CUTOFF = 1_000 * DAY

@@ -2,16 +2,17 @@
 
 import importlib
 import inspect
+import pkgutil
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.report.parameters import page
+from harness.report.docs import parameters_page
 
 ROOT = Path(__file__).parents[2]
-MODULES = sorted(p.stem for p in (ROOT / "baselines").glob("*.py") if p.stem != "__init__")
+MODULES = sorted(found.name for found in pkgutil.iter_modules([str(ROOT / "baselines")]))
 
 
 def class_of(module: str) -> Any:
@@ -46,11 +47,11 @@ def test_the_config_may_be_copied(module: str) -> None:
 
 def test_the_page_of_parameters_is_what_the_docstrings_say() -> None:
     written = (ROOT / "docs/baseline-parameters.md").read_text(encoding="utf-8")
-    assert written == page("baselines"), "make docs"
+    assert written == parameters_page("baselines"), "make docs"
 
 
 def test_the_page_has_every_parameter() -> None:
-    parts = dict(part.split("`", 1) for part in page("baselines").split("\n## `")[1:])
+    parts = dict(part.split("`", 1) for part in parameters_page("baselines").split("\n## `")[1:])
     assert len(parts) == len(MODULES)
     for module in MODULES:
         rows = next(text for name, text in parts.items() if name.startswith(f"{module}:"))

@@ -15,9 +15,9 @@ from baselines.als import ALS
 from baselines.bpr import BPR
 from baselines.nmf import NMF
 from baselines.pure_svd import PureSVD
-from harness import plugins
-from harness.errors import UsageError
-from harness.factors import Factors, compact, narrow
+from harness.core.errors import UsageError
+from harness.models import guard
+from harness.models.factors import Factors, compact, narrow
 
 # users 0 to 3 like letters, each but one of them; users 4 to 7 like other letters
 BLOCKS = words("bcd", "acd", "abd", "abc", "xyz", "wyz", "wxz", "wxy")
@@ -122,7 +122,7 @@ def test_without_implicit_the_extra_is_named(use: str, monkeypatch: pytest.Monke
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.delitem(sys.modules, use.partition(":")[0])
     with pytest.raises(UsageError, match=r'model "m": .* pip install .submission-harness\[als\]'):
-        plugins.load("m", use, {}, Path())
+        guard.load("m", use, {}, Path())
 
 
 @pytest.mark.parametrize("name", ["pure_svd:PureSVD", "nmf:NMF", "als:ALS", "ease:EASE"])

@@ -8,7 +8,7 @@ from parts import USERS, Fixed, held, listed, shop
 
 from baselines.fill import Fill
 from baselines.popular import Popular
-from harness.draws import Draws
+from harness.core.random import Draws
 
 
 def test_the_first_list_then_what_is_not_there_yet() -> None:

@@ -11,7 +11,7 @@ from baselines.content_knn import ContentKNN
 from baselines.content_popular import ContentPopular
 from baselines.ranker import Ranker
 from baselines.user_profile import UserProfile
-from harness.recommender import Train
+from harness.models.base import Train
 
 EVERYONE = [f"u{i:03}" for i in range(600)]
 ITEMS = "abcdefghijklmnopqrstuvwxyz"

@@ -7,7 +7,7 @@ import pytest
 from attributed import Row, shop
 from scipy.sparse import csr_array
 
-from harness.pairs import Pairs, attributes
+from baselines.ranker.pair_features import Pairs, attributes
 
 ITEMS: dict[str, list[str | None]] = {
     "id": list("abcpq"),

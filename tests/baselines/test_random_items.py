@@ -13,10 +13,10 @@ from scipy import stats
 from scipy.sparse import csr_array
 
 from baselines.random_items import RandomItems
-from harness.chance import exact
-from harness.draws import Draws, id_hashes
+from harness.core.arrays import Ragged
+from harness.core.random import Draws, id_hashes
 from harness.metrics import Block, Key, parse, per_user
-from harness.ragged import Ragged
+from harness.stats.chance_moments import exact
 from harness.testing import example_train
 
 LENIENT = 1e-4

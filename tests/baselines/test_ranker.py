@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits
 
 from baselines.ranker import Ranker
-from harness.recommender import Train
+from harness.models.base import Train
 
 ITEMS: dict[str, list[str | None]] = {
     "id": list("abcdefghijklmnopqrst"),

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from baselines.repurchase import Repurchase
-from harness.dataset import Dataset, Events, canonical
-from harness.draws import Draws
-from harness.recommender import Train
+from harness.core.random import Draws
+from harness.data.dataset import Dataset, Events, canonical
+from harness.models.base import Train
 
 DAY = 86_400_000_000
 CUTOFF = 20 * DAY

@@ -8,13 +8,13 @@ import pytest
 from conftest import Write
 
 from harness import config as config_
-from harness import runs
 from harness.config import Config, LastNSplit
-from harness.errors import UsageError
-from harness.inner import inner_exam
-from harness.run_papers import of_run
-from harness.runner import run
-from harness.setting import Setting, set_exam
+from harness.core.errors import UsageError
+from harness.experiment import run_folder
+from harness.experiment.explain import of_run
+from harness.experiment.run import run
+from harness.protocol.task import Setting, set_exam
+from harness.tuning.tuning import inner_exam
 
 ONE_DAY = "2020-01-01"
 LAST_ONE = {"strategy": "last_n", "n": 1}
@@ -106,13 +106,13 @@ def test_file_holds_out_what_stands_last_in_the_file(write: Write, minimum: dict
 
 def test_file_order_is_kept_in_the_cache_too(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write(log=log_of("ann b", "ann c", "ann a", "bob a", "bob b"))
-    monkeypatch.setattr("harness.kept._RECENT_NS", 0)  # else files just written are not kept
+    monkeypatch.setattr("harness.core.cache._RECENT_NS", 0)  # else files just written are not kept
     read = set_exam(config_of(folder, {"ties": "file"}))
 
     def not_again(*_: object) -> None:
         raise AssertionError("the files were read again")
 
-    monkeypatch.setattr("harness.load.load", not_again)
+    monkeypatch.setattr("harness.data.loading.load", not_again)
     again = set_exam(config_of(folder, {"ties": "file"}))
     assert held_out(again) == held_out(read) == {"ann": "a", "bob": "b"}
 
@@ -193,5 +193,7 @@ def test_a_run_of_before_there_was_a_choice_is_explained_by_id(write: Write) -> 
     run(config_of(folder, {"ties": "id"})).write(folder / "run")
     kept = folder / "run" / "config.toml"
     kept.write_text(kept.read_text().replace('ties = "id"\n', "").replace("seed = 0\n", ""))
-    assert runs.read(folder / "run").config.split == LastNSplit(strategy="last_n", n=1, ties="id")
+    assert run_folder.read(folder / "run").config.split == LastNSplit(
+        strategy="last_n", n=1, ties="id"
+    )
     assert of_run(folder / "run", "popular").fingerprint is not None

@@ -8,10 +8,10 @@ import pytest
 from conftest import ROOT, Write
 
 from harness import config as config_
-from harness import runs
+from harness.experiment import run_folder
+from harness.experiment.result import Result
+from harness.experiment.run import run
 from harness.report.page import page
-from harness.results import Result
-from harness.runner import run
 
 # In training a has three events, b two; popular says "a b" to everybody.
 # Window: ann b (AP@2 1/2), bob a (1), new a (1: never seen before), nia z (0: no candidate).
@@ -151,7 +151,7 @@ def test_precomputed_lists_are_looked_up(write: Write) -> None:
 
 def test_the_page_says_it(write: Write, tmp_path: Path) -> None:
     sat(write(log=LOG), POPULAR, KNOWS_WHOM).write(tmp_path / "run")
-    text = page(runs.read(tmp_path / "run"))
+    text = page(run_folder.read(tmp_path / "run"))
     assert "at least 0.3750" in text
     assert ">0.6250<" in text
 

@@ -9,7 +9,7 @@ import pytest
 import harness
 from harness import kaggle
 from harness.cli import app, guarded
-from harness.errors import HarnessError
+from harness.core.errors import HarnessError
 
 SOLUTION = (
     "user,items,Usage\nann,x y,Public\nbob,y,Public\ncem,z,Private\ndee,,Public\neva,,Private\n"

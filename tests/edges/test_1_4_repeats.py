@@ -8,11 +8,12 @@ import pytest
 from conftest import Write
 
 from harness import config as config_
-from harness.models import make
-from harness.results import ModelResult, Result
-from harness.run_papers import of_run
-from harness.runner import run
-from harness.submission.submit import submit
+from harness.experiment.answer import ModelResult
+from harness.experiment.build import make
+from harness.experiment.explain import of_run
+from harness.experiment.result import Result
+from harness.experiment.run import run
+from harness.experiment.submit import submit
 
 USERS = "abcdefghij"
 LOG = "user,item,time\n" + "".join(
@@ -273,7 +274,7 @@ def test_seeds_of_any_whole_number_are_found_where_a_name_can_set_them(
 def test_lists_that_depend_on_who_is_asked_for_together_are_told(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("harness.sitting._ASKED_AGAIN", 5)
+    monkeypatch.setattr("harness.experiment.evaluate_model._ASKED_AGAIN", 5)
     (folder / "plugged.py").write_text(PLUGGED + ODD)
     [note] = run(config(folder, model("ByPlace"))).notes
     assert 'model "ByPlace": asked for the first 5 users alone' in note

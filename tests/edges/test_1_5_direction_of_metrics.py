@@ -9,11 +9,11 @@ from typer.testing import CliRunner
 
 from harness import config as config_
 from harness.cli import app
-from harness.compared import compare
-from harness.errors import DataError, UsageError
-from harness.leaders import Leaderboard, leaderboard
+from harness.core.errors import DataError, UsageError
+from harness.experiment.compare import compare
+from harness.experiment.leaderboard import Leaderboard, leaderboard
+from harness.experiment.run import run
 from harness.metrics import is_own, parse
-from harness.runner import run
 
 OWN = """
 def misses(hits, n_relevant, k):

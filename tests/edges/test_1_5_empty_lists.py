@@ -7,10 +7,10 @@ import pytest
 from conftest import Write
 
 from harness import config as config_
-from harness import runs
+from harness.experiment import run_folder
+from harness.experiment.result import Result
+from harness.experiment.run import run
 from harness.report.page import page
-from harness.results import Result
-from harness.runner import run
 
 LOG = "user,item,time\n" + "".join(f"u{n},a,2020-01-01\nu{n},b,2020-01-09\n" for n in range(5))
 
@@ -66,4 +66,4 @@ def test_it_stands_in_the_table_in_json_and_on_the_page(write: Write, tmp_path: 
     assert note in repr(result)
     result.write(tmp_path / "run")
     assert note in json.loads((tmp_path / "run" / "result.json").read_text())["notes"]
-    assert "all 5 lists are empty, and score 0" in page(runs.read(tmp_path / "run"))
+    assert "all 5 lists are empty, and score 0" in page(run_folder.read(tmp_path / "run"))

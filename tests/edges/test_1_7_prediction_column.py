@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from harness import audit, evaluate
-from harness.errors import UsageError
-from harness.frames.order import SCORE_NAMES, order_of
+from harness.core.errors import UsageError
+from harness.metrics.inputs.order import SCORE_NAMES, order_of
 
 ROWS = pd.DataFrame({"user": ["ann", "ann"], "item": ["x", "a"]})
 TRUTH = {"ann": ["a"]}

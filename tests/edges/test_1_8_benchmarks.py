@@ -54,8 +54,8 @@ def test_what_compiles_first_has_no_machine_code(tmp_path: Path) -> None:
     kept = [path for path in tmp_path.rglob("*") if path.suffix in (".nbi", ".nbc", ".o", ".so")]
     assert kept == []
     assert not list(tmp_path.rglob("native"))
-    assert (tmp_path / "harness" / "scoring.py").is_file()
-    assert list((tmp_path / "harness" / "__pycache__").glob("scoring.*.pyc"))
+    assert (tmp_path / "harness" / "metrics" / "scores.py").is_file()
+    assert list((tmp_path / "harness" / "metrics" / "__pycache__").glob("scores.*.pyc"))
 
 
 @pytest.mark.parametrize(("measured", "word"), [(1, "reached"), (2, "**not reached**")])

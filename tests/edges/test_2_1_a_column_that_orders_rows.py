@@ -9,7 +9,7 @@ import pytest
 
 import harness
 from harness.cli import app, guarded
-from harness.submission.score import SubmissionError
+from harness.experiment.submissions import SubmissionError
 
 TRUTH = "user,items\nann,a b\nbob,d\n"
 ROWS = "ann,c,0.1\nann,b,0.5\nann,a,0.9\nbob,a,0.2\nbob,d,0.8\n"

@@ -8,9 +8,10 @@ import pytest
 
 import harness
 from harness import config as config_
-from harness import kept, solutions
 from harness.config import Config
-from harness.submission.submit import submit
+from harness.core import cache
+from harness.experiment.submit import submit
+from harness.protocol import truth
 
 LOG = """user,item,time
 ann,a,2020-01-01
@@ -25,7 +26,7 @@ eva,a,2020-01-09
 
 @pytest.fixture(autouse=True)
 def _keep_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "_RECENT_NS", 0)
+    monkeypatch.setattr(cache, "_RECENT_NS", 0)
 
 
 def config(folder: Path, **data: Any) -> Config:
@@ -105,7 +106,7 @@ def test_items_that_only_the_candidates_have(tmp_path: Path) -> None:
 def test_a_file_without_such_ids_sets_no_evaluation_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(solutions, "of_config", lambda *_: pytest.fail("the events were read"))
+    monkeypatch.setattr(truth, "of_config", lambda *_: pytest.fail("the events were read"))
     assert told(tmp_path, FULL) == []
     assert [code for code, *_ in told(tmp_path, "user,items\nann,a\n")] == ["SUB201"]
 

@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 import harness
+from harness.experiment.submissions import SubmissionError
+from harness.experiment.terms import Terms
 from harness.submission.fix import fix
-from harness.submission.score import SubmissionError
-from harness.submission.terms import Terms
 
 
 @pytest.mark.parametrize("item", ["a1", "ca9f0", "ca9f02", "0ca9f02b" * 4])

@@ -6,15 +6,14 @@ from pathlib import Path
 import pytest
 
 from harness.cli import app, guarded
-from harness.report import validated
-from harness.submission.against import Against, of_tables
-from harness.submission.checks import CHECKS
-from harness.submission.examples import BAD, GOOD, ITEMS, SAMPLE
+from harness.submission import problems
+from harness.submission.expected import Against, of_tables
 from harness.submission.fix import NotFixedError, fix
-from harness.submission.formats import FORMATS
-from harness.submission.known import nothing
+from harness.submission.format import FORMATS, Named
+from harness.submission.keys import nothing
 from harness.submission.problems import Problem, Validation
-from harness.submission.read import Named
+from harness.submission.rule_examples import BAD, GOOD, ITEMS, SAMPLE
+from harness.submission.rules import CHECKS
 from harness.submission.validate import validate
 
 HEAD = "customer_id,article_id,rank\n"
@@ -100,7 +99,7 @@ def test_fix_does_what_it_is_said_to_do(tmp_path: Path, code: str, content: byte
     known, out = against(tmp_path, code), tmp_path / "fixed.csv"
     found, path = checked(tmp_path, content, known)
     problem = fault(found, code)
-    assert ("or --fix OUT" in validated.text(found, None)) == any(p.fixed for p in found.problems)
+    assert ("or --fix OUT" in problems.text(found, None)) == any(p.fixed for p in found.problems)
     if found.blocked is not None:
         assert not any(p.fixed for p in found.problems)
         with pytest.raises(NotFixedError, match=found.blocked.code):

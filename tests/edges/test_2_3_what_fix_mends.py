@@ -8,7 +8,7 @@ import pytest
 import harness
 from harness.cli import app, guarded
 from harness.submission import blocks
-from harness.submission.against import of_tables
+from harness.submission.expected import of_tables
 from harness.submission.fix import fix
 from harness.submission.validate import validate
 

@@ -7,7 +7,7 @@ import pytest
 
 import harness
 from harness.cli import app, guarded
-from harness.errors import HarnessError, UsageError
+from harness.core.errors import HarnessError, UsageError
 
 SOLUTION = "user,items\nann,a;b\nbob,b\n"
 LISTS = "user,items\nann,a;x\nbob,x;b\n"

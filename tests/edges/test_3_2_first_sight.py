@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from harness import config as config_
-from harness.chance import Verdict
 from harness.cli import app, guarded
-from harness.comparison import Comparison, Pair, Rules
-from harness.report import answer, sheet
-from harness.results import Result
-from harness.runner import run
-from harness.shakeup import ShakeUp, Swap
+from harness.core import table
+from harness.experiment import answer
+from harness.experiment.result import Result
+from harness.experiment.run import run
+from harness.stats.chance import Verdict
+from harness.stats.pairwise import Comparison, Pair, Rules
+from harness.stats.shakeup import ShakeUp, Swap
 
 LOG = """user,item,time
 ann,a,2020-01-01
@@ -259,7 +260,7 @@ def test_a_public_leaderboard_of_few_users_is_in_no_table(
     make: Make, public: int, shown: bool
 ) -> None:
     result = replace(make("first", "second"), shake_ups=(shaken(public),))
-    text = "\n".join(map(sheet.plain, result.sheets(verbose=True)))
+    text = "\n".join(map(table.plain, result.sheets(verbose=True)))
     assert (f"swaps at {public} %" in text) == shown
     assert ("50 %, tied in 10 %" in text) == shown
     assert ("nobody is first on both" in text) == shown

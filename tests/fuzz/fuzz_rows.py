@@ -15,13 +15,14 @@ import pytest
 from mutation import SECONDS, TOKENS, batches, chances, mutated
 from reference import ITEMS, USERS, K
 
-from harness.errors import HarnessError
+from harness.core.errors import HarnessError
 from harness.metrics import parse
-from harness.scoring import marks, mean
-from harness.solutions import Solution, of_file
+from harness.metrics.scores import marks, mean
+from harness.protocol.truth import Solution
 from harness.submission import blocks
-from harness.submission.against import Against, of_tables
+from harness.submission.expected import Against, of_tables
 from harness.submission.fix import fix
+from harness.submission.solution import of_file
 from harness.submission.validate import Examined, examine
 
 HEADS = {"rank": "customer_id,article_id,rank\n", "score": "customer_id,article_id,score\n"}

@@ -15,14 +15,15 @@ import pytest
 from mutation import SECONDS, TOKENS, batches, chances, mutated
 from reference import mean_average_precision, reference
 
-from harness.errors import HarnessError
+from harness.core.errors import HarnessError
 from harness.metrics import parse
-from harness.scoring import marks, mean
-from harness.solutions import Solution, of_file
+from harness.metrics.scores import marks, mean
+from harness.protocol.truth import Solution
 from harness.submission import blocks
-from harness.submission.against import Against, of_tables
-from harness.submission.examples import BAD, ITEMS, SAMPLE
+from harness.submission.expected import Against, of_tables
 from harness.submission.fix import fix
+from harness.submission.rule_examples import BAD, ITEMS, SAMPLE
+from harness.submission.solution import of_file
 from harness.submission.validate import Examined, examine
 
 HEAD = b"customer_id,prediction\n"

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from harness.core.arrays import Ragged
 from harness.metrics import DIVISORS, Block, Key, conventions, parse, per_user
 from harness.metrics.conventions import CONVENTIONS, EXAMPLE, audit
-from harness.ragged import Ragged
 
 TRUTH = "abcdefghijkl"
 """Twelve letters, an item each."""

@@ -7,12 +7,11 @@ import pytest
 
 from harness import config as config_
 from harness import evaluate
-from harness.errors import UsageError
-from harness.explanation import explain
+from harness.core.errors import UsageError
+from harness.experiment.explain import explain, of_run
+from harness.experiment.run import run
+from harness.experiment.run_folder import read as read_run
 from harness.metrics import parse
-from harness.run_papers import of_run
-from harness.runner import run
-from harness.runs import read as read_run
 
 SOURCE = '''
 def early(hits, n_relevant, k):

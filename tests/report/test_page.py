@@ -14,14 +14,14 @@ import polars as pl
 import pytest
 from conftest import HOSTILE, run_folder
 
-from harness import runs
 from harness.cli import report as command
-from harness.errors import UsageError
+from harness.core.errors import UsageError
+from harness.experiment import run_folder as runs
+from harness.experiment.run_folder import FILES, is_run
 from harness.report.page import page
 from harness.report.page.charts.base import COLOURS, SYMBOLS, label, look
-from harness.report.page.charts.places import labels
+from harness.report.page.charts.parts import labels
 from harness.report.page.view import cut
-from harness.results import FILES, is_run
 
 SECTIONS = [
     "results",

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from harness.errors import printable
+from harness.core.errors import printable
 
 USERS = ["ann", "bob", "cem"]
 ITEMS = ["0706016001", "0706016002", "0706016003"]

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.errors import UsageError
+from harness.core.errors import UsageError
 from harness.submission import blocks
-from harness.submission.against import Against, of_tables
-from harness.submission.checks import CHECKS
-from harness.submission.examples import BAD, GOOD, ITEMS
+from harness.submission.expected import Against, of_tables
 from harness.submission.fix import NotFixedError, fix
-from harness.submission.formats import FORMATS
-from harness.submission.known import nothing
+from harness.submission.format import FORMATS
+from harness.submission.keys import nothing
+from harness.submission.rule_examples import BAD, GOOD, ITEMS
+from harness.submission.rules import CHECKS
 from harness.submission.validate import validate
 
 HEAD = "customer_id,prediction\n"

@@ -9,11 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from harness import kept
-from harness.submission.against import ids, of_tables
-from harness.submission.known import Known, learnt
+from harness.core import cache
+from harness.submission.expected import ids, of_tables
+from harness.submission.keys import Known, key, learnt
 from harness.submission.validate import validate
-from harness.submission.words import key
 
 Call = Callable[..., Path]
 
@@ -149,8 +148,8 @@ def test_kept_ids_are_found_with_their_own_secret(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(kept, "_RECENT_NS", 0)
-    monkeypatch.setattr("harness.submission.against._LARGE", 0)
+    monkeypatch.setattr(cache, "_RECENT_NS", 0)
+    monkeypatch.setattr("harness.submission.expected._LARGE", 0)
     (tmp_path / "users.csv").write_text("user\nann\nbob\n")
     first, again = (ids(tmp_path / "users.csv") for _ in range(2))
     assert again.secret.tolist() == first.secret.tolist()

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from test_checks import WITHOUT_EXAMPLE, against
+from test_rules import WITHOUT_EXAMPLE, against
 
-from harness.submission.against import Against
-from harness.submission.checks import CHECKS
-from harness.submission.examples import BAD
+from harness.submission.expected import Against
+from harness.submission.rule_examples import BAD
+from harness.submission.rules import CHECKS
 from harness.submission.validate import validate
 
 SAID = {

@@ -6,10 +6,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from harness.submission.against import Against, of_tables
+from harness.experiment.terms import Terms
+from harness.submission.expected import Against, of_tables
 from harness.submission.fix import fix
-from harness.submission.read import Named
-from harness.submission.terms import Terms
+from harness.submission.format import Named
 from harness.submission.validate import Examined, examine, validate
 
 SAMPLE = "customer_id,prediction\nann,\nbob,\ncem,\n"

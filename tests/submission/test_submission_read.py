@@ -8,12 +8,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from harness.errors import DataError, HarnessError
-from harness.frames import lists
-from harness.frames.ids import coders as coders_
-from harness.papers import of_solution
-from harness.submission.against import Against, of_tables
-from harness.submission.read import File, Named, read
+from harness.core.errors import DataError, HarnessError
+from harness.experiment.score import of_solution
+from harness.metrics.inputs import lists
+from harness.metrics.inputs.ids import coders as coders_
+from harness.submission.expected import Against, of_tables
+from harness.submission.format import Named
+from harness.submission.read import File, read
 from harness.submission.validate import validate
 
 LONG = "user,item\nann,a\nann,b\nbob,c\n"

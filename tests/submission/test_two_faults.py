@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.submission.against import Against, of_tables
-from harness.submission.checks import CHECKS
+from harness.submission.expected import Against, of_tables
+from harness.submission.rules import CHECKS
 from harness.submission.validate import validate
 
 FIRST, SECOND = "0706016001", "0706016002"

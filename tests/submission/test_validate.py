@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 from reference import reference
 
 from harness import config as config_
-from harness import kept
-from harness.errors import DataError, UsageError
-from harness.submission import against as against_
+from harness.core import cache
+from harness.core.errors import DataError, UsageError
+from harness.experiment.terms import Terms, of_config
 from harness.submission import blocks
-from harness.submission.against import Against, ids, of_tables
-from harness.submission.competition import of_config
+from harness.submission import expected as against_
+from harness.submission.expected import Against, ids, of_tables
 from harness.submission.problems import Problem, Validation
-from harness.submission.terms import Terms
 from harness.submission.validate import examine, validate
 
 SAMPLE = "customer_id,prediction\nann,0706016001\nbob,0706016002\ncem,0706016003\n"
@@ -415,7 +414,7 @@ def test_a_line_without_an_end(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_ids_of_a_large_file_are_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(against_, "_LARGE", 1)
-    monkeypatch.setattr(kept, "_RECENT_NS", 0)
+    monkeypatch.setattr(cache, "_RECENT_NS", 0)
     before = [brief(problem) for problem in checked(folder, GOOD + "zoe,1\n").problems]
     monkeypatch.setattr(against_, "_cells", lambda *_: pytest.fail("the file was read again"))
     assert [brief(problem) for problem in checked(folder, GOOD + "zoe,1\n").problems] == before

@@ -12,12 +12,12 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from harness.errors import HarnessError
-from harness.report.numbers import percent
-from harness.report.page import boards, group_tables, tables, words
-from harness.report.page.charts import base, parts, scores, users
+from harness.core.errors import HarnessError
+from harness.core.table import percent
+from harness.experiment.run_folder import Run, part
+from harness.report.page import tables, words
+from harness.report.page.charts import base, parts, scores
 from harness.report.page.view import View, cut
-from harness.runs import Run, part
 
 
 def page(run: Run) -> str:
@@ -61,11 +61,11 @@ def _content(view: View) -> dict[str, Any]:
         "models": tables.models(view),
         "pairs": tables.pairs(view),
         "correction": tables.correction(view),
-        "by": group_tables.slice_columns(view),
-        "slices": group_tables.slices(view),
-        "bridge": group_tables.bridge(view),
-        "boards": boards.boards(view),
-        "few_public": boards.few(view),
+        "by": tables.slice_columns(view),
+        "slices": tables.slices(view),
+        "bridge": tables.bridge(view),
+        "boards": tables.boards(view),
+        "few_public": tables.few(view),
         "judged": words.judged(view),
         "short": words.in_short(view),
         "few": words.few(view),
@@ -84,7 +84,7 @@ def _charts(view: View, spread: list[base.Figure]) -> dict[str, base.Figure]:
         "chance": scores.against_chance(view),
         "differences": parts.differences(view),
         "growth": scores.growth(view),
-        "slices": parts.slices(view, group_tables.slice_columns(view)),
+        "slices": parts.slices(view, tables.slice_columns(view)),
         "coverage": parts.coverage(view),
         **{f"users-{i}": figure for i, figure in enumerate(spread)},
     }
@@ -94,12 +94,12 @@ def _charts(view: View, spread: list[base.Figure]) -> dict[str, base.Figure]:
 def _distributions(view: View) -> tuple[list[base.Figure], list[float], str]:
     """Return histograms of users, the shares of users at 0, or else why there are none."""
     try:
-        marks = users.by_user(view)
+        marks = scores.by_user(view)
     except (HarnessError, ValueError) as error:
         return [], [], f"The marks of the users cannot be read: {error}"
     if marks is None:
         return [], [], f"{view.metric} is one figure of all lists: no user has a mark of their own."
-    figures = users.distributions(marks)
+    figures = scores.distributions(marks)
     zeros = [float((values == 0).mean()) for values in marks]
     return figures, zeros, "" if figures else "Every user's mark is 0 for every model."
 

@@ -1,15 +1,18 @@
-"""The tables of models and of their pairs."""
+"""The tables of the page."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Any
 
-from harness.report.compared import CORRECTED
-from harness.report.numbers import MISSING, p_value, percent
-from harness.report.numbers import lift as times
-from harness.report.page.cells import Cell, Column, Row, Table, figure, model, words
+from harness.core.table import MISSING, p_value, percent
+from harness.core.table import lift as times
 from harness.report.page.view import Document, View, decimals, shown, spread
-from harness.report.sheet import chance_word, pair_word
+from harness.stats.chance import chance_word
+from harness.stats.pairwise import CORRECTED, pair_word
+from harness.stats.shakeup import FEW
 
 
 def models(view: View) -> Table:
@@ -138,3 +141,194 @@ def _pair(view: View, pair: Document) -> Row:
         figure(pair["detectable"], places),
     ]
     return Row(cells, both, ("all", *map(str, both)))
+
+
+def slice_columns(view: View) -> list[str]:
+    """Return the columns by which users are divided."""
+    return list(dict.fromkeys(str(part["by"]) for part in view.document["slices"]))
+
+
+def slices(view: View) -> list[Table]:
+    """Return a table for each column, with a row a model and a column a slice."""
+    grouped = groupby(view.document["slices"], key=lambda part: part["by"])
+    return [_sliced(view, list(parts)) for _, parts in grouped]
+
+
+def _sliced(view: View, parts: Sequence[Document]) -> Table:
+    columns = [Column("model", words=True)]
+    for part in parts:
+        few = ", few users" if part["small"] else ""
+        columns.append(Column(str(part["label"]), f"n = {part['users']:,}{few}"))
+    rows = []
+    for i, name in enumerate(view.names):
+        found = [part["models"][name] for part in parts]
+        cells = [figure(f["mean"], view.decimals, spread(f["ci95"], view.decimals)) for f in found]
+        rows.append(Row([model(view, i), *cells], (i,)))
+    return Table(columns, rows)
+
+
+def bridge(view: View) -> Table | None:
+    """Return every model's leaderboard estimates; nothing of a metric that has none."""
+    found = view.document["bridge"]
+    if not found["models"]:
+        return None
+    wider = {"window": ("users with true items", found["with_items"])}
+    if found["sample"] is not None:
+        wider["sample"] = ("all ids of the sample submission", found["sample"])
+    columns = [
+        Column("model", words=True),
+        Column("this evaluation set", f"{found['examined']:,} users"),
+        *(Column(title, f"{users:,} users") for title, users in wider.values()),
+    ]
+    counted: dict[str, Any] = found["models"]
+    values = [by[key] for by in counted.values() for key in wider if by[key] is not None]
+    places = max(view.decimals, decimals(values))
+    rows = [
+        Row(
+            [
+                model(view, i),
+                figure(view.mean(view.models[i]), places),
+                *(_estimate(counted[name], key, places) for key in wider),
+            ],
+            (i,),
+        )
+        for i, name in enumerate(view.names)
+    ]
+    return Table(columns, rows)
+
+
+def _estimate(of_model: Document, key: str, places: int) -> Cell:
+    cell = figure(of_model[key], places)
+    least = of_model[key] is not None and of_model.get("at_least", True)
+    return replace(cell, text=f"at least {cell.text}") if least else cell
+
+
+@dataclass(frozen=True)
+class Board:
+    """One public share.
+
+    Attributes
+    ----------
+    title, words : str
+        The share, and what becomes of its leader.
+    order : list of int
+        The models, best first by their marks over all users.
+    cells : mapping of (row, column) to (share, text)
+        How often the two change places.
+    """
+
+    title: str
+    words: str
+    order: list[int]
+    cells: dict[tuple[int, int], tuple[float, str]]
+
+
+def boards(view: View) -> list[Board]:
+    """Return every public share that was tried, if it is of users enough to tell anything."""
+    tried = view.document["shake_up"]
+    return [_board(view, found) for found in tried if found["pairs"] and found["public"] >= FEW]
+
+
+def few(view: View) -> list[str]:
+    """Return what is said of the others."""
+    tried = view.document["shake_up"]
+    return [
+        f"{_title(found)}: not shown, as fewer than {FEW} users tell nothing."
+        for found in tried
+        if found["public"] < FEW
+    ]
+
+
+def _board(view: View, found: Document) -> Board:
+    order = list(dict.fromkeys(view.at[p[end]] for p in found["pairs"] for end in ("one", "other")))
+    cells: dict[tuple[int, int], tuple[float, str]] = {}
+    for pair in found["pairs"]:
+        cells[view.at[pair["one"]], view.at[pair["other"]]] = (
+            float(pair["changes"]),
+            percent(pair["changes"]),
+        )
+    return Board(_title(found), _words(found), order, cells)
+
+
+def _title(found: dict[str, Any]) -> str:
+    public, users = found["public"], found["users"]
+    return f"{found['share'] * 100:g} % public: {public:,} of {users:,} users"
+
+
+def _words(found: dict[str, Any]) -> str:
+    how_often, times = percent(found["leader_falls"]), found["times"]
+    return f"In {how_often} of {times:,} random divisions, no model is first on both boards."
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell.
+
+    Attributes
+    ----------
+    value : float, optional
+        What it is sorted by; without it, words by their text and figures last.
+    kind : str
+        ``figure``, ``text``, ``model`` (with its marker), ``verdict`` or ``bar``.
+    note : str
+        A second line, smaller.
+    place : int, optional
+        The model whose marker stands before its name.
+    """
+
+    text: str
+    value: float | None = None
+    kind: str = "figure"
+    note: str = ""
+    place: int | None = None
+    bar: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column's title; `hint` says more, `words` stand to the left, `order` is that of the rows.
+
+    A column that cannot be sorted by is a picture.
+    """
+
+    title: str
+    hint: str = ""
+    words: bool = False
+    order: str = ""
+    sorts: bool = True
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of some models, shown for some choices; no models and no choice is always shown."""
+
+    cells: list[Cell]
+    models: tuple[int, ...] = ()
+    pick: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table; `last` stands below however the others are sorted."""
+
+    columns: list[Column]
+    rows: list[Row]
+    last: list[Row] = field(default_factory=list)
+
+
+def figure(value: float | None, places: int, note: str = "") -> Cell:
+    """Return a figure's cell, a dash where there is none."""
+    return Cell(shown(value, places), value, note=note)
+
+
+def words(text: str) -> Cell:
+    """Return a cell of words."""
+    return Cell(text, kind="text")
+
+
+def model(view: View, place: int) -> Cell:
+    """Return a model's name behind its marker."""
+    repeats, tuned = view.models[place]["repeats"], view.models[place].get("tuned")
+    notes = [f"mean of {repeats} repeats"] if repeats > 1 else []
+    notes += [f"tuned on train × {tuned['trials']:,}"] if tuned else []
+    return Cell(view.names[place], kind="model", note="; ".join(notes), place=place)

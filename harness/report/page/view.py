@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from harness.errors import UsageError, printable
-from harness.once import once
-from harness.report.numbers import MISSING, digits_of
-from harness.runs import Run
+from harness.core.errors import UsageError, printable
+from harness.core.once import once
+from harness.core.table import MISSING, digits_of
+from harness.experiment.run_folder import Run
 
 _PARTS = ("chance", "comparison", "shake_up", "slices", "bridge", "notes", "seconds")
 _OF_MODEL = ("repeats", "vs_random", "curve", "described", "seconds")

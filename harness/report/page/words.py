@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.errors import printable
-from harness.report import numbers
+from harness.core import table
+from harness.core.errors import printable
 from harness.report.page.view import Document, View, shown, spread
-from harness.report.sheet import pair_word
+from harness.stats.pairwise import pair_word
 
 _NAMED = 3
 """More models than these are counted, not named."""
@@ -25,7 +25,7 @@ def _leader(view: View) -> str:
     interval = f" (95 % interval {spread(ends, view.decimals)})" if ends else ""
     figure = f"{view.metric}, {shown(view.mean(leader), view.decimals)}{interval}"
     lift = (leader["vs_random"] or {}).get("lift")
-    times = f", {numbers.lift(lift)} times what chance earns" if lift else ""
+    times = f", {table.lift(lift)} times what chance earns" if lift else ""
     if len(view.models) == 1:
         return f"{name(view.names[0])} sat the exam alone: {figure}{times}."
     return f"{name(view.names[0])} has the {which} {figure}{times}."

@@ -1,0 +1,358 @@
+"""What is known of a user and a candidate together: the features of a learnt ranking.
+
+All pairs would be too many: products of chosen pairs of rows are worked out alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array, eye_array, hstack
+
+from harness.core.arrays import Int32
+from harness.core.jit import compiled
+from harness.data import dataset
+from harness.data.dataset import NO_TIME
+from harness.models.base import Train
+from harness.models.content import carried_means, most_similar
+from harness.models.features import (
+    category_columns,
+    divided_rows,
+    feature_groups,
+    number_columns,
+    side_by_side,
+    unit_rows,
+)
+from harness.models.products import in_threads, largest_products
+from harness.models.recommendations import EMPTY
+from harness.models.topk import fill
+
+Float64 = npt.NDArray[np.float64]
+
+_BLOCK = 256
+
+
+def pair_products(left: csr_array[Any], right: csr_array[Any], places: Int32) -> Float64:
+    """Return the products of each row of `left` with the rows of `right` at its places.
+
+    Parameters
+    ----------
+    left : csr_array, (n, m)
+    right : csr_array, (N, m)
+    places : int32 array, (n, s)
+        Rows of `right`; −1 = empty.
+
+    Returns
+    -------
+    float64 array, (n, s)
+        0 at empty places.
+
+    Examples
+    --------
+    >>> left = csr_array(np.array([[1.0, 2.0]]))
+    >>> right = csr_array(np.array([[3.0, 0.0], [1.0, 1.0]]))
+    >>> pair_products(left, right, np.array([[1, -1, 0]], np.int32)).tolist()
+    [[3.0, 0.0, 3.0]]
+    """
+    found = np.zeros(places.shape)
+    given = (*_parts(left), *_parts(right), left.shape[1], places, found)
+    in_threads(lambda start: _products(start, min(start + _BLOCK, len(places)), *given),
+               range(0, len(places), _BLOCK))  # fmt: skip
+    return found
+
+
+def _parts(matrix: csr_array[Any]) -> tuple[Any, ...]:
+    return (
+        matrix.indptr.astype(np.int64),
+        matrix.indices.astype(np.int64),
+        matrix.data.astype(np.float64),
+    )
+
+
+@compiled
+def _products(
+    first: int, last: int,
+    left_starts: Any, left_columns: Any, left_values: Any,
+    right_starts: Any, right_columns: Any, right_values: Any,
+    width: int, places: Any, found: Any,
+) -> None:  # fmt: skip
+    row_of = np.zeros(width)
+    for row in range(first, last):
+        for at in range(left_starts[row], left_starts[row + 1]):
+            row_of[left_columns[at]] = left_values[at]
+        for slot in range(places.shape[1]):
+            place = places[row, slot]
+            if place >= 0:
+                total = 0.0
+                for at in range(right_starts[place], right_starts[place + 1]):
+                    total += row_of[right_columns[at]] * right_values[at]
+                found[row, slot] = total
+        for at in range(left_starts[row], left_starts[row + 1]):
+            row_of[left_columns[at]] = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Attributes:
+    """What the tables say of items and users; it is the same at every moment.
+
+    Attributes
+    ----------
+    groups : mapping of str to csr_array, (n items, n features)
+        As `harness.models.features.feature_groups` gives them: the item is like the user's profile.
+    values : mapping of str to csr_array, (n items, n values)
+        One-hot rows of each categorical column of items: the user's share of the item's value.
+    numbers : mapping of str to float64 array, (n items,)
+        Each number column of items: how far it is from the mean of the user's items.
+    items, users : mapping of str to float64 array, (n items,) and (n users,)
+        What is a feature as it stands; NaN where unknown.
+    codes : frozenset of str
+        Those of `items` and `users` that are codes of categories.
+    """
+
+    groups: Mapping[str, csr_array[Any]]
+    values: Mapping[str, csr_array[Any]]
+    numbers: Mapping[str, Float64]
+    items: Mapping[str, Float64]
+    users: Mapping[str, Float64]
+    codes: frozenset[str]
+
+
+def attributes(
+    train: Train,
+    categories: Sequence[str] = (),
+    numbers: Sequence[str] = (),
+    texts: Sequence[str] = (),
+    user_categories: Sequence[str] = (),
+    user_numbers: Sequence[str] = (),
+) -> Attributes:
+    """Return what the tables of a data set say, in columns of these names.
+
+    Raises
+    ------
+    ValueError
+        As in `harness.models.features.feature_matrix`.
+    """
+    codes = {f"{c} of the item": category_columns(train, "items", [c])[:, 0] for c in categories}
+    user_codes = {
+        f"{c} of the user": category_columns(train, "users", [c])[:, 0] for c in user_categories
+    }
+    of_items = {n: number_columns(train, "items", [n])[:, 0] for n in numbers}
+    of_users = {n: number_columns(train, "users", [n])[:, 0] for n in user_numbers}
+    return Attributes(
+        groups=feature_groups(train, categories=categories, numbers=numbers, texts=texts),
+        values={c: feature_groups(train, categories=[c])["categories"] for c in categories},
+        numbers=of_items,
+        items=codes | {f"{name} of the item": value for name, value in of_items.items()},
+        users=user_codes | {f"{name} of the user": value for name, value in of_users.items()},
+        codes=frozenset({*codes, *user_codes}),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The features of users and candidates at the cut-off of `train`.
+
+    Attributes
+    ----------
+    known : Attributes
+    train : Train
+        Its candidates are the items that features are asked for.
+    recent_days : float
+        The days of the popularity of late, and the half-life of a user's own last event.
+    neighbours : int
+        How many similar items the popularity of a candidate is carried from.
+    half_life_days, weights : optional
+        Of the users' histories, as in `Train.event_weights`.
+    """
+
+    known: Attributes
+    train: Train
+    recent_days: float
+    neighbours: int
+    half_life_days: float | None = None
+    weights: Mapping[str, float] | None = None
+
+    @cached_property
+    def history(self) -> csr_array[Any]:
+        """The users' weights of items, (n users, n items), float64."""
+        train = self.train
+        found = train.interactions(None, self.half_life_days, self.weights, counts=True)
+        return csr_array(found.astype(np.float64))
+
+    @cached_property
+    def _latest(self) -> csr_array[Any]:
+        """How late each user had each item: 2^(−age / recent_days) of the last event, or 0."""
+        return self.train.interactions(None, self.recent_days, self.weights)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The features' names, in the order of the columns."""
+        return [
+            name for name, _ in self._columns(np.zeros(0, np.int32), np.zeros((0, 1), np.int32))
+        ]
+
+    @property
+    def categorical(self) -> list[bool]:
+        """Which features are codes of categories."""
+        return [name in self.known.codes for name in self.names]
+
+    def features(self, users: Int32, places: Int32) -> Float64:
+        """Return the features of pairs, one row a place that is not empty, row after row.
+
+        Parameters
+        ----------
+        users : int32 array, (n,)
+            User positions.
+        places : int32 array, (n, s)
+            Candidate positions, −1 = empty.
+
+        Returns
+        -------
+        float64 array, (places that are not empty, n features)
+            NaN where unknown.
+        """
+        there = places >= 0
+        columns = self._columns(users, places)
+        return np.column_stack([column[there] for _, column in columns])
+
+    def _columns(self, users: Int32, places: Int32) -> list[tuple[str, Float64]]:
+        """Return each feature's name and its values, (n, s)."""
+        item = self.train.candidates[places] if places.size else places
+        of_pair = [*self._products(users, places), *self._distances(users, item)]
+        of_user = {"activity": self._activity, **self.known.users}
+        of_candidate = {name: values[places] for name, values in self._standing.items()}
+        of_item = {name: values[item] for name, values in self.known.items.items()}
+        of_users = {
+            name: np.broadcast_to(values[users][:, None], places.shape)
+            for name, values in of_user.items()
+        }
+        return [*of_pair, *of_users.items(), *of_candidate.items(), *of_item.items()]
+
+    def _products(self, users: Int32, places: Int32) -> list[tuple[str, Float64]]:
+        """Return likeness to the profile, shares of the item's values, and its own events."""
+        history, candidates = self.history[users], self.train.candidates
+        found = [
+            (
+                f"{name} like the profile",
+                pair_products(unit_rows(history @ g), g[candidates], places),
+            )
+            for name, g in self.known.groups.items()
+        ]
+        shares = divided_rows(history, self._activity[users])
+        for name, values in self.known.values.items():
+            share = pair_products(csr_array(shares @ values), values[candidates], places)
+            found.append((f"share of {name}", share))
+        found.append(("own events", pair_products(history, self._own, places)))
+        return [*found, ("own last event", pair_products(self._latest[users], self._own, places))]
+
+    def _distances(self, users: Int32, item: Int32) -> list[tuple[str, Float64]]:
+        return [
+            (f"{name} above the user's mean", value[item] - self._means[name][users][:, None])
+            for name, value in self.known.numbers.items()
+        ]
+
+    @cached_property
+    def _rows(self) -> csr_array[Any]:
+        """All groups side by side, as `harness.models.features.feature_matrix` gives them."""
+        return side_by_side(self.known.groups)
+
+    @cached_property
+    def _own(self) -> csr_array[Any]:
+        """Which item each candidate is, (n candidates, n items)."""
+        return csr_array(eye_array(len(self.train.item_ids), format="csr")[self.train.candidates])
+
+    @cached_property
+    def _activity(self) -> Float64:
+        return np.asarray(self.history.sum(axis=1), np.float64)
+
+    @cached_property
+    def _means(self) -> dict[str, Float64]:
+        """The mean of each number over a user's items, NaN for users without any."""
+        found = {}
+        for name, value in self.known.numbers.items():
+            known = ~np.isnan(value)
+            total = self.history @ known.astype(np.float64)
+            mean = np.full(len(total), np.nan)
+            np.divide(self.history @ np.where(known, value, 0.0), total, out=mean, where=total > 0)
+            found[name] = mean
+        return found
+
+    @cached_property
+    def _standing(self) -> dict[str, Float64]:
+        """What is known of each candidate beside its attributes; shares are of all events."""
+        train = self.train
+        recent, weight = train.event_weights(self.recent_days, None, self.weights)
+        popularity = _shares(train.item_sums(None, weight))
+        popular = np.flatnonzero(popularity > 0).astype(np.int32)
+        similar = most_similar(self._rows, train.candidates, popular, self.neighbours)
+        found = {
+            "content popularity": carried_means(popularity[popular], similar),
+            "popularity": popularity[train.candidates],
+            "recent popularity": _shares(train.item_sums(recent, weight))[train.candidates],
+        }
+        return found | self._shown()
+
+    def _shown(self) -> dict[str, Float64]:
+        shown, cutoff = self.train.dataset.shown_from, self.train.cutoff
+        if shown is None or cutoff is None:
+            return {}
+        since = shown[self.train.candidates]
+        days = np.where(since == NO_TIME, np.nan, (cutoff - since) / dataset.DAY_US)
+        return {"days since shown": days}
+
+    def shortlist(self, users: Int32, size: int, exclude: csr_array[Any] | None = None) -> Int32:
+        """Return the candidates that are worth a look: those like the user's, and popular ones.
+
+        Half of the places go to the candidates most like the user's items, those items first of
+        all; the rest is filled by popularity of late, then by that of similar items.
+
+        Parameters
+        ----------
+        users : int32 array, (n,)
+        size : int
+        exclude : csr_array, (n, n candidates), optional
+
+        Returns
+        -------
+        int32 array, (n, s)
+            Candidate positions, ascending, then −1; s is `size`, or the number of candidates where
+            there are no more: then every candidate that is not excluded stands there.
+        """
+        n_candidates = len(self.train.candidates)
+        size = min(size, n_candidates)
+        lists = np.full((len(users), size), EMPTY, np.int32)
+        if size < n_candidates:
+            lists[:, : size // 2] = self._alike(users, size // 2, exclude)
+        full = fill(lists, self._popular_first, exclude)
+        full[full == EMPTY] = n_candidates
+        full.sort(axis=1)
+        full[full == n_candidates] = EMPTY
+        return full
+
+    def _alike(self, users: Int32, size: int, exclude: csr_array[Any] | None) -> Int32:
+        history = self.history[users]
+        # An item itself adds its share of the history to a cosine, which is 1 at most.
+        left = hstack([unit_rows(history @ self._rows), unit_rows(history) * 2.0], format="csr")
+        return largest_products(csr_array(left), self._targets, size, exclude=exclude)[0]
+
+    @cached_property
+    def _targets(self) -> csr_array[Any]:
+        rows = hstack([self._rows[self.train.candidates], self._own], format="csr")
+        return csr_array(rows.T.tocsr())
+
+    @cached_property
+    def _popular_first(self) -> Int32:
+        standing = self._standing
+        content = np.nan_to_num(standing["content popularity"])
+        order: Int32 = np.lexsort((-content, -standing["recent popularity"])).astype(np.int32)
+        return order
+
+
+def _shares(counts: npt.NDArray[Any]) -> Float64:
+    total = counts.sum()
+    return np.asarray(counts / total if total > 0 else counts, np.float64)

@@ -1,0 +1,200 @@
+"""A TOML file and its overrides in, one checked `Config` out; mistakes in the file's own words."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from harness.config.base import Section
+from harness.config.sections import (
+    CompareConfig,
+    Config,
+    DataConfig,
+    EvaluationConfig,
+    ModelConfig,
+    SubmissionConfig,
+    SubmissionOnly,
+    TuneConfig,
+)
+from harness.config.space import TunedRecord
+from harness.config.splits import INNER, STRATEGIES
+from harness.core.errors import UsageError, suggest
+
+_Config = TypeVar("_Config", Config, SubmissionOnly)
+
+
+def read(path: Path, overrides: Sequence[str] = ()) -> Config:
+    """Return the config in a TOML file, with ``key=value`` overrides applied.
+
+    Raises
+    ------
+    UsageError
+        The file is missing or no TOML, or a key or value is not allowed.
+    """
+    return parse(_values(path, overrides), path.parent, str(path))
+
+
+def read_for_submissions(path: Path, overrides: Sequence[str] = ()) -> Config | SubmissionOnly:
+    """Return the config as `read` does, of a file that may have the section ``[submission]`` alone.
+
+    Raises
+    ------
+    UsageError
+        As in `read`.
+    """
+    values = _values(path, overrides)
+    if set(values) == {"submission"}:
+        return _checked(SubmissionOnly, values, path.parent, str(path))
+    return parse(values, path.parent, str(path))
+
+
+def _values(path: Path, overrides: Sequence[str]) -> dict[str, Any]:
+    """Return the plain values of a TOML file, with ``key=value`` overrides applied."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: cannot be read: {_reason(error)}") from error
+    try:
+        values = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        raise UsageError(f"{path}: is not valid TOML: {error}") from error
+    for override in overrides:
+        _apply(values, override)
+    return values
+
+
+def _reason(error: Exception) -> str:
+    return error.strerror or str(error) if isinstance(error, OSError) else "it is not UTF-8 text"
+
+
+def parse(values: dict[str, Any], folder: Path, name: str = "config") -> Config:
+    """Return the checked config of plain `values`.
+
+    Raises
+    ------
+    UsageError
+        A key or value is not allowed; the message names it and the nearest valid one.
+    """
+    return _checked(Config, values, folder, name)
+
+
+def _checked(whole: type[_Config], values: dict[str, Any], folder: Path, name: str) -> _Config:
+    if "folder" in values:
+        raise UsageError(f"{name}: no section [folder]; {suggest('folder', section_names())}")
+    try:
+        return whole.model_validate({**values, "folder": folder})
+    except ValidationError as error:
+        lines = [in_words(values, fault) for fault in error.errors()]
+        raise UsageError("\n".join(f"{name}: {line}" for line in lines)) from error
+
+
+def _apply(values: dict[str, Any], override: str) -> None:
+    """Set ``a.b=value`` in `values`; the value is TOML, or plain text where that is no TOML."""
+    key, equals, text = override.partition("=")
+    parts = key.strip().split(".")
+    if not equals or not all(parts):
+        raise UsageError(f'--set {override}: expected key=value, such as "evaluation.k=5"')
+    target: Any = values
+    for part in parts[:-1]:
+        target = _step(target, part, override)
+    if isinstance(target, list):
+        raise UsageError(f"--set {override}: name a key of one model, such as models.0.repeats=3")
+    if not isinstance(target, dict):
+        raise UsageError(f'--set {override}: "{parts[-2]}" is a value and has no keys')
+    target[parts[-1]] = _value(text.strip())
+
+
+def _step(target: Any, part: str, override: str) -> Any:
+    if isinstance(target, dict):
+        return target.setdefault(part, {})
+    if isinstance(target, list) and part.isdecimal() and int(part) < len(target):
+        return target[int(part)]
+    there = f"; there are 0 to {len(target) - 1}" if isinstance(target, list) else ""
+    raise UsageError(f'--set {override}: there is no "{part}" to set a key of{there}')
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError):
+        return text
+
+
+def section_names() -> list[str]:
+    """Return the names of the sections that a config file may have."""
+    return [name for name in Config.model_fields if name != "folder"]
+
+
+def in_words(values: dict[str, Any], fault: Any) -> str:
+    """Return one fault in the words of the config file: section, key, found, allowed."""
+    if not fault["loc"]:
+        return str(fault["ctx"]["error"])
+    section, key = _place(values, *fault["loc"])
+    name = fault["loc"][0]
+    match fault["type"]:
+        case "extra_forbidden" if not key:
+            return f"no section [{name}]; {suggest(name, section_names())}"
+        case "extra_forbidden":
+            last = key.rpartition(".")[2]
+            return f'{section} has no key "{key}"; {suggest(last, _allowed(values, fault["loc"]))}'
+        case "missing":
+            return f'{section} needs the key "{key}"' if key else f"{section} is missing"
+        case "union_tag_invalid" | "union_tag_not_found":
+            found = fault["input"].get("strategy") if isinstance(fault["input"], dict) else None
+            allowed = INNER if name == "tune" else STRATEGIES
+            return f"{section} strategy is {found!r}; {suggest(str(found), allowed)}"
+        case "value_error":
+            return f"{section} {fault['ctx']['error']}"
+        case "literal_error":
+            words = fault["ctx"]["expected"].replace(" or ", ",").split(",")
+            near = suggest(str(fault["input"]), [word.strip("' ") for word in words])
+            return f"{section} {key} = {fault['input']!r}; {near}"
+        case "model_type" | "model_attributes_type":
+            return f"{section}: found {fault['input']!r}; expected keys with values"
+        case _:
+            words = fault["msg"][0].lower() + fault["msg"][1:]
+            return f"{f'{section} {key}'.rstrip()}: found {fault['input']!r}; {words}"
+
+
+def _place(values: dict[str, Any], name: str, *keys: str | int) -> tuple[str, str]:
+    """Return the section and the key (dotted, "" for the section itself) that a fault is at."""
+    match name, keys:
+        case "models", (int(at), *rest):
+            model = values["models"][at]
+            known = model.get("name") if isinstance(model, dict) else None
+            which = f'"{known}"' if isinstance(known, str) else f"number {at + 1}"
+            return f"[[models]] {which}", ".".join(map(str, rest))
+        case "models", _:
+            return "[[models]]", ""
+        case "split", (_strategy, *rest):
+            return "[split]", ".".join(map(str, rest))
+        case "tune", ("split", *rest):
+            return "[tune] split", ".".join(map(str, rest[1:]))
+        case "data", ("header" | "time" as key, *_kind):  # a union: the kind tried is no key
+            return "[data]", key
+    return f"[{name}]", ".".join(map(str, keys))
+
+
+def _allowed(values: dict[str, Any], place: tuple[str | int, ...]) -> list[str]:
+    """Return the keys that could stand where an unknown one does."""
+    match place:
+        case ("split", *_):
+            return list(STRATEGIES[values["split"]["strategy"]].model_fields)
+        case ("tune", "split", str(strategy), *_):
+            return list(STRATEGIES[strategy].model_fields)
+        case ("models", _, "tuned", *_):
+            return list(TunedRecord.model_fields)
+    return list(_KEYS_OF.get(str(place[0]), EvaluationConfig).model_fields)
+
+
+_KEYS_OF: dict[str, type[Section]] = {
+    "data": DataConfig,
+    "models": ModelConfig,
+    "submission": SubmissionConfig,
+    "compare": CompareConfig,
+    "tune": TuneConfig,
+}

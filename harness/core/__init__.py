@@ -1,0 +1,1 @@
+"""What everything rests on, and knows nothing of recommenders: errors, files, ids, tables."""

@@ -1,0 +1,70 @@
+"""Arrays: what they are called in signatures, rows of different lengths, repetitions in rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numpy.typing import NDArray
+
+Bool = npt.NDArray[np.bool_]
+Bytes = npt.NDArray[np.uint8]
+Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
+UInt64 = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, eq=False)
+class Ragged:
+    """Rows of item positions of different lengths (CSR): row i is indices[indptr[i]:indptr[i+1]].
+
+    Attributes
+    ----------
+    indptr : int64 array, one more than there are rows
+    indices : int32 array, ascending within a row, none twice
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """The length of every row."""
+        return np.diff(self.indptr)
+
+    def rows(self, start: int, stop: int) -> Ragged:
+        """Return the rows from `start` to `stop`."""
+        ends = self.indptr[start : stop + 1]
+        return Ragged(ends - ends[0], self.indices[ends[0] : ends[-1]])
+
+    def pick(self, keep: NDArray[np.bool_]) -> Ragged:
+        """Return the rows that `keep` marks, in their order."""
+        sizes = self.sizes
+        indptr = np.concatenate(([0], np.cumsum(sizes[keep])))
+        return Ragged(indptr, self.indices[np.repeat(keep, sizes)])
+
+
+def repeats(lists: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """Return whether an earlier place of the same row holds the same item; −1 is no item.
+
+    Examples
+    --------
+    >>> repeats(np.array([[3, 5, 3, -1, -1]])).tolist()
+    [[False, False, True, False, False]]
+    """
+    order = np.argsort(lists, axis=1, kind="stable")
+    ranked = np.take_along_axis(lists, order, axis=1)
+    again = np.zeros(lists.shape, np.bool_)
+    again[:, 1:] = (ranked[:, 1:] == ranked[:, :-1]) & (ranked[:, 1:] >= 0)
+    result = np.zeros(lists.shape, np.bool_)
+    np.put_along_axis(result, order, again, axis=1)
+    return result
+
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.integer[Any]]

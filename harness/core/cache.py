@@ -1,0 +1,164 @@
+"""What is kept on disk between commands: keyed by its files, made anew when stale or damaged."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import sys
+import time
+import zlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from harness.core.io import whole_folder
+
+_RECENT_NS = 2_000_000_000
+_CHUNK = 1 << 22
+_META, _SUMS = "meta.json", "sums.json"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One folder of the cache.
+
+    Attributes
+    ----------
+    path : Path
+    paths : tuple of Path
+        The files it is made from.
+    files : list
+        What identified their content when the entry was asked for.
+    """
+
+    path: Path
+    paths: tuple[Path, ...]
+    files: list[list[Any]]
+
+    def read(self, build: Callable[[Path, dict[str, Any]], T]) -> T | None:
+        """Return what `build` makes of the folder and its notes, None where there is none to trust.
+
+        An entry is used when the files' names, sizes, inodes and times of change are those it was
+        made from, its own content has the checksums noted with it, and the folder that it lies in
+        is the user's own.
+        """
+        try:
+            if not is_private(self.path.parent):
+                return None
+            notes: dict[str, Any] = json.loads((self.path / _META).read_text(encoding="utf-8"))
+            if notes["files"] != self.files:
+                return None
+            sums = json.loads((self.path / _SUMS).read_text(encoding="utf-8"))
+            if any(_sum(self.path / name) != sums[name] for name in {_META, *sums}):
+                return None
+            return build(self.path, notes)
+        except _UNTRUSTED:
+            return None
+
+    @property
+    def settled(self) -> bool:
+        """Whether the files are as they were, and were not written just now.
+
+        A file written twice within the clock's grain keeps its times.
+        """
+        still = stamps(self.paths) == self.files
+        return still and not any(time.time_ns() - f[4] < _RECENT_NS for f in self.files)
+
+    def keep(self, write: Callable[[Path], dict[str, Any]]) -> None:
+        """Let `write` fill the folder and return notes; without a place nothing is kept."""
+        try:
+            if private(self.path.parent) is None:
+                return
+            with whole_folder(self.path) as target:
+                notes = write(target) | {"files": self.files}
+                (target / _META).write_text(json.dumps(notes), encoding="utf-8")
+                sums = {path.name: _sum(path) for path in sorted(target.iterdir())}
+                (target / _SUMS).write_text(json.dumps(sums), encoding="utf-8")
+                for path in target.iterdir():  # what ids are hashed with is nobody else's to know
+                    path.chmod(0o600)
+        except OSError:  # the next command reads the files again
+            return
+
+
+def entry(what: object, paths: Iterable[Path]) -> Entry:
+    """Return the entry of what is made from files: named by what is asked, not by their content."""
+    own = tuple(paths)
+    name = hashlib.sha256(repr(what).encode()).hexdigest()[:32]
+    return Entry(folder() / name, own, stamps(own))
+
+
+def folder() -> Path:
+    """Return where entries are kept: $HARNESS_CACHE_DIR, else the user's cache folder."""
+    named = os.environ.get("HARNESS_CACHE_DIR")
+    return Path(named) if named else own()
+
+
+def own() -> Path:
+    """Return the user's cache folder."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "submission-harness"
+
+
+def private(path: Path) -> Path | None:
+    """Return a folder that only this user can write to, made if need be; None where it is not."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return path if is_private(path) else None
+
+
+def is_private(path: Path) -> bool:
+    """Return whether a folder is there, belongs to this user, and only this user can write to it.
+
+    Another's entries would be believed: what they hold becomes figures.
+    """
+    try:
+        found = path.stat()
+    except OSError:
+        return False
+    if os.name != "posix":  # elsewhere a user's folders are the user's own
+        return True
+    mine = found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    if not mine:
+        _say_not_used(path)
+    return mine
+
+
+@cache
+def _say_not_used(path: Path) -> None:
+    print(
+        f"{path}: belongs to another user, or others can write to it, so nothing is kept there; "
+        "set HARNESS_CACHE_DIR to a folder of your own",
+        file=sys.stderr,
+    )
+
+
+def stamps(paths: Iterable[Path]) -> list[list[Any]]:
+    """Return what identifies the content of every file, without reading it.
+
+    The time of change (ctime) moves with every write and cannot be set back, unlike the time of
+    modification.
+    """
+    found = []
+    for path in paths:
+        s = path.stat()
+        found.append([str(path.resolve()), s.st_size, s.st_ino, s.st_mtime_ns, s.st_ctime_ns])
+    return found
+
+
+def _sum(path: Path) -> int:
+    total = 0
+    with path.open("rb") as handle:
+        while chunk := handle.read(_CHUNK):
+            total = zlib.crc32(chunk, total)
+    return total
+
+
+_UNTRUSTED = (OSError, ValueError, KeyError, TypeError)

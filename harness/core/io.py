@@ -1,0 +1,221 @@
+"""Files in and out: find one, unpack one, write one whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from harness.core import leftovers, unpacking
+from harness.core.errors import DataError, UsageError, printable
+from harness.core.unpacking import SENT, Cap, UnpackingError
+
+_PACKED = (".gz", ".zip")
+_TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".data", ".parquet")
+
+
+def find(path: Path) -> Path:
+    """Return `path`, or its .gz or .zip sibling where only that is there.
+
+    Raises
+    ------
+    DataError
+        None of them exists; the message names the folder and what it does hold.
+    """
+    if not path.name:
+        raise DataError(f"{path}: is no file; name one under [data]")
+    names = [path, *(path.with_name(path.name + end) for end in _PACKED), path.with_suffix(".zip")]
+    for candidate in names:
+        try:
+            if candidate.is_file() or candidate.is_dir():
+                return candidate
+            if candidate.exists():
+                raise DataError(f"{candidate}: is no file on disk; write it to one first")
+        except (OSError, ValueError) as error:  # a name too long, or with a NUL
+            raise DataError(
+                f"{printable(str(path))[:200]}: no file has this name ({error})"
+            ) from error
+    raise DataError(
+        f"{path}: no such file (nor {path.name}.gz, {path.name}.zip)\n{_neighbours(path)}"
+    )
+
+
+def _neighbours(path: Path) -> str:
+    folder = path.parent
+    if not folder.is_dir():
+        return (
+            f"the folder {folder} does not exist; put the files there, or name another as [data] "
+            "path or with --set data.path=… (paths start at the config file)"
+        )
+    names = sorted(p.name for p in folder.iterdir())
+    shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+    return f"the folder {folder} holds: {shown or 'nothing'}"
+
+
+def parts(path: Path) -> list[Path]:
+    """Return the files that make up one table: the file itself, or a folder's tables by name."""
+    found = find(path)
+    if not found.is_dir():
+        return [found]
+    files = sorted(p for p in found.rglob("*") if p.is_file() and _is_table(p))
+    for packed in files:
+        if packed.suffix in _PACKED and packed.with_suffix("") in files:
+            raise DataError(f"{packed}: stands beside {packed.stem}; keep one of the two")
+    if not files:
+        allowed = ", ".join(_TABLE_SUFFIXES)
+        raise DataError(f"{found}: the folder holds no table; expected files ending in {allowed}")
+    return files
+
+
+def _is_table(path: Path) -> bool:
+    name = path.name.lower()
+    if name.startswith((".", "_")):  # hidden files and the markers that Spark leaves
+        return False
+    return name.removesuffix(".gz").removesuffix(".zip").endswith(_TABLE_SUFFIXES)
+
+
+@contextmanager
+def unpacked(path: Path, cap: Cap = SENT) -> Iterator[Path]:
+    """Yield a plain file with the content of `path`; a packed one is unpacked beside nothing.
+
+    The copy is streamed to a temporary folder, so memory stays bounded, and goes when done.
+
+    Raises
+    ------
+    DataError
+        A damaged archive, a .zip with other than one member, or more than the cap allows.
+    """
+    if path.suffix not in _PACKED:
+        yield path
+        return
+    for left in leftovers.temporary_of_dead():
+        shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=leftovers.temporary_prefix()) as folder:
+        plain = Path(folder) / path.with_suffix("").name
+        try:
+            _copy(path, plain, cap)
+        except UnpackingError as error:
+            raise unusable(path, error, cap) from error
+        except OSError as error:
+            raise DataError(
+                f"{path}: cannot be unpacked to {folder} ({error}); copy it again, or make room"
+            ) from error
+        yield plain
+
+
+def _copy(packed: Path, plain: Path, cap: Cap) -> None:
+    kind = packed.suffix.removeprefix(".")
+    with packed.open("rb", buffering=0) as raw, plain.open("wb") as target:
+        source = cast(BinaryIO, raw)
+        with unpacking.content(source, kind, packed.stat().st_size, cap) as stream:
+            shutil.copyfileobj(stream, target, 1 << 20)
+
+
+def unusable(path: Path, error: UnpackingError, cap: Cap) -> DataError:
+    """Return the error for a file that cannot be unpacked."""
+    says = {
+        "members": f"holds other than one file ({error.value}); expected exactly one",
+        "large": f"unpacks to more than {error.value}; {cap.cure}",
+        "damaged": f"cannot be unpacked: it is damaged ({error.value}); copy or write it again",
+        "kind": f"cannot be read: it is {error.value}; give plain text, plain or in .gz or .zip",
+    }
+    return DataError(f"{path}: {says[error.fault]}")
+
+
+def _refuse_special(out: Path) -> None:
+    """Raise UsageError where `out` is there and is no regular file: a device, a link, a folder."""
+    try:
+        kind = out.lstat().st_mode
+    except (OSError, ValueError):
+        return  # nothing is there, or it is told when it is written
+    if not stat.S_ISREG(kind):
+        raise UsageError(f"{out}: exists and is no regular file; name another")
+
+
+def refuse_overwriting(out: Path, read: Iterable[Path | None]) -> None:
+    """Raise UsageError where a file to be written is one of those that are read, or is no file."""
+    with suppress(OSError, ValueError):  # a name that no file can have is told when it is written
+        for path in read:
+            if path is not None and path.exists() and out.exists() and out.samefile(path):
+                raise UsageError(f"{out}: is read by this command and never touched; name another")
+    _refuse_special(out)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Yield a temporary name beside `path`; it takes the name `path` only when all went well."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for left in leftovers.of_dead(path, "part"):
+        left.unlink(missing_ok=True)
+    temporary = leftovers.beside(path, "part")
+    try:
+        yield temporary
+        with temporary.open("rb+") as handle:
+            os.fsync(handle.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_folder(path: Path) -> Iterator[Path]:
+    """Yield a temporary folder beside `path` that replaces it only when all went well."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _tidy(path)
+    temporary = leftovers.beside(path, "part")
+    temporary.mkdir()
+    try:
+        yield temporary
+        with _alone(path.parent):
+            _swap(temporary, path)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _tidy(path: Path) -> None:
+    """Remove what killed processes left beside a folder; one that was put aside comes back."""
+    for left in leftovers.of_dead(path, "part"):
+        shutil.rmtree(left, ignore_errors=True)
+    for old in leftovers.of_dead(path, "old"):
+        with _alone(path.parent):
+            if path.exists():
+                shutil.rmtree(old, ignore_errors=True)
+            else:
+                old.replace(path)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep other processes from swapping folders in `folder` at the same moment."""
+    try:
+        import fcntl
+    except ImportError:  # not on Windows; a rename onto a folder fails there, and is told
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _swap(temporary: Path, path: Path) -> None:
+    if path.is_file() or path.is_symlink():
+        raise FileExistsError(f"{path} is no folder")
+    if path.exists():
+        old = leftovers.beside(path, "old")
+        path.replace(old)
+        try:
+            temporary.replace(path)
+        except OSError:
+            old.replace(path)
+            raise
+        shutil.rmtree(old, ignore_errors=True)
+    else:
+        temporary.replace(path)

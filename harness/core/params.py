@@ -1,0 +1,82 @@
+"""What a parameter may be: each check names the parameter, what was found and what may be."""
+
+from __future__ import annotations
+
+import math
+import sys
+
+
+class ParameterError(ValueError):
+    """A parameter that cannot be, or that does not go with the data: its user's to mend."""
+
+
+def require_above(low: float, **parameters: object) -> None:
+    """Raise ParameterError where a parameter is no number above `low`.
+
+    Examples
+    --------
+    >>> require_above(0, window_days=7)
+    >>> require_above(0, window_days=0)
+    Traceback (most recent call last):
+    harness.core.params.ParameterError: window_days is 0; expected a number above 0
+    """
+    for name, value in parameters.items():
+        if not is_number(value) or not value > low:  # type: ignore[operator]
+            raise ParameterError(f"{name} is {value!r}; expected a number above {low:g}")
+
+
+def require_from(low: float, most: float = math.inf, **parameters: object) -> None:
+    """Raise ParameterError where a parameter is no number from `low` up, or to `most`."""
+    for name, value in parameters.items():
+        if not is_number(value) or not low <= value <= most:  # type: ignore[operator]
+            end = "up" if most == math.inf else f"to {most:g}"
+            raise ParameterError(f"{name} is {value!r}; expected a number from {low:g} {end}")
+
+
+def require_whole(low: int, **parameters: object) -> None:
+    """Raise ParameterError where a parameter is no whole number from `low` up."""
+    for name, value in parameters.items():
+        if not isinstance(value, int) or isinstance(value, bool) or value < low:
+            raise ParameterError(f"{name} is {value!r}; expected a whole number from {low} up")
+
+
+def require_flag(**parameters: object) -> None:
+    """Raise ParameterError where a parameter is neither true nor false."""
+    for name, value in parameters.items():
+        if not isinstance(value, bool):
+            raise ParameterError(f"{name} is {value!r}; expected true or false")
+
+
+def require_texts(**parameters: object) -> None:
+    """Raise ParameterError where a parameter is no list of texts."""
+    for name, value in parameters.items():
+        if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
+            shown = f'["{value}"]' if isinstance(value, str) else 'as ["one", "two"]'
+            raise ParameterError(f"{name} is {value!r}; expected a list of texts: {shown}")
+
+
+def is_number(value: object) -> bool:
+    """Return whether a parameter is a finite number; true and false are none."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and abs(value) <= sys.float_info.max  # type: ignore[arg-type]
+
+
+def require_parts(models: object, most: int | None = None) -> None:
+    """Raise ParameterError where a model's parameter `models` is no list of recommenders.
+
+    Parameters
+    ----------
+    most : int, optional
+        How many there may be.
+    """
+    parts = list(models) if isinstance(models, (list, tuple)) else [models]
+    for part in parts:
+        if not all(callable(getattr(part, method, None)) for method in ("fit", "recommend")):
+            raise ParameterError(
+                f"models holds {part!r}, which has no fit and recommend; a config names other "
+                'models under of, such as of = ["popular"]'
+            )
+    if not isinstance(models, (list, tuple)) or not parts:
+        raise ParameterError(f"models is {models!r}; expected a list of one recommender or more")
+    if most is not None and len(parts) > most:
+        raise ParameterError(f"models holds {len(parts)} recommenders; expected {most}")

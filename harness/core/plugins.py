@@ -1,0 +1,143 @@
+"""An import path in a config in, a class or a function out: ours, or a file's beside the config."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+
+from harness.core.errors import UsageError, suggest
+
+
+def factory(name: str, use: str, folder: Path) -> Callable[..., Any]:
+    """Return the class that ``use = "module:Class"`` names.
+
+    A file ``module.py`` in `folder`, the config's own, is taken before an installed module; a
+    ``path/to/module.py:Class`` names any file.
+
+    Raises
+    ------
+    UsageError
+        No such module or class; the message names the model and the nearest valid name.
+    """
+    wrong = f'use = "{use}" is no import path; expected "module:Class", such as "my_model:Model"'
+    return _named(f'model "{name}"', use, folder, "class", wrong)
+
+
+def function(owner: str, use: str, folder: Path) -> Callable[..., Any]:
+    """Return the function that ``module:function`` names; modules are found as in `load`.
+
+    Parameters
+    ----------
+    owner : str
+        What names it, for the message.
+
+    Raises
+    ------
+    UsageError
+        No such module or function.
+    """
+    wrong = 'is no import path; expected "module:function", such as "my_metrics:early"'
+    return _named(owner, use, folder, "function", wrong)
+
+
+def _named(owner: str, use: str, folder: Path, kind: str, wrong: str) -> Callable[..., Any]:
+    """Return the class or function that an import path names."""
+    module_name, colon, attribute = use.rpartition(":")
+    if not (module_name and colon and attribute):
+        raise UsageError(f"{owner}: {wrong}")
+    module = _module(owner, module_name, folder)
+    found = getattr(module, attribute, None)
+    if found is None or not callable(found):
+        there = _defined_in(module, inspect.isclass if kind == "class" else inspect.isfunction)
+        hint = suggest(attribute, there) if there else f"it defines no {kind}"
+        raise UsageError(f'{owner}: {module_name} has no {kind} "{attribute}"; {hint}')
+    return cast(Callable[..., Any], found)
+
+
+def _module(owner: str, module_name: str, folder: Path) -> ModuleType:
+    beside = file_of(module_name, folder)
+    if module_name.endswith(".py") and not beside.is_file():
+        raise UsageError(f"{owner}: no file {beside}; paths start at the config file")
+    try:
+        return _from_file(beside) if beside.is_file() else importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        raise UsageError(_missing(owner, module_name, error, beside)) from error
+    except BaseException as error:  # a stranger's module may raise anything while it is imported
+        raise_interrupt(error)
+        raise UsageError(f"{owner}: {module_name} cannot be imported: {told(error)}") from error
+
+
+def told(error: BaseException) -> str:
+    """Return what a stranger's code raised, and in which file and line."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    try:
+        text = str(error)
+    except Exception:
+        text = "(its message cannot be shown)"
+    return f"{type(error).__name__}: {text} ({last.filename}, line {last.lineno})"
+
+
+def raise_interrupt(error: BaseException) -> None:
+    """Raise `error` again where it is the user's own wish to stop."""
+    if isinstance(error, KeyboardInterrupt):
+        raise error
+
+
+def file_of(module_name: str, folder: Path) -> Path:
+    """Return where the file of a module beside the config would be."""
+    return folder / (module_name if module_name.endswith(".py") else f"{module_name}.py")
+
+
+def _missing(owner: str, module_name: str, error: ModuleNotFoundError, beside: Path) -> str:
+    """Return what to say of a module that is missing, or of one that it needs itself."""
+    if error.name is None:
+        return f"{owner}: {module_name} cannot be imported: {error}"
+    if beside.is_file() or not f"{module_name}.".startswith(f"{error.name}."):
+        return f"{owner}: {module_name} needs the module {error.name}, which is not installed"
+    near = _neighbours(module_name, beside.parent)
+    hint = suggest(module_name, near) if near else "write that file or install the module"
+    return f'{owner}: no module "{module_name}" (nor {beside}); {hint}'
+
+
+def _from_file(path: Path) -> ModuleType:
+    # The folder is part of the name, so that two configs' model.py do not become one module.
+    name = f"_beside_{abs(hash(path.resolve())):x}_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _neighbours(module_name: str, folder: Path) -> list[str]:
+    """Return the modules of the package that `module_name` would be in, or the files beside it."""
+    package = module_name.rpartition(".")[0]
+    if not package:
+        return sorted(path.stem for path in folder.glob("*.py"))
+    try:
+        paths = importlib.import_module(package).__path__
+    except (ImportError, AttributeError):
+        return []
+    return [f"{package}.{m.name}" for m in pkgutil.iter_modules(paths)]
+
+
+def _defined_in(module: ModuleType, kind: Callable[[object], bool]) -> list[str]:
+    return [
+        name
+        for name, value in vars(module).items()
+        if kind(value) and value.__module__ == module.__name__
+    ]

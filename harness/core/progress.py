@@ -1,0 +1,47 @@
+"""What is told of work that takes time: a bar on standard error, and the seconds of each step."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+
+class Clock:
+    """Seconds spent in each named step."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Add the time until the end of the block to `name`."""
+        start = time.perf_counter()
+        yield
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+
+_SECONDS_BEFORE_SHOWN = 1
+
+
+@contextmanager
+def steps(label: str, total: int | None, unit: str, shown: bool = True) -> Iterator[tqdm[Any]]:
+    """Yield a bar to ``update``; it appears after a second, and leaves nothing behind."""
+    from tqdm import tqdm
+
+    with tqdm(
+        desc=label,
+        total=total,
+        unit=unit,
+        unit_scale=True,
+        delay=_SECONDS_BEFORE_SHOWN,
+        leave=False,
+        file=sys.stderr,
+        disable=not shown,
+    ) as bar:
+        yield bar

@@ -1,0 +1,255 @@
+"""A result as tables: cells with lines above and below, as text, Markdown, LaTeX, HTML or CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from harness.core.errors import printable
+
+if TYPE_CHECKING:
+    import pandas as pd
+_Line = TypeVar("_Line")
+_LATEX = str.maketrans(
+    {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "×": r"\texttimes{}"}
+    | {"±": r"\textpm{}", "…": r"\ldots{}", "−": r"\textminus{}", "–": "--"}
+)
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What is printed: cells are text already.
+
+    Attributes
+    ----------
+    left : set of int
+        Columns of words, set to the left: names, which a terminal may cut in the middle. The others
+        are figures, which are never cut.
+    kept : int
+        How many columns names are cut for before one is left out; the last are left out first.
+    firm : set of int
+        Columns that stay while another can be left out, wherever they stand; the first is one.
+    wrapped : set of int
+        Columns of words that a terminal breaks into lines, and does not cut.
+    styles : mapping
+        Colours, on a terminal, of the cells that say a word, alone or behind a comma.
+    """
+
+    titles: list[str]
+    rows: list[list[str]]
+    left: frozenset[int] = frozenset({0})
+    heading: list[str] = field(default_factory=list)
+    footing: list[str] = field(default_factory=list)
+    kept: int = 5
+    firm: frozenset[int] = frozenset()
+    wrapped: frozenset[int] = frozenset()
+    styles: Mapping[str, str] = field(default_factory=dict)
+
+
+def plain(sheet: Sheet) -> str:
+    """Return the sheet as text for a file or a pipe."""
+    return "\n".join(spaced([sheet.heading, plain_table(sheet), sheet.footing], ""))
+
+
+def plain_table(sheet: Sheet) -> list[str]:
+    """Return the lines of the table alone."""
+    cells = [sheet.titles, *sheet.rows]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(sheet.titles))]
+    return ["  ".join(_aligned(row, widths, sheet.left)).rstrip() for row in cells]
+
+
+def markdown(sheet: Sheet) -> str:
+    """Return the sheet as a Markdown table between its lines."""
+    rule = [":--" if i in sheet.left else "--:" for i in range(len(sheet.titles))]
+    lines = [f"| {' | '.join(map(_escaped, row))} |" for row in (sheet.titles, rule, *sheet.rows)]
+    heading, footing = (
+        [f"{_as_text(line)}  " for line in part] for part in (sheet.heading, sheet.footing)
+    )
+    return "\n".join(spaced([heading, lines, footing], ""))
+
+
+def latex(sheet: Sheet) -> str:
+    """Return the sheet as a LaTeX table (package booktabs) below its lines, which are comments."""
+    import pandas as pd
+
+    sides = "".join("l" if i in sheet.left else "r" for i in range(len(sheet.titles)))
+    frame = pd.DataFrame(sheet.rows, columns=sheet.titles)
+    table = frame.to_latex(index=False, escape=True, column_format=sides)
+    table = table.translate(_LATEX).rstrip()
+    return "\n".join([*(f"% {line}" for line in (*sheet.heading, *sheet.footing)), table])
+
+
+def html(sheet: Sheet) -> str:
+    """Return the sheet as an HTML table between its lines, every text escaped."""
+    from html import escape
+
+    def row(cells: list[str], tag: str) -> str:
+        sides = ["left" if i in sheet.left else "right" for i in range(len(cells))]
+        return "".join(
+            f'<{tag} style="text-align: {side}">{escape(cell)}</{tag}>'
+            for side, cell in zip(sides, cells, strict=True)
+        )
+
+    lines = [f"<thead><tr>{row(sheet.titles, 'th')}</tr></thead>", "<tbody>"]
+    lines += [f"<tr>{row(cells, 'td')}</tr>" for cells in sheet.rows]
+    above, below = (
+        [f"<pre>{escape(chr(10).join(part))}</pre>"] if part else []
+        for part in (sheet.heading, sheet.footing)
+    )
+    return "\n".join([*above, "<table>", *lines, "</tbody>", "</table>", *below])
+
+
+def spaced(parts: list[list[_Line]], empty: _Line) -> list[_Line]:
+    """Return the lines of all parts, an empty line between two."""
+    filled = [part for part in parts if part]
+    return [line for i, part in enumerate(filled) for line in ([empty] if i else []) + part]
+
+
+def _aligned(row: list[str], widths: list[int], left: frozenset[int]) -> list[str]:
+    return [
+        cell.ljust(w) if i in left else cell.rjust(w)
+        for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+    ]
+
+
+def _escaped(cell: str) -> str:
+    """Return a Markdown cell whose bars end no column, even behind a backslash."""
+    return _as_text(cell.replace("\\", "\\\\").replace("|", "\\|"))
+
+
+def _as_text(line: str) -> str:
+    """Return a line of Markdown in which no name is a tag of HTML."""
+    return line.replace("<", "&lt;").replace(">", "&gt;")
+
+
+MISSING = "–"
+
+
+def digits_of(values: Iterable[float]) -> int:
+    """Return decimals enough to tell the smallest value from 0, at least 4 and at most 7.
+
+    Examples
+    --------
+    >>> digits_of([0.05, 0.0039]), digits_of([0.05, -0.00004]), digits_of([0])
+    (4, 6, 4)
+    """
+    smallest = min((abs(value) for value in values if value != 0), default=1.0)
+    digits = 4
+    while digits < 7 and smallest < 20 * 10**-digits:
+        digits += 1
+    return digits
+
+
+def number(value: float | None, digits: int) -> str:
+    """Return a number with so many decimals; nothing for None."""
+    return "" if value is None else f"{value:.{digits}f}"
+
+
+def signed(value: float | None, digits: int) -> str:
+    """Return a number with its sign."""
+    return "" if value is None else f"{value:+.{digits}f}"
+
+
+def ends(bounds: tuple[float, float] | None, digits: int) -> str:
+    """Return an interval."""
+    return "" if bounds is None else " … ".join(number(end, digits) for end in bounds)
+
+
+def lift(times: float) -> str:
+    """Return how many times chance a figure is.
+
+    Examples
+    --------
+    >>> lift(12.345), lift(12345.6), lift(float("nan"))
+    ('12.3', '12,346', '–')
+    """
+    if times != times:
+        return MISSING
+    return f"{times:.1f}" if times < 1000 else f"{times:,.0f}"
+
+
+def percent(share: float) -> str:
+    """Return a share of 1 as per cent: whole above ten, else with a decimal.
+
+    Examples
+    --------
+    >>> percent(0.4079), percent(0.0005), percent(0.00004), percent(0), percent(0.9996)
+    ('41 %', '0.1 %', '<0.1 %', '0 %', '>99.9 %')
+    """
+    if 0 < share < 0.0005:
+        return "<0.1 %"
+    if 0.9995 <= share < 1:
+        return ">99.9 %"
+    decimal = 0.0005 <= share < 0.0995 or 0.9905 <= share < 1
+    return f"{share * 100:.{1 if decimal else 0}f} %"
+
+
+def p_value(p: float | None) -> str:
+    """Return a p value; below 0.0001 only that it is.
+
+    Examples
+    --------
+    >>> p_value(0.00002), p_value(0.04321), p_value(None)
+    ('<0.0001', '0.0432', '–')
+    """
+    if p is None:
+        return MISSING
+    return "<0.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def as_csv(records: Sequence[Mapping[str, object]]) -> str:
+    """Return a header and one line a record; all records have the keys of the first."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(records[0] if records else [])
+    writer.writerows([_cell(value) for value in record.values()] for record in records)
+    return out.getvalue().rstrip("\n")
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    return _harmless(printable(value)) if isinstance(value, str) else repr(value)
+
+
+def _harmless(text: str) -> str:
+    """Return text that a spreadsheet does not take for a formula (CWE-1236)."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+
+
+class Shown(ABC):
+    """A result with tables for readers and records for programs."""
+
+    @abstractmethod
+    def sheets(self) -> list[Sheet]:
+        """Return the tables that are printed."""
+
+    @abstractmethod
+    def records(self) -> list[dict[str, object]]:
+        """Return records with full figures, all of the same keys."""
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the records as a frame, one row each."""
+        import pandas as pd
+
+        return pd.DataFrame(self.records())
+
+    def to_markdown(self) -> str:
+        """Return the tables in Markdown."""
+        return "\n\n".join(map(markdown, self.sheets()))
+
+    def to_latex(self) -> str:
+        """Return the tables in LaTeX, with the rules of the package booktabs."""
+        return "\n\n".join(map(latex, self.sheets()))
+
+    def __repr__(self) -> str:
+
+        return "\n\n".join(map(plain, self.sheets()))
+
+    def _repr_html_(self) -> str:
+        """Return the tables as a notebook shows them."""
+        return "\n".join(map(html, self.sheets()))

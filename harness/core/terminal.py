@@ -1,0 +1,251 @@
+"""A table on a terminal: columns that fit, names cut in the middle, lines broken at words.
+
+A figure is never cut and never broken; words make room for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count, zip_longest
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+
+from harness.core.table import Sheet, spaced
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+GAP = 2
+"""Spaces between two columns."""
+_NAME, _NAME_WISHED, _WORDS, _TITLE, _TITLES = 12, 32, 18, 16, 48
+_LEAST = 4
+_TIED = re.compile(r" (?=[…×%])|(?<=[…×±]) ")
+_END = re.compile(r".*[(=/,_]|.*[^\d.,]")
+_NO_BREAK = "\N{NO-BREAK SPACE}"
+
+
+def fitted(sheet: Sheet, width: int) -> dict[int, list[list[str]]]:
+    """Return the columns that `width` has room for.
+
+    A column is its cells, the title first, and a cell its lines.
+    """
+    widths = _widths(sheet, width)
+    titles = shortened(sheet.titles, _TITLES)
+    names = [i for i in widths if i in sheet.left - sheet.wrapped]
+    texts = [row[i] for row in sheet.rows for i in names]  # together: one name looks one way
+    room = {widths[i] for i in names}
+    short = {w: dict(zip(texts, shortened(texts, w), strict=True)) for w in room}
+    return {
+        i: [
+            wrapped(titles[i], w),
+            *([short[w][row[i]]] if i in names else wrapped(row[i], w) for row in sheet.rows),
+        ]
+        for i, w in widths.items()
+    }
+
+
+def _widths(sheet: Sheet, width: int) -> dict[int, int]:
+    """Return the columns that are shown, and how wide.
+
+    Names are shortened for the first `sheet.kept` columns and the firm ones to have room; for the
+    others they are not shortened much.
+    """
+    shown = list(range(len(sheet.titles)))
+    full = [max(map(cell_len, [sheet.titles[i], *(row[i] for row in sheet.rows)])) for i in shown]
+    least = [_room(sheet, i, full[i], _NAME) for i in shown]
+    wished = [_room(sheet, i, full[i], _NAME_WISHED) for i in shown]
+    while len(shown) > 1:
+        kept = all(i < sheet.kept or i in sheet.firm for i in shown)
+        if _total((least if kept else wished)[i] for i in shown) <= width:
+            break
+        shown.remove(max([i for i in shown[1:] if i not in sheet.firm] or shown[1:]))
+    widths = {i: least[i] for i in shown}
+    for most in (wished, full):
+        _share_out(widths, most, width)
+    for i in sheet.left & {*shown}:  # a terminal that nothing fits
+        widths[i] = min(widths[i], max(widths[i] + width - _total(widths.values()), _LEAST))
+    return widths
+
+
+def _room(sheet: Sheet, i: int, full: int, name: int) -> int:
+    """Return what a column needs: words may be broken, a name cut, a long title broken."""
+    if i in sheet.wrapped:
+        return min(full, _WORDS)
+    if i in sheet.left:
+        return min(full, name)
+    return max([min(cell_len(sheet.titles[i]), _TITLE), *(cell_len(row[i]) for row in sheet.rows)])
+
+
+def _total(widths: Iterable[int]) -> int:
+    return sum(width + GAP for width in widths) - GAP
+
+
+def _share_out(widths: dict[int, int], most: Sequence[int], width: int) -> None:
+    """Widen columns alike, up to `most`, while there is room for all of them."""
+    while short := [i for i, w in widths.items() if w < most[i]]:
+        if _total(widths.values()) + len(short) > width:
+            break
+        for i in short:
+            widths[i] += 1
+
+
+def shortened(texts: Sequence[str], width: int) -> list[str]:
+    """Return texts of at most `width` columns, cut in the middle, different where texts differ.
+
+    Both ends stay, half of the room each; where that does not tell all texts apart, another
+    division of it may; where none does, those that look like another are numbered.
+
+    Examples
+    --------
+    >>> shortened(["item kNN, BM25", "item kNN, tf-idf", "ALS"], 11)
+    ['item…BM25', 'item…f-idf', 'ALS']
+    >>> shortened(["aaaaXbbbb", "aaaaYbbbb"], 5)
+    ['aa…bb', 'aa…#2']
+    """
+    long = [text for text in dict.fromkeys(texts) if cell_len(text) > width]
+    whole = {text for text in texts if cell_len(text) <= width}
+    found: dict[str, str] = {}
+    for head in sorted(range(width), key=lambda head: abs(head - (width - 1) // 2)):
+        found = {text: _cut(text, head, width - head - 1) for text in long}
+        if len(whole.union(found.values())) == len(whole) + len(long):
+            break
+    else:
+        found = _numbered(long, whole, width)
+    return [found.get(text, text) for text in texts]
+
+
+def _cut(text: str, head: int, tail: int) -> str:
+    return f"{_first(text, head).rstrip()}…{_first(text[::-1], tail)[::-1].lstrip()}"
+
+
+def _first(text: str, width: int) -> str:
+    """Return as many letters as `width` columns have room for; some letters take two."""
+    used = 0
+    for at, letter in enumerate(text):
+        used += cell_len(letter)
+        if used > width:
+            return text[:at]
+    return text
+
+
+def _numbered(texts: Sequence[str], whole: set[str], width: int) -> dict[str, str]:
+    """Return texts cut in the middle, a number in place of the end where one was there before."""
+    taken, found = {*whole}, {}
+    for text in texts:
+        tries = (f"{_first(text, width - len(f'…#{n}'))}…#{n}" for n in count(2))
+        cut = _cut(text, width // 2, width - width // 2 - 1)
+        found[text] = cut if cut not in taken else next(one for one in tries if one not in taken)
+        taken.add(found[text])
+    return found
+
+
+def wrapped(line: str, width: int, indent: int = 0) -> list[str]:
+    """Return lines of at most `width` columns, all but the first indented.
+
+    They end between words, but never within an interval or before a unit; a word that is wider
+    than a line is broken.
+
+    Examples
+    --------
+    >>> wrapped("MAP@12 0.0502 (0.0409 … 0.0618), 12.9 × chance", 20, 2)
+    ['MAP@12 0.0502', '  (0.0409 … 0.0618),', '  12.9 × chance']
+    """
+    width, lines = max(width, indent + _LEAST), list[str]()
+    for word in _TIED.sub(_NO_BREAK, line).split(" "):
+        joined = f"{lines[-1]} {word}" if lines else word
+        if cell_len(joined) <= width:
+            lines[-1:] = [joined]
+            continue
+        if cell_len(word) > width - indent and lines:  # broken anyhow: from here on
+            head = next(_pieces(word, max(width - cell_len(lines[-1]) - 1, 1)))
+            if cell_len(f"{lines[-1]} {head}") <= width:
+                lines[-1], word = f"{lines[-1]} {head}", word[len(head) :]
+        if lines and not lines[-1].strip():
+            lines.pop()
+        lines += [" " * indent + piece for piece in _pieces(word, width - indent)]
+    return [line.rstrip().replace(_NO_BREAK, " ") for line in lines]
+
+
+def _pieces(word: str, width: int) -> Iterator[str]:
+    """Yield parts of a word that end behind a sign, or at least not within a number."""
+    while cell_len(word) > width:
+        piece = _first(word, width)
+        found = _END.match(piece)
+        piece = found.group() if found else piece
+        yield piece
+        word = word[len(piece) :]
+    yield word
+
+
+_INDENT = 7
+_LABELS = {"BEST": "bold green", "note": "bold yellow"}
+
+
+def print_rich(sheet: Sheet) -> None:
+    """Print the sheet to a terminal, as wide as it is, with every figure whole.
+
+    The first word of a line above or below is its label where two spaces follow it.
+    """
+    import shutil
+
+    from rich.console import Console
+    from rich.text import Text
+
+    width = shutil.get_terminal_size().columns
+    console = Console(width=width, highlight=False, emoji=False)
+    columns = fitted(sheet, width)
+    parts = [
+        [line for text in sheet.heading for line in _labelled(text, width)],
+        _lines(sheet, columns),
+        [line for text in sheet.footing for line in _labelled(text, width)],
+    ]
+    hidden = ", ".join(title for i, title in enumerate(sheet.titles) if i not in columns)
+    if hidden:
+        told = f"this terminal is too narrow for: {hidden} (--format markdown has all)"
+        parts[1] += [Text(line, "dim") for line in wrapped(told, width)]
+    for line in spaced(parts, Text()):
+        console.print(line, soft_wrap=True)
+
+
+def _labelled(line: str, width: int) -> list[Text]:
+    """Return a line broken where the terminal ends; what follows stands below what is labelled."""
+    from rich.text import Text
+
+    label, gap, rest = line.partition("  ")
+    indent = len(line) - len(rest.lstrip()) if gap else 0
+    found = [Text(part) for part in wrapped(line, width, min(indent, _INDENT))]
+    if gap:
+        found[0].stylize(_LABELS.get(label, "bold"), 0, len(label))
+    return found
+
+
+def _lines(sheet: Sheet, columns: dict[int, list[list[str]]]) -> list[Text]:
+    """Return the lines of a table whose cells may have several."""
+    from rich.cells import cell_len
+    from rich.text import Text
+
+    widths = {
+        i: max(cell_len(line) for cell in column for line in cell) for i, column in columns.items()
+    }
+    found = []
+    for at, row in enumerate(zip(*columns.values(), strict=True)):
+        for part in zip_longest(*row, fillvalue=""):
+            line = Text()
+            for i, text in zip(columns, part, strict=True):
+                room = " " * (widths[i] - cell_len(text))
+                line.append("" if i in sheet.left else room)
+                line.append(text, _style(sheet, at, i))
+                line.append((room if i in sheet.left else "") + " " * GAP)
+            line.rstrip()
+            found.append(line)
+    return found
+
+
+def _style(sheet: Sheet, at: int, column: int) -> str:
+    """Return how a cell looks, by what it says last; `at` 0 are the titles."""
+    if at == 0:
+        return "bold"
+    said = reversed(sheet.rows[at - 1][column].split(", "))
+    return next((sheet.styles[part] for part in said if part in sheet.styles), "")

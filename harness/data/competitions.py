@@ -1,0 +1,156 @@
+"""Layouts: H&M, KION and Ponpare as their competitions publish them, and any event log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness.core.errors import UsageError
+from harness.data.layout import AttributeTable, EventTable, Layout, Table
+
+ARTICLE_ID_WIDTH = 10
+
+
+def hm(folder: Path, *, restore_zeros: bool = False, time_format: str = "iso") -> Layout:
+    """Return the layout of the competition's folder; every article may be recommended."""
+    purchases = EventTable(
+        Table(folder / "transactions_train.csv"),
+        user="customer_id",
+        item="article_id",
+        time="t_dat",
+        kind="purchase",
+        time_format=time_format,
+        item_width=None if restore_zeros else ARTICLE_ID_WIDTH,
+    )
+    return Layout(
+        name="hm",
+        events=(purchases,),
+        users=AttributeTable(Table(folder / "customers.csv"), id="customer_id"),
+        items=AttributeTable(Table(folder / "articles.csv"), id="article_id"),
+        candidates="catalogue",
+        id_width=ARTICLE_ID_WIDTH,
+        restore_zeros=restore_zeros,
+    )
+
+
+def kion(
+    folder: Path, *, minimum: dict[str, float] | None = None, time_format: str = "iso"
+) -> Layout:
+    """Return the layout of the data set's folder; ``minimum`` may bound total_dur, watched_pct."""
+    watched = EventTable(
+        Table(folder / "interactions.csv"),
+        user="user_id",
+        item="item_id",
+        time="last_watch_dt",
+        kind="watch",
+        time_format=time_format,
+        minimum=tuple(sorted((minimum or {}).items())),
+    )
+    return Layout(
+        name="kion",
+        events=(watched,),
+        users=AttributeTable(Table(folder / "users.csv"), id="user_id"),
+        items=AttributeTable(Table(folder / "items.csv"), id="item_id"),
+    )
+
+
+def ponpare(folder: Path, *, time_format: str = "iso") -> Layout:
+    """Return the layout of the competition's folder; coupons shown in the window are candidates.
+
+    The visit log names its item column ``VIEW_COUPON_ID_hash``, the purchases ``COUPON_ID_hash``.
+    All times of the tables are written in one way.
+    """
+    purchases = EventTable(
+        Table(folder / "coupon_detail_train.csv"),
+        user="USER_ID_hash",
+        item="COUPON_ID_hash",
+        time="I_DATE",
+        kind="purchase",
+        time_format=time_format,
+    )
+    visits = EventTable(
+        Table(folder / "coupon_visit_train.csv"),
+        user="USER_ID_hash",
+        item="VIEW_COUPON_ID_hash",
+        time="I_DATE",
+        kind="visit",
+        time_format=time_format,
+    )
+    return Layout(
+        name="ponpare",
+        events=(purchases, visits),
+        users=AttributeTable(
+            Table(folder / "user_list.csv"), "USER_ID_hash", "REG_DATE", time_format
+        ),
+        items=AttributeTable(
+            Table(folder / "coupon_list_train.csv"), "COUPON_ID_hash", "DISPFROM", time_format
+        ),
+        candidates="shown",
+    )
+
+
+TRAIN_KIND = "train"
+VALID_KIND = "valid"
+
+
+def table(
+    folder: Path,
+    *,
+    events: str,
+    user: str,
+    item: str,
+    time: str | None,
+    time_format: str,
+    separator: str | None,
+    header: bool | list[str],
+    minimum: dict[str, float],
+    users: str | None,
+    items: str | None,
+    valid: str | None,
+) -> Layout:
+    """Return the layout of a log; with `valid`, a second table of the same columns is the exam."""
+
+    def table(name: str) -> Table:
+        return Table(folder / name, _separator(name, separator), _names(header))
+
+    def log(name: str, kind: str) -> EventTable:
+        return EventTable(
+            table(name), user, item, time, kind, time_format, tuple(sorted(minimum.items()))
+        )
+
+    logs = (
+        (log(events, "event"),)
+        if valid is None
+        else (log(events, TRAIN_KIND), log(valid, VALID_KIND))
+    )
+    return Layout(
+        name="table",
+        events=logs,
+        users=None if users is None else AttributeTable(_attributes(folder, users), id=user),
+        items=None if items is None else AttributeTable(_attributes(folder, items), id=item),
+    )
+
+
+def _attributes(folder: Path, name: str) -> Table:
+    return Table(folder / name, _separator(name, None))
+
+
+def _separator(name: str, separator: str | None) -> str:
+    if separator is None:
+        return "\t" if ".tsv" in name.lower() else ","
+    if len(separator.encode()) != 1:
+        raise UsageError(
+            f"[data] separator: found {separator!r}, expected one character, "
+            'such as "," or ";" or "\\t"; rewrite a file with a longer one first'
+        )
+    return separator
+
+
+def _names(header: bool | list[str]) -> tuple[str, ...] | None:
+    if header is True:
+        return None
+    if header is False or not header:
+        raise UsageError(
+            "[data] header: a file without a header line needs the names of its columns, "
+            'such as header = ["user", "item", "rating", "time"]'
+        )
+    return tuple(header)

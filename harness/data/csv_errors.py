@@ -1,0 +1,212 @@
+"""What made a table unreadable: the line, column and text of the first; zeros that are lost."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import narwhals as nw
+import polars as pl
+
+from harness.core import parquet
+from harness.core.errors import DataError
+from harness.data.layout import Layout, Table
+
+_CHUNK_ROWS = 20_000
+_SHOWN = 60
+
+
+@dataclass(frozen=True)
+class FieldRule:
+    """What a column must hold: text that is not empty where `required`, and that `parse` reads."""
+
+    column: str
+    expected: str
+    parse: nw.Expr | None
+    required: bool
+
+
+@dataclass(frozen=True)
+class _Row:
+    line: int
+    fields: list[str]
+
+
+def locate(
+    table: Table,
+    plain: Path,
+    shown: Path,
+    names: list[str],
+    rules: tuple[FieldRule, ...],
+    reason: str,
+) -> DataError:
+    """Return the error for the first bad value of `plain`, named `shown` to the user.
+
+    Where the walk finds nothing wrong, the error carries the reader's own `reason`.
+    """
+    fallback = DataError(f"{shown}: cannot be read: {reason.strip().splitlines()[0]}")
+    if is_parquet(plain):
+        try:
+            return _locate_parquet(plain, shown, rules) or fallback
+        except parquet.UNREADABLE:  # its pages are damaged, as the reason says
+            return fallback
+    rows = _rows(table, plain)
+    try:
+        while chunk := list(islice(rows, _CHUNK_ROWS)):
+            error = _first_bad(chunk, shown, names, rules)
+            if error is not None:
+                return error
+    except csv.Error as error:
+        return DataError(f"{shown}: cannot be read as a table: {error}")
+    return fallback
+
+
+def is_parquet(path: Path) -> bool:
+    """Return whether a plain file is Parquet; everything else is delimited text."""
+    return path.suffix.lower() == ".parquet"
+
+
+def misshapen(table: Table, plain: Path, shown: Path, names: list[str]) -> DataError | None:
+    """Return the error for the first row with too few or too many fields, None without one."""
+    with plain.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as handle:
+        reader = csv.reader(handle, delimiter=table.separator)
+        try:
+            if all(len(fields) == len(names) for fields in reader):
+                return None
+        except csv.Error:
+            pass  # which line it is, is found below
+    return locate(table, plain, shown, names, (), "its rows differ in length")
+
+
+def _rows(table: Table, plain: Path) -> Iterator[_Row]:
+    """Yield the rows after the header, each with the physical line it starts on."""
+    with plain.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as handle:
+        reader = csv.reader(handle, delimiter=table.separator, strict=True)
+        line = 1
+        try:
+            for number, fields in enumerate(reader):
+                if number or table.header is not None:
+                    yield _Row(line, fields)
+                line = reader.line_num + 1
+        except csv.Error as error:
+            raise csv.Error(f"line {line}: {error}") from error
+
+
+def _first_bad(
+    rows: list[_Row], shown: Path, names: list[str], rules: tuple[FieldRule, ...]
+) -> DataError | None:
+    faults = [_bad_shape(rows, shown, names)]
+    faults += [_bad_field(rows, shown, names.index(rule.column), rule) for rule in rules]
+    found = [fault for fault in faults if fault is not None]
+    return min(found, key=lambda fault: fault[0])[1] if found else None
+
+
+def _bad_shape(rows: list[_Row], shown: Path, names: list[str]) -> tuple[int, DataError] | None:
+    for row in rows:
+        if not row.fields:
+            return row.line, DataError(f"{shown}: line {row.line} is blank; remove it")
+        if len(row.fields) != len(names):
+            return row.line, DataError(
+                f"{shown}: line {row.line} has {len(row.fields)} fields, expected {len(names)} "
+                f"({', '.join(names)})"
+            )
+        if not "".join(row.fields).isprintable() and undecodable(row.fields):
+            return row.line, DataError(
+                f"{shown}: line {row.line} is not UTF-8 text; save the file as UTF-8"
+            )
+    return None
+
+
+def undecodable(fields: list[str]) -> bool:
+    """Return whether bytes that are no UTF-8 stand in a row (read with surrogateescape)."""
+    return any("\udc80" <= letter <= "\udcff" for field in fields for letter in field)
+
+
+def _bad_field(
+    rows: list[_Row], shown: Path, index: int, rule: FieldRule
+) -> tuple[int, DataError] | None:
+    usable = [row for row in rows if len(row.fields) > index and not undecodable(row.fields)]
+    values = [row.fields[index] or None for row in usable]
+    bad = [rule.required and value is None for value in values]
+    if rule.parse is not None:
+        text = pl.Series(rule.column, values, dtype=pl.String)
+        bad = [b or v for b, v in zip(bad, _unreadable(text, rule.parse), strict=True)]
+    if True not in bad:
+        return None
+    at = bad.index(True)
+    line = usable[at].line
+    return line, DataError(
+        f'{shown}: line {line}, column "{rule.column}": '
+        f"found {_printable(values[at])}, expected {rule.expected}"
+    )
+
+
+def _unreadable(text: pl.Series, parse: nw.Expr) -> list[bool]:
+    """Return which values `parse` refuses: all at once when none, else by halving."""
+    frame = nw.from_native(text.to_frame())
+    try:
+        parsed = frame.select(parse.alias("parsed")).to_native()["parsed"]
+        return (parsed.is_null() & text.is_not_null()).to_list()
+    except (pl.exceptions.PolarsError, nw.exceptions.NarwhalsError):
+        if len(text) == 1:
+            return [True]
+        half = len(text) // 2
+        left = _unreadable(text[:half], parse)
+        # Only the first bad value is shown, so the right half matters when the left is clean.
+        right = [False] * (len(text) - half) if True in left else _unreadable(text[half:], parse)
+        return left + right
+
+
+def _printable(value: str | None) -> str:
+    if value is None:
+        return "an empty value"
+    cut = value if len(value) <= _SHOWN else value[:_SHOWN] + "…"
+    return f'"{cut}"' if cut.isprintable() else repr(cut)
+
+
+def _locate_parquet(plain: Path, shown: Path, rules: tuple[FieldRule, ...]) -> DataError | None:
+    for rule in rules:
+        values = pl.read_parquet(plain, columns=[rule.column], glob=False)[rule.column]
+        missing = values.is_null() | (values.cast(pl.String) == "").fill_null(False)
+        if rule.required and missing.any():
+            row = int(missing.arg_max() or 0) + 1
+            return DataError(
+                f'{shown}: row {row}, column "{rule.column}": found an empty value, '
+                f"expected {rule.expected}"
+            )
+        if rule.parse is not None and values.dtype == pl.String:
+            bad = _unreadable(values, rule.parse)
+            if True in bad:
+                at = bad.index(True)
+                return DataError(
+                    f'{shown}: row {at + 1}, column "{rule.column}": '
+                    f"found {_printable(values[at])}, expected {rule.expected}"
+                )
+    return None
+
+
+CURE = "restore it with [data] restore_zeros = true"
+
+
+def lost(ids: pl.Series, width: int) -> pl.Series:
+    """Return the ids that are one digit shorter than all should be."""
+    return ids.filter(ids.str.len_chars() == width - 1)
+
+
+def told(layout: Layout, items: pl.Series, described: pl.Series, width: int) -> str:
+    """Return where a layout's ids lost their zero: in the events, and in the table of items."""
+    places = {layout.events[0].table.path.name: items}
+    if layout.items is not None:
+        places[layout.items.table.path.name] = described
+    short = {name: lost(ids, width) for name, ids in places.items()}
+    first = next(ids for ids in short.values() if len(ids) > 0).sort()[0]
+    counts = [
+        f"{len(short[name]):,} of {len(places[name]):,} item ids in {name}" for name in places
+    ]
+    return (
+        f'{" and ".join(counts)} have {width - 1} digits (such as "{first}"): the leading zero was '
+        "lost when the file was saved as numbers"
+    )

@@ -1,0 +1,94 @@
+"""Events added up: by item, or as a users × items matrix of counts or weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from harness.core.arrays import Bool, Int32, Int64
+from harness.core.jit import compiled
+from harness.data.dataset import Events
+
+_BLOCK = 1 << 21
+
+
+def count_matrix(events: Events, starts: Int64, n_items: int) -> csr_array[Any]:
+    """Return how many events each user has with each item, (users, items), float32."""
+    counts = np.ones(len(events), np.float32)
+    # SciPy sorts and sums in place, so it must have arrays of its own.
+    shape = (len(starts) - 1, n_items)
+    matrix = csr_array((counts, events.item.copy(), starts.copy()), shape=shape)
+    matrix.sum_duplicates()
+    return matrix
+
+
+def ones_like(matrix: csr_array[Any]) -> csr_array[Any]:
+    """Return a matrix with 1 wherever `matrix` has an entry."""
+    ones = np.ones(len(matrix.data), matrix.dtype)
+    return csr_array((ones, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def pair_matrix(
+    user: Int32, item: Int32, value: npt.NDArray[Any], shape: tuple[int, int], counts: bool
+) -> csr_array[Any]:
+    """Return a CSR matrix of the sum, or the largest, of the values of each pair (user, item)."""
+    pairs = user.astype(np.int64) * shape[1] + item
+    # From the smallest weight up: equal weights in another order make equal sums.
+    order = np.lexsort((value, pairs)) if counts else np.argsort(pairs, kind="stable")
+    pairs, value = pairs[order], value[order]
+    first = np.flatnonzero(np.diff(pairs, prepend=-1))
+    merge = np.add if counts else np.maximum
+    data = merge.reduceat(value, first) if len(first) > 0 else value
+    rows, columns = np.divmod(pairs[first], shape[1])
+    indptr = np.append(0, np.cumsum(np.bincount(rows, minlength=shape[0])))
+    matrix = csr_array((data, columns.astype(np.int32), indptr), shape=shape)
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def counts_of(item: Int32, n_items: int) -> Int64:
+    """Return how often each item stands in `item`; in blocks, as NumPy counts in a wide copy."""
+    counts = np.zeros(n_items, np.int64)
+    for start in range(0, len(item), _BLOCK):
+        counts += np.bincount(item[start : start + _BLOCK], minlength=n_items)
+    return counts
+
+
+def weight_sums(
+    item: Int32, weight: npt.NDArray[np.float64], n_items: int
+) -> npt.NDArray[np.float64]:
+    """Return each item's sum of weights, equal for items with equal weights.
+
+    The weights of an item are added from the smallest up, whoever's events they belong to: sums
+    in another order could differ in the last bit, and break a tie by chance.
+    """
+    starts = np.append(0, np.cumsum(counts_of(item, n_items)))
+    sums = np.zeros(n_items)
+    _sum_sorted(item, weight.astype(np.float64, copy=False), starts, sums)
+    return sums
+
+
+@compiled
+def _sum_sorted(
+    item: Int32, weight: npt.NDArray[np.float64], starts: Int64, sums: npt.NDArray[np.float64]
+) -> None:
+    """Bring the weights of each item together, sort them and add them up."""
+    grouped, free = np.empty(len(weight)), starts[:-1].copy()
+    for event in range(len(item)):
+        at = item[event]
+        grouped[free[at]] = weight[event]
+        free[at] += 1
+    for at in range(len(sums)):
+        own = grouped[starts[at] : starts[at + 1]]
+        own.sort()
+        for value in own:
+            sums[at] += value
+
+
+def descending(values: npt.NDArray[Any], keep: Bool) -> Int32:
+    """Return the places that `keep` marks, the largest value first, ties by place."""
+    order = np.argsort(-values, kind="stable")
+    return order[keep[order]].astype(np.int32)

@@ -1,0 +1,205 @@
+"""How a layout describes its files: which table, which columns, how times are written."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+import narwhals as nw
+
+from harness.core.unpacking import SENT, Cap
+
+CandidateRule = Literal["catalogue", "shown", "train"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A delimited or Parquet file, a folder of them, or one member in a .gz or .zip.
+
+    Attributes
+    ----------
+    path : Path
+        The plain name; ``path.gz`` and ``path.zip`` are taken when it is absent.
+    separator : str
+        One character between fields (not used for Parquet).
+    header : tuple of str, optional
+        Column names of a file that has no header line.
+    cap : Cap
+        How much each file may unpack to; it changes nothing of what is read.
+    """
+
+    path: Path
+    separator: str = ","
+    header: tuple[str, ...] | None = None
+    cap: Cap = field(default=SENT, repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class EventTable:
+    """A table whose rows are events, and which of its columns say so.
+
+    Attributes
+    ----------
+    time : str, optional
+        None: the events carry no time (allowed for given splits alone).
+    time_format : str
+        ``iso``, ``epoch_s``, ``epoch_ms`` or a strptime pattern.
+    minimum : tuple of (column, lowest value that is an event)
+        Rows below are counted and left out.
+    numbered : bool
+        Whether the place of each row in its file is kept.
+    item_width : int, optional
+        How many digits item ids have, where their zeros get lost and are not restored.
+    """
+
+    table: Table
+    user: str
+    item: str
+    time: str | None
+    kind: str
+    time_format: str = "iso"
+    minimum: tuple[tuple[str, float], ...] = ()
+    numbered: bool = False
+    item_width: int | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that is read, each once."""
+        time = () if self.time is None else (self.time,)
+        return tuple(dict.fromkeys((self.user, self.item, *time, *(c for c, _ in self.minimum))))
+
+
+@dataclass(frozen=True)
+class AttributeTable:
+    """A table with one row per user or item.
+
+    Attributes
+    ----------
+    since : str, optional
+        The column with the time a user registered or an item was first shown.
+    """
+
+    table: Table
+    id: str
+    since: str | None = None
+    time_format: str = "iso"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Everything that turns a folder into events.
+
+    Attributes
+    ----------
+    candidates : {"catalogue", "shown", "train"}
+        What may be recommended unless the config says otherwise: every item of the
+        items table, those first shown in the window, or the items seen in training.
+    id_width : int, optional
+        The width of item ids whose leading zeros are known to get lost.
+    restore_zeros : bool
+        Whether shorter item ids are padded with zeros to ``id_width``.
+    """
+
+    name: str
+    events: tuple[EventTable, ...]
+    users: AttributeTable | None = None
+    items: AttributeTable | None = None
+    candidates: CandidateRule = "train"
+    id_width: int | None = None
+    restore_zeros: bool = False
+    kinds: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kinds", tuple(dict.fromkeys(e.kind for e in self.events)))
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """All tables of the layout."""
+        attributes = [a.table for a in (self.users, self.items) if a is not None]
+        return (*(e.table for e in self.events), *attributes)
+
+    def capped(self, cap: Cap) -> Layout:
+        """Return the same with tables that may unpack to so much."""
+
+        def own(table: AttributeTable | None) -> AttributeTable | None:
+            return table and replace(table, table=replace(table.table, cap=cap))
+
+        events = tuple(replace(e, table=replace(e.table, cap=cap)) for e in self.events)
+        return replace(self, events=events, users=own(self.users), items=own(self.items))
+
+
+DATE = "%Y-%m-%d"
+
+EPOCH_UNITS_US = {"epoch_s": 1_000_000, "epoch_ms": 1_000}
+
+_ISO = re.compile(
+    r"\d{4}-\d\d-\d\d(?:(?P<sep>[ T])\d\d:\d\d(?P<seconds>:\d\d(?:\.\d+)?)?"
+    r"(?P<zone>Z|[+-]\d\d:?\d\d)?)?"
+)
+
+
+def pattern_of(time_format: str, sample: str) -> str | None:
+    """Return the strptime pattern of a text column, None where `sample` does not fit.
+
+    Parameters
+    ----------
+    time_format : str
+        ``iso`` (the pattern follows from `sample`) or a strptime pattern (returned as it is).
+    sample : str
+        The first value of the column.
+
+    Examples
+    --------
+    >>> pattern_of("iso", "2020-09-16")
+    '%Y-%m-%d'
+    >>> pattern_of("iso", "2012-06-23 23:59:48")
+    '%Y-%m-%d %H:%M:%S%.f'
+    >>> pattern_of("iso", "16.9.2020") is None
+    True
+    """
+    if time_format != "iso":
+        return time_format
+    match = _ISO.fullmatch(sample)
+    if match is None:
+        return None
+    if match["sep"] is None:
+        return DATE
+    seconds = "" if match["seconds"] is None else ":%S%.f"  # %.f: a fraction may follow
+    zone = "" if match["zone"] is None else "%#z"
+    return f"%Y-%m-%d{match['sep']}%H:%M{seconds}{zone}"
+
+
+def from_text(column: str, time_format: str, pattern: str | None) -> nw.Expr:
+    """Return the expression that turns a text column into microseconds since 1970 (int64)."""
+    if time_format in EPOCH_UNITS_US:
+        scaled = nw.col(column).cast(nw.Float64) * EPOCH_UNITS_US[time_format]
+        return scaled.round(0).cast(nw.Int64)
+    text = nw.col(column)
+    parsed = text.str.to_datetime(format=pattern)
+    if time_format == "iso":  # the parser takes 20-01-06 for a day of the year 20
+        whole = text.str.len_chars() == 10 if pattern == DATE else text.str.slice(4, 1) == "-"
+        parsed = nw.when(whole).then(parsed)
+    if pattern is not None and "%#z" in pattern:
+        parsed = parsed.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+    return parsed.cast(nw.Datetime("us")).cast(nw.Int64)
+
+
+def from_dtype(column: str, dtype: nw.dtypes.DType) -> nw.Expr:
+    """Return the expression for a column that is a date or a time already (Parquet)."""
+    time = nw.col(column)
+    if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None:
+        time = time.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+    return time.cast(nw.Datetime("us")).cast(nw.Int64)
+
+
+def expected(time_format: str, pattern: str | None = None) -> str:
+    """Return what a value should have looked like, for an error message."""
+    if time_format == "iso":
+        shown = "" if pattern is None else f" ({pattern}, all written alike)"
+        return f'an ISO time{shown}; name another form as time_format = "%d.%m.%Y"'
+    if time_format in EPOCH_UNITS_US:
+        unit = "seconds" if time_format == "epoch_s" else "milliseconds"
+        return f"a number of {unit} since 1970-01-01"
+    return f"a time written as {time_format}"

@@ -1,0 +1,262 @@
+"""A layout's files in, a `Dataset` out, kept for the next command: coded, in canonical order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from harness.core import cache
+from harness.core.arrays import Int32, Int64
+from harness.core.errors import DataError
+from harness.core.ids import Encoder
+from harness.core.io import parts
+from harness.data import attributes, csv_errors, dataset
+from harness.data import dataset as schema
+from harness.data.csv_source import event_batches
+from harness.data.dataset import NO_TIME, Dataset, Events, canonical, positions
+from harness.data.layout import AttributeTable, EventTable, Layout
+
+
+def load(layout: Layout, progress: Callable[[int], object] = lambda rows: None) -> Dataset:
+    """Read every file of `layout`; `progress` is told the rows of each batch.
+
+    Raises
+    ------
+    DataError
+        A file, column or value that cannot be used.
+    """
+    coded = _Coded()
+    for table in layout.events:
+        coded.read(table, layout.kinds.index(table.kind), progress)
+    users, items = coded.users.ids(), coded.items.ids()
+    users_frame, items_frame = _users(layout.users), _attributes(layout.items)
+    notes = [*coded.notes]
+    catalogue_ids = None if layout.items is None else _column(items_frame, layout.items.id)
+    if layout.id_width is not None and catalogue_ids is not None:
+        width = layout.id_width
+        notes += _zeros(layout, items, catalogue_ids, width)
+        if layout.restore_zeros:
+            items, catalogue_ids = items.str.zfill(width), catalogue_ids.str.zfill(width)
+    user_ids, user_map = _sorted(users)
+    item_ids, item_map = _index(items, catalogue_ids)
+    return Dataset(
+        layout=layout.name,
+        user_ids=user_ids,
+        item_ids=item_ids,
+        events=coded.events(user_map, item_map, len(layout.kinds)),
+        kinds=layout.kinds,
+        candidates=layout.candidates,
+        has_time=all(e.time is not None for e in layout.events),
+        catalogue=None if catalogue_ids is None else np.unique(positions(catalogue_ids, item_ids)),
+        shown_from=_times(layout.items, items_frame, catalogue_ids, item_ids),
+        registered=_times(layout.users, users_frame, None, user_ids),
+        notes=tuple(notes),
+        users_table=layout.users,
+        items_table=layout.items,
+    )
+
+
+@dataclass
+class _Coded:
+    """The events read so far, as codes."""
+
+    users: Encoder = field(default_factory=Encoder)
+    items: Encoder = field(default_factory=Encoder)
+    batches: list[Events] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def read(self, table: EventTable, kind: int, progress: Callable[[int], object]) -> None:
+        rows = left_out = 0
+        for batch, below in event_batches(table):
+            left_out += below
+            rows += batch.height + below
+            progress(batch.height + below)
+            if batch.height:  # else no row of it reached the minimum
+                self.batches.append(self._coded(batch, kind))
+        if rows == left_out:
+            what = f"all {rows:,} rows are below the minimum" if rows else "the table has no rows"
+            raise DataError(f"{table.table.path}: {what}; expected events")
+        if left_out:
+            limits = ", ".join(f"{c} >= {v:g}" for c, v in table.minimum)
+            self.notes.append(
+                f"{table.table.path.name}: {left_out:,} of {rows:,} rows left out ({limits})"
+            )
+
+    def _coded(self, batch: pl.DataFrame, kind: int) -> Events:
+        user = _codes(self.users, batch, dataset.USER)
+        item = _codes(self.items, batch, dataset.ITEM)
+        time = batch[dataset.TIME].to_numpy()
+        kinds = np.broadcast_to(np.uint8(kind), len(user))  # one number, however many rows
+        row = batch[dataset.ROW].cast(pl.Int64).to_numpy() if dataset.ROW in batch.columns else None
+        return Events(user, item, time, kinds, row)
+
+    def events(self, user_map: Int32, item_map: Int32, n_kinds: int) -> Events:
+        """Return all events in canonical order; `*_map` lead from codes to final positions."""
+        batches = []
+        while self.batches:  # each batch is let go as soon as its positions are final
+            b = self.batches.pop()
+            batches.append(replace(b, user=user_map[b.user], item=item_map[b.item]))
+        n_users, n_items = int(user_map.max()) + 1, int(item_map.max()) + 1
+        return canonical(batches, n_users, n_items, n_kinds)
+
+
+def _codes(encoder: Encoder, batch: pl.DataFrame, column: str) -> Int32:
+    return encoder.codes(batch[column], (batch[f"{column}_1"], batch[f"{column}_2"]))
+
+
+def _attributes(table: AttributeTable | None) -> pl.DataFrame:
+    if table is None:
+        return pl.DataFrame()
+    return attributes.read(table, [] if table.since is None else [table.since])
+
+
+def _users(table: AttributeTable | None) -> pl.DataFrame:
+    """Return the users' times of registration; a table without them is read when asked for."""
+    if table is None or table.since is not None:
+        return _attributes(table)
+    attributes.check(table)
+    return pl.DataFrame()
+
+
+def _column(frame: pl.DataFrame, name: str) -> pl.Series:
+    return frame[name].alias(dataset.ID)
+
+
+def _sorted(ids: pl.Series) -> tuple[pl.Series, Int32]:
+    """Return ids that differ, sorted, and the position of each among them."""
+    order = ids.arg_sort().to_numpy()
+    positions = np.empty(len(ids), np.int32)
+    positions[order] = np.arange(len(ids), dtype=np.int32)
+    return ids.gather(order).alias(dataset.ID), positions
+
+
+def _index(ids: pl.Series, more: pl.Series | None) -> tuple[pl.Series, Int32]:
+    """Return all ids sorted, each once, and the position of each of `ids` among them."""
+    every = ids if more is None else pl.concat([ids.alias(dataset.ID), more.alias(dataset.ID)])
+    index = every.unique().sort().alias(dataset.ID)
+    return index, positions(ids, index)
+
+
+def _times(
+    table: AttributeTable | None,
+    frame: pl.DataFrame,
+    ids: pl.Series | None,
+    index: pl.Series,
+) -> Int64 | None:
+    if table is None or table.since is None:
+        return None
+    known = _column(frame, table.id) if ids is None else ids
+    at = positions(known, index)
+    times = np.full(len(index), NO_TIME, np.int64)
+    values = attributes.since(table, frame).fill_null(NO_TIME).to_numpy()
+    times[at[at >= 0]] = values[at >= 0]
+    return times
+
+
+def _both_forms(items: pl.Series, catalogue: pl.Series, width: int) -> str | None:
+    """Return an id that stands there with and without its leading zero, None without one."""
+    every = pl.concat([items.alias(dataset.ID), catalogue.alias(dataset.ID)]).unique()
+    short = every.filter(every.str.len_chars() == width - 1)
+    both = short.filter(short.str.zfill(width).is_in(every.implode()))
+    return None if both.is_empty() else str(both.sort()[0])
+
+
+def _zeros(layout: Layout, items: pl.Series, catalogue: pl.Series, width: int) -> list[str]:
+    """Return a note on item ids that lost their leading zero, or raise where nothing matches."""
+    short = [len(csv_errors.lost(ids, width)) for ids in (items, catalogue)]
+    if not any(short) or layout.restore_zeros:
+        padded = sum(short)
+        return [f"{padded:,} item ids padded to {width} digits"] if padded else []
+    what = csv_errors.told(layout, items, catalogue, width)
+    if (short[0] > 0) != (short[1] > 0) or _both_forms(items, catalogue, width):
+        raise DataError(f"{layout.events[0].table.path.parent}: {what}\n{csv_errors.CURE}")
+    return [
+        f"LOST ZEROS: {what}; an upload with such ids would hit nothing and score 0; "
+        f"{csv_errors.CURE}"
+    ]
+
+
+FORMAT = 3
+"""Raised whenever a data set would be built or kept differently."""
+
+_ARRAYS = ("user", "item", "time", "kind", "row")
+
+
+def cached(
+    layout: Layout, progress: Callable[[int], object], background: Executor
+) -> tuple[Dataset, bool]:
+    """Return the data set of `layout`, and whether it came from the cache.
+
+    Without an entry to be trusted it is made anew, and written by `background`, whose owner waits
+    for it.
+    """
+    entry = cache.entry((FORMAT, layout), files(layout))
+    found = entry.read(lambda folder, notes: _dataset(folder, layout, notes))
+    if found is not None:
+        return found, True
+    read = load(layout, progress)
+    if entry.settled:
+        background.submit(entry.keep, lambda folder: _write(read, folder))
+    return read, False
+
+
+def files(layout: Layout) -> list[Path]:
+    """Return the files of a layout's tables."""
+    return [path for table in layout.tables for path in parts(table.path)]
+
+
+def _write(data: Dataset, folder: Path) -> dict[str, Any]:
+    for name, array in zip(_ARRAYS, data.events.columns, strict=False):
+        np.save(folder / f"{name}.npy", array, allow_pickle=False)
+    _users_frame(data).write_ipc(folder / "users.arrow")
+    _items_frame(data).write_ipc(folder / "items.arrow")
+    return {"kinds": data.kinds, "has_time": data.has_time, "notes": data.notes}
+
+
+def _users_frame(data: Dataset) -> pl.DataFrame:
+    frame = pl.DataFrame({schema.ID: data.user_ids})
+    if data.registered is None:
+        return frame
+    return frame.with_columns(pl.Series(schema.REGISTERED, data.registered))
+
+
+def _items_frame(data: Dataset) -> pl.DataFrame:
+    described = np.zeros(len(data.item_ids), np.bool_)
+    if data.catalogue is not None:
+        described[data.catalogue] = True
+    frame = pl.DataFrame({schema.ID: data.item_ids, "described": described})
+    if data.shown_from is None:
+        return frame
+    return frame.with_columns(pl.Series(schema.SHOWN_FROM, data.shown_from))
+
+
+def _dataset(folder: Path, layout: Layout, notes: dict[str, Any]) -> Dataset:
+    users, items = (pl.read_ipc(folder / f"{n}.arrow") for n in ("users", "items"))
+    names = _ARRAYS if any(table.numbered for table in layout.events) else _ARRAYS[:-1]
+    arrays = [np.load(folder / f"{n}.npy", mmap_mode="r", allow_pickle=False) for n in names]
+    described = np.flatnonzero(items["described"].to_numpy()).astype(np.int32)
+    return Dataset(
+        layout=layout.name,
+        user_ids=users[schema.ID],
+        item_ids=items[schema.ID],
+        events=Events(*(np.asarray(array) for array in arrays)),
+        kinds=tuple(notes["kinds"]),
+        candidates=layout.candidates,
+        has_time=notes["has_time"],
+        catalogue=None if layout.items is None else described,
+        shown_from=_numbers(items, schema.SHOWN_FROM),
+        registered=_numbers(users, schema.REGISTERED),
+        notes=tuple(notes["notes"]),
+        users_table=layout.users,
+        items_table=layout.items,
+    )
+
+
+def _numbers(frame: pl.DataFrame, name: str) -> Any:
+    return frame[name].fill_null(NO_TIME).to_numpy() if name in frame.columns else None

@@ -1,0 +1,129 @@
+"""Competition-shaped raw files of any size: from a layout, three sizes and a seed to CSV files.
+
+The bytes are a function of layout, users, items, events and seed alone. The samples under `data/`
+were made with `SAMPLES`:
+
+>>> for folder, (layout, seed) in SAMPLES.items():  # doctest: +SKIP
+...     synthesise(layout, Path(folder), seed=seed, gzip=True)
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.core.errors import UsageError
+from harness.data.synthetic import hm, kion, ponpare
+from harness.data.synthetic.ids import ARTICLE_LIMIT
+from harness.data.synthetic.market import Market
+from harness.data.synthetic.write import Folder
+
+__all__ = ["DEFAULTS", "SAMPLES", "Size", "synthesise"]
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a market is.
+
+    Attributes
+    ----------
+    users, items, events : int
+    """
+
+    users: int
+    items: int
+    events: int
+
+
+DEFAULTS = {
+    "hm": Size(users=1700, items=800, events=9_000),
+    "ponpare": Size(users=1050, items=550, events=10_000),
+    "kion": Size(users=1500, items=600, events=12_000),
+}
+"""What `None` stands for in `synthesise`."""
+
+_ROOMS = {
+    "hm": (hm.RULES, hm.write),
+    "ponpare": (ponpare.RULES, ponpare.write),
+    "kion": (kion.RULES, kion.write),
+}
+
+SAMPLES = {"data/hm-sample": ("hm", 0), "data/ponpare-sample": ("ponpare", 1)}
+"""Layout and seed of the committed samples; their sizes are the defaults."""
+
+
+def synthesise(
+    layout: str,
+    out: Path,
+    *,
+    users: int | None = None,
+    items: int | None = None,
+    events: int | None = None,
+    seed: int = 0,
+    gzip: bool = False,
+    progress: Callable[[int], object] | None = None,
+) -> list[Path]:
+    """Write the raw files of a competition; existing files of the same names are replaced.
+
+    Parameters
+    ----------
+    layout : {"hm", "ponpare", "kion"}
+    out : Path
+        Folder of the files, made if need be. Nothing is left in it unless all could be written.
+    users, items, events : int, optional
+        Rows of the user and item tables and of the log (Ponpare: visits and purchases together);
+        `DEFAULTS` where None.
+    seed : int, default 0
+        The same arguments give the same bytes.
+    gzip : bool, default False
+        Write `.csv.gz`.
+    progress : callable, optional
+        Called with the number of log rows just written.
+
+    Returns
+    -------
+    list of Path
+        The files.
+
+    Raises
+    ------
+    UsageError
+        For an unknown layout, a size below 1, more items than ids, a negative seed, or an `out`
+        that is a file.
+    """
+    size = _size(layout, users, items, events)
+    _check(out, size, seed)
+    rules, write = _ROOMS[layout]
+    market = Market(rules, size.users, size.items, size.events, seed)
+    with Folder(out, compress=gzip) as folder:
+        write(market, folder, progress or _silent)
+    return folder.paths
+
+
+def _size(layout: str, users: int | None, items: int | None, events: int | None) -> Size:
+    if layout not in DEFAULTS:
+        raise UsageError(f"layout: got {layout!r}, allowed are {', '.join(sorted(DEFAULTS))}")
+    usual = DEFAULTS[layout]
+    return Size(
+        users=usual.users if users is None else users,
+        items=usual.items if items is None else items,
+        events=usual.events if events is None else events,
+    )
+
+
+def _check(out: Path, size: Size, seed: int) -> None:
+    for name, value, least in (
+        ("users", size.users, 1),
+        ("items", size.items, 1),
+        ("events", size.events, 1),
+        ("seed", seed, 0),
+    ):
+        if value < least:
+            raise UsageError(f"{name}: got {value:,}, must be {least} or more")
+    if size.items > ARTICLE_LIMIT:
+        raise UsageError(f"items: got {size.items:,}, there are ids for {ARTICLE_LIMIT:,} at most")
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"out: {out} is a file; name a folder")
+
+
+def _silent(rows: int) -> None:
+    """Report nothing."""

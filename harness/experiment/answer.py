@@ -1,0 +1,236 @@
+"""The answer of a run in words: which model is best, tied, no better than chance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from harness.core.errors import printable
+from harness.core.table import digits_of, ends, lift, number
+from harness.stats.chance import chance_word
+from harness.stats.pairwise import Comparison, Pair, pair_word
+
+if TYPE_CHECKING:
+    from harness.config import TunedRecord
+    from harness.metrics import Metric
+    from harness.metrics.scores import ScoreTable
+    from harness.protocol.leaderboard_estimate import Estimate
+    from harness.stats.chance import Verdict
+    from harness.stats.estimates import Figure
+
+
+@dataclass(frozen=True)
+class Chance:
+    """What a uniformly random ranking earns: exact mean and standard deviation over rankings."""
+
+    mean: float
+    sd: float
+
+
+@dataclass(frozen=True, eq=False)
+class ModelResult:
+    """Everything about one model's exam.
+
+    Attributes
+    ----------
+    verdict : Verdict, optional
+        Against chance, on the first metric.
+    curve : mapping of cut-off to float
+        The first metric's mean at each.
+    described : mapping of text to float
+        Coverage and popularity of its lists.
+    tuned : TunedRecord, optional
+        How its parameters were found, where `harness tune` found them.
+    estimate : Estimate, optional
+        The first metric as a leaderboard would count it.
+    """
+
+    name: str
+    repeats: int
+    metrics: Mapping[str, Figure]
+    verdict: Verdict | None
+    curve: Mapping[int, float]
+    described: Mapping[str, float]
+    seconds: Mapping[str, float]
+    scores: ScoreTable
+    tuned: TunedRecord | None = None
+    estimate: Estimate | None = None
+
+
+class Ranking(Protocol):
+    """What the answer is read from: a whole run, of which these are a part."""
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metrics; models stand best first by the first."""
+
+    @property
+    def models(self) -> tuple[ModelResult, ...]:
+        """Every model, best first."""
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """Every pair of models; None for a single model or user."""
+
+
+_NAMED = 8
+"""More models than these are counted, not named."""
+_INDENT = " " * 6
+
+
+def lines(result: Ranking) -> list[str]:
+    """Return what is known of the best model, the first of the lines its figures."""
+    said = [*_own_chance(result), *_pairs(result), *_others_chance(result)]
+    return [_best(result), *(_INDENT + line for line in said)]
+
+
+def title(result: Ranking) -> str:
+    """Return the title of the column whose cells are `standing`."""
+    if result.comparison is None:
+        return "against chance"
+    if result.comparison.rules.baseline is not None:
+        return "against the baseline"
+    return f"against the {_extreme(result)}"
+
+
+def standing(result: Ranking, model: ModelResult) -> str:
+    """Return how a model stands, to the model that all are compared with and to chance.
+
+    A model with repeats, as random ones are, has its z as well.
+    """
+    chance, compared = _chance(model), _compared(result, model.name)
+    if compared is not None and chance == "better":
+        chance = ""
+    if model.repeats > 1 and chance and compared == "behind":
+        compared = ""  # a random model's place is beside chance
+    z = f"z {model.verdict.z:+.1f}" if model.verdict and model.repeats > 1 else ""
+    return ", ".join(filter(None, [compared, chance, z]))
+
+
+def name_of(model: ModelResult) -> str:
+    """Return a model's name, with the number of its repeats."""
+    name = printable(model.name)
+    return f"{name} × {model.repeats}" if model.repeats > 1 else name
+
+
+def spread(model: ModelResult, metric: str, digits: int) -> str:
+    """Return a figure's interval, of a model with repeats how far these lie apart."""
+    figure = model.metrics[metric]
+    if figure.sd_repeats is not None:
+        return f"± {number(figure.sd_repeats, digits)}"
+    return ends(figure.ci95, digits)
+
+
+def digits(result: Ranking) -> int:
+    """Return the decimals that the first metric is printed with."""
+    first = str(result.metrics[0])
+    return digits_of(model.metrics[first].mean for model in result.models)
+
+
+def _best(result: Ranking) -> str:
+    metric, best = str(result.metrics[0]), result.models[0]
+    figure = number(best.metrics[metric].mean, digits(result))
+    bounds = spread(best, metric, digits(result))
+    parts = [f"{name_of(best)}: {metric} {figure}" + (f" ({bounds})" if bounds else "")]
+    if best.verdict is not None and best.verdict.lift == best.verdict.lift:
+        parts.append(f"{lift(best.verdict.lift)} × chance")
+    if result.metrics[0].definition.better == "lower":
+        parts.append("the lower the better")
+    return f"{_extreme(result).upper()}  {', '.join(parts)}"
+
+
+def _extreme(result: Ranking) -> str:
+    """Return what the first model is; a metric may only describe, and call nothing good."""
+    return "highest" if result.metrics[0].definition.better == "neither" else "best"
+
+
+def _pairs(result: Ranking) -> list[str]:
+    """Return which models the best is tied with, which it is better than, and what is unknown."""
+    if result.comparison is None:
+        return [_alone(result)]
+    best, others = result.models[0].name, result.models[1:]
+    verdicts = {m.name: _verdict(result.comparison, best, m.name) for m in others}
+    tied = [m for m in others if verdicts[m.name] == "tied"]
+    said = [f"tied with {_listed(tied)}"] if tied else []
+    for word in dict.fromkeys(v for v in verdicts.values() if v not in ("tied", None)):
+        beaten = [m for m in others if verdicts[m.name] == word]
+        said.append(f"{word} than {_counted(beaten, others)}")
+    unknown = [m for m in others if verdicts[m.name] is None]
+    if unknown:
+        baseline = printable(result.comparison.rules.baseline or "")
+        said.append(f"not compared with {_counted(unknown, others)}, only with {baseline}")
+    return ["; ".join(said)]
+
+
+def _alone(result: Ranking) -> str:
+    """Return why no two models were compared."""
+    if len(result.models) == 1:
+        return "the only model"
+    if result.metrics[0].definition.of == "set":
+        return f"not compared: {result.metrics[0]} is one figure of all lists"
+    return "not compared: one user tells no two models apart"
+
+
+def _own_chance(result: Ranking) -> list[str]:
+    word = _chance(result.models[0])
+    return [f"it is {word}"] if word not in ("", "better") else []
+
+
+def _others_chance(result: Ranking) -> list[str]:
+    """Return the other models that are no better than chance, and those that are worse."""
+    found = []
+    for word in ("no better than chance", "worse than chance"):
+        models = [model for model in result.models[1:] if _chance(model) == word]
+        found += [f"{word}: {_listed(models)}"] if models else []
+    return found
+
+
+def _chance(model: ModelResult) -> str:
+    return "" if model.verdict is None else chance_word(model.verdict.word)
+
+
+def _compared(result: Ranking, name: str) -> str | None:
+    """Return a model's place beside the best, or beside the baseline where there is one."""
+    comparison, best = result.comparison, result.models[0].name
+    if comparison is None:
+        return None
+    if comparison.rules.baseline is not None:
+        known = _verdict(comparison, name, comparison.rules.baseline)
+        return "baseline" if name == comparison.rules.baseline else known or ""
+    if name == best:
+        return _extreme(result)
+    word = _verdict(comparison, best, name)
+    return {"better": "behind", "higher": "lower"}.get(word or "", word)
+
+
+def _verdict(comparison: Comparison, one: str, other: str) -> str | None:
+    """Return what the comparison says of `one` beside `other`; None where it has no such pair."""
+    pair = next((p for p in comparison.pairs if {p.one, p.other} == {one, other}), None)
+    return None if pair is None else pair_word(_seen_from(pair, one))
+
+
+def _seen_from(pair: Pair, one: str) -> str:
+    opposite = {"better": "worse", "worse": "better", "higher": "lower", "lower": "higher"}
+    return pair.verdict if pair.one == one else opposite.get(pair.verdict, pair.verdict)
+
+
+def _listed(models: Sequence[ModelResult]) -> str:
+    more = len(models) - _NAMED
+    names = ", ".join(map(_quoted, models[:_NAMED]))
+    return f"{names} and {more} more" if more > 0 else names
+
+
+def _quoted(model: ModelResult) -> str:
+    """Return a name that a comma does not end."""
+    name = name_of(model)
+    return f'"{name}"' if "," in name else name
+
+
+def _counted(models: Sequence[ModelResult], others: Sequence[ModelResult]) -> str:
+    """Return some of the other models: by name if it is one, else by number."""
+    if len(models) == 1:
+        return name_of(models[0])
+    return f"{'all' if len(models) == len(others) else 'the other'} {len(models)}" + (
+        " others" if len(models) == len(others) else ""
+    )

@@ -1,0 +1,181 @@
+"""A config in, its recommenders out: each made once, parts before what is made of them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from graphlib import TopologicalSorter
+from typing import Any, Self, cast
+
+from scipy.sparse import csr_array
+
+from harness.config import Config, ModelConfig
+from harness.core import plugins
+from harness.core.arrays import Int32
+from harness.core.random import of_repeat
+from harness.experiment.file_model import ReadyLists
+from harness.models import guard
+from harness.models.base import Draws, Recommender, Train
+
+
+class Shared:
+    """A model that others are made of: one object, fitted once on the same training data.
+
+    A copy (``copy.deepcopy``) is made anew and has learnt nothing, so that who wants a part to
+    learn from other data can fit a copy and leave this one as the others know it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        make: Callable[[Sequence[Recommender]], Recommender],
+        parts: Sequence[Recommender],
+    ) -> None:
+        self.name, self.make, self.parts = name, make, parts
+        self.model = make(parts)
+        self.train_: Train | None = None
+
+    def __repr__(self) -> str:
+        """Return what messages call it."""
+        return f'model "{self.name}"'
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Shared:
+        """Return the same model, made anew of copies of its parts."""
+        return Shared(self.name, self.make, copy.deepcopy(self.parts, memo))
+
+    def fit(self, train: Train) -> Self:
+        """Learn from `train`, unless this is what was learnt from last."""
+        if self.train_ is not train:
+            self.train_ = None
+            self.model = guard.guarded(self.name, "fit", lambda: self.model.fit(train))
+            self.train_ = train
+        return self
+
+    def recommend(
+        self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
+    ) -> Int32:
+        """Return the model's lists; what it raises names it, and not only what it is a part of."""
+        answer = guard.guarded(
+            self.name,
+            "recommend",
+            lambda: self.model.recommend(users, k, draws, exclude=exclude),
+        )
+        return cast(Int32, answer)
+
+
+class Factories:
+    """The classes of a config's models, found once; each repeat's recommenders are made anew.
+
+    Parameters
+    ----------
+    only : str
+        The models that are wanted; these and their parts alone are looked for. All by default.
+
+    Raises
+    ------
+    UsageError
+        A class or file that there is not; the message names the model.
+    """
+
+    def __init__(self, config: Config, *only: str) -> None:
+        self.config = config
+        self.settings = {model.name: model for model in config.models}
+        self._classes = {
+            name: plugins.factory(name, use, config.folder)
+            for name in parts_first(self.settings, only)
+            if (use := self.settings[name].use) is not None
+        }
+
+    def made(self, repeat: int, *only: str) -> dict[str, Recommender]:
+        """Return one repeat's recommenders by name, in the config's order.
+
+        Parts are made before what is made of them, once for all. Every `seed` and `random_state`
+        of theirs is its own value at repeat 0, and then follows from that value and the repeat.
+
+        Parameters
+        ----------
+        only : str
+            The models that are wanted; by default all that have so many repeats.
+
+        Raises
+        ------
+        UsageError
+            A parameter that there is not; the message names the model.
+        """
+        wanted = only or [name for name, one in self.settings.items() if one.repeats > repeat]
+        shared = {part for model in self.settings.values() for part in model.parts}
+        found: dict[str, Recommender] = {}
+        for name in parts_first(self.settings, wanted):
+            parts = [found[part] for part in self.settings[name].parts]
+            make = partial(self._made, name, repeat)
+            found[name] = Shared(name, make, parts) if name in shared else make(parts)
+        return {name: found[name] for name in wanted}
+
+    def _made(self, name: str, repeat: int, parts: Sequence[Recommender]) -> Recommender:
+        settings = self.settings[name]
+        if settings.use is None:
+            return ReadyLists(name, self.config)
+        return _made(settings, self._classes[name], parts, repeat)
+
+    def seeded(self, name: str) -> bool:
+        """Return whether a model, or one that it is made of, has a seed."""
+        own = self.settings[name]
+        has = name in self._classes and guard.seeds(self._classes[name], own.params)
+        return bool(has) or any(self.seeded(part) for part in own.parts)
+
+
+def make(config: Config, *only: str, repeat: int = 0) -> dict[str, Recommender]:
+    """Return the recommenders of a config by name, in its order, of one repeat.
+
+    Parameters
+    ----------
+    only : str
+        The models that are wanted; these and their parts alone are made. All by default.
+
+    Raises
+    ------
+    UsageError
+        A class, parameter or file that there is not; the message names the model.
+    """
+    names = only or [model.name for model in config.models]
+    return Factories(config, *only).made(repeat, *names)
+
+
+def parts_first(settings: Mapping[str, ModelConfig], only: Sequence[str]) -> Iterable[str]:
+    """Return what has to be made for some models, or for all, in an order that serves."""
+    waiting, needed = list(only or settings), set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name not in needed:
+            needed.add(name)
+            waiting += settings[name].parts
+    graph = {name: model.parts for name, model in settings.items() if name in needed}
+    return TopologicalSorter(graph).static_order()
+
+
+def itself(model: Recommender) -> Recommender:
+    """Return a model without what shares it."""
+    return model.model if isinstance(model, Shared) else model
+
+
+def load(
+    config: Config, settings: ModelConfig, parts: Sequence[Sequence[Recommender]]
+) -> Iterator[Recommender]:
+    """Yield every repeat of one model of a class, made of parts that are made already."""
+    use = str(settings.use)
+    factory = plugins.factory(settings.name, use, config.folder)
+    for repeat in range(settings.repeats):
+        yield _made(settings, factory, parts[repeat], repeat)
+
+
+def _made(
+    settings: ModelConfig,
+    factory: Callable[..., Any],
+    parts: Sequence[Recommender],
+    repeat: int,
+) -> Recommender:
+    own = guard.seeds(factory, settings.params)
+    params = settings.params | {name: of_repeat(seed, repeat) for name, seed in own.items()}
+    given = params | ({"models": list(parts)} if parts else {})
+    return guard.made(settings.name, str(settings.use), factory, given)

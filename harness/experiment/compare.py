@@ -1,0 +1,325 @@
+"""Models of one or several runs compared: `harness compare`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from harness.config import Config
+from harness.core.errors import DataError, UsageError, printable, suggest
+from harness.core.table import Sheet, Shown, digits_of, ends, number, percent
+from harness.experiment import run_folder
+from harness.experiment.run_folder import Run
+from harness.metrics import Metric
+from harness.metrics.scores import ScoreTable
+from harness.stats import estimates
+from harness.stats.estimates import Figure, Tables
+from harness.stats.pairwise import Comparison, Rules, pair_table
+from harness.stats.pairwise import compare as compare_pairs
+from harness.stats.shakeup import ShakeUp, shake_up
+from harness.stats.slices import USER, Slice, slices
+from harness.stats.tests import CORRECTIONS
+
+if TYPE_CHECKING:
+    from harness.core.table import Sheet
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Compared(Shown):
+    """What a comparison of runs found.
+
+    Attributes
+    ----------
+    exam : mapping
+        What result.json says of it: layout, window, k, fingerprint.
+    metric : str
+    origin : mapping of model to str
+        The folders of its runs.
+    models : mapping of model to Figure
+        Best first.
+    comparison : Comparison
+    shake_ups : tuple of ShakeUp, one a public share
+    slices : tuple of Slice
+        Of the columns asked for.
+    """
+
+    exam: Mapping[str, Any]
+    metric: str
+    origin: Mapping[str, str]
+    models: Mapping[str, Figure]
+    comparison: Comparison
+    shake_ups: tuple[ShakeUp, ...]
+    slices: tuple[Slice, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON document."""
+        return {
+            "schema": 1,
+            "evaluation": dict(self.exam),
+            "metric": self.metric,
+            "models": [
+                {"name": name, "run": self.origin[name], "metrics": {self.metric: f.to_dict()}}
+                for name, f in self.models.items()
+            ],
+            "comparison": self.comparison.to_dict(),
+            "shake_up": [shaken.to_dict() for shaken in self.shake_ups],
+            "slices": [part.to_dict() for part in self.slices],
+        }
+
+    def sheets(self) -> list[Sheet]:
+        """Return the tables that are printed."""
+        return sheets(self)
+
+    def records(self) -> list[dict[str, object]]:
+        """Return one record a pair, with full figures."""
+        from harness.stats import pairwise
+
+        return pairwise.pair_records(self.comparison, self.shake_ups)
+
+
+def compare(
+    *of: Path | str | Run,
+    metric: str | None = None,
+    models: Sequence[str] = (),
+    baseline: str | None = None,
+    all_pairs: bool = False,
+    correction: str | None = None,
+    resamples: int | None = None,
+    seed: int | None = None,
+    public_shares: Sequence[float] | None = None,
+    by: Sequence[str] = (),
+) -> Compared:
+    """Compare the models of runs that sat one exam.
+
+    What is not named is as ``[compare]`` of the first run has it, and its seed.
+
+    Parameters
+    ----------
+    *of : path of a run's folder, or Run
+        One or more. A model that several runs have, with the same marks, counts once; where the
+        marks differ, it is shown with its run.
+    metric : str, optional
+        One of the runs' metrics, as text; by default the first.
+    models : sequence of str
+        Only these; all by default. p values are corrected for the pairs that there are.
+    baseline : str, optional
+        The model that all others are compared with.
+    all_pairs : bool
+        Compare every two models, whatever baseline the run has.
+    correction : str
+        ``holm`` (any error at all) or ``bh`` (the share of errors), over all pairs.
+    resamples : int
+        B, of the bootstrap and of the sign flips.
+    public_shares : sequence of float
+        Shares of the users on the public board.
+    by : sequence of str
+        Columns to slice the users by: ``activity``, ``truth``, ``repeats``, or what
+        ``[compare] slices`` of the run named.
+
+    Raises
+    ------
+    UsageError
+        No such run, metric, model or column; runs of different exams (the message lists the fields
+        that differ); fewer than two models.
+    DataError
+        A run folder that was changed or damaged.
+    """
+    opened = [one if isinstance(one, Run) else run_folder.read(Path(one)) for one in of]
+    _refuse_other_exams(opened)
+    found: Tables
+    found, origin = _tables(opened)
+    asked = _metric(opened, metric)
+    own = opened[0].config.compare
+    if baseline is None and not all_pairs and own.baseline in found:
+        baseline = own.baseline
+    chosen = _chosen(found, models, baseline)
+    found = {name: ScoreTable({asked: table.values[asked]}) for name, table in chosen.items()}
+    rules = _rules(opened[0].config, baseline, correction, resamples, seed)
+    shares = own.public_shares if public_shares is None else list(public_shares)
+    resampled = estimates.bootstrap(found, [asked], rules.resamples, rules.seed).get(asked, {})
+    comparison = compare_pairs(found, asked, rules, resampled)
+    means = estimates.figures(found, {asked: resampled})
+    order = list(comparison.means)
+    return Compared(
+        exam=opened[0].document["evaluation"],
+        metric=str(asked),
+        origin={name: origin[name] for name in order},
+        models={name: means[name][asked] for name in order},
+        comparison=comparison,
+        shake_ups=tuple(shake_up(found, asked, share, rules.seed) for share in shares),
+        slices=_slices(found, asked, opened[0], by),
+    )
+
+
+def _refuse_other_exams(opened: Sequence[Run]) -> None:
+    if not opened:
+        raise UsageError("no run to compare; name the folder of one, such as runs/2020-09-16-hm-…")
+    first = opened[0]
+    for run in opened[1:]:
+        if run.folder.resolve() == first.folder.resolve():
+            raise UsageError(f"{run.folder}: is named twice; name each run once")
+        differ = [name for name, digest in first.fields.items() if run.fields.get(name) != digest]
+        if differ:
+            agree = [name for name in first.fields if name not in differ]
+            raise UsageError(
+                f"{run.folder}: sat another exam than {first.folder}: {', '.join(differ)} differ"
+                + (f" ({', '.join(agree)} agree)" if agree else "")
+                + "; only models of one exam can be compared: run both with the same data, [split] "
+                "and [evaluation]"
+            )
+        if not run.user_ids.equals(first.user_ids):
+            raise DataError(f"{run.folder}/per_user.parquet: holds other users than its exam")
+
+
+def _tables(opened: Sequence[Run]) -> tuple[dict[str, ScoreTable], dict[str, str]]:
+    """Return every model's marks and the folders of its runs, by a name of its own."""
+    several: dict[str, list[tuple[ScoreTable, list[str]]]] = {}
+    for run in opened:
+        for name, table in run.tables.items():
+            versions = several.setdefault(name, [])
+            same = next((folders for other, folders in versions if _equal(table, other)), None)
+            if same is None:
+                versions.append((table, [str(run.folder)]))
+            else:
+                same.append(str(run.folder))
+    found, origin = {}, {}
+    for name, versions in several.items():
+        for table, folders in versions:
+            own = name if len(versions) == 1 else f"{name} ({folders[0]})"
+            if own in found or (own != name and own in several):
+                raise UsageError(f'{folders[0]}: another model is named "{own}"; rename one')
+            found[own], origin[own] = table, ", ".join(folders)
+    return found, origin
+
+
+def _equal(one: ScoreTable, other: ScoreTable) -> bool:
+    """Return whether two models have the same marks under all metrics of both."""
+    common = one.values.keys() & other.values.keys()
+    return bool(common) and all(np.array_equal(one.values[m], other.values[m]) for m in common)
+
+
+def _chosen(found: Tables, models: Sequence[str], baseline: str | None) -> Tables:
+    """Return the models asked for, and the baseline."""
+    for name in models:
+        if name not in found:
+            raise UsageError(f'no model "{name}"; {suggest(name, list(found))}')
+    kept = {*models, *([] if baseline is None else [baseline])}
+    return {name: t for name, t in found.items() if name in kept} if models else found
+
+
+def _metric(opened: Sequence[Run], wanted: str | None) -> Metric:
+    """Return a metric that all runs have marks under."""
+    marked = [{str(m): m for m in next(iter(run.tables.values())).values} for run in opened]
+    common = {name: m for name, m in marked[0].items() if all(name in other for other in marked)}
+    # A function of one's own is named from beside its config in the table.
+    named = {name: common[str(m)] for name, m in opened[0].metrics.items() if str(m) in common}
+    known = named | common
+    if not known:
+        raise UsageError("the runs have no metric of users in common; run both with the same")
+    if wanted is None:
+        return next(iter(known.values()))
+    if wanted not in known:
+        raise UsageError(f'not all runs were marked by "{wanted}"; {suggest(wanted, list(known))}')
+    return known[wanted]
+
+
+def _rules(
+    config: Config,
+    baseline: str | None,
+    correction: str | None,
+    resamples: int | None,
+    seed: int | None,
+) -> Rules:
+    """Return the rules asked for; what is not named is the config's."""
+    correction = correction or config.compare.correction
+    resamples = config.compare.resamples if resamples is None else resamples
+    seed = config.evaluation.seed if seed is None else seed
+    if correction not in CORRECTIONS:
+        raise UsageError(f'no correction "{correction}"; {suggest(correction, list(CORRECTIONS))}')
+    if not isinstance(resamples, int) or not 100 <= resamples <= 1_000_000:
+        raise UsageError(f"resamples = {resamples!r}; expected from 100 to 1,000,000")
+    if not isinstance(seed, int) or seed < 0:
+        raise UsageError(f"seed = {seed!r}; expected a whole number from 0")
+    return Rules(baseline, correction, resamples, seed)
+
+
+def _slices(found: Tables, metric: Metric, run: Run, by: Sequence[str]) -> tuple[Slice, ...]:
+    if not by:
+        return ()
+    users = run.users
+    columns = [name for name in users.columns if name != USER]
+    for name in by:
+        if name not in columns:
+            raise UsageError(
+                f'{run.folder}: knows no "{name}" of its users; {suggest(name, columns)}; a column '
+                f'of the table of users is there after a run with [compare] slices = ["{name}"]'
+            )
+    return slices(found, metric, users.select(list(dict.fromkeys(by))))
+
+
+def sheets(compared: Compared) -> list[Sheet]:
+    """Return the models, the pairs, and a table for each column of slices."""
+    found = [_models(compared), pair_table(compared.comparison, compared.shake_ups)]
+    columns = dict.fromkeys(part.by for part in compared.slices)
+    return found + [
+        sliced([part for part in compared.slices if part.by == by], compared) for by in columns
+    ]
+
+
+def _models(compared: Compared) -> Sheet:
+    digits = digits_of(f.mean for f in compared.models.values())
+    hits = compared.comparison.any_hit
+    rows = [
+        [
+            printable(name),
+            number(figure.mean, digits),
+            ends(figure.ci95, digits),
+            ends(figure.ci95_t, digits),
+            ends(figure.ci95_bootstrap, digits),
+            percent(hits[name]),
+            printable(compared.origin[name]),
+        ]
+        for name, figure in compared.models.items()
+    ]
+    intervals = ["95 % interval", "Student's", "bootstrap"]
+    titles = ["model", compared.metric, *intervals, "users above 0", "run"]
+    words = frozenset({6})
+    return Sheet(titles, rows, words | {0}, [_exam(compared)], kept=3, wrapped=words)
+
+
+def _exam(compared: Compared) -> str:
+    exam = compared.exam
+    which = [str(exam[part]) for part in ("layout", "window") if part in exam]
+    parts = [*which, f"k = {exam['k']}", f"{compared.comparison.users:,} users"]
+    return f"exam   {' · '.join(parts)} · {exam['fingerprint'][:6]}"
+
+
+def sliced(parts: Sequence[Slice], compared: Compared) -> Sheet:
+    """Return the table of one column's slices, a column a model."""
+    names, metric = list(compared.models), compared.metric
+    digits = digits_of(figure.mean for figure in compared.models.values())
+    rows = [
+        [
+            printable(part.label),
+            f"{part.users:,}",
+            "few" if part.small else "",
+            *(_mean(part, name, digits) for name in names),
+        ]
+        for part in parts
+    ]
+    titles = [parts[0].by, "users", "", *map(printable, names)]
+    heading = [f"slices  {metric} by {printable(parts[0].by)}"]
+    few = ["few    under 100 users, or under 10 with any: too few to tell models apart"]
+    footing = few if any(part.small for part in parts) else []
+    words = frozenset({0})
+    return Sheet(titles, rows, words, heading, footing, kept=4, wrapped=words)
+
+
+def _mean(part: Slice, name: str, digits: int) -> str:
+    figure = part.models[name]
+    bounds = "" if figure.ci95 is None else f" ({ends(figure.ci95, digits)})"
+    return number(figure.mean, digits) + bounds

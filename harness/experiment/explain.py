@@ -1,0 +1,328 @@
+"""One user's list, place by place: what was a hit, what it earned, and what others would print."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from harness.core.arrays import repeats
+from harness.core.errors import UsageError, printable, suggest
+from harness.core.table import Sheet
+from harness.experiment import run_folder
+from harness.experiment.build import make
+from harness.experiment.evaluate_model import fitted, recommend
+from harness.experiment.run_folder import Run
+from harness.experiment.score import Paper, of_lists
+from harness.metrics import DEFINITIONS, DIVISORS, Block, Metric, parse, per_user
+from harness.metrics.conventions import CONVENTIONS, audit
+from harness.metrics.kernels import discounts
+from harness.metrics.scores import marks
+from harness.models.recommendations import Recommendations
+from harness.protocol import truth
+from harness.protocol.task import Setting, model_of, set_exam
+
+
+def of_run(folder: Path, model: str, repeat: int = 0, metrics: tuple[Metric, ...] = ()) -> Paper:
+    """Return the paper of a run's model, which sits the exam once more to give its lists again.
+
+    Raises
+    ------
+    UsageError
+        No such run, model or repeat; or the data has changed since the run.
+    """
+    run = run_folder.read(folder)
+    config = run.config
+    settings = model_of(config, model, repeat, str(folder))
+    setting = set_exam(config)
+    _refuse_changed(run, setting)
+    made = make(config, model, repeat=repeat)[model]
+    found = recommend(model, fitted(model, made, setting), setting, repeat)
+    _refuse_other_lists(run, model, repeat, _on_exam("", setting, found, ()))
+    title = f'model "{model}" of {folder}' + (f", repeat {repeat}" if settings.repeats > 1 else "")
+    return _on_exam(title, setting, found, metrics)
+
+
+def _on_exam(
+    title: str, setting: Setting, found: Recommendations, metrics: tuple[Metric, ...]
+) -> Paper:
+    solution = truth.of_setting(setting, metrics)
+    strange = found.strange.fill_null("(an item that nobody knows)")
+    items = pl.concat([solution.items.alias(strange.name), strange])
+    return replace(of_lists(title, solution, found.items, items, {}), left_out={})
+
+
+def _refuse_changed(run: Run, setting: Setting) -> None:
+    """Raise UsageError where the exam is not the one that the run was on."""
+    differ = [name for name, now in setting.exam.fields.items() if run.fields.get(name) != now]
+    if differ:
+        raise UsageError(
+            f"{run.folder}: the data has changed since this run ({', '.join(differ)} differ); run "
+            f"it again: harness run {run.folder}/config.toml"
+        )
+
+
+def _refuse_other_lists(run: Run, model: str, repeat: int, paper: Paper) -> None:
+    """Raise UsageError where the lists earn other marks than those of the run did."""
+    then = run.tables[model].values
+    now = marks(paper.lists, paper.key, list(then))
+    for metric, name in {m: name for name, m in run.metrics.items() if m in then}.items():
+        if not np.array_equal(then[metric][repeat], now[metric]):
+            raise UsageError(
+                f'{run.folder}: model "{model}" gives other lists than in this run ({name} '
+                "differs): the training data or the model has changed, or it does not repeat "
+                f"itself; run it again: harness run {run.folder}/config.toml"
+            )
+
+
+_SEARCHED = 10_000
+"""Among more users than this, the nearest name would take long to find."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """One rank of a list.
+
+    Attributes
+    ----------
+    item : str, optional
+        None where the place is empty.
+    hit, repeat : bool
+        A true item for the first time; an item that an earlier place holds.
+    precision : float
+        P(i), the hits among the first i places over i.
+    contribution : float
+        P(i)·hit(i)/D, what the place adds to AP@k.
+    discount : float
+        1/log2(i+1), what a hit adds to DCG.
+    """
+
+    rank: int
+    item: str | None
+    hit: bool
+    repeat: bool
+    precision: float
+    contribution: float
+    discount: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A user's list and what it earned.
+
+    Attributes
+    ----------
+    truth : tuple of str
+        The true items, in order of id; `candidates` of them could be recommended.
+    divisor : int
+        D = min(R, k).
+    averaged : bool
+        Whether the user counts in means; who has no true items does not, where a solution's file
+        says who counts.
+    metrics : mapping of text to value
+        The one that was asked for, every metric of accuracy, and AP under every divisor.
+    conventions : mapping of name to value
+        AP as each convention computes it; None where it would not count this user.
+    """
+
+    user: str
+    k: int
+    truth: tuple[str, ...]
+    candidates: int
+    divisor: int
+    averaged: bool
+    places: tuple[Place, ...]
+    metrics: dict[str, float]
+    conventions: dict[str, float | None]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanation as plain values."""
+        return vars(self) | {"truth": list(self.truth), "places": [vars(p) for p in self.places]}
+
+
+def explain(paper: Paper, row: int, k: int, by: Metric | None = None) -> Explanation:
+    """Return the explanation of the user in a row of a paper, at the cut-off `k`.
+
+    Parameters
+    ----------
+    by : Metric, optional
+        Shown first, whatever it looks at; without a cut-off, or with this one.
+    """
+    key = paper.key.rows(row, row + 1)
+    block = Block(paper.lists[row : row + 1], key, k)
+    tally = block.tally
+    d = DIVISORS["kaggle"].value(tally.relevant, k, tally.length, tally.hits)
+    divisor = int(np.max(d))
+    return Explanation(
+        user=paper.users[row],
+        k=k,
+        truth=tuple(sorted([*paper.items.gather(key.truth.indices), *_outside(paper, row)])),
+        candidates=len(key.truth.indices),
+        divisor=divisor,
+        averaged=bool(paper.counted[row]),
+        places=_places(paper, block, max(divisor, 1)),
+        metrics={
+            str(m): float(per_user(m, block)[0])
+            for m in dict.fromkeys([*([] if by is None else [by]), *_accuracy(k)])
+        },
+        conventions=audit(paper.whole[row : row + 1], key, k),
+    )
+
+
+def _places(paper: Paper, block: Block, divisor: int) -> tuple[Place, ...]:
+    items = block.lists[0]
+    hit = np.zeros(len(items), np.bool_)
+    hit[block.found.rank - 1] = True
+    again = repeats(block.lists)[0]
+    precision = np.cumsum(hit) / np.arange(1, len(items) + 1)
+    discount = discounts(len(items))
+    last = len(items) - int(np.argmax(items[::-1] >= 0)) if (items >= 0).any() else 0
+    return tuple(
+        Place(
+            rank=i + 1,
+            item=None if items[i] < 0 else paper.items[int(items[i])],
+            hit=bool(hit[i]),
+            repeat=bool(again[i]),
+            precision=float(precision[i]),
+            contribution=float(precision[i] / divisor) if hit[i] else 0.0,
+            discount=float(discount[i]),
+        )
+        for i in range(last)
+    )
+
+
+def _outside(paper: Paper, row: int) -> list[str]:
+    """Return a user's true items that are no candidates."""
+    counts = np.asarray(paper.key.relevant) - paper.key.truth.sizes
+    start = int(counts[:row].sum())
+    return paper.outside[start : start + int(counts[row])].to_list()
+
+
+def _accuracy(k: int) -> list[Metric]:
+    """Return every metric of accuracy, once under each value of its first parameter."""
+    found = []
+    for name, definition in DEFINITIONS.items():
+        param, values = next(iter(definition.choices.items()), ("", ()))
+        texts = [f"{name}({param}={value})" for value in values] or [name]
+        found += [parse(f"{text}@{k}") for text in texts if not definition.needs]
+    return found
+
+
+def rows_of(paper: Paper, users: Sequence[str]) -> list[int]:
+    """Return the rows of users by id.
+
+    Raises
+    ------
+    UsageError
+        A user whom the exam does not have.
+    """
+    known = dict(zip(paper.users.to_list(), range(len(paper.users)), strict=True))
+    for user in users:
+        if user not in known:
+            near = suggest(user, known) if len(known) <= _SEARCHED else ""
+            hint = near if near.startswith("did you mean") else f'one is "{paper.users[0]}"'
+            raise UsageError(f'no user "{user}" among the {len(known):,} of the exam; {hint}')
+    return [known[user] for user in users]
+
+
+def extremes(paper: Paper, metric: Metric, worst: int, best: int) -> list[int]:
+    """Return the rows of the `worst` and the `best` users by a metric; ties by user id.
+
+    Users who are not averaged are neither.
+
+    Raises
+    ------
+    UsageError
+        The paper does not tell what the metric needs.
+    """
+    paper.require(metric)
+    values = marks(paper.lists, paper.key, [metric])[metric]
+    ids = paper.users.arg_sort().to_numpy()
+    place = np.empty(len(ids), np.int64)
+    place[ids] = np.arange(len(ids))
+    counted = paper.counted
+    orders = (np.lexsort((place, by)) for by in (values, -values))
+    low, high = (order[counted[order]] for order in orders)
+    return list(dict.fromkeys([*low[:worst].tolist(), *high[:best].tolist()]))
+
+
+_SHOWN_TRUTH = 12
+
+
+def sheets(found: Explanation, title: str) -> list[Sheet]:
+    """Return the places, and what the list earns by every metric and convention.
+
+    Parameters
+    ----------
+    title : str
+        What holds the list: a file, or a model of a run.
+    """
+    return [_place_table(found, title), _metrics(found), _conventions(found)]
+
+
+def _place_table(found: Explanation, title: str) -> Sheet:
+    hits = [place for place in found.places if place.hit]
+    shown = ", ".join(printable(item) for item in found.truth[:_SHOWN_TRUTH])
+    more = len(found.truth) - _SHOWN_TRUTH
+    beyond = len(found.truth) - found.candidates
+    total = sum(place.precision for place in hits)
+    return Sheet(
+        ["rank", "item", "hit", "P(i)", "adds to AP", "discount"],
+        [_row(place) for place in found.places],
+        left=frozenset({1, 2}),
+        heading=[
+            f"paper  {printable(title)}",
+            f"user   {printable(found.user)} · k = {found.k}",
+            f"truth  R = {len(found.truth)}: {shown}" + (f" and {more} more" if more > 0 else ""),
+            *([f"note   {beyond} of them could not be recommended"] if beyond else []),
+            *([] if found.averaged else ["note   no true items: the user is not averaged"]),
+            *([] if found.places else ["note   no list"]),
+        ],
+        footing=[
+            f"AP@{found.k} = {' + '.join(f'{p.precision:.4f}' for p in hits) or '0'} over "
+            f"D = min({len(found.truth)}, {found.k}) = {found.divisor}: "
+            f"{total:.6f} / {max(found.divisor, 1)} = {total / max(found.divisor, 1):.6f}"
+        ],
+        kept=6,
+        styles={"hit": "green", "repeated": "yellow"},
+    )
+
+
+def records(found: Explanation) -> list[dict[str, object]]:
+    """Return one record a place with full figures; an empty one where there is no list."""
+    places = [vars(place) for place in found.places] or [dict.fromkeys(Place.__annotations__)]
+    return [{"user": found.user, "k": found.k, **place} for place in places]
+
+
+def _row(place: Place) -> list[str]:
+    word = "hit" if place.hit else "repeated" if place.repeat else ""
+    return [
+        str(place.rank),
+        "–" if place.item is None else printable(place.item),
+        word,
+        f"{place.precision:.4f}",
+        f"{place.contribution:.6f}" if place.hit else "",
+        f"{place.discount:.4f}",
+    ]
+
+
+def _metrics(found: Explanation) -> Sheet:
+    rows = [[name, f"{value:.6f}"] for name, value in found.metrics.items()]
+    return Sheet(["metric", "value"], rows)
+
+
+def _conventions(found: Explanation) -> Sheet:
+    rows = [
+        [
+            name,
+            "not counted" if value is None else f"{value:.6f}",
+            *(CONVENTIONS[name].to_dict()[key] for key in ("tools", "divisor", "repeats")),
+        ]
+        for name, value in found.conventions.items()
+    ]
+    titles = ["convention", f"AP@{found.k}", "who prints it", "divisor D", "repeated item"]
+    return Sheet(titles, rows, left=frozenset({0, 2, 3, 4}), kept=2, wrapped=frozenset({2, 3, 4}))

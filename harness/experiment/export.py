@@ -1,0 +1,71 @@
+"""A marked submission as the platforms of other hosts read it: Codabench, EvalAI."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from harness.core.errors import UsageError, suggest
+from harness.core.io import whole_file
+from harness.experiment.score import Scored
+
+
+def codabench(scored: Scored, keys: Mapping[str, str] | None = None) -> dict[str, float]:
+    """Return what Codabench reads from scores.json: a number for each key of the leaderboard.
+
+    Parameters
+    ----------
+    keys : mapping, optional
+        Which figure each column of the leaderboard shows: ``{"score": "MAP@12"}``; the metrics' own
+        names by default. A board's figure is ``MAP@12 Public``.
+
+    Raises
+    ------
+    UsageError
+        A figure that is not there.
+    """
+    figures = {name: figure.mean for name, figure in scored.metrics.items()}
+    for board, own in scored.boards.items():
+        figures |= {f"{name} {board}": figure.mean for name, figure in own.items()}
+    for name in () if keys is None else keys.values():
+        if name not in figures:
+            raise UsageError(f'no figure "{name}"; {suggest(name, figures)}')
+    return figures if keys is None else {key: figures[name] for key, name in keys.items()}
+
+
+def write_codabench(
+    scored: Scored, folder: Path | str, keys: Mapping[str, str] | None = None
+) -> Path:
+    """Write scores.json into a scoring program's output folder, whole or not at all."""
+    path = Path(folder) / "scores.json"
+    return _write(path, codabench(scored, keys))
+
+
+def evalai(scored: Scored, split: str = "all") -> dict[str, Any]:
+    """Return what EvalAI's ``evaluate(test_annotation_file, user_annotation_file, …)`` returns.
+
+    Parameters
+    ----------
+    split : str
+        What the challenge calls the data set split of all users; boards are splits of their own.
+    """
+    boards = {split: scored.metrics, **scored.boards}
+    result = [{name: {m: f.mean for m, f in own.items()}} for name, own in boards.items()]
+    return {"result": result, "submission_result": result[0][split]}
+
+
+def write_evalai(scored: Scored, path: Path | str, split: str = "all") -> Path:
+    """Write EvalAI's result into a file, whole or not at all."""
+    return _write(Path(path), evalai(scored, split))
+
+
+def _write(path: Path, figures: Mapping[str, Any]) -> Path:
+    text = json.dumps(figures, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    try:
+        with whole_file(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error
+    return path

@@ -1,0 +1,124 @@
+"""Precomputed recommendations: a file of lists in the place of a model."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import polars as pl
+from scipy.sparse import csr_array
+
+from harness.core.arrays import Int32, Ragged
+from harness.core.errors import DataError, UsageError
+from harness.experiment.score import Paper
+from harness.experiment.submissions import SubmissionError, paper_of
+from harness.experiment.terms import Terms
+from harness.metrics import Key
+from harness.models.base import Draws, Train
+from harness.models.recommendations import EMPTY, Recommendations
+from harness.models.topk import extend
+from harness.protocol.truth import Solution
+from harness.submission.validate import examine
+
+if TYPE_CHECKING:
+    from harness.config import Config
+    from harness.protocol.evaluation_set import EvaluationSet
+
+
+class ReadyLists:
+    """The lists of a file: as they stand on an exam (`on`), and as a part of other models.
+
+    On an exam they are read as ``harness score FILE --config CONFIG`` reads them: what is no
+    candidate, or stands twice, uses its place and never hits. A part must answer as every
+    recommender does, so there such items are passed over and the next ones move up.
+
+    Raises
+    ------
+    UsageError
+        There is no such file.
+    """
+
+    def __init__(self, name: str, config: Config) -> None:
+        lists = next(model.lists for model in config.models if model.name == name)
+        self.name, self.config, self.path = name, config, config.folder / str(lists)
+        there = False
+        with suppress(OSError):  # a name that is too long
+            there = self.path.is_file()
+        if not there:
+            raise UsageError(f'model "{name}": no file {self.path}; paths start at the config file')
+
+    def fit(self, train: Train) -> Self:
+        """Read the lists of all users; nothing is learnt."""
+        found = self.on(train.user_ids, train.candidate_ids, train.item_ids, None)
+        self.lists_ = np.where(found.items < len(train.candidates), found.items, EMPTY)
+        return self
+
+    def recommend(
+        self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
+    ) -> Int32:
+        """Return the first `k` candidates of each user's list that `exclude` allows."""
+        return extend(np.full((len(users), k), EMPTY, np.int32), self.lists_[users], exclude)
+
+    def on(
+        self, users: pl.Series, candidates: pl.Series, items: pl.Series, k: int | None
+    ) -> Recommendations:
+        """Return the lists of users as they stand, with an id for every item that `items` has.
+
+        Parameters
+        ----------
+        users, candidates, items : polars.Series of str
+            Who is asked for, the items that may be recommended, and all there are.
+        k : int, optional
+            Places of a list; all by default.
+
+        Raises
+        ------
+        SubmissionError
+            The file has errors.
+        DataError
+            It has none of the users.
+        """
+        paper = self._paper(users, candidates, k)
+        if paper.whole.max(initial=EMPTY) >= len(paper.items):  # read for their ids once more
+            others = items.filter(~items.is_in(candidates.implode())).alias(candidates.name)
+            paper = self._paper(users, pl.concat([candidates, others]), k, force=True)
+        whole = np.ascontiguousarray(paper.whole[:, :k])
+        strange = paper.items[len(candidates) :].cast(pl.String)
+        nobodys = int(whole.max(initial=EMPTY)) + 1 - len(paper.items)
+        return Recommendations(whole, strange.extend_constant(None, max(nobodys, 0)))
+
+    def _paper(
+        self, users: pl.Series, items: pl.Series, k: int | None, *, force: bool = False
+    ) -> Paper:
+        """Return the file's lists; `force`: as they stand, for who knows more items may object."""
+        # Reading asks for no truth: nobody is marked here.
+        nothing = Ragged(np.zeros(len(users) + 1, np.int64), np.zeros(0, np.int32))
+        solution = Solution(users, items, Key(nothing, nothing.sizes), k=k)
+        terms = Terms(self.config)
+        found = examine(self.path, terms.against().marked_by(solution), solution, places=k)
+        if not found.validation.valid and not force:
+            refusal = (
+                f'model "{self.name}": these lists have errors; mend them, or see all of them: '
+                f"harness validate {self.path} --config CONFIG"
+            )
+            raise SubmissionError(found.validation, refusal)
+        try:
+            return paper_of(self.path, found, solution, terms, k)
+        except DataError as error:
+            raise DataError(f'model "{self.name}": {error}') from error
+
+
+def odd(name: str, found: Recommendations, exam: EvaluationSet) -> tuple[str, ...]:
+    """Return notes on ready lists: users without a list, and items that are no candidates."""
+    counts = {
+        "examined users have no list, and score 0": (found.items < 0).all(axis=1),
+        "places hold items that are no candidates, and cannot hit": (
+            found.items >= len(exam.candidates)
+        ),
+    }
+    return tuple(
+        f'model "{name}": {int(what.sum()):,} {words}'
+        for words, what in counts.items()
+        if what.any()
+    )

@@ -1,0 +1,407 @@
+"""The runs of a folder side by side: the best of each model, grouped by their evaluation set."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from harness.config.diff import differing, settings
+from harness.core.errors import DataError, HarnessError, UsageError, printable, suggest
+from harness.core.table import Sheet, Shown, digits_of, ends, lift, number
+from harness.experiment import run_folder
+from harness.experiment.run_folder import Run
+from harness.metrics import Better
+from harness.stats.chance import chance_word
+from harness.stats.pairwise import STYLES
+
+if TYPE_CHECKING:
+    from harness.core.table import Sheet
+
+Sort = Literal["score", "date", "model", "run"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A model's best run of an exam.
+
+    Attributes
+    ----------
+    runs : int
+        How many runs of the exam have a model of this name.
+    date : str, ISO 8601
+    mean, ci95
+        As in the run's table, under the group's metric.
+    lift : float, optional
+        The mean over that of a random ranking, where it is known.
+    verdict : str, optional
+        Against chance; a run has it of its first metric alone.
+    settings : str
+        What the model is and its parameters.
+    tuned : int
+        From how many trials its parameters were chosen.
+    differs : tuple of str
+        Keys of the config, models and seed apart, that are not as in the run of the group's first.
+    """
+
+    model: str
+    mean: float
+    ci95: tuple[float, float] | None
+    lift: float | None
+    verdict: str | None
+    run: str
+    runs: int
+    date: str
+    seed: int | None
+    settings: str
+    tuned: int
+    differs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """All entries of one exam.
+
+    Attributes
+    ----------
+    better : str
+        Which values of the metric are better: ``higher``, ``lower`` or ``neither``.
+    runs, without : int
+        How many runs were marked by the metric, and how many were not.
+    """
+
+    fingerprint: str
+    users: int
+    k: int
+    metric: str
+    better: Better
+    runs: int
+    without: int
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Leaderboard(Shown):
+    """The runs of a folder.
+
+    Attributes
+    ----------
+    groups : tuple of Group
+        One an exam; that of the latest run first.
+    left_out : tuple of str
+        Why a folder with a result could not be read, or a run not be ranked.
+    """
+
+    folder: str
+    groups: tuple[Group, ...]
+    left_out: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON document."""
+        groups = [
+            {**vars(group), "entries": [vars(entry) for entry in group.entries]}
+            for group in self.groups
+        ]
+        return {"schema": 1, "groups": groups, "left_out": list(self.left_out)}
+
+    def sheets(self) -> list[Sheet]:
+        """Return a table an exam."""
+        return sheets(self)
+
+    def records(self) -> list[dict[str, object]]:
+        """Return one record an entry, with full figures."""
+        return records(self)
+
+
+def leaderboard(
+    folder: Path | str,
+    *,
+    metric: str | None = None,
+    sort: Sort = "score",
+    model: str | None = None,
+    exam: str | None = None,
+) -> Leaderboard:
+    """Return the best run of every model name, for every exam.
+
+    Parameters
+    ----------
+    folder : path
+        Runs may lie in it at any depth.
+    metric : str, optional
+        One that runs were marked by; by default the first of most of an exam's runs.
+    sort : str
+        ``score``, best first; ``date``, latest first; ``model`` or ``run``, by name.
+    model : str, optional
+        Only names that hold this text, in whatever case.
+    exam : str, optional
+        Only the exam whose fingerprint begins so.
+
+    Raises
+    ------
+    UsageError
+        No such folder, no run in it, or none left by what is asked for.
+    """
+    folder = Path(folder)
+    found, left_out = _runs_in(folder)
+    if not found:
+        reasons = "".join(f"\n{reason}" for reason in left_out)
+        raise UsageError(f"{folder}: holds no run; harness run makes one{reasons}")
+    exams = _by_exam(found, exam)
+    unranked: list[str] = []
+    groups = [_group(several, metric, sort, model, unranked) for several in exams.values()]
+    kept = tuple(group for group in groups if group is not None and group.entries)
+    if not kept:
+        raise UsageError(f"{folder}: {_nothing_left(found, metric, model, unranked)}")
+    return Leaderboard(str(folder), kept, (*left_out, *unranked))
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What is looked at of a run."""
+
+    run: Run
+    date: str
+    config: Mapping[str, Any]
+    settings: Mapping[str, str]
+    seed: int | None
+
+    @property
+    def metrics(self) -> list[str]:
+        return list(self.run.document["models"][0]["metrics"])
+
+
+def _runs_in(folder: Path) -> tuple[list[_Found], list[str]]:
+    """Return the runs under a folder, the latest first, and why others are left out."""
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: is no folder; name the one that runs are written to: runs")
+    found, left_out = [], []
+    for path in sorted(folder.rglob("result.json")):
+        if any(_under_way(name) for name in path.relative_to(folder).parts):
+            continue
+        try:
+            found.append(_found(run_folder.read(path.parent)))
+        except HarnessError as error:
+            left_out.append(str(error))
+    return sorted(found, key=lambda one: one.date, reverse=True), left_out
+
+
+def _under_way(name: str) -> bool:
+    """Return whether a file or folder is hidden, or not written whole yet."""
+    return name.startswith(".") or name.endswith(".part")
+
+
+def _found(run: Run) -> _Found:
+    path = run_folder.part(run.folder, "config.toml")
+    names = [str(m["name"]) for m in run.document["models"]]
+    try:
+        config = tomllib.loads(path.read_text(encoding="utf-8"))
+        own = {name: settings(config, name) for name in names}
+        seed = config.get("evaluation", {}).get("seed")
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise DataError(f"{path}: is no config of a run ({error})") from error
+    changed = (run.folder / "result.json").stat().st_mtime  # runs of earlier versions have no date
+    date = run.environment.get("written") or datetime.fromtimestamp(changed, UTC).isoformat(
+        timespec="seconds"
+    )
+    return _Found(run, date, config, own, seed if isinstance(seed, int) else None)
+
+
+def _by_exam(found: Sequence[_Found], exam: str | None) -> dict[str, list[_Found]]:
+    exams: dict[str, list[_Found]] = {}
+    for one in found:
+        exams.setdefault(one.run.fingerprint, []).append(one)
+    if exam is None:
+        return exams
+    kept = {name: several for name, several in exams.items() if name.startswith(exam)}
+    if not kept:
+        there = ", ".join(name[:6] for name in exams)
+        raise UsageError(f'no run sat an exam "{exam}…"; there are {there}')
+    return kept
+
+
+def _group(
+    several: Sequence[_Found],
+    metric: str | None,
+    sort: Sort,
+    model: str | None,
+    unranked: list[str],
+) -> Group | None:
+    """Return one exam's entries; None where no run was marked by the metric.
+
+    Parameters
+    ----------
+    unranked : list of str
+        Takes why a run that was marked by the metric is not ranked.
+    """
+    name = _usual(several) if metric is None else metric
+    asked = [one for one in several if name in one.metrics]
+    better, marked = _one_way(asked, name, unranked)
+    if better is None:
+        return None
+    sign = 1 if better == "lower" else -1
+    best: dict[str, tuple[float, _Found, Mapping[str, Any]]] = {}
+    times: dict[str, int] = {}
+    for one in marked:
+        for result in one.run.document["models"]:
+            own, mean = str(result["name"]), float(result["metrics"][name]["mean"])
+            times[own] = times.get(own, 0) + 1
+            if own not in best or sign * mean < sign * best[own][0]:
+                best[own] = (mean, one, result)
+    leader = min(best.values(), key=lambda entry: sign * entry[0])[1]
+    entries = [
+        _entry(own, name, one, result, times[own], leader)
+        for own, (_mean, one, result) in best.items()
+        if model is None or model.casefold() in own.casefold()
+    ]
+    exam = several[0].run.document["evaluation"]
+    return Group(
+        several[0].run.fingerprint,
+        int(exam["users"]),
+        int(exam["k"]),
+        name,
+        better,
+        len(marked),
+        len(several) - len(asked),
+        tuple(_sorted(entries, sort, sign)),
+    )
+
+
+def _one_way(
+    marked: Sequence[_Found], metric: str, unranked: list[str]
+) -> tuple[Better | None, list[_Found]]:
+    """Return which values are better by the latest run that says so, and the runs that agree."""
+    ways = [one.run.better(metric) for one in marked]
+    better = next((way for way in ways if way is not None), None)
+    for one, way in zip(marked, ways, strict=True):
+        if way is None:
+            said = f"does not say whether higher or lower is better by {metric}"
+            unranked.append(f"{one.run.folder}: {said}; {one.run.again}")
+        elif way != better:
+            said = f"was made when {way} was better by {metric}, and a later run says {better}"
+            unranked.append(f"{one.run.folder}: {said}; {one.run.again}")
+    return better, [one for one, way in zip(marked, ways, strict=True) if way == better]
+
+
+def _usual(several: Sequence[_Found]) -> str:
+    """Return the metric that most runs have first, of equally many the latest run's."""
+    firsts = [one.metrics[0] for one in several]
+    return max(firsts, key=lambda name: (firsts.count(name), -firsts.index(name)))
+
+
+def _entry(
+    own: str, metric: str, one: _Found, result: Mapping[str, Any], times: int, leader: _Found
+) -> Entry:
+    figure, bounds = result["metrics"][metric], result["metrics"][metric].get("ci95")
+    floor = float(one.run.document.get("chance", {}).get(metric, {}).get("mean", 0))
+    verdict = (result.get("vs_random") or {}) if metric == one.metrics[0] else {}
+    return Entry(
+        model=own,
+        mean=float(figure["mean"]),
+        ci95=None if bounds is None else (float(bounds[0]), float(bounds[1])),
+        lift=float(figure["mean"]) / floor if floor > 0 else None,
+        verdict=verdict.get("verdict"),
+        run=str(one.run.folder),
+        runs=times,
+        date=one.date,
+        seed=one.seed,
+        settings=one.settings.get(own, ""),
+        tuned=int((result.get("tuned") or {}).get("trials", 0)),
+        differs=differing(one.config, leader.config),
+    )
+
+
+def _sorted(entries: Sequence[Entry], sort: Sort, sign: int) -> list[Entry]:
+    by_name = sorted(entries, key=lambda entry: entry.model)
+    match sort:
+        case "score":
+            return sorted(by_name, key=lambda entry: sign * entry.mean)
+        case "date":
+            return sorted(by_name, key=lambda entry: entry.date, reverse=True)
+        case "run":
+            return sorted(by_name, key=lambda entry: entry.run)
+        case _:
+            return by_name
+
+
+def _nothing_left(
+    found: Sequence[_Found], metric: str | None, model: str | None, unranked: Sequence[str]
+) -> str:
+    if unranked:
+        return "no run is left:" + "".join(f"\n{reason}" for reason in unranked)
+    known = list(dict.fromkeys(name for one in found for name in one.metrics))
+    if metric is not None and metric not in known:
+        return f'no run was marked by "{metric}"; {suggest(metric, known)}'
+    names = list(dict.fromkeys(str(m["name"]) for one in found for m in one.run.document["models"]))
+    return f'no model\'s name holds "{model}"; {suggest(model or "", names)}'
+
+
+_SHORT = 6
+_BETTER = {"higher": "", "lower": " · lower is better", "neither": " · neither end is better"}
+
+
+def sheets(board: Leaderboard) -> list[Sheet]:
+    """Return a table an exam; below the last, what is left out."""
+    found = [_table(group) for group in board.groups]
+    if board.left_out:
+        lines = [f"left out  {printable(reason)}" for reason in board.left_out]
+        found[-1].footing.extend(lines)
+    return found
+
+
+def _table(group: Group) -> Sheet:
+    digits = digits_of(entry.mean for entry in group.entries)
+    metric = printable(group.metric)
+    titles = ["model", metric, "95 % interval", "run", "× chance", "against chance", "date"]
+    titles += ["settings", "seed", "runs", "not as the first's config"]
+    counted = f"{group.runs:,} run{'s' if group.runs > 1 else ''}"
+    if group.without:
+        counted += f", {group.without:,} without {metric} left out"
+    heading = (
+        f"exam   {printable(group.fingerprint[:_SHORT])} · k = {group.k} · {group.users:,} users · "
+        f"{counted}{_BETTER[group.better]}"
+    )
+    rows = [_row(entry, digits) for entry in group.entries]
+    words = frozenset({3, 5, 6, 7, 10})
+    return Sheet(
+        titles,
+        rows,
+        left=words | {0},
+        heading=[heading],
+        firm=frozenset({1, 2, 4}),
+        wrapped=words,
+        styles=STYLES,
+    )
+
+
+def _row(entry: Entry, digits: int) -> list[str]:
+    return [
+        printable(entry.model) + (f" · tuned × {entry.tuned:,}" if entry.tuned else ""),
+        number(entry.mean, digits),
+        ends(entry.ci95, digits),
+        printable(entry.run),
+        "" if entry.lift is None else lift(entry.lift),
+        printable(chance_word(entry.verdict or "")),
+        printable(entry.date[:16].replace("T", " ")),
+        printable(entry.settings),
+        "" if entry.seed is None else str(entry.seed),
+        str(entry.runs),
+        printable(", ".join(entry.differs)),
+    ]
+
+
+def records(board: Leaderboard) -> list[dict[str, object]]:
+    """Return one record an entry with full figures."""
+    return [
+        {"fingerprint": group.fingerprint, "metric": group.metric, **_record(entry)}
+        for group in board.groups
+        for entry in group.entries
+    ]
+
+
+def _record(entry: Entry) -> dict[str, object]:
+    low, high = entry.ci95 or (None, None)
+    found = {name: value for name, value in vars(entry).items() if name != "ci95"}
+    return found | {"low": low, "high": high, "differs": ", ".join(entry.differs)}

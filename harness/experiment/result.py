@@ -1,0 +1,367 @@
+"""What a run found: frozen figures, their tables, their JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from harness.core.errors import UsageError, printable
+from harness.core.io import whole_folder
+from harness.core.table import Sheet, Shown, digits_of, lift, number
+from harness.experiment import answer
+from harness.experiment.answer import Chance, ModelResult
+from harness.experiment.run_folder import check_out, environment_of
+from harness.metrics import Metric
+from harness.stats.pairwise import STYLES, pair_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from harness.core.table import Sheet
+    from harness.protocol.evaluation_set import EvaluationSet
+    from harness.protocol.leaderboard_estimate import Population
+    from harness.stats.estimates import Figure
+    from harness.stats.pairwise import Comparison
+    from harness.stats.shakeup import ShakeUp
+    from harness.stats.slices import Slice
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(Shown):
+    """A whole run; models stand best first by the first metric.
+
+    Attributes
+    ----------
+    config : mapping
+        The resolved config.
+    layout, window : str
+        The data's layout and the split in words.
+    comparison : Comparison, optional
+        Every pair of models, on the first metric; None for a single model or user.
+    shake_ups : tuple of ShakeUp, one a public share
+    slices : tuple of Slice
+    population : Population
+        Whom a leaderboard may count.
+    users : polars.DataFrame
+        Who the examined users are (`harness.protocol.users`).
+    notes : tuple of str
+        What was left out or looked odd.
+    seconds : mapping of step to float
+    """
+
+    config: Mapping[str, Any]
+    layout: str
+    window: str
+    start: str
+    exam: EvaluationSet
+    metrics: tuple[Metric, ...]
+    models: tuple[ModelResult, ...]
+    chance: Mapping[str, Chance]
+    comparison: Comparison | None
+    shake_ups: tuple[ShakeUp, ...]
+    slices: tuple[Slice, ...]
+    population: Population
+    users: pl.DataFrame
+    notes: tuple[str, ...]
+    seconds: Mapping[str, float]
+
+    def sheets(self, verbose: bool = False) -> list[Sheet]:
+        """Return the tables that are printed: the models; `verbose`, times and pairs as well."""
+        return sheets(self, verbose)
+
+    def records(self) -> list[dict[str, object]]:
+        """Return one record a model with full figures."""
+        return records(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON document of the run; the times under ``seconds`` alone may differ."""
+        exam = self.exam
+        return {
+            "schema": SCHEMA,
+            "evaluation": {
+                "k": exam.k,
+                "users": len(exam.users),
+                "candidates": len(exam.candidates),
+                "fingerprint": exam.fingerprint,
+                "fields": exam.fields,
+                "funnel": [{"step": s.step, "users": s.users} for s in exam.funnel],
+                "layout": self.layout,
+                "window": self.window,
+            },
+            "metrics": {str(m): {"better": m.definition.better} for m in self.metrics},
+            "models": [_model(m) for m in self.models],
+            "chance": {k: {"mean": c.mean, "sd": c.sd} for k, c in self.chance.items()},
+            "comparison": None if self.comparison is None else self.comparison.to_dict(),
+            "shake_up": [shaken.to_dict() for shaken in self.shake_ups],
+            "slices": [part.to_dict() for part in self.slices],
+            "bridge": {**self.population.to_dict(), "models": self._estimates()},
+            "notes": list(self.notes),
+            "seconds": dict(self.seconds),
+        }
+
+    def _estimates(self) -> dict[str, dict[str, Any]]:
+        """Return every model's score as a leaderboard would count it, where that can be said."""
+        return {m.name: m.estimate.to_dict(self.population) for m in self.models if m.estimate}
+
+    def to_json(self) -> str:
+        """Return `to_dict` as text; a value that is no number is written as null."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return one row a model: repeats, every metric's mean and interval, lift, p, verdict.
+
+        ``tuned`` is the number of trials that its parameters were chosen from, 0 for none.
+        """
+        import pandas as pd
+
+        return pd.DataFrame([_row(m) for m in self.models]).set_index("model")
+
+    def per_user(self) -> pl.DataFrame:
+        """Return one row a user, model and repeat, with a column for each metric of users."""
+        users = self.exam.user_ids.cast(pl.Categorical)
+        frames = [
+            pl.DataFrame(
+                {
+                    "user": users,
+                    "model": pl.Series([m.name], dtype=pl.String).new_from_index(0, len(users)),
+                    "repeat": pl.Series([repeat], dtype=pl.Int32).new_from_index(0, len(users)),
+                    **{
+                        str(k): v[repeat]
+                        for k, v in m.scores.values.items()
+                        if k.definition.of == "user"
+                    },
+                }
+            )
+            for m in self.models
+            for repeat in range(m.repeats)
+        ]
+        return pl.concat(frames)
+
+    def write(self, folder: Path | str) -> None:
+        """Write the run folder whole, or nothing.
+
+        It holds result.json, per_user.parquet (marks), users.parquet (who the users are),
+        config.toml and environment.json (versions, and when it was written).
+
+        Raises
+        ------
+        UsageError
+            `folder` exists and is no run folder, or cannot be written.
+        """
+        folder = Path(folder)
+        check_out(folder)
+        try:
+            with whole_folder(folder) as target:
+                self._write(target)
+        except (OSError, ValueError, TypeError, pl.exceptions.PolarsError) as error:
+            raise UsageError(
+                f"{folder}: cannot be written: {getattr(error, 'strerror', None) or error}; "
+                "choose another --out"
+            ) from error
+
+    def _write(self, target: Path) -> None:
+        import tomli_w
+
+        (target / "result.json").write_text(self.to_json() + "\n", encoding="utf-8")
+        self.per_user().write_parquet(target / "per_user.parquet")
+        self.users.write_parquet(target / "users.parquet")
+        (target / "config.toml").write_text(tomli_w.dumps(self.config), encoding="utf-8")
+        written = datetime.now(UTC).isoformat(timespec="seconds")
+        environment = json.dumps(environment_of() | {"written": written}, indent=2)
+        (target / "environment.json").write_text(environment + "\n", encoding="utf-8")
+
+
+def _model(m: ModelResult) -> dict[str, Any]:
+    verdict = m.verdict
+    return {
+        "name": m.name,
+        "repeats": m.repeats,
+        "metrics": {name: figure.to_dict() for name, figure in m.metrics.items()},
+        "vs_random": None
+        if verdict is None
+        else {
+            "lift": None if np.isnan(verdict.lift) else verdict.lift,
+            "z": verdict.z,
+            "p": verdict.p,
+            "verdict": verdict.word,
+        },
+        "curve": {str(k): value for k, value in m.curve.items()},
+        "described": dict(m.described),
+        "seconds": dict(m.seconds),
+        "tuned": None if m.tuned is None else m.tuned.model_dump(),
+    }
+
+
+def _ends(figure: Figure) -> tuple[tuple[str, float | None], ...]:
+    low, high = figure.ci95 or (None, None)
+    return ("low", low), ("high", high), ("sd_repeats", figure.sd_repeats)
+
+
+def _row(m: ModelResult) -> dict[str, Any]:
+    verdict = m.verdict
+    return {
+        "model": m.name,
+        "repeats": m.repeats,
+        "tuned": 0 if m.tuned is None else m.tuned.trials,
+        **{k: f.mean for k, f in m.metrics.items()},
+        **{f"{k} {end}": value for k, f in m.metrics.items() for end, value in _ends(f)},
+        "lift": np.nan if verdict is None else verdict.lift,
+        "p": np.nan if verdict is None else verdict.p,
+        "verdict": None if verdict is None else verdict.word,
+    }
+
+
+_SHORT = 6
+_NAME, _STANDING = 0, 4
+_KEPT = 5
+_PAIRS = 10
+
+
+def heading(result: Result) -> list[str]:
+    """Return the lines above the table: the answer, and what to know before it is believed."""
+    return [*answer.lines(result), *(f"note  {printable(note)}" for note in result.notes)]
+
+
+def footing(result: Result, verbose: bool = False) -> list[str]:
+    """Return the lines below the table: the exam, who was tuned, what a leaderboard would say."""
+    exam = result.exam
+    funnel, users = exam.funnel, f"{len(exam.users):,} users"
+    if funnel[0].users != len(exam.users):
+        users = f"{len(exam.users):,} of {funnel[0].users:,} users"
+    parts = [users, f"{len(exam.candidates):,} candidates", f"k = {exam.k}"]
+    parts += [exam.fingerprint[:_SHORT], result.layout, result.window]
+    lines = [" · ".join(parts), *_bridge(result), *_tuned(result)]
+    if not verbose:
+        return lines
+    steps = " → ".join(f"{step.users:,} {step.step}" for step in funnel)
+    return [*lines, f"users  {steps}", _time(result)]
+
+
+def _tuned(result: Result) -> list[str]:
+    """Return which models had their parameters chosen, and from how many trials."""
+    tuned = {printable(m.name): m.tuned.trials for m in result.models if m.tuned}
+    told = [f"{name} ({n:,} trial{'s' if n != 1 else ''})" for name, n in tuned.items()]
+    return [f"tuned  on an inner split of train: {', '.join(told)}"] if told else []
+
+
+def _bridge(result: Result) -> list[str]:
+    """Return the best model's score as a leaderboard would count it."""
+    people, best = result.population, result.models[0]
+    if best.estimate is None or _same(result):
+        return []
+    over = [(best.estimate.mean, f"over the {people.with_items:,} users with true items")]
+    sample = people.over_sample(best.estimate)
+    if sample is not None:
+        over.append((sample, f"over all {people.sample:,} ids of the sample submission"))
+    least = "at least " if best.estimate.at_least else ""
+    told = " · ".join(f"{least}{number(v, digits_of([v]))} {users}" for v, users in over)
+    return [f"leaderboard estimate  {printable(best.name)}: {told}"]
+
+
+def _same(result: Result) -> bool:
+    """Return whether a leaderboard would average just those who are examined."""
+    people, with_items = result.population, int((result.exam.relevant > 0).sum())
+    return people.sample is None and people.examined == with_items == people.with_items
+
+
+def _time(result: Result) -> str:
+    steps = [f"{name} {seconds:.1f} s" for name, seconds in result.seconds.items()]
+    models = sum(sum(m.seconds.values()) for m in result.models)
+    return " · ".join([f"time   {steps[0]}", *steps[1:], f"models {models:.1f} s"])
+
+
+def columns(result: Result, verbose: bool = False) -> list[str]:
+    """Return the column titles; the first metric stands first, with its interval."""
+    first, *others = [str(m) for m in result.metrics]
+    titles = ["model", first, "95 % interval", "× chance", answer.title(result), *others]
+    return [*titles, "time"] if verbose else titles
+
+
+def rows(result: Result, verbose: bool = False) -> list[list[str]]:
+    """Return one row a model, and last the exact chance value."""
+    first, *others = [str(m) for m in result.metrics]
+    digits = answer.digits(result)
+    found = [_cells(result, model, digits, verbose) for model in result.models]
+    if result.chance:
+        floors = [number(result.chance[m].mean, 4) if m in result.chance else "" for m in others]
+        own = number(result.chance[first].mean, digits) if first in result.chance else ""
+        floor = ["chance (exact)", own, "", "1.0" if own else "", "", *floors]
+        found.append([*floor, ""] if verbose else floor)
+    return found
+
+
+def _cells(result: Result, model: ModelResult, digits: int, verbose: bool) -> list[str]:
+    first, *others = [str(m) for m in result.metrics]
+    cells = [
+        answer.name_of(model),
+        number(model.metrics[first].mean, digits),
+        answer.spread(model, first, digits),
+        "" if model.verdict is None else lift(model.verdict.lift),
+        answer.standing(result, model),
+        *(number(model.metrics[m].mean, 4) for m in others),
+    ]
+    return [*cells, f"{sum(model.seconds.values()):.1f} s"] if verbose else cells
+
+
+def sheet(result: Result, verbose: bool = False) -> Sheet:
+    """Return the table of the models between its lines; `verbose`, with times and the funnel."""
+    return Sheet(
+        columns(result, verbose),
+        rows(result, verbose),
+        left=frozenset({_NAME, _STANDING}),
+        heading=heading(result),
+        footing=footing(result, verbose),
+        kept=_KEPT,
+        wrapped=frozenset({_STANDING}),
+        styles=STYLES,
+    )
+
+
+def sheets(result: Result, verbose: bool = False) -> list[Sheet]:
+    """Return the table; `verbose`, the pairs too: all, or of many each model and the next."""
+    found, comparison = sheet(result, verbose), result.comparison
+    if comparison is None or not verbose:
+        return [found]
+    shown = comparison.pairs
+    if comparison.rules.baseline is None and len(shown) > _PAIRS:
+        names = list(comparison.means)
+        next_to = set(pairwise(names))
+        shown = tuple(pair for pair in shown if (pair.one, pair.other) in next_to)
+    compared = pair_table(comparison, result.shake_ups, shown)
+    if len(shown) < len(comparison.pairs):
+        more = f"more   harness compare prints all {len(comparison.pairs)} pairs"
+        compared = replace(compared, footing=[*compared.footing, more])
+    return [found, compared]
+
+
+def records(result: Result) -> list[dict[str, object]]:
+    """Return one record a model with full figures."""
+    return [_record(result, model) for model in result.models]
+
+
+def _record(result: Result, model: ModelResult) -> dict[str, object]:
+    v = model.verdict
+    record: dict[str, object] = {
+        "model": model.name,
+        "repeats": model.repeats,
+        "tuned": 0 if model.tuned is None else model.tuned.trials,
+        "lift": None if v is None else v.lift,
+        "p": None if v is None else v.p,
+        "verdict": None if v is None else v.word,
+    }
+    for name in map(str, result.metrics):
+        f = model.metrics[name]
+        low, high = f.ci95 or (None, None)
+        figures = {"mean": f.mean, "low": low, "high": high, "sd_repeats": f.sd_repeats}
+        record |= {f"{name} {end}": value for end, value in figures.items()}
+    return record

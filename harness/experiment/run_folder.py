@@ -1,0 +1,304 @@
+"""Run folders: what they hold, where one may be written, and a run read back."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from harness import config as config_
+from harness.core import parquet
+from harness.core.errors import DataError, UsageError, printable
+from harness.core.io import unusable
+from harness.core.once import once
+from harness.core.unpacking import OWN, UnpackingError
+from harness.experiment.run_document import fault_of
+from harness.metrics import Better, Metric, is_own, parse
+from harness.metrics.registry import LARGEST_MARK
+from harness.metrics.scores import ScoreTable
+from harness.protocol.task import asked
+from harness.stats.slices import USER
+
+if TYPE_CHECKING:
+    pass
+
+_CAP = replace(OWN, cure="harness run writes the folder again, from its config.toml", trusted=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A folder that `harness run` wrote.
+
+    Attributes
+    ----------
+    document : dict
+        What result.json holds.
+    """
+
+    folder: Path
+    document: dict[str, Any]
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """The digest of each part of the exam."""
+        return dict(self.document["evaluation"]["fields"])
+
+    @property
+    def fingerprint(self) -> str:
+        """The digest of the exam."""
+        return str(self.document["evaluation"]["fingerprint"])
+
+    @once
+    def config(self) -> config_.Config:
+        """The resolved config."""
+        found = config_.read(part(self.folder, "config.toml"))
+        if not hasattr(found.split, "ties") or "ties" in found.split.model_fields_set:
+            return found
+        by_id = found.split.model_copy(update={"ties": "id"})  # of before there was a choice
+        return found.model_copy(update={"split": by_id})
+
+    @once
+    def metrics(self) -> dict[str, Metric]:
+        """The metrics by the names that the table gives them.
+
+        A function in a file beside the config is named from there; here it is found from anywhere.
+
+        Raises
+        ------
+        DataError
+            The config names other metrics, or a function calls other values better than the run.
+        """
+        names = list(self.document["models"][0]["metrics"])
+        metrics = asked(self.config)
+        if len(metrics) != len(names):
+            raise DataError(f"{self.folder}/config.toml: names other metrics than result.json has")
+        for name, metric in zip(names, metrics, strict=True):
+            now, then = metric.definition.better, self.better(name)
+            if then not in (None, now):
+                raise DataError(
+                    f"{self.folder}: in its result {then} is better by {name}, and its function "
+                    f"now says {now}; {self.again}"
+                )
+        return dict(zip(names, metrics, strict=True))
+
+    def better(self, name: str) -> Better | None:
+        """Return which values of a metric are better; None where that is not known.
+
+        No code of a stranger is run for it: a user's own metric is known where the run recorded it,
+        which earlier versions did not.
+        """
+        recorded = self.document.get("metrics", {}).get(name)
+        if recorded is not None:
+            better: Better = recorded["better"]
+            return better
+        try:
+            return None if is_own(name) else parse(name).definition.better
+        except UsageError:  # a metric of another version
+            return None
+
+    @property
+    def again(self) -> str:
+        """The next step where a run cannot be used as it is."""
+        return f"run it again: harness run {self.folder / 'config.toml'}"
+
+    @once
+    def environment(self) -> dict[str, str]:
+        """The versions of everything, and when the run was written."""
+        path = part(self.folder, "environment.json")
+        found = _json(path)
+        if not isinstance(found, dict):
+            raise DataError(f"{path}: is no environment of harness run")
+        return {str(key): str(value) for key, value in found.items()}
+
+    @once
+    def marks(self) -> pl.DataFrame:
+        """Every mark: one row a user, model and repeat, ordered by repeat and user.
+
+        Raises
+        ------
+        DataError
+            A model has not one row for each user and repeat, or a mark is no number.
+        """
+        path = part(self.folder, "per_user.parquet")
+        frame = _parquet(path)
+        missing = {"user", "model", "repeat"} - set(frame.columns)
+        if missing:
+            raise DataError(f"{path}: holds no marks of harness run: no column {min(missing)}")
+        others = [c for c in frame.columns if c not in ("user", "model", "repeat")]
+        types: dict[str, Any] = {"user": pl.String, "model": pl.String, "repeat": pl.Int32}
+        try:
+            marks = frame.cast({name: types.get(name, pl.Float64) for name in frame.columns})
+            numbers = all(column.abs().le(LARGEST_MARK).all() for column in marks[others])
+            numbers &= all(column.null_count() == 0 for column in marks)
+        except pl.exceptions.PolarsError as error:
+            raise DataError(f"{path}: holds no marks of harness run ({error})") from error
+        if not numbers:
+            raise DataError(f"{path}: a mark is no number")
+        return marks.sort("repeat", "user", maintain_order=True)
+
+    @once
+    def user_ids(self) -> pl.Series:
+        """The examined users, in id order."""
+        first = self.document["models"][0]["name"]
+        ids = self.marks.filter(model=first, repeat=0)["user"]
+        n = self.document["evaluation"]["users"]
+        if len(ids) != n or ids.null_count() or ids.n_unique() != n:
+            raise DataError(
+                f'{self.folder / "per_user.parquet"}: has not all marks of model "{first}": '
+                f"expected one row for each of {n:,} users and repeat"
+            )
+        return ids
+
+    def marks_of(self, model: str) -> pl.DataFrame:
+        """Return the marks of one model, checked to be whole.
+
+        Raises
+        ------
+        DataError
+            They are not of the users of the exam, each once a repeat.
+        """
+        rows, n = self.marks.filter(model=model), len(self.user_ids)
+        repeats = next(m["repeats"] for m in self.document["models"] if m["name"] == model)
+        whole = len(rows) == n * repeats and all(
+            rows["repeat"][i * n] == rows["repeat"][(i + 1) * n - 1] == i
+            and rows["user"][i * n : (i + 1) * n].equals(self.user_ids)
+            for i in range(repeats)
+        )
+        if not whole:
+            raise DataError(
+                f'{self.folder / "per_user.parquet"}: has not all marks of model "{model}": '
+                f"expected one row for each of {n:,} users and {repeats} repeats"
+            )
+        return rows
+
+    @once
+    def tables(self) -> dict[str, ScoreTable]:
+        """The marks of every model."""
+        names = {m: n for n, m in self.metrics.items() if m.definition.of == "user"}
+        lost = [name for name in names.values() if name not in self.marks.columns]
+        if lost:
+            path = self.folder / "per_user.parquet"
+            raise DataError(f"{path}: holds no marks of harness run: no column {lost[0]}")
+        n = len(self.user_ids)
+        found = {}
+        for model in self.document["models"]:
+            rows = self.marks_of(model["name"])
+            marks = {m: rows[name].to_numpy().reshape(-1, n) for m, name in names.items()}
+            found[str(model["name"])] = ScoreTable(marks)
+        return found
+
+    @once
+    def users(self) -> pl.DataFrame:
+        """Who the examined users are (`harness.protocol.users`), rows in the order of the tables.
+
+        Raises
+        ------
+        DataError
+            It holds other users than the exam.
+        """
+        path = part(self.folder, "users.parquet")
+        frame = _parquet(path)
+        if USER not in frame.columns or not all(map(_plain, frame.dtypes)):
+            raise DataError(f"{path}: holds no users of harness run")
+        ordered = frame.with_columns(pl.col(USER).cast(pl.String)).sort(USER)
+        if not ordered[USER].equals(self.user_ids):
+            raise DataError(f"{path}: holds other users than the exam")
+        return ordered
+
+
+def _plain(dtype: pl.DataType) -> bool:
+    return dtype.is_numeric() or dtype in (pl.String, pl.Categorical, pl.Boolean, pl.Null)
+
+
+def read(folder: Path) -> Run:
+    """Return the run in a folder.
+
+    Raises
+    ------
+    UsageError, DataError
+        No such folder, or it holds no run.
+    """
+    path = part(folder, "result.json")
+    document = _json(path)
+    fault = fault_of(document)
+    if fault is not None:
+        raise DataError(f"{path}: is no result of harness run: {fault}")
+    return Run(folder, document)
+
+
+def part(folder: Path, name: str) -> Path:
+    """Return a file of a run's folder.
+
+    Raises
+    ------
+    UsageError
+        It is not there.
+    """
+    try:
+        there = (folder / name).is_file()
+    except (OSError, ValueError) as error:  # no file can have such a name
+        raise UsageError(f"{printable(str(folder))[:200]}: is no run folder: {error}") from error
+    if not there:
+        raise UsageError(f"{folder}: is no run folder: it holds no {name}; harness run makes one")
+    return folder / name
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise DataError(f"{path}: is no result of harness run ({error})") from error
+
+
+def _parquet(path: Path) -> pl.DataFrame:
+    try:
+        frame = parquet.scan(path, _CAP)
+        parquet.check_texts(frame, _CAP, path.stat().st_size)
+        return frame.collect()
+    except UnpackingError as error:
+        raise unusable(path, error, _CAP) from error
+    except parquet.UNREADABLE as error:
+        raise DataError(f"{path}: cannot be read: {error}") from error
+
+
+FILES = ("result.json", "per_user.parquet", "users.parquet", "config.toml", "environment.json")
+PAGE = "report.html"
+"""What ``harness report`` adds to a run folder."""
+
+_PACKAGES = ("submission-harness", "numba", "numpy", "pandas", "polars", "scipy")
+
+
+def is_run(folder: Path) -> bool:
+    """Return whether a folder holds nothing but what a run writes, so that it may be replaced."""
+    return folder.is_dir() and {path.name for path in folder.iterdir()} <= {*FILES, PAGE}
+
+
+def check_out(folder: Path) -> None:
+    """Raise UsageError where a run could not be written to `folder`, before any work is done."""
+    try:
+        if (folder.exists() or folder.is_symlink()) and (folder.is_symlink() or not is_run(folder)):
+            raise UsageError(f"{folder}: exists and is no run folder; choose another --out")
+        above = next(p for p in folder.absolute().parents if p.exists())
+        writable = above.is_dir() and os.access(above, os.W_OK)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{printable(str(folder))[:200]}: cannot be written: {error}") from error
+    if not writable:
+        raise UsageError(f"{folder}: cannot be written; choose another --out")
+
+
+def environment_of() -> dict[str, str]:
+    """Return the versions that a figure may depend on."""
+    from importlib.metadata import PackageNotFoundError, version  # slow to import
+
+    found = {"python": platform.python_version(), "platform": platform.platform()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found

@@ -1,0 +1,353 @@
+"""Submissions validated and scored, as the commands of the same names do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from harness.config import Config
+from harness.config import read_for_submissions as read_config
+from harness.core.errors import HarnessError, UsageError
+from harness.experiment import score as papers
+from harness.experiment.score import Paper, Scored
+from harness.experiment.score import score as mark
+from harness.experiment.terms import Terms
+from harness.metrics import USUAL, Metric, parse
+from harness.metrics.inputs.accept import as_polars
+from harness.protocol import truth
+from harness.protocol.truth import Solution
+from harness.submission.expected import Against, columns
+from harness.submission.format import Format, Named
+from harness.submission.problems import Problem, Validation
+from harness.submission.validate import Examined, examine
+
+_USERS, _ITEMS = frozenset({"SUB202", "SUB209"}), frozenset({"SUB304", "SUB305", "SUB312"})
+"""What users and items are told whom no table has."""
+_CHEAP = (parse("MAP@1"),)
+
+
+def examine_on(
+    path: Path | pl.DataFrame, terms: Terms, k: int | None = None, *, strict: bool = False
+) -> Examined:
+    """Return everything that is wrong with a submission, as validate says it.
+
+    Where a config's tables do not have all of its ids, and only then, the evaluation set is read:
+    its users and candidates may be there too.
+
+    Parameters
+    ----------
+    k : int, optional
+        The longest list, if not the config's or the competition's.
+    strict : bool
+        Whether warnings are errors.
+
+    Raises
+    ------
+    HarnessError
+        What the submission is checked against cannot be used.
+    """
+    against, solution = terms.checking(k)
+    found = examine(path, against, solution, strict=strict)
+    others = frozenset() if terms.config is None else _open(terms.config)
+    if terms.config is None or not others & {problem.code for problem in found.validation.problems}:
+        return found
+    try:
+        evaluated = truth.of_config(terms.config, _CHEAP)
+    except HarnessError as error:
+        return _untold(found, others, error)
+    return examine(path, against.admitting(evaluated), strict=strict)
+
+
+def _open(config: Config) -> frozenset[str]:
+    """Return the checks whose ids the evaluation set may have, though no table has them."""
+    rule = config.evaluation.candidates or config.layout().candidates
+    return _USERS | _ITEMS if rule == "train" else _USERS
+
+
+def _untold(found: Examined, others: frozenset[str], error: HarnessError) -> Examined:
+    """Return the same, the checks of such ids saying that the evaluation set cannot be read."""
+    why = f"whether the evaluation set has it cannot be told: {str(error).splitlines()[0]}"
+    told = tuple(
+        replace(p, hint=f"{p.hint}; {why}") if p.code in others else p
+        for p in found.validation.problems
+    )
+    return replace(found, validation=replace(found.validation, problems=told))
+
+
+_K = 12
+
+
+class SubmissionError(HarnessError):
+    """A submission with errors, which is not marked.
+
+    Attributes
+    ----------
+    validation : Validation
+        Everything that is wrong with it.
+    """
+
+    exit_status = 1
+
+    def __init__(self, validation: Validation, refusal: str = "") -> None:
+        problems = "\n".join(
+            f"{p.code} {'' if p.line is None else f'line {p.line:,}: '}{p.message}; {p.hint}"
+            for p in validation.errors
+        )
+        refusal = refusal or "has errors and is not marked; mend it, or force it"
+        super().__init__(f"{validation.path}: {refusal}\n{problems}")
+        self.validation = validation
+
+
+def score_on(
+    path: Path | pl.DataFrame,
+    terms: Terms,
+    metrics: tuple[Metric, ...] = (),
+    k: int | None = None,
+    *,
+    conventions: bool = False,
+    strict: bool = False,
+    force: bool = False,
+) -> Scored:
+    """Validate a submission and mark it.
+
+    Parameters
+    ----------
+    metrics : tuple of Metric
+        The config's, or the usual ones, by default.
+    k : int, optional
+        The cut-off of the usual metrics and of the conventions; the config's, the competition's,
+        or 12 by default.
+    conventions : bool
+        Whether MAP@k is worked out under every convention.
+    strict : bool
+        Whether warnings are errors.
+    force : bool
+        Whether a submission with errors is marked as it stands.
+
+    Raises
+    ------
+    SubmissionError
+        It has errors, and `force` is not given.
+    HarnessError
+        What it is checked against or marked by cannot be used.
+    """
+    solution = terms.marking(metrics)
+    against = terms.against().marked_by(solution)
+    wanted = against.format
+    cut = k or solution.k or (wanted and wanted.k) or _K
+    if not metrics and (k is not None or not solution.metrics):
+        solution = replace(solution, metrics=_usual(cut, wanted if k is None else None))
+    if wanted is not None and wanted.kinds:
+        solution = solution.of_kinds(wanted.kinds)
+    places = None if conventions else _longest(solution.metrics)
+    found = examine(path, against, solution, places=places, strict=strict)
+    if not found.validation.valid and not force:
+        raise SubmissionError(found.validation)
+    paper = paper_of(path, found, solution, terms, places)
+    return replace(mark(paper, solution.metrics, cut, conventions), validation=found.validation)
+
+
+def refused(path: Path, terms: Terms, metrics: tuple[Metric, ...] = ()) -> tuple[Problem, ...]:
+    """Return the errors for which `score` refuses a submission."""
+    solution = terms.marking(metrics)
+    return examine(path, terms.against().marked_by(solution), solution).validation.errors
+
+
+def _usual(cut: int, wanted: Format | None) -> tuple[Metric, ...]:
+    """Return the competition's metric and the usual ones."""
+    texts = [f"{metric}@{cut}" for metric in USUAL]
+    own = [] if wanted is None else [wanted.metric]
+    return tuple(parse(text) for text in dict.fromkeys([*own, *texts]))
+
+
+def _longest(metrics: tuple[Metric, ...]) -> int | None:
+    """Return how many places are looked at; None where a metric takes them all."""
+    cuts = [metric.k for metric in metrics]
+    return None if None in cuts else max(cut for cut in cuts if cut is not None)
+
+
+def paper_of(
+    path: Path | pl.DataFrame,
+    found: Examined,
+    solution: Solution,
+    terms: Terms,
+    places: int | None,
+) -> Paper:
+    """Return the paper of a submission that was examined.
+
+    Raises
+    ------
+    DataError
+        It has no user of the solution.
+    """
+    strangers = found.validation.rows > 0 and found.answered == 0
+    if found.lists is None or strangers:  # these are told by whoever reads the ids
+        between = found.against.between or " "
+        named = _named(path, found.against, terms.named or Named())
+        return papers.of_file(path, solution, named, places, between=between)
+    left_out = {"users_outside": found.users_outside, "rows_outside": found.rows_outside}
+    title = str(found.validation.path)
+    return papers.of_lists(title, solution, found.lists, solution.items, left_out)
+
+
+def _named(path: Path | pl.DataFrame, against: Against, named: Named) -> Named:
+    """Return the names with those of users and items, where the header has both."""
+    head = path.columns if isinstance(path, pl.DataFrame) else columns(path)
+    wanted = against.wanted(tuple(head))
+    if not {wanted.user, wanted.items} <= set(head):
+        return named
+    return replace(named, user=wanted.user, item=wanted.items)
+
+
+def validate(
+    submission: Any,
+    *,
+    config: Config | Path | str | None = None,
+    sample: Path | str | None = None,
+    items: Path | str | None = None,
+    solution: Any = None,
+    k: int | None = None,
+    separator: str | None = None,
+    strict: bool = False,
+    rank_column: str | None = None,
+    score_column: str | None = None,
+    row_order: bool = False,
+) -> Validation:
+    """Return everything that is wrong with a submission.
+
+    Parameters
+    ----------
+    submission : path or frame
+        CSV (plain, .gz, .zip) or Parquet; or a pandas, Polars or Arrow frame.
+    config : Config or path, optional
+        The competition, which says it all; one with ``[submission]`` alone says what submissions
+        look like, and goes with what follows.
+    sample, items : path, optional
+        a file with a row for each id that must be there, a table of all items (ids first), and
+    solution : path or frame, optional
+        the true items.
+    k : int, optional
+        The longest list; that of the config or of the competition by default.
+    separator : str, optional
+        What stands between the items of a list, where no config with data says it: a space, ``,``,
+        ``;`` or ``|``; by default what is plain in the sample or the solution, else a space.
+    strict : bool
+        Whether warnings are errors.
+    rank_column, score_column : str, optional
+        The column that orders the rows of a user, the lowest rank or the highest score first;
+        ``rank`` or ``score`` by default, if there is one.
+    row_order : bool
+        Whether the rows of a user stand in order, the best first, whatever columns there are.
+
+    Returns
+    -------
+    Validation
+        ``valid``, ``problems``, ``rows``; a problem has a code, a line, a count, a message, a hint.
+
+    Raises
+    ------
+    HarnessError
+        What the submission is checked against cannot be used.
+    """
+    named = Named(rank=rank_column, score=score_column, row_order=row_order)
+    terms = _terms(config, sample, items, solution, named, separator=separator)
+    return examine_on(_given(submission), terms, k, strict=strict).validation
+
+
+def score(
+    submission: Any,
+    *,
+    config: Config | Path | str | None = None,
+    solution: Any = None,
+    sample: Path | str | None = None,
+    items: Path | str | None = None,
+    metrics: Sequence[str | Metric] = (),
+    k: int | None = None,
+    conventions: bool = False,
+    separator: str | None = None,
+    strict: bool = False,
+    force: bool = False,
+    keep_users_without_items: bool = False,
+    rank_column: str | None = None,
+    score_column: str | None = None,
+    row_order: bool = False,
+) -> Scored:
+    """Validate a submission and mark it.
+
+    Parameters
+    ----------
+    submission, config, solution, sample, items, separator, strict, rank_column, score_column,
+    row_order
+        As for `validate`; a config or a solution is needed.
+    metrics : sequence of text or Metric
+        The config's, the competition's or the usual ones by default.
+    k : int, optional
+        The cut-off where no metric is named.
+    conventions : bool
+        Whether MAP@k is worked out under every convention.
+    force : bool
+        Whether a submission with errors is marked as it stands.
+    keep_users_without_items : bool
+        Whether users of the solution without true items are averaged, with 0; H&M on Kaggle leaves
+        them out, and so do we by default.
+
+    Returns
+    -------
+    Scored
+        ``metrics["MAP@12"].mean``, ``boards["Public"]``, ``validation``, ``to_dict()``.
+
+    Raises
+    ------
+    SubmissionError
+        The submission has errors, and `force` is not given.
+    HarnessError
+        What it is checked against or marked by cannot be used.
+    """
+    named = Named(rank=rank_column, score=score_column, row_order=row_order)
+    keep = keep_users_without_items
+    terms = _terms(config, sample, items, solution, named, separator=separator, keep=keep)
+    said = terms.config or terms.own
+    folder = Path() if said is None else said.folder
+    asked = tuple(m if isinstance(m, Metric) else parse(m, folder) for m in metrics)
+    given = _given(submission)
+    return score_on(given, terms, asked, k, conventions=conventions, strict=strict, force=force)
+
+
+def _terms(
+    config: Config | Path | str | None,
+    sample: Path | str | None,
+    items: Path | str | None,
+    solution: Any,
+    named: Named,
+    *,
+    separator: str | None,
+    keep: bool = False,
+) -> Terms:
+    path = None if isinstance(config, Config) else _path(config)
+    read = config if isinstance(config, Config) else None if path is None else read_config(path)
+    return Terms.of(
+        read,
+        sample=_path(sample),
+        items=_path(items),
+        solution=_given(solution, "solution"),
+        named=named,
+        separator=separator,
+        keep_users_without_items=keep,
+    )
+
+
+def _path(path: Path | str | None) -> Path | None:
+    if path is not None and not isinstance(path, (str, Path)):
+        raise UsageError(f"found {type(path).__name__}; give the path of a file")
+    return None if path is None else Path(path)
+
+
+def _given(given: Any, role: str = "submission") -> Any:
+    """Return a path, or a frame as Polars holds it."""
+    if isinstance(given, (str, Path)) or (given is None and role == "solution"):
+        return _path(given)
+    return as_polars(given, role)

@@ -1,0 +1,225 @@
+"""A model's lists as a submission: a row for everyone whom the competition asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from harness.config import Config, ModelConfig
+from harness.core.arrays import Int32, Ragged
+from harness.core.errors import UsageError, printable
+from harness.core.io import refuse_overwriting, whole_file
+from harness.data import loading
+from harness.data.dataset import Events, positions
+from harness.experiment import terms
+from harness.experiment.build import make
+from harness.experiment.evaluate_model import fitted, recommend
+from harness.models.base import Train
+from harness.models.recommendations import EMPTY
+from harness.protocol.evaluation_set import candidates_of, items_of
+from harness.protocol.task import Setting, model_of, of_users, set_exam
+from harness.submission import format
+from harness.submission.format import Format
+
+_NOBODY = Ragged(np.zeros(1, np.int64), np.zeros(0, np.int32))
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """What was written.
+
+    Attributes
+    ----------
+    path : Path
+    rows : int
+    without_history : int
+        Users without any event in the data.
+    beyond_sample : int
+        Users of the exam for whom the competition does not ask.
+    notes : tuple of str
+        What looked odd in the data.
+    """
+
+    path: Path
+    rows: int
+    without_history: int
+    beyond_sample: int
+    notes: tuple[str, ...]
+
+
+def submit(
+    config: Config, model: str, out: Path, *, repeat: int = 0, all_events: bool = False
+) -> Submitted:
+    """Write the lists of a config's model for everyone who needs a row.
+
+    Those are the users of the sample submission, or else of the table of users, and those of the
+    evaluation set, whose lists are the ones that a run marks; for an upload, the first alone. Users
+    without any event are unknown to the model; it is fitted once more with them among its users, so
+    that it can be asked.
+
+    Parameters
+    ----------
+    all_events : bool
+        Whether it is for an upload: the model learns from the exam's days too, and nobody has a
+        row for whom the competition does not ask.
+
+    Raises
+    ------
+    HarnessError
+        A config, file or model that cannot be used; a file that cannot be written.
+    """
+    settings = model_of(config, model, repeat)
+    ready = [config.folder / one.lists for one in config.models if one.lists is not None]
+    refuse_overwriting(out, [*loading.files(config.layout()), terms.sample_of(config), *ready])
+    setting = set_exam(config)
+    if all_events:
+        setting = _on_everything(setting)
+    asked = terms.of_config(config)
+    users = asked.all_names().alias("id")
+    required = users.n_unique()
+    if not all_events or required == 0:
+        users = pl.concat([users, setting.exam.user_ids.alias("id")])
+    users = users.unique(maintain_order=True)
+    at = positions(users, setting.data.user_ids)
+    lists = np.full((len(users), setting.exam.k), -1, np.int32)
+    known, strange = (np.flatnonzero(of).astype(np.int32) for of in (at >= 0, at < 0))
+    strange_items = _answer(lists, known, at[known], settings, setting, repeat)
+    if len(strange) > 0:
+        unknown = users.gather(strange)
+        wider = _with_users(setting, unknown)
+        own = positions(unknown, wider.data.user_ids)
+        more = _answer(lists, strange, own, settings, wider, repeat)
+        strange_items = max(strange_items, more, key=len)  # the same, as far as they go
+    wanted = (asked.format or format.generic("user", "item")).cut_at(setting.exam.k)
+    wanted = replace(wanted, between=asked.between or wanted.between)
+    items = setting.exam.candidate_ids
+    items = pl.concat([items, strange_items.alias(items.name)])
+    to_csv(lists, out, users, items, wanted)
+    beyond = len(users) - required if required > 0 else 0
+    return Submitted(out, len(users), len(strange), beyond, setting.data.notes)
+
+
+def _answer(
+    lists: Int32, rows: Int32, users: Int32, settings: ModelConfig, setting: Setting, repeat: int
+) -> pl.Series:
+    """Fit the model, and put the lists of some users into their rows.
+
+    Returns
+    -------
+    polars.Series of str
+        The ids of positions behind the last candidate's.
+    """
+    name = settings.name
+    model = fitted(name, make(setting.config, name, repeat=repeat)[name], setting)
+    order = np.argsort(users)
+    found = recommend(name, model, _asking(setting, users[order]), repeat)
+    if found.strange.null_count() > 0:
+        raise UsageError(
+            f'model "{name}": its lists hold items that neither the data nor the '
+            "catalogue knows, so no id can be written for them; take them out of its file"
+        )
+    lists[rows[order], : found.items.shape[1]] = found.items
+    return found.strange
+
+
+def _asking(setting: Setting, users: Int32) -> Setting:
+    """Return the setting with other users in the exam's place, in id order."""
+    exam = setting.exam
+    ids = setting.data.user_ids.gather(users)
+    asked = replace(
+        exam, users=users, user_ids=ids, truth=_NOBODY, relevant=np.zeros(len(users), np.int64)
+    )
+    if exam.seen is not None:
+        asked = replace(asked, seen=items_of(asked, setting.data, setting.parts.train))
+    return of_users(setting, asked)
+
+
+def _on_everything(setting: Setting) -> Setting:
+    """Return the setting with all events to learn from, the exam's users and k as they were."""
+    data = setting.data
+    cutoff = int(data.events.time.max()) + 1 if data.has_time else None
+    parts = replace(setting.parts, train=data.events, cutoff=cutoff, until=None)
+    rule = setting.config.evaluation.candidates or data.candidates
+    if rule == "shown":
+        raise UsageError(
+            "--all-events: the candidates are what is shown in the window, and the data says "
+            "nothing of what is shown behind it"
+        )
+    candidates = candidates_of(data, parts, rule)
+    exam = replace(
+        setting.exam, candidates=candidates, candidate_ids=data.item_ids.gather(candidates)
+    )
+    return replace(
+        setting, parts=parts, exam=exam, train=Train(data, data.events, candidates, cutoff)
+    )
+
+
+def _with_users(setting: Setting, ids: pl.Series) -> Setting:
+    """Return the setting with more users, who have no events."""
+    data = setting.data
+    every = pl.concat([data.user_ids, ids.alias(data.user_ids.name)]).sort()
+    moved = positions(data.user_ids, every)
+    wider = replace(data, user_ids=every, events=_moved(data.events, moved), registered=None)
+    train = _moved(setting.parts.train, moved)
+    exam = setting.exam
+    return replace(
+        setting,
+        data=wider,
+        parts=replace(setting.parts, train=train),
+        train=Train(wider, train, exam.candidates, setting.train.cutoff),
+    )
+
+
+def _moved(events: Events, moved: Int32) -> Events:
+    """Return the events of users at other positions in the same order."""
+    return replace(events, user=moved[events.user])
+
+
+def to_csv(
+    lists: Int32, path: Path, users: pl.Series, candidates: pl.Series, wanted: Format
+) -> None:
+    """Write a submission: a row a user, the items one text, best first.
+
+    Parameters
+    ----------
+    lists : int32 array, (n, k)
+        Candidate positions, best first, ``EMPTY`` where there is no item.
+    path : Path
+        Ends with ``.csv``, or ``.csv.gz`` for a packed file.
+    users : polars.Series of str, (n,)
+    candidates : polars.Series of str
+        The id of every position.
+    wanted : Format
+        Columns, what stands between items, and the longest list.
+
+    Raises
+    ------
+    UsageError
+        A name with another ending, an item id that holds what stands between items, or a file
+        that cannot be written.
+    """
+    if not path.name.endswith((".csv", ".csv.gz")):
+        raise UsageError(f"{path}: a submission is a .csv or a .csv.gz file; name one")
+    split = candidates.filter(candidates.str.contains(wanted.between, literal=True))
+    if len(split) > 0:
+        raise UsageError(
+            f'item "{printable(split[0])}" holds "{wanted.between}", which stands between '
+            "items: a list of it could not be read again"
+        )
+    places = [
+        candidates.gather(pl.Series(place).replace(EMPTY, None)) for place in lists.T[: wanted.k]
+    ]
+    texts = pl.concat_str(places, separator=wanted.between, ignore_nulls=True).replace("", None)
+    frame = pl.DataFrame({wanted.user: users}).with_columns(texts.alias(wanted.items))
+    try:
+        with whole_file(path) as temporary:
+            frame.write_csv(
+                temporary,
+                compression="gzip" if path.suffix == ".gz" else "uncompressed",
+                check_extension=False,
+            )
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error

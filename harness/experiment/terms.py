@@ -1,0 +1,329 @@
+"""What a submission is checked and scored against, as a config or options say it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from harness.config import Config, SubmissionConfig
+from harness.core.errors import DataError, UsageError
+from harness.core.io import find
+from harness.data import attributes, csv_errors
+from harness.data.layout import AttributeTable, Layout
+from harness.metrics import Metric
+from harness.protocol import truth
+from harness.protocol.truth import Solution
+from harness.submission import expected, format
+from harness.submission import solution as solutions
+from harness.submission.expected import Against, columns, ids, separator_in, spelt
+from harness.submission.format import NAMES, Format, Named
+from harness.submission.keys import Known, learnt, nothing
+
+if TYPE_CHECKING:
+    from harness.config import Config, SubmissionOnly
+
+_SAMPLE = "sample_submission.csv"
+_TEXT = (".csv", ".csv.gz", ".csv.zip", ".zip")
+
+
+def of_config(config: Config) -> Against:
+    """Return what the competition of a config asks for; its events are not read.
+
+    The ids are those of the sample submission beside the data, or else of the table of users; where
+    there is neither, nobody's row is asked for.
+
+    Raises
+    ------
+    DataError
+        A file that cannot be read.
+    """
+    layout, sample = config.layout(), sample_of(config)
+    items, wanted = _items(layout), _format(config, sample)
+    if sample is not None:
+        found = Against.of_users(sample, items, wanted, _user_of(sample, wanted))
+    elif layout.users is None:
+        found = Against(items=items, format=wanted)
+    elif _is_plain(layout.users):
+        path = find(layout.users.table.path)
+        found = Against.of_users(path, items, wanted, layout.users.id)
+    else:
+        names = _texts(layout.users)
+        found = Against(learnt(names), items, wanted, required=len(names), names=names)
+    found = found.separated(*separator(config))
+    return _with_zeros(found, layout).cut_at(config.evaluation.k)
+
+
+def separator(config: Config) -> tuple[str | None, str]:
+    """Return what stands between items, None where nobody says it, and who says it."""
+    own, sample = config.submission, sample_of(config)
+    if own.separator is not None:
+        return own.separator, "as the config says"
+    if sample is None:
+        return None, ""
+    return separator_in(sample, _format(config, sample)), f"as in {sample.name}"
+
+
+def averaged_ids(config: Config) -> Known | None:
+    """Return the ids of the sample submission, if the competition averages all of them."""
+    sample = sample_of(config)
+    if sample is None:
+        return None
+    wanted = _format(config, sample)
+    if wanted is None or not wanted.averages_everyone:
+        return None
+    return ids(sample, _user_of(sample, wanted))
+
+
+def _user_of(sample: Path, wanted: Format | None) -> str | None:
+    """Return the column of a sample submission that holds the users' ids."""
+    head = columns(sample)
+    return spelt((wanted or format.recognised(head)).user, head)
+
+
+def sample_of(config: Config) -> Path | None:
+    """Return the sample submission that the config names, or that stands beside the data."""
+    if config.submission.sample is not None:
+        return config.folder / config.submission.sample
+    with suppress(DataError):
+        return find(Path(config.layout().events[0].table.path).parent / _SAMPLE)
+    return None
+
+
+def _format(config: Config, sample: Path | None) -> Format | None:
+    """Return the format of the layout, or of the sample, with what the config changes."""
+    own = config.submission
+    wanted = format.FORMATS.get(config.data.layout)
+    if wanted is None and sample is not None:
+        wanted = format.recognised(columns(sample))
+    if wanted is None and own == SubmissionConfig():  # a run's config.toml has the defaults in
+        return None  # the file's own header will say
+    return as_said(own, wanted or format.generic("user", "item"))
+
+
+def as_said(own: SubmissionConfig, wanted: Format) -> Format:
+    """Return a format with what a config changes."""
+    return replace(
+        wanted,
+        user=own.user or wanted.user,
+        items=own.items or wanted.items,
+        width=own.item_digits or wanted.width,
+    )
+
+
+def _items(layout: Layout) -> Known:
+    """Return all items that the layout's table describes; nothing where it has none."""
+    table = layout.items
+    if table is None:
+        return nothing()
+    if _is_plain(table) and not layout.restore_zeros:
+        return ids(find(table.table.path), table.id)
+    texts = _texts(table)
+    return learnt(texts.str.zfill(layout.id_width or 0) if layout.restore_zeros else texts)
+
+
+def _with_zeros(found: Against, layout: Layout) -> Against:
+    """Return the same with items as the competition has them, where the table lost their zeros."""
+    table, width, items = layout.items, layout.id_width, found.items
+    if table is None or width is None or layout.restore_zeros or items.width == width:
+        return found
+    texts = _texts(table)
+    short = csv_errors.lost(texts, width)
+    if short.is_empty():
+        return found
+    what = f'{len(short):,} of {len(texts):,} in {table.table.path.name}, such as "{short[0]}"'
+    return replace(found, items=learnt(texts.str.zfill(width)), damaged=items, zeros=what)
+
+
+def _is_plain(table: AttributeTable) -> bool:
+    """Return whether it is one CSV with a header, which the reader of submissions reads too."""
+    path = find(table.table.path)
+    plain = path.is_file() and path.name.endswith(_TEXT)
+    return plain and table.table.separator == "," and table.table.header is None
+
+
+def _texts(table: AttributeTable) -> pl.Series:
+    return attributes.read(table, [])[table.id]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a person names: a config alone, or a sample, items and a solution.
+
+    Attributes
+    ----------
+    sample, items : Path, optional
+        A file with a row for each id that must be there; a table of all items, ids first.
+    solution : Path or polars.DataFrame, optional
+        True items.
+    named : Named
+        What the submission's columns are called, where they are not to be found by themselves.
+    keep_users_without_items : bool
+        Whether users of a solution's file without true items are averaged, with 0.
+    separator : str, optional
+        What stands between the items of a list.
+    own : SubmissionOnly, optional
+        A config without data, which says what submissions look like.
+    """
+
+    config: Config | None = None
+    sample: Path | None = None
+    items: Path | None = None
+    solution: Path | pl.DataFrame | None = None
+    named: Named | None = None
+    keep_users_without_items: bool = False
+    separator: str | None = None
+    own: SubmissionOnly | None = None
+
+    @classmethod
+    def of(cls, config: Config | SubmissionOnly | None, **named: Any) -> Terms:
+        """Return the terms of a config, with data or without, and of what else is named."""
+        from harness.config import SubmissionOnly
+
+        if isinstance(config, SubmissionOnly):
+            return cls(own=config, **named)
+        return cls(config, **named)
+
+    def __post_init__(self) -> None:
+        if self.config is not None:
+            self._refuse_beside_config()
+        if self.separator is not None and self.separator not in NAMES:
+            allowed = ", ".join(f"'{one}' ({name})" for one, name in NAMES.items())
+            raise UsageError(f"--separator is '{self.separator}'; expected one of {allowed}")
+        named = self.named or Named()
+        columns = list(named.columns.values())
+        if len(set(columns)) < len(columns):
+            raise UsageError(f"one column for two things: {', '.join(columns)}; name each its own")
+        if named.rank and named.score:
+            raise UsageError("a list is ordered by rank or score, not both: name one column")
+        if named.row_order and (named.rank or named.score):
+            raise UsageError("a list is ordered by a column or as its rows stand: name one")
+
+    def _refuse_beside_config(self) -> None:
+        """Raise UsageError where something is named that the config says itself."""
+        files = {"--sample": self.sample, "--items": self.items, "--solution": self.solution}
+        given = [option for option, path in files.items() if path is not None]
+        if given:
+            raise UsageError(f"a config says it all: leave {' and '.join(given)} out, or --config")
+        if self.separator is not None:
+            raise UsageError(
+                "a config says it all: leave --separator out, and set separator under "
+                f"[submission], or add --set 'submission.separator={self.separator}'"
+            )
+        if self.keep_users_without_items:
+            raise UsageError(
+                "--keep-users-without-items goes with --solution; a config's evaluation set counts "
+                "everyone in it"
+            )
+
+    @property
+    def files(self) -> list[Path]:
+        """The files of the config's competition that are there, its sample among them."""
+        from harness.core.io import parts
+
+        tables = () if self.config is None else self.config.layout().tables
+        found = [self.asking] if self.own is not None and self.asking is not None else []
+        for table in tables:
+            with suppress(DataError):
+                found += parts(table.path)
+        return found
+
+    @property
+    def asking(self) -> Path | None:
+        """The sample that is named, by itself or in a config without data."""
+        if self.sample is not None or self.own is None or self.own.submission.sample is None:
+            return self.sample
+        return self.own.folder / self.own.submission.sample
+
+    def checking(self, k: int | None = None) -> tuple[Against, Solution | None]:
+        """Return what a file is checked against with lists of up to k, and a solution's file.
+
+        Raises
+        ------
+        HarnessError
+            A file that cannot be used; k below 1.
+        """
+        against = self.against().cut_at(k)
+        if self.solution is None:
+            return against, None
+        marking = self._of_file(keep=True)  # nobody is averaged
+        return against.marked_by(marking), marking
+
+    def against(self) -> Against:
+        """Return what rows and lists are checked against; nothing is marked.
+
+        Raises
+        ------
+        DataError, UsageError
+            A file that cannot be read.
+        """
+        if self.config is not None:
+            return replace(of_config(self.config), named=self.named)
+        found = expected.of_tables(self.asking, self.items)
+        wanted = found.format or self._solution_format()
+        if self.own is not None:
+            wanted = as_said(self.own.submission, wanted or self._columns_format())
+        told = replace(found, format=wanted, named=self.named)
+        return told.separated(*self.between())
+
+    def between(self) -> tuple[str | None, str]:
+        """Return what stands between items, None where a solution is to tell it, and who says so.
+
+        Raises
+        ------
+        DataError
+            A sample that cannot be read.
+        """
+        if self.config is not None:
+            return separator(self.config)
+        if self.separator is not None:
+            return self.separator, "as named"
+        if self.own is not None and self.own.submission.separator is not None:
+            return self.own.submission.separator, "as the config says"
+        told = None if self.asking is None else expected.separator_in(self.asking)
+        if told is not None and self.asking is not None:
+            return told, f"as in {self.asking.name}"
+        known = self._solution_format()  # the competition's own lists, however the truth is written
+        return (None if known is None else known.between), ""
+
+    def marking(self, metrics: tuple[Metric, ...] = ()) -> Solution:
+        """Return the solution: that of the config's exam, or the file's.
+
+        Raises
+        ------
+        HarnessError
+            No solution is named; a file that cannot be used.
+        """
+        if self.config is not None:
+            return truth.of_config(self.config, metrics)
+        if self.solution is None:
+            also = "; this config has no [data]" if self.own is not None else ""
+            raise UsageError(
+                f"marked by what? name one of --config CONFIG and --solution SOLUTION{also}"
+            )
+        return replace(self._of_file(keep=self.keep_users_without_items), metrics=metrics)
+
+    def _of_file(self, *, keep: bool) -> Solution:
+        """Return the solution in the file or frame that is named."""
+        assert self.solution is not None  # noqa: S101 - asked for where there is one
+        said = self.separator or (None if self.own is None else self.own.submission.separator)
+        return solutions.of_file(self.solution, keep_users_without_items=keep, between=said)
+
+    def _columns_format(self) -> Format:
+        """Return the format of the solution's own columns."""
+        if self.solution is None:
+            return format.generic("user", "item")
+        frame = self.solution if isinstance(self.solution, pl.DataFrame) else None
+        columns = expected.columns(Path(str(self.solution))) if frame is None else frame.columns
+        return format.recognised(columns)
+
+    def _solution_format(self) -> Format | None:
+        """Return the competition that the solution's header speaks of."""
+        if self.solution is None:
+            return None
+        if isinstance(self.solution, pl.DataFrame):
+            return format.of_competition(self.solution.columns)
+        return format.of_competition(expected.columns(self.solution))

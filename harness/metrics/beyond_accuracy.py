@@ -1,0 +1,130 @@
+"""The formulas beyond accuracy: what the lists are made of, whether they hit or not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.core.arrays import Floats
+from harness.core.errors import UsageError, suggest
+from harness.metrics.judgments import Block
+from harness.metrics.ranking import Settings
+from harness.models.item_stats import Catalogue, TrainCounts
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+_BLOCK = 1 << 20
+
+
+def novelty(b: Block, _: Settings) -> Floats:
+    """Novelty@k = Σ_{i≤k} -log2 share(i) / L; an item of share 0 adds 0."""
+    share = _train(b).user_share
+    return _mean_over_list(b, -np.log2(np.where(share > 0, share, 1.0)))
+
+
+def popularity(b: Block, _: Settings) -> Floats:
+    """Popularity@k = Σ_{i≤k} count(i) / L."""
+    return _mean_over_list(b, _train(b).count.astype(np.float64))
+
+
+def serendipity(b: Block, _: Settings) -> Floats:
+    """Serendipity@k = hits that are not among the k most popular items / k."""
+    train = _train(b)
+    unexpected = np.ones(len(train.count), np.bool_)
+    unexpected[train.popular[: b.k]] = False
+    found = b.found
+    surprising = unexpected[b.key.truth.indices[found.entry]].astype(np.float64)
+    return b.sum_by_user(found.user, surprising) / b.k
+
+
+def diversity(b: Block, settings: Settings) -> Floats:
+    """ILD@k = mean over the pairs i < j ≤ k of 1 - cos(i, j); fewer than two items give 0.
+
+    With x the items' unit vectors: Σ_{i<j} cos(i, j) = (|Σ x|² - Σ |x|²) / 2.
+    """
+    unit, given = _unit_vectors(_catalogue(b), settings["attributes"])
+    lists, length = _indicators(b, len(given))
+    total = lists @ unit
+    together = np.asarray(total.multiply(total).sum(axis=1)).ravel()
+    alone = lists @ given.astype(np.float64)
+    pairs = length * (length - 1) / 2
+    distance = 1.0 - (together - alone) / 2 / np.maximum(pairs, 1)
+    return np.where(pairs > 0, np.clip(distance, 0.0, 2.0), 0.0)
+
+
+def coverage(b: Block, _: Settings) -> Floats:
+    """Coverage@k = candidates that stand in any list / candidates."""
+    exposure = _exposure(b)
+    return np.array([np.count_nonzero(exposure) / max(len(exposure), 1)])
+
+
+def gini(b: Block, _: Settings) -> Floats:
+    """Gini@k = Σ_{i≤N} (2i - N - 1)·x_i / (N·Σ x), x_i: each candidate's places, ascending."""
+    x = np.sort(_exposure(b))
+    n, total = len(x), int(x.sum())
+    if total == 0:
+        return np.zeros(1)
+    return np.array([int(((2 * np.arange(1, n + 1) - n - 1) * x).sum()) / (n * total)])
+
+
+def _catalogue(b: Block) -> Catalogue:
+    if b.key.catalogue is None:
+        raise ValueError("this metric needs a catalogue of the items")
+    return b.key.catalogue
+
+
+def _train(b: Block) -> TrainCounts:
+    train = _catalogue(b).train
+    if train is None:
+        raise ValueError("this metric needs training events")
+    return train
+
+
+def _mean_over_list(b: Block, values: Floats) -> Floats:
+    """Return the mean value of the items of each list; 0 for an empty one."""
+    of_place = np.append(values, 0.0)[b.lists]  # −1, an empty place, takes the last: 0
+    length = np.count_nonzero(b.lists >= 0, axis=1)
+    return np.asarray(of_place.sum(axis=1) / np.maximum(length, 1), np.float64)
+
+
+def _indicators(b: Block, n_items: int) -> tuple[csr_array[Any], NDArray[np.int64]]:
+    """Return how often each item stands in each list, (n, items), and the lists' lengths."""
+    from scipy.sparse import csr_array  # slow to import
+
+    user, place = np.nonzero(b.lists >= 0)
+    length = np.bincount(user, minlength=len(b))
+    ends = np.concatenate(([0], np.cumsum(length)))
+    counts = csr_array((np.ones(len(user)), b.lists[user, place], ends), shape=(len(b), n_items))
+    return counts, length
+
+
+def _unit_vectors(catalogue: Catalogue, columns: str) -> tuple[csr_array[Any], NDArray[np.bool_]]:
+    """Return the items' attributes as vectors of length 1, and which items have any."""
+    from scipy.sparse import csr_array, diags_array, hstack  # slow to import
+
+    held = catalogue.attributes
+    if not held:
+        raise ValueError("this metric needs item attributes")
+    names = list(held) if columns == "all" else columns.split("+")
+    for name in names:
+        if name not in held:
+            raise UsageError(f'metric ILD: no item attribute "{name}"; {suggest(name, held)}')
+    vectors = csr_array(hstack([held[name] for name in names]))
+    largest = np.asarray(abs(vectors).max(axis=1).todense()).ravel()  # squares must not overflow
+    vectors = csr_array(diags_array(1 / np.where(largest > 0, largest, 1.0)) @ vectors)
+    norm = np.sqrt(np.asarray(vectors.multiply(vectors).sum(axis=1)).ravel())
+    return csr_array(diags_array(1 / np.where(norm > 0, norm, 1.0)) @ vectors), norm > 0
+
+
+def _exposure(b: Block) -> NDArray[np.int64]:
+    """Return in how many places each candidate stands."""
+    candidate = _catalogue(b).candidate
+    counts = np.zeros(len(candidate), np.int64)
+    rows = max(1, _BLOCK // max(b.lists.shape[1], 1))
+    for start in range(0, len(b), rows):
+        items = b.lists[start : start + rows]
+        counts += np.bincount(items[items >= 0], minlength=len(candidate))
+    return counts[candidate]

@@ -1,0 +1,178 @@
+"""The functions of notebooks: lists and truth in any form in, estimates out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import polars as pl
+
+from harness.core.arrays import Floats, Int64
+from harness.core.errors import UsageError
+from harness.metrics import Metric, conventions, parse
+from harness.metrics.conventions import CONVENTIONS
+from harness.metrics.inputs.beyond import Beside
+from harness.metrics.inputs.read import Names, read_both
+from harness.metrics.scores import marks, mean
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def evaluate(
+    recommendations: Any,
+    truth: Any,
+    metrics: str | Metric | Sequence[str | Metric],
+    *,
+    user: str = "user",
+    item: str = "item",
+    rank: str | None = None,
+    score: str | Literal[False] | None = None,
+    grade: str | None = None,
+    train: Any = None,
+    candidates: Any = None,
+    attributes: Any = None,
+    per_user: bool = False,
+) -> pd.Series | pd.DataFrame:
+    """Mark lists against the truth: one figure a metric, or one a user and metric.
+
+    Every user of the truth counts: one without a list scores 0. Rows of other users are left out,
+    counted, and reported by a warning.
+
+    Parameters
+    ----------
+    recommendations : frame, dict or lists
+        A pandas, Polars or Arrow frame, long (one row an item) or wide (one row a user, a column
+        of lists); a dict ``{user: [item, …]}``, best first, or ``{user: {item: score}}``; or one
+        list a row (a 2-d array, a list of lists).
+    truth : frame, dict or lists
+        The same forms, ``{user: {item: grade}}`` for graded relevance; lists a row go with lists
+        a row. An item that stands twice counts once; an item of grade 0 is not relevant.
+    metrics : str, Metric or a sequence of them
+        Such as ``"MAP@12"``; ``harness list metrics`` shows what there is.
+    user, item : str
+        Names of the columns.
+    rank, score : str, optional
+        The column that orders a user's rows: ranks from 1, or scores, the highest first and ties
+        by item id as text. By default a column of that name, ``rank`` before ``score``; without
+        either, rows count as they stand, if no other column holds numbers that may order them:
+        one with a usual name such as ``prediction`` is an error, any other a warning.
+        ``score=False`` says that the order of rows is meant.
+    grade : str, optional
+        The column of the truth that holds grades; by default a column of that name.
+    train : frame or dict, optional
+        Training events, for novelty, popularity and serendipity; their items are the candidates
+        for coverage and Gini unless `candidates` are given.
+    candidates : sequence of ids, optional
+        The items that may be recommended.
+    attributes : frame, optional
+        One row an item, the column `item` and attributes, for ILD.
+    per_user : bool
+        Return every user's value instead of the means.
+
+    Returns
+    -------
+    pandas.Series or pandas.DataFrame
+        Metric to figure; or one row a user, in the order of ids, and one column a metric. Its
+        ``attrs`` tell where the order of the lists comes from and what was left out.
+
+    Raises
+    ------
+    UsageError
+        An unknown metric or form, something that a metric needs and was not given, or numbers
+        that may order the rows and that `score` does not speak of.
+    DataError
+        Missing columns or ids, ids of two kinds, ranks or scores that cannot be used; the message
+        names the table, the column, the row and what to do.
+
+    Examples
+    --------
+    Hits at ranks 1 and 3 of two true items: AP@3 = (1/1 + 2/3) / 2.
+
+    >>> evaluate({"ann": ["a", "x", "b"]}, {"ann": ["a", "b"]}, "MAP@3").round(4).to_dict()
+    {'MAP@3': 0.8333}
+    """
+    asked = _asked(metrics, per_user)
+    columns = Names(user, item, rank, score, grade)
+    beside = Beside(train, candidates, attributes, user, item)
+    read = read_both(recommendations, truth, columns, beside, asked)
+    values = marks(read.lists, read.key, asked)
+    return _result(values, read.users, per_user, read.report)
+
+
+def audit(
+    recommendations: Any,
+    truth: Any,
+    k: int,
+    *,
+    user: str = "user",
+    item: str = "item",
+    rank: str | None = None,
+    score: str | Literal[False] | None = None,
+) -> pd.DataFrame:
+    """Return MAP@k under every convention, and which tools print which figure.
+
+    Parameters
+    ----------
+    recommendations, truth, user, item, rank, score
+        As in `evaluate`.
+    k : int
+        The cut-off.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a convention: its MAP@k (NaN where it averages none of these users), the divisor,
+        what a repeated item counts, who is averaged, and who prints it.
+
+    Examples
+    --------
+    >>> found = audit({"ann": ["a", "a", "b"]}, {"ann": ["a", "b"]}, k=10)
+    >>> found["MAP@10"][["kaggle", "replay"]].round(4).to_dict()
+    {'kaggle': 0.8333, 'replay': 1.5}
+    """
+    import pandas as pd
+
+    metric = parse(f"MAP@{k}")
+    nothing = Beside(None, None, None, user, item)
+    columns = Names(user, item, rank, score, None)
+    read = read_both(recommendations, truth, columns, nothing, (metric,), whole=True)
+    values = conventions.audit(read.lists, read.key, metric.k or 0)
+    rows = [{str(metric): v, **CONVENTIONS[name].to_dict()} for name, v in values.items()]
+    found = pd.DataFrame(rows, index=pd.Index(values, name="convention"))
+    found.attrs.update(read.report)
+    return found
+
+
+def _asked(metrics: str | Metric | Sequence[str | Metric], per_user: bool) -> tuple[Metric, ...]:
+    several = [metrics] if isinstance(metrics, (str, Metric)) else metrics
+    several = list(several) if isinstance(several, Iterable) else [several]
+    if not all(isinstance(m, (str, Metric)) for m in several):
+        raise UsageError(f'metrics: found {metrics!r}; give texts, such as ["MAP@12", "NDCG@12"]')
+    asked = tuple(dict.fromkeys(m if isinstance(m, Metric) else parse(m) for m in several))
+    if not asked:
+        raise UsageError('no metric is asked for; name one, such as "MAP@12"')
+    for metric in asked:
+        if per_user and metric.definition.of == "set":
+            raise UsageError(
+                f"metric {metric} is one figure of all lists, not one a user; leave it out, or "
+                "ask for it with per_user=False"
+            )
+    return asked
+
+
+def _result(
+    values: dict[Metric, Floats], users: pl.Series, per_user: bool, report: dict[str, str | int]
+) -> pd.Series | pd.DataFrame:
+    import pandas as pd
+
+    result: pd.Series | pd.DataFrame
+    if per_user:
+        order: Int64 = users.arg_sort().to_numpy()
+        index = pd.Index(users.gather(order).to_list(), name="user")
+        columns = {str(metric): value[order] for metric, value in values.items()}
+        result = pd.DataFrame(columns, index=index)
+    else:
+        result = pd.Series({str(metric): mean(value) for metric, value in values.items()})
+    result.attrs.update(report)
+    return result

@@ -1,0 +1,139 @@
+"""Cells and columns of Python values, and the words for what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from harness.core.errors import DataError, printable
+
+MISMATCH = (
+    ArithmeticError,
+    NotImplementedError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    pl.exceptions.PanicException,
+    pl.exceptions.PolarsError,
+)
+"""What libraries raise over values that they cannot hold."""
+
+
+_NUMBERS = (int, float, np.integer, np.floating, np.bool_, Decimal)
+
+
+def missing(value: Any) -> bool:
+    """Return whether a cell holds nothing: None, NaN, NA or NaT."""
+    if value is None or (isinstance(value, (float, np.floating)) and value != value):
+        return True
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return type(value).__name__ in ("NAType", "NaTType")
+
+
+def as_list(cell: Any) -> Any:
+    """Return a list where the cell is some sequence of items, None where it is missing."""
+    if isinstance(cell, (list, str, bytes, dict)):
+        return cell
+    if isinstance(cell, (tuple, set, frozenset)):
+        return list(cell)
+    to_list = getattr(cell, "tolist", None) or getattr(cell, "to_list", None)
+    if to_list is not None and np.ndim(cell) > 0:
+        return to_list()
+    return None if missing(cell) else cell
+
+
+def ids_of(values: list[Any], where: str, row_of: Callable[[int], int] = int) -> pl.Series:
+    """Return ids as a column; they must be of one type.
+
+    Parameters
+    ----------
+    where : str
+        The column, for messages.
+    row_of : function
+        Which row of it a value stands in.
+
+    Raises
+    ------
+    DataError
+        Values of several types; the message names the first that is of another than the first.
+    """
+    cells = [None if missing(value) else value for value in values]
+    kinds = set(map(type, cells)) - {type(None)}
+    if len(kinds) > 1 and kinds & {bool, np.bool_}:  # True would be the id 1
+        raise mixed(where, cells, row_of)
+    try:
+        return pl.Series(cells, strict=True)
+    except MISMATCH as error:
+        raise mixed(where, cells, row_of) from error
+
+
+def numbers_of(values: list[Any], where: str, row_of: Callable[[int], int] = int) -> pl.Series:
+    """Return numbers as a column: whole ones, or floats where any is one.
+
+    Parameters
+    ----------
+    where, row_of
+        As in `ids_of`.
+
+    Raises
+    ------
+    DataError
+        A value that is no number.
+    """
+    cells = [None if missing(v) and not isinstance(v, (float, np.floating)) else v for v in values]
+    for at, cell in enumerate(cells):
+        if cell is not None and not isinstance(cell, _NUMBERS):
+            row = row_text(row_of(at))
+            raise DataError(f"{where}, {row}: found {shown(cell)}, expected a number")
+    if set(map(type, cells)) <= {int, type(None)}:
+        with suppress(*MISMATCH):  # whole numbers too large become floats
+            return pl.Series(cells, dtype=pl.Int64 if not cells else None, strict=True)
+    try:
+        return pl.Series(
+            [None if cell is None else float(cell) for cell in cells], dtype=pl.Float64
+        )
+    except MISMATCH as error:
+        raise DataError(f"{where}: holds a number that is too large ({error})") from error
+
+
+def mixed(where: str, values: list[Any], row_of: Callable[[int], int] = int) -> DataError:
+    """Return what to say of values of several types in one column."""
+    filled = [(at, value) for at, value in enumerate(values) if not missing(value)]
+    first = type(filled[0][1]) if filled else object
+    at, other = next(((a, v) for a, v in filled if type(v) is not first), (-1, None))
+    if at < 0:
+        return DataError(
+            f"{where} holds values of type {first.__name__} that cannot be read, such as "
+            f"{shown(filled[0][1] if filled else None)}; make them texts or whole numbers"
+        )
+    return DataError(
+        f"{where}, {row_text(row_of(at))}: found {shown(other)} ({type(other).__name__}) among "
+        f"values of type {first.__name__}; make ids all text, or all whole numbers"
+    )
+
+
+def shown(value: object) -> str:
+    """Return a value of the user's as a message shows it."""
+    return printable(repr(value))[:60]
+
+
+def row_text(row: int) -> str:
+    """Return how a message names a row, counted as frames count."""
+    return f"row {row:,} (the first is 0)"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(2000, "user")
+    ('1 row', '2,000 users')
+    """
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")

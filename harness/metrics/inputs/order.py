@@ -1,0 +1,116 @@
+"""Numbers beside the items that may be meant to order the rows, and that nobody named."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from numbers import Number
+from typing import Any, Final
+
+import narwhals as nw
+
+from harness.core.errors import UsageError, printable
+from harness.metrics.inputs.cells import missing
+from harness.metrics.inputs.table import Held, Table
+
+RANK_NAMES: Final = frozenset({"rank", "ranks", "ranking"})
+SCORE_NAMES: Final = frozenset(
+    {
+        *("score", "scores", "yscore", "predscore", "predictedscore", "predictionscore"),
+        *("prediction", "predictions", "predicted", "pred", "preds", "ypred", "yhat"),
+        *("rating", "ratings", "predrating", "predictedrating", "estimatedrating"),
+        *("est", "estimate", "estimated", "prob", "probs", "proba", "probability", "probabilities"),
+        *("relevance", "weight", "weights"),
+    }
+)
+"""What people call the numbers that order a user's rows, in small letters and digits alone."""
+
+_CALLER = 4
+"""How far up the person's own line is, for warnings."""
+_NAMED = 5
+"""How many columns a message names; a table of features may have hundreds."""
+
+
+def order_of(name: object) -> str | None:
+    """Return what a column of numbers of this name is taken to hold: ``rank``, ``score`` or None.
+
+    Examples
+    --------
+    >>> [order_of(name) for name in ("Pred_Score", "RANK", "price")]
+    ['score', 'rank', None]
+    """
+    plain = re.sub(r"[\W_]", "", name).casefold() if isinstance(name, str) else ""
+    if plain in RANK_NAMES:
+        return "rank"
+    return "score" if plain in SCORE_NAMES else None
+
+
+def check_order(table: Table) -> None:
+    """Refuse, or warn of, numbers that nobody named in a long frame whose rows count as they stand.
+
+    Raises
+    ------
+    UsageError
+        A column of numbers with one of `RANK_NAMES` or `SCORE_NAMES`, as `order_of` reads them.
+    """
+    if isinstance(table.given, Held) or table.wide or table.columns.number is not None:
+        return
+    used = (table.columns.user, table.columns.item)
+    others = [table.given.get_column(name) for name in table.given.columns if name not in used]
+    telling = [column for column in others if order_of(column.name) and _holds_numbers(column)]
+    if telling:
+        raise UsageError(_refusal(table.role, telling))
+    numeric = [column.name for column in others if column.dtype.is_numeric()]
+    if numeric:
+        first = _quoted(numeric[0])
+        warnings.warn(
+            f"{table.role}: {_columns(numeric)} numbers, but the rows count as they stand; where "
+            f"one orders them, name it, as in score={first} (highest first) or rank={first} (1 "
+            "first); score=False says that the order of rows is meant",
+            stacklevel=_CALLER,
+        )
+
+
+def _refusal(role: str, columns: list[nw.Series[Any]]) -> str:
+    names = [column.name for column in columns]
+    ways = " or ".join(f"{order_of(name)}={_quoted(name)}" for name in names[:_NAMED])
+    text = [_quoted(column.name) for column in columns if column.dtype == nw.String]
+    first = f" ({text[0]} holds text: make it numbers first)" if text else ""
+    return (
+        f"{role}: {_columns(names)} numbers, and nothing says whether they order the rows; give "
+        f"{ways}{first}, or score=False where the order of rows is meant"
+    )
+
+
+def _columns(names: list[str]) -> str:
+    """Return how a sentence on columns begins."""
+    if len(names) == 1:
+        return f"column {_quoted(names[0])} holds"
+    *most, last = [_quoted(name) for name in names[:_NAMED]]
+    if len(names) > _NAMED:
+        most, last = [*most, last], f"{len(names) - _NAMED:,} more"
+    return f"columns {', '.join(most)} and {last} hold"
+
+
+def _quoted(name: object) -> str:
+    return printable(f'"{name}"' if isinstance(name, str) else repr(name))
+
+
+def _holds_numbers(column: nw.Series[Any]) -> bool:
+    """Return whether all cells that are there are numbers, or texts of numbers."""
+    if column.dtype.is_numeric():
+        return True
+    if column.dtype == nw.Boolean:
+        return False
+    cells = [cell for cell in column.to_list() if not missing(cell)]
+    return len(cells) > 0 and all(map(_is_number, cells))
+
+
+def _is_number(cell: Any) -> bool:
+    if not isinstance(cell, (str, Number)):
+        return False
+    try:
+        float(cell)  # type: ignore[arg-type]  # a complex number is no number here
+    except (TypeError, ValueError):
+        return False
+    return True

@@ -1,0 +1,116 @@
+"""What a formula may look at: lists, the judgments they are scored by, and what items are like."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.core.arrays import Counts, Floats, Ragged
+from harness.core.once import once
+from harness.metrics.kernels import Tally
+from harness.models.item_stats import Catalogue
+
+if TYPE_CHECKING:
+    pass
+
+
+@dataclass(frozen=True, eq=False)
+class Key:
+    """The answer key: what each user's list is marked by.
+
+    Attributes
+    ----------
+    truth : Ragged, n rows
+        Positions of the true items that have one.
+    relevant : integer array, (n,)
+        R of each user: all true items, with a position or without.
+    grades : float64 array, optional
+        The grade, above 0, of each entry of ``truth.indices``; without them every grade is 1.
+    catalogue : Catalogue, optional
+        For the metrics beyond accuracy.
+    kinds : tuple of (weight, bool array (n,))
+        Kinds of users that a competition weights, and who belongs to each.
+    """
+
+    truth: Ragged
+    relevant: Counts
+    grades: Floats | None = None
+    catalogue: Catalogue | None = None
+    kinds: tuple[tuple[float, NDArray[np.bool_]], ...] = ()
+
+    def rows(self, start: int, stop: int) -> Key:
+        """Return the key of the users from `start` to `stop`, or to the last."""
+        stop = min(stop, len(self.truth))
+        ends = self.truth.indptr[[start, stop]]
+        grades = None if self.grades is None else self.grades[ends[0] : ends[1]]
+        rows = self.truth.rows(start, stop)
+        kinds = tuple((weight, of[start:stop]) for weight, of in self.kinds)
+        return Key(rows, self.relevant[start:stop], grades, self.catalogue, kinds)
+
+    def pick(self, keep: NDArray[np.bool_]) -> Key:
+        """Return the key of the users that `keep` marks, in their order."""
+        grades = None if self.grades is None else self.grades[np.repeat(keep, self.truth.sizes)]
+        kinds = tuple((weight, of[keep]) for weight, of in self.kinds)
+        return Key(self.truth.pick(keep), self.relevant[keep], grades, self.catalogue, kinds)
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Lists of n users at one cut-off, and their key.
+
+    Attributes
+    ----------
+    items : int32 array, (n, K)
+        One list a row, best first, −1 = empty.
+    k : int
+        Places beyond the k-th are not looked at.
+    """
+
+    items: NDArray[np.int32]
+    key: Key
+    k: int
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @property
+    def lists(self) -> NDArray[np.int32]:
+        """The first k places, (n, min(k, K))."""
+        return self.items[:, : self.k]
+
+    @once
+    def tally(self) -> Tally:
+        """What each list earned."""
+        from harness.metrics import kernels  # numba is slow to import, and only marking needs it
+
+        truth = self.key.truth
+        relevant = self.key.relevant
+        return kernels.tally(self.items, truth.indptr, truth.indices, self.k, relevant=relevant)
+
+    @once
+    def found(self) -> Found:
+        """Every hit, by user and rank."""
+        from harness.metrics import kernels
+
+        truth = self.key.truth
+        rank = kernels.ranks(self.items, truth.indptr, truth.indices, self.k)
+        user = np.repeat(np.arange(len(self)), truth.sizes)
+        entry = np.flatnonzero(rank)
+        entry = entry[np.lexsort((rank[entry], user[entry]))]
+        return Found(user[entry], rank[entry], entry)
+
+    def sum_by_user(self, user: NDArray[np.int64], values: Floats) -> Floats:
+        """Return the sum of each user's values, added in the order they stand, (n,)."""
+        return np.bincount(user, values, minlength=len(self)).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Hits, one entry each: whose, at which rank, and which entry of ``truth.indices``."""
+
+    user: NDArray[np.int64]
+    rank: NDArray[np.int32]
+    entry: NDArray[np.int64]

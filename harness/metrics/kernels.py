@@ -1,0 +1,402 @@
+"""Lists and truth come in, a `Tally` for every user goes out: the one marking pass.
+
+Every metric is a short formula over a `Tally` (`harness.metrics`), so a list is read once however
+many metrics are wanted. This module imports numba: import it in the function that marks.
+"""
+
+import operator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.core.arrays import Counts, Floats
+from harness.core.jit import compiled
+
+LARGEST = 2**31 - 1  # cut-offs and counts are int32
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """What each user's list earned at one cut-off; the arrays have shape (n users,).
+
+    hit(i) = 1 when place i holds a truth item that no place before it holds, and
+    P(i) = (hits among the first i places)/i.
+    """
+
+    k: int
+    """The cut-off, from 1."""
+    precision_sum: Floats
+    """Σ_{i≤k} P(i)·hit(i), the numerator of AP@k."""
+    dcg: Floats
+    """Σ_{i≤k} hit(i)/log2(i+1)."""
+    hits: NDArray[np.int32]
+    """Σ_{i≤k} hit(i)."""
+    early_hits: NDArray[np.int32]
+    """Σ_{i≤min(k,R)} hit(i)."""
+    first_hit: NDArray[np.int32]
+    """The rank of the first hit, from 1; 0 without a hit."""
+    length: NDArray[np.int32]
+    """L: the places up to k that are not empty."""
+    relevant: NDArray[np.int32]
+    """R: all truth items, those without a position among the candidates included."""
+
+
+def discounts(places: int) -> Floats:
+    """Return 1/log2(i+1) for the ranks i = 1 … places, shape (places,), float64.
+
+    Source: Burges et al., Learning to Rank using Gradient Descent, ICML 2005.
+
+    Examples
+    --------
+    >>> discounts(3).round(4).tolist()
+    [1.0, 0.6309, 0.5]
+    """
+    return np.asarray(1.0 / np.log2(np.arange(2, places + 2)), np.float64)
+
+
+def ideal_dcg(relevant: Counts, k: int) -> Floats:
+    """Return Σ_{i≤min(R,k)} 1/log2(i+1) for each R, and 1 for R = 0, so that it can divide.
+
+    Examples
+    --------
+    >>> ideal_dcg(np.array([0, 1, 5]), k=2).round(4).tolist()
+    [1.0, 1.0, 1.6309]
+    """
+    filled = np.minimum(relevant, k)
+    sums = np.cumsum(discounts(int(filled.max(initial=0))))
+    return np.concatenate(([1.0], sums)).take(filled)
+
+
+__all__ = ["Tally", "partials", "ranks", "search", "tally"]
+
+SCANNED_TRUTH = 128  # up to so many truth items a scan per item beats a search per place
+_MOST_PARTIALS = 64  # numbers of 53 bits that do not overlap fill a double's 2,098 bits with 40
+LANES = 8  # places compared at once: a fixed number, so that the compiler makes it one instruction
+
+
+def tally(
+    items: NDArray[np.int32],
+    truth_indptr: NDArray[np.integer[Any]],
+    truth_indices: NDArray[np.int32],
+    k: int,
+    *,
+    relevant: NDArray[np.integer[Any]] | None = None,
+) -> Tally:
+    """Mark the first k places of every list against the truth.
+
+    Parameters
+    ----------
+    items : (n, K) int32
+        One list a row, best first. -1 is an empty place; it uses its rank wherever it stands. A
+        repeated item is no second hit and uses its rank. If K < k, the missing places are empty.
+    truth_indptr, truth_indices : (n + 1,) integer and (nnz,) int32
+        The truth as CSR: a user's row holds positions from 0, each once, ascending.
+    k : int
+        The cut-off, from 1.
+    relevant : (n,) integer, optional
+        R for users whose truth also holds items without a position; by default the row lengths.
+
+    Raises
+    ------
+    ValueError
+        For any other type or shape, a CSR that is none, a row of truth that is not ascending, an
+        item below -1, an R below the row's length, and k below 1.
+
+    Examples
+    --------
+    Truth {2, 7}: the list 2, 9, 7 hits at ranks 1 and 3, so P(1) + P(3) = 1 + 2/3.
+
+    >>> marked = tally(np.array([[2, 9, 7]], np.int32), np.array([0, 2]),
+    ...                np.array([2, 7], np.int32), k=3)
+    >>> marked.precision_sum.round(4).tolist(), marked.hits.tolist(), marked.first_hit.tolist()
+    ([1.6667], [2], [1])
+    """
+    k = _count("k", k)
+    given = _checked(items, truth_indptr, truth_indices)
+    marked = _blank(k, _relevant(relevant, np.diff(truth_indptr)))
+    discount = _read_only(discounts(min(k, items.shape[1])))
+    sums = marked.precision_sum, marked.dcg
+    counts = marked.hits, marked.early_hits, marked.first_hit, marked.length
+
+    faulty = int(_mark(*given, _read_only(marked.relevant), discount, *sums, *counts))
+    if faulty >= 0:
+        raise ValueError(_describe_fault(faulty, given[0][:, :k], *given[1:]))
+    return marked
+
+
+def ranks(
+    items: NDArray[np.int32],
+    truth_indptr: NDArray[np.integer[Any]],
+    truth_indices: NDArray[np.int32],
+    k: int,
+) -> NDArray[np.int32]:
+    """Return the first rank, from 1 to k, at which each truth item stands; 0 where it does not.
+
+    Parameters and errors are those of `tally`; the result has one entry a truth item, (nnz,).
+
+    Examples
+    --------
+    >>> ranks(np.array([[9, 2, 2]], np.int32), np.array([0, 2]), np.array([2, 7], np.int32), k=3)
+    array([2, 0], dtype=int32)
+    """
+    k = _count("k", k)
+    given = _checked(items, truth_indptr, truth_indices)
+    found = np.zeros(len(truth_indices), np.int32)
+    faulty = int(_rank(*given, min(k, items.shape[1]), found))
+    if faulty >= 0:
+        raise ValueError(_describe_fault(faulty, given[0][:, :k], *given[1:]))
+    return found
+
+
+def partials(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a few numbers whose exact sum is that of `values`, (n,) float64, all finite.
+
+    Raises
+    ------
+    OverflowError
+        A sum is beyond the largest number.
+
+    Notes
+    -----
+    Source: Shewchuk 1997, Adaptive Precision Floating-Point Arithmetic; what `math.fsum` does, so
+    that `math.fsum` of the result is the exact sum, rounded once.
+
+    Examples
+    --------
+    1e16 + 1 does not fit one number; the sum keeps it.
+
+    >>> from math import fsum
+    >>> fsum(partials(np.array([1e16, 1.0, -1e16])))
+    1.0
+    """
+    held = np.empty(_MOST_PARTIALS)
+    count = int(_partials(_read_only(values), held))
+    if count < 0:
+        raise OverflowError("numbers too large to be added up")
+    return held[:count]
+
+
+def _checked(items: Any, indptr: Any, indices: Any) -> list[NDArray[Any]]:
+    """Return lists and truth as the loops take them."""
+    _require_int32("items", items, dimensions=2)
+    _require_int32("truth_indices", indices, dimensions=1)
+    _require_offsets(indptr, len(items), len(indices))
+    # Read-only views have one type, so numba compiles once, whatever arrays a caller holds.
+    return [_read_only(array) for array in (items, indptr.astype(np.int64, copy=False), indices)]
+
+
+def _count(name: str, value: int) -> int:
+    """Return a whole number from 1 that fits int32."""
+    number = operator.index(value) if hasattr(value, "__index__") else None
+    if number is None or not 1 <= number <= LARGEST:
+        raise ValueError(f"{name} must be a whole number from 1 to {LARGEST}, got {value!r}")
+    return number
+
+
+def _require_int32(name: str, array: object, dimensions: int) -> None:
+    wanted = isinstance(array, np.ndarray) and array.ndim == dimensions and array.dtype == np.int32
+    if not wanted:
+        raise ValueError(f"{name} must be a {dimensions}-d int32 array, got {_seen(array)}")
+
+
+def _require_integers(name: str, array: object, shape: tuple[int, ...]) -> None:
+    wanted = isinstance(array, np.ndarray) and array.shape == shape and array.dtype.kind in "iu"
+    if not wanted:
+        raise ValueError(f"{name} must be an integer array of shape {shape}, got {_seen(array)}")
+
+
+def _seen(thing: object) -> str:
+    if isinstance(thing, np.ndarray):
+        return f"{thing.dtype} of shape {thing.shape}"
+    return type(thing).__name__
+
+
+def _require_offsets(indptr: NDArray[np.integer[Any]], users: int, entries: int) -> None:
+    _require_integers("truth_indptr", indptr, (users + 1,))
+    if indptr[0] != 0 or indptr[-1] != entries:
+        raise ValueError(
+            f"truth_indptr must run from 0 to {entries}, the length of truth_indices; "
+            f"it runs from {indptr[0]} to {indptr[-1]}"
+        )
+    # Compared, not subtracted: a difference of unsigned numbers is never negative.
+    falling = indptr[1:] < indptr[:-1]
+    if falling.any():
+        raise ValueError(f"truth_indptr must not fall, it does at user {falling.argmax()}")
+
+
+def _relevant(
+    relevant: NDArray[np.integer[Any]] | None, rows: NDArray[np.integer[Any]]
+) -> NDArray[np.int32]:
+    """Return R of every user, never below the truth items that have a position."""
+    if relevant is None:
+        return rows.astype(np.int32)
+    _require_integers("relevant", relevant, rows.shape)
+    wrong = (relevant < rows) | (relevant > LARGEST)
+    if wrong.any():
+        user = int(wrong.argmax())
+        raise ValueError(
+            f"relevant must be from {rows[user]} (the truth items with a position) to {LARGEST} "
+            f"for user {user}, got {relevant[user]}"
+        )
+    return relevant.astype(np.int32)
+
+
+def _blank(k: int, relevant: NDArray[np.int32]) -> Tally:
+    """Return a tally whose arrays, R apart, are still to be written."""
+    # Rows of two arrays, not six arrays: large memory comes in large pages, which is faster.
+    precision_sum, dcg = np.empty((2, len(relevant)), np.float64)
+    hits, early_hits, first_hit, length = np.empty((4, len(relevant)), np.int32)
+    return Tally(k, precision_sum, dcg, hits, early_hits, first_hit, length, relevant)
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def _describe_fault(
+    user: int, items: NDArray[np.int32], indptr: NDArray[np.int64], indices: NDArray[np.int32]
+) -> str:
+    lowest = items[user].min(initial=0)
+    if lowest < -1:
+        return f"items of user {user} hold {lowest}; a position is from 0, an empty place is -1"
+    row = indices[indptr[user] : indptr[user + 1]]
+    wrong = int((row <= np.concatenate(([-1], row[:-1]))).argmax())
+    found = ", ".join(map(str, row[max(wrong - 1, 0) : wrong + 1]))
+    return f"truth_indices of user {user} must be from 0, each once, ascending; found {found}"
+
+
+# One long loop on purpose: every call that takes an array costs its reference count, a quarter of
+# the time per user in all, and every NumPy routine costs compilation, for which a first call waits.
+@compiled
+def _mark(  # noqa: C901 - see above
+    items: Any,
+    indptr: Any,
+    indices: Any,
+    relevant: Any,
+    discount: Any,
+    precision_sum: Any,
+    dcg: Any,
+    hits: Any,
+    early_hits: Any,
+    first_hit: Any,
+    length: Any,
+) -> int:
+    """Mark every user; return the first that is faulty, or -1."""
+    cut = len(discount)
+    places = np.full((cut + LANES - 1) // LANES * LANES, -1, np.int32)
+    hit = np.zeros(len(places), np.bool_)
+    for user in range(len(items)):
+        filled, lowest = np.int32(0), np.int32(0)
+        for i in range(cut):
+            item = items[user, i]
+            places[i] = item
+            filled += np.int32(item >= 0)
+            lowest = min(lowest, item)
+        left, last, ascending = 0, np.int32(-1), True
+        row, end = indptr[user], indptr[user + 1]
+        long = end - row > SCANNED_TRUTH
+        for t in range(row, end):
+            wanted = indices[t]
+            ascending &= wanted > last
+            last = wanted
+            if long:
+                continue
+            for base in range(0, len(places), LANES):
+                present = False
+                for lane in range(LANES):
+                    present |= places[base + lane] == wanted
+                if present:  # its first place: a repetition is never flagged
+                    while places[base] != wanted:
+                        base += 1
+                    hit[base] = True
+                    left += 1
+                    break
+        if lowest < -1 or not ascending:
+            return user
+        if long:
+            left = _flag_by_search(places, indices, row, end, hit)
+        seen, early, first, precision, gain, i = 0, 0, 0, 0.0, 0.0, 0
+        while seen < left:
+            if hit[i]:
+                hit[i] = False
+                seen += 1
+                early += i < relevant[user]
+                first = i + 1 if seen == 1 else first
+                precision += seen / (i + 1)
+                gain += discount[i]
+            i += 1
+        precision_sum[user], dcg[user] = precision, gain
+        hits[user], early_hits[user] = seen, early
+        first_hit[user], length[user] = first, filled
+    return -1
+
+
+@compiled
+def _partials(values: Any, held: Any) -> int:
+    """Write partials that do not overlap, smallest first; return how many, −1 if too large."""
+    count = 0
+    for value in values:
+        x, kept = value, 0
+        for i in range(count):
+            y = held[i]
+            if abs(x) < abs(y):
+                x, y = y, x
+            high = x + y
+            low = y - (high - x)
+            if low != 0.0:
+                held[kept] = low
+                kept += 1
+            x = high
+        if not abs(x) < np.inf:  # beyond the largest number nothing is exact, and no place is left
+            return -1
+        held[kept] = x
+        count = kept + 1
+    return count
+
+
+@compiled
+def _rank(items: Any, indptr: Any, indices: Any, cut: int, found: Any) -> int:
+    """Write the rank of every truth item; return the first user that is faulty, or -1."""
+    for user in range(len(items)):
+        row, end = indptr[user], indptr[user + 1]
+        for t in range(row, end):
+            if indices[t] < 0 or (t > row and indices[t] <= indices[t - 1]):
+                return user
+        for i in range(cut):
+            if items[user, i] < -1:
+                return user
+            at = search(indices, row, end, items[user, i])
+            if at < end and found[at] == 0:
+                found[at] = i + 1
+    return -1
+
+
+@compiled
+def search(indices: Any, low: int, end: int, wanted: int) -> int:
+    """Return where `wanted` stands in an ascending row, or its end."""
+    high = end
+    while low < high:
+        middle = (low + high) // 2
+        if indices[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < end and indices[low] == wanted else end
+
+
+@compiled
+def _flag_by_search(places: Any, indices: Any, row: int, end: int, hit: Any) -> int:
+    """Search each place in a long row of truth; flag it unless that truth item is found already."""
+    found = np.zeros(end - row, np.bool_)
+    hits = 0
+    for i in range(len(hit)):
+        at = search(indices, row, end, places[i])
+        if at < end and not found[at - row]:
+            found[at - row] = True
+            hit[i] = True
+            hits += 1
+    return hits

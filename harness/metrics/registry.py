@@ -1,0 +1,295 @@
+"""Metrics as text: ``MAP(divisor=trec)@10`` in, a `Metric` out, a user's own function too."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Set
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.core.arrays import Floats
+from harness.core.errors import UsageError, printable, suggest
+from harness.metrics.definition import Better, Definition
+from harness.metrics.definitions import DEFINITIONS
+from harness.metrics.judgments import Block
+from harness.metrics.kernels import LARGEST
+from harness.metrics.ranking import Settings
+
+USUAL = ("MAP", "Recall", "NDCG")
+"""What is marked where nobody names a metric."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric at a cut-off, e.g. ``Metric("MAP", 10, (("divisor", "trec"),))``.
+
+    Parameters that have their default value are left out, so equal metrics compare equal and
+    ``str`` gives the one text that `parse` reads back.
+
+    Attributes
+    ----------
+    name : str
+        One of `DEFINITIONS`, or ``module:function`` for a user's own.
+    k : int or None
+        The cut-off; None takes lists as long as they are, where the metric allows it.
+    definition : Definition, optional
+        A user's own; looked up by name for all others.
+
+    Raises
+    ------
+    harness.core.errors.UsageError
+        For a name, parameter, value or cut-off that does not exist, with the nearest that does.
+
+    Examples
+    --------
+    >>> str(Metric("MAP", 12, (("divisor", "kaggle"),)))
+    'MAP@12'
+    """
+
+    name: str
+    k: int | None
+    params: tuple[tuple[str, str], ...] = ()
+    definition: Definition = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or isinstance(self.k, bool):
+            raise UsageError(f"a metric is a name and a cut-off, got {self.name!r} and {self.k!r}")
+        if self.definition is None:
+            object.__setattr__(self, "definition", _defined(self.name))
+        _check_cut_off(self.name, self.k, self.definition)
+        if len(dict(self.params)) < len(self.params):
+            raise UsageError(f"metric {self.name}: a parameter is given twice")
+        values = {p: _value(self.name, self.definition, p, text) for p, text in self.params}
+        defaults = self.definition.defaults
+        kept = sorted((p, str(value)) for p, value in values.items() if value != defaults[p])
+        object.__setattr__(self, "params", tuple(kept))
+
+    def up_to(self, k: int) -> Metric:
+        """Return the metric cut off at k where it has no cut-off: no list is longer."""
+        return self if self.k is not None else replace(self, k=k)
+
+    def __str__(self) -> str:
+        params = ",".join(f"{param}={value}" for param, value in self.params)
+        cut = "" if self.k is None else f"@{self.k}"
+        return f"{self.name}({params}){cut}" if params else f"{self.name}{cut}"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Every parameter with its value, defaults included."""
+        params = self.definition.params
+        return self.definition.defaults | {p: params[p].read(text) for p, text in self.params}
+
+    @property
+    def graded(self) -> bool:
+        """Whether true items must have grades."""
+        return bool(self.settings.get("gain", "binary") != "binary")
+
+
+def parse(text: str, folder: Path | None = None) -> Metric:
+    """Read a metric such as ``MAP@12``, ``MAP(divisor=trec)@10`` or ``my_module:my_metric@10``.
+
+    Parameters
+    ----------
+    text : str
+    folder : Path, optional
+        Where files of a user's own metrics are looked for first; the current folder by default.
+
+    Raises
+    ------
+    harness.core.errors.UsageError
+        When the text is no metric; the message says what is allowed and what comes nearest.
+
+    Examples
+    --------
+    >>> parse("NDCG( ideal = retrieved )@10")
+    Metric(name='NDCG', k=10, params=(('ideal', 'retrieved'),))
+    """
+    name, params, k = _parts(text)
+    own = own_definition(name, folder or Path()) if ":" in name else None
+    definition = own or _defined(name)
+    if k is not None and len(k) > len(str(LARGEST)):
+        raise UsageError(_cut_off_message(name, k))
+    if k is None and definition.cut == "required":
+        raise UsageError(f'metric "{text}" has no cut-off; did you mean "{text.strip()}@10"?')
+    cut = None if k is None else int(k)
+    return Metric(name, cut, tuple(_split_params(text, params or "")), definition)
+
+
+def needs(metrics: Iterable[Metric]) -> Set[str]:
+    """Return what metrics need to know of the items: ``train``, ``attributes``, ``candidates``."""
+    return {metric.definition.needs for metric in metrics if metric.definition.needs}
+
+
+def is_own(text: str) -> bool:
+    """Return whether a metric's text names a user's own function, which is not imported.
+
+    Raises
+    ------
+    harness.core.errors.UsageError
+        When the text is no metric.
+
+    Examples
+    --------
+    >>> is_own("my_metrics:early@10"), is_own("MAP(divisor=trec)@10")
+    (True, False)
+    """
+    return ":" in _parts(text)[0]
+
+
+def per_user(metric: Metric, block: Block) -> Floats:
+    """Return the metric's value for every user of a block, shape (n,), float64.
+
+    A metric of all lists together (coverage, Gini) has one value: shape (1,).
+
+    Raises
+    ------
+    ValueError
+        When the block is cut elsewhere, or its key lacks what the metric needs.
+
+    Examples
+    --------
+    Two truth items, hits at ranks 1 and 3 of 3: AP@3 = (1 + 2/3)/2.
+
+    >>> import numpy as np
+    >>> from harness.metrics import Key
+    >>> from harness.core.arrays import Ragged
+    >>> key = Key(Ragged(np.array([0, 2]), np.array([4, 7], np.int32)), np.array([2]))
+    >>> block = Block(np.array([[4, 5, 7]], np.int32), key, k=3)
+    >>> per_user(parse("MAP@3"), block).round(4).tolist()
+    [0.8333]
+    """
+    if metric.k not in (None, block.k):
+        raise ValueError(f"{metric} needs lists cut at k = {metric.k}, got k = {block.k}")
+    return metric.definition.formula(block, metric.settings)
+
+
+def _parts(text: str) -> tuple[str, str | None, str | None]:
+    """Return the name, the parameters and the cut-off that a metric's text holds."""
+    own_file = r"\s*(.+\.py:[^\s():@]+)\s*()(?:@\s*(-?[0-9]+))?\s*"  # a path may hold anything
+    usual = r"\s*([^\s()@]+)\s*(?:\(([^()]*)\))?\s*(?:@\s*(-?[0-9]+))?\s*"
+    form = re.fullmatch(own_file, text) or re.fullmatch(usual, text)
+    if form is None:
+        raise UsageError(f'"{text}" is not a metric; write one as MAP@12 or MAP(divisor=trec)@10')
+    name, params, k = form.groups()
+    return name, params, k
+
+
+def _split_params(text: str, params: str) -> Iterable[tuple[str, str]]:
+    """Yield the name and value of every ``name=value`` between the brackets."""
+    for part in params.split(",") if params.strip() else ():
+        param, equals, value = (piece.strip() for piece in part.partition("="))
+        if not (param and equals and value):
+            raise UsageError(f'metric "{text}": "{part.strip()}" is not of the form name=value')
+        yield param, value
+
+
+def _defined(name: str) -> Definition:
+    if name not in DEFINITIONS:
+        raise UsageError(f'unknown metric "{name}"; {suggest(name, DEFINITIONS)}')
+    return DEFINITIONS[name]
+
+
+def _check_cut_off(name: str, k: int | None, definition: Definition) -> None:
+    if k is None and definition.cut == "optional":
+        return
+    if not isinstance(k, (int, np.integer)) or not 1 <= k <= LARGEST:
+        raise UsageError(_cut_off_message(name, k))
+
+
+def _cut_off_message(name: str, k: object) -> str:
+    return f'metric "{name}@{k}": the cut-off must be from 1 to {LARGEST}, got {k}'
+
+
+def _value(name: str, definition: Definition, param: str, text: str) -> object:
+    allowed = definition.params
+    if not allowed:
+        raise UsageError(f'metric {name} takes no parameters, got "{param}"; write "{name}@10"')
+    if param not in allowed:
+        raise UsageError(f'metric {name} has no parameter "{param}"; {suggest(param, allowed)}')
+    try:
+        return allowed[param].read(text)
+    except UsageError as error:
+        raise UsageError(f"metric {name}: {param} {error}") from error
+
+
+LARGEST_MARK = 1e90
+"""Beyond it the third powers of marks could not be added up."""
+
+
+def own_definition(name: str, folder: Path) -> Definition:
+    """Return the definition of the function that ``module:function`` names.
+
+    The function is called once a user with `hits`, a bool array of k places (a hit or not, best
+    place first), `n_relevant`, how many true items the user has, and `k`; it returns a number.
+    Its attribute ``better``, where it has one, says which values are better: ``higher``, as without
+    it, ``lower`` or ``neither``.
+
+    Raises
+    ------
+    UsageError
+        No such module or function, or a ``better`` that is none of these words.
+    """
+    from harness.core import plugins  # its imports are heavy, and few have metrics of their own
+
+    function = plugins.function(f'metric "{name}"', name, folder)
+    summary = (function.__doc__ or "").strip().partition("\n")[0]
+    formula, endless = _formula(name, function), (-math.inf, math.inf)
+    better = _better(name, function)
+    return Definition(formula, summary, name, (), range=endless, better=better)
+
+
+def _better(name: str, function: Callable[..., Any]) -> Better:
+    better: Better = getattr(function, "better", "higher")
+    if better not in get_args(Better):
+        raise UsageError(
+            f'metric "{name}": its attribute better is "{printable(str(better))}"; allowed: '
+            f"{', '.join(get_args(Better))}"
+        )
+    return better
+
+
+def _formula(name: str, function: Callable[..., Any]) -> Callable[[Block, Settings], Floats]:
+    def formula(b: Block, _: Settings) -> Floats:
+        ends = np.cumsum(np.bincount(b.found.user, minlength=len(b)))[:-1]
+        ranks = np.split(b.found.rank, ends)
+        relevant = b.key.relevant.tolist()
+        return np.array(
+            [
+                _call(name, function, _hits(own, b.k), r, b.k)
+                for own, r in zip(ranks, relevant, strict=True)
+            ],
+            np.float64,
+        )
+
+    return formula
+
+
+def _hits(ranks: NDArray[np.int32], k: int) -> NDArray[np.bool_]:
+    """Return which of k places hit."""
+    hits = np.zeros(k, np.bool_)
+    hits[ranks - 1] = True
+    hits.setflags(write=False)
+    return hits
+
+
+def _call(name: str, function: Callable[..., Any], hits: Any, relevant: int, k: int) -> float:
+    from harness.core import plugins
+
+    given = f"(hits={np.flatnonzero(hits) + 1} as ranks, n_relevant={relevant}, k={k})"
+    try:
+        value = function(hits, relevant, k)
+    except BaseException as error:  # a stranger's code may raise anything
+        plugins.raise_interrupt(error)
+        raise UsageError(f'metric "{name}" raised for {given}: {plugins.told(error)}') from error
+    number = isinstance(value, (int, float, np.number, np.bool_))
+    if not number or not abs(float(value)) <= LARGEST_MARK:
+        raise UsageError(
+            f'metric "{name}" returned {value!r} for {given}; expected a finite number, at '
+            f"most {LARGEST_MARK:g}"
+        )
+    return float(value)

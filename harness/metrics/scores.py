@@ -1,0 +1,151 @@
+"""Lists and judgments in, one value per user, metric and repeat out; and the mean at every k."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from harness.core.arrays import Floats, Int32
+from harness.metrics import Block, Key, Metric, per_user
+from harness.models.recommendations import Recommendations
+
+BLOCK_USERS = 1 << 16
+"""Users marked at a time: what they earned stays in the cache until every metric is worked out."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreTable:
+    """The marks of one model.
+
+    Attributes
+    ----------
+    values : mapping of Metric to float64 array, (repeats, n users)
+        Users stand in the evaluation set's order, which is id order. A metric of all lists
+        together (coverage, Gini) has one value a repeat, (repeats, 1).
+    """
+
+    values: Mapping[Metric, Floats]
+
+    @property
+    def repeats(self) -> int:
+        """How often the model sat the exam."""
+        return len(next(iter(self.values.values())))
+
+    def of_users(self, metric: Metric) -> Floats:
+        """Return each user's value (or the one of all lists), the mean over repeats."""
+        values = self.values[metric]
+        # What the others differ by is averaged, so that equal marks have a mean equal to them.
+        mean_of_repeats: Floats = values[0] + (values - values[0]).mean(axis=0)
+        return values[0] if len(values) == 1 else mean_of_repeats
+
+    def of_repeats(self, metric: Metric) -> list[float]:
+        """Return the mean over users of each repeat."""
+        return [mean(values) for values in self.values[metric]]
+
+
+def mean(values: Floats) -> float:
+    """Return the mean, rounded once, so that neither order nor blocks of users change a bit."""
+    return total(values) / len(values)
+
+
+def total(values: Floats) -> float:
+    """Return the exact sum, rounded once."""
+    from harness.metrics import kernels  # numba is slow to import
+
+    return math.fsum(kernels.partials(values).tolist())
+
+
+def score(repeats: Sequence[Recommendations], key: Key, metrics: Sequence[Metric]) -> ScoreTable:
+    """Mark the lists of every repeat under every metric.
+
+    Parameters
+    ----------
+    repeats : sequence of Recommendations, each (n users, k)
+    key : Key, n rows
+        Positions are the candidates'; those of ids that nobody knows are added to its catalogue.
+    metrics : sequence of Metric
+        Cut-offs may differ; the lists are read once for each.
+    """
+    beyond = max(len(recommendations.strange) for recommendations in repeats)
+    key = replace(key, catalogue=key.catalogue and key.catalogue.wider(beyond))
+    marked = [marks(recommendations.items, key, metrics) for recommendations in repeats]
+    return ScoreTable({m: np.stack([values[m] for values in marked]) for m in metrics})
+
+
+def marks(
+    items: Int32, key: Key, metrics: Sequence[Metric], threads: int | None = None
+) -> dict[Metric, Floats]:
+    """Return the values of every metric: one a user, (n,), or one of all lists together, (1,).
+
+    Parameters
+    ----------
+    items : int32 array, (n, K)
+        One list a row, best first, −1 = empty.
+    key : Key, n rows
+    threads : int, optional
+        One a processor by default; each marks blocks of users. The result does not depend on it,
+        to the last bit.
+    """
+    n = len(items)
+    own = [metric for metric in metrics if metric.definition.of == "user"]
+    values = {m: np.empty(n) for m in own}
+
+    def mark(start: int) -> None:
+        users = slice(start, min(start + BLOCK_USERS, n))
+        blocks = _blocks(items[users], key.rows(users.start, users.stop), own)
+        for metric in own:
+            values[metric][users] = per_user(metric, blocks[metric.k])
+
+    if n <= BLOCK_USERS:
+        mark(0)
+    else:
+        with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
+            list(pool.map(mark, range(0, n, BLOCK_USERS)))
+    whole = _blocks(items, key, [m for m in metrics if m not in values])
+    return {m: values[m] if m in values else per_user(m, whole[m.k]) for m in metrics}
+
+
+def _blocks(items: Int32, key: Key, metrics: Sequence[Metric]) -> dict[int | None, Block]:
+    """Return the lists cut at every k there is; without a cut-off they are as long as they are."""
+    longest = max(items.shape[1], 1)
+    return {k: Block(items, key, longest if k is None else k) for k in {m.k for m in metrics}}
+
+
+_POINTS = 20
+
+
+def has_curve(metric: Metric) -> bool:
+    """Return whether a metric has a cut-off and is 0 for a list without hits."""
+    return metric.k is not None and metric.definition.earned
+
+
+def curve(
+    repeats: Sequence[Recommendations], key: Key, scores: ScoreTable, metric: Metric
+) -> dict[int, float]:
+    """Return the mean at cut-offs up to the metric's own; about twenty where there are many.
+
+    Lists without a hit at the last cut-off have none at an earlier one, so only the others are
+    marked again.
+    """
+    if metric.k is None or not has_curve(metric):
+        return {}
+    asked = {k: replace(metric, k=k) for k in _cut_offs(metric.k)}
+    sums = dict.fromkeys(asked, 0.0)
+    n = len(key.relevant)
+    for repeat, values in zip(repeats, scores.values[metric], strict=True):
+        hit = values > 0
+        found = marks(repeat.items[hit], key.pick(hit), list(asked.values()))
+        for k, at_k in asked.items():
+            sums[k] += mean(found[at_k]) * int(hit.sum()) / n if hit.any() else 0.0
+    return {k: total / len(repeats) for k, total in sums.items()}
+
+
+def _cut_offs(k: int) -> list[int]:
+    if k <= _POINTS:
+        return list(range(1, k + 1))
+    return sorted({round(x) for x in np.geomspace(1, k, _POINTS).tolist()})

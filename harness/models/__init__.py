@@ -1,0 +1,1 @@
+"""What a recommender is, and what recommenders share."""

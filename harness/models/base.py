@@ -1,0 +1,311 @@
+"""The contract: what a recommender is given, what it answers, and the random draws it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy.sparse import csr_array
+
+from harness.core import random
+from harness.core.arrays import Bool, Int32, Int64
+from harness.core.params import ParameterError, require_above, require_flag, require_from
+from harness.data import attributes
+from harness.data import dataset as schema
+from harness.data.dataset import Dataset, Events
+from harness.data.interactions import (
+    count_matrix,
+    counts_of,
+    descending,
+    ones_like,
+    pair_matrix,
+    weight_sums,
+)
+
+Draws = random.Draws
+Kept = TypeVar("Kept", bound=npt.NDArray[Any])
+
+
+class Recommender(Protocol):
+    """Anything with these two methods; the constructor only stores its keyword parameters."""
+
+    def fit(self, train: Train) -> Self:
+        """Learn from `train`, forget what was learnt before, and return self."""
+
+    def recommend(
+        self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
+    ) -> Int32:
+        """Return a list for each user.
+
+        Parameters
+        ----------
+        users : int32 array, (n,)
+            Positions into ``train.user_ids``; a batch of the exam's users.
+        k : int
+            Places in a list.
+        draws : Draws
+            The only source of randomness.
+        exclude : csr_array, (n, n candidates), optional
+            Row i holds the candidates that must not stand in the list of ``users[i]``.
+
+        Returns
+        -------
+        int32 array, (n, k)
+            Positions into ``train.candidate_ids``, best first; −1 = empty; no item twice in a row.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class Train:
+    """What a recommender may learn from: the past, and which items are asked for.
+
+    Attributes
+    ----------
+    dataset : Dataset
+        Ids, kinds and attribute tables, with the training events alone.
+    events : Events
+        The training events, ordered by user, time and item.
+    candidates : int32 array, (N,)
+        Item positions of the candidates, in id order.
+    cutoff : int, optional
+        Microseconds since 1970; every training event is earlier. None: events have no times.
+    """
+
+    dataset: Dataset
+    events: Events
+    candidates: Int32
+    cutoff: int | None
+
+    def __post_init__(self) -> None:
+        # What lies behind the cut-off must not be within a model's reach.
+        object.__setattr__(self, "dataset", replace(self.dataset, events=self.events))
+
+    @property
+    def user_ids(self) -> pl.Series:
+        """All user ids (str), in order; a user position is an index into these."""
+        return self.dataset.user_ids
+
+    @property
+    def item_ids(self) -> pl.Series:
+        """All item ids (str), in order; an item position is an index into these."""
+        return self.dataset.item_ids
+
+    @cached_property
+    def candidate_ids(self) -> pl.Series:
+        """The candidates' ids (str), in order; answers are positions into these."""
+        return self.item_ids.gather(self.candidates)
+
+    @cached_property
+    def candidate_of_item(self) -> Int32:
+        """The candidate position of every item, −1 for items that are no candidates."""
+        position = np.full(len(self.item_ids), -1, np.int32)
+        position[self.candidates] = np.arange(len(self.candidates), dtype=np.int32)
+        return _kept(position)
+
+    @cached_property
+    def user_starts(self) -> Int64:
+        """Where each user's events begin in `events`: one offset a user, and the end."""
+        return _kept(self.events.user_starts(len(self.user_ids)))
+
+    @cached_property
+    def matrix(self) -> csr_array[Any]:
+        """Events of each user with each item, a (users, items) CSR matrix of counts (float32)."""
+        matrix = count_matrix(self.events, self.user_starts, len(self.item_ids))
+        for array in (matrix.data, matrix.indices, matrix.indptr):
+            _kept(array)
+        return matrix
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """The events as a frame: user, item (str), time (datetime), kind (str)."""
+        return pl.DataFrame(
+            {
+                schema.USER: self.user_ids.gather(self.events.user),
+                schema.ITEM: self.item_ids.gather(self.events.item),
+                schema.TIME: pl.Series(self.events.time).cast(pl.Datetime("us")),
+                schema.KIND: pl.Series(self.dataset.kinds).gather(self.events.kind),
+            }
+        )
+
+    @cached_property
+    def users_table(self) -> pl.DataFrame | None:
+        """The users' attributes as text, ids first, a row a user; None where there are none."""
+        return attributes.whole(self.dataset.users_table)
+
+    def user_attribute(self, column: str) -> pl.Series:
+        """Return one column of the users' table as text, an entry a user; null where unknown.
+
+        Raises
+        ------
+        ParameterError
+            No table of users, or no such column.
+        DataError
+            No such column in the file of the table.
+        """
+        table = self.dataset.users_table
+        if table is None:
+            raise ParameterError(
+                'there is no table of users; layout "table" names one by [data] users'
+            )
+        return attributes.column(table, column, self.user_ids)
+
+    @cached_property
+    def items_table(self) -> pl.DataFrame | None:
+        """The items' attributes as text, ids first, a row an item; None where there are none."""
+        return attributes.whole(self.dataset.items_table)
+
+    def age_days(self) -> npt.NDArray[np.float64]:
+        """Return how many days before the cut-off each event happened."""
+        return (self._cutoff() - self.events.time) / schema.DAY_US
+
+    def last_days(self, days: float) -> Bool:
+        """Return which events happened within the last `days` before the cut-off."""
+        recent: Bool = self.events.time >= self._cutoff() - round(days * schema.DAY_US)
+        return recent
+
+    def _cutoff(self) -> int:
+        if self.cutoff is None:
+            raise ParameterError("the events carry no time, so none is the latest")
+        return self.cutoff
+
+    def kind_weights(self, weights: Mapping[str, float]) -> npt.NDArray[np.float64]:
+        """Return a weight for every event by its kind; kinds that are not named weigh 1.
+
+        Raises
+        ------
+        ParameterError
+            `weights` names a kind that this data set does not have.
+        """
+        if not isinstance(weights, Mapping):
+            raise ParameterError(f"weights is {weights!r}; expected a table: {{ visit = 0.1 }}")
+        for kind in sorted(set(weights) - set(self.dataset.kinds)):
+            raise ParameterError(
+                f'no kind of event "{kind}"; there are {", ".join(self.dataset.kinds)}'
+            )
+        require_from(0, **{f"the weight of {kind}": weight for kind, weight in weights.items()})
+        return np.array([weights.get(k, 1.0) for k in self.dataset.kinds])[self.events.kind]
+
+    def event_weights(
+        self,
+        window_days: float | None = None,
+        half_life_days: float | None = None,
+        weights: Mapping[str, float] | None = None,
+    ) -> tuple[Bool | None, npt.NDArray[np.float64] | None]:
+        """Return which events count, and how much: None and None where all count 1.
+
+        Parameters
+        ----------
+        window_days : float, optional
+            Only events of the last so many days before the cut-off count; all by default.
+        half_life_days : float, optional
+            An event counts 2^(−age / half_life_days), never less than 2⁻⁵⁰⁰; 1 by default.
+        weights : mapping of kind to weight, optional
+            What an event of each kind counts, from 0; 1 by default.
+
+        Raises
+        ------
+        ParameterError
+            Days that are not above 0, kinds that are not there, or events without times.
+        """
+        counted = weight = None
+        if window_days is not None:
+            require_above(0, window_days=window_days)
+            counted = self.last_days(window_days)
+        if weights is not None and weights != {}:
+            weight = self.kind_weights(weights)
+        if half_life_days is not None:
+            require_above(0, half_life_days=half_life_days)
+            # Beyond 500 half-lives squares would vanish, and similarities with them.
+            decay = np.exp2(-np.minimum(self.age_days() / half_life_days, 500.0))
+            weight = decay if weight is None else weight * decay
+        return counted, weight
+
+    def interactions(
+        self,
+        window_days: float | None = None,
+        half_life_days: float | None = None,
+        weights: Mapping[str, float] | None = None,
+        counts: bool = False,
+    ) -> csr_array[Any]:
+        """Return what users did with items, a (users, items) CSR matrix without zeros.
+
+        Parameters
+        ----------
+        window_days, half_life_days, weights : optional
+            As in `event_weights`.
+        counts : bool
+            Several events of a user with an item add up; by default the one of most weight counts.
+
+        Returns
+        -------
+        csr_array of float32, float64 where events are weighed
+        """
+        require_flag(counts=counts)
+        counted, weight = self.event_weights(window_days, half_life_days, weights)
+        if counted is None and weight is None:
+            return self.matrix if counts else ones_like(self.matrix)
+        keep = slice(None) if counted is None else counted
+        user, item = self.events.user[keep], self.events.item[keep]
+        value = np.ones(len(user), np.float32) if weight is None else weight[keep]
+        shape = (len(self.user_ids), len(self.item_ids))
+        return pair_matrix(user, item, value, shape, counts)
+
+    def candidates_by_count(
+        self, events: Bool | None = None, weights: npt.NDArray[np.float64] | None = None
+    ) -> Int32:
+        """Return the candidates that have events, most first; ties by item id ascending.
+
+        Parameters
+        ----------
+        events : bool array, optional
+            Which events count; all by default.
+        weights : float64 array, optional
+            What each event counts, one entry an event; 1 by default.
+        """
+        sums = self.candidate_sums(events, weights)
+        return descending(sums, sums > 0)
+
+    def candidate_sums(
+        self, events: Bool | None = None, weights: npt.NDArray[np.float64] | None = None
+    ) -> npt.NDArray[Any]:
+        """Return `item_sums` of the candidates, (N,)."""
+        sums: npt.NDArray[Any] = self.item_sums(events, weights)[self.candidates]
+        return sums
+
+    def item_sums(
+        self, events: Bool | None = None, weights: npt.NDArray[np.float64] | None = None
+    ) -> npt.NDArray[Any]:
+        """Return the number of events of each item, or the sum of their weights.
+
+        Parameters
+        ----------
+        events, weights : optional
+            As in `candidates_by_count`, and as `event_weights` gives them.
+
+        Returns
+        -------
+        int64 array, (n items,), or float64 where there are weights
+        """
+        item = self.events.item if events is None else self.events.item[events]
+        n_items = len(self.item_ids)
+        if weights is None:
+            return counts_of(item, n_items)
+        return weight_sums(item, weights if events is None else weights[events], n_items)
+
+    def candidates_by_last_event(self) -> Int32:
+        """Return the candidates that have events, latest first; ties by item id ascending."""
+        latest = np.full(len(self.item_ids), np.iinfo(np.int64).min)
+        np.maximum.at(latest, self.events.item, self.events.time)
+        had = np.bincount(self.events.item, minlength=len(self.item_ids)) > 0
+        return descending(latest[self.candidates], had[self.candidates])
+
+
+def _kept(array: Kept) -> Kept:
+    """Return an array that stays as it is: all models of a run read the same one."""
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,282 @@
+"""Attributes of items or users as numbers: rows whose products are cosines, and plain columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy.sparse import csr_array, diags_array, hstack, vstack
+
+from harness.core.arrays import Int32
+from harness.core.errors import suggest
+from harness.core.params import ParameterError, require_texts
+from harness.models.base import Train
+
+Float64 = npt.NDArray[np.float64]
+Owner = Literal["items", "users"]
+
+_FAR = 3.0
+"""Standard deviations from the median, beyond which a number is no further away."""
+_GRAIN = 2.0**24
+"""Entries are whole multiples of 1/_GRAIN."""
+_MOST_CODES = 250
+"""How many values of a category have a code of their own; trees bin into fewer than 256."""
+
+
+def feature_matrix(
+    train: Train,
+    of: Owner = "items",
+    *,
+    categories: Sequence[str] = (),
+    numbers: Sequence[str] = (),
+    texts: Sequence[str] = (),
+) -> csr_array[Any]:
+    """Return the attributes of all items, or users, as rows whose products are their cosines.
+
+    The groups of `feature_groups` stand side by side and weigh the same, however many columns
+    they have; two rows that know all groups have the mean of the groups' cosines as theirs.
+
+    Parameters
+    ----------
+    train : Train
+    of : {"items", "users"}
+    categories, numbers, texts : sequences of str
+        Columns of the attribute table; at least one of the three is needed.
+
+    Returns
+    -------
+    csr_array of float64, (n items or users, n features)
+        Rows of length 1, in the order of the ids; without entries where nothing is known. Entries
+        are rounded to 24 binary places, so that products of two rows are exact: neither the
+        order of columns nor the machine can break a tie of two cosines.
+
+    Raises
+    ------
+    ValueError
+        No table, no columns asked for, no such column, an empty one, or a number that is none.
+
+    Examples
+    --------
+    Of the first five items, "a" and "e" are food, "b" and "c" a spa, and "d" is not in the table.
+
+    >>> from harness.testing import example_train
+    >>> rows = feature_matrix(example_train(), categories=["genre"])[:5]
+    >>> rows.toarray().tolist()
+    [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, 0.0], [1.0, 0.0]]
+    """
+    groups = feature_groups(train, of, categories=categories, numbers=numbers, texts=texts)
+    return side_by_side(groups)
+
+
+def side_by_side(groups: Mapping[str, csr_array[Any]]) -> csr_array[Any]:
+    """Return what `feature_groups` gave as one matrix, as `feature_matrix` does."""
+    return _exact(hstack(list(groups.values()), format="csr"))
+
+
+def feature_groups(
+    train: Train,
+    of: Owner = "items",
+    *,
+    categories: Sequence[str] = (),
+    numbers: Sequence[str] = (),
+    texts: Sequence[str] = (),
+) -> dict[str, csr_array[Any]]:
+    """Return a matrix of unit rows for each group of columns that is asked for.
+
+    categories
+        One column a value that the table holds.
+    numbers
+        A number x becomes z = (x − median) / s, where s is the interquartile range in units of
+        the standard normal distribution's, cut off at ±3, and then the point (cos, sin) at the
+        angle z·π/6. The product of two numbers is the cosine of their distance: 1 where they are
+        equal, 1/2 at two standard deviations, 0 at three, −1 at six. A missing number is (0, 0).
+    texts
+        TF-IDF of the characters' 2- and 3-grams within words, 1 + log of their counts (Salton and
+        Buckley, 1988). Japanese has no spaces between words, and most of its words have two or
+        three characters; inflected and compound words of other languages share them too.
+
+    The parameters and errors are those of `feature_matrix`. What is fitted (values, medians,
+    document frequencies) comes from the table alone, never from events. Columns of a group weigh
+    the same.
+    """
+    asked = {"categories": categories, "numbers": numbers, "texts": texts}
+    require_texts(**asked)
+    if not any(asked.values()):
+        raise ParameterError(
+            f"no attributes of {of} are asked for; name columns of their table with one or more of "
+            'categories = ["…"], numbers = ["…"], texts = ["…"]'
+        )
+    made = {"categories": _one_hot, "numbers": _on_circles, "texts": _tf_idf}
+    rows = _rows(train, of)
+    return {
+        name: _exact(_in_order(made[name](_columns(train, of, columns)), rows))
+        for name, columns in asked.items()
+        if columns
+    }
+
+
+def unit_rows(matrix: Any) -> csr_array[Any]:
+    """Return a sparse matrix with rows of length 1; rows without entries stay so."""
+    return divided_rows(matrix, np.sqrt(csr_array(matrix).power(2).sum(axis=1)))
+
+
+def _exact(matrix: Any) -> csr_array[Any]:
+    """Return unit rows whose products lose nothing: 2 · 24 binary places and a sum of at most 1."""
+    rows = unit_rows(matrix)
+    np.rint(rows.data * _GRAIN, out=rows.data)
+    rows.data /= _GRAIN
+    return rows
+
+
+def divided_rows(matrix: Any, by: Float64) -> csr_array[Any]:
+    """Return a sparse matrix with each row divided by a number; by 0 it becomes a row of zeros."""
+    factor = np.zeros(len(by))
+    np.divide(1.0, by, out=factor, where=by > 0)
+    return csr_array(diags_array(factor) @ matrix)
+
+
+def number_columns(train: Train, of: Owner, columns: Sequence[str]) -> Float64:
+    """Return columns of numbers as they stand in the table, (n, n columns); NaN where unknown.
+
+    Raises
+    ------
+    ValueError
+        As in `feature_matrix`.
+    """
+    return _plain(train, of, [_numbers(column) for column in _columns(train, of, columns)])
+
+
+def category_columns(train: Train, of: Owner, columns: Sequence[str]) -> Float64:
+    """Return a code for each value of categories, (n, n columns); NaN where unknown.
+
+    The most frequent value of a column has code 0, ties by value; the rarest, beyond 250 values,
+    share the last code.
+
+    Raises
+    ------
+    ValueError
+        As in `feature_matrix`.
+    """
+    return _plain(train, of, [_codes(column) for column in _columns(train, of, columns)])
+
+
+def _ids(train: Train, of: Owner) -> pl.Series:
+    return train.item_ids if of == "items" else train.user_ids
+
+
+def _rows(train: Train, of: Owner) -> Int32:
+    """Return the row of the table of each item or user; −1, which is behind the last, for none."""
+    table, ids = _table(train, of), _ids(train, of)
+    own = table.columns[0]
+    numbered = table.select(own).with_row_index("\0row")
+    found = pl.DataFrame({own: ids}).join(numbered, on=own, how="left", maintain_order="left")
+    rows = found["\0row"].cast(pl.Int32)
+    if rows.null_count() == len(rows) > 0:
+        raise ParameterError(
+            f'none of the {len(ids):,} ids of {of}, such as "{ids[0]}", stands in the column '
+            f'"{own}" of their table, which has {len(table):,} rows; are both written alike?'
+        )
+    return rows.fill_null(-1).to_numpy()
+
+
+def _in_order(matrix: csr_array[Any], rows: Int32) -> csr_array[Any]:
+    empty = csr_array((1, matrix.shape[1]))
+    return csr_array(vstack([matrix, empty], format="csr")[rows])
+
+
+def _plain(train: Train, of: Owner, columns: list[Float64]) -> Float64:
+    if not columns:
+        return np.empty((len(_ids(train, of)), 0))
+    return np.column_stack([np.append(column, np.nan) for column in columns])[_rows(train, of)]
+
+
+def _columns(train: Train, of: Owner, names: Sequence[str]) -> list[pl.Series]:
+    """Return columns of the table; null where a cell is blank."""
+    if not names:
+        return []
+    table = _table(train, of)
+    others = table.columns[1:]
+    for name in names:
+        if name not in others:
+            raise ParameterError(_no_column(name, of, others))
+    found = [table[name].str.strip_chars().replace("", None) for name in names]
+    for column in found:
+        if column.null_count() == len(column):
+            raise ParameterError(f'the column "{column.name}" of the table of {of} is empty')
+    return found
+
+
+def _table(train: Train, of: Owner) -> pl.DataFrame:
+    table = train.items_table if of == "items" else train.users_table
+    if table is None:
+        raise ParameterError(
+            f"there is no table of attributes of {of}; the layouts hm, ponpare and kion have one, "
+            f'and with layout = "table" [data] {of} = "file" names it'
+        )
+    return table
+
+
+def _no_column(name: str, of: Owner, others: list[str]) -> str:
+    hint = suggest(name, others)
+    near = f"; {hint}" if hint.startswith("did you mean") else ""
+    return f'the table of {of} has no column "{name}"; there are {", ".join(others)}{near}'
+
+
+def _numbers(column: pl.Series) -> Float64:
+    """Return a column as numbers, NaN where it is null; anything else must be finite."""
+    values = column.cast(pl.Float64, strict=False)
+    wrong = column.filter(column.is_not_null() & ~values.is_finite().fill_null(False))
+    if len(wrong) > 0:
+        raise ParameterError(
+            f'the column "{column.name}" holds "{wrong[0]}", which is no number; leave the cell '
+            "empty where there is none, or name the column among the categories"
+        )
+    return values.fill_null(np.nan).to_numpy()
+
+
+def _codes(column: pl.Series) -> Float64:
+    counts = column.drop_nulls().alias("value").value_counts(name="times")
+    values = counts.sort("times", "value", descending=[True, False])["value"]
+    code = np.minimum(np.arange(len(values)), _MOST_CODES - 1).astype(np.float64)
+    return column.replace_strict(values, code, default=np.nan).to_numpy()
+
+
+def _one_hot(columns: list[pl.Series]) -> csr_array[Any]:
+    from sklearn.preprocessing import OneHotEncoder
+
+    values = np.column_stack([c.fill_null("").to_numpy().astype(object) for c in columns])
+    known = [c.drop_nulls().unique().sort().to_numpy().astype(object) for c in columns]
+    # A blank cell is a value that nobody knows: no column is 1.
+    encoder = OneHotEncoder(categories=known, handle_unknown="ignore")
+    return csr_array(encoder.fit_transform(values))
+
+
+def _on_circles(columns: list[pl.Series]) -> csr_array[Any]:
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer, RobustScaler
+
+    values = np.column_stack([_numbers(column) for column in columns])
+    pipeline = make_pipeline(RobustScaler(unit_variance=True), FunctionTransformer(_points))
+    return csr_array(pipeline.fit_transform(values))
+
+
+def _points(z: Float64) -> Float64:
+    angle = np.clip(z, -_FAR, _FAR) * (np.pi / 2 / _FAR)
+    points: Float64 = np.nan_to_num(np.hstack([np.cos(angle), np.sin(angle)]))
+    return points
+
+
+def _tf_idf(columns: list[pl.Series]) -> csr_array[Any]:
+    return csr_array(hstack([_tf_idf_of(column) for column in columns], format="csr"))
+
+
+def _tf_idf_of(column: pl.Series) -> csr_array[Any]:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 3), sublinear_tf=True)
+    known = csr_array(vectorizer.fit_transform(column.drop_nulls().to_list()))
+    there = column.is_not_null().to_numpy()
+    return _in_order(known, np.where(there, np.cumsum(there) - 1, -1).astype(np.int32))

@@ -1,0 +1,113 @@
+"""Recommenders that others wrote: made, called, and what they raise told with the model's name."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from numbers import Integral
+from pathlib import Path
+from typing import Any, cast
+
+from harness.core.errors import HarnessError, RecommenderError, UsageError, suggest
+from harness.core.params import ParameterError
+from harness.core.plugins import factory, raise_interrupt, told
+from harness.models.base import Recommender
+
+_SEEDS = ("seed", "random_state")
+_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+def load(name: str, use: str, params: Mapping[str, Any], folder: Path) -> Recommender:
+    """Return the recommender that ``use = "module:Class"`` names, made with `params`.
+
+    Raises
+    ------
+    UsageError
+        No such module, class or parameter; the message names the model and the nearest valid name.
+    """
+    return made(name, use, factory(name, use, folder), params)
+
+
+def made(
+    name: str, use: str, factory: Callable[..., Any], params: Mapping[str, Any]
+) -> Recommender:
+    """Return the recommender that a class makes of `params`.
+
+    Raises
+    ------
+    UsageError
+        It has no such parameter, refuses a value, or what it makes is no recommender.
+    """
+    _check_params(name, use, factory, params)
+    try:
+        made = factory(**params)
+    except BaseException as error:
+        raise_interrupt(error)
+        raise UsageError(
+            f'model "{name}": {use} cannot be made with these parameters: {told(error)}'
+        ) from error
+    for method in ("fit", "recommend"):
+        if not callable(getattr(made, method, None)):
+            raise UsageError(f'model "{name}": {use} has no method "{method}"')
+    return cast(Recommender, made)
+
+
+def seeds(factory: Callable[..., Any], params: Mapping[str, Any]) -> dict[str, int]:
+    """Return the value of every parameter `seed` and `random_state` that is a whole number."""
+    try:
+        accepted = inspect.signature(factory).parameters
+        defaults = {n: about.default for n, about in accepted.items() if about.kind in _NAMED}
+    except (TypeError, ValueError):  # a class written in C need not tell
+        defaults = {}
+    values = {name: params.get(name, defaults.get(name)) for name in _SEEDS}
+    return {
+        name: int(value)
+        for name, value in values.items()
+        if isinstance(value, Integral) and not isinstance(value, bool)
+    }
+
+
+def guarded(name: str, method: str, call: Callable[[], Any]) -> Any:
+    """Return what a method of the model `name` answers.
+
+    Raises
+    ------
+    RecommenderError
+        It raised anything else than what follows, or returned None.
+    HarnessError
+        It raised that, or a `ParameterError`, which becomes a UsageError; the message names it.
+    """
+    try:
+        answer = call()
+    except (HarnessError, ParameterError) as error:
+        if isinstance(error, RecommenderError) or str(error).startswith('model "'):
+            raise
+        kind = type(error) if isinstance(error, HarnessError) else UsageError
+        raise kind(f'model "{name}": {error}') from error
+    except BaseException as error:  # a stranger's code may raise anything
+        raise_interrupt(error)
+        raise RecommenderError(f'model "{name}" raised in {method}: {told(error)}') from error
+    if answer is None:
+        expected = "self" if method == "fit" else "an array"
+        raise RecommenderError(f'model "{name}": {method} returned None; expected {expected}')
+    return answer
+
+
+def _check_params(name: str, use: str, factory: Any, params: Mapping[str, Any]) -> None:
+    try:
+        accepted = inspect.signature(factory).parameters
+    except (TypeError, ValueError):  # a class written in C need not tell
+        return
+    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in accepted.values()):
+        return
+    models = accepted.get("models")
+    if models is not None and models.default is models.empty and "models" not in params:
+        raise UsageError(f'model "{name}": {use} is made of other models; name them under of')
+    for param, about in accepted.items():
+        if about.default is about.empty and param not in params and about.kind in _NAMED:
+            raise UsageError(f'model "{name}": {use} needs the parameter "{param}"')
+    for param in params:
+        if param not in accepted:
+            raise UsageError(
+                f'model "{name}": {use} has no parameter "{param}"; {suggest(param, accepted)}'
+            )

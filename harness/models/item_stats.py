@@ -1,0 +1,166 @@
+"""What training and attribute tables say of the items: how popular they are, and what like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from harness.core.arrays import Counts, Floats, Int32, Int64
+from harness.core.errors import UsageError
+from harness.core.once import once
+from harness.models.base import Train
+
+
+def of_train(train: Train, needs: Set[str]) -> Catalogue | None:
+    """Return what metrics need to know of a run's candidates; None where they need nothing.
+
+    Parameters
+    ----------
+    needs : set of str
+        ``train``, ``attributes`` or ``candidates``: see `harness.metrics.needs`.
+
+    Raises
+    ------
+    UsageError
+        A metric needs attributes and the layout has no table of items.
+    """
+    if not needs:
+        return None
+    attributes = None
+    if "attributes" in needs:
+        if train.items_table is None:
+            raise UsageError(
+                "metric ILD needs a table of item attributes; name one with [data] items = …"
+            )
+        attributes = attribute_columns(train.items_table, train.candidate_ids)
+    counted = _train_counts(train) if "train" in needs else None
+    return Catalogue(np.ones(len(train.candidates), np.bool_), counted, attributes)
+
+
+def _train_counts(train: Train) -> TrainCounts:
+    """Return the counts of the candidates among all training events."""
+
+    def shares() -> Floats:
+        users = max(int(np.count_nonzero(np.diff(train.user_starts))), 1)
+        having = np.bincount(train.matrix.indices, minlength=len(train.item_ids))
+        return np.asarray(having[train.candidates] / users, np.float64)
+
+    return TrainCounts(train.candidate_sums(), train.candidates_by_count(), shares)
+
+
+def train_counts(user: Int32, item: Int32, n_items: int, id_order: Int64) -> TrainCounts:
+    """Return the counts of coded training events.
+
+    Parameters
+    ----------
+    user, item : int32 array, one entry an event
+    id_order : int64 array, (n items,)
+        The items' places in the order of their ids, which breaks ties.
+    """
+
+    def shares() -> Floats:
+        pairs = np.unique(user.astype(np.int64) * n_items + item)
+        users = max(len(np.unique(user)), 1)
+        return np.asarray(np.bincount(pairs % n_items, minlength=n_items) / users, np.float64)
+
+    count = np.bincount(item, minlength=n_items)
+    most_first = np.lexsort((id_order, -count))
+    return TrainCounts(count, most_first[: np.count_nonzero(count)], shares)
+
+
+def attribute_columns(table: pl.DataFrame, ids: pl.Series) -> dict[str, csr_array[Any]]:
+    """Return every attribute as a (items, values) matrix whose rows stand in the order of `ids`.
+
+    Parameters
+    ----------
+    table : polars.DataFrame
+        The first column holds the ids, each once. A column of numbers is taken as it stands; any
+        other becomes an indicator for each of its values; a missing value is all zeros.
+    ids : polars.Series
+        Of the type of the first column.
+    """
+    own = table.columns[0]
+    rows = pl.DataFrame({own: ids.alias(own)}).join(
+        table, on=own, how="left", maintain_order="left"
+    )
+    return {name: _vectors(rows[name]) for name in table.columns[1:]}
+
+
+def _vectors(column: pl.Series) -> csr_array[Any]:
+    if column.dtype.is_numeric():
+        return csr_array(column.cast(pl.Float64).fill_null(0.0).to_numpy()[:, None])
+    text = column.cast(pl.String)
+    values = text.drop_nulls().unique().sort()
+    held = np.flatnonzero(text.is_not_null().to_numpy())
+    place = values.search_sorted(text.drop_nulls()).to_numpy()
+    shape = (len(column), max(len(values), 1))
+    return csr_array((np.ones(len(held)), (held, place)), shape=shape)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainCounts:
+    """How often the items stand in training.
+
+    Attributes
+    ----------
+    count : int64 array, one entry a position
+        The item's training events.
+    popular : integer array
+        Positions of the items that have training events, most first; ties by item id.
+    shares : callable
+        Works `user_share` out, which takes a while.
+    """
+
+    count: NDArray[np.int64]
+    popular: Counts
+    shares: Callable[[], Floats]
+
+    @once
+    def user_share(self) -> Floats:
+        """The share of the training users that have each item."""
+        found: Floats = self.shares()
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Catalogue:
+    """What training and attribute tables say of the items.
+
+    Attributes
+    ----------
+    candidate : bool array, one entry a position
+        Which items may be recommended; coverage and Gini look at these alone.
+    train : TrainCounts, optional
+    attributes : mapping of column to csr_array (items, values), optional
+        One indicator for every text, or the number itself.
+    """
+
+    candidate: NDArray[np.bool_]
+    train: TrainCounts | None = None
+    attributes: Mapping[str, csr_array[Any]] | None = None
+
+    def wider(self, more: int) -> Catalogue:
+        """Return a catalogue with `more` positions of which nothing is known."""
+        train, held = self.train, self.attributes
+        if train is not None:
+            known = train
+            train = TrainCounts(
+                np.pad(known.count, (0, more)),
+                known.popular,
+                lambda: np.pad(known.user_share, (0, more)),
+            )
+        if held is not None:
+            held = {name: _with_empty_rows(matrix, more) for name, matrix in held.items()}
+        return Catalogue(np.pad(self.candidate, (0, more)), train, held)
+
+
+def _with_empty_rows(matrix: csr_array[Any], more: int) -> csr_array[Any]:
+    ends = np.pad(matrix.indptr, (0, more), mode="edge")
+    shape = (matrix.shape[0] + more, matrix.shape[1])
+    return type(matrix)((matrix.data, matrix.indices, ends), shape=shape)

@@ -1,0 +1,176 @@
+"""Recommendations: every model's lists in one shape, checked before anything is scored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from harness.core.arrays import Bool, Int32, Ragged, repeats
+from harness.core.errors import RecommenderError
+from harness.core.jit import compiled
+
+if TYPE_CHECKING:
+    pass
+
+EMPTY = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Recommendations:
+    """Ragged of candidate positions, best first.
+
+    Attributes
+    ----------
+    items : int32 array, (n users, k)
+        Row order is the evaluation set's; ``EMPTY`` (−1) where there is no item.
+    strange : polars.Series of str
+        The ids of the positions behind the last candidate's, null where nobody knows them. Ready
+        lists alone have such items: they use their place and never hit.
+    """
+
+    items: Int32
+    strange: pl.Series = field(default_factory=lambda: pl.Series(dtype=pl.String))
+
+
+def checked(
+    name: str,
+    answer: Any,
+    users: pl.Series,
+    k: int,
+    n_candidates: int,
+    exclude: Ragged | None,
+) -> Int32:
+    """Return a recommender's answer as a (n, k) int32 matrix, or say what is wrong with it.
+
+    Parameters
+    ----------
+    name : str
+        The model's name, for the message.
+    users : polars.Series of str, (n,)
+        The ids that were asked for.
+
+    Raises
+    ------
+    RecommenderError
+        Too few or too many rows, another width than `k`, NaN or other values that are no whole
+        numbers, a position that is no candidate, an item twice, or one that `exclude` holds; the
+        message names the model and the first such user.
+    """
+    raw = _matrix(name, answer, users, k)
+    items = _whole(name, raw, users, n_candidates)
+    if len(items) == 0 or _all_good(items, n_candidates, exclude):
+        return np.ascontiguousarray(items, np.int32)
+    _refuse_unknown(name, users, items, n_candidates)
+    _refuse(name, users, items, repeats(items), "the item stands twice in the list")
+    if exclude is not None:
+        _refuse(
+            name,
+            users,
+            items,
+            _excluded(items, exclude, n_candidates),
+            ("the item is excluded for this user (seen_items); leave out what exclude holds"),
+        )
+    raise AssertionError("the compiled check and the explaining one disagree")
+
+
+def _matrix(name: str, answer: Any, users: pl.Series, k: int) -> npt.NDArray[Any]:
+    """Return the answer as an array of a row for each user and `k` columns, of whatever type."""
+    if isinstance(answer, np.ma.MaskedArray):
+        raise RecommenderError(
+            f'model "{name}" returned a masked array; write −1 where it is masked'
+        )
+    try:
+        raw = np.asarray(answer)
+    except Exception as error:
+        if not isinstance(error, ValueError):
+            raise RecommenderError(
+                f'model "{name}" returned a {type(answer).__name__}, which is no array '
+                f"({type(error).__name__}); expected ({len(users)}, {k}) int32"
+            ) from error
+        raise RecommenderError(
+            f'model "{name}" returned rows of different lengths, expected ({len(users)}, {k})'
+        ) from error
+    if raw.ndim != 2 or raw.shape[1:] != (k,):
+        raise RecommenderError(
+            f'model "{name}" returned shape {raw.shape}, expected ({len(users)}, {k}): '
+            "a row for each user, k positions wide, −1 where empty"
+        )
+    if len(raw) != len(users):
+        at = f"; user {users[len(raw)]} is the first without a row" if len(raw) < len(users) else ""
+        raise RecommenderError(
+            f'model "{name}" returned {len(raw):,} rows for {len(users):,} users{at}'
+        )
+    return raw
+
+
+def _all_good(items: Any, n_candidates: int, exclude: Ragged | None) -> bool:
+    """Return whether nothing is wrong; what is, and where, is then worked out at leisure."""
+    nothing = Ragged(np.zeros(len(items) + 1, np.int64), np.zeros(0, np.int32))
+    held = nothing if exclude is None else exclude
+    whole = np.array(items, np.int64, order="C")
+    return bool(_good(whole, n_candidates, held.indptr, held.indices.astype(np.int64)))
+
+
+@compiled
+def _good(items: Any, n_candidates: int, indptr: Any, excluded: Any) -> bool:
+    n, k = items.shape
+    for row in range(n):
+        held = excluded[indptr[row] : indptr[row + 1]]
+        for place in range(k):
+            item = items[row, place]
+            if item < EMPTY or item >= n_candidates:
+                return False
+            if item == EMPTY:
+                continue
+            for earlier in range(place):
+                if items[row, earlier] == item:
+                    return False
+            at = np.searchsorted(held, item)
+            if at < len(held) and held[at] == item:
+                return False
+    return True
+
+
+def _whole(name: str, raw: Any, users: pl.Series, n_candidates: int) -> Any:
+    """Return the same values in a type that fits int64, or say why there is none."""
+    if raw.dtype.kind not in "iuf":
+        raise RecommenderError(
+            f'model "{name}" returned {raw.dtype} values; expected int32 candidate positions'
+        )
+    if np.can_cast(raw.dtype, np.int64):
+        return raw
+    if raw.dtype.kind == "f":
+        bad = ~np.isfinite(raw) | (raw != np.floor(raw))
+        _refuse(name, users, raw, bad, "expected a whole number")
+    _refuse_unknown(name, users, raw, n_candidates)
+    return raw.astype(np.int64)
+
+
+def _refuse_unknown(name: str, users: pl.Series, items: Any, n_candidates: int) -> None:
+    bad = (items < EMPTY) | (items >= n_candidates)
+    expected = f"expected 0 to {n_candidates - 1}, or −1 for empty"
+    _refuse(name, users, items, bad, f"no candidate has this position; {expected}")
+
+
+def _refuse(name: str, users: pl.Series, items: Any, bad: Bool, reason: str) -> None:
+    rows = bad.any(axis=1)
+    if not rows.any():
+        return
+    row = int(rows.argmax())
+    rank = int(bad[row].argmax())
+    raise RecommenderError(
+        f'model "{name}", user {users[row]}, rank {rank + 1}: found {items[row, rank]}; {reason}'
+        f" ({int(rows.sum()):,} of {len(users):,} users in this batch)"
+    )
+
+
+def _excluded(items: Any, exclude: Ragged, n_candidates: int) -> Bool:
+    rows = np.arange(len(items), dtype=np.int64)
+    held = np.repeat(rows, exclude.sizes) * n_candidates + exclude.indices
+    asked = rows[:, None] * n_candidates + items
+    found: Bool = np.isin(asked, held) & (items != EMPTY)
+    return found

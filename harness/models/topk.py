@@ -1,0 +1,233 @@
+"""Lists of the best k: what turns an order of candidates into a list for each user."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from harness.core.arrays import Int32, Int64
+from harness.core.jit import compiled
+from harness.models.base import Draws, Recommender
+from harness.models.recommendations import EMPTY
+
+
+def top_k(order: Int32, users: Int32, k: int, exclude: csr_array[Any] | None = None) -> Int32:
+    """Return the first `k` of one shared order for each user, less what `exclude` holds.
+
+    Parameters
+    ----------
+    order : int32 array
+        Candidate positions, best first, none twice.
+    users : int32 array, (n,)
+    exclude : csr_array, (n, n candidates), optional
+
+    Returns
+    -------
+    int32 array, (n, k)
+        −1 where the order has no more to give.
+
+    Examples
+    --------
+    >>> top_k(np.array([4, 2, 0], np.int32), np.array([7, 9], np.int32), 2)
+    array([[4, 2],
+           [4, 2]], dtype=int32)
+    """
+    return fill(np.full((len(users), k), EMPTY, np.int32), order, exclude)
+
+
+def fill(lists: Int32, order: Int32, exclude: csr_array[Any] | None = None) -> Int32:
+    """Return `lists` with their empty places taken by the first of `order` that fit.
+
+    Parameters
+    ----------
+    lists : int32 array, (n, k)
+        Kept as they are, ahead of what is filled in; empty places (−1) stand last.
+    order : int32 array
+        Candidate positions, best first, none twice.
+    exclude : csr_array, (n, n candidates), optional
+
+    Examples
+    --------
+    >>> fill(np.array([[2, -1, -1]], np.int32), np.array([4, 2, 0], np.int32))
+    array([[2, 4, 0]], dtype=int32)
+    """
+    filled = np.array(lists, np.int32, order="C")
+    _fill(filled, np.array(order, np.int32), *excluded_rows(exclude, len(lists)))
+    return filled
+
+
+def extend(lists: Int32, more: Int32, exclude: csr_array[Any] | None = None) -> Int32:
+    """Return `lists` with their empty places taken by the first items of `more` that fit.
+
+    Parameters
+    ----------
+    lists : int32 array, (n, k)
+        Kept as they are, ahead of what is put behind; empty places (−1) stand last.
+    more : int32 array, (n, any number)
+        Each user's own candidate positions, best first; −1 is passed over.
+    exclude : csr_array, (n, n candidates), optional
+
+    Examples
+    --------
+    >>> lists, more = np.array([[2, -1, -1]], np.int32), np.array([[-1, 4, 2, 0]], np.int32)
+    >>> extend(lists, more)
+    array([[2, 4, 0]], dtype=int32)
+    """
+    extended = np.array(lists, np.int32, order="C")
+    _extend(extended, np.array(more, np.int32, order="C"), *excluded_rows(exclude, len(lists)))
+    return extended
+
+
+def ask(
+    part: Recommender,
+    users: Int32,
+    k: int,
+    n_candidates: int,
+    draws: Draws,
+    exclude: csr_array[Any] | None = None,
+) -> Int32:
+    """Return what a model that another one is made of recommends, (n, k) int32.
+
+    Raises
+    ------
+    ValueError
+        It is no matrix of `k` candidate positions a user.
+    """
+    answer = part.recommend(users, k, draws, exclude=exclude)
+    lists = np.array(answer, np.int32, order="C")  # a model may answer again in the same array
+    if lists.shape != (len(users), k):
+        raise ValueError(f"{part!r} returned shape {lists.shape}, expected ({len(users)}, {k})")
+    if lists.size and not -1 <= lists.min() <= lists.max() < n_candidates:
+        raise ValueError(f"{part!r} returned positions that are none of {n_candidates} candidates")
+    return lists
+
+
+def first_of(
+    starts: Int64, order: Int32, rows: Int32, k: int, exclude: csr_array[Any] | None = None
+) -> Int32:
+    """Return the first `k` of each row's own order, less what `exclude` holds.
+
+    Parameters
+    ----------
+    starts : int64 array, (n orders + 1,)
+        Order i is ``order[starts[i]:starts[i + 1]]``.
+    order : int32 array
+        Candidate positions, best first, none twice in an order.
+    rows : int32 array, (n,)
+        Which order each list is made of; −1 for none.
+    exclude : csr_array, (n, n candidates), optional
+
+    Returns
+    -------
+    int32 array, (n, k)
+        −1 where the order has no more to give.
+
+    Examples
+    --------
+    >>> starts, order = np.array([0, 1, 3]), np.array([5, 4, 0], np.int32)
+    >>> first_of(starts, order, np.array([1, 0], np.int32), 2)
+    array([[ 4,  0],
+           [ 5, -1]], dtype=int32)
+    """
+    lists = np.full((len(rows), k), EMPTY, np.int32)
+    _first_of(lists, starts, order, rows, *excluded_rows(exclude, len(rows)))
+    return lists
+
+
+def excluded_rows(exclude: csr_array[Any] | None, n: int) -> tuple[Int64, Int64]:
+    """Return what each of `n` rows excludes, ascending, as (indptr, places)."""
+    if exclude is None:
+        return np.zeros(n + 1, np.int64), np.zeros(0, np.int64)
+    ordered = exclude if exclude.has_sorted_indices else exclude.sorted_indices()
+    return ordered.indptr.astype(np.int64), ordered.indices.astype(np.int64)
+
+
+@compiled
+def _first_of(lists: Any, starts: Any, order: Any, rows: Any, indptr: Any, excluded: Any) -> None:
+    n, k = lists.shape
+    for row in range(n):
+        held, filled = excluded[indptr[row] : indptr[row + 1]], 0
+        if rows[row] < 0:
+            continue
+        for candidate in order[starts[rows[row]] : starts[rows[row] + 1]]:
+            if filled == k:
+                break
+            at = np.searchsorted(held, candidate)
+            if at == len(held) or held[at] != candidate:
+                lists[row, filled] = candidate
+                filled += 1
+
+
+@compiled
+def _fill(lists: Any, order: Any, indptr: Any, excluded: Any) -> None:
+    n, k = lists.shape
+    for row in range(n):
+        filled = 0
+        while filled < k and lists[row, filled] >= 0:
+            filled += 1
+        own = filled
+        held = excluded[indptr[row] : indptr[row + 1]]
+        for candidate in order:
+            if filled == k:
+                break
+            at = np.searchsorted(held, candidate)
+            fits = at == len(held) or held[at] != candidate
+            for place in range(own):
+                fits &= lists[row, place] != candidate
+            if fits:
+                lists[row, filled] = candidate
+                filled += 1
+
+
+@compiled
+def _extend(lists: Any, more: Any, indptr: Any, excluded: Any) -> None:
+    n, k = lists.shape
+    for row in range(n):
+        filled = 0
+        while filled < k and lists[row, filled] >= 0:
+            filled += 1
+        held = excluded[indptr[row] : indptr[row + 1]]
+        for candidate in more[row]:
+            if filled == k:
+                break
+            at = np.searchsorted(held, candidate)
+            fits = candidate >= 0 and (at == len(held) or held[at] != candidate)
+            for place in range(filled):
+                fits &= lists[row, place] != candidate
+            if fits:
+                lists[row, filled] = candidate
+                filled += 1
+
+
+def skip_excluded(ranks: Int64, indptr: Int64, excluded: Int64) -> Int64:
+    """Return the place of the j-th entry that is not excluded, for every j in `ranks`.
+
+    Parameters
+    ----------
+    ranks : int64 array, (n, k)
+        j, from 0, among the entries of row i that are not excluded.
+    indptr, excluded : int64 arrays
+        Row i excludes the places ``excluded[indptr[i]:indptr[i + 1]]``, ascending.
+
+    Notes
+    -----
+    With excluded places e₀ < e₁ < …, there are eₜ − t free places before eₜ, so the j-th free
+    place is j plus the number of t with eₜ − t ≤ j.
+
+    Examples
+    --------
+    Of the places 0, 1, 2, 3 … without 0 and 2, the free ones are 1, 3, 4 …
+
+    >>> skip_excluded(np.array([[0, 1, 2]]), np.array([0, 2]), np.array([0, 2]))
+    array([[1, 3, 4]])
+    """
+    n = len(ranks)
+    row = np.repeat(np.arange(n), np.diff(indptr))
+    free_before = excluded - (np.arange(len(excluded)) - indptr[row])
+    span = int(max(free_before.max(initial=0), ranks.max(initial=0))) + 1
+    keys = row * span + free_before
+    asked = np.arange(n)[:, None] * span + ranks
+    skipped = np.searchsorted(keys, asked, side="right") - indptr[:-1, None]
+    return ranks + skipped

@@ -1,0 +1,1 @@
+"""The evaluation set: which users, items and events, and when; the same for every model."""

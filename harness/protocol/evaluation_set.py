@@ -1,0 +1,300 @@
+"""The exam: fixed users, candidates, truth and k, with a fingerprint of their content."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from harness.config import EvaluationConfig
+from harness.core.arrays import Bool, Int32, Int64, Ragged
+from harness.core.errors import EmptyExamError, UsageError
+from harness.data.dataset import NO_TIME, Dataset, Events
+from harness.data.layout import CandidateRule
+from harness.metrics import Key
+from harness.models.item_stats import Catalogue
+from harness.protocol.split import Split
+
+
+@dataclass(frozen=True)
+class Step:
+    """One rule of the funnel and how many users remain after it."""
+
+    step: str
+    users: int
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluationSet:
+    """A frozen exam.
+
+    Attributes
+    ----------
+    users : int32 array, (n,)
+        Positions of the examined users among the data set's, in id order.
+    user_ids : polars.Series of str, (n,)
+    candidates : int32 array, (N,)
+        Positions of the candidates among the data set's items, in id order.
+    candidate_ids : polars.Series of str, (N,)
+    truth : Ragged, n rows
+        Candidate positions of each user's true items.
+    relevant : int64 array, (n,)
+        R of each user: true items, candidates or not.
+    outside_ids : polars.Series of str
+        Ids of the true items that are no candidates, by user and id; they count in R alone.
+    seen : Ragged, n rows, optional
+        Candidate positions of each user's training items, where ``seen_items = "drop"``.
+    k : int
+        The longest list that is looked at.
+    funnel : tuple of Step
+    """
+
+    users: Int32
+    user_ids: pl.Series
+    candidates: Int32
+    candidate_ids: pl.Series
+    truth: Ragged
+    relevant: Int64
+    outside_ids: pl.Series
+    seen: Ragged | None
+    k: int
+    funnel: tuple[Step, ...]
+
+    @property
+    def n_candidates(self) -> Int64:
+        """N of each user: candidates that may be recommended to this user."""
+        taken = 0 if self.seen is None else self.seen.sizes
+        return np.zeros(len(self.users), np.int64) + len(self.candidates) - taken
+
+    def judgments(self, catalogue: Catalogue | None = None) -> Key:
+        """Return what lists of these users are scored by."""
+        return Key(self.truth, self.relevant, catalogue=catalogue)
+
+    @cached_property
+    def fields(self) -> dict[str, str]:
+        """A digest of each part of the exam, to say which one differs."""
+        parts: dict[str, list[bytes]] = {
+            "k": [str(self.k).encode()],
+            "users": _text(self.user_ids),
+            "candidates": _text(self.candidate_ids),
+            "truth": [*_rows(self.truth), self.relevant.tobytes(), *_text(self.outside_ids)],
+            "seen": [] if self.seen is None else _rows(self.seen),
+        }
+        return {name: _digest(chunks) for name, chunks in parts.items()}
+
+    @property
+    def fingerprint(self) -> str:
+        """The digest of all fields: equal for equal exams, whatever files they came from."""
+        return _digest(f"{name}={value}".encode() for name, value in self.fields.items())
+
+
+def _digest(chunks: Iterable[bytes]) -> str:
+    digest = hashlib.sha256()
+    for chunk in chunks:
+        digest.update(len(chunk).to_bytes(8, "little"))
+        digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _text(ids: pl.Series) -> list[bytes]:
+    lengths = ids.str.len_bytes().cast(pl.UInt32).to_numpy().tobytes()
+    return [lengths, "".join(ids.to_list()).encode()]
+
+
+def _rows(lists: Ragged) -> list[bytes]:
+    return [lists.indptr.tobytes(), lists.indices.tobytes()]
+
+
+def build(dataset: Dataset, split: Split, config: EvaluationConfig) -> EvaluationSet:
+    """Return the exam that `split` and `config` set.
+
+    Raises
+    ------
+    EmptyExamError
+        No user or no candidate is left; the message prints the funnel and the rule to blame.
+    UsageError
+        The candidate rule does not go with the layout or the split.
+    """
+    rule = config.candidates or dataset.candidates
+    candidates = candidates_of(dataset, split, rule)
+    position = _places(dataset, candidates)
+    active = np.unique(split.valid.user)
+    pairs, seen = _true_pairs(dataset, split, config, active, position)
+    users, funnel = _funnel(dataset, split, config, active, _hits(pairs, position))
+    if len(candidates) == 0 or len(users) == 0:
+        raise EmptyExamError(_why_empty(funnel, rule, len(candidates)))
+    return _set(dataset, candidates, users, pairs, seen, config.k, funnel)
+
+
+def left_out(
+    exam: EvaluationSet, dataset: Dataset, split: Split, config: EvaluationConfig
+) -> EvaluationSet:
+    """Return the users of the window with true items who are not in `exam`, on its candidates."""
+    position = _places(dataset, exam.candidates)
+    others = np.setdiff1d(split.valid.user, exam.users)
+    pairs, seen = _true_pairs(dataset, split, config, others, position)
+    users = np.unique(pairs // len(position)).astype(np.int32)
+    return _set(dataset, exam.candidates, users, pairs, seen, exam.k, ())
+
+
+def _places(dataset: Dataset, candidates: Int32) -> Int32:
+    """Return the candidate position of every item, −1 for items that are no candidates."""
+    position = np.full(len(dataset.item_ids), -1, np.int32)
+    position[candidates] = np.arange(len(candidates), dtype=np.int32)
+    return position
+
+
+def _true_pairs(
+    dataset: Dataset, split: Split, config: EvaluationConfig, users: Int32, position: Int32
+) -> tuple[Int64, Int64 | None]:
+    """Return the true pairs of `users`, and their seen ones where these are dropped."""
+    seen = _pairs(dataset, split.train, users) if config.seen_items == "drop" else None
+    pairs = _pairs(dataset, split.valid, users)
+    if seen is not None:
+        pairs = np.setdiff1d(pairs, seen, assume_unique=True)
+    if config.truth == "candidates":
+        pairs = pairs[position[pairs % len(position)] >= 0]
+    return pairs, seen
+
+
+def _set(
+    dataset: Dataset,
+    candidates: Int32,
+    users: Int32,
+    pairs: Int64,
+    seen: Int64 | None,
+    k: int,
+    funnel: tuple[Step, ...],
+) -> EvaluationSet:
+    position = _places(dataset, candidates)
+    truth, outside = _lists(pairs, users, position)
+    return EvaluationSet(
+        users=users,
+        user_ids=dataset.user_ids.gather(users),
+        candidates=candidates,
+        candidate_ids=dataset.item_ids.gather(candidates),
+        truth=truth,
+        relevant=truth.sizes + outside.sizes,
+        outside_ids=dataset.item_ids.gather(outside.indices),
+        seen=None if seen is None else _lists(seen, users, position)[0],
+        k=k,
+        funnel=funnel,
+    )
+
+
+def items_of(exam: EvaluationSet, dataset: Dataset, events: Events) -> Ragged:
+    """Return the candidate positions of every examined user's items among `events`, n rows."""
+    position = _places(dataset, exam.candidates)
+    return _lists(_pairs(dataset, events, exam.users), exam.users, position)[0]
+
+
+def candidates_of(dataset: Dataset, split: Split, rule: CandidateRule) -> Int32:
+    """Return the items that a rule allows, in id order.
+
+    Raises
+    ------
+    UsageError
+        The rule does not go with the layout or the split.
+    """
+    if rule == "train":
+        return np.unique(split.train.item)
+    if dataset.catalogue is None:
+        raise UsageError(
+            f'[evaluation] candidates = "{rule}" needs a table of items; name one with '
+            '[data] items = "…", or use candidates = "train"'
+        )
+    if rule == "catalogue":
+        return np.unique(dataset.catalogue)
+    if dataset.shown_from is None or split.cutoff is None or split.until is None:
+        raise UsageError(
+            '[evaluation] candidates = "shown" needs the time each item was first shown '
+            '(layout "ponpare") and [split] strategy = "time"'
+        )
+    shown = dataset.shown_from[dataset.catalogue]
+    return np.unique(dataset.catalogue[(shown >= split.cutoff) & (shown < split.until)])
+
+
+def _pairs(dataset: Dataset, events: Events, users: Int32) -> Int64:
+    """Return each (user, item) of `users` once, ascending, as user · n_items + item."""
+    wanted = np.zeros(len(dataset.user_ids), np.bool_)
+    wanted[users] = True
+    keep = wanted[events.user]
+    n_items = len(dataset.item_ids)
+    return np.unique(events.user[keep].astype(np.int64) * n_items + events.item[keep])
+
+
+def _hits(pairs: Int64, position: Int32) -> Int32:
+    """Return the users with at least one true item among the candidates."""
+    n_items = len(position)
+    return np.unique(pairs[position[pairs % n_items] >= 0] // n_items).astype(np.int32)
+
+
+def _funnel(
+    dataset: Dataset, split: Split, config: EvaluationConfig, active: Int32, hit: Int32
+) -> tuple[Int32, tuple[Step, ...]]:
+    users = active
+    steps = [Step("active in the window", len(users))]
+    if config.users == "seen":
+        users = users[_known(dataset, split)[users]]
+        name = "seen in train" if dataset.registered is None else "registered and seen in train"
+        steps.append(Step(name, len(users)))
+    if config.require_hit:
+        users = np.intersect1d(users, hit, assume_unique=True)
+        steps.append(Step("with a candidate hit", len(users)))
+    return users, tuple(steps)
+
+
+def _known(dataset: Dataset, split: Split) -> Bool:
+    known = np.zeros(len(dataset.user_ids), np.bool_)
+    known[split.train.user] = True
+    if dataset.registered is not None and split.cutoff is not None:
+        in_table = dataset.registered != NO_TIME
+        known &= in_table & (dataset.registered < split.cutoff)
+    return known
+
+
+def _lists(pairs: Int64, users: Int32, position: Int32) -> tuple[Ragged, Ragged]:
+    """Return the pairs of `users` as rows: candidate positions, and other items' positions."""
+    user, item = np.divmod(pairs, len(position))
+    keep = np.isin(user, users)
+    row = np.searchsorted(users, user[keep])
+    item = item[keep]
+    at = position[item]
+    inside = at >= 0
+    return (
+        _grouped(row[inside], at[inside], len(users)),
+        _grouped(row[~inside], item[~inside].astype(np.int32), len(users)),
+    )
+
+
+def _grouped(row: Int64, values: Int32, n_rows: int) -> Ragged:
+    indptr = np.zeros(n_rows + 1, np.int64)
+    np.cumsum(np.bincount(row, minlength=n_rows), out=indptr[1:])
+    return Ragged(indptr, values)
+
+
+def _why_empty(funnel: tuple[Step, ...], rule: CandidateRule, n_candidates: int) -> str:
+    steps = "\n".join(f"  {s.users:>12,}  {s.step}" for s in funnel)
+    if n_candidates == 0:
+        cause = f'no item is a candidate: candidates = "{rule}" leaves none in this window'
+    else:
+        emptied = next(s.step for s in funnel if s.users == 0)
+        cause = f'no user is left: the rule "{emptied}" emptied the exam; {_CURES[emptied]}'
+    return f"{cause}\nusers\n{steps}\n  {n_candidates:>12,}  candidates"
+
+
+_CURES = {
+    "active in the window": "take a longer window under [split]",
+    "seen in train": 'take a shorter window under [split], or [evaluation] users = "all"',
+    "registered and seen in train": (
+        'take a shorter window under [split], or [evaluation] users = "all"'
+    ),
+    "with a candidate hit": (
+        "check that the candidates and the events write ids alike, or set [evaluation] "
+        "require_hit = false"
+    ),
+}

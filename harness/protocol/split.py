@@ -1,0 +1,203 @@
+"""A data set in, its training and validation events out; no event is lost, none is in both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.config import FractionSplit, GivenSplit, LastNSplit, SplitConfig, TimeSplit
+from harness.core.arrays import Bool, Int64
+from harness.core.errors import DataError
+from harness.core.random import id_hashes, mixed
+from harness.data import dataset as schema
+from harness.data.competitions import VALID_KIND
+from harness.data.dataset import Dataset, Events
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """The two sides of the exam.
+
+    Attributes
+    ----------
+    train, valid : Events
+        What models may learn from, and what they are examined on.
+    held_back : int
+        Events of the window that is not examined now (of the test days, or of the days between).
+    cutoff : int, optional
+        Microseconds since 1970: models know what happened before it. None: events have no times.
+    until : int, optional
+        The end of the validation window, exclusive; None for splits per user and given ones.
+    notes : tuple of str
+        What decided where times did not.
+    """
+
+    train: Events
+    valid: Events
+    held_back: int
+    cutoff: int | None
+    until: int | None
+    notes: tuple[str, ...] = ()
+
+    def summary(self) -> str:
+        """Return the split in a few words, such as ``7 days from 2020-09-16``."""
+        if self.cutoff is None or self.until is None:
+            return f"{len(self.valid):,} events held out"
+        days = (self.until - self.cutoff) / schema.DAY_US
+        start = np.datetime64(self.cutoff, "us")
+        text = str(
+            start.astype("datetime64[D]" if self.cutoff % schema.DAY_US == 0 else "datetime64[s]")
+        )
+        return f"{days:g} day{'s' if days != 1 else ''} from {text.replace('T', ' ')}"
+
+
+def split(dataset: Dataset, config: SplitConfig) -> Split:
+    """Split the events of `dataset` as the config says.
+
+    Raises
+    ------
+    DataError
+        One side would be empty.
+    """
+    match config:
+        case TimeSplit():
+            return by_time(dataset, config, _end(dataset, config))
+        case LastNSplit():
+            return _last(dataset, config, lambda size: np.minimum(size, config.n))
+        case FractionSplit():
+            # The share as it was written: 0.29 of 100 events are 29, though 100 · 0.29 < 29.
+            share = Fraction(config.fraction).limit_denominator(10**9)
+            return _last(dataset, config, lambda size: size * share.numerator // share.denominator)
+        case GivenSplit():
+            return _per_user(dataset, dataset.events.kind == dataset.kinds.index(VALID_KIND))
+
+
+def _end(dataset: Dataset, config: TimeSplit) -> int:
+    """Return when the days that are counted back end: after the last date, or the last event.
+
+    Elapsed days follow RecoTour's Ponpare protocol: an event is floor((last − time) / day) whole
+    days back, so a window of days 7–13 ends 7 days before the last event, that moment excluded
+    from the test days and so the window's own last.
+    """
+    last = int(dataset.events.time.max())
+    return last + 1 if config.days == "elapsed" else (last // schema.DAY_US + 1) * schema.DAY_US
+
+
+def by_time(dataset: Dataset, config: TimeSplit, end: int) -> Split:
+    """Cut at whole days, counted back from `end` (microseconds since 1970, exclusive).
+
+    Raises
+    ------
+    DataError
+        One side would be empty.
+    """
+    time = dataset.events.time
+    test_from = end - config.test_days * schema.DAY_US
+    valid_from = test_from - config.valid_days * schema.DAY_US
+    cutoff, until = (valid_from, test_from) if config.window == "valid" else (test_from, end)
+    train = time < cutoff
+    valid = (time >= cutoff) & (time < until)
+    return _checked(dataset, train, valid, cutoff, until)
+
+
+def _last(
+    dataset: Dataset, config: LastNSplit | FractionSplit, count: Callable[[Int64], Int64]
+) -> Split:
+    """Hold out the last ``count(size)`` events of each user."""
+    events = dataset.events
+    starts = events.user_starts(len(dataset.user_ids))
+    cuts = starts[1:] - count(np.diff(starts))
+    held: Bool = np.arange(len(events)) >= cuts[events.user]
+    inside = cuts[(starts[:-1] < cuts) & (cuts < starts[1:])]
+    tied = inside[events.time[inside - 1] == events.time[inside]]
+    if config.ties != "id" and len(tied) > 0:
+        at, group, kept = _equal_times(events, tied)
+        order = np.lexsort((_order(dataset, at, config), group))
+        held[at[order]] = kept
+    return replace(_per_user(dataset, held), notes=(_note(config, len(tied), len(inside)),))
+
+
+def _equal_times(events: Events, cuts: Int64) -> tuple[Int64, Int64, Bool]:
+    """Return the events among whose equal times a cut falls, user by user.
+
+    Returns
+    -------
+    at, group : int64 arrays, (m,)
+        Where each of them stands, and at which of the cuts.
+    held : bool array, (m,)
+        Whether so many places from the start of its group an event is held out.
+    """
+    user, time = events.user, events.time
+    changes = np.flatnonzero((user[1:] != user[:-1]) | (time[1:] != time[:-1])) + 1
+    edges = np.concatenate(([0], changes, [len(events)]))
+    behind = np.searchsorted(edges, cuts, side="right")
+    first, sizes = edges[behind - 1], edges[behind] - edges[behind - 1]
+    group = np.repeat(np.arange(len(cuts)), sizes)
+    at = np.arange(len(group)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + first[group]
+    return at, group, at >= cuts[group]
+
+
+def _order(dataset: Dataset, at: Int64, config: LastNSplit | FractionSplit) -> npt.NDArray[Any]:
+    """Return what some events of equal time are ordered by: their rows, or their draws."""
+    events = dataset.events
+    if config.ties == "file":
+        assert events.row is not None  # noqa: S101 - the layout of such a config asks for rows
+        return events.row[at]
+    users, user = np.unique(events.user[at], return_inverse=True)
+    items, item = np.unique(events.item[at], return_inverse=True)
+    own = mixed(
+        id_hashes(dataset.user_ids.gather(users)) ^ mixed(np.array([config.seed], np.uint64))
+    )
+    return mixed(own[user] ^ id_hashes(dataset.item_ids.gather(items))[item])
+
+
+def _note(config: LastNSplit | FractionSplit, tied: int, cut: int) -> str:
+    """Return how many users are cut among events of equal time, and what decided there."""
+    decided = {
+        "shuffle": f'ties = "shuffle", seed {config.seed}, drew which are held out',
+        "file": 'ties = "file": the order of rows matters, those that stand last are held out',
+        "id": 'ties = "id": the highest item ids are held out',
+    }
+    counted = f"{tied:,} of {cut:,} users are cut among events of equal time"
+    return f"{counted}; {decided[config.ties]}" if tied > 0 else counted
+
+
+def _per_user(dataset: Dataset, valid: Bool) -> Split:
+    cutoff = None
+    if dataset.has_time and not valid.all():
+        cutoff = int(dataset.events.time[~valid].max()) + 1
+    return _checked(dataset, ~valid, valid, cutoff, None)
+
+
+def _checked(
+    dataset: Dataset, train: Bool, valid: Bool, cutoff: int | None, until: int | None
+) -> Split:
+    result = Split(
+        train=dataset.events.where(train),
+        valid=dataset.events.where(valid),
+        held_back=len(train) - int(train.sum()) - int(valid.sum()),
+        cutoff=cutoff,
+        until=until,
+    )
+    for name, side in (("train", result.train), ("validation", result.valid)):
+        if len(side) == 0:
+            raise DataError(
+                f"the split leaves no {name} event of {len(dataset.events):,}"
+                f"{_range(dataset)}; change [split]"
+            )
+    return result
+
+
+def _range(dataset: Dataset) -> str:
+    if not dataset.has_time:
+        return ""
+    times: npt.NDArray[np.datetime64] = dataset.events.time.astype("datetime64[us]")
+    first, last = (
+        str(t.astype("datetime64[s]")).replace("T", " ") for t in (times.min(), times.max())
+    )
+    return f" (they run from {first} to {last})"

@@ -1,0 +1,152 @@
+"""A config in, the exam set: the same users, candidates, truth and training data for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from harness.config import Config, ModelConfig, SplitConfig
+from harness.core.arrays import UInt64
+from harness.core.errors import HarnessError, UsageError, suggest
+from harness.core.progress import Clock, steps
+from harness.core.random import id_hashes
+from harness.data import loading
+from harness.data.dataset import Dataset
+from harness.data.layout import Layout
+from harness.metrics import USUAL, Metric, parse
+from harness.models.base import Train
+from harness.protocol.evaluation_set import EvaluationSet, build
+from harness.protocol.split import Split, split
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """What every model of a run is given.
+
+    Attributes
+    ----------
+    hashes : uint64 array, one entry a user of the data set
+        What each examined user's draws start from.
+    """
+
+    config: Config
+    data: Dataset
+    parts: Split
+    exam: EvaluationSet
+    train: Train
+    hashes: UInt64
+
+
+def asked(config: Config) -> tuple[Metric, ...]:
+    """Return the metrics of a config; without any, the usual ones at its k."""
+    texts = config.evaluation.metrics or [f"{m}@{config.evaluation.k}" for m in USUAL]
+    return tuple(dict.fromkeys(parse(text, config.folder) for text in texts))
+
+
+def model_of(config: Config, name: str, repeat: int = 0, where: str = "config") -> ModelConfig:
+    """Return the settings of a config's model.
+
+    Raises
+    ------
+    UsageError
+        No such model or repeat.
+    """
+    names = [model.name for model in config.models]
+    if name not in names:
+        raise UsageError(f'{where}: no model "{name}"; {suggest(name, names)}')
+    settings = config.models[names.index(name)]
+    if not 0 <= repeat < settings.repeats:
+        last = settings.repeats - 1
+        raise UsageError(f'{where}: model "{name}" has no repeat {repeat}; the last is {last}')
+    return settings
+
+
+def set_exam(
+    config: Config,
+    *,
+    background: Executor | None = None,
+    clock: Clock | None = None,
+    progress: bool = False,
+) -> Setting:
+    """Read the data of a config, split it and set the exam.
+
+    Parameters
+    ----------
+    background : Executor, optional
+        Where the cache is written; the caller waits for it. By default it is waited for here.
+    clock : Clock, optional
+        Told the seconds of each step.
+
+    Raises
+    ------
+    HarnessError
+        A file that cannot be used, an empty exam.
+    """
+    if background is None:
+        with ThreadPoolExecutor(1) as own:
+            return set_exam(config, background=own, clock=clock, progress=progress)
+    clock = clock or Clock()
+    with clock.step("read"):
+        data = read(config, background, progress)
+    with clock.step("exam"), steps("setting the exam", 3, " steps", progress) as bar:
+        try:
+            parts = split(data, config.split)
+            bar.update()
+            return exam_of(config, data, parts, bar.update)
+        except HarnessError as error:  # what was odd in the data may be why
+            raise type(error)("\n".join([str(error), *data.notes])) from error
+
+
+def exam_of(
+    config: Config,
+    data: Dataset,
+    parts: Split,
+    progress: Callable[[], object] = lambda: None,
+) -> Setting:
+    """Return the setting of the exam that a split of the data makes."""
+    exam = build(data, parts, config.evaluation)
+    progress()
+    train = Train(data, parts.train, exam.candidates, parts.cutoff)
+    return of_users(Setting(config, data, parts, exam, train, np.zeros(0, np.uint64)), exam)
+
+
+def of_users(setting: Setting, exam: EvaluationSet) -> Setting:
+    """Return the setting with other users to ask for: those of another evaluation set."""
+    hashes = np.zeros(len(setting.data.user_ids), np.uint64)
+    hashes[exam.users] = id_hashes(exam.user_ids)
+    for array in (exam.users, exam.candidates, hashes):
+        array.setflags(write=False)  # one model must not change what the next one reads
+    return replace(setting, exam=exam, hashes=hashes)
+
+
+def read(
+    config: Config, background: Executor, progress: bool, inner: SplitConfig | None = None
+) -> Dataset:
+    """Return the data of a config; the cache is written in the `background`.
+
+    Parameters
+    ----------
+    inner : SplitConfig, optional
+        How train will be split again.
+    """
+    layout = config.layout(inner)
+    _refuse_rows_without_order(layout, config.split)
+    with steps("reading events", None, " rows", progress) as bar:
+        if config.data.cache:
+            return loading.cached(layout, bar.update, background)[0]
+        return loading.load(layout, bar.update)
+
+
+def _refuse_rows_without_order(layout: Layout, outer: SplitConfig) -> None:
+    """Raise UsageError where rows are to be numbered and lie in several files."""
+    numbered = [table.table.path for table in layout.events if table.numbered]
+    if len(numbered) > 1 or any(path.is_dir() for path in numbered):
+        where = "[split]" if getattr(outer, "ties", None) == "file" else "[tune] split,"
+        raise UsageError(
+            f'{where} ties = "file": the events lie in {" and ".join(map(str, numbered))}'
+            f"{', a folder' if len(numbered) == 1 else ''}, and rows of several files have no "
+            'common order; write them into one file, or set ties = "shuffle"'
+        )

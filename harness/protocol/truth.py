@@ -1,0 +1,195 @@
+"""What lists are scored by: the solution that a config's evaluation set makes, kept on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from harness.core import cache as kept
+from harness.core.arrays import Bool, Ragged
+from harness.core.errors import DataError
+from harness.metrics import Key, Metric
+
+if TYPE_CHECKING:
+    from harness.config import Config
+    from harness.protocol.task import Setting
+
+FORMAT = 1
+"""Raised whenever an exam would be set or kept differently."""
+_NO_IDS = pl.Series(dtype=pl.String)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What lists are marked by.
+
+    Attributes
+    ----------
+    users : polars.Series of str, (n,)
+        Who is examined.
+    items : polars.Series of str
+        The id of every position in `key`.
+    key : Key, n rows
+    boards : mapping of Public and Private to bool array, (n,)
+        Which users belong to which board, where the solution says so.
+    ignored : polars.Series of str
+        Users whom the solution knows and does not examine.
+    averaged : bool array, (n,), optional
+        Whose values means are of; None: everyone's.
+    repeated : int, optional
+        True items that stand again, counted once; None where no file could repeat one.
+    outside : polars.Series of str
+        True items that are no candidates, by user; they count in R alone.
+    history : Ragged, n rows, optional
+        Positions of the items that each user has in training.
+    metrics : tuple of Metric
+        Those asked for, or the config's.
+    k : int, optional
+        Places that the exam looks at; None where all are.
+    fingerprint : str, optional
+        That of the exam, where a config sets one.
+    between : str, optional
+        What stands between the items of its lists, where they are a file's.
+    """
+
+    users: pl.Series
+    items: pl.Series
+    key: Key
+    boards: Mapping[str, Bool] = field(default_factory=dict)
+    ignored: pl.Series = field(default_factory=lambda: _NO_IDS)
+    averaged: Bool | None = None
+    repeated: int | None = None
+    outside: pl.Series = field(default_factory=lambda: _NO_IDS)
+    history: Ragged | None = None
+    metrics: tuple[Metric, ...] = ()
+    k: int | None = None
+    fingerprint: str | None = None
+    between: str | None = None
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """Counts of what a file of true items holds that is odd, or not averaged."""
+        if self.repeated is None:
+            return {}
+        empty = int(np.count_nonzero(np.asarray(self.key.relevant) == 0))
+        kept = self.averaged is None
+        return {
+            "users_ignored": len(self.ignored),
+            "users_without_items_kept" if kept else "users_without_items": empty,
+            "true_items_repeated": self.repeated,
+        }
+
+    def of_kinds(self, kinds: tuple[tuple[str, float], ...]) -> Solution:
+        """Return the same with users of several kinds, told by how their ids end.
+
+        Raises
+        ------
+        DataError
+            An id with another ending.
+        """
+        own = tuple((weight, self.users.str.ends_with(end).to_numpy()) for end, weight in kinds)
+        none = ~np.any([of for _, of in own], axis=0)
+        if none.any():
+            user = self.users[int(none.argmax())]
+            endings = ", ".join(end for end, _ in kinds)
+            raise DataError(f'solution: user "{user}" is of no kind; ids end with {endings}')
+        return replace(self, key=replace(self.key, kinds=own))
+
+
+def of_config(config: Config, metrics: tuple[Metric, ...] = ()) -> Solution:
+    """Return the solution of the exam that a config sets, kept from an earlier command if it can.
+
+    Parameters
+    ----------
+    metrics : tuple of Metric
+        What lists are to be marked by; the config's own by default.
+
+    Raises
+    ------
+    HarnessError
+        A file or a config that cannot be used, an empty exam.
+    """
+    from harness.protocol.task import asked, set_exam
+
+    metrics = metrics or asked(config)
+    if any(metric.definition.needs for metric in metrics) or not config.data.cache:
+        return of_setting(set_exam(config), metrics)
+    entry = _entry(config)
+    found = entry.read(_read)
+    if found is None:
+        found = of_setting(set_exam(config), metrics)
+        if entry.settled:
+            entry.keep(partial(_write, found))
+    return replace(found, metrics=metrics)
+
+
+def _entry(config: Config) -> kept.Entry:
+    from harness.data import loading
+
+    layout = config.layout()
+    rules = config.evaluation.model_dump(exclude={"metrics", "seed"})
+    return kept.entry((FORMAT, loading.FORMAT, layout, config.split, rules), loading.files(layout))
+
+
+def of_setting(setting: Setting, metrics: tuple[Metric, ...] = ()) -> Solution:
+    """Return the solution of an exam that is set."""
+    from harness.metrics import needs
+    from harness.models.item_stats import of_train
+    from harness.protocol.evaluation_set import items_of
+    from harness.protocol.task import asked
+
+    exam = setting.exam
+    metrics = metrics or asked(setting.config)
+    return Solution(
+        users=exam.user_ids,
+        items=exam.candidate_ids,
+        key=exam.judgments(of_train(setting.train, needs(metrics))),
+        outside=exam.outside_ids,
+        history=items_of(exam, setting.data, setting.parts.train),
+        metrics=metrics,
+        k=exam.k,
+        fingerprint=exam.fingerprint,
+    )
+
+
+_ROWS = ("truth", "history")
+
+
+def _write(solution: Solution, folder: Path) -> dict[str, Any]:
+    assert solution.history is not None  # noqa: S101 - that of a setting
+    texts = {"users": solution.users, "items": solution.items, "outside": solution.outside}
+    for name, series in texts.items():
+        series.alias("id").to_frame().write_ipc(folder / f"{name}.arrow")
+    for name, rows in zip(_ROWS, (solution.key.truth, solution.history), strict=True):
+        np.save(folder / f"{name}-ends.npy", rows.indptr, allow_pickle=False)
+        np.save(folder / f"{name}.npy", rows.indices, allow_pickle=False)
+    np.save(folder / "relevant.npy", solution.key.relevant, allow_pickle=False)
+    return {"k": solution.k, "fingerprint": solution.fingerprint}
+
+
+def _read(folder: Path, notes: dict[str, Any]) -> Solution:
+    users, items, outside = (
+        pl.read_ipc(folder / f"{name}.arrow")["id"] for name in ("users", "items", "outside")
+    )
+    truth, history = (
+        Ragged(_array(folder, f"{name}-ends"), _array(folder, name)) for name in _ROWS
+    )
+    return Solution(
+        users,
+        items,
+        Key(truth, _array(folder, "relevant")),
+        outside=outside,
+        history=history,
+        k=notes["k"],
+        fingerprint=notes["fingerprint"],
+    )
+
+
+def _array(folder: Path, name: str) -> Any:
+    return np.load(folder / f"{name}.npy", allow_pickle=False)

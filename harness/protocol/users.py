@@ -1,0 +1,111 @@
+"""Who the examined users are: how active, how much is true of them, and what their table says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from harness.core.arrays import Counts
+from harness.core.errors import UsageError, suggest
+from harness.core.jit import compiled
+from harness.metrics.kernels import search
+from harness.models.base import Train
+from harness.protocol.evaluation_set import EvaluationSet
+from harness.protocol.task import Setting
+from harness.stats.slices import USER
+
+ACTIVITY = "activity"
+"""Training events."""
+TRUTH = "truth"
+"""R, the number of true items."""
+REPEATS = "repeats"
+"""How many of those the user had in training already."""
+OWN = (ACTIVITY, TRUTH, REPEATS)
+"""The columns that every exam has."""
+
+
+def profile(setting: Setting, columns: Sequence[str] = ()) -> pl.DataFrame:
+    """Return one row an examined user, in the exam's order.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Of the table of users, as well.
+
+    Returns
+    -------
+    polars.DataFrame
+        The user's id, the columns that every exam has, and those asked for, as text.
+
+    Raises
+    ------
+    UsageError
+        There is no table of users, or it has no such column.
+    """
+    exam, train = setting.exam, setting.train
+    found = pl.DataFrame(
+        {
+            USER: exam.user_ids,
+            ACTIVITY: np.diff(train.user_starts)[exam.users],
+            TRUTH: exam.relevant,
+            REPEATS: _had_before(setting),
+        }
+    )
+    return (
+        found.hstack(_attributes(exam, train, list(dict.fromkeys(columns)))) if columns else found
+    )
+
+
+def _had_before(setting: Setting) -> Counts:
+    """Return how many of each user's true candidates are among their training items."""
+    exam, train = setting.exam, setting.train
+    found = np.zeros(len(exam.users), np.int64)
+    _count_again(
+        exam.users,
+        train.user_starts,
+        train.events.item,
+        train.candidate_of_item,
+        exam.truth.indptr,
+        exam.truth.indices,
+        found,
+    )
+    return found
+
+
+@compiled
+def _count_again(
+    users: Any, starts: Any, item: Any, candidate: Any, indptr: Any, truth: Any, found: Any
+) -> None:
+    """Write how many entries of each row of truth are a candidate of the user's own events."""
+    for row in range(len(users)):
+        first, last = indptr[row], indptr[row + 1]
+        seen = np.zeros(last - first, np.bool_)
+        for event in range(starts[users[row]], starts[users[row] + 1]):
+            at = search(truth, first, last, candidate[item[event]])
+            if at < last and not seen[at - first]:
+                seen[at - first] = True
+                found[row] += 1
+
+
+def _attributes(exam: EvaluationSet, train: Train, columns: Sequence[str]) -> pl.DataFrame:
+    table = train.users_table
+    if table is None:
+        raise UsageError(
+            f'[compare] slices: no table of users, so no column "{columns[0]}"; leave it out, or '
+            "name a table with [data] users"
+        )
+    own, *others = table.columns
+    for column in columns:
+        if column in (USER, *OWN):
+            raise UsageError(f'[compare] slices: every exam has "{column}"; leave it out')
+        if column not in others:
+            raise UsageError(
+                f'[compare] slices: the table of users has no column "{column}"; '
+                f"{suggest(column, others)}"
+            )
+    ids = pl.DataFrame({own: exam.user_ids})
+    joined = ids.join(table, on=own, how="left", maintain_order="left")
+    return joined.select(columns)

@@ -1,0 +1,420 @@
+"""The reference pages of docs/: metrics, checks of submissions, parameters of baselines."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from harness.core import table
+from harness.core.table import Sheet
+from harness.metrics import DEFINITIONS, DIVISORS, Definition, Example
+from harness.metrics.conventions import CONVENTIONS, EXAMPLE
+from harness.submission.expected import Against, of_tables
+from harness.submission.format import FORMATS
+from harness.submission.problems import Problem
+from harness.submission.rule_examples import BAD, GOOD, ITEMS, SAMPLE
+from harness.submission.rules import CHECKS, Check
+from harness.submission.validate import validate
+
+
+def metrics() -> list[dict[str, Any]]:
+    """Return every metric as plain values."""
+    return [
+        {
+            "name": name,
+            "formula": d.text,
+            "parameters": {p: param.allowed for p, param in d.params.items()},
+            "range": [d.range[0], d.range[1] if d.range[1] < float("inf") else None],
+            "better": d.better,
+            "of": "each user" if d.of == "user" else "all lists together",
+            "cut_off": d.cut,
+            "needs": d.needs or None,
+            "source": d.source,
+            "examples": [
+                {"metric": e.metric, "steps": e.steps, "value": e.value} for e in d.examples
+            ],
+        }
+        for name, d in DEFINITIONS.items()
+    ]
+
+
+def conventions() -> list[dict[str, Any]]:
+    """Return every convention of MAP@k as plain values."""
+    return [
+        {"name": name, **c.to_dict(), "example": {**EXAMPLE, "steps": c.steps, "value": c.value}}
+        for name, c in CONVENTIONS.items()
+    ]
+
+
+def metrics_sheet() -> Sheet:
+    """Return the metrics with their formulas and a worked example each."""
+    rows = [
+        [
+            name,
+            d.text,
+            _params(d),
+            _range(d),
+            d.better,
+            f"{d.examples[0].metric} = {d.examples[0].steps} = {d.examples[0].value:.4f}",
+            d.source,
+        ]
+        for name, d in DEFINITIONS.items()
+    ]
+    titles = ["metric", "formula", "parameters", "range", "better", "example", "source"]
+    return Sheet(titles, rows, left=frozenset(range(len(titles))), kept=2)
+
+
+def conventions_sheet() -> Sheet:
+    """Return the conventions of MAP@k."""
+    rows = [
+        [name, c.divisor_text, c.repeats_text, c.users, f"{c.steps} = {c.value:.4f}", c.tools]
+        for name, c in CONVENTIONS.items()
+    ]
+    case = f"list {EXAMPLE['list']}, truth {EXAMPLE['truth']}, k = {EXAMPLE['k']}"
+    titles = ["convention", "divisor D", "repeated item", "users averaged", case, "who uses it"]
+    return Sheet(titles, rows, left=frozenset(range(len(titles))), kept=2)
+
+
+def metrics_text(width: int) -> str:
+    """Return the metrics for a terminal of so many columns."""
+    facts = {name: _facts(name, d) for name, d in DEFINITIONS.items()}
+    return _wrapped(width, facts).replace("`", "")
+
+
+def conventions_text(width: int) -> str:
+    """Return the conventions for a terminal of so many columns."""
+    facts = {
+        name: [
+            f"D = {c.divisor_text}; repeated items: {c.repeats_text}; averaged: {c.users}",
+            f"example: {c.steps} = {c.value:.4f}",
+            c.tools,
+        ]
+        for name, c in CONVENTIONS.items()
+    }
+    case = f"The example: list {EXAMPLE['list']}, truth {EXAMPLE['truth']}, k = {EXAMPLE['k']}"
+    return f"{case}\n\n{_wrapped(width, facts)}"
+
+
+def _wrapped(width: int, facts: dict[str, list[str]]) -> str:
+    """Return every name with its facts beside it, lines no longer than `width`."""
+    from harness.core.terminal import wrapped  # slow to import
+
+    edge = max(map(len, facts)) + 2
+    parts = []
+    for name, lines in facts.items():
+        room = max(width - edge, 30)
+        first, *rest = [part for line in lines for part in wrapped(line, room, indent=2)]
+        parts.append("\n".join([name.ljust(edge) + first, *(" " * edge + line for line in rest)]))
+    return "\n\n".join(parts)
+
+
+def definitions_page() -> str:
+    """Return docs/metrics.md."""
+    divisors = Sheet(
+        ["divisor", "D"],
+        [[f"`{name}`", divisor.text] for name, divisor in DIVISORS.items()],
+        left=frozenset({0, 1}),
+    )
+    parts = [_HEAD.strip()]
+    parts += [_section(name, definition) for name, definition in DEFINITIONS.items()]
+    parts[1] += "\n\n" + table.markdown(divisors)
+    parts += [_OWN.strip(), _CONVENTIONS.strip(), table.markdown(conventions_sheet())]
+    return "\n\n".join(parts) + "\n"
+
+
+_HEAD = """
+# Metrics
+
+Made by `make docs` from the declarations in `harness/metrics/`; `harness list metrics` prints the
+same facts.
+
+For a user with the set of true items T, R = |T|, and a list cut at k, of which the places p_1 … p_L
+are left (L ≤ k): hit(i) = 1 when p_i is in T and stands at no place before i; P(i) = (hits among
+the first i places) / i; hits = Σ hit(i). A repeated prediction is no second hit and uses its rank.
+Where a divisor is 0, so is the value. The figure of a metric is the mean over **all** users of the
+exam.
+
+A metric is written `Name(parameter=value)@k`; defaults need not be written. In the examples a list
+is shown best first.
+"""
+
+_OWN = """
+## Your own
+
+One function of (hits, n_relevant, k) for one user, named by import path: with this in
+`my_metrics.py` beside the config (or the notebook), `my_metrics:early@10` is a metric like any.
+
+```python
+def early(hits, n_relevant, k):
+    \"\"\"Half the hits among the first three places.\"\"\"
+    return hits[:3].sum() / 2
+```
+
+`hits` is a bool array of k places, best first (a repetition is no hit); `n_relevant` is R. The
+function returns a finite number, 0 to 1 or not. More of it is better, if it does not say otherwise:
+
+```python
+early.better = "lower"  # or "neither", for what only describes
+```
+"""
+
+_CONVENTIONS = """
+## Conventions of MAP@k
+
+What the formula leaves open, and who decides it how: the divisor; whether a repeated prediction is
+a hit `once`, `again` with every copy, or is `dropped` before ranks are counted; and who is
+averaged. All of them side by side, for a file of yours:
+`harness score FILE --solution SOLUTION --conventions`. That pytrec_eval, ir_measures, ranx,
+RecTools, RePlay and recommenders print these figures is tested against the tools themselves (`make
+peers`); for the others their sources were read.
+"""
+
+
+def _section(name: str, d: Definition) -> str:
+    return f"## {name}\n\n" + "\n".join(f"- {fact}" for fact in _facts(name, d))
+
+
+def _facts(name: str, d: Definition) -> list[str]:
+    return [
+        f"formula: {d.text}",
+        *(
+            f"parameter `{p}`: {param.allowed}; default {param.default}"
+            for p, param in d.params.items()
+        ),
+        f"range {_range(d)}; {_BETTER[d.better]}",
+        *(["one value for all lists together, none for a user"] if d.of == "set" else []),
+        *([f"`{name}` without `@k` looks at whole lists"] if d.cut == "optional" else []),
+        *([f"needs {_NEEDS[d.needs]}"] if d.needs else []),
+        f"source: {d.source}",
+        *(_example(example) for example in d.examples),
+    ]
+
+
+_BETTER = {
+    "higher": "higher is better",
+    "lower": "lower is better",
+    "neither": "describes, neither end is better",
+}
+_NEEDS = {
+    "train": "training events",
+    "attributes": "item attributes",
+    "candidates": "the candidates",
+}
+
+
+def _example(e: Example) -> str:
+    given = [f"list {_lists(e.recommendations)}", f"truth {_lists(e.truth)}"]
+    if e.train is not None:
+        given.append(f"training {_lists(e.train)}")
+    if e.attributes is not None:
+        given += [f"{column} {' '.join(values)}" for column, values in e.attributes.items()]
+    return f"example: {'; '.join(given)}; `{e.metric}` = {e.steps} = {e.value:.6g}"
+
+
+def _lists(lists: Any) -> str:
+    """Return lists as text; a single user's name says nothing."""
+    shown = {user: " ".join(_items(items)) for user, items in lists.items()}
+    if len(shown) == 1:
+        return f"`{next(iter(shown.values()))}`"
+    return " and ".join(f"{user} `{items}`" for user, items in shown.items())
+
+
+def _items(items: Any) -> list[str]:
+    return [f"{i}:{items[i]}" for i in items] if isinstance(items, dict) else list(items)
+
+
+def _params(d: Definition) -> str:
+    return "; ".join(f"{name}: {param.allowed}" for name, param in d.params.items())
+
+
+def _range(d: Definition) -> str:
+    low, high = d.range
+    return f"{low:g} to {'∞' if high == float('inf') else f'{high:g}'}"
+
+
+_LONGEST = 400
+
+
+def document() -> dict[str, Any]:
+    """Return the JSON document."""
+    return {
+        "schema": 1,
+        "checks": [{"code": c, **_check_facts(check)} for c, check in CHECKS.items()],
+    }
+
+
+def sheet() -> Sheet:
+    """Return the checks as a table."""
+    rows = [
+        [code, check.severity, check.name, _plain(check.hint), "--fix" if check.fixed else ""]
+        for code, check in CHECKS.items()
+    ]
+    return Sheet(
+        ["check", "severity", "what", "how to mend it", "mended by"],
+        rows,
+        left=frozenset({0, 1, 2, 3, 4}),
+        kept=4,
+        wrapped=frozenset({2, 3}),
+    )
+
+
+def _check_facts(check: Check) -> dict[str, Any]:
+    names = ("name", "severity", "says", "hint", "of", "column", "fixed")
+    return {name: getattr(check, name) for name in names}
+
+
+def checks_page() -> str:
+    """Return docs/submission-checks.md."""
+    with tempfile.TemporaryDirectory() as folder:
+        sections = [_checks_section(code, check, Path(folder)) for code, check in CHECKS.items()]
+    formats = "\n".join(
+        f"| {name} | `{','.join(f.columns)}` | {f.k} | {f.metric} | {f.source} |"
+        for name, f in FORMATS.items()
+    )
+    head = _CHECKS_HEAD.strip().format(
+        sample=_block(SAMPLE.encode()), items=_block(ITEMS.encode()), good=_block(GOOD.encode())
+    )
+    return "\n\n".join([head, *sections, _FORMATS.strip() + "\n" + formats]) + "\n"
+
+
+_CHECKS_HEAD = """
+# What is looked at in a submission
+
+Made by `make docs` from the declarations in `harness/submission/`; `harness list checks` prints the
+same facts. Codes never change their meaning. An error is what a platform refuses, or what scores
+wrong in silence; a warning is worth a look (`--strict` makes them errors).
+
+The examples are checked with `harness validate submission.csv --sample sample.csv --items
+articles.csv`, where the sample and the articles are
+
+{sample}
+
+{items}
+
+and this file is good (of bad ones only the lines that differ are shown; SUB210 and SUB312 are found
+where nobody says which ids there are, without sample and articles):
+
+{good}
+"""
+
+_FORMATS = """
+## Formats
+
+Known by the header of the sample, or else of the file itself.
+
+| format | header | longest list | metric | competition |
+| :-- | :-- | --: | :-- | :-- |
+"""
+
+
+_BY_ITSELF = ", or `--fix OUT`"
+
+
+def _checks_section(code: str, check: Check, folder: Path) -> str:
+    lines = [
+        f"## {code} {check.name}",
+        "",
+        f"{check.severity}; to mend it: {_plain(check.hint)}{_BY_ITSELF * check.fixed}",
+    ]
+    if code in BAD:
+        problem = _found(code, folder)
+        place = "" if problem.line is None else f"line {problem.line}: "
+        lines += ["", *_shown(BAD[code]), "", f"> {place}{problem.message}"]
+    return "\n".join(lines)
+
+
+def _found(code: str, folder: Path) -> Problem:
+    (folder / "sample.csv").write_text(SAMPLE, encoding="utf-8")
+    (folder / "articles.csv").write_text(ITEMS, encoding="utf-8")
+    path = folder / "submission.csv"
+    path.write_bytes(BAD[code])
+    known = of_tables(folder / "sample.csv", folder / "articles.csv")
+    # Where nobody says which ids there are, their shape alone can be looked at.
+    against = Against(format=FORMATS["hm"]) if code in ("SUB210", "SUB312") else known
+    return next(p for p in validate(path, against).problems if p.code == code)
+
+
+def _plain(hint: str) -> str:
+    return hint.format(
+        allowed="customer_id,prediction",
+        k="k",
+        between="one space",
+        quoted="NAME",
+        between_items="put one space between items",
+        apart="put one space between items",
+        joined="join the items: ' '.join(items)",
+    )
+
+
+def _shown(content: bytes) -> list[str]:
+    """Return the lines of a bad file that the good one has not, as a block."""
+    if not _is_text(content):
+        return []
+    good = GOOD.encode().splitlines(keepends=True)
+    odd = [line for line in content.splitlines(keepends=True) if line not in good]
+    return [_block(b"".join(odd) or content)]
+
+
+def _is_text(content: bytes) -> bool:
+    return len(content) < _LONGEST and content[:2] not in (b"PK", b"\x1f\x8b", b"\xff\xfe", b"Ra")
+
+
+def _block(content: bytes) -> str:
+    lines = content.decode("utf-8", "backslashreplace").split("\n")
+    shown = [
+        line.encode("unicode_escape").decode() if not line.isprintable() else line for line in lines
+    ]
+    return "```\n" + "\n".join(shown).rstrip("\n") + "\n```"
+
+
+HEAD = """# {title}: parameters
+
+Written by `make docs` from the docstrings; what they are for is in [{name}.md]({name}.md).
+"""
+
+
+def parameters_page(package: str) -> str:
+    """Return Markdown on every recommender of a package, one in each of its modules."""
+    paths = importlib.import_module(package).__path__
+    names = sorted(module.name for module in pkgutil.iter_modules(paths))
+    parts = [_part(name, importlib.import_module(f"{package}.{name}")) for name in names]
+    return "\n".join([HEAD.format(title=package.capitalize(), name=package), *parts])
+
+
+def _part(name: str, module: Any) -> str:
+    own = [c for c in vars(module).values() if inspect.isclass(c)]
+    (model,) = [c for c in own if c.__module__ == module.__name__ and hasattr(c, "recommend")]
+    text, _, rest = (inspect.getdoc(model) or "").partition("\nParameters\n")
+    lines = [f"## `{name}:{model.__name__}`", "", text.strip(), ""]
+    rows = list(_rows(model, rest))
+    if rows:
+        lines += ["| parameter | default | meaning |", "|---|---|---|", *rows, ""]
+    return "\n".join(lines)
+
+
+def _rows(model: Any, described: str) -> Iterator[str]:
+    """Yield a row for each line ``name, name : type`` of a numpydoc section."""
+    defaults = {n: p.default for n, p in inspect.signature(model).parameters.items()}
+    section = re.split(r"\n\n[A-Z]\w+\n-+\n", described)[0]
+    for found in re.finditer(
+        r"^(\w[\w, ]*) : (.*)\n((?:    .*(?:\n|$)|\n)*)", section, re.MULTILINE
+    ):
+        meaning = " ".join(found[3].split()) or found[2]
+        for name in found[1].split(", "):
+            yield f"| `{name}` | {_default(defaults[name])} | {_cell(meaning)} |"
+
+
+def _default(value: Any) -> str:
+    if value is inspect.Parameter.empty:
+        return "–"
+    return "none" if value is None or value == () else f"`{str(value).lower()}`"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("``", "`")

@@ -1,0 +1,4 @@
+"""Statistics of values of users: arrays in, intervals, tests and verdicts out.
+
+Nothing here knows what a model is.
+"""

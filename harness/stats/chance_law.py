@@ -1,0 +1,176 @@
+"""The distribution of a random ranking's mean mark: its exact first three cumulants.
+
+A mark is a sum over the hits of a list: what a hit at rank i adds where h others stand before it.
+The first three moments of such a sum follow from a walk down the ranks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from harness.core.arrays import Floats
+from harness.core.jit import compiled
+from harness.metrics import DIVISORS, LARGEST, Metric, discounts, ideal_dcg
+from harness.metrics.scores import mean
+from harness.stats.chance_moments import Integers, Moments, checked, distinct, exact
+
+
+@dataclass(frozen=True, eq=False)
+class Law(Moments):
+    """What a random ranking earns each user, as far as tests need it; arrays of one shape.
+
+    Attributes
+    ----------
+    third : float64 array
+        The third cumulant, E[(mark − mean)³].
+    none : float64 array
+        The chance of no hit at all.
+    """
+
+    third: Floats
+    none: Floats
+
+    def of_mean(self, repeats: float = 1) -> tuple[float, float, float]:
+        """Return mean, standard deviation and skewness of the average over users and repeats.
+
+        Cumulants of independent marks add up: κ_m of the average of n is their mean over n^(m−1).
+        """
+        n = self.mean.size * repeats
+        variance, third = mean(self.var) / n, mean(self.third) / n**2
+        skewness = third / variance**1.5 if variance > 0 else 0.0
+        return mean(self.mean), math.sqrt(variance), skewness
+
+    def of_no_hit(self, repeats: float = 1) -> float:
+        """Return the chance that no user has any hit, in any repeat."""
+        with np.errstate(divide="ignore"):
+            return float(np.exp(np.log(self.none).sum() * repeats))
+
+
+def law(
+    metric: Metric, n_candidates: ArrayLike, relevant_candidates: ArrayLike, relevant: ArrayLike
+) -> Law | None:
+    """Return the first three cumulants of a random ranking's marks.
+
+    Parameters, errors and None are those of `exact`.
+
+    Examples
+    --------
+    One truth item among four, one place: 1 with the chance p = 1/4. E[(x − p)³] is
+    p(1 − p)(1 − 2p) = 3/32.
+
+    >>> from harness.metrics import parse
+    >>> found = law(parse("MAP@1"), 4, 1, 1)
+    >>> float(found.third), float(found.none)
+    (0.09375, 0.75)
+    """
+    moments = exact(metric, n_candidates, relevant_candidates, relevant)
+    if moments is None:
+        return None
+    n, r, whole = checked(n_candidates, relevant_candidates, relevant)
+    cases, case_of_user = distinct(n.ravel(), r.ravel(), whole.ravel())
+    third = _third(metric, *cases)[case_of_user].reshape(n.shape)
+    hit = exact(Metric("HitRate", metric.k or LARGEST), n, r, whole)
+    assert hit is not None, "HitRate has a closed form"  # noqa: S101
+    none = np.maximum(1 - hit.mean, 0.0)  # rounding must not make a chance negative
+    return Law(moments.mean, moments.var, third, none)
+
+
+def _third(metric: Metric, n: Integers, r: Integers, relevant: Integers) -> Floats:
+    """Return the third cumulant of every case."""
+    k = LARGEST if metric.k is None else metric.k
+    places = np.minimum(k, n)
+    rule = _RULES[metric.name]
+    seen = np.minimum(places, relevant) if rule.early else places
+    at_rank = rule.at_rank(int(places.max(initial=0)), metric)
+    at_hit = rule.at_hit(int(np.minimum(places, r).max(initial=0)))
+    third = np.empty(len(n))
+    _walk(n, r, seen, at_rank, at_hit, third)
+    return np.asarray(third * rule.scale(relevant, k, places, metric) ** 3, np.float64)
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """A mark is scale · Σ over hits of at_rank[i] · at_hit[h], h = hits before it."""
+
+    scale: Callable[[Integers, int, Integers, Metric], Any]
+    at_rank: Callable[[int, Metric], Floats] = lambda places, _: np.ones(places)
+    at_hit: Callable[[int], Floats] = np.ones
+    early: bool = False
+    """Whether only the first R places count."""
+
+
+def _ranks(places: int) -> Floats:
+    return np.arange(1, places + 1, dtype=np.float64)
+
+
+def _first_alone(hits: int) -> Floats:
+    found = np.zeros(max(hits, 1))
+    found[0] = 1.0
+    return found
+
+
+def _divisor(relevant: Integers, k: int, places: Integers, metric: Metric) -> Floats:
+    convention = DIVISORS[metric.settings["divisor"]]
+    divisor = np.maximum(convention.value(relevant, k, places, relevant), 1)
+    return np.asarray(1 / divisor, np.float64)
+
+
+def _one(*_: Any) -> float:
+    return 1.0
+
+
+_RULES = {
+    "MAP": _Rule(_divisor, lambda places, _: 1 / _ranks(places), _ranks),
+    "Precision": _Rule(lambda relevant, k, places, _: 1 / k),
+    "Recall": _Rule(lambda relevant, k, places, _: 1 / np.maximum(relevant, 1)),
+    "F1": _Rule(lambda relevant, k, places, _: 2 / (relevant + k)),
+    "SetF1": _Rule(lambda relevant, k, places, _: 2 / np.maximum(relevant + places, 1)),
+    "HitRate": _Rule(_one, at_hit=_first_alone),
+    "MRR": _Rule(_one, lambda places, _: 1 / _ranks(places), _first_alone),
+    "NDCG": _Rule(
+        lambda relevant, k, places, _: 1 / ideal_dcg(relevant, k),
+        lambda places, _: discounts(places),
+    ),
+    "RPrecision": _Rule(lambda relevant, k, places, _: 1 / np.maximum(relevant, 1), early=True),
+    "pFound": _Rule(
+        _one,
+        lambda places, m: np.asarray((1 - m.settings["p_break"]) ** (_ranks(places) - 1)),
+        _first_alone,
+    ),
+}
+
+
+@compiled
+def _walk(n: Any, r: Any, places: Any, at_rank: Any, at_hit: Any, third: Any) -> None:
+    """Write E[(S − E S)³] of S = Σ over hits of at_rank[i] · at_hit[h], case by case.
+
+    held[m, h] is E[S^m; h hits so far]. A candidate of the N − i left is one of the r − h true
+    ones left with the chance p; S then grows by g, and S^m by the binomial theorem.
+    """
+    held = np.empty((4, len(at_hit) + 1))
+    for case in range(len(n)):
+        held[:] = 0.0
+        held[0, 0] = 1.0
+        most = min(r[case], places[case])
+        for i in range(places[case]):
+            for h in range(min(i, most), -1, -1):
+                p = (r[case] - h) / (n[case] - i)
+                if h < most:
+                    g = at_rank[i] * at_hit[h]
+                    zero, one, two, three = held[0, h], held[1, h], held[2, h], held[3, h]
+                    held[0, h + 1] += p * zero
+                    held[1, h + 1] += p * (one + g * zero)
+                    held[2, h + 1] += p * (two + 2 * g * one + g * g * zero)
+                    held[3, h + 1] += p * (three + 3 * g * two + 3 * g * g * one + g**3 * zero)
+                for m in range(4):
+                    held[m, h] *= 1 - p
+        mean, square, cube = held[1].sum(), held[2].sum(), held[3].sum()
+        third[case] = cube - 3 * mean * square + 2 * mean**3
+        if r[case] == 0 or r[case] == n[case]:
+            third[case] = 0.0  # all lists earn the same; rounding must not hide it

@@ -1,0 +1,111 @@
+"""Score tables in, every model's figures out: means, their intervals, the spread over repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from harness.core.arrays import Floats
+from harness.core.random import generator
+from harness.metrics import Metric
+from harness.metrics.scores import ScoreTable, mean
+from harness.stats import intervals, resampling
+from harness.stats.intervals import Interval, Sample
+
+Tables = Mapping[str, ScoreTable]
+"""The marks of several models in one exam, by name."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One metric of one model.
+
+    A metric of all lists together (coverage, Gini) has no interval, nor has a single user's mark.
+
+    Attributes
+    ----------
+    mean : float
+        Over users, and over repeats.
+    ci95 : (float, float), optional
+        The interval that allows for skewness (`harness.stats.intervals.skewed`).
+    sd_repeats : float, optional
+        The standard deviation of the repeats' means (n − 1).
+    ci95_t, ci95_bootstrap : (float, float), optional
+        Student's, and the percentile bootstrap's, which resamples users and repeats.
+    """
+
+    mean: float
+    ci95: Interval | None
+    sd_repeats: float | None = None
+    ci95_t: Interval | None = None
+    ci95_bootstrap: Interval | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON holds of it."""
+        return {name: list(v) if isinstance(v, tuple) else v for name, v in vars(self).items()}
+
+
+def figure(metric: Metric, values: Floats) -> Figure:
+    """Return the figure of one paper's marks, (n,) or (1,): its mean and interval."""
+    of_users = metric.definition.of == "user"
+    bounds = intervals.skewed(values, *metric.definition.range) if of_users else None
+    return Figure(mean(values), bounds)
+
+
+def figures(
+    tables: Tables, resampled: Mapping[Metric, Mapping[str, Floats]]
+) -> dict[str, dict[Metric, Figure]]:
+    """Return every model's figures, by model and metric.
+
+    Parameters
+    ----------
+    resampled : mapping of Metric to mapping of model to float64 array, (B,)
+        What `bootstrap` returns.
+    """
+    return {
+        name: {
+            metric: _figure(table, metric, resampled.get(metric, {}).get(name))
+            for metric in table.values
+        }
+        for name, table in tables.items()
+    }
+
+
+def bootstrap(
+    tables: Tables, metrics: Sequence[Metric], resamples: int, seed: int
+) -> dict[Metric, dict[str, Floats]]:
+    """Return the mean of every model under every metric of users in each of B resamples, (B,).
+
+    The users drawn are the same for all, so differences of models are paired. Of a model with
+    repeats, as many repeats are drawn with replacement, anew in each resample.
+    """
+    own = [metric for metric in metrics if metric.definition.of == "user"]
+    if not own:
+        return {}
+    columns = [tables[name].values[metric] for metric in own for name in tables]
+    means = resampling.bootstrap(np.concatenate(columns).T, resamples, seed)
+    ends = np.cumsum([len(column) for column in columns])[:-1]
+    parts = iter(np.split(means, ends, axis=1))
+    return {m: {name: _over_repeats(next(parts), seed) for name in tables} for m in own}
+
+
+def _over_repeats(means: Floats, seed: int) -> Floats:
+    """Return the average of repeats drawn with replacement, (B,), of (B, repeats) means."""
+    resamples, repeats = means.shape
+    if repeats == 1:
+        return means[:, 0]
+    drawn = generator(seed, "repeats").integers(repeats, size=(resamples, repeats))
+    return np.asarray(np.take_along_axis(means, drawn, axis=1).mean(axis=1))
+
+
+def _figure(table: ScoreTable, metric: Metric, resampled: Floats | None) -> Figure:
+    values, repeats = table.of_users(metric), table.of_repeats(metric)
+    found = figure(metric, values)
+    spread = float(np.std(repeats, ddof=1)) if len(repeats) > 1 else None
+    if resampled is None or len(values) < 2:
+        return Figure(found.mean, found.ci95, spread)
+    bounds = intervals.percentile(resampled)
+    return Figure(found.mean, found.ci95, spread, intervals.student(Sample.of(values)), bounds)

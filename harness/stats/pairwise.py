@@ -1,0 +1,370 @@
+"""Models compared pair by pair: which is really better, and how sure that is."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from harness.core.arrays import Floats
+from harness.core.errors import UsageError, printable, suggest
+from harness.core.table import Sheet, Shown, digits_of, ends, number, p_value, percent, signed
+from harness.metrics import Metric
+from harness.metrics.scores import mean
+from harness.stats import resampling, tests
+from harness.stats.estimates import Tables, bootstrap
+from harness.stats.intervals import LEVEL, Interval, Sample, percentile, student
+from harness.stats.shakeup import FEW, ShakeUp, Swap
+from harness.stats.tests import CORRECTIONS
+
+if TYPE_CHECKING:
+    from harness.core.table import Sheet
+
+_ROUNDING = 1e-12
+Word = Literal["better", "not distinguishable", "worse", "higher", "lower"]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How models are compared.
+
+    Attributes
+    ----------
+    baseline : str, optional
+        The model that all others are compared with; without it, every two are.
+    correction : str
+        ``holm`` or ``bh``: how p values are corrected for the number of pairs.
+    resamples : int
+        B, of the bootstrap and of the randomisation test.
+    """
+
+    baseline: str | None = None
+    correction: str = "holm"
+    resamples: int = resampling.RESAMPLES
+    seed: int = 42
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One model's marks less another's, over the same users.
+
+    Attributes
+    ----------
+    difference : float
+        The mean of `one` less that of `other`.
+    ci95, ci95_bootstrap : (float, float), optional
+        Intervals of the difference: Student's, and the percentile bootstrap's. Not corrected for
+        the number of pairs.
+    relative : float, optional
+        The difference as a share of the other's mean (of its size, if that is negative).
+    effect_size : float, optional
+        The mean difference in standard deviations of the differences (Cohen's d_z).
+    p_t, p_sign_flip : float
+        Of the paired t test, and of the randomisation test.
+    p_adjusted : float
+        That of the randomisation test, corrected for the number of pairs.
+    wins, ties, losses : int
+        Users whom `one` serves better, alike and worse.
+    detectable : float, optional
+        The smallest true difference that an exam like this one finds with a chance of 80 %.
+    verdict : str
+        ``better`` or ``worse`` if the adjusted p value is below 0.05 (``higher`` or ``lower`` where
+        the metric calls neither better); else ``not distinguishable``.
+    """
+
+    one: str
+    other: str
+    difference: float
+    ci95: Interval | None
+    ci95_bootstrap: Interval
+    relative: float | None
+    effect_size: float | None
+    p_t: float
+    p_sign_flip: float
+    p_adjusted: float
+    wins: int
+    ties: int
+    losses: int
+    detectable: float | None
+    verdict: Word
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON holds of it."""
+        return {name: list(v) if isinstance(v, tuple) else v for name, v in vars(self).items()}
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Shown):
+    """All pairs under one metric; the better of two stands first.
+
+    Attributes
+    ----------
+    means : mapping of model to float
+        Best first.
+    flips : int
+        How many sign flips the randomisation test drew: B, or more where the correction for many
+        pairs needs smaller p values.
+    any_hit : mapping of model to float
+        The share of users whose mark is not 0, the mean over repeats.
+    """
+
+    metric: str
+    users: int
+    rules: Rules
+    flips: int
+    means: Mapping[str, float]
+    any_hit: Mapping[str, float]
+    pairs: tuple[Pair, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON holds of it."""
+        return {
+            "metric": self.metric,
+            "users": self.users,
+            **vars(self.rules),
+            "flips": self.flips,
+            "means": dict(self.means),
+            "any_hit": dict(self.any_hit),
+            "pairs": [pair.to_dict() for pair in self.pairs],
+        }
+
+    def sheets(self) -> list[Sheet]:
+        """Return the table of pairs."""
+        return [pair_table(self)]
+
+    def records(self) -> list[dict[str, object]]:
+        """Return one record a pair, with full figures."""
+        return pair_records(self)
+
+
+def compare(
+    tables: Tables,
+    metric: Metric,
+    rules: Rules = Rules(),
+    resampled: Mapping[str, Floats] | None = None,
+) -> Comparison:
+    """Compare every two models, or each with the baseline.
+
+    Parameters
+    ----------
+    tables : mapping of model to ScoreTable
+        All of one exam, users in one order.
+    resampled : mapping of model to float64 array, (B,), optional
+        The metric's part of `harness.stats.estimates.bootstrap` with the same rules, if at hand.
+
+    Raises
+    ------
+    UsageError
+        Fewer than two models, no such baseline, or a metric that is one figure of all lists.
+    """
+    names = _in_order(tables, metric, rules.baseline)
+    marks = np.column_stack([tables[name].of_users(metric) for name in names])
+    if resampled is None:
+        resampled = bootstrap(tables, [metric], rules.resamples, rules.seed)[metric]
+    two = _pairs(names, rules.baseline)
+    # The smallest p value there can be, times the number of pairs, must lie below the level.
+    flips = max(rules.resamples, math.ceil(2 * len(two) / LEVEL))
+    flipped = resampling.sign_flips(marks, flips, rules.seed)
+    columns = dict(zip(names, np.ascontiguousarray(marks.T), strict=True))
+    signed = dict(zip(names, flipped.T, strict=True))
+    means = {name: mean(values) for name, values in columns.items()}
+
+    def compared(pair: tuple[str, str]) -> Pair:
+        one, other = pair
+        differences = _differences(columns[one], columns[other])
+        bounds = percentile(resampled[one] - resampled[other])
+        return _pair(one, other, differences, means[other], bounds, signed[one] - signed[other])
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # NumPy lets go of Python's lock
+        found = list(pool.map(compared, two))
+    return Comparison(
+        str(metric),
+        len(marks),
+        rules,
+        flips,
+        means,
+        {name: float((tables[name].values[metric] != 0).mean()) for name in names},
+        _judged(found, rules.correction, metric.definition.better),
+    )
+
+
+def _in_order(tables: Tables, metric: Metric, baseline: str | None) -> list[str]:
+    """Return the models' names, best first."""
+    if metric.definition.of == "set":
+        raise UsageError(f"metric {metric} is one figure of all lists: no users to compare by")
+    if len(tables) < 2:
+        raise UsageError("only one model: two are needed for a comparison")
+    if baseline is not None and baseline not in tables:
+        raise UsageError(
+            f'no model "{baseline}" to compare with; {suggest(baseline, list(tables))}'
+        )
+    means = {name: table.of_users(metric).mean() for name, table in tables.items()}
+    return sorted(tables, key=lambda name: metric.definition.sign * means[name])
+
+
+def _pairs(names: Sequence[str], baseline: str | None) -> list[tuple[str, str]]:
+    if baseline is None:
+        return list(combinations(names, 2))
+    return [(name, baseline) for name in names if name != baseline]
+
+
+def _differences(one: Floats, other: Floats) -> Floats:
+    """Return the users' differences; marks that differ by rounding alone are equal."""
+    found = one - other
+    at = np.flatnonzero(found)
+    size = np.maximum(np.abs(one[at]), np.abs(other[at]))
+    found[at[np.abs(found[at]) <= _ROUNDING * size]] = 0.0
+    return found
+
+
+def _pair(
+    one: str, other: str, differences: Floats, level: float, bounds: Interval, flipped: Floats
+) -> Pair:
+    sample = Sample.of(differences)
+    p = tests.sign_flip_test(differences, flipped)
+    return Pair(
+        one=one,
+        other=other,
+        difference=sample.mean,
+        ci95=student(sample),
+        ci95_bootstrap=bounds,
+        relative=sample.mean / abs(level) if level != 0 else None,
+        effect_size=tests.effect_size(sample),
+        p_t=tests.t_test(sample),
+        p_sign_flip=p,
+        p_adjusted=p,
+        wins=int((differences > 0).sum()),
+        ties=int((differences == 0).sum()),
+        losses=int((differences < 0).sum()),
+        detectable=tests.detectable(sample),
+        verdict="not distinguishable",
+    )
+
+
+def _judged(found: Sequence[Pair], correction: str, better: str) -> tuple[Pair, ...]:
+    """Return the pairs with p values corrected for their number, and what follows from them."""
+    adjusted = CORRECTIONS[correction]([pair.p_sign_flip for pair in found])
+    return tuple(_with(p, float(a), better) for p, a in zip(found, adjusted, strict=True))
+
+
+def _with(pair: Pair, adjusted: float, better: str) -> Pair:
+    """Return a pair with its verdict; where less is better, fewer is a win."""
+    if better == "lower":
+        pair = replace(pair, wins=pair.losses, losses=pair.wins)
+    return replace(pair, p_adjusted=adjusted, verdict=_word(pair.difference, adjusted, better))
+
+
+def _word(difference: float, adjusted: float, better: str) -> Word:
+    if adjusted >= LEVEL:
+        return "not distinguishable"
+    if better == "neither":
+        return "higher" if difference > 0 else "lower"
+    return "better" if (difference > 0) == (better == "higher") else "worse"
+
+
+STYLES = {
+    **dict.fromkeys(("best", "better"), "green"),
+    **dict.fromkeys(("worse", "worse than chance"), "red"),
+    "no better than chance": "yellow",
+}
+"""Colours of verdicts on a terminal."""
+
+
+def pair_word(verdict: str) -> str:
+    """Return a verdict on two models as readers are shown it.
+
+    Examples
+    --------
+    >>> pair_word("worse"), pair_word("not distinguishable")
+    ('worse', 'tied')
+    """
+    return verdict.replace("not distinguishable", "tied")
+
+
+CORRECTED = {"holm": "Holm", "bh": "Benjamini-Hochberg"}
+
+
+def pair_table(
+    comparison: Comparison, shaken: Sequence[ShakeUp] = (), shown: Sequence[Pair] | None = None
+) -> Sheet:
+    """Return the table of pairs, those `shown` or all."""
+    rules, chosen = comparison.rules, comparison.pairs if shown is None else shown
+    corrected = CORRECTED[rules.correction]
+    titles = ["model", "against", "difference", "verdict", f"p ({corrected})", "95 % interval"]
+    titles += ["relative", "effect", "wins/ties/losses", "p sign flip", "p t", "detectable"]
+    told = [one for one in shaken if not one.few]
+    titles += [f"swaps at {100 * one.share:g} %" for one in told]
+    digits = digits_of(comparison.means.values())
+    heading = (
+        f"pairs  {comparison.metric} · p by {comparison.flips:,} sign flips, {corrected} over "
+        f"{len(comparison.pairs):,} pair{'s' if len(comparison.pairs) > 1 else ''} · seed "
+        f"{rules.seed}"
+    )
+    rows = [[*_row(pair, digits), *_swaps(pair, told)] for pair in chosen]
+    words, notes = frozenset({0, 1, 3}), list(map(_leaderboard, shaken))
+    return Sheet(titles, rows, words, [heading], notes, kept=5, styles=STYLES)
+
+
+def _leaderboard(shaken: ShakeUp) -> str:
+    """Return how often a public leaderboard's first is not the private one's."""
+    public = f"{100 * shaken.share:g} % public ({shaken.public:,} of {shaken.users:,} users)"
+    if shaken.few:
+        return f"leaderboards  {public}: not shown, as fewer than {FEW} users tell nothing"
+    return (
+        f"leaderboards  {public}: nobody is first on both, the public and the private one, in "
+        f"{percent(shaken.leader_falls)} of {shaken.times:,} splits"
+    )
+
+
+def _row(pair: Pair, digits: int) -> list[str]:
+    return [
+        printable(pair.one),
+        printable(pair.other),
+        signed(pair.difference, digits),
+        pair_word(pair.verdict),
+        p_value(pair.p_adjusted),
+        ends(pair.ci95, digits),
+        "" if pair.relative is None else f"{100 * pair.relative:+.1f} %",
+        signed(pair.effect_size, 3),
+        f"{pair.wins:,}/{pair.ties:,}/{pair.losses:,}",
+        p_value(pair.p_sign_flip),
+        p_value(pair.p_t),
+        number(pair.detectable, digits),
+    ]
+
+
+def _swaps(pair: Pair, shaken: Sequence[ShakeUp]) -> list[str]:
+    """Return how often the two change places, for each public share."""
+    return [
+        percent(swap.changes) + (f", tied in {percent(swap.ties)}" if swap.ties else "")
+        for swap in (_swap_of(pair, one) for one in shaken)
+    ]
+
+
+def _swap_of(pair: Pair, shaken: ShakeUp) -> Swap:
+    return next(s for s in shaken.pairs if {s.one, s.other} == {pair.one, pair.other})
+
+
+def pair_records(comparison: Comparison, shaken: Sequence[ShakeUp] = ()) -> list[dict[str, object]]:
+    """Return one record a pair with full figures."""
+    return [_record(pair, shaken) for pair in comparison.pairs]
+
+
+def _record(pair: Pair, shaken: Sequence[ShakeUp]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for name, value in vars(pair).items():
+        if name.startswith("ci95"):
+            low, high = value or (None, None)
+            found |= {f"{name} low": low, f"{name} high": high}
+        else:
+            found[name] = value
+    for one in shaken:
+        swap = _swap_of(pair, one)
+        found[f"swaps at {one.share:g}"], found[f"level at {one.share:g}"] = swap.changes, swap.ties
+    return found

@@ -1,0 +1,348 @@
+"""What a submission is checked against: ids that must be there, items that may, a solution."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from harness.core import cache
+from harness.core.arrays import Int64
+from harness.core.errors import DataError, UsageError, printable, suggest
+from harness.submission import faults, fields, header
+from harness.submission import format as formats
+from harness.submission import format as separators
+from harness.submission import format as shape
+from harness.submission.blocks import Block, Reader
+from harness.submission.format import Format, Named
+from harness.submission.frame_rows import Rows, is_parquet, parquet
+from harness.submission.keys import Known, Learning, nothing, packed
+from harness.submission.rules import CHECKS
+from harness.submission.stream import Refused, opened
+
+if TYPE_CHECKING:
+    from harness.protocol.truth import Solution
+
+KEPT = "ids 2"
+"""Changed whenever ids would be read or kept differently."""
+_LARGE = 1 << 22
+"""Bytes of a file whose ids are worth keeping."""
+_FIRST = 1000
+"""So many lists of a sample tell what stands between items."""
+_TELLING = 20
+"""So many numbers tell that no id is anything else."""
+
+
+@dataclass(frozen=True, eq=False)
+class Against:
+    """What is known beforehand.
+
+    Attributes
+    ----------
+    users : Known
+        Where it is complete, each must have a row, and there are no others.
+    items : Known
+    format : Format, optional
+        Told by the file's own header where it is not known.
+    k : int, optional
+        The longest list, if not the format's.
+    ids, user : Path and str, optional
+        The file that the users' ids are from, and its column; the first by default.
+    required : int
+        So many users, the first, must have a row.
+    names : polars.Series of str, optional
+        The ids of those users, where no file has them.
+    others : polars.Series of str
+        More users, of an evaluation set or a solution: they may have a row, and need none.
+    named : Named, optional
+        What the submission's columns are called, if not as in the format.
+    long : bool
+        Whether a row holds one item, though no column orders them.
+    between : str, optional
+        What stands between items, if not what the format says.
+    between_as : str
+        Who says so: ``as in sample.csv``.
+    damaged : Known, optional
+        The items as the config's table has them, where `items` are those with their zeros restored.
+    zeros : str
+        Which zeros are lost there.
+    """
+
+    users: Known = field(default_factory=nothing)
+    items: Known = field(default_factory=nothing)
+    format: Format | None = None
+    k: int | None = None
+    ids: Path | None = None
+    user: str | None = None
+    required: int = 0
+    names: pl.Series | None = None
+    others: pl.Series = field(default_factory=lambda: pl.Series(dtype=pl.String))
+    named: Named | None = None
+    long: bool = False
+    between: str | None = None
+    between_as: str = ""
+    damaged: Known | None = None
+    zeros: str = ""
+
+    @classmethod
+    def of_users(
+        cls, source: Path, items: Known, wanted: Format | None, user: str | None = None
+    ) -> Against:
+        """Return what asks for a row of each user in a column of a file."""
+        users = ids(source, user)
+        return cls(users, items, wanted, ids=source, user=user, required=len(users))
+
+    def marked_by(self, solution: Solution) -> Against:
+        """Return the same where a solution's users and items are known too.
+
+        No row is asked for of users that only the solution has. Items are those of the data, with
+        their zeros or without: others could not hit.
+        """
+        items = (self.damaged or self.items).more(solution.items)
+        items = items if items.complete else _shaped(items, solution.items)
+        told = self.separated(solution.between, "as in the solution")
+        return replace(told.admitting(solution), items=items)
+
+    def admitting(self, solution: Solution) -> Against:
+        """Return the same where a solution's users, and items if others are wrong, may be there."""
+        others = pl.concat([solution.users.rename("id"), solution.ignored.rename("id")])
+        fixed = self.damaged is not None or not self.items.complete
+        items = self.items if fixed else self.items.more(solution.items)
+        return replace(self, users=self.users.more(others), items=items, others=others)
+
+    def separated(self, between: str | None, as_: str = "") -> Against:
+        """Return the same where it is known what stands between items, if it was not before."""
+        if between is None or self.between is not None:
+            return self
+        return replace(self, between=between, between_as=as_)
+
+    def beyond(self, codes: Int64) -> list[str]:
+        """Return the ids of users who need no row, by codes."""
+        own = self.users.codes(*packed(self.others))
+        return self.others.filter(np.isin(own, codes)).to_list()
+
+    def texts(self, codes: Int64) -> list[bytes]:
+        """Return the ids of users who must have a row, by codes in ascending order."""
+        if self.names is not None:
+            return [name.encode() for name in self.names.gather(codes)]
+        assert self.ids is not None  # noqa: S101 - users are asked for by a file
+        found: dict[int, bytes] = {}
+        for block, starts, stops in _cells(self.ids, self.user):
+            own = self.users.codes(block.buffer, starts, stops)
+            for row in np.flatnonzero(np.isin(own, codes)).tolist():
+                found.setdefault(int(own[row]), block.text(int(starts[row]), int(stops[row])))
+            if len(found) == len(codes):
+                break
+        return [found[int(code)] for code in codes]
+
+    def all_names(self) -> pl.Series:
+        """Return the ids of the users who must have a row, in the order of the file."""
+        if self.names is not None or self.ids is None:
+            return pl.Series(dtype=pl.String) if self.names is None else self.names
+        texts = [
+            text.decode("utf-8", "replace")
+            for block, starts, stops in _cells(self.ids, self.user)
+            for text in block.texts(starts, stops)
+        ]
+        return pl.Series(texts, dtype=pl.String)
+
+    def items_of(self, wanted: Format) -> Known:
+        """Return the items; where others may be, of the shape that the format asks for."""
+        items = self.items
+        if len(items) == 0 and wanted.catalogue:
+            items = replace(items.more(pl.Series(wanted.catalogue)), complete=True)
+        if wanted.nothing:
+            items = replace(items.more(pl.Series([wanted.nothing])), digits=items.digits)
+        if items.complete or wanted.width == 0 or len(self.items) > 0:
+            return items  # those of a solution have told what items look like
+        return replace(items, digits=True, width=wanted.width)
+
+    def cut_at(self, k: int | None) -> Against:
+        """Return the same with another longest list, if one is named.
+
+        Raises
+        ------
+        UsageError
+            k is below 1.
+        """
+        if k is not None and (not isinstance(k, int) or k < 1):
+            raise UsageError(f"k is {k}; expected 1 or more")
+        return self if k is None else replace(self, k=k)
+
+    def wanted(self, header: tuple[str, ...]) -> Format:
+        """Return the format of a file with this header."""
+        wanted = self.format or formats.recognised(header)
+        wanted = replace(wanted, between=self.between or wanted.between)
+        if len(self.users) > 0:  # they tell what ids look like
+            wanted = replace(wanted, letters="", length=0)
+        if self.named is not None:
+            user, items = self.named.user or wanted.user, self.named.item or wanted.items
+            wanted = replace(wanted, user=user, items=items)
+        wanted = shape.shaped(wanted, header, self.named).cut_at(self.k)
+        return replace(wanted, long=wanted.long or self.long)
+
+    @property
+    def may_be_long(self) -> bool:
+        """Whether users may stand in several rows, though no column orders their items."""
+        anyones = self.format is None and self.ids is None
+        return (anyones or self.in_row_order) and not self.long
+
+    @property
+    def in_row_order(self) -> bool:
+        """Whether a person has said that the rows of a user stand in order."""
+        return self.named is not None and self.named.row_order
+
+
+def of_tables(sample: Path | None = None, items: Path | None = None) -> Against:
+    """Return what a sample submission asks for, and a table of items allows.
+
+    Parameters
+    ----------
+    sample : Path, optional
+        A row for each id that must be there.
+    items : Path, optional
+        Its first column holds all items.
+
+    Raises
+    ------
+    DataError
+        A file that cannot be read.
+    """
+    known = nothing() if items is None else ids(items)
+    if sample is None:
+        return Against(items=known)
+    head = columns(sample)
+    wanted = formats.recognised(head)
+    return Against.of_users(sample, known, wanted, spelt(wanted.user, head))
+
+
+def separator_in(sample: Path, wanted: Format | None = None) -> str | None:
+    """Return what plainly stands between items in the first lists of a sample; None: nothing does.
+
+    Parameters
+    ----------
+    wanted : Format, optional
+        Which column the lists are in; the header says it by default.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read.
+    """
+    head = columns(sample)
+    column = spelt((wanted or formats.recognised(head)).items, head)
+    if column is None or is_parquet(sample):  # there a list is no text
+        return None
+    for block, starts, stops in _cells(sample, column):
+        first = block.texts(starts[:_FIRST], stops[:_FIRST])
+        return separators.plain(
+            pl.Series([t.decode("utf-8", "replace") for t in first], dtype=pl.String)
+        )
+    return None
+
+
+def spelt(name: str, head: Sequence[str]) -> str | None:
+    """Return how a header spells a column, None where it has none."""
+    plain = {column.strip().casefold(): column for column in head}
+    return plain.get(name.casefold())
+
+
+def columns(path: Path) -> tuple[str, ...]:
+    """Return the header of a file.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read.
+    """
+    with _readable(path):
+        found = _head(path)
+    if not found:
+        raise DataError(f"{path}: holds no columns; write their names into its first line")
+    if not is_parquet(path) and not all(map(str.isprintable, found)):
+        raise DataError(
+            f"{path}: is no table of text: its first line is {printable(found[0])[:60]}"
+        )
+    return found
+
+
+def _head(path: Path) -> tuple[str, ...]:
+    if is_parquet(path):
+        return tuple(parquet(path).collect_schema())
+    with opened(path) as file:
+        return header.read(file.stream).columns
+
+
+def ids(path: Path, column: str | None = None) -> Known:
+    """Return the ids of a column of a file, the first by default, as all that there are.
+
+    Those of a large file are kept for the next command.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, or has no such column.
+    """
+    large = path.is_file() and path.stat().st_size >= _LARGE
+    entry = cache.entry((KEPT, str(path.resolve()), column), [path]) if large else None
+    found = None if entry is None else entry.read(Known.read)
+    if found is not None:
+        return found
+    learning = Learning()
+    for block, starts, stops in _cells(path, column):
+        learning.add(block.buffer, starts, stops)
+    known = learning.known(complete=True)
+    if entry is not None and entry.settled:
+        entry.keep(known.write)
+    return known
+
+
+def _shaped(items: Known, ids: pl.Series) -> Known:
+    """Return items of which some are known; the others are expected to look like them.
+
+    Ids are told to be numbers of so many digits only where zeros stand in front of some.
+    """
+    fixed = items.digits and items.width > 0 and bool(ids.str.starts_with("0").any())
+    telling = fixed or len(items) >= _TELLING
+    return replace(items, width=items.width if fixed else 0, telling=telling)
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except Refused as error:
+        raise DataError(f"{path}: {CHECKS[error.check].says.format(value=error.value)}") from error
+
+
+@contextmanager
+def _reader(path: Path, column: str) -> Iterator[Reader | Rows]:
+    if is_parquet(path):
+        frame = parquet(path)
+        yield Rows(frame, dict(frame.collect_schema()), {column}, path.stat().st_size)
+        return
+    with opened(path) as file:
+        head = header.read(file.stream)
+        yield Reader(file.stream, ord(head.separator), returns=head.returns)
+
+
+def _cells(path: Path, column: str | None) -> Iterator[tuple[Block, Int64, Int64]]:
+    """Yield the blocks of a file, and where the cells of a column stand in each."""
+    head = columns(path)
+    if column is not None and column not in head:
+        raise DataError(f'{path}: no column "{column}"; {suggest(column, head)}')
+    place = 0 if column is None else head.index(column)
+    wanted, tally = fields.wanted(len(head), place), faults.tally()
+    with _readable(path), _reader(path, head[place]) as reader:
+        for block in reader.blocks():
+            starts, stops, users = fields.fields(
+                block.buffer, block.size, block.separator, block.end, wanted, tally
+            )
+            rows = (users != fields.NO_ROW) & (starts[:, 0] < stops[:, 0])
+            yield block, starts[rows, 0], stops[rows, 0]
+            reader.give_back(block)

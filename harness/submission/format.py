@@ -1,0 +1,305 @@
+"""What a submission looks like: columns, one row a list or an item, what stands between items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from string import ascii_lowercase, digits
+
+import polars as pl
+
+NAMES: Mapping[str, str] = {" ": "one space", ",": "a comma", ";": "a semicolon", "|": "a bar"}
+_DRESS = r"[\[\](){}'\"]"
+
+
+def held(lists: pl.Series) -> dict[str, int]:
+    """Return how many lists hold each separator, of those that any holds."""
+    texts = lists.drop_nulls().str.strip_chars()
+    counts = {s: int(texts.str.contains(s, literal=True).sum()) for s in NAMES}
+    return {separator: count for separator, count in counts.items() if count > 0}
+
+
+def only(lists: pl.Series) -> str | None:
+    """Return the only separator that any list holds; lists in brackets or quotes have none."""
+    counts = held(lists)
+    return None if len(counts) != 1 or lists.str.contains(_DRESS).any() else next(iter(counts))
+
+
+def plain(lists: pl.Series) -> str | None:
+    """Return the separator of lists where it is plain: the only one, and most lists hold it.
+
+    Fewer would leave open whether it is a part of ids.
+
+    Parameters
+    ----------
+    lists : polars.Series of str
+        Null or empty where there is no item.
+
+    Examples
+    --------
+    >>> plain(pl.Series(["a,b", "c,a", "b"]))
+    ','
+    >>> plain(pl.Series(["a, b", "c"])) is None
+    True
+    """
+    found = only(lists)
+    most = int((lists.str.strip_chars() != "").sum())
+    return found if found is not None and 2 * held(lists)[found] >= most else None
+
+
+def split(lists: pl.Series, between: str) -> pl.Series:
+    """Return the items of each list."""
+    if between == " ":
+        return lists.str.extract_all(r"\S+")
+    items = lists.str.split(between)
+    return items.list.eval(pl.element().str.strip_chars()).list.eval(
+        pl.element().filter(pl.element() != "")
+    )
+
+
+_ORDERS = ("rank", "score")
+
+
+def shaped(wanted: Format, columns: Sequence[str], named: Named | None = None) -> Format:
+    """Return the format with the order of its items, where the header has a column for it.
+
+    Such a file has a row an item. Its items stand in the format's column, or else in the only one
+    that is left.
+    """
+    if named is not None and named.row_order:
+        return wanted
+    asked = {} if named is None else {"rank": named.rank, "score": named.score}
+    own = [column for column in columns if column not in (wanted.user, wanted.items)]
+    own += [column for column in asked.values() if column == wanted.items]  # it holds no items
+    plain = {column.strip().casefold(): column for column in own}
+    for order in _ORDERS:
+        column = asked.get(order) or plain.get(order)
+        if column is not None and not any(asked.get(o) for o in _ORDERS if o != order):
+            left = [c for c in own if c not in (column, *INDEX)]
+            others = [c for c in left if c.strip().casefold() != "usage"]
+            kept = wanted.items in columns and wanted.items != column
+            items = wanted.items if kept or len(others) != 1 else others[0].strip()
+            name, highest = asked.get(order) or order, order == "score"
+            return replace(wanted, items=items, order=name, descending=highest, long=True)
+    return wanted
+
+
+_HEX = digits + "abcdef"
+
+
+@dataclass(frozen=True)
+class Format:
+    """A file of lists, a row a user or a row an item.
+
+    Attributes
+    ----------
+    user, items : str
+        Columns.
+    k : int, optional
+        The longest list; None: lists of any length.
+    metric : str
+        What the competition marks.
+    between : str
+        Between items.
+    width : int
+        How many digits an item id has, where all have as many; else 0.
+    letters, length : str and int
+        The letters that a user's id is written with, and how many it has; nothing and 0 where
+        anything goes.
+    catalogue : tuple of str
+        All items there are, where the competition says so.
+    nothing : str
+        An item that says that there is none.
+    kinds : tuple of (str, float)
+        Endings of users' ids, and what each kind of user weighs in the metric.
+    empty : bool
+        Whether an empty list is nothing to wonder at.
+    source : str
+        The competition.
+    long : bool
+        Whether a row holds one item of a list.
+    averages_everyone : bool
+        Whether the competition averages all ids of its sample; else those who have true items.
+    order, descending : str and bool
+        The column that orders such items, if any, and whether the highest stands first.
+    """
+
+    user: str
+    items: str
+    k: int | None
+    metric: str
+    source: str
+    between: str = " "
+    width: int = 0
+    letters: str = ""
+    length: int = 0
+    catalogue: tuple[str, ...] = ()
+    nothing: str = ""
+    kinds: tuple[tuple[str, float], ...] = ()
+    empty: bool = False
+    long: bool = False
+    order: str = ""
+    descending: bool = False
+    averages_everyone: bool = False
+
+    def cut_at(self, k: int | None) -> Format:
+        """Return the format with another longest list, if one is named."""
+        return self if k is None else replace(self, k=k)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The header."""
+        return (self.user, self.items, self.order) if self.order else (self.user, self.items)
+
+
+FORMATS: Mapping[str, Format] = {
+    "hm": Format(
+        "customer_id",
+        "prediction",
+        12,
+        "MAP@12",
+        "H&M Personalized Fashion Recommendations, Kaggle 2022",
+        width=10,
+        letters=_HEX,
+        length=64,
+    ),
+    "ponpare": Format(
+        "USER_ID_hash",
+        "PURCHASED_COUPONS",
+        10,
+        "MAP@10",
+        "Coupon Purchase Prediction, Kaggle 2015",
+        letters=_HEX,
+        length=32,
+        empty=True,
+        averages_everyone=True,
+    ),
+    "kion": Format("user_id", "item_ids", 10, "MAP@10", "MTS KION, ODS 2021", letters=digits),
+    "santander": Format(
+        "ncodpers",
+        "added_products",
+        7,
+        "MAP@7",
+        "Santander Product Recommendation, Kaggle 2016",
+        letters=digits,
+        empty=True,
+        averages_everyone=True,
+    ),
+    "expedia": Format(
+        "id",
+        "hotel_cluster",
+        5,
+        "MAP@5",
+        "Expedia Hotel Recommendations, Kaggle 2016",
+        letters=digits,
+        catalogue=tuple(map(str, range(100))),
+    ),
+    "outbrain": Format(
+        "display_id",
+        "ad_id",
+        12,
+        "MAP@12",
+        "Outbrain Click Prediction, Kaggle 2016",
+        letters=digits,
+    ),
+    "eedi": Format(
+        "QuestionId_Answer",
+        "MisconceptionId",
+        25,
+        "MAP@25",
+        "Eedi Misconceptions, Kaggle 2024",
+        letters=digits + "_ABCD",
+    ),
+    "llm-exam": Format(
+        "id",
+        "prediction",
+        3,
+        "MAP@3",
+        "LLM Science Exam, Kaggle 2023",
+        letters=digits,
+        catalogue=tuple("ABCDE"),
+    ),
+    "instacart": Format(
+        "order_id",
+        "products",
+        None,
+        "SetF1",
+        "Instacart Market Basket Analysis, Kaggle 2017",
+        letters=digits,
+        nothing="None",
+    ),
+    "otto": Format(
+        "session_type",
+        "labels",
+        20,
+        "TotalRecall@20",
+        "OTTO Multi-Objective Recommender System, Kaggle 2022",
+        letters=digits + "_" + ascii_lowercase,
+        kinds=(("_clicks", 0.1), ("_carts", 0.3), ("_orders", 0.6)),
+    ),
+}
+"""The files of competitions; the source of each is the competition's own page of rules."""
+
+
+INDEX = ("", "Unnamed: 0", "index", "__index_level_0__")
+"""What a column with a frame's index is called."""
+_NEITHER = ("usage", "rank", "score")
+"""Columns of a file of anyone's that hold neither users nor items."""
+
+
+def of_competition(columns: Sequence[str]) -> Format | None:
+    """Return the competition's format that a header speaks of, whatever its case and padding."""
+    plain = {column.strip().casefold() for column in columns}
+    for known in FORMATS.values():
+        if {column.casefold() for column in known.columns} <= plain:
+            return known
+    return None
+
+
+def generic(user: str, items: str) -> Format:
+    """Return the format of a file of anyone's."""
+    return Format(user, items, None, "MAP@12", "a file of users and items")
+
+
+def recognised(columns: Sequence[str]) -> Format:
+    """Return the format that a header speaks of; any other is that of a generic file.
+
+    There the user is the column ``user``, or else the first, and the list ``item``, or else the
+    next.
+    """
+    known = of_competition(columns)
+    if known is not None:
+        return known
+    plain = [column.strip() for column in columns]
+    own = [column for column in plain if column.casefold() not in _NEITHER]
+    if len(own) > 2 and own[0] in INDEX and own[0] != "index":
+        own = own[1:]
+    if len(own) < 2:
+        return generic("user", "items")
+    user = "user" if "user" in own else own[0]
+    others = [column for column in own if column != user] or [user]
+    return generic(user, "item" if "item" in others else others[0])
+
+
+@dataclass(frozen=True)
+class Named:
+    """What the columns are called, where they are not to be found by themselves.
+
+    Attributes
+    ----------
+    user, item, rank, score : str, optional
+    row_order : bool
+        Whether the rows of a user stand in order, the best first, whatever columns there are.
+    """
+
+    user: str | None = None
+    item: str | None = None
+    rank: str | None = None
+    score: str | None = None
+    row_order: bool = field(default=False, kw_only=True)
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The columns that are named, by what they hold."""
+        found = {"user": self.user, "item": self.item, "rank": self.rank, "score": self.score}
+        return {meaning: column for meaning, column in found.items() if column}

@@ -1,0 +1,156 @@
+"""The rows of a frame as blocks of lines, so that they are read like those of any file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from harness.core import parquet as notes
+from harness.core.arrays import Int64
+from harness.core.unpacking import SENT, UnpackingError
+from harness.submission.blocks import FIELD, LONGEST, RECORD, SIZE, Block
+from harness.submission.keys import PAD
+from harness.submission.scan import GROUP
+from harness.submission.stream import Refused, refused
+
+_ROWS = 1 << 17
+_NUMBER = 8
+"""Bytes that a number counts as, whatever it is as text."""
+_CONTROL = f"[\r{chr(FIELD)}{chr(RECORD)}{chr(GROUP)}]"
+_SUBSTITUTE = "\N{REPLACEMENT CHARACTER}"
+
+
+def is_parquet(path: Path) -> bool:
+    """Return whether a file is Parquet, by its first bytes."""
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == notes.MAGIC
+    except OSError:
+        return False
+
+
+def parquet(path: Path) -> pl.LazyFrame:
+    """Return the rows of a file.
+
+    Raises
+    ------
+    Refused
+        It is damaged, or unpacks to too much.
+    """
+    try:
+        return notes.scan(path, SENT)
+    except UnpackingError as error:
+        raise refused(error) from error
+    except notes.UNREADABLE as error:
+        raise Refused("SUB015", str(error).partition("\n")[0]) from error
+
+
+class Rows:
+    """Reads a frame block by block, as `Reader` reads a file.
+
+    Parameters
+    ----------
+    frame : polars.LazyFrame
+    columns : mapping of name to type
+    read : set of str
+        Columns of text, numbers or lists of them; the others are passed over.
+    packed : int, optional
+        Bytes of the file that it stands in, of which only so much text may come.
+    """
+
+    header_lines = 0
+    ends = True
+
+    def __init__(
+        self,
+        frame: pl.LazyFrame,
+        columns: dict[str, pl.DataType],
+        read: set[str],
+        packed: int | None = None,
+    ) -> None:
+        cells = [_text(n, kind) if n in read else pl.lit("") for n, kind in columns.items()]
+        self._line = pl.concat_str(cells, separator=chr(FIELD)) + chr(RECORD)
+        self._bytes = pl.sum_horizontal(
+            pl.lit(0, pl.Int64), *(_bytes(n, kind) for n, kind in columns.items() if n in read)
+        )
+        own = [name for name in columns if name in read] or list(columns)[:1]
+        self._frame, self._packed = frame.select(map(notes.column_of, own)), packed
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield all blocks in order.
+
+        A short text of a file may stand in many rows, so the length of lines is worked out first.
+        """
+        given = 0
+        try:
+            for batch in self._frame.collect_batches(chunk_size=_ROWS):
+                sizes = _column(batch, self._bytes).to_numpy()
+                given += int(sizes.sum())
+                self._check(int(sizes.max(initial=0)), given)
+                for start, stop in _cuts(sizes):
+                    yield self._block(batch[start:stop])
+        except notes.UNREADABLE as error:  # pages that are damaged
+            raise Refused("SUB015", str(error).partition("\n")[0]) from error
+
+    def _check(self, longest: int, given: int) -> None:
+        if longest > LONGEST:
+            raise Refused("SUB019", f"{LONGEST:,} bytes")
+        if self._packed is not None:
+            try:
+                SENT.check(given, self._packed)
+            except UnpackingError as error:
+                raise refused(error) from error
+
+    def _block(self, rows: pl.DataFrame) -> Block:
+        lines = _column(rows, self._line)
+        text = "".join(lines.to_list()).encode()
+        buffer = np.frombuffer(text + bytes(PAD), np.uint8)
+        return Block(buffer, len(text), FIELD, RECORD, ord(","), ended=len(lines))
+
+    def give_back(self, block: Block) -> None:
+        """Do nothing: no buffer is used again."""
+
+
+def _cuts(sizes: Int64) -> Iterator[tuple[int, int]]:
+    """Yield the first row and the row behind the last of parts of at most SIZE bytes, or a row."""
+    ends, start, before = np.cumsum(sizes), 0, 0
+    while start < len(sizes):
+        stop = max(start + 1, int(np.searchsorted(ends, before + SIZE, "right")))
+        yield start, stop
+        start, before = stop, int(ends[stop - 1])
+
+
+def _column(rows: pl.DataFrame, values: pl.Expr) -> pl.Series:
+    """Return a value for each row, also where it is the same for all."""
+    return rows.with_columns(values.alias("\0own"))["\0own"]
+
+
+def _bytes(name: str, kind: pl.DataType) -> pl.Expr:
+    """Return how long a column is as text."""
+    if not isinstance(kind, pl.List | pl.Array):
+        return _length(notes.column_of(name), kind) + 1
+    items = notes.column_of(name).cast(pl.List(kind.inner))
+    return items.list.eval(_length(pl.element(), kind.inner) + 1).list.sum().fill_null(0) + 1
+
+
+def _length(column: pl.Expr, kind: Any) -> pl.Expr:
+    text = column.cast(pl.String).str.len_bytes().cast(pl.Int64)
+    return column.is_not_null().cast(pl.Int64) * _NUMBER if kind.is_numeric() else text.fill_null(0)
+
+
+def _text(name: str, kind: pl.DataType) -> pl.Expr:
+    """Return a column as text; what is missing is empty, a missing item a word for nothing."""
+    if not isinstance(kind, pl.List | pl.Array):
+        return _plain(notes.column_of(name).cast(pl.String)).fill_null("")
+    items = notes.column_of(name).cast(pl.List(pl.String))
+    return (
+        items.list.eval(_plain(pl.element()).fill_null("null")).list.join(chr(GROUP)).fill_null("")
+    )
+
+
+def _plain(text: pl.Expr) -> pl.Expr:
+    return text.str.replace_all(_CONTROL, _SUBSTITUTE)

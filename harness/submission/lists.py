@@ -1,0 +1,322 @@
+"""The lists of a file put together block by block: a row a user, or a row an item."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.core.arrays import Bool, Int32, Int64
+from harness.core.ids import KeyTable
+from harness.core.jit import compiled
+from harness.protocol.truth import Solution
+from harness.submission import faults
+from harness.submission.blocks import Block
+from harness.submission.fields import NO_ROW
+from harness.submission.findings import Findings, Lines, Place, places, shown
+from harness.submission.keys import Known, Learning, packed
+from harness.submission.scan import Scanned
+from harness.submission.scan_users import STRANGER
+
+
+class WideLists:
+    """Lists, the first of each user's.
+
+    Parameters
+    ----------
+    rows : int
+        How many users the solution has.
+    """
+
+    def __init__(self, rows: int) -> None:
+        self._lists: Int32 = np.full((rows, 1), -1, np.int32)
+        self._taken = np.zeros(rows, np.bool_)
+        self._held = self._same = self._single = 0
+        self._first: int | None = None
+
+    def take(
+        self,
+        block: Block,
+        found: Scanned,
+        again: tuple[Int64, Int64],
+        line_of: Lines,
+        findings: Findings,
+    ) -> None:
+        """Take in the next block.
+
+        `again` are its lines of users who were there before, with another list or with the same.
+        """
+        for code, lines in zip(("SUB203", "SUB211"), again, strict=True):
+            first = lines[: faults.EXAMPLES]
+            spans = np.stack((first, found.starts[first, 0], found.stops[first, 0]), axis=1)
+            findings.add(code, len(lines), places(block.text, spans, line_of))
+        self._place(found)
+        self._compare(found)
+
+    def finish(self, findings: Findings) -> Int32:
+        """Note what all lists have in common; return them, −1 = empty."""
+        if self._held > 1 and self._same == self._held:
+            findings.add("SUB401", self._held, [])
+        if self._held > 1 and self._single == self._held:
+            findings.add("SUB404", self._held, [])
+        return self._lists
+
+    def _place(self, found: Scanned) -> None:
+        """Put lists into their rows; the first of a user's stands."""
+        widest = int(np.diff(found.ends, prepend=0).max(initial=0))
+        held = self._lists.shape[1]
+        if widest > held:
+            wider = np.full((len(self._lists), widest), -1, np.int32)
+            wider[:, :held] = self._lists
+            self._lists = wider
+        _put(found.rows, found.ends, found.items, self._lists, self._taken)
+
+    def _compare(self, found: Scanned) -> None:
+        first, same = found.same.tolist()
+        if same > 0 and self._first is None:
+            self._first = first
+        self._same += same if first == self._first else 0
+        self._held += int(np.count_nonzero(found.users != NO_ROW))
+        self._single += int(found.counts[[faults.EMPTY, faults.ONE_ITEM], 1].sum())
+
+
+@compiled
+def _put(rows: Any, ends: Any, items: Any, lists: Any, taken: Any) -> None:
+    start = 0
+    for at in range(len(rows)):
+        row, stop = rows[at], ends[at]
+        if not taken[row]:
+            taken[row] = True
+            lists[row, : stop - start] = items[start:stop]
+        start = stop
+
+
+Floats = NDArray[np.float64]
+Texts = Callable[[list[int]], dict[int, str]]
+
+_FEW_CELLS, _MOST_EMPTY = 1 << 22, 16
+_EXACT_DIGITS, _EXACT_POWER = 15, 22
+_NUMBER = re.compile(rb"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
+
+
+class LongLists:
+    """Rows as they stand, until all are there.
+
+    Parameters
+    ----------
+    users, items : int
+        How many are known.
+    rows : int32 array, one a known user
+        Rows of the solution, −1 without one.
+    k, kept : int
+        Places that a list may have, if there is a limit, and those that are looked at.
+    order : str
+        ``rank``, ``score``, or empty: the order of the file.
+    texts : function
+        The items that stand in some lines.
+    """
+
+    def __init__(
+        self,
+        users: int,
+        items: int,
+        rows: Int32,
+        k: int | None,
+        kept: int,
+        order: str,
+        texts: Texts,
+    ) -> None:
+        self._rows, self._k, self._kept, self._order, self._texts = rows, k, kept, order, texts
+        self._known, self._known_items = users, items
+        self._strangers, self._items = KeyTable(), Learning()
+        self._parts: list[tuple[Int32, Int32, Floats, Int64]] = []
+
+    def take(
+        self,
+        block: Block,
+        found: Scanned,
+        again: tuple[Int64, Int64],
+        line_of: Lines,
+        findings: Findings,
+    ) -> None:
+        """Take in the next block; that users stand in several rows is as it should be."""
+        rows = found.rows[np.diff(found.ends, prepend=0) > 0].astype(np.int64)
+        numbers, wrong = self._numbers(block, found, rows)
+        spans = np.stack((rows, found.starts[rows, -1], found.stops[rows, -1]), axis=1)[wrong]
+        findings.add("SUB313", len(spans), places(block.text, spans[: faults.EXAMPLES], line_of))
+        lines = np.fromiter(map(line_of, rows.tolist()), np.int64, len(rows))
+        self._parts.append(
+            (self._users(found, rows), self._codes(block, found, rows), numbers, lines)
+        )
+
+    def finish(self, findings: Findings) -> Int32 | None:
+        """Note what is wrong with whole lists; return them, None where ties leave them open."""
+        empty = [(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0), np.zeros(0, np.int64))]
+        columns = [np.concatenate(column) for column in zip(*(self._parts or empty), strict=True)]
+        order = np.lexsort((columns[2], columns[0]))
+        user, item, number, line = (column[order] for column in columns)
+        first = np.ones(len(user), np.bool_)
+        first[1:] = user[1:] != user[:-1]
+        before = np.where(first, 0.0, np.roll(number, 1))
+        nth = _nth(first)
+        place = number - 1 if self._order == "rank" else nth.astype(np.float64)
+        tied = ~first & (number == before) & np.isfinite(number)
+        self._note("SUB303", line[_repeated(user, item, nth)], findings)
+        if self._k is not None:
+            last = np.where(first, -1.0, np.roll(place, 1))
+            self._note(
+                "SUB302", line[np.isfinite(place) & (place >= self._k) & (last < self._k)], findings
+            )
+        if self._order == "rank":
+            self._note("SUB314", line[tied], findings)
+            self._note("SUB316", line[np.isfinite(number) & (number > before + 1)], findings)
+        elif self._order:
+            self._note("SUB315", line[tied], findings)
+        else:
+            tied[:] = False
+        self._note_sense(item, first, findings)
+        if self._order == "score" and tied.any():
+            return None
+        return self._lists(user[~tied], item[~tied], place[~tied])  # of two on a rank the first
+
+    def _users(self, found: Scanned, rows: Int64) -> Int32:
+        """Return codes of users, known or not."""
+        users = found.users[rows].copy()
+        strange = users == STRANGER
+        keys = np.ascontiguousarray(found.keys[rows[strange]])
+        users[strange] = self._known + self._strangers.codes(keys)
+        return users
+
+    def _codes(self, block: Block, found: Scanned, rows: Int64) -> Int32:
+        """Return codes of items, known or not."""
+        codes = found.items.copy()  # one each
+        strange = codes >= self._known_items
+        starts, stops = (array[rows[strange], 1] for array in (found.starts, found.stops))
+        codes[strange] = self._known_items + self._items.add(block.buffer, starts, stops)
+        return codes
+
+    def _numbers(self, block: Block, found: Scanned, rows: Int64) -> tuple[Floats, Bool]:
+        """Return what orders the items of a list, the first lowest, and where it is no number."""
+        if not self._order:
+            return np.zeros(len(rows)), np.zeros(len(rows), np.bool_)
+        starts, stops = found.starts[rows, 2], found.stops[rows, 2]
+        numbers, wrong = np.empty(len(rows)), np.zeros(len(rows), np.bool_)
+        _parse(block.buffer, starts, stops, numbers, wrong)
+        for row in np.flatnonzero(wrong).tolist():  # long, rare, or wrong
+            numbers[row] = _number(block.text(int(starts[row]), int(stops[row])))
+        wrong = np.isnan(numbers)
+        if self._order == "score":
+            return np.where(wrong, np.inf, -numbers), wrong
+        wrong |= (numbers < 1) | (numbers != np.floor(numbers))
+        return np.where(wrong, np.inf, numbers), wrong
+
+    def _note(self, code: str, lines: Int64, findings: Findings) -> None:
+        first = np.sort(lines)[: faults.EXAMPLES].tolist()
+        texts = self._texts(first) if first else {}
+        findings.add(code, len(lines), [Place(line, shown(texts[line])) for line in first])
+
+    def _note_sense(self, item: Int32, first: Bool, findings: Findings) -> None:
+        """Note what all lists have in common."""
+        n, sizes = int(first.sum()), np.diff(np.flatnonzero(first), append=len(first))
+        if n < 2:
+            return
+        if bool((sizes == sizes[0]).all()):
+            lists = item.reshape(n, -1)
+            findings.add("SUB401", n if bool((lists == lists[0]).all()) else 0, [])
+        findings.add("SUB404", n if int(sizes.max()) == 1 else 0, [])
+
+    def _lists(self, user: Int32, item: Int32, place: Floats) -> Int32 | None:
+        """Return the lists; None where ranks far too high leave nearly all cells empty."""
+        examined = np.concatenate((self._rows, np.full(len(self._strangers), -1, np.int32)))[user]
+        keep = (examined >= 0) & (place < self._kept)
+        rows, width = int(self._rows.max(initial=-1)) + 1, int(place[keep].max(initial=0)) + 1
+        if rows * width > max(_FEW_CELLS, _MOST_EMPTY * len(item)):
+            return None
+        lists = np.full((rows, width), -1, np.int32)
+        lists[examined[keep], place[keep].astype(np.int64)] = item[keep]
+        return lists
+
+
+def _nth(first: Bool) -> Int64:
+    """Return how many rows of the same user stand before each."""
+    starts = np.flatnonzero(first)
+    sizes = np.diff(starts, append=len(first))
+    return np.arange(len(first)) - np.repeat(starts, sizes)
+
+
+def _repeated(user: Int32, item: Int32, nth: Int64) -> Bool:
+    """Return which rows hold an item that an earlier place of the user's list holds."""
+    order = np.lexsort((nth, item, user))
+    again = np.zeros(len(user), np.bool_)
+    same = (user[order][1:] == user[order][:-1]) & (item[order][1:] == item[order][:-1])
+    again[order[1:]] = same
+    return again
+
+
+def _number(text: bytes) -> float:
+    """Return the number that a text is, NaN where it is none."""
+    number = float(text) if _NUMBER.fullmatch(text) else math.nan
+    return number if math.isfinite(number) else math.nan
+
+
+@compiled
+def _parse(buffer: Any, starts: Any, stops: Any, numbers: Any, left: Any) -> None:
+    """Read plain decimals of up to 15 digits, which one division rounds right; mark all others."""
+    for row in range(len(starts)):
+        at, stop = starts[row], stops[row]
+        negative = at < stop and buffer[at] == 45
+        at += negative
+        whole, digits, behind, point = 0, 0, 0, False
+        plain = at < stop
+        while at < stop:
+            byte = buffer[at]
+            if 48 <= byte <= 57:
+                whole = whole * 10 + (byte - 48) if digits < _EXACT_DIGITS else whole
+                digits += 1
+                behind += point
+            elif byte == 46 and not point:
+                point = True
+            else:
+                plain = False
+            at += 1
+        left[row] = not plain or digits == 0 or digits > _EXACT_DIGITS or behind > _EXACT_POWER
+        value = whole / 10.0**behind
+        numbers[row] = -value if negative else value
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Where known users and items stand in a solution.
+
+    Attributes
+    ----------
+    rows : int32 array, one a known user
+        Rows of the solution, −1 without one.
+    positions : int32 array, one a known item
+        Positions in the solution's key; items of which it says nothing stand behind.
+    """
+
+    rows: Int32
+    positions: Int32
+
+    @classmethod
+    def of(cls, solution: Solution, users: Known, items: Known) -> Answers:
+        """Return the answers of a solution whose users and items are all known."""
+        rows = np.full(len(users), -1, np.int32)
+        rows[users.codes(*packed(solution.users))] = np.arange(len(solution.users))
+        positions = np.full(len(items), -1, np.int32)
+        positions[items.codes(*packed(solution.items))] = np.arange(len(solution.items))
+        others = np.flatnonzero(positions < 0)
+        positions[others] = len(solution.items) + np.arange(len(others))
+        return cls(rows, positions)
+
+    def lists(self, codes: Int32) -> Int32:
+        """Return lists of codes as lists of positions; nobody's items stand behind all others."""
+        strange = np.arange(len(self.positions), int(codes.max(initial=-1)) + 1)
+        table = np.concatenate((self.positions, strange, [-1])).astype(np.int32)
+        return table[codes]

@@ -1,0 +1,89 @@
+"""The solution in a file or a frame of true items."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from harness.core.errors import DataError, printable
+from harness.metrics import Key
+from harness.metrics.inputs import ids, truth
+from harness.protocol.truth import Solution
+from harness.submission import read as file
+from harness.submission.format import Named
+
+if TYPE_CHECKING:
+    pass
+
+_WRITTEN = r"^[\[(\{'\"]|[,;|]|[\])\}'\"]$"
+
+
+def of_file(
+    path: Path | pl.DataFrame,
+    named: Named | None = None,
+    *,
+    keep_users_without_items: bool = False,
+    between: str | None = None,
+) -> Solution:
+    """Return the solution in a file or frame of true items.
+
+    Users whose Usage is Ignored are left out.
+
+    Parameters
+    ----------
+    keep_users_without_items : bool
+        Whether users without true items are averaged, with 0, and not left out as in H&M.
+    between : str, optional
+        What stands between items, where lists hold it; by default what is plain.
+
+    Raises
+    ------
+    DataError
+        A file that cannot be used, or one that examines nobody.
+    """
+    read = file.read(path, named, true=True, between=between)
+    with ids.coders() as coders:
+        found = truth.grouped(read.table, coders, truth.read(read.table, coders))
+        users, items = coders.users.ids().cast(pl.String), coders.items.ids().cast(pl.String)
+    _refuse_written_lists(read, items)
+    boards = dict(read.boards(users))
+    keep = ~boards.pop("Ignored", np.zeros(len(users), np.bool_))
+    if not keep.any():
+        raise DataError(f"{read.path}: every user is Ignored, so there is nobody to examine")
+    key = Key(found.rows, found.rows.sizes, found.grades).pick(keep)
+    averaged = None if keep_users_without_items else np.asarray(key.relevant) > 0
+    if averaged is not None and not averaged.any():
+        raise DataError(
+            f"{read.path}: no user has a true item, so there is nobody to average; to count such "
+            "users with 0: --keep-users-without-items (Python: keep_users_without_items=True)"
+        )
+    return Solution(
+        users=users.filter(pl.Series(keep)),
+        items=items,
+        key=key,
+        averaged=averaged,
+        boards={name: board[keep] for name, board in boards.items()},
+        ignored=users.filter(pl.Series(~keep)),
+        repeated=found.repeated,
+        between=read.between,
+    )
+
+
+def _refuse_written_lists(read: file.File, items: pl.Series) -> None:
+    """Raise DataError where most true items hold what separates items elsewhere, or any a NUL."""
+    broken = items.filter(items.str.contains("\0", literal=True))
+    if len(broken) > 0:
+        raise DataError(
+            f'{read.path}: column "{read.table.columns.item}": found "{printable(broken[0])}", a '
+            "true item with a NUL byte, which no list can hit; save the file as UTF-8 text"
+        )
+    odd = items.filter(items.str.contains(_WRITTEN))
+    if read.table.wide and 2 * len(odd) >= len(items) > 0:
+        raise DataError(
+            f'{read.path}: column "{read.table.columns.item}": found "{printable(odd[0])}" among '
+            "the true items; write them with one space between, without brackets, quotes and "
+            "commas, or say what stands between them with --separator"
+        )

@@ -1,0 +1,151 @@
+"""A file as a stream of bytes, whatever it is packed in; what is no text of rows is told."""
+
+from __future__ import annotations
+
+import codecs
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from harness.core import unpacking
+from harness.core.errors import HarnessError
+from harness.core.unpacking import SENT, UnpackingError
+
+_BEGINNING = 1 << 16
+_CHECK_OF = {"members": "SUB013", "large": "SUB014", "damaged": "SUB015", "kind": "SUB016"}
+"""The check that a packed file fails, by the fault of an UnpackingError."""
+_OTHERS = {
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive",
+    b"Rar!": "a rar archive",
+    b"BZh": "a bzip2 archive",
+    b"\xfd7zXZ": "an xz archive",
+    b"(\xb5/\xfd": "a zstd archive",
+    b"\xd0\xcf\x11\xe0": "a workbook of Excel",
+}
+
+
+class Refused(HarnessError):  # noqa: N818 - it is the file that is refused
+    """A file that cannot be read; `check` is the code of the check, `value` what was found."""
+
+    exit_status = 1
+
+    def __init__(self, check: str, value: str) -> None:
+        super().__init__(check)
+        self.check, self.value = check, value
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """A stream of the file's text.
+
+    Attributes
+    ----------
+    stream : binary file
+        UTF-8 where the file is UTF-16.
+    encoding : str
+        ``utf-16`` where the file is, else ``utf-8``.
+    packed : str
+        ``gz``, ``zip``, or empty.
+    """
+
+    stream: BinaryIO
+    encoding: str
+    packed: str = ""
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Opened]:
+    """Yield a file's bytes.
+
+    Raises
+    ------
+    Refused
+        No such file, a folder, an archive that holds other than one file or is damaged or too
+        large, and what is no text.
+    """
+    if "\0" in str(path) or not path.exists():
+        raise Refused("SUB001", str(path))
+    if path.is_dir():
+        raise Refused("SUB002", str(path))
+    if not path.is_file():
+        raise Refused("SUB016", "a pipe or a device; write it to a file first")
+    try:
+        with path.open("rb", buffering=0) as raw:
+            first = raw.read(8)
+            raw.seek(0)
+            packed = unpacking.kind(first)
+            with _unpacked(cast(BinaryIO, raw), first, packed, path.stat().st_size) as stream:
+                yield replace(_decoded(stream), packed=packed)
+    except PermissionError as error:
+        raise Refused("SUB018", str(path)) from error
+
+
+@contextmanager
+def _unpacked(raw: BinaryIO, first: bytes, packed: str, size: int) -> Iterator[BinaryIO]:
+    for magic, kind in _OTHERS.items():
+        if first.startswith(magic):
+            raise Refused("SUB016", kind)
+    if not packed:
+        yield raw
+        return
+    try:
+        with unpacking.content(raw, packed, size, SENT) as stream:
+            yield cast(BinaryIO, _Refusing(stream))
+    except UnpackingError as error:
+        raise refused(error) from error
+
+
+def refused(error: UnpackingError) -> Refused:
+    """Return why a packed file is refused, as the check that it fails."""
+    return Refused(_CHECK_OF[error.fault], error.value)
+
+
+class _Refusing(io.RawIOBase):
+    """What a packed file holds; what is wrong with it is told as checks are."""
+
+    def __init__(self, stream: io.RawIOBase) -> None:
+        self.stream = stream
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        """Read some bytes; return how many."""
+        try:
+            return int(self.stream.readinto(buffer) or 0)
+        except UnpackingError as error:
+            raise refused(error) from error
+
+
+def _decoded(stream: BinaryIO) -> Opened:
+    """Return the stream as UTF-8, from its first byte."""
+    buffered = io.BufferedReader(cast(io.RawIOBase, stream), _BEGINNING)
+    first = buffered.peek(4)[:4]
+    if first[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        text = io.BufferedReader(Transcoded(cast(BinaryIO, buffered)), _BEGINNING)
+        return Opened(cast(BinaryIO, text), "utf-16")
+    return Opened(cast(BinaryIO, buffered), "utf-8")
+
+
+class Transcoded(io.RawIOBase):
+    """UTF-16 read as UTF-8; what is no text becomes the sign of replacement."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream = codecs.getreader("utf-16")(stream, "replace")
+        self.held = b""
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        """Read some bytes; return how many."""
+        if not self.held:
+            self.held = self.stream.read(_BEGINNING).encode()
+        count = min(len(buffer), len(self.held))
+        buffer[:count], self.held = self.held[:count], self.held[count:]
+        return count

@@ -1,0 +1,361 @@
+"""What a search found: every trial, the best of each model, and the config with it put in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.config import Config
+from harness.config.space import Domain, SearchName
+from harness.core.errors import UsageError, printable
+from harness.core.io import refuse_overwriting, whole_file
+from harness.core.table import MISSING, Sheet, Shown, digits_of, ends, number
+from harness.experiment.result import SCHEMA
+from harness.metrics import Metric
+from harness.stats.estimates import Figure
+
+if TYPE_CHECKING:
+    from harness.config.space import Domain
+    from harness.core.table import Sheet
+    from harness.protocol.evaluation_set import EvaluationSet
+
+_NEAR = 0.05
+"""The share of a range, at either end, that is called its end."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One choice of parameters and what it earned in the inner exam.
+
+    Attributes
+    ----------
+    number : int
+        0 is the model as it is, with its `params`.
+    figure : Figure, optional
+        None where the model failed; `error` then says why.
+    """
+
+    number: int
+    params: Mapping[str, Any]
+    figure: Figure | None
+    seconds: float
+    error: str | None = None
+
+    @property
+    def mean(self) -> float:
+        """The mean over users; nan of a trial that failed."""
+        return math.nan if self.figure is None else self.figure.mean
+
+
+@dataclass(frozen=True)
+class TunedModel:
+    """All trials of one model.
+
+    Attributes
+    ----------
+    trials : tuple of Trial
+        As they were made; no choice of parameters twice.
+    again : int
+        Trials that were not made, since no choice came up that was not tried yet.
+    best : Trial
+        Of equally good ones the earliest.
+    """
+
+    name: str
+    space: Mapping[str, Domain]
+    trials: tuple[Trial, ...]
+    again: int
+    best: Trial
+
+    @property
+    def untuned(self) -> Trial:
+        """The model with its `params` as they were."""
+        return self.trials[0]
+
+    @property
+    def searched(self) -> tuple[Trial, ...]:
+        """The trials that the search made."""
+        return self.trials[1:]
+
+    @property
+    def at_the_edge(self) -> dict[str, str]:
+        """The best's parameters that lie at an end of their domain: ``low`` or ``high``."""
+        if self.best is self.untuned:
+            return {}
+        ends = {n: _end(domain, self.best.params[n]) for n, domain in self.space.items()}
+        return {name: end for name, end in ends.items() if end}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tuned(Shown):
+    """What a search over the parameters of a config's models found.
+
+    Attributes
+    ----------
+    config : Config
+        The config with the best `params`, and the record `tuned`, put in.
+    metric : Metric
+        What was searched by.
+    seed : int
+    window : str
+        The inner split in words.
+    exam : EvaluationSet
+        The inner exam; none of it is of the config's own exam.
+    models : tuple of TunedModel
+    """
+
+    config: Config
+    layout: str
+    window: str
+    exam: EvaluationSet
+    metric: Metric
+    search: SearchName
+    seed: int
+    models: tuple[TunedModel, ...]
+
+    def sheets(self) -> list[Sheet]:
+        """Return a table a model: its best trials, and last the model as it was."""
+        return sheets(self)
+
+    def records(self) -> list[dict[str, object]]:
+        """Return one record a trial, with full figures."""
+        return records(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON document; the times under ``seconds`` alone may differ."""
+        exam = self.exam
+        return {
+            "schema": SCHEMA,
+            "evaluation": {
+                "k": exam.k,
+                "users": len(exam.users),
+                "candidates": len(exam.candidates),
+                "fingerprint": exam.fingerprint,
+                "fields": exam.fields,
+                "layout": self.layout,
+                "window": self.window,
+            },
+            "metric": str(self.metric),
+            "search": self.search,
+            "seed": self.seed,
+            "models": [document(model) for model in self.models],
+        }
+
+    def write(self, path: Path | str, *, force: bool = False) -> None:
+        """Write the config with the best parameters put in.
+
+        Paths in it are as they were if it stands beside the first config, else absolute.
+
+        Raises
+        ------
+        UsageError
+            `path` is there already and `force` is not asked for, or it cannot be written.
+        """
+        import tomli_w
+
+        path = Path(path)
+        check_out(path, force)
+        try:
+            text = tomli_w.dumps(self.config.written(path.parent))
+            with whole_file(path) as temporary:
+                temporary.write_text(f"# Written by harness tune.\n{text}", encoding="utf-8")
+        except (OSError, ValueError, TypeError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise UsageError(f"{path}: cannot be written: {why}; choose another --out") from error
+
+
+def check_out(path: Path, force: bool) -> None:
+    """Raise UsageError where a config may not be written to `path`."""
+    refuse_overwriting(path, [])
+    if path.exists() and not force:
+        raise UsageError(f"{path}: is there already; name another --out, or replace it: --force")
+
+
+def _end(domain: Domain, value: Any) -> str:
+    """Return which end of its domain a value lies at, nothing where it lies between."""
+    if isinstance(domain, tuple):
+        numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in domain)
+        if not numbers or len(domain) < 3:
+            return ""
+        return {min(domain): "low", max(domain): "high"}.get(value, "")
+    scale = math.log if domain.log else float
+    low, high, at = scale(domain.low), scale(domain.high), scale(value)
+    share = (at - low) / (high - low)
+    return "low" if share <= _NEAR else "high" if share >= 1 - _NEAR else ""
+
+
+_SHORT = 6
+_SHOWN = 10
+"""How many trials a table has; JSON and CSV have all."""
+
+
+def sheets(tuned: Tuned) -> list[Sheet]:
+    """Return a table a model; above the first, the inner exam."""
+    found = [_sheet(tuned, model) for model in tuned.models]
+    exam = tuned.exam
+    found[0].heading[:0] = [
+        f"inner  {tuned.layout} · {tuned.window}, of train · k = {exam.k} · "
+        f"{len(exam.users):,} users · {len(exam.candidates):,} candidates · "
+        f"{exam.fingerprint[:_SHORT]}"
+    ]
+    return found
+
+
+def _sheet(tuned: Tuned, model: TunedModel) -> Sheet:
+    metric, names = str(tuned.metric), list(model.space)
+    ranked = ranking(tuned, model)
+    digits = digits_of(trial.mean for trial in [*ranked, model.untuned] if trial.figure)
+    rows = [
+        [str(rank), *_row(trial, names, digits)] for rank, trial in enumerate(ranked[:_SHOWN], 1)
+    ]
+    rows.append(["untuned", *_row(model.untuned, names, digits)])
+    words = frozenset(i for i, name in enumerate(names, 1) if _words(model.space[name]))
+    return Sheet(
+        ["rank", *map(printable, names), metric, "95 % interval", "time"],
+        rows,
+        left=words | {0},
+        heading=[f"tune   {printable(model.name)} · {_made(tuned, model)}"],
+        footing=[*_notes(model)],
+        kept=len(names) + 2,
+        firm=frozenset({len(names) + 1, len(names) + 2}),
+        wrapped=words,
+    )
+
+
+def _words(domain: Domain) -> bool:
+    """Return whether a column of such values is set to the left."""
+    return isinstance(domain, tuple) and any(
+        isinstance(value, bool) or not isinstance(value, int | float) for value in domain
+    )
+
+
+def _made(tuned: Tuned, model: TunedModel) -> str:
+    """Return in words how the trials were made."""
+    n, failed = len(model.searched), len([t for t in model.searched if t.figure is None])
+    parts = [f"{tuned.metric}", f"{tuned.search} search, {n:,} trial{'s' if n != 1 else ''}"]
+    if failed:
+        parts[-1] += f", {failed:,} failed"
+    if n > _SHOWN:
+        parts[-1] += f", the best {_SHOWN}"
+    return " · ".join(parts if tuned.search == "grid" else [*parts, f"seed {tuned.seed}"])
+
+
+def _row(trial: Trial, names: list[str], digits: int) -> list[str]:
+    values = [shown(trial.params[name]) if name in trial.params else MISSING for name in names]
+    if trial.figure is None:
+        return [*values, "failed", "", ""]
+    figure = trial.figure
+    own = [number(figure.mean, digits), ends(figure.ci95, digits)]
+    return [*values, *own, f"{trial.seconds:.1f} s"]
+
+
+def _notes(model: TunedModel) -> list[str]:
+    notes = []
+    if model.best is model.untuned:
+        notes.append("no trial was better than the model as it is; its params are kept")
+    for name, end in model.at_the_edge.items():
+        value = shown(model.best.params[name])
+        notes.append(
+            f"the best {name}, {value}, lies at the {end} end of its space; try a wider one"
+        )
+    if model.again:
+        asked = len(model.searched) + model.again
+        notes.append(
+            f"{model.again:,} of {asked:,} trials not made: no other choice of parameters came up"
+        )
+    failed = [trial for trial in model.trials if trial.error is not None]
+    for message in dict.fromkeys(trial.error or "" for trial in failed):
+        times = len([trial for trial in failed if trial.error == message])
+        notes.append(f"failed{f' {times:,} times' if times > 1 else ''}: {message}")
+    return [f"note   {printable(note)}" for note in notes]
+
+
+def ranking(tuned: Tuned, model: TunedModel) -> list[Trial]:
+    """Return the trials that the search made and that did not fail, the best first."""
+    sign = tuned.metric.definition.sign
+    return sorted((t for t in model.searched if t.figure), key=lambda t: sign * t.mean)
+
+
+def shown(value: object) -> str:
+    """Return a parameter's value as it is printed, numbers with four figures.
+
+    Examples
+    --------
+    >>> shown(0.123456), shown(1234.56), shown(50), shown("cosine"), shown(True), shown([1, 2])
+    ('0.1235', '1235', '50', 'cosine', 'true', '[1, 2]')
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:.4g}" if isinstance(value, float) and value < 1000 else _text(value)
+
+
+def _text(value: object) -> str:
+    return f"{value:.0f}" if isinstance(value, float) else printable(str(value))
+
+
+def records(tuned: Tuned) -> list[dict[str, object]]:
+    """Return one record a trial with full figures; a column for every parameter of a space."""
+    names = list(dict.fromkeys(name for model in tuned.models for name in model.space))
+    return [
+        {
+            "model": model.name,
+            "trial": trial.number,
+            **{f"params.{name}": _cell(trial.params.get(name)) for name in names},
+            **_figures(str(tuned.metric), trial),
+        }
+        for model in tuned.models
+        for trial in model.trials
+    ]
+
+
+def _figures(metric: str, trial: Trial) -> dict[str, object]:
+    low, high = (trial.figure and trial.figure.ci95) or (None, None)
+    return {
+        metric: None if trial.figure is None else trial.mean,
+        f"{metric} low": low,
+        f"{metric} high": high,
+        "seconds": trial.seconds,
+        "error": trial.error,
+    }
+
+
+def _cell(value: object) -> object:
+    return value if value is None or isinstance(value, bool | int | float) else str(value)
+
+
+def document(model: TunedModel) -> dict[str, Any]:
+    """Return what JSON holds of a model."""
+    return {
+        "name": model.name,
+        "trials": len(model.searched),
+        "failed": len([trial for trial in model.searched if trial.figure is None]),
+        "again": model.again,
+        "best": model.best.number,
+        "at_the_edge": model.at_the_edge,
+        "results": [_result(trial) for trial in model.trials],
+    }
+
+
+def _result(trial: Trial) -> dict[str, Any]:
+    figure = trial.figure
+    return {
+        "trial": trial.number,
+        "params": {name: _plain(value) for name, value in trial.params.items()},
+        "mean": None if figure is None else figure.mean,
+        "ci95": None if figure is None or figure.ci95 is None else list(figure.ci95),
+        "seconds": trial.seconds,
+        "error": trial.error,
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of TOML as JSON has it: dates and infinite numbers as text."""
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    plain = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
+    return value if plain else str(value)

@@ -1,0 +1,329 @@
+"""A config in, its models' parameters searched on an inner evaluation set, the best put into it.
+
+The inner set is made from train's own last events alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness import config as config_
+from harness.config import Config, GivenSplit, InnerSplit, TimeSplit
+from harness.config.space import Range, SearchName, TunedRecord, domains
+from harness.core.arrays import Bool, Int32
+from harness.core.errors import DataError, EmptyExamError, RecommenderError, UsageError, suggest
+from harness.core.progress import steps
+from harness.data.dataset import Dataset, Events
+from harness.experiment.build import Factories, load, parts_first
+from harness.experiment.evaluate_model import describing, sit
+from harness.metrics import Metric, needs, parse
+from harness.models.base import Recommender
+from harness.models.item_stats import Catalogue, of_train
+from harness.protocol.split import by_time, split
+from harness.protocol.task import Setting, asked, exam_of, read
+from harness.stats.estimates import figure
+from harness.tuning.result import Trial, Tuned, TunedModel
+from harness.tuning.search import require, run_search, trials_of
+
+
+def inner_exam(config: Config, *, progress: bool = False) -> Setting:
+    """Return an exam like the config's within its training events.
+
+    Of a time split it examines the days just before the outer cut-off. All other rules are those
+    of `[evaluation]`. What lies behind the outer cut-off is dropped before anything is asked of it:
+    events, and the users and items that no training event and no table has.
+
+    Raises
+    ------
+    HarnessError
+        The split says no inner one, or leaves one side of it empty.
+    """
+    rule = inner_split(config)
+    known, end = _known(config, rule, progress)
+    try:
+        if isinstance(rule, TimeSplit) and isinstance(config.split, TimeSplit) and end is not None:
+            parts = by_time(known, rule, end)
+        else:
+            parts = split(known, rule)
+        return exam_of(config.model_copy(update={"split": rule}), known, parts)
+    except (DataError, EmptyExamError) as error:
+        raise type(error)(f"the inner split of train: {error}\n[tune] split sets another") from None
+
+
+def inner_split(config: Config) -> InnerSplit:
+    """Return how train is split again: as ``[tune] split`` says, or as the exam was.
+
+    Raises
+    ------
+    UsageError
+        The exam is given, so nothing says how train is to be split.
+    """
+    if config.tune.split is not None:
+        return config.tune.split
+    match config.split:
+        case GivenSplit():
+            raise UsageError(
+                '[split] strategy "given" does not say how train is split for tuning; write '
+                '[tune] split = { strategy = "time", valid_days = 7 }, "last_n" or "fraction"'
+                if config.data.time
+                else "events without times cannot be split for tuning; name their column under "
+                "[data] time"
+            )
+        case TimeSplit():  # the test days were held back already
+            return config.split.model_copy(update={"test_days": 0, "window": "valid"})
+        case rule:
+            return rule
+
+
+def _known(config: Config, rule: InnerSplit, progress: bool) -> tuple[Dataset, int | None]:
+    """Return what was known at the outer cut-off, and when that is; the exam is let go."""
+    with ThreadPoolExecutor(1) as background:
+        data = read(config, background, progress, rule)
+    outer = split(data, config.split)
+    return past(data, outer.train), outer.cutoff
+
+
+def past(data: Dataset, events: Events) -> Dataset:
+    """Return a data set as if it had these events alone: no other user, and no other item.
+
+    Items that the table of items describes stay.
+    """
+    users = _marked(len(data.user_ids), events.user)
+    items = _marked(len(data.item_ids), events.item)
+    if data.catalogue is not None:
+        items[data.catalogue] = True
+    user_at, item_at = _places(users), _places(items)
+    return replace(
+        data,
+        user_ids=data.user_ids.filter(users),
+        item_ids=data.item_ids.filter(items),
+        events=replace(events, user=user_at[events.user], item=item_at[events.item]),
+        catalogue=None if data.catalogue is None else item_at[data.catalogue],
+        shown_from=None if data.shown_from is None else data.shown_from[items],
+        registered=None if data.registered is None else data.registered[users],
+        notes=(),
+    )
+
+
+def _marked(n: int, positions: Int32) -> Bool:
+    found = np.zeros(n, np.bool_)
+    found[positions] = True
+    return found
+
+
+def _places(kept: Bool) -> Int32:
+    """Return the position of every entry among those that are kept."""
+    return np.cumsum(kept, dtype=np.int32) - np.int32(1)
+
+
+def tune(
+    config: config_.Config | str | Path,
+    *,
+    models: Sequence[str] = (),
+    progress: bool = False,
+) -> Tuned:
+    """Search the parameters of a config's models on an inner split of train.
+
+    How is said by the config: ``space`` of a model, and ``[tune]``. The exam itself is not looked
+    at.
+
+    Parameters
+    ----------
+    config : Config or path of a TOML file
+    models : sequence of str, optional
+        The models to tune; all that have a `space` by default.
+    progress : bool
+        Show bars on standard error for what takes longer than a second.
+
+    Raises
+    ------
+    HarnessError
+        Anything a person can mend: the config, a file, an empty inner exam, a model of which every
+        trial failed.
+    """
+    if not isinstance(config, config_.Config):
+        config = config_.read(Path(config))
+    wanted = _wanted(config, models)
+    rules = _Rules.of(config)
+    counts = {model.name: _checked(model, config) for model in wanted}
+    inner_split(config)  # what is wrong with it is told before the events are read
+    setting = inner_exam(config, progress=progress)
+    catalogue = of_train(setting.train, needs((rules.metric, *describing(setting.exam.k))))
+    found, best, settings = dict[str, TunedModel](), config, {m.name: m for m in config.models}
+    for name in parts_first(settings, [*counts]):
+        if name in counts:  # a whole is tuned on its parts as they will be
+            parts = _parts(settings[name], best)  # made once for all trials: they learn once
+            room = _Room(settings[name], rules, setting, catalogue, parts)
+            found[name] = _tuned(room, counts[name], progress)
+            best = _with_best(best, found[name], rules, setting.exam.fingerprint)
+    return Tuned(
+        config=best,
+        layout=setting.data.layout,
+        window=setting.parts.summary(),
+        exam=setting.exam,
+        models=tuple(found[model.name] for model in wanted),
+        metric=rules.metric,
+        search=rules.search,
+        seed=rules.seed,
+    )
+
+
+@dataclass(frozen=True)
+class _Rules:
+    """How all models of a config are tuned."""
+
+    metric: Metric
+    search: SearchName
+    seed: int
+
+    @classmethod
+    def of(cls, config: config_.Config) -> _Rules:
+        own = config.tune
+        metric = asked(config)[0] if own.metric is None else parse(own.metric, config.folder)
+        if metric.definition.better == "neither":
+            raise UsageError(
+                f"{metric} describes lists and is neither better high nor low; name another "
+                "[tune] metric"
+            )
+        require(own.search)
+        return cls(metric, own.search, config.evaluation.seed if own.seed is None else own.seed)
+
+
+@dataclass(frozen=True, eq=False)
+class _Room:
+    """Where one model's trials are made."""
+
+    model: config_.ModelConfig
+    rules: _Rules
+    setting: Setting
+    catalogue: Catalogue | None
+    parts: Sequence[Sequence[Recommender]]
+
+    def trial(self, number: int, params: Mapping[str, Any]) -> Trial:
+        """Let the model with these parameters sit the inner exam."""
+        settings = self.model.model_copy(update={"params": dict(params)})
+        metric = self.rules.metric
+        try:
+            made = load(self.setting.config, settings, self.parts)
+            sat = sit(made, settings, self.setting, self.catalogue, [metric], progress=False)
+        except (
+            RecommenderError,
+            UsageError,
+        ) as error:  # perhaps parameters that do not go together
+            return Trial(number, params, None, 0.0, str(error))
+        own = figure(metric, sat.scores.of_users(metric))
+        return Trial(number, params, own, sum(sat.seconds.values()))
+
+
+def _wanted(config: config_.Config, names: Sequence[str]) -> list[config_.ModelConfig]:
+    """Return the models to tune, in the config's order."""
+    known = [model.name for model in config.models if model.space]
+    if not known:
+        raise UsageError(
+            "no model has a space to search; write one under [[models]], such as "
+            "space = { window_days = { low = 1, high = 60 } }"
+        )
+    for name in names:
+        if name not in known:
+            there = any(model.name == name for model in config.models)
+            wrong = f'model "{name}" has no space' if there else f'no model "{name}"'
+            raise UsageError(f"{wrong}; {suggest(name, known)}")
+    return [model for model in config.models if model.name in (names or known)]
+
+
+def _checked(model: config_.ModelConfig, config: config_.Config) -> int:
+    """Return how many trials a model's search makes; made once, so that a typo costs no time."""
+    space = domains(model.space)
+    try:
+        count = trials_of(space, config.tune.search, config.tune.trials)
+    except UsageError as error:
+        raise UsageError(f'model "{model.name}": {error}') from error
+    first = {n: d.low if isinstance(d, Range) else d[0] for n, d in space.items()}
+    settings = model.model_copy(update={"params": {**model.params, **first}})
+    next(load(config, settings, _parts(model, config)))
+    return count
+
+
+def _parts(model: config_.ModelConfig, config: config_.Config) -> list[list[Recommender]]:
+    """Return what each repeat of a model is made of.
+
+    Not ready lists, which may know the inner exam's days.
+    """
+    settings = {one.name: one for one in config.models}
+    for name in parts_first(settings, [model.name]):
+        if settings[name].lists is not None:
+            raise UsageError(
+                f'model "{model.name}": its part "{name}" is a file of ready lists, which was not '
+                "made for the inner exam that models are tuned on; leave its space out"
+            )
+    if not model.parts:
+        return [[]] * model.repeats
+    factories = Factories(config, *model.parts)
+    made = [factories.made(repeat, *model.parts) for repeat in range(model.repeats)]
+    return [[of_repeat[part] for part in model.parts] for of_repeat in made]
+
+
+def _tuned(room: _Room, count: int, progress: bool) -> TunedModel:
+    """Make all trials of a model: first as it is, then as the search proposes."""
+    model, rules, space = room.model, room.rules, domains(room.model.space)
+    trials: dict[str, Trial] = {}
+
+    with steps(f"tuning {model.name}", count + 1, " trials", progress) as bar:
+
+        def attempt(found: Mapping[str, Any]) -> float | None:
+            params = {**model.params, **found}
+            key = repr(sorted((name, repr(value)) for name, value in params.items()))
+            if key not in trials:
+                trials[key] = room.trial(len(trials), params)
+                bar.update()
+            return None if trials[key].figure is None else trials[key].mean
+
+        attempt({})
+        lower = rules.metric.definition.sign > 0
+        run_search(space, rules.search, count, rules.seed, lower, attempt)
+    made = tuple(trials.values())
+    return TunedModel(
+        model.name, space, made, count + 1 - len(made), _best(model.name, made, rules)
+    )
+
+
+def _best(name: str, trials: Sequence[Trial], rules: _Rules) -> Trial:
+    """Return the best trial, of equally good ones the earliest."""
+    searched = trials[1:] or trials
+    if all(trial.figure is None for trial in searched):
+        raise RecommenderError(
+            f'model "{name}": every trial failed ({len(searched):,}), the first with: '
+            f"{searched[0].error}"
+        )
+    sign = rules.metric.definition.sign
+    return min(trials, key=lambda t: math.inf if t.figure is None else sign * t.mean)
+
+
+def _with_best(
+    config: config_.Config, found: TunedModel, rules: _Rules, exam: str
+) -> config_.Config:
+    """Return the config with a model's best parameters, and where they come from, put in."""
+    update = {"params": dict(found.best.params), "tuned": _record(found, rules, exam)}
+    models = [
+        model.model_copy(update=update) if model.name == found.name else model
+        for model in config.models
+    ]
+    return config.model_copy(update={"models": models})
+
+
+def _record(model: TunedModel, rules: _Rules, exam: str) -> TunedRecord:
+    return TunedRecord(
+        trials=max(len(model.searched), 1),
+        search=rules.search,
+        seed=rules.seed,
+        metric=str(rules.metric),
+        value=model.best.mean,
+        exam=exam,
+    )

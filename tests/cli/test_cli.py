@@ -1,0 +1,409 @@
+"""The command line: what it prints where, its exit status, and every mistake in a message."""
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.cli import app, guarded, main
+from harness.core.table import Sheet
+
+LOG = """user,item,time
+ann,a,2020-01-01
+ann,b,2020-01-02
+bob,b,2020-01-03
+bob,c,2020-01-03
+cid,d,2020-01-04
+ann,b,2020-01-08
+bob,d,2020-01-08
+cid,a,2020-01-08
+"""
+
+TOML = """
+[data]
+layout = "table"
+path = "."
+events = "log.csv"
+cache = false
+
+[split]
+strategy = "time"
+valid_days = 1
+
+[evaluation]
+k = 2
+
+[[models]]
+name = "popular"
+use = "baselines.popular:Popular"
+"""
+
+PLUG_INS = """
+import pathlib
+import time
+
+class Model:
+    def fit(self, train):
+        return self
+
+    def recommend(self, users, k, draws, exclude=None):
+        import numpy as np
+        return np.full((len(users), k), -1)
+
+class Slow(Model):
+    def fit(self, train):
+        pathlib.Path("fitting").touch()
+        time.sleep(60)
+
+class Raises(Model):
+    def fit(self, train):
+        raise ZeroDivisionError("too few stars")
+
+class Talks(Model):
+    def fit(self, train):
+        print("epoch 1")
+        return self
+"""
+
+Harness = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def harness(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Harness:
+    """Return a function: arguments in; exit status, standard output and standard error out."""
+    for name, text in {"log.csv": LOG, "exam.toml": TOML, "plugged.py": PLUG_INS}.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        status = guarded(lambda: app(list(arguments), standalone_mode=False))
+        return (status, *capfd.readouterr())
+
+    return call
+
+
+def command(*arguments: str, **options: object) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-m", "harness", *arguments],
+        text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options,
+    )  # type: ignore[call-overload,no-any-return]  # fmt: skip
+
+
+def runs(folder: Path) -> list[str]:
+    return sorted(p.name for p in (folder / "runs").glob("*"))
+
+
+def test_a_run_prints_its_table_and_writes_its_folder(harness: Harness, tmp_path: Path) -> None:
+    status, out, err = harness("run", "exam.toml")
+    (name,) = runs(tmp_path)
+    fingerprint = json.loads((tmp_path / "runs" / name / "result.json").read_text())["evaluation"][
+        "fingerprint"
+    ]
+    assert (status, err) == (0, "")
+    assert name == f"2020-01-08-table-{fingerprint[:6]}"
+    assert "popular" in out
+    assert out.endswith(f"written to runs/{name}/\nnext  harness report runs/{name}\n")
+
+
+def test_a_second_run_gets_a_number(harness: Harness, tmp_path: Path) -> None:
+    for _ in range(3):
+        assert harness("run", "exam.toml")[0] == 0
+    first = runs(tmp_path)[0]
+    assert runs(tmp_path) == [first, f"{first}-2", f"{first}-3"]
+
+
+def test_out_names_the_folder_and_may_name_an_earlier_run(harness: Harness, tmp_path: Path) -> None:
+    for _ in range(2):
+        status, out, _err = harness("run", "exam.toml", "--out", "mine/one")
+        assert status == 0
+        assert "written to mine/one/" in out
+    assert [p.name for p in (tmp_path / "mine").iterdir()] == ["one"]
+    assert runs(tmp_path) == []
+
+
+def test_a_foreign_folder_is_refused_before_any_work(
+    harness: Harness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter.doc").touch()
+    monkeypatch.setattr("harness.experiment.run.run", lambda *_, **__: pytest.fail("work was done"))
+    for out in ("thesis", "log.csv"):
+        status, _, err = harness("run", "exam.toml", "--out", out)
+        assert (status, err) == (
+            2, f"{out}: exists and is no run folder; choose another --out\n"
+        )  # fmt: skip
+    assert [p.name for p in (tmp_path / "thesis").iterdir()] == ["chapter.doc"]
+
+
+def test_json_is_one_document_and_nothing_else(harness: Harness, tmp_path: Path) -> None:
+    status, out, err = harness("run", "exam.toml", "--format", "json", "--out", "one")
+    assert status == 0
+    assert out == (tmp_path / "one" / "result.json").read_text()
+    assert json.loads(out)["models"][0]["name"] == "popular"
+    assert err == "written to one/\n"
+
+
+def test_what_a_model_prints_is_kept_out_of_the_json(harness: Harness) -> None:
+    talks = ("--set", "models.0.use=plugged:Talks")
+    status, out, err = harness("run", "exam.toml", "--format", "json", *talks)
+    assert status == 0
+    assert json.loads(out)["schema"] == 1
+    assert "epoch 1" in err
+
+
+def test_csv_parses(harness: Harness) -> None:
+    status, out, err = harness("run", "exam.toml", "--format", "csv")
+    (row,) = csv.DictReader(io.StringIO(out))
+    assert status == 0
+    assert (row["model"], row["repeats"]) == ("popular", "1")
+    assert float(row["MAP@2 mean"]) == 0.5
+    assert float(row["MAP@2 low"]) < 0.5 < float(row["MAP@2 high"])
+    assert err.startswith("written to runs/")
+
+
+def test_markdown_is_a_table(harness: Harness) -> None:
+    status, out, err = harness("run", "exam.toml", "--format", "markdown")
+    rows = [line for line in out.splitlines() if line.startswith("|")]
+    assert status == 0
+    assert rows[0].startswith("| model | MAP@2 |")
+    assert rows[2].startswith("| popular | 0.5000 |")
+    assert len({row.count("|") for row in rows}) == 1
+    assert err.startswith("written to runs/")
+
+
+def test_set_overrides_a_key(harness: Harness) -> None:
+    _, out, _ = harness(
+        "run", "exam.toml", "--format", "json", "--set", "evaluation.k=1",
+        "--set", "models.0.name=best seller",
+    )  # fmt: skip
+    document = json.loads(out)
+    assert document["evaluation"]["k"] == 1
+    assert document["models"][0]["name"] == "best seller"
+
+
+MISTAKES = {
+    "no config": (["run", "nope.toml"], "nope.toml: cannot be read"),
+    "a folder for a config": (["run", "."], "cannot be read"),
+    "no TOML": (["run", "log.csv"], "log.csv: is not valid TOML"),
+    "unknown key": (["run", "exam.toml", "--set", "evaluation.requirehit=true"], '"require_hit"'),
+    "wrong value": (["run", "exam.toml", "--set", "evaluation.k=0"], "[evaluation] k"),
+    "wrong type": (["run", "exam.toml", "--set", "data.path=3"], "[data] path"),
+    "no key=value": (["run", "exam.toml", "--set", "k"], "--set k: expected key=value"),
+    "no such model": (["run", "exam.toml", "--set", "models.3.repeats=3"], "models.3.repeats"),
+    "no data": (["run", "exam.toml", "--set", "data.events=x.csv"], "x.csv: no such file"),
+    "no folder": (["run", "exam.toml", "--set", "data.path=gone"], "gone"),
+    "no column": (["run", "exam.toml", "--set", "data.user=usr"], 'no column "usr"'),
+    "bad time": (["run", "exam.toml", "--set", "data.time=item"], 'line 2, column "item"'),
+    "no module": (["run", "exam.toml", "--set", "models.0.use=nope:X"], 'no module "nope"'),
+    "no class": (["run", "exam.toml", "--set", "models.0.use=plugged:X"], 'no class "X"'),
+    "no parameter": (["run", "exam.toml", "--set", "models.0.params.x=1"], 'parameter "x"'),
+    "bad parameter": (
+        ["run", "exam.toml", "--set", "models.0.params.window_days=-1"], "window_days is -1"
+    ),
+    "raising model": (
+        ["run", "exam.toml", "--set", "models.0.use=plugged:Raises"],
+        'model "popular" raised in fit: ZeroDivisionError: too few stars',
+    ),
+    "unknown metric": (["run", "exam.toml", "--set", 'evaluation.metrics=["X@2"]'], '"X"'),
+    "empty exam": (
+        ["run", "exam.toml", "--set", "evaluation.seen_items=drop", "--set", "split.valid_days=6"],
+        "no user is left",
+    ),
+    "split of nothing": (["run", "exam.toml", "--set", "split.valid_days=99"], "[split]"),
+    "days beyond time": (["run", "exam.toml", "--set", "split.valid_days=1000000000"], "[split]"),
+    "a file for a folder": (["run", "exam.toml", "--out", "log.csv/x"], "log.csv/x"),
+    "wrong option": (["run", "exam.toml", "--nope"], "--nope"),
+    "wrong format": (["run", "exam.toml", "--format", "yaml"], "yaml"),
+    "no argument": (["run"], "config"),
+    "unknown command": (["runn"], "runn"),
+    "unknown layout": (["synth", "netflix", "--out", "x"], "netflix"),
+    "no number": (["synth", "hm", "--out", "x", "--users", "many"], "--users"),
+    "synth into a file": (["synth", "hm", "--out", "log.csv", "--users", "20"], "log.csv"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_a_message_and_status_2(
+    harness: Harness, tmp_path: Path, mistake: str
+) -> None:
+    arguments, named = MISTAKES[mistake]
+    before = sorted(p.name for p in tmp_path.iterdir() if p.name != "__pycache__")
+    status, out, err = harness(*arguments)
+    assert status == 2, err
+    assert out == ""
+    assert named in err.replace("\n", " ")
+    assert err.strip()
+    assert "Traceback" not in err
+    assert sorted(p.name for p in tmp_path.iterdir() if p.name != "__pycache__") == before
+
+
+def test_no_arguments_show_the_help(harness: Harness) -> None:
+    status, out, err = harness()
+    assert status == 2
+    assert "Usage: " in out + err
+    assert harness("--help")[0] == harness("run", "--help")[0] == 0
+
+
+def test_an_unknown_fault_is_ours_and_keeps_its_traceback() -> None:
+    def broken() -> None:
+        raise LookupError("a bug")
+
+    with pytest.raises(LookupError):
+        guarded(broken)
+
+
+def test_an_interrupt_is_status_130(capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    assert guarded(interrupted) == 130
+    assert capsys.readouterr() == ("", "interrupted; no output is half-written\n")
+
+
+def test_an_interrupt_before_the_command_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("harness.cli.guard_streams", interrupted)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
+
+
+def test_ctrl_c_while_a_model_fits(harness: Harness, tmp_path: Path) -> None:
+    slow = command("run", "exam.toml", "--set", "models.0.use=plugged:Slow", cwd=tmp_path)
+    patience = time.monotonic() + 30
+    while not (tmp_path / "fitting").exists() and time.monotonic() < patience:
+        time.sleep(0.02)
+    slow.send_signal(signal.SIGINT)
+    out, err = slow.communicate(timeout=30)
+    assert (slow.returncode, out) == (130, "")
+    assert err.strip() == "interrupted; no output is half-written"
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_has_gone_is_no_error(
+    harness: Harness, tmp_path: Path, unbuffered: str
+) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-m", "harness", "run", "exam.toml", "--out", "one"],
+        cwd=tmp_path, stdout=write, stderr=subprocess.PIPE, text=True, timeout=60,
+        env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
+    )  # fmt: skip
+    os.close(write)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "one" / "result.json").exists()
+
+
+def test_no_file_steers_the_terminal_by_an_error(harness: Harness, tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("user,\x1b]0;title\x07,\x9b31m\nann,a,2020-01-01\n")
+    status, _, err = harness("run", "exam.toml")
+    assert status == 2
+    assert 'no column "item"' in err
+    assert "]0;title" in err
+    assert all(c.isprintable() or c == "\n" for c in err)
+
+
+@pytest.mark.parametrize("format_", ["table", "markdown", "csv"])
+def test_no_name_steers_the_terminal(harness: Harness, tmp_path: Path, format_: str) -> None:
+    named = TOML.replace('"popular"', '"pop\\u001b[31mular\\u009b1m"')
+    (tmp_path / "odd.toml").write_text(named)
+    status, out, _ = harness("run", "odd.toml", "--format", format_)
+    assert status == 0
+    assert "ular" in out
+    assert all(c.isprintable() or c == "\n" for c in out)
+
+
+def test_no_file_steers_the_terminal_by_a_note(harness: Harness, tmp_path: Path) -> None:
+    data = tmp_path / "hm"
+    data.mkdir()
+    odd = "\x1b[31mabcd"  # nine characters: taken for an id that lost its zero
+    (data / "articles.csv").write_text(f"article_id\n{odd}\n")
+    (data / "customers.csv").write_text("customer_id\nann\n")
+    rows = "".join(f"2020-01-{day:02},ann,{odd}\n" for day in (1, 9))
+    (data / "transactions_train.csv").write_text("t_dat,customer_id,article_id\n" + rows)
+    text = TOML.replace('"table"', '"hm"').replace('"."', '"hm"').replace('events = "log.csv"', "")
+    (tmp_path / "hm.toml").write_text(text)
+    status, out, err = harness("run", "hm.toml")
+    assert (status, err) == (0, "")
+    assert "[31mabcd" in out
+    assert all(c.isprintable() or c == "\n" for c in out)
+
+
+def test_a_terminal_gets_the_rich_table(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[Sheet] = []
+    monkeypatch.setattr("harness.core.terminal.print_rich", shown.append)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    status, out, _ = harness("run", "exam.toml", "--out", "one")
+    assert (status, out) == (0, "written to one/\nnext  harness report one\n")
+    assert [row[0] for row in shown[0].rows] == ["popular", "chance (exact)"]
+
+
+def test_synth_writes_and_names_its_files(harness: Harness, tmp_path: Path) -> None:
+    size = ("--users", "30", "--items", "20", "--events", "200")
+    status, out, _ = harness("synth", "kion", "--out", "made", *size)
+    assert status == 0
+    written = sorted(p.name for p in (tmp_path / "made").iterdir())
+    assert written == ["interactions.csv", "items.csv", "users.csv"]
+    assert all(f"made/{name}  " in out for name in written)
+
+
+def test_synth_replaces_nothing_unless_told(harness: Harness, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "transactions_train.csv").write_text("mine")
+    small = ["synth", "hm", "--out", "real", "--users", "9", "--items", "20", "--events", "30"]
+    status, out, err = harness(*small)
+    assert (status, out) == (2, "")
+    assert "holds transactions_train.csv; name another --out" in err
+    assert (tmp_path / "real" / "transactions_train.csv").read_text() == "mine"
+    status, out, _ = harness(*small, "--force")
+    assert status == 0
+    assert "transactions_train.csv" in out
+
+
+def test_the_version(harness: Harness) -> None:
+    status, out, _ = harness("--version")
+    assert (status, out.split()[0]) == (0, "submission-harness")
+
+
+def test_compare_prints_models_pairs_and_slices(harness: Harness, tmp_path: Path) -> None:
+    more = '\n[[models]]\nname = "last"\nuse = "baselines.popular:Popular"\n'
+    (tmp_path / "two.toml").write_text(f"{TOML}{more}params = {{ window_days = 5 }}\n")
+    assert harness("run", "two.toml", "--out", "run")[0] == 0
+    status, out, _err = harness("compare", "run", "--by", "truth", "--public-share", "0.5")
+    assert status == 0
+    for word in (
+        "95 % interval",
+        "pairs  MAP@2",
+        "p (Holm)",
+        "50 % public (2 of 3",
+        "slices  MAP@2 by",
+    ):
+        assert word in out
+    document = json.loads(harness("compare", "run", "--format", "json")[1])
+    assert [pair["verdict"] for pair in document["comparison"]["pairs"]] == ["not distinguishable"]
+    rows = list(csv.DictReader(io.StringIO(harness("compare", "run", "--format", "csv")[1])))
+    assert set(rows[0]) >= {"one", "other", "difference", "ci95 low", "p_adjusted", "verdict"}
+
+
+def test_compare_says_what_it_cannot_do(harness: Harness) -> None:
+    assert harness("run", "exam.toml", "--out", "run")[0] == 0
+    status, out, err = harness("compare", "run")
+    assert (status, out) == (2, "")
+    assert "only one model" in err
+    assert harness("compare", "run", "--correction", "none")[0] == 2
+    assert "is no run folder" in harness("compare", ".")[2]

@@ -1,0 +1,150 @@
+"""What a space, [tune] and a record may be, and what is said of what they may not."""
+
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.config import parse
+from harness.config.diff import differing
+from harness.config.space import Range, domains
+from harness.core.errors import UsageError
+
+VALUES: dict[str, Any] = {
+    "data": {"layout": "table", "path": "shop", "events": "log.csv"},
+    "split": {"strategy": "time"},
+    "models": [{"name": "kNN", "use": "baselines.popular:Popular"}],
+}
+RECORD = {
+    "trials": 30, "search": "tpe", "seed": 1, "metric": "MAP@12", "value": 0.5, "exam": "f00",
+}  # fmt: skip
+
+
+def with_model(**keys: Any) -> dict[str, Any]:
+    return {**deepcopy(VALUES), "models": [VALUES["models"][0] | keys]}
+
+
+def refused(values: dict[str, Any]) -> str:
+    with pytest.raises(UsageError) as caught:
+        parse(values, Path(), "exam.toml")
+    return str(caught.value)
+
+
+def test_lists_and_ranges() -> None:
+    space = {
+        "near": [20, 50],
+        "by": ["cosine", True, {"of": 1}],
+        "depth": {"low": 1, "high": 4},
+        "shrink": {"low": 0.0, "high": 100},
+        "rate": {"low": 1, "high": 100, "log": True},
+    }
+    found = domains(parse(with_model(space=space), Path()).models[0].space)
+    assert found == {
+        "near": (20, 50),
+        "by": ("cosine", True, {"of": 1}),
+        "depth": Range(1, 4),
+        "shrink": Range(0.0, 100),
+        "rate": Range(1, 100, log=True),
+    }
+    assert list(found) == list(space)
+    wholes = [domain.whole for domain in found.values() if isinstance(domain, Range)]
+    assert wholes == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (5, "space.x is 5; expected a list of values, or a range such as { low = 1, high = 100 }"),
+        ([], "space.x is an empty list; give it at least one value"),
+        ([1, 2, 1], "space.x holds 1 twice; name each value once"),
+        ({"low": 1}, 'space.x needs the key "high"; or write a list of values'),
+        ({"high": 1}, 'space.x needs the key "low"; or write a list of values'),
+        ({"low": 1, "hihg": 2}, 'space.x has no key "hihg"; did you mean "high"?'),
+        ({"low": 2, "high": 2}, "space.x: low = 2 is not below high = 2"),
+        ({"low": 2.5, "high": 1}, "space.x: low = 2.5 is not below high = 1"),
+        ({"low": "1", "high": 2}, "space.x.low is '1'; expected a number"),
+        ({"low": False, "high": 2}, "space.x.low is False; expected a number"),
+        ({"low": 1, "high": float("inf")}, "space.x.high is inf; expected a number"),
+        ({"low": 1, "high": 2, "log": 1}, "space.x.log is 1; expected true or false"),
+        (
+            {"low": 0, "high": 2, "log": True},
+            "space.x: log = true needs low above 0, found low = 0",
+        ),
+    ],
+)
+def test_what_is_no_space(value: Any, message: str) -> None:
+    assert refused(with_model(space={"x": value})) == f'exam.toml: [[models]] "kNN" {message}'
+
+
+def test_a_true_beside_a_one_is_another_value() -> None:
+    assert domains({"x": [1, True, 1.0, "1"]})["x"] == (1, True, 1.0, "1")
+
+
+def test_tune_has_defaults() -> None:
+    tune = parse(VALUES, Path()).tune
+    assert (tune.trials, tune.search, tune.metric, tune.seed, tune.split) == (
+        None, "random", None, None, None,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("tune", "message"),
+    [
+        ({"trials": 0}, "[tune] trials: found 0; input should be greater than or equal to 1"),
+        ({"trails": 5}, '[tune] has no key "trails"; did you mean "trials"?'),
+        ({"search": "gird"}, "[tune] search = 'gird'; did you mean \"grid\"?"),
+        ({"seed": -1}, "[tune] seed: found -1; input should be greater than or equal to 0"),
+        ({"metric": "MAPP@12"}, '[tune] metric: '),
+        ({"metric": "MAP@13"}, "[tune] metric: MAP@13 looks at 13 places, but k = 12"),
+        ({"split": {"strategy": "time", "vald_days": 1}},
+         '[tune] split has no key "vald_days"; did you mean "valid_days"?'),
+        ({"split": {"strategy": "given", "valid": "x"}},
+         "[tune] split strategy is 'given'; allowed: time, last_n, fraction"),
+        ({"split": {"strategy": "last_n", "n": 0}},
+         "[tune] split n: found 0; input should be greater than or equal to 1"),
+        ({"split": {"strategy": "last_n"}}, '[tune] split needs the key "n"'),
+        ({"split": 5}, "[tune] split: found 5; expected keys with values"),
+        (5, "[tune]: found 5; expected keys with values"),
+    ],
+)  # fmt: skip
+def test_what_tune_may_not_hold(tune: Any, message: str) -> None:
+    assert refused(VALUES | {"tune": tune}).startswith(f"exam.toml: {message}")
+
+
+def test_a_split_for_tuning_needs_times() -> None:
+    values = VALUES | {
+        "data": VALUES["data"] | {"time": False},
+        "split": {"strategy": "given", "valid": "valid.csv"},
+        "tune": {"split": {"strategy": "last_n", "n": 1}},
+    }
+    assert "[tune] split needs times" in refused(values)
+
+
+def test_a_record_is_checked() -> None:
+    found = parse(with_model(tuned=RECORD), Path()).models[0].tuned
+    assert found is not None
+    assert found.model_dump() == RECORD
+    wrong = refused(with_model(tuned=RECORD | {"trails": 1}))
+    assert wrong == 'exam.toml: [[models]] "kNN" has no key "tuned.trails"; did you mean "trials"?'
+    missing = {key: value for key, value in RECORD.items() if key != "exam"}
+    assert refused(with_model(tuned=missing)).endswith('"kNN" needs the key "tuned.exam"')
+
+
+def test_how_models_were_tuned_is_no_difference_of_exams() -> None:
+    assert differing({"tune": {"trials": 5}}, {}) == ()
+
+
+def test_a_config_is_written_as_it_was_given() -> None:
+    values = with_model(space={"x": [1, 2]}, tuned=RECORD) | {"tune": {"trials": 5}}
+    assert parse(values, Path("here")).written(Path("here")) == values
+
+
+def test_elsewhere_paths_are_absolute() -> None:
+    values = VALUES | {"submission": {"sample": "s.csv"}}
+    config = parse(values, Path("here"))
+    written = config.written(Path("there"))
+    here = Path("here").resolve()
+    assert written["data"]["path"] == str(here / "shop")
+    assert written["submission"] == {"sample": str(here / "s.csv")}
+    assert "evaluation" not in written

@@ -1,0 +1,112 @@
+"""Codes of ids against a Python dict."""
+
+import subprocess
+import sys
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.core.ids import Encoder, hashes_of
+
+
+def codes(encoder: Encoder, ids: list[str]) -> list[int]:
+    frame = pl.DataFrame({"id": pl.Series(ids, dtype=pl.String)})
+    first, second = hashes_of("id")
+    hashed = frame.with_columns(first.alias("1"), second.alias("2"))
+    found = encoder.codes(frame["id"], (hashed["1"], hashed["2"]))
+    assert found.dtype == np.int32
+    return found.tolist()
+
+
+def test_codes_count_up_in_the_order_ids_are_met() -> None:
+    encoder = Encoder()
+    assert codes(encoder, ["b", "a", "b", "c", "a"]) == [0, 1, 0, 2, 1]
+    assert codes(encoder, ["c", "d", "b"]) == [2, 3, 0]
+    assert encoder.ids().to_list() == ["b", "a", "c", "d"]
+
+
+def test_ids_are_text_to_the_letter() -> None:
+    encoder = Encoder()
+    ids = ["007", "7", "7 ", "", "é", "e\u0301", "A", "a"]
+    assert codes(encoder, ids) == list(range(8))
+    assert encoder.ids().to_list() == ids
+
+
+def test_nothing_read_has_no_ids() -> None:
+    encoder = Encoder()
+    assert encoder.ids().to_list() == []
+    assert encoder.ids().dtype == pl.String
+    assert codes(encoder, []) == []
+    assert encoder.ids().to_list() == []
+
+
+def test_codes_stay_while_the_table_grows() -> None:
+    """It starts with 4,096 slots and grows at 2,048, 8,192 and 32,768 ids."""
+    encoder = Encoder()
+    ids = [f"user-{n}" for n in range(40_000)]
+    edges = (0, 1, 2_047, 2_048, 2_049, 9_000, 40_000)
+    for start, stop in pairwise(edges):
+        assert codes(encoder, ids[start:stop]) == list(range(start, stop))
+        assert codes(encoder, ids[:stop:97]) == list(range(0, stop, 97))
+    assert encoder.ids().to_list() == ids
+
+
+def test_ids_whose_first_hashes_agree_are_told_apart_by_the_second() -> None:
+    encoder = Encoder()
+    ids = pl.Series(["a", "b", "a", "c"])
+    first = pl.Series([5, 5, 5, 5 + 4096], dtype=pl.UInt64)
+    second = pl.Series([1, 2, 1, 1], dtype=pl.UInt64)
+    assert encoder.codes(ids, (first, second)).tolist() == [0, 1, 0, 2]
+    assert encoder.ids().to_list() == ["a", "b", "c"]
+
+
+def test_a_hash_of_zero_is_an_id_too() -> None:
+    encoder = Encoder()
+    zero = pl.Series([0, 0], dtype=pl.UInt64)
+    assert encoder.codes(pl.Series(["a", "a"]), (zero, zero)).tolist() == [0, 0]
+
+
+@settings(max_examples=60)
+@given(st.lists(st.lists(st.one_of(st.text("ab", max_size=2), st.text(max_size=3)), max_size=20)))
+def test_equals_a_dict(batches: list[list[str]]) -> None:
+    encoder = Encoder()
+    known: dict[str, int] = {}
+    for batch in batches:
+        assert codes(encoder, batch) == [known.setdefault(i, len(known)) for i in batch]
+    assert encoder.ids().to_list() == list(known)
+
+
+@settings(max_examples=20)
+@given(st.lists(st.integers(0, 30_000), min_size=1, max_size=200), st.integers(1, 400))
+def test_equals_a_dict_over_many_ids(starts: list[int], width: int) -> None:
+    encoder, known = Encoder(), dict[str, int]()
+    batch: list[Any] = [str(n) for start in starts for n in range(start, start + width)]
+    assert codes(encoder, batch) == [known.setdefault(i, len(known)) for i in batch]
+    assert encoder.ids().to_list() == list(known)
+
+
+def test_ids_that_were_made_to_share_a_slot_do_not() -> None:
+    """16 numbers whose hash with the seed 0 ends in the same 10 bits."""
+    ids = pl.Series(range(1 << 16)).cast(pl.String)
+    crafted = ids.filter(ids.hash(0) % 1024 == 7)[:16]
+    first, second = hashes_of("id")
+    found = crafted.to_frame("id").select(first % 1024, (second % 1024).alias("other"))
+    assert crafted.len() == 16
+    assert min(found["id"].n_unique(), found["other"].n_unique()) > 8
+
+
+def test_every_process_hashes_ids_otherwise() -> None:
+    code = (
+        "import polars as pl; from harness.core.ids import hashes_of;"
+        "print(pl.DataFrame({'id': ['ann']}).select(h.alias(str(i)) for i, h in "
+        "enumerate(hashes_of('id'))).row(0))"
+    )
+    printed = [
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        for _ in range(2)
+    ]
+    assert printed[0].stdout != printed[1].stdout

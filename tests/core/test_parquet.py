@@ -1,0 +1,508 @@
+"""What a Parquet file unpacks to is known before it is read, whatever it says of itself."""
+
+import io
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from harness.cli import app, guarded
+from harness.core import parquet
+from harness.core.errors import DataError
+from harness.core.thrift import ThriftError, read
+from harness.core.unpacking import SENT, Cap, UnpackingError
+from harness.experiment import run_folder
+from harness.submission.expected import Against
+from harness.submission.frame_rows import Rows
+from harness.submission.read import read as lists_of
+from harness.submission.validate import validate
+
+ROWS = 3_000
+FRAME = pl.DataFrame(
+    {
+        "user": [f"u{i % 97}" for i in range(ROWS)],
+        "rank": range(ROWS),
+        "score": [0.5 * i for i in range(ROWS)],
+        "items": [[f"i{i % 7}", None][: i % 3] for i in range(ROWS)],
+        "true": [i % 2 == 0 for i in range(ROWS)],
+        "both": [{"a": i, "b": ["x"] * (i % 2)} for i in range(ROWS)],
+    }
+)
+CODECS = ["snappy", "gzip", "brotli", "lz4", "zstd"]
+ANY = Cap(1 << 40, 1 << 40, "")
+
+
+def by_arrow(**options: Any) -> bytes:
+    held = io.BytesIO()
+    pq.write_table(FRAME.to_arrow(), held, row_group_size=1_000, **options)
+    return held.getvalue()
+
+
+def by_polars(**options: Any) -> bytes:
+    held = io.BytesIO()
+    FRAME.write_parquet(held, row_group_size=1_000, **options)
+    return held.getvalue()
+
+
+WRITTEN = {
+    **{f"polars {codec}": by_polars(compression=codec) for codec in ["uncompressed", *CODECS]},
+    **{
+        f"arrow {codec} {version} {dictionary}": by_arrow(
+            compression=codec, data_page_version=version, use_dictionary=dictionary
+        )
+        for codec in ["none", *CODECS]
+        for version in ("1.0", "2.0")
+        for dictionary in (True, False)
+    },
+    "arrow small pages": by_arrow(data_page_size=64, write_batch_size=16),
+    "arrow index": by_arrow(write_page_index=True, store_schema=False),
+    "arrow deltas": by_arrow(
+        use_dictionary=False,
+        column_encoding={"rank": "DELTA_BINARY_PACKED", "user": "DELTA_LENGTH_BYTE_ARRAY"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_it_says_what_arrow_says(name: str) -> None:
+    """Arrow counts the headers of pages too, which stay as they are."""
+    told = pq.read_metadata(io.BytesIO(WRITTEN[name]))
+    columns = [
+        told.row_group(group).column(column)
+        for group in range(told.num_row_groups)
+        for column in range(told.num_columns)
+    ]
+    rows, found = parquet.contents(io.BytesIO(WRITTEN[name]), len(WRITTEN[name]))
+    pages = [page for page, _ in found]
+    assert rows == ROWS
+    assert sum(p.values for p in pages if not p.is_dictionary) == sum(
+        column.num_values for column in columns
+    )
+    headers = sum(c.total_compressed_size for c in columns) - sum(p.packed for p in pages)
+    assert 0 < headers < 300 * len(pages)
+    assert sum(c.total_uncompressed_size for c in columns) == headers + sum(
+        p.unpacked for p in pages
+    )
+
+
+def written(frame: pl.DataFrame, path: Path, **options: Any) -> Path:
+    frame.write_parquet(path, **options)
+    return path
+
+
+def repeated(text: str, rows: int) -> pl.DataFrame:
+    return pl.DataFrame({"user": [str(i) for i in range(rows)], "items": [text] * rows})
+
+
+def told(path: Path) -> list[tuple[str, str]]:
+    return [(p.code, p.message) for p in validate(path, Against()).problems if p.code < "SUB020"]
+
+
+LARGE = [("SUB014", "the file unpacks to more than 16,777,216 bytes")]
+
+
+def test_a_long_cell_is_refused(tmp_path: Path) -> None:
+    path = written(repeated("a" * (65 << 20), 1), tmp_path / "lists.parquet")
+    assert path.stat().st_size < 100_000
+    assert told(path) == LARGE
+
+
+def test_many_rows_are_refused(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"user": pl.repeat("u", 5_000_000, eager=True), "items": "a b"})
+    path = written(frame, tmp_path / "lists.parquet")
+    assert path.stat().st_size < 100_000
+    assert told(path) == LARGE
+
+
+def test_a_text_that_stands_once_in_a_dictionary_counts_in_every_row(tmp_path: Path) -> None:
+    """70 rows of one million letters: the pages have little more than one million."""
+    path = written(repeated("a" * 1_000_000, 70), tmp_path / "lists.parquet")
+    parquet.check(path, SENT)
+    assert told(path) == LARGE
+
+
+def test_a_list_of_such_texts_too(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"user": ["u"], "items": [["a" * 1_000_000] * 70]})
+    assert told(written(frame, tmp_path / "lists.parquet")) == LARGE
+
+
+def test_a_row_is_no_longer_than_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.submission.frame_rows.LONGEST", 100)
+    path = written(repeated("a" * 99, 2), tmp_path / "lists.parquet")
+    assert told(path) == [("SUB019", "a line is longer than 100 bytes")]
+
+
+def test_blocks_hold_so_much_text_and_all_rows_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.submission.frame_rows.SIZE", 12)
+    frame = pl.DataFrame({"user": ["a", "b", "c", "d"], "items": ["1", "2" * 20, "3", "4"]})
+    rows = Rows(frame.lazy(), dict(frame.schema), {"user", "items"})
+    for _ in range(2):  # as often as wanted
+        found = [block.text(0, block.size) for block in rows.blocks()]
+        assert found == [
+            b"a,1\x1e",
+            b"b," + b"2" * 20 + b"\x1e",
+            b"c,3\x1ed,4\x1e",
+        ]
+
+
+def test_blocks_can_be_left(tmp_path: Path) -> None:
+    path = written(repeated("a", 1_000_000), tmp_path / "lists.parquet")
+    frame = pl.scan_parquet(path)
+    rows = Rows(frame, dict(frame.collect_schema()), {"user", "items"})
+    for _ in range(20):
+        first = next(rows.blocks())
+        assert first.text(0, 4) == b"0,a\x1e"
+    assert sum(block.ended or 0 for block in rows.blocks()) == 1_000_000
+
+
+def check(content: bytes, tmp_path: Path, cap: Cap = ANY) -> UnpackingError:
+    (tmp_path / "a.parquet").write_bytes(content)
+    with pytest.raises(UnpackingError) as error:
+        parquet.check(tmp_path / "a.parquet", cap)
+    return error.value
+
+
+PLAIN = WRITTEN["polars uncompressed"]
+
+
+@pytest.mark.parametrize(
+    ("content", "fault", "says"),
+    [
+        (b"PAR1PAR1", "damaged", "too short"),
+        (b"PAR1" + bytes(8), "damaged", "does not begin and end"),
+        (b"user,items" + PLAIN, "damaged", "does not begin and end"),
+        (b"PARE" + PLAIN[4:], "kind", "an encrypted Parquet file"),
+        (PLAIN[:-4] + b"PARE", "kind", "an encrypted Parquet file"),
+        (PLAIN[:-8] + b"\xff\xff\xff\x7fPAR1", "damaged", "footer is longer"),
+        (PLAIN[:4] + PLAIN[-8:], "damaged", "footer is longer"),
+        (PLAIN[:4] + bytes(4) + b"\x04\0\0\0PAR1", "damaged", "lack a number"),
+        (PLAIN[:4] + PLAIN[40:], "damaged", "its notes"),
+    ],
+)
+def test_files_that_are_none(content: bytes, fault: str, says: str, tmp_path: Path) -> None:
+    error = check(content, tmp_path)
+    assert (error.fault, says in error.value) == (fault, True), error.value
+
+
+INT, TEXT, LIST, STRUCT = 5, 8, 9, 12
+
+
+def number(value: int) -> bytes:
+    """Return a whole number from 0 as the compact protocol writes it."""
+    rest, written = 2 * value, b""
+    while rest > 127:
+        written, rest = written + bytes([rest & 127 | 128]), rest >> 7
+    return written + bytes([rest])
+
+
+def struct(*fields: tuple[int, int, bytes]) -> bytes:
+    """Return fields, each with its number and its type."""
+    return b"".join(bytes([kind]) + number(n) + value for n, kind, value in fields) + b"\0"
+
+
+def listed(*structs: bytes) -> bytes:
+    return bytes([len(structs) << 4 | STRUCT]) + b"".join(structs)
+
+
+def page(unpacked: int, values: int, packed: int = 4, encoding: int = 0) -> bytes:
+    own = struct((1, INT, number(values)), (2, INT, number(encoding)))
+    sizes = (1, INT, number(0)), (2, INT, number(unpacked)), (3, INT, number(packed))
+    return struct(*sizes, (5, STRUCT, own)) + b"text"
+
+
+def file(
+    pages: bytes,
+    rows: int = 1,
+    *,
+    values: int | None = None,
+    start: int = 4,
+    length: int | None = None,
+    column: tuple[tuple[int, int, bytes], ...] = (),
+    element: tuple[tuple[int, int, bytes], ...] = (),
+    children: int = 1,
+    repetition: int = 0,
+    physical: int = 2,
+    groups: int = 1,
+) -> bytes:
+    """Return a file of one column of numbers; all groups of rows have the same pages."""
+    told = (5, rows if values is None else values), (7, len(pages) if length is None else length)
+    chunk = struct(*((n, INT, number(v)) for n, v in (*told, (9, start))))
+    group = struct((1, LIST, listed(struct((3, STRUCT, chunk), *column))), (3, INT, number(rows)))
+    root = struct((4, TEXT, b"\1r"), (5, INT, number(children)))
+    leaf = struct(
+        (1, INT, number(physical)), (3, INT, number(repetition)), (4, TEXT, b"\1n"), *element
+    )
+    notes = struct(
+        (1, INT, number(1)),
+        (2, LIST, listed(root, leaf)),
+        (3, INT, number(groups * rows)),
+        (4, LIST, listed(*[group] * groups)),
+    )
+    return b"PAR1" + pages + notes + len(notes).to_bytes(4, "little") + b"PAR1"
+
+
+FREE = Cap(1_000, 1_000, "")
+FITS = file(page(unpacked=400, values=49), rows=49)
+"""Rows are 392 bytes, the page 400 and its values 392: 1,184."""
+
+
+def test_a_file_fits_to_the_byte(tmp_path: Path) -> None:
+    (tmp_path / "a.parquet").write_bytes(FITS)
+    parquet.check(tmp_path / "a.parquet", Cap(1_184, 1_184, ""))
+    assert check(FITS, tmp_path, Cap(1_183, 1_183, "")).value == "1,183 bytes"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        file(page(unpacked=1_000, values=1)),  # whatever the footer says of the column's size
+        file(page(unpacked=4, values=126), rows=126),  # 4 bytes that say one value many times
+        file(page(4, 1), element=((2, INT, number(990)),), physical=7),  # texts of one length
+    ],
+)
+def test_what_a_page_claims_counts(content: bytes, tmp_path: Path) -> None:
+    assert (error := check(content, tmp_path, FREE)).fault == "large", error.value
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (file(page(4, 1, packed=5)), "lies outside its column"),
+        (file(page(4, 1), length=1 << 40), "lies outside"),
+        (file(page(4, 1), start=1 << 40), "lies outside"),
+        (file(page(4, 1), start=3), "lies outside"),
+        (file(page(4, 2)), "more values than it says"),
+        (file(page(4, 1), rows=2), "end"),
+        (file(page(4, 1), values=2), "not as many values"),
+        (file(page(4, 1), repetition=2, rows=2, values=1), "not as many values"),
+        (file(page(4, 1), children=2), "told wrongly"),
+        (file(page(4, 1), children=0), "told wrongly"),
+        (file(page(4, 1), column=((1, TEXT, b"\1x"),)), "elsewhere"),
+        (FITS.replace(b"\x08\x08\1r", b"\x05\x08\1r"), "another type"),
+    ],
+)
+def test_files_that_contradict_themselves(content: bytes, says: str, tmp_path: Path) -> None:
+    error = check(content, tmp_path)
+    assert (error.fault, says in error.value) == ("damaged", True), error.value
+
+
+def test_each_page_takes_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "_PAGES", 3)
+    assert "too many pages" in check(file(page(4, 0) * 4), tmp_path).value
+
+
+DELTA = file(page(4, 1, encoding=7) + page(30, 30, encoding=7), rows=31)
+
+
+def test_pages_lie_side_by_side(tmp_path: Path) -> None:
+    """Each would be read once more for every group that names it: here 9 times 100 of 200 bytes."""
+    long = struct((1, INT, number(0)), (20, TEXT, b"\x64" + b"x" * 100))
+    assert len(long) > 100
+    content = page(4, 1, packed=104) + b"x" * 100
+    parquet_file = tmp_path / "a.parquet"
+    parquet_file.write_bytes(file(content))
+    parquet.check(parquet_file, ANY)
+    assert "upon each other" in check(file(content, groups=9), tmp_path).value
+
+
+def test_each_group_of_rows_takes_its_time(tmp_path: Path) -> None:
+    content = b"PAR1" + bytes(4)
+    schema = listed(struct((4, TEXT, b"\1r"), (5, INT, number(0))))
+    group = struct((1, LIST, b"\x0c"), (3, INT, number(0)))
+    many = b"\xfc" + b"\x81\x10" + group * 2_049
+    notes = struct((1, INT, number(1)), (2, LIST, schema), (3, INT, number(0)), (4, LIST, many))
+    content += notes + len(notes).to_bytes(4, "little") + b"PAR1"
+    assert "too many groups of rows" in check(content, tmp_path).value
+
+
+def test_what_is_not_known_is_not_held() -> None:
+    """A list of 2,000 trues in a field that nobody knows; of 2 MB it took seconds."""
+    unknown = b"\xf1" + b"\xd0\x0f" + b"\1" * 2_000
+    with pytest.raises(ThriftError, match="too much that is not known"):
+        read(struct((20, LIST, unknown)), {1: (4,)})
+    few = b"\xa1" + b"\1" * 10
+    assert read(struct((20, LIST, few)), {})[1] == len(struct((20, LIST, few)))
+
+
+def test_so_many_columns_are_no_table(tmp_path: Path) -> None:
+    path, schema = (
+        tmp_path / "wide.parquet",
+        pa.schema([(f"c{n}", pa.int8()) for n in range(10_000)]),
+    )
+    pq.ParquetWriter(path, schema, store_schema=False).close()
+    with pytest.raises(UnpackingError, match="more than 10,000 columns"):  # the root is one
+        parquet.check(path, ANY)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pl.Array(pl.Int8, 3_000_000), pl.Array(pl.Array(pl.Int8, 3_000), 1_000)],
+)
+def test_lists_of_a_fixed_size_count_where_they_are_missing(tmp_path: Path, kind: Any) -> None:
+    """Eight bytes for each of 3,000,000 places; the file says that there is one value."""
+    lists = pl.Series([None], dtype=kind)
+    path = written(pl.DataFrame({"user": ["ann"], "items": lists}), tmp_path / "a.parquet")
+    assert path.stat().st_size < 5_000
+    assert told(path) == LARGE
+    with pytest.raises(DataError, match="unpacks to more than 16,777,216 bytes"):
+        lists_of(path)
+
+
+def test_texts_of_a_solution_count_in_every_row(tmp_path: Path) -> None:
+    """200 texts of 100,000 letters, of which the file holds one."""
+    path = written(repeated("a" * 100_000, 200), tmp_path / "a.parquet")
+    with pytest.raises(DataError, match="unpacks to more than 16,777,216 bytes"):
+        lists_of(path)
+    nested = pl.DataFrame({"user": ["ann"], "item": [["a" * 100_000] * 200]})
+    with pytest.raises(DataError, match="unpacks to more than 16,777,216 bytes"):
+        lists_of(written(nested, tmp_path / "b.parquet"))
+
+
+def test_a_name_that_is_a_pattern_is_a_name(tmp_path: Path) -> None:
+    """`^us..$` would be the column beside it, whose texts are short."""
+    lists = {"^us..$": ["a" * 100_000] * 200, "user": [str(n) for n in range(200)]}
+    path = written(pl.DataFrame(lists), tmp_path / "a.parquet")
+    with pytest.raises(DataError, match="unpacks to more than 16,777,216 bytes"):
+        lists_of(path)
+    assert told(path) == LARGE
+    frame = pl.DataFrame({"user": ["ann"], "^us..$": ["x"]})
+    (block,) = Rows(frame.lazy(), dict(frame.schema), set(frame.columns)).blocks()
+    assert block.buffer[: block.size].tobytes() == b"ann\x1fx\x1e"
+
+
+@pytest.mark.parametrize("encoding", [5, 6, 7])
+def test_delta_encodings_claim_what_is_not_seen(tmp_path: Path, encoding: int) -> None:
+    """A block of 17 thousand million numbers in 20 bytes: who sends such a page is refused."""
+    error = check(file(page(4, 1, encoding=encoding)), tmp_path)
+    assert (error.fault, error.value) == ("kind", "Parquet with delta encodings")
+    assert told(tmp_path / "a.parquet") == [("SUB016", "the file is Parquet with delta encodings")]
+    parquet.check(tmp_path / "a.parquet", replace(ANY, trusted=True))
+
+
+def test_texts_that_begin_alike_count_in_full(tmp_path: Path) -> None:
+    """Pages 4 and 30, rows and values 8 each of 31, texts 1 × 4 and 30 × 30: 1,434."""
+    mine = Cap(1_434, 1_434, "", trusted=True)
+    (tmp_path / "a.parquet").write_bytes(DELTA)
+    parquet.check(tmp_path / "a.parquet", mine)
+    assert check(DELTA, tmp_path, replace(mine, free=1_433, most=1_433)).fault == "large"
+
+
+def test_columns_of_others_are_told_as_encrypted(tmp_path: Path) -> None:
+    error = check(file(page(4, 1), column=((8, STRUCT, b"\0"),)), tmp_path)
+    assert (error.fault, error.value) == ("kind", "an encrypted Parquet file")
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"", "end too soon"),
+        (b"\x15\2\x05\2\2\0", "say a thing twice"),
+        (b"\x15" + b"\x80" * 20, "without an end"),
+        (b"\x15" + b"\xff" * 9 + b"\x7f", "too large"),
+        (b"\x18\x7f", "end too soon"),
+        (b"\x19\xf8\xff\xff\x7f", "end too soon"),
+        (b"\x1b\xff\xff\x7f", "end too soon"),
+        (b"\x1c" * 1_000_000, "nested too deep"),
+        (b"\x19" * 1_000_000, "nested too deep"),
+        (b"\x1e", "a type that is none"),
+        (b"\x15\2\x18\1a", "another type"),
+    ],
+)
+def test_notes_that_are_none(data: bytes, says: str) -> None:
+    with pytest.raises(ThriftError, match=says):
+        read(data, {2: (INT,)})
+
+
+BOMBS = {
+    "a long cell": repeated("a" * (65 << 20), 2),
+    "many rows": pl.DataFrame({"user": pl.repeat("u", 5_000_000, eager=True), "items": "a b"}),
+}
+
+
+def run(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    status = guarded(lambda: app(list(arguments), standalone_mode=False))
+    told = capfd.readouterr()
+    return status, told.out + told.err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "validate bomb.parquet",
+        "validate bomb.parquet --fix out.csv",
+        "score bomb.parquet --solution sol.csv --force",
+        "explain bomb.parquet --solution sol.csv --worst 1",
+        "score two.csv --solution bomb.parquet",
+        "validate two.csv --sample bomb.parquet",
+        "validate two.csv --items bomb.parquet",
+    ],
+)
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_every_command_refuses_a_bomb(
+    command: str,
+    bomb: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "two.csv").write_text("user,items\nu1,i1 i2\nu2,i2\n")
+    (tmp_path / "sol.csv").write_text("user,items\nu1,i1\nu2,i2\n")
+    written(BOMBS[bomb], tmp_path / "bomb.parquet")
+    monkeypatch.chdir(tmp_path)
+    status, said = run(capfd, *command.split())
+    assert status in (1, 2)
+    assert "unpacks to more than 16,777,216 bytes" in said
+
+
+def test_a_run_folder_that_swells_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        run_folder, "_CAP", replace(run_folder._CAP, free=1_000_000, most=1_000_000)
+    )
+    frame = pl.DataFrame({"MAP@12": pl.repeat(0.0, 100_000, eager=True)})
+    path = written(frame, tmp_path / "per_user.parquet")
+    with pytest.raises(DataError) as error:
+        run_folder._parquet(path)
+    assert str(error.value) == (
+        f"{path}: unpacks to more than 1,000,000 bytes; harness run writes the folder again, "
+        "from its config.toml"
+    )
+
+
+def test_a_long_id_counts_for_every_mark_of_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """100 marks of a user whose id has 100,000 letters, of which the file holds one."""
+    monkeypatch.setattr(
+        run_folder, "_CAP", replace(run_folder._CAP, free=1_000_000, most=1_000_000)
+    )
+    frame = pl.DataFrame({"user": ["u" * 100_000] * 100, "MAP@12": 0.0})
+    path = written(frame, tmp_path / "per_user.parquet")
+    parquet.check(path, run_folder._CAP)
+    with pytest.raises(DataError, match="unpacks to more than 1,000,000 bytes"):
+        run_folder._parquet(path)
+
+
+@pytest.mark.parametrize("damage", [b"\xff" * 8, bytes(8)])
+def test_pages_that_are_damaged_are_told(
+    damage: bytes,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """The notes are whole, and the text of the first page is none."""
+    (tmp_path / "two.csv").write_text("user,items\nu1,i1 i2\nu2,i2\n")
+    path = written(repeated("a b", 3), tmp_path / "bad.parquet", compression="snappy")
+    whole = path.read_bytes()
+    at = whole.index(b"a b")
+    path.write_bytes(whole[: at - 6] + damage + whole[at + 2 :])
+    monkeypatch.chdir(tmp_path)
+    status, said = run(capfd, "score", "two.csv", "--solution", "bad.parquet")
+    assert (status, said.startswith("bad.parquet: cannot be read")) == (2, True), said
+    status, said = run(capfd, "validate", "bad.parquet")
+    assert (status, "SUB015" in said) == (1, True), said

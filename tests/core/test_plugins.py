@@ -1,0 +1,208 @@
+"""Import paths: ours, an installed module's, a file's beside the config; and every mistake."""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from baselines.popular import Popular
+from harness.core.errors import UsageError
+from harness.models.guard import load
+
+GOOD = """
+class Model:
+    def __init__(self, depth=1, *, width=2):
+        self.depth, self.width = depth, width
+
+    def fit(self, train):
+        return self
+
+    def recommend(self, users, k, draws, exclude=None):
+        return None
+"""
+
+
+def beside(folder: Path, text: str = GOOD, name: str = "my_model") -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / f"{name}.py").write_text(text, encoding="utf-8")
+    return folder
+
+
+def refused(use: str, folder: Path, params: Mapping[str, Any] | None = None) -> str:
+    with pytest.raises(UsageError) as caught:
+        load("mine", use, params or {}, folder)
+    return str(caught.value)
+
+
+def test_a_module_and_its_class(tmp_path: Path) -> None:
+    model = load("mine", "baselines.popular:Popular", {"window_days": 7}, tmp_path)
+    assert isinstance(model, Popular)
+    assert model.window_days == 7
+
+
+def test_a_file_beside_the_config(tmp_path: Path) -> None:
+    model: Any = load("mine", "my_model:Model", {"width": 5}, beside(tmp_path))
+    assert (model.depth, model.width) == (1, 5)
+
+
+def test_a_file_beside_the_config_wins(tmp_path: Path) -> None:
+    model = load("mine", "json:Model", {}, beside(tmp_path, name="json"))
+    assert type(model).__name__ == "Model"
+    assert json.loads("[1]") == [1]
+    assert not hasattr(json, "Model")
+
+
+def test_files_of_one_name_in_two_folders_stay_apart(tmp_path: Path) -> None:
+    one = beside(tmp_path / "one")
+    two = beside(tmp_path / "two", GOOD.replace("depth=1", "depth=9"))
+    models: list[Any] = [load("mine", "my_model:Model", {}, folder) for folder in (one, two, one)]
+    assert [model.depth for model in models] == [1, 9, 1]
+
+
+def test_a_function_may_make_the_model(tmp_path: Path) -> None:
+    text = GOOD + "\n\ndef make(depth):\n    return Model(depth)\n"
+    model: Any = load("mine", "my_model:make", {"depth": 4}, beside(tmp_path, text))
+    assert model.depth == 4
+
+
+def test_any_parameter_where_the_class_takes_any(tmp_path: Path) -> None:
+    text = GOOD.replace("depth=1, *, width=2", "**more").replace("depth, width", "more, 0")
+    model: Any = load("mine", "my_model:Model", {"whatever": 1}, beside(tmp_path, text))
+    assert model.depth == {"whatever": 1}
+
+
+@pytest.mark.parametrize("use", ["baselines.popular", "Popular", "baselines.popular:", ":Popular"])
+def test_what_is_no_import_path(tmp_path: Path, use: str) -> None:
+    assert refused(use, tmp_path) == (
+        f'model "mine": use = "{use}" is no import path; '
+        'expected "module:Class", such as "my_model:Model"'
+    )
+
+
+def test_an_unknown_module_of_a_package(tmp_path: Path) -> None:
+    assert refused("baselines.populer:Popular", tmp_path) == (
+        f'model "mine": no module "baselines.populer" (nor {tmp_path}/baselines.populer.py); '
+        'did you mean "baselines.popular"?'
+    )
+
+
+def test_an_unknown_module_is_sought_beside_the_config(tmp_path: Path) -> None:
+    message = refused("my_modle:Model", beside(tmp_path))
+    assert message == (
+        f'model "mine": no module "my_modle" (nor {tmp_path}/my_modle.py); did you mean "my_model"?'
+    )
+
+
+@pytest.mark.parametrize("name", ["nowhere_at_all", "nowhere_at_all.at_all"])
+def test_an_unknown_module_with_nothing_near(tmp_path: Path, name: str) -> None:
+    assert refused(f"{name}:Model", tmp_path) == (
+        f'model "mine": no module "{name}" (nor {tmp_path}/{name}.py); '
+        "write that file or install the module"
+    )
+
+
+def test_an_unknown_class(tmp_path: Path) -> None:
+    assert refused("baselines.popular:Populer", tmp_path) == (
+        'model "mine": baselines.popular has no class "Populer"; did you mean "Popular"?'
+    )
+
+
+def test_a_class_that_is_only_imported_is_not_suggested(tmp_path: Path) -> None:
+    message = refused("baselines.popular:Trainer", tmp_path)
+    assert message.endswith('has no class "Trainer"; allowed: Popular')
+
+
+def test_a_module_without_classes_says_so(tmp_path: Path) -> None:
+    message = refused("my_model:Model", beside(tmp_path, "x = 1\n"))
+    assert message == 'model "mine": my_model has no class "Model"; it defines no class'
+
+
+def test_what_is_no_class_is_refused(tmp_path: Path) -> None:
+    message = refused("my_model:model", beside(tmp_path, GOOD + "\nmodel = 5\n"))
+    assert message == ('model "mine": my_model has no class "model"; did you mean "Model"?')
+
+
+def test_an_unknown_parameter(tmp_path: Path) -> None:
+    message = refused("baselines.popular:Popular", tmp_path, {"window_day": 7})
+    assert message == (
+        'model "mine": baselines.popular:Popular has no parameter "window_day"; '
+        'did you mean "window_days"?'
+    )
+
+
+def test_a_parameter_where_there_are_none(tmp_path: Path) -> None:
+    message = refused("baselines.random_items:RandomItems", tmp_path, {"seed": 7})
+    assert message.endswith('has no parameter "seed"; none is allowed here')
+
+
+def test_a_missing_parameter(tmp_path: Path) -> None:
+    folder = beside(tmp_path, GOOD.replace("depth=1", "depth"))
+    message = refused("my_model:Model", folder)
+    assert message == 'model "mine": my_model:Model needs the parameter "depth"'
+
+
+def test_a_constructor_that_raises(tmp_path: Path) -> None:
+    folder = beside(
+        tmp_path, GOOD.replace("self.depth, self", "depth / 0\n        self.depth, self")
+    )
+    assert refused("my_model:Model", folder) == (
+        'model "mine": my_model:Model cannot be made with these parameters: '
+        f"ZeroDivisionError: division by zero ({folder / 'my_model.py'}, line 4)"
+    )
+
+
+@pytest.mark.parametrize("where", ["at import", "in the constructor"])
+def test_a_model_that_ends_the_program_is_an_error(tmp_path: Path, where: str) -> None:
+    """A sys.exit(0) would otherwise end a run, without a word, as if all were well."""
+    text = GOOD.replace("self.depth, self", "__import__('sys').exit(0)\n        self.depth, self")
+    if where == "at import":
+        text = "import sys\nsys.exit(0)\n"
+    assert "SystemExit: 0" in refused("my_model:Model", beside(tmp_path, text))
+
+
+@pytest.mark.parametrize("method", ["fit", "recommend"])
+def test_a_missing_method(tmp_path: Path, method: str) -> None:
+    folder = beside(tmp_path, GOOD.replace(f"def {method}(", f"def {method}_("))
+    assert refused("my_model:Model", folder) == (
+        f'model "mine": my_model:Model has no method "{method}"'
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1 / 0", "my_model cannot be imported: ZeroDivisionError: division by zero"),
+        ("def broken(:", "my_model cannot be imported: SyntaxError: "),
+        ("import nowhere_at_all",
+         "my_model needs the module nowhere_at_all, which is not installed"),
+        ("import my_model_helper",
+         "my_model needs the module my_model_helper, which is not installed"),
+        ("import baselines.nothing",
+         "my_model needs the module baselines.nothing, which is not installed"),
+        ("from baselines.popular import Nothing", "my_model cannot be imported: ImportError: "),
+        ('raise ModuleNotFoundError("get the wheel")',
+         "my_model cannot be imported: get the wheel"),
+    ],
+)  # fmt: skip
+def test_a_module_that_cannot_be_imported(tmp_path: Path, text: str, message: str) -> None:
+    found = refused("my_model:Model", beside(tmp_path, text + "\n"))
+    assert re.match(re.escape(f'model "mine": {message}'), found)
+
+
+def test_a_module_that_failed_once_is_read_again(tmp_path: Path) -> None:
+    refused("my_model:Model", beside(tmp_path, "1 / 0\n"))
+    assert load("mine", "my_model:Model", {}, beside(tmp_path)) is not None
+
+
+def test_a_missing_need_of_an_installed_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beside(tmp_path / "lib", "import nowhere_at_all\n", "installed_model")
+    monkeypatch.syspath_prepend(tmp_path / "lib")
+    message = refused("installed_model:Model", tmp_path)
+    assert message == (
+        'model "mine": installed_model needs the module nowhere_at_all, which is not installed'
+    )

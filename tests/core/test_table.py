@@ -1,0 +1,222 @@
+"""Tables as text, Markdown and on a terminal, records as CSV: what lines up and does no harm."""
+
+import csv
+import io
+import re
+from dataclasses import replace
+
+import pytest
+
+from harness.core import table as records
+from harness.core.table import Sheet, markdown, plain, plain_table
+from harness.core.terminal import print_rich
+
+SHEET = Sheet(
+    ["name", "figure", "word"],
+    [["a", "1.5", "one"], ["longer", "12.25", ""]],
+    left=frozenset({0, 2}),
+    heading=["exam   small"],
+    footing=["time   1 s"],
+)
+
+Shown = list[str]
+
+
+def terminal(
+    sheet: Sheet,
+    width: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Shown:
+    """Return the lines that a terminal of `width` columns shows."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    print_rich(sheet)
+    return capsys.readouterr().out.splitlines()
+
+
+def test_words_stand_left_and_figures_right() -> None:
+    assert plain_table(SHEET) == [
+        "name    figure  word",
+        "a          1.5  one",
+        "longer   12.25",
+    ]
+
+
+def test_lines_stand_above_and_below_with_an_empty_one_between() -> None:
+    lines = plain(SHEET).splitlines()
+    assert lines[:2] == ["exam   small", ""]
+    assert lines[-2:] == ["", "time   1 s"]
+
+
+def test_without_lines_there_is_the_table_alone() -> None:
+    bare = Sheet(["name"], [["a"]])
+    assert plain(bare) == "name\na"
+    assert plain(Sheet(["name", "figure"], [])) == "name  figure"
+
+
+def test_markdown_holds_no_tag_of_a_name() -> None:
+    named = Sheet(
+        ["<b>model</b>"], [["<img src=x>"]], heading=["note  <script>"], footing=["a & b"]
+    )
+    assert markdown(named).splitlines() == [
+        "note  &lt;script&gt;  ", "", "| &lt;b&gt;model&lt;/b&gt; |", "| :-- |",
+        "| &lt;img src=x&gt; |", "", "a & b  ",
+    ]  # fmt: skip
+
+
+def test_markdown_by_hand() -> None:
+    assert markdown(replace(SHEET, footing=[])).splitlines() == [
+        "exam   small  ",
+        "",
+        "| name | figure | word |",
+        "| :-- | --: | :-- |",
+        "| a | 1.5 | one |",
+        "| longer | 12.25 |  |",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cell", "escaped"), [("a|b", r"a\|b"), ("a\\", r"a\\"), (r"a\|b", r"a\\\|b"), ("|", r"\|")]
+)
+def test_a_bar_ends_no_markdown_column(cell: str, escaped: str) -> None:
+    titles, _, row = markdown(Sheet([cell, "x"], [[cell, "1"]])).splitlines()
+    assert row == f"| {escaped} | 1 |"
+    assert titles == f"| {escaped} | x |"
+    assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", row)) == 3
+
+
+def test_a_terminal_shows_lines_titles_and_cells(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = terminal(SHEET, 80, monkeypatch, capsys)
+    assert shown[0].split() == ["exam", "small"]
+    assert shown[-1].split() == ["time", "1", "s"]
+    cells = [line.split() for line in shown[1:-1]]
+    for row in (["name", "figure", "word"], ["a", "1.5", "one"], ["longer", "12.25"]):
+        assert row in cells
+
+
+NINE = Sheet(
+    [f"column {i}" for i in range(9)],
+    [[f"cell {i}{j}" for i in range(9)] for j in range(2)],
+    kept=3,
+)
+
+
+WIDTHS = (40, 43, 52, 64, 73, 80, 88, 97, 99, 100, 200)
+"""Nine columns of eight letters, three between two: from 98 to 100 all of them fit."""
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_narrow_terminal_names_the_columns_it_hides(
+    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = " ".join(" ".join(terminal(NINE, width, monkeypatch, capsys)).split())
+    shown, told, hidden = text.partition("this terminal is too narrow for: ")
+    seen = [title for title in NINE.titles if title in shown]
+    assert seen == NINE.titles[: len(seen)]
+    assert len(seen) >= 3
+    titles = ", ".join(NINE.titles[len(seen) :])
+    assert hidden == (f"{titles} (--format markdown has all)" if titles else "")
+    assert bool(told) == (len(seen) < 9)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_what_a_terminal_shows_it_shows_whole(
+    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = terminal(NINE, width, monkeypatch, capsys)
+    assert not [line for line in lines if "…" in line or len(line) > width]
+
+
+def test_a_terminal_is_not_left_empty_where_all_would_fit(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert not [x for x in terminal(NINE, 100, monkeypatch, capsys) if "too narrow" in x]
+
+
+@pytest.mark.parametrize(
+    "name", ["[red]x[/red]", "[/]", "[link=http://a.b]x[/link]", ":cat:", "[0]"]
+)
+def test_a_name_is_no_markup(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = Sheet(
+        [name, "figure"],
+        [[name, "1"]],
+        heading=[f"exam   {name}", name],
+        footing=[f"time   {name}"],
+    )
+    shown = terminal(named, 100, monkeypatch, capsys)
+    assert sum(name in line for line in shown) == 5
+
+
+def test_a_hidden_name_is_no_markup(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wide = Sheet(["a", "[red]b[/red]"], [["x" * 30, "y" * 30]], kept=1)
+    assert "[red]b[/red]" in terminal(wide, 40, monkeypatch, capsys)[-1]
+
+
+def test_no_colour_reaches_what_is_no_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    styled = Sheet(["name"], [["better, z +2.0"]], styles={"better": "green"})
+    assert "\x1b" not in "\n".join(terminal(styled, 80, monkeypatch, capsys))
+
+
+def test_colour_is_for_cells_that_begin_with_the_word(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    styled = Sheet(["name"], [["hit"], ["no hit"]], styles={"hit": "green"})
+    lines = terminal(styled, 80, monkeypatch, capsys)
+    (hit,) = (line for line in lines if "hit" in line and "no hit" not in line)
+    (other,) = (line for line in lines if "no hit" in line)
+    assert "\x1b[32m" in hit
+    assert "\x1b[32m" not in other
+
+
+# Records.
+
+
+def rows_of(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text)))
+
+
+def test_records_are_a_header_and_a_line_each() -> None:
+    text = records.as_csv([{"name": "a", "value": 0.1 + 0.2}, {"name": "b", "value": None}])
+    assert text == "name,value\na,0.30000000000000004\nb,"
+
+
+def test_values_that_are_no_text_stand_as_python_writes_them() -> None:
+    assert rows_of(records.as_csv([{"a": True, "b": -1, "c": -0.5, "d": 1e-9}]))[1] == [
+        "True",
+        "-1",
+        "-0.5",
+        "1e-09",
+    ]
+
+
+@pytest.mark.parametrize("cell", ["=cmd()", "+1", "-1", "@SUM(A1)", "\tx", "\r=1"])
+def test_no_text_is_a_formula_in_a_spreadsheet(cell: str) -> None:
+    ((_,), (found,)) = rows_of(records.as_csv([{"name": cell}]))
+    assert found[0] not in "=+-@\t\r"
+    assert found[1:].endswith(cell.strip())
+
+
+@pytest.mark.parametrize("cell", ["a,b", 'a"b', "a=b", "", "0706016001", "plain text"])
+def test_other_text_stands_as_it_is(cell: str) -> None:
+    assert rows_of(records.as_csv([{"name": cell, "x": 1}]))[1] == [cell, "1"]
+
+
+def test_text_breaks_no_line_and_steers_no_terminal() -> None:
+    text = records.as_csv([{"name": "a\nb\x1b[2J"}])
+    assert len(text.splitlines()) == 2
+    assert "\x1b" not in text
+
+
+def test_no_records_are_no_lines() -> None:
+    assert records.as_csv([]) == ""

@@ -1,0 +1,150 @@
+"""The samples are worth an exam: random < popular < popular last week < repurchase.
+
+The exam is set and marked here once more by hand, with nothing from the harness.
+"""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+import polars as pl
+import pytest
+
+from harness.data.synthetic import synthesise
+
+ROOT = Path(__file__).parents[3]
+WEEK = timedelta(days=7)
+CLEARLY = 1.1
+
+
+class Exam(NamedTuple):
+    train: pl.DataFrame
+    truth: dict[str, set[str]]
+    candidates: list[str]
+    cut: datetime
+    k: int
+
+
+def events(path: Path, columns: tuple[str, str, str], form: str) -> pl.DataFrame:
+    user, item, time = columns
+    return pl.read_csv(path, infer_schema=False).select(
+        user=user, item=item, time=pl.col(time).str.to_datetime(form)
+    )
+
+
+def sit(log: pl.DataFrame, candidates: list[str], cut: datetime, end: datetime, k: int) -> Exam:
+    """Users seen before `cut` with a candidate hit in [cut, end)."""
+    train = log.filter(pl.col("time") < cut)
+    valid = log.filter(pl.col("time").is_between(cut, end, closed="left"))
+    valid = valid.filter(pl.col("user").is_in(train["user"].unique().to_list()))
+    truth: dict[str, set[str]] = {}
+    for user, item in valid.select("user", "item").iter_rows():
+        truth.setdefault(user, set()).add(item)
+    hit = {user: items for user, items in truth.items() if items & set(candidates)}
+    return Exam(train, hit, candidates, cut, k)
+
+
+def hm(folder: Path) -> Exam:
+    log = events(
+        folder / "transactions_train.csv.gz", ("customer_id", "article_id", "t_dat"), "%Y-%m-%d"
+    )
+    articles = pl.read_csv(folder / "articles.csv.gz", infer_schema=False)["article_id"]
+    return sit(log, articles.to_list(), datetime(2020, 9, 16), datetime(2020, 9, 23), 12)
+
+
+def ponpare(folder: Path) -> Exam:
+    form = "%Y-%m-%d %H:%M:%S"
+    visits, bought = (
+        events(folder / f"{name}.csv.gz", ("USER_ID_hash", item, "I_DATE"), form)
+        for name, item in (
+            ("coupon_visit_train", "VIEW_COUPON_ID_hash"),
+            ("coupon_detail_train", "COUPON_ID_hash"),
+        )
+    )
+    cut = datetime(2012, 6, 9, 23, 59, 49)
+    coupons = pl.read_csv(folder / "coupon_list_train.csv.gz", infer_schema=False)
+    shown = pl.col("DISPFROM").str.to_datetime(form).is_between(cut, cut + WEEK, closed="left")
+    fresh = coupons.filter(shown)["COUPON_ID_hash"].to_list()
+    return sit(pl.concat([visits, bought]), fresh, cut, cut + WEEK, 10)
+
+
+def mean_ap(exam: Exam, lists: Callable[[str], list[str]]) -> float:
+    total = 0.0
+    for user, truth in exam.truth.items():
+        hits = 0
+        for rank, item in enumerate(lists(user)[: exam.k], start=1):
+            if item in truth:
+                hits += 1
+                total += hits / rank / min(len(truth), exam.k)
+    return total / len(exam.truth)
+
+
+def popular(exam: Exam, since: datetime) -> list[str]:
+    chosen = pl.col("item").is_in(exam.candidates) & (pl.col("time") >= since)
+    counts = exam.train.filter(chosen).group_by("item").len()
+    return counts.sort("len", "item", descending=[True, False])["item"].to_list()
+
+
+def own(exam: Exam) -> dict[str, list[str]]:
+    """Candidates each user touched in train, latest first."""
+    touched = exam.train.filter(pl.col("item").is_in(exam.candidates)).sort(
+        "time", maintain_order=True
+    )
+    latest: dict[str, dict[str, None]] = {}
+    for user, item in touched.reverse().select("user", "item").iter_rows():
+        latest.setdefault(user, {})[item] = None
+    return {user: list(items) for user, items in latest.items()}
+
+
+def marks(exam: Exam) -> list[float]:
+    """MAP@k of random, popular, popular last week, repurchase."""
+    last_week, mine, dice = popular(exam, exam.cut - WEEK), own(exam), Random(7)  # noqa: S311
+    chance = [mean_ap(exam, lambda user: dice.sample(exam.candidates, exam.k)) for _ in range(5)]
+    always = popular(exam, datetime.min)
+    return [
+        sum(chance) / len(chance),
+        mean_ap(exam, lambda user: always),
+        mean_ap(exam, lambda user: last_week),
+        mean_ap(exam, lambda user: list(dict.fromkeys(mine.get(user, []) + last_week))),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("exam", "sample", "users"),
+    [(hm, "data/hm-sample", 800), (ponpare, "data/ponpare-sample", 300)],
+)
+def test_each_baseline_of_the_samples_beats_the_one_before(
+    exam: Callable[[Path], Exam], sample: str, users: int
+) -> None:
+    paper = exam(ROOT / sample)
+    assert len(paper.truth) >= users
+    scores = marks(paper)
+    for worse, better in pairwise(scores):
+        assert better > CLEARLY * worse, scores
+
+
+@pytest.mark.parametrize(
+    ("layout", "exam", "size"),
+    [
+        ("hm", hm, {"users": 10_000, "items": 1500, "events": 60_000}),
+        ("ponpare", ponpare, {"users": 4000, "items": 2500, "events": 60_000}),
+    ],
+)
+def test_larger_markets_with_other_seeds_keep_the_order(
+    layout: str, exam: Callable[[Path], Exam], size: dict[str, int], tmp_path: Path
+) -> None:
+    synthesise(layout, tmp_path, **size, seed=5, gzip=True)
+    scores = marks(exam(tmp_path))
+    assert scores == sorted(scores)
+    assert scores[-1] > 2 * scores[0]
+
+
+def test_hm_scores_are_of_the_real_magnitude() -> None:
+    random, always, last_week, again = marks(hm(ROOT / "data/hm-sample"))
+    assert random < 0.005
+    assert 0.003 < always < 0.015
+    assert 0.005 < last_week < 0.03
+    assert 0.02 < again < 0.06

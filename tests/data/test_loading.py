@@ -1,0 +1,287 @@
+"""The cache gives back what was read, and notices every change of a file or of itself."""
+
+import gzip
+import json
+import os
+import stat
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness import config as config_
+from harness.config import Config
+from harness.core import cache as kept
+from harness.data import loading
+from harness.data.dataset import Dataset
+from harness.experiment.run import run
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep files that have only just been written."""
+    monkeypatch.setattr(kept, "_RECENT_NS", 0)
+
+
+@pytest.fixture
+def folder(write: Callable[..., Path]) -> Path:
+    return write(
+        log="user,item,time,stars\nann,a,2020-01-01,5\nbob,b,2020-01-02,1\nann,b,2020-01-02,4\n",
+        films="item,title\na,A\nb,B\nc,C\n",
+    )
+
+
+def config(folder: Path, **data: object) -> Config:
+    values = {
+        "data": {
+            "layout": "table", "path": str(folder), "events": "log.csv", "items": "films.csv",
+            "minimum": {"stars": 2}, **data,
+        },
+        "split": {"strategy": "last_n", "n": 1},
+        "evaluation": {"candidates": "catalogue" if data.get("items", True) else "train"},
+        "models": [{"name": "popular", "use": "baselines.popular:Popular"}],
+    }  # fmt: skip
+    return config_.parse(values, folder)
+
+
+def read(folder: Path, **data: object) -> tuple[Dataset, bool]:
+    """Return the data set and whether it came from the cache."""
+    with ThreadPoolExecutor(1) as background:
+        return loading.cached(config(folder, **data).layout(), lambda rows: None, background)
+
+
+def only_entry() -> Path:
+    (entry,) = kept.folder().iterdir()
+    return entry
+
+
+def assert_equal(one: Dataset, two: Dataset) -> None:
+    for column in ("user", "item", "time", "kind"):
+        left, right = getattr(one.events, column), getattr(two.events, column)
+        assert left.dtype == right.dtype
+        assert np.array_equal(left, right)
+    assert one.user_ids.equals(two.user_ids)
+    assert one.item_ids.equals(two.item_ids)
+    assert np.array_equal(np.unique(one.catalogue), np.unique(two.catalogue))
+    for name in ("shown_from", "registered"):
+        assert np.array_equal(getattr(one, name), getattr(two, name))
+    same = ("layout", "kinds", "candidates", "has_time", "notes", "users_table", "items_table")
+    assert [getattr(one, n) for n in same] == [getattr(two, n) for n in same]
+
+
+def test_the_second_call_reads_no_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, kept = read(folder)
+    assert not kept
+    monkeypatch.setattr(loading, "load", lambda *_: pytest.fail("the files were read again"))
+    again, kept = read(folder)
+    assert kept
+    assert_equal(made, again)
+    assert again.notes == ("log.csv: 1 of 3 rows left out (stars >= 2)",)
+    assert again.item_ids.to_list() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("name", ["hm-sample", "ponpare-sample"])
+def test_times_of_the_tables_are_kept(name: str) -> None:
+    path = Path(__file__).parents[2] / "data" / name
+    values = {
+        "data": {"layout": name.partition("-")[0], "path": str(path)},
+        "split": {"strategy": "last_n", "n": 1},
+        "models": [{"name": "any", "use": "any:Any"}],
+    }
+    layout = config_.parse(values, path).layout()
+    with ThreadPoolExecutor(1) as background:
+        made, kept = loading.cached(layout, lambda rows: None, background)
+    assert not kept
+    with ThreadPoolExecutor(1) as background:
+        again, kept = loading.cached(layout, lambda rows: None, background)
+    assert kept
+    assert_equal(made, again)
+
+
+def test_kept_arrays_are_read_only(folder: Path) -> None:
+    for data in (read(folder)[0], read(folder)[0]):
+        with pytest.raises(ValueError, match="read-only"):
+            data.events.item[0] = 0
+
+
+@pytest.mark.parametrize("name", ["log.csv", "films.csv"])
+def test_a_changed_file_of_the_same_size_and_time_is_noticed(folder: Path, name: str) -> None:
+    read(folder)
+    path = folder / name
+    times = path.stat()
+    path.write_text(path.read_text().replace("a,", "z,"))
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert path.stat().st_size == times.st_size
+    assert path.stat().st_mtime_ns == times.st_mtime_ns
+    data, kept = read(folder)
+    assert not kept
+    assert "z" in data.item_ids
+    assert read(folder)[1]
+
+
+def test_a_swapped_file_is_noticed(folder: Path) -> None:
+    read(folder)
+    (folder / "log.csv").rename(folder / "old.csv")
+    (folder / "log.csv").write_text((folder / "old.csv").read_text())
+    assert not read(folder)[1]
+
+
+def test_a_packed_file_in_place_of_a_plain_one_is_noticed(folder: Path) -> None:
+    read(folder)
+    (folder / "log.csv").unlink()
+    (folder / "log.csv.gz").write_bytes(
+        gzip.compress(b"user,item,time,stars\neve,a,2020-01-01,5\n")
+    )
+    assert read(folder)[0].user_ids.to_list() == ["eve"]
+
+
+ENTRY = [f"{name}.npy" for name in ("user", "item", "time", "kind")]
+ENTRY += ["users.arrow", "items.arrow", "meta.json", "sums.json"]
+
+
+def test_an_entry_holds_these_files(folder: Path) -> None:
+    read(folder)
+    assert sorted(p.name for p in only_entry().iterdir()) == sorted(ENTRY)
+
+
+@pytest.mark.parametrize("name", ENTRY)
+def test_any_damaged_byte_is_noticed_and_mended(folder: Path, name: str) -> None:
+    made, _ = read(folder)
+    path = only_entry() / name
+    good = path.read_bytes()
+    step = max(1, len(good) // 15)
+    for at in [*range(0, len(good), step), len(good) - 1]:
+        path.write_bytes(good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :])
+        data, kept = read(folder)
+        assert not kept, f"byte {at} of {name}: {good[at : at + 1]!r}"
+        assert_equal(made, data)
+        assert read(folder)[1]
+
+
+@pytest.mark.parametrize(("found", "damaged"), [("event", "evenu"), ("1 of 3", "2 of 3")])
+def test_a_damaged_text_in_meta_is_noticed(folder: Path, found: str, damaged: str) -> None:
+    made, _ = read(folder)
+    meta = only_entry() / "meta.json"
+    assert found in meta.read_text()
+    meta.write_text(meta.read_text().replace(found, damaged))
+    data, kept = read(folder)
+    assert not kept
+    assert_equal(made, data)
+
+
+@pytest.mark.parametrize("name", ["meta.json", "sums.json"])
+@pytest.mark.parametrize("content", ["", "{", "[]", "null", "{}", '{"files": []}'])
+def test_a_broken_note_is_noticed_and_mended(folder: Path, name: str, content: str) -> None:
+    read(folder)
+    (only_entry() / name).write_text(content)
+    assert not read(folder)[1]
+    assert read(folder)[1]
+
+
+@pytest.mark.parametrize("name", ENTRY)
+def test_a_missing_or_cut_file_is_noticed_and_mended(folder: Path, name: str) -> None:
+    read(folder)
+    path = only_entry() / name
+    path.write_bytes(path.read_bytes()[:-1])
+    assert not read(folder)[1]
+    path.unlink()
+    assert not read(folder)[1]
+    assert read(folder)[1]
+
+
+def test_a_cache_folder_that_cannot_be_made_fails_no_run(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    assert not read(folder)[1]
+    assert run(config(folder)).exam.user_ids.to_list() == ["ann"]
+    assert (tmp_path / "file").read_bytes() == b""
+
+
+def test_a_full_disk_fails_no_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "save", full)
+    assert not read(folder)[1]
+    assert list(kept.folder().iterdir()) == []
+
+
+def test_other_keys_of_the_layout_are_other_entries(folder: Path) -> None:
+    read(folder)
+    assert not read(folder, minimum={"stars": 1})[1]
+    assert not read(folder, items=None)[1]
+    assert len(list(kept.folder().iterdir())) == 3
+    assert len(read(folder, minimum={"stars": 1})[0].events) == 3
+    assert len(read(folder)[0].events) == 2
+
+
+def test_another_format_is_another_entry(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read(folder)
+    monkeypatch.setattr(loading, "FORMAT", loading.FORMAT + 1)
+    assert not read(folder)[1]
+
+
+def test_fresh_files_are_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "_RECENT_NS", 10**12)
+    read(folder)
+    assert not read(folder)[1]
+    assert not kept.folder().exists() or not list(kept.folder().iterdir())
+
+
+def test_cache_false_neither_reads_nor_writes_it(folder: Path) -> None:
+    run(config(folder, cache=False))
+    assert not kept.folder().exists() or not list(kept.folder().iterdir())
+    run(config(folder))
+    entry = only_entry()
+    meta = json.loads((entry / "meta.json").read_text())
+    run(config(folder, cache=False))
+    assert json.loads((entry / "meta.json").read_text()) == meta
+
+
+def test_the_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HARNESS_CACHE_DIR", "/somewhere")
+    assert kept.folder() == Path("/somewhere")
+    monkeypatch.delenv("HARNESS_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/xdg")
+    assert kept.folder() == Path("/xdg/submission-harness")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", "/home/me")
+    assert kept.folder() == Path("/home/me/.cache/submission-harness")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="owners and modes are POSIX's")
+def test_the_cache_is_its_users_alone(folder: Path) -> None:
+    read(folder)
+    assert stat.S_IMODE(kept.folder().stat().st_mode) == 0o700
+
+
+@pytest.mark.skipif(os.name != "posix", reason="owners and modes are POSIX's")
+def test_a_cache_that_others_can_write_to_is_not_believed(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    read(folder)
+    assert read(folder)[1]
+    kept.folder().chmod(0o777)
+    assert not read(folder)[1]
+    said = capsys.readouterr().err
+    assert str(kept.folder()) in said
+    assert "HARNESS_CACHE_DIR" in said
+    kept.folder().chmod(0o755)
+    assert read(folder)[1]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="owners and modes are POSIX's")
+def test_anothers_cache_is_neither_read_nor_written(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    read(folder)
+    monkeypatch.setattr(os, "geteuid", lambda: kept.folder().stat().st_uid + 1)
+    assert not read(folder)[1]
+    monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "theirs"))
+    (tmp_path / "theirs").mkdir()
+    assert not read(folder)[1]
+    assert list((tmp_path / "theirs").iterdir()) == []

@@ -1,0 +1,299 @@
+"""Files to events: formats, times, and every error with file, line, column and value."""
+
+import gzip
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from harness.core.errors import DataError
+from harness.data.competitions import table as table_layout
+from harness.data.dataset import Dataset
+from harness.data.layout import Layout
+from harness.data.loading import load
+
+DAY = 86_400_000_000
+HEADER = "user,item,time\n"
+
+
+def log(folder: Path, name: str = "log.csv", **changes: object) -> Layout:
+    settings = {
+        "events": name, "user": "user", "item": "item", "time": "time", "time_format": "iso",
+        "separator": None, "header": True, "minimum": {}, "users": None, "items": None,
+        "valid": None,
+    }  # fmt: skip
+    return table_layout(folder, **{**settings, **changes})  # type: ignore[arg-type]
+
+
+def text(folder: Path, content: str, name: str = "log.csv") -> Path:
+    (folder / name).write_text(content, encoding="utf-8")
+    return folder
+
+
+def days(data: Dataset) -> list[float]:
+    return (data.events.time / DAY).tolist()
+
+
+def rows(data: Dataset) -> list[tuple[str, str]]:
+    users, items = data.user_ids.to_list(), data.item_ids.to_list()
+    pairs = zip(data.events.user, data.events.item, strict=True)
+    return [(users[u], items[i]) for u, i in pairs]
+
+
+def test_events_stand_by_user_time_item_whatever_the_row_order(tmp_path: Path) -> None:
+    lines = ["b,y,1970-01-02", "a,y,1970-01-03", "a,x,1970-01-03", "a,z,1970-01-02"]
+    expected = [("a", "z"), ("a", "x"), ("a", "y"), ("b", "y")]
+    for order in (lines, lines[::-1]):
+        data = load(log(text(tmp_path, HEADER + "\n".join(order) + "\n")))
+        assert rows(data) == expected
+        assert days(data) == [1, 2, 2, 1]
+
+
+def test_ids_stay_text(tmp_path: Path) -> None:
+    data = load(log(text(tmp_path, HEADER + "007,0706016001,2020-01-01\n7,NA,2020-01-01\n")))
+    assert data.user_ids.to_list() == ["007", "7"]
+    assert data.item_ids.to_list() == ["0706016001", "NA"]
+
+
+def test_a_repeated_event_is_kept(tmp_path: Path) -> None:
+    assert len(load(log(text(tmp_path, HEADER + "a,x,2020-01-01\n" * 3))).events) == 3
+
+
+def test_gz_and_zip_hold_the_same_events(tmp_path: Path) -> None:
+    content = HEADER + "a,x,2020-01-01\nb,y,2020-01-02\n"
+    plain = rows(load(log(text(tmp_path, content))))
+    (tmp_path / "log.csv").unlink()
+    (tmp_path / "log.csv.gz").write_bytes(gzip.compress(content.encode()))
+    assert rows(load(log(tmp_path))) == plain
+    (tmp_path / "log.csv.gz").unlink()
+    with zipfile.ZipFile(tmp_path / "log.csv.zip", "w") as archive:
+        archive.writestr("log.csv", content)
+    assert rows(load(log(tmp_path))) == plain
+
+
+def test_a_zip_of_two_files_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "log.csv.zip", "w") as archive:
+        archive.writestr("a.csv", "x")
+        archive.writestr("b.csv", "x")
+    with pytest.raises(
+        DataError, match=r"log.csv.zip: holds other than one file \(a.csv, b.csv\); .* one"
+    ):
+        load(log(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["log.csv.gz", "log.csv.zip"])
+def test_a_damaged_archive_is_an_error(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(gzip.compress(b"user,item,time\n" * 100)[:40])
+    with pytest.raises(DataError, match=f"{name}: cannot be unpacked"):
+        load(log(tmp_path))
+
+
+def test_tsv_without_a_header(tmp_path: Path) -> None:
+    text(tmp_path, "196\t242\t3\t881250949\n", "u.tsv")
+    names = ["user", "item", "rating", "time"]
+    data = load(log(tmp_path, "u.tsv", header=names, time_format="epoch_s"))
+    assert rows(data) == [("196", "242")]
+    assert data.events.time.tolist() == [881250949 * 1_000_000]
+
+
+def test_parquet_and_a_folder_of_it(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"user": ["a", "b"], "item": [1, 2], "time": [0, DAY]})
+    dated = frame.with_columns(pl.col("time").cast(pl.Datetime("us")))
+    dated.write_parquet(tmp_path / "log.parquet")
+    assert rows(load(log(tmp_path, "log.parquet"))) == [("a", "1"), ("b", "2")]
+    (tmp_path / "parts").mkdir()
+    dated[:1].write_parquet(tmp_path / "parts" / "part-0.parquet")
+    dated[1:].write_parquet(tmp_path / "parts" / "part-1.parquet")
+    (tmp_path / "parts" / "_SUCCESS").touch()
+    assert rows(load(log(tmp_path, "parts"))) == [("a", "1"), ("b", "2")]
+
+
+def test_float_ids_are_refused(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"user": [1.0], "item": ["x"], "time": ["2020-01-01"]})
+    frame.write_parquet(tmp_path / "log.parquet")
+    with pytest.raises(DataError, match=r'column "user" holds Float64 values.*as text'):
+        load(log(tmp_path, "log.parquet"))
+
+
+@pytest.mark.parametrize(
+    ("written", "time_format", "seconds"),
+    [
+        ("1970-01-02", "iso", 86_400),
+        ("1970-01-01 00:01:00", "iso", 60),
+        ("1970-01-01T00:01:00Z", "iso", 60),
+        ("1970-01-01T02:00:00+02:00", "iso", 0),
+        ("1970-01-01 00:00", "iso", 0),
+        ("60", "epoch_s", 60),
+        ("60000", "epoch_ms", 60),
+        ("02.01.1970", "%d.%m.%Y", 86_400),
+    ],
+)
+def test_times(tmp_path: Path, written: str, time_format: str, seconds: int) -> None:
+    data = load(log(text(tmp_path, HEADER + f"a,x,{written}\n"), time_format=time_format))
+    assert data.events.time.tolist() == [seconds * 1_000_000]
+
+
+def test_a_minimum_leaves_rows_out_and_says_so(tmp_path: Path) -> None:
+    text(tmp_path, "user,item,time,rating\na,x,2020-01-01,4\na,y,2020-01-01,3.5\nb,y,2020-01-01,\n")
+    data = load(log(tmp_path, minimum={"rating": 4}))
+    assert rows(data) == [("a", "x")]
+    assert data.notes == ("log.csv: 2 of 3 rows left out (rating >= 4)",)
+
+
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        (HEADER + "a,x,2020-01-01\na,y,2020-13-01\n",
+         ["log.csv: line 3", 'column "time"', '"2020-13-01"', "ISO time"]),
+        (HEADER + "a,x,yesterday\n", ["line 2", 'column "time"', '"yesterday"']),
+        (HEADER + "a,x,18.02.2024\n",
+         ["line 2", 'column "time"', '"18.02.2024"', "ISO time (%Y-%m-%d, all written alike)"]),
+        (HEADER + "a,x,2020-01-01\n,y,2020-01-01\n",
+         ["line 3", 'column "user"', "an empty value", "an id"]),
+        (HEADER + "a,,2020-01-01\n", ["line 2", 'column "item"', "an empty value"]),
+        (HEADER + "a,x,2020-01-01\n\nb,y,2020-01-01\n", ["line 3 is blank"]),
+        (HEADER + "a,x,2020-01-01\nb,y\n", ["line 3 has 2 fields, expected 3 (user, item, time)"]),
+        (HEADER + "a,x,2020-01-01,9\n", ["line 2 has 4 fields, expected 3"]),
+        (HEADER + '"two\nlines",x,2020-01-01\na,y,bad\n', ["line 4", '"bad"']),
+        ("who,item,time\na,x,2020-01-01\n", ["line 1", 'no column "user"', "who, item, time"]),
+        ("users,item,time\na,x,2020-01-01\n", ['did you mean "users"?']),
+        ("", ["log.csv"]),
+        (HEADER, ["the table has no rows"]),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named(tmp_path: Path, content: str, named: list[str]) -> None:
+    with pytest.raises(DataError) as caught:
+        load(log(text(tmp_path, content)))
+    for part in named:
+        assert part in str(caught.value)
+
+
+def test_a_bad_number_is_named(tmp_path: Path) -> None:
+    text(tmp_path, "user,item,time,rating\na,x,2020-01-01,4\na,y,2020-01-01,good\n")
+    with pytest.raises(
+        DataError, match=r'line 3, column "rating": found "good", expected a number'
+    ):
+        load(log(tmp_path, minimum={"rating": 4}))
+
+
+def test_a_bad_epoch_is_named(tmp_path: Path) -> None:
+    text(tmp_path, HEADER + "a,x,12\na,x,2020-01-01\n")
+    with pytest.raises(DataError, match=r'line 3.*"2020-01-01", expected a number of seconds'):
+        load(log(tmp_path, time_format="epoch_s"))
+
+
+def test_text_that_is_not_utf8_is_named(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_bytes(HEADER.encode() + b"a,x,2020-01-01\n\xff\xfe,y,2020-01-01\n")
+    with pytest.raises(DataError, match=r"line 3 is not UTF-8"):
+        load(log(tmp_path))
+
+
+def test_a_missing_file_names_the_folder_and_what_it_holds(tmp_path: Path) -> None:
+    text(tmp_path, "x\n", "other.csv")
+    with pytest.raises(DataError, match=r"log.csv: no such file[\s\S]*holds: other.csv"):
+        load(log(tmp_path))
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="nowhere does not exist"):
+        load(log(tmp_path / "nowhere"))
+
+
+def test_numbers_for_times_need_a_unit(tmp_path: Path) -> None:
+    pl.DataFrame({"user": ["a"], "item": ["x"], "time": [12]}).write_parquet(tmp_path / "l.parquet")
+    with pytest.raises(DataError, match=r'holds numbers.*time_format = "epoch_s"'):
+        load(log(tmp_path, "l.parquet"))
+
+
+def test_wide_time_ranges_sort_alike(tmp_path: Path) -> None:
+    """Microseconds over centuries do not fit the packed order; the slow one must agree."""
+    lines = ["b,x,2261-01-01T00:00:00.000001", "a,y,1700-01-01T00:00:00", "a,x,1700-01-01T00:00:00"]
+    users = [f"u{i},x,2000-01-01T00:00:00" for i in range(300)]
+    data = load(log(text(tmp_path, HEADER + "\n".join(lines + users) + "\n")))
+    assert rows(data)[:3] == [("a", "x"), ("a", "y"), ("b", "x")]
+    assert np.all(np.diff(data.events.user) >= 0)
+
+
+def test_names_are_no_patterns(tmp_path: Path) -> None:
+    """``e[1].csv`` is a file, and must not be read as ``e1.csv``."""
+    text(tmp_path, HEADER + "a,x,2020-01-01\n", "e[1].csv")
+    text(tmp_path, HEADER + "wrong,wrong,2020-01-01\n", "e1.csv")
+    assert rows(load(log(tmp_path, "e[1].csv"))) == [("a", "x")]
+
+
+def test_a_surplus_field_is_found_though_its_column_is_not_read(tmp_path: Path) -> None:
+    text(tmp_path, "user,item,time,price\na,x,2020-01-01,1\na,y,2020-01-01,1,2\n")
+    with pytest.raises(DataError, match=r"line 3 has 5 fields, expected 4"):
+        load(log(tmp_path))
+
+
+def test_a_missing_field_is_found_though_its_column_is_not_read(tmp_path: Path) -> None:
+    text(tmp_path, "user,item,time,price\na,x,2020-01-01,\na,y,2020-01-01\n")
+    with pytest.raises(DataError, match=r"line 3 has 3 fields, expected 4"):
+        load(log(tmp_path))
+
+
+def test_an_empty_last_cell_is_no_missing_field(tmp_path: Path) -> None:
+    text(tmp_path, "user,item,time,price\na,x,2020-01-01,\na,y,2020-01-01,1\n")
+    assert rows(load(log(tmp_path))) == [("a", "x"), ("a", "y")]
+
+
+@pytest.mark.parametrize("written", ["20-01-06", "09-01-20", "-2020-01-06", " 2020-01-06"])
+def test_what_only_resembles_a_date_is_refused(tmp_path: Path, written: str) -> None:
+    with pytest.raises(DataError, match=r'line 3, column "time"'):
+        load(log(text(tmp_path, HEADER + f"a,x,2020-01-01\na,y,{written}\n")))
+
+
+@pytest.mark.parametrize("column", ["user", "item"])
+def test_a_quoted_empty_id_is_empty(tmp_path: Path, column: str) -> None:
+    row = '"",x,2020-01-01' if column == "user" else 'a,"",2020-01-01'
+    with pytest.raises(DataError, match=rf'line 2, column "{column}": found an empty value'):
+        load(log(text(tmp_path, HEADER + row + "\n")))
+
+
+def test_a_rating_that_is_no_number_reaches_no_minimum(tmp_path: Path) -> None:
+    text(tmp_path, "user,item,time,rating\na,x,2020-01-01,5\nb,y,2020-01-01,nan\n")
+    assert rows(load(log(tmp_path, minimum={"rating": 4}))) == [("a", "x")]
+
+
+def test_a_part_below_the_minimum_and_all_parts_below_it(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    header = "user,item,time,rating\n"
+    text(tmp_path / "parts", header + "a,x,2020-01-01,5\n", "1.csv")
+    text(tmp_path / "parts", header + "b,x,2020-01-01,1\n", "2.csv")
+    assert rows(load(log(tmp_path, "parts", minimum={"rating": 4}))) == [("a", "x")]
+    with pytest.raises(DataError, match="all 2 rows are below the minimum"):
+        load(log(tmp_path, "parts", minimum={"rating": 6}))
+
+
+def test_a_part_and_its_packed_copy_are_not_both_read(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    text(tmp_path / "parts", HEADER + "a,x,2020-01-01\n", "1.csv")
+    (tmp_path / "parts" / "1.csv.gz").write_bytes(gzip.compress(b"user,item,time\n"))
+    with pytest.raises(DataError, match=r"1.csv.gz: stands beside 1.csv; keep one"):
+        load(log(tmp_path, "parts"))
+
+
+def test_a_column_named_twice_is_refused(tmp_path: Path) -> None:
+    text(tmp_path, "user,item,time,time\na,x,2020-01-01,2020-01-02\n")
+    with pytest.raises(DataError, match='the column "time" stands twice'):
+        load(log(tmp_path))
+
+
+def test_another_separator_is_suggested(tmp_path: Path) -> None:
+    text(tmp_path, "user;item;time\na;x;2020-01-01\n")
+    with pytest.raises(DataError, match="set separator = ';'"):
+        load(log(tmp_path))
+
+
+def test_a_header_that_is_not_there_is_suggested(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"no header line, name its columns: header = \["):
+        load(log(text(tmp_path, "ann,x,2020-01-01\n")))
+
+
+def test_a_header_list_of_another_length_is_refused(tmp_path: Path) -> None:
+    text(tmp_path, "a,x,2020-01-01\n")
+    with pytest.raises(DataError, match=r"line 1 has 3 fields, but \[data\] header names 2"):
+        load(log(tmp_path, header=["user", "item"], time=None))

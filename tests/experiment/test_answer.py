@@ -1,0 +1,189 @@
+"""A result as text: the columns, figures that a reader can check, and names that do no harm."""
+
+import csv
+import io
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness import config as config_
+from harness.core import table as records
+from harness.core import table as sheet
+from harness.core import terminal
+from harness.experiment import result as text
+from harness.experiment.result import Result
+from harness.experiment.run import run
+from harness.stats.chance import Verdict
+
+LOG = """user,item,time
+ann,a,2020-01-01
+ann,b,2020-01-02
+bob,b,2020-01-03
+bob,c,2020-01-03
+cid,d,2020-01-04
+ann,b,2020-01-08
+bob,d,2020-01-08
+cid,a,2020-01-08
+"""
+POPULAR: dict[str, Any] = {"name": "popular", "use": "baselines.popular:Popular"}
+RANDOM = {"name": "random", "use": "baselines.random_items:RandomItems", "repeats": 10}
+
+
+def result(folder: Path, *models: dict[str, Any], **evaluation: object) -> Result:
+    (folder / "log.csv").write_text(LOG)
+    values = {
+        "data": {"layout": "table", "path": ".", "events": "log.csv", "cache": False},
+        "split": {"strategy": "time", "valid_days": 1},
+        "evaluation": {"k": 2, **evaluation},
+        "models": list(models or (POPULAR,)),
+    }
+    return run(config_.parse(values, folder))
+
+
+def printed(found: Result) -> str:
+    return sheet.plain(text.sheet(found))
+
+
+def as_csv(found: Result) -> str:
+    return records.as_csv(text.records(found))
+
+
+def with_popular(found: Result, **changes: object) -> Result:
+    return replace(found, models=(replace(found.models[0], **changes),))
+
+
+def line(table: str, start: str) -> list[str]:
+    """Return the cells of the line that starts so; two spaces or more stand between cells."""
+    (found,) = (row for row in table.splitlines() if row.startswith(start))
+    return re.split(r"\s{2,}", found)
+
+
+def test_the_columns(tmp_path: Path) -> None:
+    table = printed(result(tmp_path, POPULAR, RANDOM))
+    assert line(table, "model") == [
+        "model", "MAP@2", "95 % interval", "× chance", "against the best", "Recall@2", "NDCG@2"
+    ]  # fmt: skip
+
+
+def test_verbose_has_times(tmp_path: Path) -> None:
+    table = sheet.plain(text.sheet(result(tmp_path), verbose=True))
+    assert line(table, "model")[-1] == "time"
+    assert re.fullmatch(r"\d+\.\d s", line(table, "popular")[-1])
+
+
+def test_figures_by_hand(tmp_path: Path) -> None:
+    found = result(tmp_path, metrics=["MAP@2", "Recall@2"])
+    # AP is 1, 0 and 1/2: the interval is as wide as marks can be; chance is 3/8
+    _, mean, interval, lift, verdict, recall = line(printed(found), "popular")
+    assert (mean, interval) == ("0.5000", "0.0000 … 1.0000")
+    assert (lift, verdict, recall) == ("1.3", "no better than chance", "0.6667")
+    assert line(printed(found), "chance") == ["chance (exact)", "0.3750", "1.0", "0.5000"]
+
+
+def test_notes_stand_above_and_the_exam_below(tmp_path: Path) -> None:
+    found = replace(result(tmp_path), notes=("7 rows left out",))
+    note, blank = printed(found).splitlines()[3:5]
+    assert (note, blank) == ("note  7 rows left out", "")
+    assert printed(found).splitlines()[-1] == (
+        f"3 users · 4 candidates · k = 2 · {found.exam.fingerprint[:6]} · table · "
+        "1 day from 2020-01-08"
+    )
+    verbose = sheet.plain(text.sheet(found, verbose=True)).splitlines()
+    assert "users  3 active in the window → 3 seen in train → 3 with a candidate hit" in verbose
+
+
+def test_repeats_stand_beside_the_name_with_their_spread(tmp_path: Path) -> None:
+    found = result(tmp_path, RANDOM)
+    figure = replace(found.models[0].metrics["MAP@2"], mean=0.25, sd_repeats=0.0625)
+    figures = {**found.models[0].metrics, "MAP@2": figure}
+    cells = line(printed(with_popular(found, metrics=figures)), "random")
+    assert cells[:3] == ["random × 10", "0.2500", "± 0.0625"]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "lift", "word"),
+    [
+        (Verdict(12.94, 9.0, 0.0, "better"), "12.9", "better"),
+        (Verdict(0.5, -9.0, 0.0, "worse"), "0.5", "worse than chance"),
+        (Verdict(1.04, 0.1, 0.9, "not distinguishable"), "1.0", "no better than chance"),
+        (Verdict(12345.6, 9.0, 0.0, "better"), "12,346", "better"),
+        (Verdict(float("nan"), 0.0, 1.0, "not distinguishable"), "–", "no better than chance"),
+    ],
+)
+def test_the_verdict_in_words(tmp_path: Path, verdict: Verdict, lift: str, word: str) -> None:
+    cells = line(printed(with_popular(result(tmp_path), verdict=verdict)), "popular")
+    assert cells[3:5] == [lift, word]
+
+
+def test_without_exact_chance_the_cells_are_empty(tmp_path: Path) -> None:
+    found = result(tmp_path, metrics=["MAP(divisor=hits)@2"])
+    table = printed(found)
+    assert "chance (exact)" not in table
+    assert line(table, "popular")[:2] == ["popular", "0.5000"]
+    (row,) = csv.DictReader(io.StringIO(as_csv(found)))
+    assert (row["lift"], row["p"], row["verdict"]) == ("", "", "")
+
+
+@pytest.mark.parametrize(
+    ("mean", "shown"), [(0.5, "0.5000"), (0.0031, "0.0031"), (0.00041, "0.00041"), (0, "0.0000")]
+)
+def test_decimals_enough_to_tell_the_mean(tmp_path: Path, mean: float, shown: str) -> None:
+    found = result(tmp_path)
+    figure = replace(found.models[0].metrics["MAP@2"], mean=mean)
+    changed = with_popular(found, metrics={**found.models[0].metrics, "MAP@2": figure})
+    assert line(printed(changed), "popular")[1] == shown
+
+
+def test_csv_keeps_every_digit(tmp_path: Path) -> None:
+    found = result(tmp_path, POPULAR, RANDOM)
+    rows = {row["model"]: row for row in csv.DictReader(io.StringIO(as_csv(found)))}
+    assert list(rows) == [m.name for m in found.models]
+    for model in found.models:
+        row = rows[model.name]
+        for metric, figure in model.metrics.items():
+            assert float(row[f"{metric} mean"]) == figure.mean
+            ends = ["", ""] if figure.ci95 is None else list(map(repr, figure.ci95))
+            assert [row[f"{metric} low"], row[f"{metric} high"]] == ends
+            assert row[f"{metric} sd_repeats"] == str(figure.sd_repeats or "")
+        assert model.verdict is not None
+        assert float(row["p"]) == model.verdict.p
+    assert rows["random"]["repeats"] == "10"
+
+
+ODD = ["=1+1", "+1", "-1", "@SUM(A1)", '=HYPERLINK("x","y")']
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_name_is_no_formula_in_a_spreadsheet(tmp_path: Path, name: str) -> None:
+    (row,) = csv.DictReader(io.StringIO(as_csv(result(tmp_path, POPULAR | {"name": name}))))
+    assert row["model"] == f"'{name}"
+
+
+@pytest.mark.parametrize("name", ["a|b", "a\nb", "a,b", 'a"b', "a\\|b"])
+def test_a_name_breaks_neither_table(tmp_path: Path, name: str) -> None:
+    found = result(tmp_path, POPULAR | {"name": name})
+    table = [row for row in sheet.markdown(text.sheet(found)).splitlines() if row.startswith("|")]
+    assert len(table) == 4  # titles, rule, model, chance
+    bars = [len(re.findall(r"(?<!\\)(?:\\\\)*\|", row)) for row in table]
+    assert bars == [8, 8, 8, 8]
+    rows = list(csv.reader(io.StringIO(as_csv(found))))
+    assert len(rows) == 2
+    assert len(rows[0]) == len(rows[1])
+    assert rows[1][0] == name.replace("\n", "\N{REPLACEMENT CHARACTER}")
+    plain = printed(found).splitlines()
+    assert len(plain) == len(printed(result(tmp_path)).splitlines())
+
+
+def test_markup_in_a_name_is_text_in_a_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    terminal.print_rich(text.sheet(result(tmp_path, POPULAR | {"name": "[red]x[/red]\x1b[1m"})))
+    shown = capsys.readouterr().out
+    assert "[red]x[/red]\N{REPLACEMENT CHARACTER}[1m" in shown
+    assert "\x1b" not in shown
+    for title in ("MAP@2", "95 % interval", "× chance", "against chance", "Recall@2", "NDCG@2"):
+        assert title in shown

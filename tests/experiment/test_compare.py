@@ -1,0 +1,339 @@
+"""Runs read back and compared, in one folder and in several; and what is refused."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import harness
+from harness import config as config_
+from harness.core.errors import DataError, HarnessError, UsageError
+from harness.experiment import run_folder
+from harness.experiment.compare import compare
+from harness.experiment.run import run
+
+LOG = """user,item,time
+ann,a,2020-01-01
+ann,b,2020-01-02
+bob,b,2020-01-03
+bob,c,2020-01-03
+cid,d,2020-01-06
+cid,e,2020-01-06
+dee,b,2020-01-06
+ann,b,2020-01-08
+bob,d,2020-01-08
+cid,a,2020-01-08
+cid,e,2020-01-08
+dee,e,2020-01-08
+"""
+USERS = """user,town
+ann,ash
+bob,elm
+cid,ash
+"""
+
+POPULAR = {"name": "popular", "use": "baselines.popular:Popular"}
+RANDOM = {"name": "random", "use": "baselines.random_items:RandomItems", "repeats": 3}
+LAST = {"name": "last", "use": "baselines.popular:Popular", "params": {"window_days": 2}}
+
+
+def sat(folder: Path, name: str, *models: Any, k: int = 3, **more: Any) -> Path:
+    """Let models sit the exam; return the run's folder."""
+    (folder / "log.csv").write_text(LOG)
+    (folder / "users.csv").write_text(USERS)
+    data = {"layout": "table", "path": ".", "events": "log.csv", "users": "users.csv"}
+    values = {
+        "data": {**data, "cache": False},
+        "split": {"strategy": "time", "valid_days": 1},
+        "evaluation": {"k": k, "metrics": [f"MAP@{k}", f"Recall@{k}"]},
+        "models": list(models),
+        **more,
+    }
+    found = run(config_.parse(values, folder))
+    found.write(folder / name)
+    return folder / name
+
+
+def document(folder: Path) -> Any:
+    return json.loads((folder / "result.json").read_text())
+
+
+def test_a_run_reads_back_as_it_was(tmp_path: Path) -> None:
+    folder = sat(tmp_path, "run", POPULAR, RANDOM)
+    found = run_folder.read(folder)
+    written = document(folder)
+    for model in written["models"]:
+        for metric, table in zip(found.metrics.values(), model["metrics"].values(), strict=True):
+            mean = found.tables[model["name"]].of_users(metric).mean()
+            assert mean == pytest.approx(table["mean"], rel=1e-12)
+    assert found.tables["random"].repeats == 3
+    assert found.user_ids.to_list() == found.users["user"].to_list()
+    assert found.environment["written"].endswith("+00:00")
+
+
+def test_comparing_a_run_gives_what_the_run_said(tmp_path: Path) -> None:
+    folder = sat(tmp_path, "run", POPULAR, LAST, RANDOM)
+    written = document(folder)
+    found = harness.compare(folder).to_dict()
+    assert found["comparison"] == written["comparison"]
+    assert found["shake_up"] == written["shake_up"]
+    said = {m["name"]: m["metrics"]["MAP@3"] for m in written["models"]}
+    assert {m["name"]: m["metrics"]["MAP@3"] for m in found["models"]} == said
+
+
+def test_runs_of_one_exam_are_compared(tmp_path: Path) -> None:
+    one, other = sat(tmp_path, "one", POPULAR), sat(tmp_path, "two", LAST, RANDOM)
+    both = harness.compare(one, other)
+    together = harness.compare(sat(tmp_path, "all", POPULAR, LAST, RANDOM))
+    assert both.comparison == together.comparison
+    assert both.origin == {"popular": str(one), "last": str(other), "random": str(other)}
+
+
+def test_equal_models_of_two_runs_count_once(tmp_path: Path) -> None:
+    one = sat(tmp_path, "one", POPULAR, RANDOM)
+    other = sat(tmp_path, "two", POPULAR, LAST, RANDOM)
+    both = harness.compare(one, other)
+    assert both.comparison == harness.compare(other).comparison
+    assert both.origin["popular"] == f"{one}, {other}"
+
+
+def test_one_name_for_two_models_is_shown_with_its_run(tmp_path: Path) -> None:
+    one = sat(tmp_path, "one", POPULAR)
+    other = sat(tmp_path, "two", {**LAST, "name": "popular"})
+    (pair,) = harness.compare(one, other).comparison.pairs
+    assert {pair.one, pair.other} == {f"popular ({one})", f"popular ({other})"}
+
+
+def test_some_models_alone(tmp_path: Path) -> None:
+    """Their p values are the same as among all; there are fewer to correct for."""
+    folder = sat(tmp_path, "run", POPULAR, LAST, RANDOM)
+    (pair,) = harness.compare(folder, models=["last", "random"]).comparison.pairs
+    among = next(
+        p
+        for p in harness.compare(folder).comparison.pairs
+        if {p.one, p.other} == {"last", "random"}
+    )
+    assert (pair.p_sign_flip, pair.ci95_bootstrap) == (among.p_sign_flip, among.ci95_bootstrap)
+    (pair,) = harness.compare(folder, models=["last"], baseline="popular").comparison.pairs
+    assert {pair.one, pair.other} == {"last", "popular"}
+    with pytest.raises(UsageError, match=r'"lst".*"last"'):
+        harness.compare(folder, models=["lst"])
+
+
+def test_the_runs_own_rules_hold_unless_others_are_named(tmp_path: Path) -> None:
+    own = {"baseline": "last", "correction": "bh", "resamples": 500, "public_shares": [0.5]}
+    folder = sat(tmp_path, "run", POPULAR, LAST, RANDOM, compare=own)
+    found = harness.compare(folder)
+    assert found.to_dict()["comparison"] == document(folder)["comparison"]
+    assert found.to_dict()["shake_up"] == document(folder)["shake_up"]
+    assert len(harness.compare(folder, all_pairs=True).comparison.pairs) == 3
+    other = harness.compare(folder, correction="holm", seed=1, public_shares=[0.25])
+    assert (other.comparison.rules.correction, other.comparison.rules.seed) == ("holm", 1)
+    assert [one.share for one in other.shake_ups] == [0.25]
+
+
+def test_another_exam_is_refused_and_the_fields_are_named(tmp_path: Path) -> None:
+    one, other = sat(tmp_path, "one", POPULAR), sat(tmp_path, "two", LAST, k=2)
+    with pytest.raises(UsageError) as refusal:
+        harness.compare(one, other)
+    for word in (str(one), str(other), "k differ", "users, candidates, truth, seen agree"):
+        assert word in str(refusal.value)
+
+
+def test_slices_of_the_users(tmp_path: Path) -> None:
+    folder = sat(tmp_path, "run", POPULAR, LAST, compare={"slices": ["town"]})
+    found = harness.compare(folder, by=["town", "truth"]).slices
+    assert [(s.by, s.label, s.users) for s in found] == [
+        ("town", "ash", 2), ("town", "elm", 1), ("town", "no value", 1), ("truth", "1", 3),
+        ("truth", "2", 1),
+    ]  # fmt: skip
+    written = document(folder)
+    assert {s["by"] for s in written["slices"]} == {"activity", "truth", "repeats", "town"}
+
+
+def test_a_column_that_the_run_does_not_know(tmp_path: Path) -> None:
+    folder = sat(tmp_path, "run", POPULAR, LAST)
+    with pytest.raises(UsageError) as refusal:
+        harness.compare(folder, by=["town"])
+    for word in (str(folder), '"town"', "activity", '[compare] slices = ["town"]'):
+        assert word in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("column", "named"),
+    [("twon", ['"twon"', '"town"']), ("activity", ["every exam has"])],
+)
+def test_a_column_that_no_user_has(tmp_path: Path, column: str, named: list[str]) -> None:
+    with pytest.raises(UsageError) as refusal:
+        sat(tmp_path, "run", POPULAR, compare={"slices": [column]})
+    assert [word for word in ["[compare] slices", *named] if word not in str(refusal.value)] == []
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"metric": "MAP@2"}, ['"MAP@2"', "MAP@3"]),
+        ({"baseline": "best"}, ['"best"', "popular"]),
+        ({"correction": "holmes"}, ['"holmes"', '"holm"']),
+        ({"resamples": 5}, ["resamples = 5", "100"]),
+        ({"seed": -1}, ["seed = -1", "from 0"]),
+        ({"seed": 1.5}, ["seed = 1.5"]),
+        ({"public_shares": [1.5]}, ["1.5", "between 0 and 1"]),
+    ],
+)
+def test_options_that_are_wrong(tmp_path: Path, options: Any, named: list[str]) -> None:
+    folder = sat(tmp_path, "run", POPULAR, LAST)
+    with pytest.raises(UsageError) as refusal:
+        compare(folder, **options)
+    assert [word for word in named if word not in str(refusal.value)] == []
+
+
+def test_no_run_and_one_run_twice(tmp_path: Path) -> None:
+    folder = sat(tmp_path, "run", POPULAR, LAST)
+    with pytest.raises(UsageError, match="named twice"):
+        compare(folder, tmp_path / "." / "run")
+    with pytest.raises(UsageError, match="no run to compare"):
+        compare()
+    with pytest.raises(UsageError, match=r"holds no result\.json"):
+        compare(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("result.json", "{"),
+        ("result.json", '{"evaluation": {}}'),
+        ("result.json", "[1e999]"),
+        ("environment.json", "no"),
+        ("per_user.parquet", "no"),
+    ],
+)
+def test_a_damaged_folder(tmp_path: Path, name: str, content: str) -> None:
+    folder = sat(tmp_path, "run", POPULAR, LAST)
+    (folder / name).write_text(content)
+    with pytest.raises(HarnessError, match=name):
+        found = run_folder.read(folder)
+        _ = found.tables, found.environment
+
+
+def test_marks_that_were_changed(tmp_path: Path) -> None:
+    folder = sat(tmp_path, "run", POPULAR, LAST)
+    path = folder / "per_user.parquet"
+    marks = pl.read_parquet(path)
+    for changed, named in (
+        (marks[1:], "has not all marks"),
+        (marks[:-1], "has not all marks"),
+        (marks.with_columns(pl.lit("ann").alias("user")), "has not all marks"),
+        (marks.with_columns(pl.col("repeat") + 1), "has not all marks"),
+        (marks.drop("repeat"), "no column repeat"),
+        (marks.drop("MAP@3"), "no column MAP@3"),
+        (marks.with_columns(pl.lit(float("nan")).alias("MAP@3")), "is no number"),
+        (marks.with_columns(pl.lit(1e300).alias("MAP@3")), "is no number"),
+        (marks.with_columns(pl.lit(None).alias("MAP@3")), "is no number"),
+        (marks.with_columns(pl.lit("x").alias("MAP@3")), "holds no marks"),
+    ):
+        changed.write_parquet(path)
+        with pytest.raises(DataError, match=named):
+            compare(folder)
+
+
+def test_the_order_of_rows_never_matters(tmp_path: Path) -> None:
+    folder = sat(tmp_path, "run", POPULAR, LAST, RANDOM)
+    before = compare(folder, by=["truth"]).to_dict()
+    for name in ("per_user.parquet", "users.parquet"):
+        rows = pl.read_parquet(folder / name)
+        rows.sample(fraction=1, shuffle=True, seed=1).write_parquet(folder / name)
+    assert compare(folder, by=["truth"]).to_dict() == before
+
+
+def test_users_of_another_exam(tmp_path: Path) -> None:
+    folder = sat(tmp_path, "run", POPULAR, LAST)
+    users = pl.read_parquet(folder / "users.parquet")
+    users.with_columns(user=pl.lit("x")).write_parquet(folder / "users.parquet")
+    with pytest.raises(DataError, match="holds other users"):
+        compare(folder, by=["truth"])
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "named"),
+    [
+        (("models", 0, "metrics", "MAP@3", "mean"), "0.5", "models.0.metrics.MAP@3.mean"),
+        (("models", 0, "metrics", "MAP@3", "mean"), float("nan"), "models.0.metrics.MAP@3.mean"),
+        (("models", 0, "metrics", "MAP@3", "ci95"), [1], "models.0.metrics.MAP@3.ci95"),
+        (
+            ("models", 1, "metrics"),
+            {"MAP@2": {"mean": 1, "ci95": None}},
+            "not all models have the same metrics",
+        ),
+        (("comparison", "pairs", 0, "one"), "nobody", '"nobody" is none of its models'),
+        (("shake_up", 0, "pairs"), 3, "shake_up.0.pairs"),
+        (("slices", 0, "models"), {}, "not all slices"),
+        (
+            ("bridge", "models"),
+            {"popular": {"window": 1, "sample": 1}},
+            "the bridge has not all of its models",
+        ),
+        (("evaluation", "k"), 0, "evaluation.k"),
+        (("chance",), [], "chance"),
+    ],
+)
+def test_a_result_that_was_changed(tmp_path: Path, path: Any, value: Any, named: str) -> None:
+    folder = sat(tmp_path, "run", POPULAR, LAST)
+    written = document(folder)
+    part = written
+    for key in path[:-1]:
+        part = part[key]
+    part[path[-1]] = value
+    (folder / "result.json").write_text(json.dumps(written))
+    with pytest.raises(DataError) as refusal:
+        run_folder.read(folder)
+    for word in ("result.json: is no result of harness run", named):
+        assert word in str(refusal.value)
+
+
+def test_a_result_with_one_model_twice(tmp_path: Path) -> None:
+    folder = sat(tmp_path, "run", POPULAR, LAST)
+    written = document(folder)
+    written["models"][1] = written["models"][0]
+    (folder / "result.json").write_text(json.dumps(written))
+    with pytest.raises(DataError, match="two models have one name"):
+        run_folder.read(folder)
+
+
+def test_a_name_that_no_file_can_have() -> None:
+    with pytest.raises(UsageError, match="is no run folder"):
+        run_folder.read(Path("a" * 300))
+
+
+def test_a_baseline_in_the_config(tmp_path: Path) -> None:
+    folder = sat(tmp_path, "run", POPULAR, LAST, RANDOM, compare={"baseline": "last"})
+    written = document(folder)
+    assert {pair["other"] for pair in written["comparison"]["pairs"]} == {"last"}
+    with pytest.raises(UsageError, match=r'"lsat".*"last"'):
+        sat(tmp_path, "run", POPULAR, LAST, compare={"baseline": "lsat"})
+
+
+def test_a_single_model_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
+    written = document(sat(tmp_path, "run", POPULAR))
+    assert written["comparison"] is None
+    assert written["shake_up"] == []
+    with pytest.raises(UsageError, match="only one model"):
+        compare(tmp_path / "run")
+
+
+def test_results_as_other_tables(tmp_path: Path) -> None:
+    found = compare(sat(tmp_path, "run", {**POPULAR, "name": "a|b<i>_&"}, LAST), by=["truth"])
+    assert list(found.to_pandas()["verdict"]) == ["not distinguishable"]
+    assert "a\\|b&lt;i&gt;_&" in found.to_markdown()
+    latex = found.to_latex()
+    assert "a\\textbar{}b\\textless{}i\\textgreater{}\\_\\&" in latex
+    assert latex.count("\\begin{tabular}") == latex.count("\\end{tabular}") == 3
+    html = found._repr_html_()
+    assert "a|b&lt;i&gt;_&" in html
+    assert "<i>" not in html
+    assert html.count("<table>") == html.count("</table>") == 3
+    assert (
+        repr(found).splitlines()[0].endswith("k = 3 · 4 users · " + found.exam["fingerprint"][:6])
+    )

@@ -1,0 +1,297 @@
+"""One user's list, place by place: what each place earned, and who is worth a look."""
+
+import json
+from dataclasses import replace
+from math import fsum, log2
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.core import table
+from harness.core.arrays import Ragged
+from harness.core.errors import UsageError
+from harness.experiment.explain import Explanation, explain, extremes, records, rows_of, sheets
+from harness.experiment.score import Paper
+from harness.metrics import DEFINITIONS, DIVISORS, Key, parse
+from harness.metrics.conventions import CONVENTIONS
+
+ITEMS = list("abcdefghx")
+
+
+def paper(lists: list[str], truths: list[str], outside: list[list[str]] | None = None) -> Paper:
+    """Return a paper of texts, a letter an item, - an empty place; users are u0, u1 …
+
+    `outside` are true items that are no candidates.
+    """
+    width = max([1, *map(len, lists)])
+    items = [[ITEMS.index(c) if c in ITEMS else -1 for c in row.ljust(width)] for row in lists]
+    rows = [sorted(map(ITEMS.index, truth)) for truth in truths]
+    ends = np.cumsum([0, *map(len, rows)])
+    truth = Ragged(ends, np.array([i for row in rows for i in row], np.int32))
+    beyond = outside or [[] for _ in lists]
+    return Paper(
+        title="lists.csv",
+        users=pl.Series([f"u{i}" for i in range(len(lists))]),
+        items=pl.Series(ITEMS),
+        whole=np.array(items, np.int32),
+        key=Key(truth, truth.sizes + np.array([len(row) for row in beyond])),
+        left_out={},
+        outside=pl.Series([i for row in beyond for i in row], dtype=pl.String),
+    )
+
+
+def of_one(row: str, truth: str, k: int) -> Explanation:
+    return explain(paper([row], [truth]), 0, k)
+
+
+def exactly(value: float) -> object:
+    return pytest.approx(value, rel=0, abs=1e-12)
+
+
+def test_places_by_hand() -> None:
+    """Truth a, b, c; the list a, a, x, b: hits at 1 and 4, D = min(3, 4)."""
+    found = of_one("aaxb", "abc", 4)
+    assert (found.user, found.k, found.truth, found.divisor) == ("u0", 4, ("a", "b", "c"), 3)
+    assert [p.rank for p in found.places] == [1, 2, 3, 4]
+    assert [p.item for p in found.places] == ["a", "a", "x", "b"]
+    assert [p.hit for p in found.places] == [True, False, False, True]
+    assert [p.repeat for p in found.places] == [False, True, False, False]
+    assert [p.precision for p in found.places] == exactly_all([1, 1 / 2, 1 / 3, 2 / 4])
+    assert [p.contribution for p in found.places] == exactly_all([1 / 3, 0, 0, 2 / 4 / 3])
+    assert [p.discount for p in found.places] == exactly_all([1, 1 / log2(3), 1 / 2, 1 / log2(5)])
+    assert found.metrics["MAP@4"] == exactly((1 + 2 / 4) / 3)
+
+
+def exactly_all(values: list[float]) -> object:
+    return pytest.approx(values, rel=0, abs=1e-12)
+
+
+def test_a_repetition_of_what_was_no_hit_is_a_repetition() -> None:
+    found = of_one("xxa", "a", 3)
+    assert [p.repeat for p in found.places] == [False, True, False]
+    assert [p.hit for p in found.places] == [False, False, True]
+
+
+def test_places_behind_k_are_not_shown_and_earn_nothing() -> None:
+    found = of_one("xab", "ab", 2)
+    assert [p.item for p in found.places] == ["x", "a"]
+    assert found.metrics["MAP@2"] == exactly(1 / 2 / 2)
+
+
+def test_an_empty_place_uses_its_rank_and_those_behind_the_last_item_are_not_shown() -> None:
+    found = of_one("a-b--", "ab", 5)
+    assert [p.item for p in found.places] == ["a", None, "b"]
+    assert [p.hit for p in found.places] == [True, False, True]
+    assert not any(p.repeat for p in found.places)
+    assert found.places[2].precision == exactly(2 / 3)
+
+
+@pytest.mark.parametrize("row", ["", "---"])
+def test_no_list_has_no_places(row: str) -> None:
+    found = of_one(row, "a", 3)
+    assert found.places == ()
+    assert (found.metrics["MAP@3"], found.divisor) == (0, 1)
+    assert (found.conventions["kaggle"], found.conventions["lenskit"]) == (0, None)
+    shown = table.plain(sheets(found, "lists.csv")[0])
+    assert "no list" in shown
+    assert "AP@3 = 0 over D = min(1, 3) = 1: 0.000000 / 1 = 0.000000" in shown
+
+
+def test_no_truth_divides_by_nothing() -> None:
+    found = of_one("ab", "", 2)
+    assert (found.truth, found.divisor, found.metrics["MAP@2"]) == ((), 0, 0)
+    assert [(p.hit, p.contribution) for p in found.places] == [(False, 0)] * 2
+    assert found.conventions["replay"] is None
+
+
+def test_true_items_that_are_no_candidates_count_in_r_and_are_named() -> None:
+    given = paper(["ab", "b", "c"], ["a", "b", "c"], [["new"], [], ["old", "older"]])
+    first, second, third = (explain(given, row, 2) for row in range(3))
+    assert (first.truth, first.candidates, first.divisor) == (("a", "new"), 1, 2)
+    assert first.metrics["MAP@2"] == exactly(1 / 2)
+    assert (second.truth, second.candidates) == (("b",), 1)
+    assert (third.truth, third.candidates, third.divisor) == (("c", "old", "older"), 1, 2)
+    assert "note   2 of them could not be recommended" in table.plain(sheets(third, "lists.csv")[0])
+    assert "could not be recommended" not in table.plain(sheets(second, "lists.csv")[0])
+
+
+def test_every_metric_of_accuracy_and_every_convention_is_there() -> None:
+    found = of_one("a", "a", 3)
+    names = {parse(name).name for name in found.metrics}
+    assert names == {name for name, d in DEFINITIONS.items() if not d.needs}
+    assert {parse(name).k for name in found.metrics} == {3}
+    for divisor in DIVISORS:
+        assert str(parse(f"MAP(divisor={divisor})@3")) in found.metrics
+    assert list(found.conventions) == list(CONVENTIONS)
+
+
+def test_conventions_of_one_user_by_hand() -> None:
+    found = of_one("aab", "ab", 10).conventions
+    assert found["kaggle"] == exactly((1 + 2 / 3) / 2)
+    assert found["trec_eval"] == 1
+    assert found["replay"] == exactly(3 / 2)
+    assert found["rectools"] == exactly(3 / 3)
+
+
+words = st.text("abcdefgh-", max_size=8)
+truths = st.lists(st.sampled_from("abcdefgh"), unique=True).map("".join)
+quick = settings(deadline=None, max_examples=60)
+
+
+@given(row=words, truth=truths, k=st.integers(1, 9))
+@quick
+def test_what_the_places_add_is_the_metric(row: str, truth: str, k: int) -> None:
+    found = of_one(row, truth, k)
+    hits = [p for p in found.places if p.hit]
+    assert fsum(p.contribution for p in found.places) == pytest.approx(
+        found.metrics[f"MAP@{k}"], rel=0, abs=1e-15
+    )
+    ideal = sum(1 / log2(i + 2) for i in range(min(len(truth), k)))
+    dcg = fsum(p.discount for p in hits)
+    assert found.metrics[f"NDCG@{k}"] == exactly(dcg / ideal if ideal else 0)
+    assert found.metrics[f"Precision@{k}"] == exactly(len(hits) / k)
+    assert found.metrics[f"MRR@{k}"] == exactly(1 / hits[0].rank if hits else 0)
+    assert {p.item for p in hits} == set(row[:k]) & set(truth)
+
+
+@given(row=words, truth=truths, k=st.integers(1, 9))
+@quick
+def test_a_place_is_what_its_definition_says(row: str, truth: str, k: int) -> None:
+    for p in of_one(row, truth, k).places:
+        before = row[: p.rank - 1]
+        letter = row[p.rank - 1]
+        assert p.item == (None if letter == "-" else letter)
+        assert p.repeat == (letter != "-" and letter in before)
+        assert p.hit == (letter in truth and letter not in before)
+        assert p.precision == exactly(len(set(row[: p.rank]) & set(truth)) / p.rank)
+        assert p.discount == exactly(1 / log2(p.rank + 1))
+
+
+@given(
+    rows=st.lists(st.tuples(words, truths), min_size=2, max_size=4),
+    k=st.integers(1, 9),
+)
+@quick
+def test_other_users_change_nothing(rows: list[tuple[str, str]], k: int) -> None:
+    lists, keys = map(list, zip(*rows, strict=True))
+    given = paper(lists, keys)
+    for i, (row, truth) in enumerate(rows):
+        found, alone = explain(given, i, k), of_one(row, truth, k)
+        assert (found.places, found.metrics) == (alone.places, alone.metrics)
+        for name, value in alone.conventions.items():
+            assert found.conventions[name] == (None if value is None else exactly(value)), name
+
+
+def test_the_plain_values_are_json() -> None:
+    document = json.loads(json.dumps(of_one("a-a", "a", 3).to_dict(), allow_nan=False))
+    assert list(document) == [
+        "user", "k", "truth", "candidates", "divisor", "averaged", "places", "metrics",
+        "conventions",
+    ]  # fmt: skip
+    assert (document["user"], document["truth"]) == ("u0", ["a"])
+    assert document["places"][1] == {
+        "rank": 2,
+        "item": None,
+        "hit": False,
+        "repeat": False,
+        "precision": 0.5,
+        "contribution": 0.0,
+        "discount": exactly(1 / log2(3)),
+    }
+
+
+def test_a_record_a_place() -> None:
+    first, second = records(of_one("ax", "a", 2))
+    assert (first["user"], first["k"], first["rank"], first["item"]) == ("u0", 2, 1, "a")
+    assert (first["hit"], first["contribution"], second["hit"]) == (True, 1.0, False)
+    assert list(first) == list(second)
+
+
+def test_the_table_shows_the_sum_that_is_ap() -> None:
+    lines = table.plain(sheets(of_one("aaxb", "abc", 4), "lists.csv")[0]).splitlines()
+    assert lines[:3] == ["paper  lists.csv", "user   u0 · k = 4", "truth  R = 3: a, b, c"]
+    cells = [line.split() for line in lines[5:9]]
+    assert cells[0] == ["1", "a", "hit", "1.0000", "0.333333", "1.0000"]
+    assert cells[1] == ["2", "a", "repeated", "0.5000", "0.6309"]
+    assert cells[3] == ["4", "b", "hit", "0.5000", "0.166667", "0.4307"]
+    assert lines[-1] == ("AP@4 = 1.0000 + 0.5000 over D = min(3, 4) = 3: 1.500000 / 3 = 0.500000")
+
+
+def test_many_true_items_are_counted_not_listed() -> None:
+    given = paper(["a"], ["a"], [[f"n{i:02}" for i in range(14)]])
+    (line,) = (
+        line
+        for line in sheets(explain(given, 0, 3), "lists.csv")[0].heading
+        if line.startswith("truth")
+    )
+    assert line.startswith("truth  R = 15: a, n00, n01,")
+    assert line.endswith("n10 and 3 more")
+
+
+def test_names_steer_no_terminal() -> None:
+    given = replace(
+        paper(["ax"], ["a"]),
+        users=pl.Series(["\x1b[31mann\n"]),
+        items=pl.Series(["\x07a", *ITEMS[1:]]),
+    )
+    for page in sheets(explain(given, 0, 2), "lists.csv"):
+        for text in (*page.heading, *page.footing, *(cell for row in page.rows for cell in row)):
+            assert text.isprintable(), text
+
+
+# Who is worth a look.
+
+FOUR = replace(
+    paper(["a", "x", "xa", "x"], ["a", "a", "a", "a"]),
+    users=pl.Series(["dee", "bob", "ann", "cid"]),
+)
+"""MRR is 1 for dee, 1/2 for ann, 0 for bob and cid."""
+
+
+@pytest.mark.parametrize(
+    ("worst", "best", "names"),
+    [
+        (1, 0, ["bob"]),
+        (2, 0, ["bob", "cid"]),
+        (3, 0, ["bob", "cid", "ann"]),
+        (0, 1, ["dee"]),
+        (0, 3, ["dee", "ann", "bob"]),
+        (2, 1, ["bob", "cid", "dee"]),
+        (3, 3, ["bob", "cid", "ann", "dee"]),
+        (9, 9, ["bob", "cid", "ann", "dee"]),
+        (0, 0, []),
+    ],
+)
+def test_extremes_stand_in_order_ties_by_id_and_nobody_twice(
+    worst: int, best: int, names: list[str]
+) -> None:
+    rows = extremes(FOUR, parse("MRR"), worst, best)
+    assert [FOUR.users[row] for row in rows] == names
+
+
+def test_extremes_need_what_the_metric_needs() -> None:
+    with pytest.raises(UsageError, match=r"Novelty@2 needs the training events"):
+        extremes(FOUR, parse("Novelty@2"), 1, 0)
+    with pytest.raises(UsageError, match=r"MAP@3 looks at 3 places, but the exam has k = 2"):
+        extremes(replace(FOUR, k=2), parse("MAP@3"), 1, 0)
+
+
+def test_rows_of_users_stand_in_the_order_asked_for() -> None:
+    assert rows_of(FOUR, ["cid", "dee"]) == [3, 0]
+
+
+@pytest.mark.parametrize(("user", "hint"), [("an", 'did you mean "ann"?'), ("zzz", 'one is "dee"')])
+def test_an_unknown_user_is_told_one_that_there_is(user: str, hint: str) -> None:
+    with pytest.raises(UsageError) as refusal:
+        rows_of(FOUR, ["ann", user])
+    assert str(refusal.value) == f'no user "{user}" among the 4 of the exam; {hint}'
+
+
+def test_among_very_many_users_none_is_sought_that_is_near() -> None:
+    many = replace(FOUR, users=pl.Series([f"user{i}" for i in range(10_001)]))
+    with pytest.raises(UsageError) as refusal:
+        rows_of(many, ["usr5"])
+    assert str(refusal.value) == 'no user "usr5" among the 10,001 of the exam; one is "user0"'

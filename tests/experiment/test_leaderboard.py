@@ -1,0 +1,210 @@
+"""Runs side by side: the best of each name, by exam, and what cannot be read is told."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import harness
+from harness import config as config_
+from harness.core.errors import UsageError
+from harness.experiment.leaderboard import Leaderboard, leaderboard
+from harness.experiment.run import run
+
+LOG = """user,item,time
+ann,a,2020-01-01
+ann,b,2020-01-02
+bob,b,2020-01-03
+bob,c,2020-01-03
+cid,d,2020-01-06
+ann,b,2020-01-08
+bob,d,2020-01-08
+cid,a,2020-01-08
+"""
+POPULAR = {"name": "popular", "use": "baselines.popular:Popular"}
+LAST = {**POPULAR, "params": {"window_days": 3}}
+OTHER = {"name": "again", "use": "baselines.repurchase:Repurchase"}
+
+
+def sat(folder: Path, name: str, *models: Any, written: str, **evaluation: Any) -> None:
+    (folder / "log.csv").write_text(LOG)
+    values = {
+        "data": {"layout": "table", "path": ".", "events": "log.csv", "cache": False},
+        "split": {"strategy": "time", "valid_days": 1},
+        "evaluation": {"k": 2, "metrics": ["MAP@2", "Recall@1"], **evaluation},
+        "models": list(models),
+    }
+    target = folder / "runs" / name
+    run(config_.parse(values, folder)).write(target)
+    environment = json.loads((target / "environment.json").read_text())
+    (target / "environment.json").write_text(json.dumps(environment | {"written": written}))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder of three runs: two of one exam, one of another."""
+    sat(tmp_path, "monday", POPULAR, OTHER, written="2026-11-02T10:00:00+00:00")
+    sat(tmp_path, "deep/tuesday", LAST, written="2026-11-03T10:00:00+00:00", seed=7)
+    sat(tmp_path, "other", POPULAR, written="2026-11-01T10:00:00+00:00", k=1, metrics=["MAP@1"])
+    return tmp_path / "runs"
+
+
+def models(found: Leaderboard) -> list[list[str]]:
+    return [[entry.model for entry in group.entries] for group in found.groups]
+
+
+def test_the_best_run_of_each_name_by_exam(folder: Path) -> None:
+    """AP@2 of the popular b, a: 1, 0, 1/2. Of the last three days (d, then b and c) it is less."""
+    first, second = harness.leaderboard(folder).groups
+    assert (first.metric, first.runs, first.users, first.k) == ("MAP@2", 2, 3, 2)
+    assert (second.metric, second.runs, second.k) == ("MAP@1", 1, 1)
+    best = next(entry for entry in first.entries if entry.model == "popular")
+    runs = {
+        name: json.loads((folder / name / "result.json").read_text())["models"]
+        for name in ("monday", "deep/tuesday")
+    }
+    means = {
+        name: next(m for m in found if m["name"] == "popular")["metrics"]["MAP@2"]["mean"]
+        for name, found in runs.items()
+    }
+    assert best.mean == max(means.values())
+    assert best.run == str(folder / max(means, key=lambda name: means[name]))
+    assert best.runs == 2
+    assert [entry.mean for entry in first.entries] == sorted(
+        (entry.mean for entry in first.entries), reverse=True
+    )
+
+
+def test_chance_is_that_of_the_metric_shown(folder: Path) -> None:
+    (group,) = leaderboard(folder, metric="Recall@1").groups
+    for entry in group.entries:
+        run = json.loads((Path(entry.run) / "result.json").read_text())
+        floor = run["chance"]["Recall@1"]["mean"]
+        assert entry.lift == pytest.approx(entry.mean / floor)
+        assert entry.verdict is None  # a run has it of its first metric
+
+
+def test_the_metric_of_most_runs_is_shown_and_the_others_are_counted(folder: Path) -> None:
+    written = "2026-11-09T10:00:00+00:00"
+    sat(folder.parent, "late", POPULAR, written=written, metrics=["NDCG@2"])
+    first = leaderboard(folder).groups[0]
+    assert (first.metric, first.runs, first.without) == ("MAP@2", 2, 1)
+    assert "2 runs, 1 without MAP@2 left out" in repr(leaderboard(folder))
+
+
+def test_what_is_told_of_an_entry(folder: Path) -> None:
+    (group,) = leaderboard(folder, exam=leaderboard(folder).groups[1].fingerprint[:8]).groups
+    (entry,) = group.entries
+    assert (entry.date, entry.seed, entry.settings) == (
+        "2026-11-01T10:00:00+00:00", 42, "Popular()"
+    )  # fmt: skip
+    assert entry.differs == ()
+
+
+def test_where_the_config_differs_from_the_leaders(tmp_path: Path) -> None:
+    sat(tmp_path, "one", POPULAR, written="2026-11-01T10:00:00+00:00")
+    sat(tmp_path, "two", OTHER, written="2026-11-02T10:00:00+00:00", users="all")
+    (group,) = leaderboard(tmp_path / "runs").groups
+    assert [entry.differs for entry in group.entries].count(()) == 1
+    (differs,) = (entry.differs for entry in group.entries if entry.differs)
+    assert differs in [("evaluation.users = all",), ("evaluation.users = seen",)]
+
+
+@pytest.mark.parametrize(
+    ("sort", "expected"),
+    [("date", ["popular", "again"]), ("model", ["again", "popular"]), ("run", None)],
+)
+def test_sorting(folder: Path, sort: Any, expected: list[str] | None) -> None:
+    first = leaderboard(folder, sort=sort).groups[0]
+    runs = [entry.run for entry in first.entries]
+    if expected is None:
+        assert runs == sorted(runs)
+    elif sort == "model":
+        assert [entry.model for entry in first.entries] == expected
+    else:
+        dates = [entry.date for entry in first.entries]
+        assert dates == sorted(dates, reverse=True)
+
+
+def test_filters(folder: Path) -> None:
+    assert models(leaderboard(folder, model="AGA")) == [["again"]]
+    assert models(leaderboard(folder, metric="MAP@1")) == [["popular"]]
+    assert leaderboard(folder, metric="Recall@1").groups[0].metric == "Recall@1"
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"exam": "zzz"}, ['"zzz…"', "there are"]),
+        ({"metric": "MAP@3"}, ['"MAP@3"', "MAP@2"]),
+        ({"model": "popluar"}, ['"popluar"', '"popular"']),
+    ],
+)
+def test_nothing_is_left(folder: Path, options: Any, named: list[str]) -> None:
+    with pytest.raises(UsageError) as refusal:
+        leaderboard(folder, **options)
+    assert [word for word in named if word not in str(refusal.value)] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("result.json", "{"),
+        ("result.json", '{"evaluation": {"fields": {}, "fingerprint": "f"}, "models": []}'),
+        ("config.toml", "= nothing"),
+        ("environment.json", "[]"),
+    ],
+)
+def test_a_damaged_run_is_told_and_the_others_stand(folder: Path, name: str, content: str) -> None:
+    (folder / "other" / name).write_text(content)
+    found = leaderboard(folder)
+    assert len(found.groups) == 1
+    (told,) = found.left_out
+    assert "other" in told
+    assert "left out" in repr(found)
+
+
+@pytest.mark.parametrize("name", [".other.1-0.0.part", ".hidden", "run.part"])
+def test_runs_that_are_hidden_or_not_whole_yet_are_passed_over(folder: Path, name: str) -> None:
+    before = harness.leaderboard(folder)
+    shutil.copytree(folder / "monday", folder / name)
+    assert harness.leaderboard(folder) == before
+
+
+def test_nothing_that_a_run_says_of_itself_steers_a_terminal(folder: Path) -> None:
+    (folder / "other" / "environment.json").write_text(json.dumps({"written": "x\x1b[2J"}))
+    path = folder / "other" / "result.json"
+    content = json.loads(path.read_text())
+    content["evaluation"]["fingerprint"] = "\x1b[2J"
+    content["metrics"] = {"M\x1b": {"better": "higher"}}
+    (model,) = content["models"]
+    model["metrics"] = {"M\x1b": model["metrics"]["MAP@1"]}
+    model["vs_random"]["verdict"] = "\x1b"
+    path.write_text(json.dumps(content))
+    text = leaderboard(folder).to_markdown()
+    assert "x�[2J" in text
+    assert "\x1b" not in text
+
+
+def test_a_run_without_a_date_has_that_of_its_file(folder: Path) -> None:
+    (folder / "other" / "environment.json").write_text("{}")
+    os.utime(folder / "other" / "result.json", (0, 0))
+    assert leaderboard(folder).groups[-1].entries[0].date == "1970-01-01T00:00:00+00:00"
+
+
+def test_no_folder_and_no_run(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is no folder"):
+        leaderboard(tmp_path / "runs")
+    with pytest.raises(UsageError, match="holds no run"):
+        leaderboard(tmp_path)
+
+
+def test_a_table_an_exam_and_its_other_forms(folder: Path) -> None:
+    found = leaderboard(folder)
+    assert repr(found).count("exam   ") == 2
+    assert set(found.to_pandas()["model"]) == {"popular", "again"}
+    assert json.loads(json.dumps(found.to_dict()))["groups"][0]["entries"][0]["ci95"] is not None
+    assert found._repr_html_().count("<table>") == 2

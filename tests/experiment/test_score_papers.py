@@ -1,0 +1,521 @@
+"""Papers: whose lists are marked by what, from a solution, a config's exam, or a run's model."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from harness import config as config_
+from harness.core.errors import DataError, HarnessError, UsageError
+from harness.experiment.explain import explain, of_run
+from harness.experiment.run import run
+from harness.experiment.score import Paper, of_config, of_solution
+from harness.metrics import Metric, parse
+from harness.metrics.scores import marks, mean
+from harness.submission import solution as solutions
+from harness.submission.format import Named
+
+
+@pytest.fixture
+def lists(tmp_path: Path) -> Path:
+    return tmp_path / "lists.csv"
+
+
+@pytest.fixture
+def solution(tmp_path: Path) -> Path:
+    return tmp_path / "solution.csv"
+
+
+def value(paper: Paper, metric: str) -> float:
+    return mean(marks(paper.lists, paper.key, [parse(metric)])[parse(metric)])
+
+
+def told(refusal: pytest.ExceptionInfo[HarnessError], *words: str) -> None:
+    text = str(refusal.value)
+    assert [word for word in words if word not in text] == [], text
+
+
+# A file and a solution.
+
+
+def test_a_solution_says_who_counts(lists: Path, solution: Path) -> None:
+    """AP@2 is 1/2 (a of a, b), 1/2 (c at the second place) and 0 (no list)."""
+    lists.write_text("user,items\nbob,x c\nann,a\nzed,a\nyan,\n")
+    solution.write_text("user,items\nann,a b\nbob,c\ncid,d\n")
+    paper = of_solution(lists, solution)
+    assert paper.title == str(lists)
+    assert paper.users.to_list() == ["ann", "bob", "cid"]
+    assert value(paper, "MAP@2") == (1 / 2 + 1 / 2 + 0) / 3
+    assert (paper.k, paper.fingerprint, paper.metrics, dict(paper.boards)) == (None, None, (), {})
+    assert paper.left_out == {
+        "users_without_list": 1,
+        "users_outside": 2,
+        "rows_outside": 2,
+        "users_ignored": 0,
+        "users_without_items": 0,
+        "true_items_repeated": 0,
+    }
+
+
+@pytest.mark.parametrize("kind", ["rank", "score"])
+def test_the_order_comes_from_ranks_or_scores(lists: Path, solution: Path, kind: str) -> None:
+    lists.write_text(f"who,what,{kind}\nann,x,1\nann,a,2\n")
+    solution.write_text("user,items\nann,a\n")
+    assert value(of_solution(lists, solution), "MRR") == (1 / 2 if kind == "rank" else 1)
+    lists.write_text("who,what,place\nann,x,2\nann,a,1\n")
+    assert value(of_solution(lists, solution, Named(rank="place")), "MRR") == 1
+
+
+def test_a_true_item_that_stands_again_counts_once(lists: Path, solution: Path) -> None:
+    lists.write_text("user,items\nann,a\n")
+    for text in ("user,items\nann,a b a a\n", "user,item\nann,a\nann,b\nann,a\nann,a\n"):
+        solution.write_text(text)
+        paper = of_solution(lists, solution)
+        assert value(paper, "Recall@1") == 1 / 2
+        assert paper.left_out["true_items_repeated"] == 2
+
+
+def test_a_user_without_true_items_counts_where_that_is_asked_for(
+    lists: Path, solution: Path
+) -> None:
+    lists.write_text("user,items\nann,a\nbob,b\n")
+    solution.write_text("user,items\nann,a\nbob,\n")
+    assert of_solution(lists, solution).counted.tolist() == [True, False]
+    kept = of_solution(lists, solution, keep_users_without_items=True)
+    assert kept.counted.tolist() == [True, True]
+    assert value(kept, "MAP@1") == 1 / 2
+
+
+def test_users_stand_on_boards_and_the_ignored_on_none(lists: Path, solution: Path) -> None:
+    lists.write_text("user,items\nann,a\nbob,x\ncid,c\n")
+    solution.write_text(
+        "user,items,Usage\nbob,b,Ignored\nann,a,Public\ncid,c d,Private\ndee,d,Private\n"
+    )
+    paper = of_solution(lists, solution)
+    assert paper.users.to_list() == ["ann", "cid", "dee"]
+    assert value(paper, "Recall@1") == (1 + 1 / 2 + 0) / 3
+    assert {name: board.tolist() for name, board in paper.boards.items()} == {
+        "Public": [True, False, False],
+        "Private": [False, True, True],
+    }
+    assert paper.left_out["users_ignored"] == 1
+    assert paper.left_out["users_without_list"] == 1
+    assert paper.left_out["users_outside"] == 0  # the ignored are known
+
+
+def test_a_solution_that_ignores_everyone_is_refused(lists: Path, solution: Path) -> None:
+    lists.write_text("user,items\nann,a\n")
+    solution.write_text("user,items,Usage\nann,a,Ignored\n")
+    with pytest.raises(DataError) as refusal:
+        of_solution(lists, solution)
+    told(refusal, str(solution), "Ignored")
+
+
+def test_ids_that_are_numbers_in_both_files_match(tmp_path: Path) -> None:
+    lists, solution = tmp_path / "lists.parquet", tmp_path / "solution.parquet"
+    pl.DataFrame({"user": [1, 2], "item": [[10], [20]]}).write_parquet(lists)
+    frame = pl.DataFrame({"user": [2, 1], "item": [[20], [11]], "Usage": ["Public", "Private"]})
+    frame.drop("Usage").write_parquet(solution)
+    paper = of_solution(lists, solution)
+    assert paper.users.to_list() == ["2", "1"]
+    assert value(paper, "MAP@1") == 1 / 2
+    frame.write_parquet(solution)
+    assert of_solution(lists, solution).boards["Public"].tolist() == [True, False]
+
+
+def test_numbers_in_one_file_are_the_same_ids_as_their_text_in_another(tmp_path: Path) -> None:
+    """Ids are text: 1 is "1", and never "01"."""
+    lists, solution = tmp_path / "lists.parquet", tmp_path / "solution.csv"
+    pl.DataFrame({"user": [1], "item": [[7, 8]]}).write_parquet(lists)
+    solution.write_text("user,items\n1,8\n")
+    assert value(of_solution(lists, solution), "MRR") == 1 / 2
+    solution.write_text("user,items\n01,8\n")
+    with pytest.raises(DataError) as refusal:
+        of_solution(lists, solution)
+    told(refusal, str(lists), "01")
+
+
+@pytest.mark.parametrize("column", ["rank", "score"])
+def test_no_true_item_is_lost_by_a_column_of_the_solution(
+    lists: Path, solution: Path, column: str
+) -> None:
+    """A solution has neither ranks nor scores to go by: a 0 in such a column drops nothing."""
+    lists.write_text("user,items\nann,a\n")
+    solution.write_text(f"user,item,{column}\nann,a,0\nann,b,1\n")
+    assert value(of_solution(lists, solution), "Recall@1") == 1 / 2
+
+
+def test_a_solution_without_rows_is_refused(lists: Path, solution: Path) -> None:
+    lists.write_text("user,items\nann,a\n")
+    solution.write_text("user,items\n")
+    with pytest.raises(DataError) as refusal:
+        of_solution(lists, solution)
+    told(refusal, str(solution), "there are no rows behind the header")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r"])
+def test_a_file_without_rows_is_refused(lists: Path, solution: Path, end: str) -> None:
+    """So is one whose lines end with a bare CR: it is one line to every reader."""
+    lists.write_text(f"user,items{end}" + ("ann,a\r" if end == "\r" else ""))
+    solution.write_text("user,items\nann,a\n")
+    with pytest.raises(DataError) as refusal:
+        of_solution(lists, solution)
+    told(refusal, "lists.csv", "there are no rows behind the header")
+
+
+@pytest.mark.parametrize("name", ["Coverage@2", "Gini@2", "Novelty@2", "Popularity@2", "ILD@2"])
+def test_a_solution_tells_nothing_of_the_items(lists: Path, solution: Path, name: str) -> None:
+    lists.write_text("user,items\nann,a\n")
+    solution.write_text("user,items\nann,a\n")
+    with pytest.raises(UsageError) as refusal:
+        of_solution(lists, solution).require(parse(name))
+    told(refusal, name, "a solution says nothing", "use --config")
+
+
+# A file and a config.
+
+LOG = """user,item,time
+ann,a,2020-01-01
+ann,b,2020-01-01
+bob,b,2020-01-02
+bob,c,2020-01-02
+cid,d,2020-01-03
+dee,a,2020-01-03
+ann,c,2020-01-08
+ann,new,2020-01-08
+bob,a,2020-01-08
+cid,d,2020-01-08
+"""
+"""The exam, with valid_days = 1: ann c and new, bob a, cid d; the candidates are a, b, c, d."""
+ITEMS = "item,colour\na,red\nb,red\nc,red\nd,blue\nnew,red\n"
+LISTS = "user,items\nann,c zzz\nbob,x a\ndee,a b\n"
+"""cid has no list, dee is not examined; zzz and x are no candidates."""
+
+
+def config(folder: Path, **evaluation: Any) -> config_.Config:
+    (folder / "log.csv").write_text(LOG)
+    (folder / "items.csv").write_text(ITEMS)
+    values = {
+        "data": {
+            "layout": "table",
+            "path": ".",
+            "events": "log.csv",
+            "items": "items.csv",
+            "cache": False,
+        },
+        "split": {"strategy": "time", "valid_days": 1},
+        "evaluation": {"k": 2, **evaluation},
+        "models": [{"name": "popular", "use": "baselines.popular:Popular"}],
+    }
+    return config_.parse(values, folder)
+
+
+def test_a_config_sets_the_exam(tmp_path: Path, lists: Path) -> None:
+    """AP@2: c of c and new, (1/1)/2; a of a at the second place, (1/2)/1; no list, 0."""
+    lists.write_text(LISTS)
+    paper = of_config(lists, config(tmp_path))
+    assert paper.title == str(lists)
+    assert paper.users.to_list() == ["ann", "bob", "cid"]
+    assert np.asarray(paper.key.relevant).tolist() == [2, 1, 1]  # new counts, a candidate or not
+    assert value(paper, "MAP@2") == (1 / 2 + 1 / 2 + 0) / 3
+    assert paper.left_out == {
+        "users_without_list": 1,
+        "users_outside": 1,
+        "rows_outside": 1,
+        "items_unknown": 3 - 1,
+    }
+    assert [str(m) for m in paper.metrics] == ["MAP@2", "Recall@2", "NDCG@2"]
+    assert (paper.k, len(paper.fingerprint or ""), dict(paper.boards)) == (2, 64, {})
+
+
+def test_a_true_item_that_is_no_candidate_is_never_a_hit(tmp_path: Path, lists: Path) -> None:
+    lists.write_text("user,items\nann,new c\n")
+    paper = of_config(lists, config(tmp_path))
+    assert marks(paper.lists, paper.key, [parse("MRR@2")])[parse("MRR@2")].tolist() == [1 / 2, 0, 0]
+    assert paper.outside.to_list() == ["new"]
+
+
+def test_fingerprint_and_metrics_are_those_of_the_config(tmp_path: Path, lists: Path) -> None:
+    lists.write_text(LISTS)
+    setting = config(tmp_path, metrics=["MRR@1", "Recall@2"])
+    paper = of_config(lists, setting)
+    assert [str(m) for m in paper.metrics] == ["MRR@1", "Recall@2"]
+    assert paper.fingerprint == run(setting).exam.fingerprint
+    asked = (parse("HitRate@2"),)
+    assert of_config(lists, setting, metrics=asked).metrics == asked
+
+
+BEYOND = {
+    "Coverage@2": 2 / 4,  # c and a, of a, b, c, d
+    "Gini@2": (-3 * 0 - 1 * 0 + 1 * 1 + 3 * 1) / (4 * 2),  # places 0, 0, 1, 1
+    "Popularity@2": ((1 + 0) / 2 + (0 + 2) / 2 + 0) / 3,  # c once, a twice
+    "Novelty@2": ((2 + 0) / 2 + (0 + 1) / 2 + 0) / 3,  # c of 1 in 4 users, a of 2
+    "Serendipity@2": (1 / 2 + 0 + 0) / 3,  # a and b are the most popular
+    "ILD@2": (1 + 1 + 0) / 3,  # nothing is like an item of which nothing is known
+}
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_beyond_accuracy_an_unknown_item_has_a_place_and_no_properties(
+    tmp_path: Path, lists: Path, name: str
+) -> None:
+    lists.write_text(LISTS)
+    paper = of_config(lists, config(tmp_path), metrics=(parse(name),))
+    paper.require(parse(name))
+    assert value(paper, name) == pytest.approx(BEYOND[name], rel=0, abs=1e-12)
+
+
+def test_all_metrics_at_once_have_the_values_they_have_alone(tmp_path: Path, lists: Path) -> None:
+    lists.write_text(LISTS)
+    metrics = tuple(map(parse, BEYOND))
+    paper = of_config(lists, config(tmp_path), metrics=metrics)
+    values = marks(paper.lists, paper.key, metrics)
+    assert {str(m): mean(v) for m, v in values.items()} == pytest.approx(BEYOND, rel=0, abs=1e-12)
+
+
+def test_known_items_are_as_like_as_their_attributes(tmp_path: Path, lists: Path) -> None:
+    lists.write_text("user,items\nann,a b\nbob,c d\n")
+    paper = of_config(lists, config(tmp_path), metrics=(parse("ILD@2"),))
+    found = marks(paper.lists, paper.key, paper.metrics)[parse("ILD@2")]
+    assert found.tolist() == pytest.approx([0, 1, 0], rel=0, abs=1e-12)
+
+
+def test_grades_of_a_solution_count(lists: Path, solution: Path) -> None:
+    """b and c are judged irrelevant: the one true item is a, of grade 2."""
+    lists.write_text("user,item\nann,b\nann,a\n")
+    solution.write_text("user,item,grade\nann,a,2\nann,b,0\nann,c,0\n")
+    paper = of_solution(lists, solution)
+    assert value(paper, "MAP@4") == 1 / 2
+    assert value(paper, "NDCG(gain=linear)@4") == pytest.approx(1 / np.log2(3))
+    paper.require(parse("NDCG(gain=linear)@4"))
+    solution.write_text("user,item\nann,a\n")
+    with pytest.raises(UsageError, match="needs grades"):
+        of_solution(lists, solution).require(parse("NDCG(gain=linear)@4"))
+
+
+@pytest.mark.parametrize("header", ["user,Usage,items", "Usage,user,items", "user,items,Usage"])
+def test_the_usage_may_stand_anywhere(lists: Path, solution: Path, header: str) -> None:
+    lists.write_text("user,items\nann,a\n")
+    row = {"user": "ann", "items": "a", "Usage": "Public"}
+    solution.write_text(header + "\n" + ",".join(row[name] for name in header.split(",")) + "\n")
+    paper = of_solution(lists, solution)
+    assert (value(paper, "MAP@1"), list(paper.boards)) == (1, ["Public"])
+
+
+def test_categories_in_parquet_are_texts(tmp_path: Path, solution: Path) -> None:
+    texts = {"user": ["ann", "bob"], "items": ["x a", "b"]}
+    category = pl.DataFrame(texts, schema={"user": pl.Categorical, "items": pl.Categorical})
+    category.write_parquet(tmp_path / "lists.parquet")
+    solution.write_text("user,items\nann,a\nbob,b\n")
+    assert value(of_solution(tmp_path / "lists.parquet", solution), "MRR@2") == (1 / 2 + 1) / 2
+
+
+def test_parts_of_different_types_are_refused(tmp_path: Path, solution: Path) -> None:
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    pl.DataFrame({"user": [1], "items": [2]}).write_parquet(folder / "a.parquet")
+    pl.DataFrame({"user": ["1"], "items": ["2"]}).write_parquet(folder / "b.parquet")
+    solution.write_text("user,items\n1,2\n")
+    with pytest.raises(DataError, match="columns of different types"):
+        of_solution(folder, solution)
+
+
+def test_a_pipe_is_no_file(tmp_path: Path, solution: Path) -> None:
+    os.mkfifo(tmp_path / "lists.csv")
+    solution.write_text("user,items\nann,a\n")
+    with pytest.raises(DataError, match=r"lists.csv: is no file on disk; write it to one"):
+        of_solution(tmp_path / "lists.csv", solution)
+
+
+def test_a_file_of_strangers_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "solution.csv").write_text("user,items\nann,a\n")
+    (tmp_path / "lists.csv").write_text("user,items\nzed,a\n")
+    with pytest.raises(DataError) as refusal:
+        of_solution(tmp_path / "lists.csv", tmp_path / "solution.csv")
+    told(refusal, "lists.csv: not one of the users is in the truth: 'zed' here, 'ann' there")
+
+
+def test_a_metric_that_looks_further_than_the_exam_is_refused(tmp_path: Path, lists: Path) -> None:
+    lists.write_text(LISTS)
+    paper = of_config(lists, config(tmp_path))
+    paper.require(parse("MAP@2"))
+    paper.require(parse("MRR"))
+    with pytest.raises(UsageError) as refusal:
+        paper.require(parse("MAP@3"))
+    told(refusal, "MAP@3", "3 places", "k = 2", "[evaluation]")
+
+
+def test_only_the_places_of_the_exam_are_kept(tmp_path: Path, lists: Path) -> None:
+    lists.write_text("user,items\nann,a b c new\n")
+    paper = of_config(lists, config(tmp_path))
+    assert [paper.items[int(i)] for i in paper.lists[0]] == ["a", "b"]
+
+
+# A run's model.
+
+EVENTS = [
+    *(f"u{u},i{i},2020-01-0{1 + (u * i) % 5}" for u in range(6) for i in range(12) if (u + i) % 3),
+    *(f"u{u},i{(5 * u + j) % 12},2020-01-08" for u in range(5) for j in range(2)),
+]
+METRICS = ["MAP@3", "NDCG@3", "MRR@3", "Recall@3", "pFound@3", "MAP(divisor=trec)@3"]
+RUN = """
+[data]
+layout = "table"
+path = "."
+events = "log.csv"
+cache = false
+
+[split]
+strategy = "time"
+valid_days = 1
+
+[evaluation]
+k = 3
+metrics = [%s]
+
+[[models]]
+name = "popular"
+use = "baselines.popular:Popular"
+
+[[models]]
+name = "random"
+use = "baselines.random_items:RandomItems"
+repeats = 4
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return the folder of a run of two models, one with four repeats."""
+    write_log(tmp_path, EVENTS)
+    (tmp_path / "exam.toml").write_text(RUN % ", ".join(f'"{name}"' for name in METRICS))
+    run(tmp_path / "exam.toml").write(tmp_path / "run")
+    return tmp_path / "run"
+
+
+def write_log(folder: Path, events: list[str]) -> None:
+    (folder / "log.csv").write_text("\n".join(["user,item,time", *events]) + "\n")
+
+
+@pytest.mark.parametrize(("model", "repeat"), [("popular", 0), *(("random", r) for r in range(4))])
+def test_every_user_earns_again_what_the_run_wrote(folder: Path, model: str, repeat: int) -> None:
+    paper = of_run(folder, model, repeat)
+    written = pl.read_parquet(folder / "per_user.parquet").filter(
+        (pl.col("model") == model) & (pl.col("repeat") == repeat)
+    )
+    assert paper.users.to_list() == written["user"].to_list() == [f"u{u}" for u in range(5)]
+    for row, marked in enumerate(written.iter_rows(named=True)):
+        earned = explain(paper, row, 3).metrics
+        assert {name: earned[name] for name in METRICS} == {name: marked[name] for name in METRICS}
+
+
+def test_repeats_are_told_apart(folder: Path) -> None:
+    papers = [of_run(folder, "random", repeat) for repeat in range(4)]
+    assert len({paper.lists.tobytes() for paper in papers}) == 4
+    assert papers[3].title == f'model "random" of {folder}, repeat 3'
+    assert of_run(folder, "popular").title == f'model "popular" of {folder}'
+
+
+def test_the_paper_of_a_run_is_on_its_exam(folder: Path) -> None:
+    document = json.loads((folder / "result.json").read_text())
+    paper = of_run(folder, "popular")
+    assert paper.fingerprint == document["evaluation"]["fingerprint"]
+    assert [str(m) for m in paper.metrics] == METRICS
+    assert (paper.k, dict(paper.left_out)) == (3, {})
+    asked: tuple[Metric, ...] = (parse("Coverage@3"), parse("Novelty@3"))
+    again = of_run(folder, "popular", metrics=asked)
+    assert again.metrics == asked
+    for metric in asked:
+        again.require(metric)
+
+
+@pytest.mark.parametrize(
+    ("events", "fields"),
+    [
+        ([*EVENTS, "u0,i11,2020-01-08"], ["truth"]),
+        ([*EVENTS, "u5,i1,2020-01-08"], ["users", "truth"]),
+        ([*EVENTS, "u0,fresh,2020-01-02"], ["candidates"]),
+    ],
+)
+def test_changed_data_are_refused_with_what_differs(
+    folder: Path, events: list[str], fields: list[str]
+) -> None:
+    write_log(folder.parent, events)
+    with pytest.raises(UsageError) as refusal:
+        of_run(folder, "popular")
+    told(refusal, str(folder), "has changed", f"harness run {folder}/config.toml", *fields)
+    differ = str(refusal.value).partition("(")[2].partition(" differ")[0].split(", ")
+    assert set(fields) <= set(differ)
+    assert "k" not in differ
+    assert "seen" not in differ
+
+
+def test_changed_training_is_refused_for_its_lists_are_others(folder: Path) -> None:
+    """The exam is the same, but i7 is now the most popular: the run gave other lists."""
+    before = of_run(folder, "popular").lists
+    write_log(folder.parent, [*EVENTS, *["u5,i7,2020-01-03"] * 30])
+    try:
+        after = of_run(folder, "popular").lists
+    except UsageError as error:
+        assert "has changed" in str(error)
+    else:
+        assert after.tolist() == before.tolist()
+
+
+def test_a_folder_that_is_no_run(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as refusal:
+        of_run(tmp_path, "popular")
+    told(refusal, str(tmp_path), "is no run folder", "result.json", "harness run makes one")
+
+
+def test_a_run_without_its_result(folder: Path) -> None:
+    (folder / "result.json").unlink()
+    with pytest.raises(UsageError) as refusal:
+        of_run(folder, "popular")
+    told(refusal, str(folder), "is no run folder", "result.json")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"evaluation": {"fields": {}}, "models": []}',
+        '{"evaluation": 3}',
+        '{"evaluation": {"fields": []}}',
+    ],
+)
+def test_a_result_that_is_none(folder: Path, text: str) -> None:
+    (folder / "result.json").write_text(text)
+    with pytest.raises(HarnessError) as refusal:
+        of_run(folder, "popular")
+    told(refusal, f"{folder}/result.json", "is no result of harness run")
+
+
+@pytest.mark.parametrize(
+    ("model", "words"), [("popula", 'did you mean "popular"?'), ("als", "allowed: popular, random")]
+)
+def test_an_unknown_model_is_told_the_nearest(folder: Path, model: str, words: str) -> None:
+    with pytest.raises(UsageError) as refusal:
+        of_run(folder, model)
+    told(refusal, str(folder), f'no model "{model}"', words)
+
+
+@pytest.mark.parametrize(
+    ("model", "repeat", "last"), [("random", 4, 3), ("random", -1, 3), ("popular", 1, 0)]
+)
+def test_a_repeat_that_there_was_not(folder: Path, model: str, repeat: int, last: int) -> None:
+    with pytest.raises(UsageError) as refusal:
+        of_run(folder, model, repeat)
+    told(refusal, f'model "{model}"', f"no repeat {repeat}", f"the last is {last}")
+
+
+def test_a_true_item_with_a_nul_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "truth.csv").write_bytes(b"user,items\nann,a\0\n")
+    with pytest.raises(DataError, match=r'truth.csv: column "items": found "a.*NUL byte'):
+        solutions.of_file(tmp_path / "truth.csv")

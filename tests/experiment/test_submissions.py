@@ -1,0 +1,127 @@
+"""A submission is validated and then marked; the quick reader and the general one give the same."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from harness.core.errors import UsageError
+from harness.experiment import score as papers
+from harness.experiment.score import Scored
+from harness.experiment.score import score as mark
+from harness.experiment.submissions import SubmissionError, score_on
+from harness.experiment.terms import Terms
+from harness.metrics import parse
+
+METRICS = tuple(parse(text) for text in ("MAP@3", "NDCG@3", "Recall@2", "MRR"))
+SOLUTION = "user,items,Usage\nann,a b,Public\nbob,c,Private\ncem,d,Private\ndee,a,Ignored\n"
+
+
+@pytest.fixture
+def solution(tmp_path: Path) -> Path:
+    (tmp_path / "solution.csv").write_text(SOLUTION)
+    return tmp_path / "solution.csv"
+
+
+def scored(solution: Path, content: str, *, force: bool = False) -> Scored:
+    path = solution.with_name("lists.csv")
+    path.write_text(content)
+    return score_on(path, Terms(solution=solution), METRICS, force=force)
+
+
+def test_two_boards(solution: Path) -> None:
+    """AP@3: ann 1 (both), bob 1/2 (c at the second place), cem 0; dee and zed do not count."""
+    found = scored(solution, "user,items\nann,b a\nbob,x c\nzed,a\ndee,a\n")
+    assert found.metrics["MAP@3"].mean == (1 + 1 / 2 + 0) / 3
+    assert found.boards["Public"]["MAP@3"].mean == 1
+    assert found.boards["Private"]["MAP@3"].mean == (1 / 2 + 0) / 2
+    assert found.paper.left_out == {
+        "users_without_list": 1,
+        "users_outside": 2,
+        "rows_outside": 2,
+        "users_ignored": 1,
+        "users_without_items": 0,
+        "true_items_repeated": 0,
+    }
+    assert found.to_dict()["problems"] == {
+        "errors": 0,
+        "warnings": 0,
+        "found": [],
+        "forced": False,
+    }
+
+
+def test_a_file_with_errors_is_marked_by_force_alone(solution: Path) -> None:
+    content = "user,items\nann,b a\nann,c\nbob,c\n"
+    with pytest.raises(SubmissionError, match="SUB203 line 3") as refusal:
+        scored(solution, content)
+    assert [p.code for p in refusal.value.validation.errors] == ["SUB203"]
+    found = scored(solution, content, force=True)
+    assert found.metrics["MAP@3"].mean == 2 / 3  # the first list of a user counts
+    problems = found.to_dict()["problems"]
+    assert (problems["errors"], problems["forced"]) == (1, True)
+
+
+def test_by_a_solution_alone_nobody_is_missing_and_no_item_unknown(solution: Path) -> None:
+    found = scored(solution, "user,items\nann,unheardof b\n")
+    assert found.validation is not None
+    assert found.validation.problems == ()
+    assert found.metrics["MRR"].mean == (1 / 2) / 3
+
+
+def test_a_sample_says_who_must_be_there(solution: Path) -> None:
+    sample = solution.with_name("sample.csv")
+    sample.write_text("user,items\nann,\nbob,\ncem,\ndee,\nzed,\n")
+    path = solution.with_name("lists.csv")
+    path.write_text("user,items\nann,b a\nyan,x\n")
+    terms = Terms(sample=sample, solution=solution)
+    found = score_on(path, terms, METRICS, force=True)
+    assert found.validation is not None
+    codes = [(p.code, p.value, p.count) for p in found.validation.errors]
+    assert codes == [("SUB201", "bob", 4), ("SUB202", "yan", 1)]
+    assert found.metrics["MAP@3"].mean == 1 / 3
+
+
+def test_terms_that_go_apart() -> None:
+    with pytest.raises(UsageError, match="marked by what"):
+        score_on(Path("lists.csv"), Terms())
+
+
+ITEMS = ["a", "b", "c", "d", "x", "unheardof"]
+LISTS = st.dictionaries(
+    st.sampled_from(["ann", "bob", "cem", "dee", "zed"]),
+    st.lists(st.sampled_from(ITEMS), max_size=5),
+    min_size=1,
+)
+
+
+@settings(
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(lists=LISTS, data=st.data())
+def test_every_shape_and_reader_gives_the_same_marks(
+    solution: Path, lists: dict[str, list[str]], data: st.DataObject
+) -> None:
+    """Wide by the quick reader, quoted or not; long by rank; and wide by the general reader."""
+    quote = data.draw(st.sampled_from(["", '"']))
+    wide = "user,items\n" + "".join(
+        f"{quote}{user}{quote},{quote}{' '.join(items)}{quote}\n" for user, items in lists.items()
+    )
+    rows = [
+        f"{user},{item},{rank}\n"
+        for user, items in lists.items()
+        for rank, item in enumerate(items, 1)
+    ]
+    long = "user,item,rank\n" + "".join(data.draw(st.permutations(rows)))
+    path = solution.with_name("general.csv")
+    path.write_text(wide)
+    if not set(lists) & {"ann", "bob", "cem", "dee"}:
+        return
+    general = mark(papers.of_solution(path, solution), METRICS, 3, conventions=True)
+    found = [scored(solution, wide, force=True)]
+    if any(lists.get(user) for user in ("ann", "bob", "cem", "dee")):
+        found.append(scored(solution, long, force=True))
+    for one in found:
+        assert one.metrics == general.metrics
+        assert one.boards == general.boards

@@ -1,0 +1,112 @@
+"""A model's lists written as a submission, validated, and marked: its own score to the last bit."""
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import harness
+from harness import config as config_
+from harness.config import Config
+from harness.core.errors import UsageError
+from harness.experiment.run import run
+from harness.experiment.submit import submit, to_csv
+from harness.submission.format import FORMATS, generic
+
+ROOT = Path(__file__).parents[2]
+
+
+def sample_config(name: str) -> Config:
+    return config_.read(ROOT / "configs" / f"{name}.toml")
+
+
+@pytest.mark.parametrize("name", ["demo", "demo-ponpare"])
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz"])
+def test_written_validated_and_marked_it_has_the_runs_own_score(
+    name: str, ending: str, tmp_path: Path
+) -> None:
+    config, out = sample_config(name), tmp_path / f"submission{ending}"
+    for model in run(config).models:
+        submit(config, model.name, out)
+        found = harness.validate(out, config=config)
+        assert found.errors == (), [problem.message for problem in found.errors]
+        scored = harness.score(out, config=config)
+        for metric, figure in model.metrics.items():
+            if model.repeats == 1:
+                assert scored.metrics[metric].mean == figure.mean
+            else:
+                (values,) = [v for m, v in model.scores.values.items() if str(m) == metric]
+                assert scored.metrics[metric].mean == pytest.approx(values[0].mean(), rel=1e-14)
+
+
+LOG = """user,item,time
+ann,a,2020-01-01
+bob,b,2020-01-02
+bob,c,2020-01-02
+cid,b,2020-01-03
+ann,b,2020-01-09
+bob,d,2020-01-09
+"""
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Config:
+    (tmp_path / "log.csv").write_text(LOG)
+    (tmp_path / "people.csv").write_text("user,age\nann,30\ncid,40\nnew,50\n")
+    values = {
+        "data": {"layout": "table", "path": ".", "events": "log.csv", "users": "people.csv"},
+        "split": {"strategy": "time", "valid_days": 1},
+        "evaluation": {"k": 2},
+        "submission": {"user": "who", "items": "what", "separator": "|"},
+        "models": [{"name": "popular", "use": "baselines.popular:Popular"}],
+    }
+    return config_.parse(values, tmp_path)
+
+
+def test_who_has_a_row(config: Config, tmp_path: Path) -> None:
+    """The table's users in its order, then the exam's; new has no events and is asked for too."""
+    done = submit(config, "popular", tmp_path / "out.csv")
+    assert (done.rows, done.without_history, done.beyond_sample) == (3, 1, 0)
+    assert (tmp_path / "out.csv").read_text() == "who,what\nann,b|a\ncid,b|a\nnew,b|a\n"
+    assert harness.validate(tmp_path / "out.csv", config=config).errors == ()
+    (tmp_path / "people.csv").write_text("user,age\ncid,40\n")
+    done = submit(config, "popular", tmp_path / "out.csv")
+    assert (done.rows, done.beyond_sample) == (2, 1)
+    assert (tmp_path / "out.csv").read_text() == "who,what\ncid,b|a\nann,b|a\n"
+
+
+def test_an_upload_learns_from_all_events(config: Config, tmp_path: Path) -> None:
+    """In all events b has three, a, c and d one each."""
+    submit(config, "popular", tmp_path / "out.csv", all_events=True)
+    assert (tmp_path / "out.csv").read_text().splitlines()[1] == "ann,b|a"
+    longer = config_.parse({**config.resolved(), "evaluation": {"k": 4}}, tmp_path)
+    submit(longer, "popular", tmp_path / "out.csv", all_events=True)
+    assert (tmp_path / "out.csv").read_text().splitlines()[1] == "ann,b|a|c|d"
+
+
+def test_what_cannot_be_submitted(config: Config, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r'no model "populr"; did you mean "popular"'):
+        submit(config, "populr", tmp_path / "out.csv")
+    with pytest.raises(UsageError, match="no repeat 1; the last is 0"):
+        submit(config, "popular", tmp_path / "out.csv", repeat=1)
+    with pytest.raises(UsageError, match=r"\.csv or a \.csv\.gz"):
+        submit(config, "popular", tmp_path / "out.xlsx")
+    with pytest.raises(UsageError, match="cannot be written"):
+        submit(config, "popular", tmp_path / "log.csv" / "out.csv")
+    with pytest.raises(UsageError, match="--all-events"):
+        submit(sample_config("demo-ponpare"), "popular", tmp_path / "out.csv", all_events=True)
+
+
+def test_lists_as_a_file(tmp_path: Path) -> None:
+    lists = np.array([[1, 0], [0, -1], [-1, -1]], np.int32)
+    users, items = pl.Series(["ann", "b,ob", "cid"]), pl.Series(["x", "y"])
+    to_csv(lists, tmp_path / "out.csv", users, items, FORMATS["kion"])
+    text = 'user_id,item_ids\nann,y x\n"b,ob",x\ncid,\n'
+    assert (tmp_path / "out.csv").read_text() == text
+    to_csv(lists, tmp_path / "out.csv.gz", users, items, FORMATS["kion"])
+    assert gzip.decompress((tmp_path / "out.csv.gz").read_bytes()).decode() == text
+    with pytest.raises(UsageError, match='item "x y" holds " "'):
+        to_csv(lists, tmp_path / "no.csv", users, pl.Series(["x y", "y"]), generic("u", "i"))
+    assert not (tmp_path / "no.csv").exists()

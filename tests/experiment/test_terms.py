@@ -1,0 +1,206 @@
+"""What competitions ask for: headers that tell them, their metrics, and configs that add to it."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import harness
+from harness import config as config_
+from harness.config import Config
+from harness.core.errors import DataError, UsageError
+from harness.submission.format import FORMATS, of_competition, recognised
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_competition_is_known_by_its_header(name: str) -> None:
+    known = FORMATS[name]
+    assert recognised(known.columns) == known
+    assert recognised([f" {column.upper()} " for column in known.columns]) == known
+    assert of_competition(["who", "what"]) is None
+
+
+def write(folder: Path, **files: str) -> Path:
+    for name, text in files.items():
+        (folder / f"{name}.csv").write_text(text)
+    return folder
+
+
+def test_instacart(tmp_path: Path) -> None:
+    """F1: 2·1/(2 + 1), 2·1/(1 + 1) for the literal None, and 2·2/(2 + 3)."""
+    write(
+        tmp_path,
+        solution="order_id,products\n1,10 20\n2,None\n3,10 30\n",
+        lists="order_id,products\n1,10\n2,None\n3,30 10 99\n",
+    )
+    scored = harness.score(tmp_path / "lists.csv", solution=tmp_path / "solution.csv")
+    assert scored.metrics["SetF1"].mean == pytest.approx((2 / 3 + 1 + 4 / 5) / 3, rel=1e-15)
+    assert scored.validation is not None
+    assert scored.validation.problems == ()
+    assert harness.validate(tmp_path / "lists.csv").problems == ()
+
+
+OTTO = "session_type,labels\n1_clicks,10\n2_clicks,20\n1_carts,30 40\n1_orders,50\n"
+
+
+def test_otto(tmp_path: Path) -> None:
+    """Clicks 1 of 2, carts 1 of 2, orders 1 of 1: 0.1·1/2 + 0.3·1/2 + 0.6·1."""
+    lists = "session_type,labels\n1_clicks,10 9\n2_clicks,8 7\n1_carts,9 40\n1_orders,50 9\n"
+    write(tmp_path, solution=OTTO, lists=lists)
+    scored = harness.score(tmp_path / "lists.csv", solution=tmp_path / "solution.csv")
+    assert scored.metrics["TotalRecall@20"].mean == pytest.approx(0.8, rel=1e-15)
+    write(tmp_path, solution=OTTO + "3_views,1\n")
+    with pytest.raises(DataError, match=r'"3_views" is of no kind; ids end with _clicks, _carts'):
+        harness.score(tmp_path / "lists.csv", solution=tmp_path / "solution.csv")
+
+
+def test_otto_on_two_boards(tmp_path: Path) -> None:
+    """Public has clicks alone: 0.1·1/1; private carts and orders: 0.3·0 + 0.6·1."""
+    rows = ["1_clicks,10,Public", "1_carts,30,Private", "1_orders,50,Private"]
+    write(
+        tmp_path,
+        solution="session_type,labels,Usage\n" + "\n".join([*rows, ""]),
+        lists="session_type,labels\n1_clicks,10\n1_carts,9\n1_orders,50\n",
+    )
+    scored = harness.score(tmp_path / "lists.csv", solution=tmp_path / "solution.csv")
+    figures = {name: board["TotalRecall@20"].mean for name, board in scored.boards.items()}
+    assert figures == {"Public": pytest.approx(0.1), "Private": pytest.approx(0.6)}
+
+
+@pytest.mark.parametrize(
+    ("header", "metric"),
+    [
+        ("ncodpers,added_products", "MAP@7"),
+        ("id,hotel_cluster", "MAP@5"),
+        ("id,prediction", "MAP@3"),
+        ("QuestionId_Answer,MisconceptionId", "MAP@25"),
+    ],
+)
+def test_the_metric_is_the_competitions_own(tmp_path: Path, header: str, metric: str) -> None:
+    item = "A" if header.startswith("id,p") else "7"
+    write(tmp_path, solution=f"{header}\n1,{item}\n", lists=f"{header}\n1,{item}\n")
+    scored = harness.score(tmp_path / "lists.csv", solution=tmp_path / "solution.csv")
+    assert next(iter(scored.metrics)) == metric
+    assert scored.metrics[metric].mean == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "codes"),
+    [
+        ("id,prediction\n1,A B F\n2,E D\n", ["SUB304"]),  # letters from A to E
+        ("id,hotel_cluster\n1,99 100\n2,3 4\n", ["SUB304"]),  # clusters from 0 to 99
+        ("id,hotel_cluster\n1,1 2\n2x,3 4\n", ["SUB210"]),
+        ("session_type,labels\n1_clicks,1 2\n2_CLICKS,3 1\n", ["SUB210"]),
+        ("USER_ID_hash,PURCHASED_COUPONS\n" + "a1" * 16 + ",\n" + "b2" * 15 + ",c d\n", ["SUB210"]),
+    ],
+)  # fmt: skip
+def test_what_ids_look_like(tmp_path: Path, content: str, codes: list[str]) -> None:
+    write(tmp_path, lists=content)
+    found = harness.validate(tmp_path / "lists.csv")
+    assert [problem.code for problem in found.problems] == codes
+
+
+# A config.
+
+LOG = "user,item,time\nann,a,2020-01-01\nbob,b,2020-01-02\nann,b,2020-01-09\nbob,a,2020-01-09\n"
+
+
+def exam(folder: Path, **sections: Any) -> Config:
+    write(folder, log=LOG)
+    values = {
+        "data": {"layout": "table", "path": ".", "events": "log.csv", **sections.pop("data", {})},
+        "split": {"strategy": "time", "valid_days": 1},
+        "evaluation": {"k": 2},
+        "models": [{"name": "popular", "use": "baselines.popular:Popular"}],
+        **sections,
+    }
+    return config_.parse(values, folder)
+
+
+def test_without_a_table_of_users_nobody_is_missing(tmp_path: Path) -> None:
+    write(tmp_path, lists="who,what\nann,b x\nzed,a b\n")
+    assert harness.validate(tmp_path / "lists.csv", config=exam(tmp_path)).problems == ()
+    scored = harness.score(tmp_path / "lists.csv", config=exam(tmp_path))
+    assert scored.metrics["MAP@2"].mean == (1 + 0) / 2
+    assert scored.paper.left_out["users_outside"] == 1
+    assert scored.paper.left_out["items_unknown"] == 1
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "tsv"])
+def test_tables_of_users_and_items_of_any_kind(tmp_path: Path, kind: str) -> None:
+    people = pl.DataFrame({"user": ["ann", "bob", "cid"], "age": [1, 2, 3]})
+    things = pl.DataFrame({"item": ["a", "b"], "name": ["A", "B"]})
+    data: dict[str, Any] = {}
+    for name, frame in (("users", people), ("items", things)):
+        data[name] = f"{name}.{kind}"
+        if kind == "parquet":
+            frame.write_parquet(tmp_path / data[name])
+        else:
+            separator = "\t" if kind == "tsv" else ","
+            frame.write_csv(tmp_path / data[name], separator=separator)
+    config = exam(tmp_path, data=data)
+    write(tmp_path, lists="user,items\nann,b zz\nbob,a b\n")
+    found = harness.validate(tmp_path / "lists.csv", config=config)
+    told = [(p.code, p.value) for p in found.problems]
+    assert told == [("SUB201", "cid"), ("SUB304", "zz")]
+
+
+def test_a_sample_and_columns_of_a_config(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        ours="row,who,what\n1,ann,\n2,bob,\n",
+        sample="who,what\nann,\nbob,\n",
+        lists="who,what\nann,b;a\nbob,a;007\n",
+    )
+    own = {"sample": "sample.csv", "user": "who", "items": "what", "separator": ";"}
+    config = exam(tmp_path, submission=own)
+    assert harness.validate(tmp_path / "lists.csv", config=config).problems == ()
+    scored = harness.score(tmp_path / "lists.csv", config=config)
+    assert scored.metrics["MAP@2"].mean == 1
+    write(tmp_path, lists="who,what\nann,b a\nbob,a;b\n")
+    found = harness.validate(tmp_path / "lists.csv", config=config)
+    assert [(p.code, p.hint) for p in found.problems] == [
+        ("SUB309", "put a semicolon between items"),
+    ]
+    with pytest.raises(
+        UsageError, match=r'\[submission\] has no key "smple"; did you mean "sample"'
+    ):
+        exam(tmp_path, submission={"smple": "sample.csv"})
+    with pytest.raises(DataError, match=r"gone\.csv: there is no such file"):
+        harness.validate(
+            tmp_path / "lists.csv", config=exam(tmp_path, submission={"sample": "gone.csv"})
+        )
+
+
+# What only a solution tells.
+
+
+USERS = [f"u{number:03}" for number in range(120)]
+MANY = "user,item,time\n" + "".join(
+    f"{user},old,2020-01-01\n{user},new,2020-01-09\n" for user in USERS
+) + "zed,new,2020-01-01\nzed,other,2020-01-01\n"  # fmt: skip
+"""Everyone has `old`, and everyone's true item is `new`."""
+
+
+def told(folder: Path, lists: list[str]) -> dict[str, str]:
+    config = exam(folder)
+    rows = [f"{user},{items}\n" for user, items in zip(USERS, lists, strict=True)]
+    write(folder, log=MANY, lists="user,items\n" + "".join(rows))
+    found = harness.score(folder / "lists.csv", config=config).validation
+    assert found is not None
+    return {p.code: p.message for p in found.problems if p.code in ("SUB402", "SUB403")}
+
+
+def test_hardly_a_hit(tmp_path: Path) -> None:
+    assert told(tmp_path, ["new other"] * 120) == {}
+    found = told(tmp_path, ["other"] * 120)
+    assert found == {"SUB402": "of the examined users, 0 of 120 have a hit"}
+
+
+def test_bought_already(tmp_path: Path) -> None:
+    """Half of all places hold what the user has: that is not told yet."""
+    assert told(tmp_path, ["old new"] * 120) == {}
+    found = told(tmp_path, ["old"] * 119 + ["new"])
+    assert list(found) == ["SUB403"]
+    assert "119 of 120 hold what the user has in training already" in found["SUB403"]

@@ -1,0 +1,182 @@
+"""Values that Python, pandas, Polars and Arrow hold and that are no ids, numbers or lists."""
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from harness import audit, evaluate
+from harness.core.errors import DataError, HarnessError, UsageError
+from harness.metrics import Metric
+
+TRUTH = {"ann": ["a", "b"]}
+
+
+def told(refusal: pytest.ExceptionInfo[HarnessError], *named: str) -> None:
+    text = str(refusal.value)
+    assert [word for word in named if word not in text] == [], text
+
+
+@pytest.mark.parametrize(
+    "score",
+    [[1, 2], [], np.array([1, 2]), timedelta(1), "1", b"1", 1j, {"x": 1}, object()],
+    ids=repr,
+)
+def test_a_score_of_a_dict_that_is_no_number(score: Any) -> None:
+    with pytest.raises(DataError) as refusal:
+        evaluate({"ann": {"a": 1.0, "b": score}}, TRUTH, "MAP@2")
+    told(refusal, "recommendations: score, row 1", "expected a number")
+
+
+def test_numbers_that_a_float_does_not_hold() -> None:
+    with pytest.raises(DataError, match="score: holds a number that is too large"):
+        evaluate({"ann": {"a": 10**400}}, TRUTH, "MAP@2")
+    assert evaluate({"ann": {"x": 1, "a": Decimal("Infinity")}}, TRUTH, "HitRate@1").iloc[0] == 1
+
+
+def test_decimals_are_scores() -> None:
+    lists = {"ann": {"x": Decimal("0.25"), "a": Decimal("1E+100")}}
+    assert evaluate(lists, TRUTH, "HitRate@1").iloc[0] == 1
+    with pytest.raises(DataError, match="found a missing value"):
+        evaluate({"ann": {"a": Decimal("NaN")}}, TRUTH, "HitRate@1")
+
+
+def test_true_is_not_the_id_1() -> None:
+    with pytest.raises(DataError) as refusal:
+        evaluate({"ann": [5, True]}, {"ann": [1]}, "MRR")
+    told(refusal, "found True (bool) among values of type int")
+
+
+@pytest.mark.parametrize("nothing", [None, float("nan")])
+def test_a_user_without_a_list_among_dicts_of_scores(nothing: Any) -> None:
+    for lists in ({"ann": nothing, "bob": {"c": 1}}, {"bob": {"c": 1}, "ann": nothing}):
+        found = evaluate(lists, {"ann": ["a"], "bob": ["c"]}, "HitRate@1", per_user=True)
+        assert found["HitRate@1"].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("nothing", [None, float("nan")])
+def test_lists_behind_many_missing_ones(nothing: Any) -> None:
+    cells = pd.Series([nothing] * 150 + [["a"]] * 50, dtype=object)
+    lists = pd.DataFrame({"user": [f"u{i}" for i in range(200)], "item": cells})
+    truth = {f"u{i}": ["a"] for i in range(200)}
+    assert evaluate(lists, truth, "HitRate@1").iloc[0] == 50 / 200
+
+
+def test_lists_of_lists_of_one_length() -> None:
+    nested = pl.Series([[[1, 2], [3, 4]], [[5, 6], [7, 8]]], dtype=pl.Array(pl.Int64, (2, 2)))
+    with pytest.raises(DataError, match="item"):
+        evaluate(pl.DataFrame({"user": ["u", "v"], "item": nested}), {"u": [1], "v": [5]}, "MRR")
+
+
+@pytest.mark.parametrize("option", ["rank", "score"])
+def test_a_column_of_what_has_none(option: str) -> None:
+    for lists in ({"ann": {"a": 1}}, {"ann": ["a"]}, [["a"]]):
+        truth: Any = [["a"]] if isinstance(lists, list) else TRUTH
+        with pytest.raises(UsageError, match=f'{option}="place" names a column'):
+            evaluate(lists, truth, "MRR", **{option: "place"})
+    with pytest.raises(UsageError, match='truth: grade="g" names a column'):
+        evaluate({"ann": ["a"]}, TRUTH, "MRR", grade="g")
+
+
+def test_metrics_may_come_one_after_another() -> None:
+    found = evaluate({"ann": ["a"]}, TRUTH, (f"HitRate@{k}" for k in (1, 2)))  # type: ignore[arg-type]
+    assert found.to_dict() == {"HitRate@1": 1, "HitRate@2": 1}
+
+
+@pytest.mark.parametrize(
+    "lists",
+    [
+        np.array([[1]], "timedelta64[s]"),
+        np.array(None, dtype=object),
+        np.array([[1 + 1j]]),
+        pl.LazyFrame({"user": ["ann"]}).select("gone"),
+        pd.DataFrame({"user": ["ann"], "item": [1 + 1j]}),
+        pa.table({"user": ["ann"], "item": pa.array([[]], pa.list_(pa.string(), 0))}),
+    ],
+    ids=lambda given: type(given).__name__,
+)
+def test_what_no_column_holds_is_refused(lists: Any) -> None:
+    truth: Any = [[1]] if isinstance(lists, np.ndarray) else TRUTH
+    with pytest.raises(HarnessError, match="recommendations"):
+        evaluate(lists, truth, "MRR")
+
+
+def test_a_matrix_is_an_array() -> None:
+    with pytest.warns(PendingDeprecationWarning):
+        lists = np.matrix([[1, 2]])
+    assert evaluate(lists, [[2]], "MRR").iloc[0] == 1 / 2
+
+
+def test_attributes_under_names_that_are_numbers() -> None:
+    looks = pd.DataFrame({0: [1, 0], 1: [0, 1], "item": ["a", "b"]})
+    assert evaluate({"ann": ["a", "b"]}, TRUTH, "ILD@2", attributes=looks).iloc[0] == 1
+
+
+@pytest.mark.parametrize("values", [[1j, 2j], pd.period_range("2020", periods=2, freq="D")])
+def test_attributes_that_are_neither_text_nor_number(values: Any) -> None:
+    looks = pd.DataFrame({"item": ["a", "b"], "look": values})
+    with pytest.raises(DataError, match=r'attributes: column "look"'):
+        evaluate({"ann": ["a", "b"]}, TRUTH, "ILD@2", attributes=looks)
+
+
+@pytest.mark.parametrize("k", ["3", 3])
+def test_the_cut_off_of_an_audit(k: Any) -> None:
+    assert audit({"ann": ["a"]}, TRUTH, k)["MAP@3"]["kaggle"] == 1 / 2
+    with pytest.raises(UsageError, match="cut-off"):
+        audit({"ann": ["a"]}, TRUTH, 0)
+
+
+def test_an_audit_far_behind_all_lists() -> None:
+    """Elliot averages P(i) over all places, hits/i behind the list."""
+    found = audit({"ann": ["a"]}, TRUTH, 10_000_000)
+    harmonic = np.log(1e7) + np.euler_gamma + 1 / 2e7
+    assert found.iloc[:, 0]["elliot"] == pytest.approx(harmonic / 1e7, rel=1e-9)
+
+
+@pytest.mark.parametrize("arguments", [("MAP", "12"), ("MAP", 12.5), ("MAP", True), (5, 3)])
+def test_a_metric_made_of_other_types(arguments: Any) -> None:
+    with pytest.raises(UsageError):
+        Metric(*arguments)
+
+
+def test_the_row_of_a_mistake_in_a_later_slice() -> None:
+    items = pd.Series(["a"] * 1_100_000 + [1], dtype=object)
+    lists = pd.DataFrame({"user": ["ann"] * len(items), "item": items})
+    with pytest.raises(DataError) as refusal:
+        evaluate(lists, TRUTH, "MAP@2")
+    told(refusal, 'column "item", row 1,100,000 ', "found 1 (int) among values of type str")
+
+
+def test_the_row_of_a_mistake_within_lists() -> None:
+    cells = pd.Series([["a", "b"]] * 20_000 + [[1]], dtype=object)
+    lists = pd.DataFrame({"user": [f"u{i}" for i in range(len(cells))], "item": cells})
+    with pytest.raises(DataError) as refusal:
+        evaluate(lists, {"u1": ["a"]}, "MAP@2")
+    told(refusal, 'column "item"', "20,000", "1")
+
+
+def test_a_rank_that_is_a_time_is_too_far() -> None:
+    lists = pd.DataFrame({"user": ["ann"], "item": ["a"], "rank": [1_600_000_000]})
+    with pytest.raises(DataError, match="a rank that is far too high"):
+        evaluate(lists, TRUTH, "MRR")
+
+
+def test_a_long_list_by_score_is_sorted_as_a_short_one_is() -> None:
+    n = 1000
+    ids = [f"i{i:04}" for i in range(n)]
+    score = [(i * 37) % 11 for i in range(n)]  # many ties, which go by id
+    lists = pd.DataFrame({"user": ["ann"] * n, "item": ids, "score": score}).sample(
+        frac=1, random_state=1
+    )
+    best_first = sorted(ids, key=lambda one: (-score[ids.index(one)], one))
+    truth = {"ann": [best_first[300], best_first[777]]}
+    found = evaluate(lists, truth, ["MRR", "MAP@1000"])
+    assert found["MRR"] == 1 / 301
+    assert found["MAP@1000"] == pytest.approx((1 / 301 + 2 / 778) / 2)
+    floats = lists.assign(score=lists["score"] / 2)
+    assert evaluate(floats, truth, ["MRR", "MAP@1000"]).tolist() == found.tolist()

@@ -1,0 +1,233 @@
+"""The marking pass: literal rows, properties against a naive reference, and what it refuses."""
+
+import dataclasses
+from collections.abc import Sequence
+from math import inf, log2
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.core.jit import compiled
+from harness.metrics import kernels
+from harness.metrics.kernels import Tally, tally
+
+FIELDS = ("precision_sum", "dcg", "hits", "first_hit", "length", "relevant")
+
+
+def mark(
+    lists: Sequence[Sequence[int]], truth: Sequence[Sequence[int]], k: int, **kw: Any
+) -> Tally:
+    """Mark lists of one width against truth given as one list a user."""
+    width = max(map(len, lists), default=0)
+    items = np.array([[*row, *[-1] * (width - len(row))] for row in lists], np.int32)
+    indptr = np.cumsum([0, *map(len, truth)])
+    indices = np.array([item for row in truth for item in row], np.int32)
+    return tally(items.reshape(len(lists), width), indptr, indices, k, **kw)
+
+
+def naive(
+    ranked: Sequence[int], truth: Sequence[int], k: int
+) -> tuple[float, float, int, int, int]:
+    """Mark one list straight from the definition: hit(i), P(i) and the discount."""
+
+    def hit(i: int) -> int:
+        return int(ranked[i - 1] in truth and ranked[i - 1] not in ranked[: i - 1])
+
+    ranks = range(1, min(k, len(ranked)) + 1)
+    precision_sum = sum(sum(hit(j) for j in range(1, i + 1)) / i * hit(i) for i in ranks)
+    dcg = sum(hit(i) / log2(i + 1) for i in ranks)
+    first = next((i for i in ranks if hit(i)), 0)
+    return precision_sum, dcg, sum(map(hit, ranks)), first, sum(ranked[i - 1] >= 0 for i in ranks)
+
+
+@pytest.mark.parametrize(
+    ("ranked", "precision_sum", "hits", "first_hit", "length"),
+    [
+        ([2, 9, 7, 8], 1 + 2 / 3, 2, 1, 4),
+        ([9, 2, 8, 7], 1 / 2 + 2 / 4, 2, 2, 4),
+        ([9, 8, 1, 0], 0, 0, 0, 4),
+        ([], 0, 0, 0, 0),
+        ([2, 2, 7], 1 + 2 / 3, 2, 1, 3),  # a repetition is no second hit and uses its rank
+        ([-1, 2, -1, 7], 1 / 2 + 2 / 4, 2, 2, 2),  # and so does an empty place
+        ([-1, -1, -1], 0, 0, 0, 0),
+    ],
+)
+def test_one_list_by_hand(
+    ranked: list[int], precision_sum: float, hits: int, first_hit: int, length: int
+) -> None:
+    marked = mark([ranked], [[2, 7]], 4)
+    assert marked.precision_sum[0] == pytest.approx(precision_sum, abs=1e-15)
+    found = marked.hits[0], marked.first_hit[0], marked.length[0], marked.relevant[0], marked.k
+    assert found == (hits, first_hit, length, 2, 4)
+
+
+def test_gain_is_discounted_by_the_logarithm_of_the_rank() -> None:
+    assert mark([[5, 9, 7]], [[5, 7]], 3).dcg[0] == 1 + 1 / 2  # 1/log2(2) + 1/log2(4)
+
+
+def test_places_after_the_cut_do_not_count() -> None:
+    marked = mark([[9, 2, 7]], [[2, 7]], 2)
+    assert (marked.hits[0], marked.length[0], marked.precision_sum[0]) == (1, 2, 0.5)
+
+
+def test_users_are_marked_each_by_their_own_truth() -> None:
+    assert mark([[1, 2], [1, 2], [1, 2]], [[1], [], [2]], 2).first_hit.tolist() == [1, 0, 2]
+
+
+def test_relevant_items_without_a_position_count() -> None:
+    assert mark([[1]], [[1]], 1, relevant=np.array([3])).relevant.tolist() == [3]
+
+
+@pytest.mark.parametrize("users", [0, 1])
+def test_lists_without_places(users: int) -> None:
+    marked = tally(
+        np.empty((users, 0), np.int32), np.zeros(users + 1, int), np.empty(0, np.int32), 5
+    )
+    assert marked.precision_sum.tolist() == marked.hits.tolist() == [0] * users
+
+
+@pytest.mark.parametrize("long", [kernels.SCANNED_TRUTH, kernels.SCANNED_TRUTH + 1, 5000])
+def test_a_long_row_of_truth_is_marked_like_a_short_one(long: int) -> None:
+    truth = list(range(0, 2 * long, 2))
+    ranked = [1, 0, 0, truth[-1], -1, truth[-1] + 1, 2, truth[long // 2]]
+    marked = mark([ranked, [3]], [truth, [3]], 8)
+    assert marked.hits.tolist() == [4, 1]
+    assert marked.precision_sum[0] == pytest.approx(1 / 2 + 2 / 4 + 3 / 7 + 4 / 8, abs=1e-15)
+
+
+users = st.tuples(
+    st.lists(st.integers(-1, 12), max_size=20),
+    st.lists(st.integers(0, 12), unique=True, max_size=8).map(sorted),
+)
+
+
+@given(st.lists(users, min_size=1, max_size=6), st.integers(1, 24))
+def test_equals_the_definition(exam: list[Any], k: int) -> None:
+    marked = mark([row for row, _ in exam], [truth for _, truth in exam], k)
+    for user, (row, truth) in enumerate(exam):
+        expected = naive(row, truth, k)
+        found = tuple(getattr(marked, field)[user] for field in FIELDS[:5])
+        assert found == pytest.approx(expected, abs=1e-14)
+        assert marked.relevant[user] == len(truth)
+
+
+def exam_of(n: int) -> tuple[Any, Any, Any]:
+    draw = np.random.default_rng(7)
+    truth = np.sort(draw.integers(0, 9, (n, 2)), axis=1).astype(np.int32) * [1, 1] + [0, 10]
+    return (
+        draw.integers(-1, 20, (n, 6), dtype=np.int32),
+        np.arange(n + 1) * 2,
+        truth.ravel().astype(np.int32),
+    )
+
+
+def test_inputs_stay_as_they_are_and_may_be_read_only() -> None:
+    given = [np.array(a) for a in exam_of(50)]
+    kept = [array.copy() for array in given]
+    first = tally(given[0], given[1], given[2], 5)
+    assert all((array == copy).all() for array, copy in zip(given, kept, strict=True))
+    for array in given:
+        array.flags.writeable = False
+    assert tally(given[0], given[1], given[2], 5).dcg.tolist() == first.dcg.tolist()
+
+
+def test_any_memory_order_and_integer_width_of_the_offsets() -> None:
+    items, indptr, indices = exam_of(50)
+    wanted = tally(items, indptr, indices, 5).dcg.tolist()
+    assert (
+        tally(np.asfortranarray(items), indptr.astype(np.uint8), indices, 5).dcg.tolist() == wanted
+    )
+
+
+def test_every_array_a_caller_may_hold_shares_one_compilation() -> None:
+    items, indptr, indices = exam_of(50)
+    indices.flags.writeable = False
+    tally(items, indptr, indices, 5)
+    tally(np.asfortranarray(items), indptr.astype(np.int32), indices.copy(), 5)
+    assert len(kernels._mark.dispatcher.signatures) == 1  # type: ignore[attr-defined]
+
+
+def test_a_tally_is_frozen() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        mark([[1]], [[1]], 1).k = 2  # type: ignore[misc]
+
+
+ITEMS, INDPTR, INDICES = np.array([[1, 2]], np.int32), np.array([0, 2]), np.array([1, 4], np.int32)
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"items": ITEMS.astype(np.int64)}, ["items", "2-d int32", "int64", "(1, 2)"]),
+        ({"items": ITEMS[0]}, ["items", "2-d int32", "(2,)"]),
+        ({"items": [[1, 2]]}, ["items", "2-d int32", "list"]),
+        ({"items": np.array([[-7, 2]], np.int32)}, ["items", "user 0", "-7", "-1"]),
+        ({"truth_indices": INDICES.astype(float)}, ["truth_indices", "int32", "float64"]),
+        ({"truth_indices": INDICES[::-1]}, ["truth_indices", "user 0", "ascending", "found 4, 1"]),
+        ({"truth_indices": INDICES * 0}, ["truth_indices", "user 0", "once", "found 0, 0"]),
+        ({"truth_indices": INDICES - 2}, ["truth_indices", "user 0", "from 0", "found -1"]),
+        ({"truth_indptr": np.array([0, 1, 2])}, ["truth_indptr", "(2,)", "(3,)"]),
+        ({"truth_indptr": np.array([0.0, 2.0])}, ["truth_indptr", "integer", "float64"]),
+        ({"truth_indptr": np.array([1, 2])}, ["truth_indptr", "0 to 2", "from 1 to 2"]),
+        ({"truth_indptr": np.array([0, 3])}, ["truth_indptr", "0 to 2", "from 0 to 3"]),
+        ({"relevant": np.array([1])}, ["relevant", "user 0", "from 2", "got 1"]),
+        ({"relevant": np.array([2**31])}, ["relevant", "2147483647", "2147483648"]),
+        ({"relevant": np.array([2, 2])}, ["relevant", "(1,)", "(2,)"]),
+        ({"k": 0}, ["k must", "from 1", "got 0"]),
+        ({"k": 2.5}, ["k must", "whole", "2.5"]),
+        ({"k": 2**31}, ["k must", "2147483648"]),
+    ],
+)
+def test_what_is_refused_and_named(changed: dict[str, Any], named: list[str]) -> None:
+    given: dict[str, Any] = {
+        "items": ITEMS,
+        "truth_indptr": INDPTR,
+        "truth_indices": INDICES,
+        "k": 2,
+    } | changed
+    with pytest.raises(ValueError) as refusal:
+        tally(**given)
+    assert [word for word in named if word not in str(refusal.value)] == []
+
+
+def test_offsets_that_fall_are_refused_also_when_unsigned() -> None:
+    offsets = np.array([0, 2, 1, 2], np.uint32)
+    with pytest.raises(ValueError, match="must not fall, it does at user 1"):
+        tally(np.zeros((3, 1), np.int32), offsets, INDICES, 1)
+
+
+def test_the_first_faulty_user_is_named() -> None:
+    items = np.zeros((40, 1), np.int32)
+    items[[5, -1]] = -2
+    with pytest.raises(ValueError, match="user 5 "):
+        tally(items, np.zeros(len(items) + 1, int), np.empty(0, np.int32), 1)
+
+
+def test_a_faulty_row_of_truth_harms_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Padding is -1 as well: a truth item -1 finds it and must not be flagged out of bounds."""
+    monkeypatch.setattr(kernels, "_mark", kernels._mark.py_func)  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="found -1"):  # interpreted, it would be an IndexError
+        mark([[1, 2, 3]], [[-1]], 3)
+    assert mark([[1, 2, 3]], [[3]], 3).first_hit[0] == 3
+
+
+def test_faults_beyond_the_cut_are_no_fault() -> None:
+    assert mark([[1, -9]], [[1]], 1).hits[0] == 1
+    with pytest.raises(ValueError, match="truth_indices of user 0"):
+        mark([[1, -9]], [[2, 1]], 1)
+
+
+def test_without_a_place_for_the_cache_functions_are_compiled_all_the_same() -> None:
+    space: dict[str, Any] = {}
+    exec("def twice(x):\n    return 2 * x", space)  # noqa: S102 - a source no cache can hold
+    assert compiled(space["twice"])(4) == 8
+
+
+@pytest.mark.parametrize("values", [[1e308, 1e308], [1e308, -1e308, 1e308, 1e308], [inf]])
+def test_sums_beyond_the_largest_number_are_refused(values: list[float]) -> None:
+    """Nothing is written beyond the places there are."""
+    with pytest.raises(OverflowError, match="too large"):
+        kernels.partials(np.tile(values, 2000))

@@ -1,0 +1,282 @@
+"""R-precision, pFound and graded NDCG by hand and against plain Python; ranks; the MRR triple."""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from math import log2
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness import evaluate
+from harness.core.arrays import Ragged
+from harness.core.errors import DataError, UsageError
+from harness.metrics import Block, Key, parse, per_user
+from harness.metrics.kernels import ranks
+
+Grades = Mapping[int, float]
+
+
+def values(
+    name: str, lists: Sequence[Sequence[int]], truths: Sequence[Grades], k: int, more: int = 0
+) -> list[float]:
+    """Return one graded metric of several lists; `more` true items have no position."""
+    width = max(map(len, lists))
+    items = np.array([[*row, *[-1] * (width - len(row))] for row in lists], np.int32)
+    rows = Ragged(
+        np.cumsum([0, *map(len, truths)]),
+        np.array([item for truth in truths for item in sorted(truth)], np.int32),
+    )
+    grades = np.array([truth[item] for truth in truths for item in sorted(truth)], np.float64)
+    key = Key(rows, rows.sizes + more, grades)
+    metric = parse(name)
+    return per_user(metric, Block(items.reshape(len(lists), width), key, k)).tolist()
+
+
+def gains_of_places(ranked: Sequence[int], truth: Grades, k: int) -> list[float]:
+    """Return the grade that each of the first k places earns; a repetition earns nothing."""
+    return [truth.get(p, 0.0) if p not in ranked[:i] else 0.0 for i, p in enumerate(ranked[:k])]
+
+
+def naive_r_precision(ranked: Sequence[int], truth: Grades, k: int, more: int) -> float:
+    relevant = len(truth) + more
+    found = set(ranked[: min(k, relevant)]) & set(truth)
+    return len(found) / relevant if relevant else 0.0
+
+
+def naive_p_found(ranked: Sequence[int], truth: Grades, k: int, p_break: float) -> float:
+    total, look = 0.0, 1.0
+    for p_rel in gains_of_places(ranked, truth, k):
+        total += look * p_rel
+        look *= (1 - p_rel) * (1 - p_break)
+    return total
+
+
+def naive_ndcg(ranked: Sequence[int], truth: Grades, k: int, gain: str, ideal: str) -> float:
+    def gained(grade: float) -> float:
+        return {"binary": float(grade > 0), "linear": grade, "exponential": 2**grade - 1}[gain]
+
+    def dcg(gains: Sequence[float]) -> float:
+        return sum(g / log2(i + 1) for i, g in enumerate(gains[:k], start=1))
+
+    earned = [gained(g) for g in gains_of_places(ranked, truth, k)]
+    pool = earned if ideal == "retrieved" else [gained(g) for g in truth.values()]
+    best = dcg(sorted(pool, reverse=True))
+    return dcg(earned) / best if best else 0.0
+
+
+cuts = st.integers(1, 12)
+ranked = st.lists(st.integers(-1, 9), max_size=10)
+
+
+def exams(grades: st.SearchStrategy[float]) -> st.SearchStrategy[list[Any]]:
+    """Return up to four users, each a list and a graded truth."""
+    truth = st.dictionaries(st.integers(0, 9), grades, max_size=6)
+    return st.lists(st.tuples(ranked, truth), min_size=1, max_size=4)
+
+
+shares = st.integers(1, 8).map(lambda eighths: eighths / 8)
+
+
+@pytest.mark.parametrize(
+    ("row", "truth", "k", "expected"),
+    [
+        ([1, 8, 9, 2], {1, 2, 3}, 4, Fraction(1, 3)),  # rank 4 comes after R = 3
+        ([1, 2, 3, 4], {1, 2, 3, 4}, 2, Fraction(2, 4)),  # the list is cut before R = 4
+        ([1, 1, 2], {1, 2}, 3, Fraction(1, 2)),  # the repetition uses rank 2
+        ([2, 1], {1, 2}, 9, 1),
+        ([8], {1}, 9, 0),
+    ],
+)
+def test_r_precision_by_hand(row: list[int], truth: set[int], k: int, expected: Fraction) -> None:
+    found = values("RPrecision", [row], [dict.fromkeys(truth, 1.0)], k)
+    assert found == [pytest.approx(float(expected), abs=1e-15)]
+
+
+def test_r_precision_divides_by_true_items_that_cannot_be_recommended_too() -> None:
+    assert values("RPrecision", [[8, 1]], [{1: 1.0}], 5, more=1) == [1 / 2]
+
+
+@given(exam=exams(st.just(1.0)), k=cuts, more=st.integers(0, 3))
+@settings(deadline=None)
+def test_r_precision_is_what_plain_python_says(exam: list[Any], k: int, more: int) -> None:
+    lists, truths = zip(*exam, strict=True)
+    expected = [naive_r_precision(row, truth, k, more) for row, truth in exam]
+    assert values("RPrecision", lists, truths, k, more) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "truth", "k", "expected"),
+    [
+        ("pFound", [9, 1, 2], {1: 1.0, 2: 1.0}, 3, 0.85),  # nobody looks beyond a sure find
+        ("pFound", [1, 2], {1: 0.5, 2: 0.5}, 2, 0.5 + 0.5 * 0.85 * 0.5),
+        ("pFound", [1, 1, 2], {1: 0.5, 2: 0.5}, 3, 0.5 + 0.5 * 0.85**2 * 0.5),
+        ("pFound(p_break=0)", [9, 8, 1], {1: 0.25}, 3, 0.25),
+        ("pFound(p_break=1)", [1, 2], {1: 0.25, 2: 1.0}, 2, 0.25),
+        ("pFound(p_break=1)", [9, 2], {2: 1.0}, 2, 0.0),
+        ("pFound(p_break=0.5)", [9, 9, 9, 1], {1: 1.0}, 4, 1 / 8),
+        ("pFound(p_break=0.5)", [9, 9, 9, 1], {1: 1.0}, 3, 0.0),
+    ],
+)
+def test_p_found_by_hand(name: str, row: list[int], truth: Grades, k: int, expected: float) -> None:
+    assert values(name, [row], [truth], k) == [pytest.approx(expected, abs=1e-15)]
+
+
+@given(exam=exams(shares), k=cuts, p_break=st.sampled_from([0.0, 0.15, 0.3, 0.5, 1.0]))
+@settings(deadline=None)
+def test_p_found_is_what_plain_python_says(exam: list[Any], k: int, p_break: float) -> None:
+    lists, truths = zip(*exam, strict=True)
+    found = values(f"pFound(p_break={p_break})", lists, truths, k)
+    expected = [naive_p_found(row, truth, k, p_break) for row, truth in exam]
+    assert found == pytest.approx(expected, rel=0, abs=1e-12)
+
+
+@given(lists=st.lists(ranked, min_size=1, max_size=4), truth=st.sets(st.integers(0, 9), min_size=1))
+@settings(deadline=None, max_examples=50)
+def test_p_found_without_grades_and_with_grade_1_are_the_same(
+    lists: list[list[int]], truth: set[int]
+) -> None:
+    lists = [[item for item in row if item >= 0] for row in [*lists, list(truth)]]
+    plain = evaluate(lists, [list(truth)] * len(lists), ["pFound", "pFound@3"])
+    sure = {user: dict.fromkeys(truth, 1) for user in range(len(lists))}
+    graded = evaluate(lists, sure, ["pFound", "pFound@3"])
+    assert plain.to_dict() == pytest.approx(graded.to_dict(), abs=1e-15)
+
+
+def test_p_found_without_a_cut_off_looks_at_lists_as_long_as_they_are() -> None:
+    lists = {"ann": [*map(str, range(30)), "a"], "bob": ["a"]}
+    found = evaluate(lists, {"ann": ["a"], "bob": ["a"]}, ["pFound", "pFound@30"], per_user=True)
+    assert found["pFound"].tolist() == [pytest.approx(0.85**30, rel=1e-12), 1.0]
+    assert found["pFound@30"].tolist() == [0.0, 1.0]
+
+
+THREE_GRADES = {1: 1.0, 2: 3.0, 3: 2.0}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [  # the list 1, 9, 2 earns the grades 1, 0, 3
+        ("NDCG(gain=linear)", (1 + 3 / 2) / (3 + 2 / log2(3) + 1 / 2)),
+        ("NDCG(gain=exponential)", (1 + 7 / 2) / (7 + 3 / log2(3) + 1 / 2)),
+        ("NDCG", (1 + 1 / 2) / (1 + 1 / log2(3) + 1 / 2)),
+        ("NDCG(gain=linear,ideal=retrieved)", (1 + 3 / 2) / (3 + 1 / log2(3))),
+        ("NDCG(gain=exponential,ideal=retrieved)", (1 + 7 / 2) / (7 + 1 / log2(3))),
+    ],
+)
+def test_graded_ndcg_by_hand(name: str, expected: float) -> None:
+    assert values(f"{name}@3", [[1, 9, 2]], [THREE_GRADES], 3) == [
+        pytest.approx(expected, abs=1e-15)
+    ]
+
+
+def test_the_ideal_of_graded_ndcg_ends_at_the_cut() -> None:
+    found = values("NDCG(gain=linear)@2", [[1, 9, 2]], [THREE_GRADES], 2)
+    assert found == [pytest.approx(1 / (3 + 2 / log2(3)), abs=1e-15)]
+
+
+@pytest.mark.parametrize("gain", ["binary", "linear", "exponential"])
+@pytest.mark.parametrize("ideal", ["relevant", "retrieved"])
+@given(exam=exams(st.sampled_from([0.5, 1.0, 2.0, 3.0])), k=cuts)
+@settings(deadline=None)
+def test_ndcg_is_what_plain_python_says(gain: str, ideal: str, exam: list[Any], k: int) -> None:
+    lists, truths = zip(*exam, strict=True)
+    found = values(f"NDCG(gain={gain},ideal={ideal})@{k}", lists, truths, k)
+    expected = [naive_ndcg(row, truth, k, gain, ideal) for row, truth in exam]
+    assert found == pytest.approx(expected, rel=0, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["NDCG", "NDCG(gain=linear)", "NDCG(gain=exponential)"])
+@pytest.mark.parametrize("ideal", ["relevant", "retrieved"])
+@given(
+    truth=st.dictionaries(st.integers(0, 9), st.floats(0.01, 9), min_size=1), k=cuts, rest=ranked
+)
+@settings(deadline=None, max_examples=50)
+def test_a_list_in_the_order_of_grades_gets_exactly_1(
+    name: str, ideal: str, truth: Grades, k: int, rest: list[int]
+) -> None:
+    best_first = sorted(truth, key=lambda item: -truth[item])
+    name = name.replace(")", f",ideal={ideal})") if "(" in name else f"{name}(ideal={ideal})"
+    assert values(f"{name}@{k}", [best_first + rest], [truth], k) == [1.0]
+
+
+@pytest.mark.parametrize("gain", ["linear", "exponential"])
+def test_without_grades_no_gain_but_1_is_to_be_had(gain: str) -> None:
+    lists, truth = {"ann": ["a", "x", "b"]}, {"ann": ["a", "b"]}
+    with pytest.raises(UsageError, match=rf"NDCG\(gain={gain}\)@3 needs grades: .*grade="):
+        evaluate(lists, truth, ["NDCG@3", f"NDCG(gain={gain})@3"])
+
+
+def test_a_gain_that_no_number_holds_is_refused() -> None:
+    lists, metric = {"ann": ["x"]}, "NDCG(gain=exponential)@3"
+    assert evaluate(lists, {"ann": {"x": 1000, "y": 1}}, metric).iloc[0] == pytest.approx(1)
+    with pytest.raises(DataError, match=r"found the grade 1001; .* grades go up to 1,000"):
+        evaluate(lists, {"ann": {"x": 1001, "y": 1}}, metric)
+    assert evaluate(lists, {"ann": {"x": 1001, "y": 1}}, "NDCG(gain=linear)@3").iloc[0] < 1
+
+
+def test_an_item_of_grade_0_is_not_relevant() -> None:
+    lists, truth = {"ann": ["a", "b"]}, {"ann": {"a": 0, "b": 1, "c": 1}}
+    found = evaluate(lists, truth, ["Recall@2", "MRR@2", "NDCG(gain=linear)@2"])
+    assert found.tolist() == pytest.approx([1 / 2, 1 / 2, (1 / log2(3)) / (1 + 1 / log2(3))])
+
+
+def test_ranks_by_hand() -> None:
+    items = np.array([[9, 2, 2, 7], [7, -1, 5, 2]], np.int32)
+    found = ranks(items, np.array([0, 2, 5]), np.array([2, 7, 2, 5, 8], np.int32), k=3)
+    assert found.tolist() == [2, 0, 0, 3, 0]
+
+
+@given(
+    exam=st.lists(
+        st.tuples(ranked, st.sets(st.integers(0, 9)).map(sorted)), min_size=1, max_size=5
+    ),
+    k=cuts,
+)
+@settings(deadline=None)
+def test_ranks_are_first_places_within_the_cut(exam: list[Any], k: int) -> None:
+    width = max(len(row) for row, _ in exam)
+    items = np.array([[*row, *[-1] * (width - len(row))] for row, _ in exam], np.int32)
+    indptr = np.cumsum([0, *(len(truth) for _, truth in exam)])
+    indices = np.array([item for _, truth in exam for item in truth], np.int32)
+    expected = [
+        row[:k].index(item) + 1 if item in row[:k] else 0 for row, truth in exam for item in truth
+    ]
+    assert ranks(items.reshape(len(exam), width), indptr, indices, k).tolist() == expected
+
+
+@pytest.mark.parametrize("k", [1, 5, 20, None])
+def test_a_loop_a_join_and_our_pass_agree_on_reciprocal_ranks(k: int | None) -> None:
+    draw = np.random.default_rng(20090711)
+    users, places, items = 500, 20, 200
+    listed = np.array([draw.choice(items, places, replace=False) for _ in range(users)])
+    truth = [draw.choice(items, draw.integers(1, 8), replace=False).tolist() for _ in range(users)]
+    cut = places if k is None else k
+
+    by_loop = []
+    for row, wanted in zip(listed.tolist(), truth, strict=True):
+        hit = [rank for rank, item in enumerate(row[:cut], start=1) if item in wanted]
+        by_loop.append(1 / hit[0] if hit else 0.0)
+
+    long = pd.DataFrame(
+        {
+            "user": np.repeat(np.arange(users), places),
+            "item": listed.ravel(),
+            "rank": np.tile(np.arange(1, places + 1), users),
+        }
+    )
+    pairs = pd.DataFrame(
+        [(u, i) for u, row in enumerate(truth) for i in row], columns=["user", "item"]
+    )
+    first = (
+        long[long["rank"] <= cut].merge(pairs, on=["user", "item"]).groupby("user")["rank"].min()
+    )
+    by_join = (1 / first).reindex(range(users), fill_value=0.0)
+
+    metric = "MRR" if k is None else f"MRR@{k}"
+    rows = long.sample(frac=1, random_state=7)
+    by_pass = evaluate(rows, pairs, metric, per_user=True)[metric]
+    assert by_pass.tolist() == by_loop == by_join.tolist()
+    assert evaluate(rows, pairs, metric).iloc[0] == pytest.approx(by_join.mean(), rel=0, abs=1e-12)

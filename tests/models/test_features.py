@@ -1,0 +1,256 @@
+"""Attributes as features: matrices that one can write down, and what is said of wrong columns."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.data.dataset import Dataset, Events
+from harness.models.base import Train
+from harness.models.features import (
+    category_columns,
+    divided_rows,
+    feature_groups,
+    feature_matrix,
+    number_columns,
+    unit_rows,
+)
+
+Table = dict[str, list[str | None]] | None
+
+
+def train(items: Table, users: Table = None, ids: str = "abcd") -> Train:
+    """Return a shop without events, of items with these ids and users "u" and "v"."""
+    none = np.zeros(0, np.int32)
+    events = Events(none, none, np.zeros(0, np.int64), np.zeros(0, np.uint8))
+    data = Dataset(
+        "table", pl.Series(["u", "v"]), pl.Series(list(ids)), events, ("event",), "train",
+        users_table=None if users is None else pl.DataFrame(users),
+        items_table=None if items is None else pl.DataFrame(items),
+    )  # fmt: skip
+    return Train(data, events, np.arange(len(ids), dtype=np.int32), 0)
+
+
+def dense(matrix: Any) -> Any:
+    return matrix.toarray()
+
+
+HALF = 1 / np.sqrt(2)
+
+
+def test_categories_are_one_hot_in_the_order_of_the_ids() -> None:
+    """Item "b" has no row, and "d" no genre; rows of the table stand in another order."""
+    shop = train({"id": ["d", "c", "a"], "genre": [None, "spa", "food"]})
+    found = feature_groups(shop, categories=["genre"])
+    assert list(found) == ["categories"]
+    assert dense(found["categories"]).tolist() == [[1, 0], [0, 0], [0, 1], [0, 0]]
+
+
+def test_several_categories_have_rows_of_length_one() -> None:
+    shop = train({"id": ["a", "b"], "genre": ["x", "y"], "area": ["x", None]}, ids="ab")
+    found = dense(feature_matrix(shop, categories=["genre", "area"]))
+    assert np.allclose(found, [[HALF, 0, HALF], [0, 1, 0]])
+
+
+def test_numbers_are_points_on_a_circle() -> None:
+    """Median 20; the quartiles 10 and 30 lie 1.35 standard deviations apart."""
+    shop = train({"id": list("abcde"), "price": ["0", "10", "20", "30", "40"]}, ids="abcde")
+    rows = dense(feature_matrix(shop, numbers=["price"]))
+    sd = 20 / (2 * 0.6744897501960817)
+    angles = (np.array([0, 10, 20, 30, 40]) - 20) / sd * np.pi / 6
+    assert np.allclose(rows, np.column_stack([np.cos(angles), np.sin(angles)]))
+    assert np.allclose(rows @ rows.T, np.cos(angles[:, None] - angles))
+
+
+def test_an_outlier_is_as_far_as_three_standard_deviations() -> None:
+    """It is unlike the median item, and moves nobody else."""
+    shop = train({"id": list("abcde"), "price": ["0", "10", "20", "30", "9e99"]}, ids="abcde")
+    rows = dense(feature_matrix(shop, numbers=["price"]))
+    assert np.allclose(rows[4], [0, 1])
+    assert np.allclose(rows[2], [1, 0])
+    calm = train({"id": list("abcde"), "price": ["0", "10", "20", "30", "40"]}, ids="abcde")
+    assert np.allclose(dense(feature_matrix(calm, numbers=["price"]))[:4], rows[:4])
+
+
+def test_a_missing_number_is_no_number() -> None:
+    shop = train({"id": list("abc"), "price": ["5", "", " "], "rate": ["1", "1", None]})
+    found = dense(feature_matrix(shop, numbers=["price", "rate"]))
+    # cos 0 = 1 and sin 0 = 0 where known: price, rate | price, rate
+    assert np.allclose(found, [[HALF, HALF, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]])
+
+
+def test_texts_share_parts_of_words() -> None:
+    """Two soups share parts, a spa has none of them; a blank text has none at all."""
+    shop = train({"id": list("abcd"), "text": ["hot soup", "cold soup", "massage", " "]})
+    rows = feature_matrix(shop, texts=["text"])
+    likeness = dense(rows @ rows.T)
+    assert 0.2 < likeness[0, 1] < 0.9
+    assert likeness[0, 2] == 0
+    assert np.allclose(np.diag(likeness), [1, 1, 1, 0])
+
+
+def test_japanese_words_need_no_spaces() -> None:
+    """Hotel and inn, and a hotel's restaurant: the hotels share ホテ, テル and ホテル."""
+    shop = train(
+        {"id": list("abc"), "text": ["ホテル・旅館", "ホテルレストラン", "宅配"]}, ids="abc"
+    )
+    rows = feature_matrix(shop, texts=["text"])
+    likeness = dense(rows @ rows.T)
+    assert likeness[0, 1] > 0.1
+    assert likeness[0, 2] == likeness[1, 2] == 0
+
+
+def test_groups_weigh_the_same() -> None:
+    """Same price, other genre and area: 1 of 2 groups agrees, although 2 of 3 columns do not."""
+    table: Table = {
+        "id": list("ab"), "genre": ["x", "y"], "area": ["p", "q"], "price": ["7", "7"],
+    }  # fmt: skip
+    rows = feature_matrix(train(table), categories=["genre", "area"], numbers=["price"])
+    assert np.allclose(dense(rows @ rows.T)[:2, :2], [[1, 0.5], [0.5, 1]])
+
+
+def test_a_group_that_is_unknown_does_not_shrink_the_others() -> None:
+    table: Table = {"id": list("ab"), "genre": ["x", "x"], "price": ["7", None]}
+    rows = feature_matrix(train(table), categories=["genre"], numbers=["price"])
+    assert np.allclose(dense(rows @ rows.T)[:2, :2], [[1, HALF], [HALF, 1]])
+
+
+def test_what_is_fitted_comes_from_the_table_alone() -> None:
+    """Items that only the log knows change nothing for the others."""
+    table: Table = {
+        "id": list("abc"), "genre": ["x", "y", "x"], "price": ["1", "2", "9"],
+        "text": ["one", "two", "one two"],
+    }  # fmt: skip
+    asked: dict[str, Any] = {"categories": ["genre"], "numbers": ["price"], "texts": ["text"]}
+    small, large = (feature_matrix(train(table, ids=ids), **asked) for ids in ("abc", "abcdefgh"))
+    assert np.array_equal(dense(small), dense(large)[:3])
+    assert dense(large)[3:].sum() == 0
+
+
+def test_the_whole_table_is_fitted_to() -> None:
+    """Users without events have no position; the median 20 of the ages is theirs too."""
+    ages: Table = {"user": ["w", "u", "x"], "age": ["0", "20", "40"]}
+    assert np.allclose(dense(feature_matrix(train(None, ages), "users", numbers=["age"])), [
+        [1, 0], [0, 0],
+    ])  # fmt: skip
+
+
+def test_ids_that_match_nowhere_are_said() -> None:
+    shop = train({"id": ["01", "02"], "genre": ["x", "y"]}, ids="ab")
+    words = 'none of the 2 ids of items, such as "a", stands in the column "id" of their table'
+    with pytest.raises(ValueError, match=words):
+        feature_matrix(shop, categories=["genre"])
+
+
+def test_products_of_rows_are_exact() -> None:
+    """Added in any order they are the same to the last bit: entries have 24 binary places."""
+    prices = [str(i * i) for i in range(12)]
+    shop = train(
+        {"id": list("abcdefghijkl"), "n": prices, "c": prices, "t": prices}, ids="abcdefghijkl"
+    )
+    rows = dense(feature_matrix(shop, categories=["c"], numbers=["n"], texts=["t"]))
+    assert np.array_equal(rows * 2**24, np.rint(rows * 2**24))
+    for order in (slice(None, None, -1), np.random.default_rng(1).permutation(rows.shape[1])):
+        for a, b in ((0, 1), (3, 7), (11, 11)):
+            products = (rows[a] * rows[b])[order]
+            assert np.cumsum(products)[-1] == np.cumsum(rows[a] * rows[b])[-1]
+
+
+def test_users_have_features_too() -> None:
+    shop = train(None, {"user": ["v", "u"], "sex": ["m", "f"], "age": ["40", None]})
+    assert dense(feature_matrix(shop, "users", categories=["sex"])).tolist() == [[1, 0], [0, 1]]
+    assert np.isnan(number_columns(shop, "users", ["age"])[0, 0])
+    assert number_columns(shop, "users", ["age"])[1, 0] == 40
+
+
+def test_plain_columns() -> None:
+    """Genre "y" is most frequent, then "x" before "z"."""
+    shop = train({"id": list("abcde"), "genre": ["z", "y", "x", "y", None]}, ids="abcdef")
+    codes = category_columns(shop, "items", ["genre"])[:, 0]
+    assert codes[:4].tolist() == [2, 0, 1, 0]
+    assert np.isnan(codes[4:]).all()
+    assert number_columns(shop, "items", []).shape == (6, 0)
+
+
+def test_rare_values_share_the_last_code() -> None:
+    ids = [chr(0x4E00 + i) for i in range(300)]
+    shop = train({"id": ids, "genre": [f"{i:03}" for i in range(300)]}, ids="".join(ids))
+    codes = category_columns(shop, "items", ["genre"])[:, 0]
+    assert codes.tolist() == [*range(249), *[249] * 51]
+
+
+def test_a_column_may_have_any_name() -> None:
+    table: Table = {"id": list("ab"), "times": ["x", "y"], "value": ["y", "y"]}
+    assert category_columns(train(table), "items", ["times", "value"])[:2].tolist() == [
+        [0, 0], [1, 0],
+    ]  # fmt: skip
+
+
+TABLE: Table = {"id": list("ab"), "genre": ["x", "y"], "price": ["7", "n/a"], "blank": [None, " "]}
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({}, "no attributes of items are asked for; name columns of their table with one or more"),
+        ({"categories": []}, "no attributes of items are asked for"),
+        (
+            {"categories": ["gnere"]},
+            'the table of items has no column "gnere"; there are genre, price, blank; '
+            'did you mean "genre"?',
+        ),
+        ({"texts": ["zzz"]}, 'no column "zzz"; there are genre, price, blank$'),
+        ({"texts": ["id"]}, 'the table of items has no column "id"'),
+        ({"numbers": ["price"]}, 'the column "price" holds "n/a", which is no number; leave the'),
+        ({"texts": ["blank"]}, 'the column "blank" of the table of items is empty'),
+        ({"numbers": "price"}, r"numbers is 'price'; expected a list of texts: "),
+    ],
+)
+def test_wrong_columns_are_named(asked: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message.replace("?", r"\?")):
+        feature_matrix(train(TABLE), **asked)
+
+
+@pytest.mark.parametrize("value", ["inf", "nan", "1,5", "1e999"])
+def test_only_finite_numbers_are_numbers(value: str) -> None:
+    with pytest.raises(ValueError, match=f'the column "price" holds "{value}", which is no number'):
+        feature_matrix(train({"id": ["a"], "price": [value]}), numbers=["price"])
+
+
+@pytest.mark.parametrize("of", ["items", "users"])
+def test_without_a_table_it_says_how_to_have_one(of: Any) -> None:
+    words = rf'no table of attributes of {of}; .* with layout = "table" \[data\] {of} = "file"'
+    with pytest.raises(ValueError, match=words):
+        feature_matrix(train(None), of, categories=["genre"])
+
+
+def test_rows_divided() -> None:
+    rows = np.array([[3.0, 4.0], [0.0, 0.0]])
+    assert np.allclose(dense(unit_rows(rows)), [[0.6, 0.8], [0, 0]])
+    assert dense(divided_rows(rows, np.array([2.0, 0.0]))).tolist() == [[1.5, 2], [0, 0]]
+    assert unit_rows(np.zeros((0, 2))).shape == (0, 2)
+
+
+cells = st.one_of(st.none(), st.sampled_from(["1", "2", "300", "-4.5"]))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(cells, cells, cells), min_size=1, max_size=8), st.permutations(range(8)))
+def test_rows_are_units_whatever_the_order_of_the_table(rows: Any, order: Any) -> None:
+    ids = "abcdefgh"
+    first = [("a", "1", "1", "1")]
+    table = first + [(ids[i + 1], *row) for i, row in enumerate(rows[:7])]
+    asked: dict[str, Any] = {"categories": ["c"], "numbers": ["n"], "texts": ["t"]}
+
+    def made(lines: Any) -> Any:
+        frame = dict(zip(["id", "c", "n", "t"], map(list, zip(*lines, strict=True)), strict=True))
+        return dense(feature_matrix(train(frame, ids=ids), **asked))
+
+    found = made(table)
+    lengths = np.sqrt((found**2).sum(axis=1))
+    known = [any(cell is not None for cell in row[1:]) for row in table]
+    assert np.allclose(lengths, [*map(float, known), *[0.0] * (8 - len(table))])
+    assert np.array_equal(made([table[i] for i in order if i < len(table)]), found)

@@ -1,0 +1,162 @@
+"""Lists from one shared order, against Python that does it one user at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from harness.core.random import Draws
+from harness.models.topk import ask, excluded_rows, extend, fill, skip_excluded, top_k
+
+NOBODY = np.zeros(0, np.int32)
+
+
+def order(*items: int) -> Any:
+    return np.array(items, np.int32)
+
+
+def holds(rows: list[list[int]], n: int) -> csr_array[Any]:
+    held = np.zeros((len(rows), n), np.bool_)
+    for row, items in enumerate(rows):
+        held[row, items] = True
+    return csr_array(held)
+
+
+def test_everyone_gets_the_same_order() -> None:
+    found = top_k(order(4, 2, 0), order(9, 7), 2)
+    assert found.tolist() == [[4, 2], [4, 2]]
+    assert found.dtype == np.int32
+
+
+def test_excluded_items_make_room_for_the_next() -> None:
+    found = top_k(order(4, 2, 0), order(9, 7, 8), 2, holds([[4], [2, 0], []], 5))
+    assert found.tolist() == [[2, 0], [4, -1], [4, 2]]
+
+
+def test_a_short_order_leaves_places_empty() -> None:
+    assert top_k(order(1), order(0), 3).tolist() == [[1, -1, -1]]
+    assert top_k(order(), order(0), 2).tolist() == [[-1, -1]]
+
+
+def test_no_users_have_no_lists() -> None:
+    assert top_k(order(1, 2), NOBODY, 2).shape == (0, 2)
+    assert top_k(order(1, 2), NOBODY, 2, holds([], 3)).shape == (0, 2)
+
+
+def test_fill_keeps_what_is_there_and_repeats_nothing() -> None:
+    own = np.array([[2, -1, -1], [0, 4, -1], [3, 1, 0]], np.int32)
+    found = fill(own, order(4, 2, 0))
+    assert found.tolist() == [[2, 4, 0], [0, 4, 2], [3, 1, 0]]
+    assert own.tolist() == [[2, -1, -1], [0, 4, -1], [3, 1, 0]]
+
+
+def test_exclude_need_not_be_sorted() -> None:
+    exclude = csr_array((np.ones(2, bool), np.array([4, 0]), np.array([0, 2])), shape=(1, 5))
+    assert not exclude.has_sorted_indices
+    assert top_k(order(4, 0, 2), order(0), 3, exclude).tolist() == [[2, -1, -1]]
+    indptr, places = excluded_rows(exclude, 1)
+    assert (indptr.tolist(), places.tolist()) == ([0, 2], [0, 4])
+
+
+def test_nothing_excluded_is_an_empty_row_each() -> None:
+    indptr, places = excluded_rows(None, 2)
+    assert (indptr.tolist(), places.tolist()) == ([0, 0, 0], [])
+
+
+def naive_fill(own: list[int], shared: list[int], exclude: set[int], k: int) -> list[int]:
+    more = [item for item in shared if item not in own and item not in exclude]
+    return [*own, *more, *[-1] * k][:k]
+
+
+@given(st.data())
+def test_equals_plain_python(data: Any) -> None:
+    n, k, rows = (data.draw(st.integers(1, 7)) for _ in range(3))
+    distinct = st.lists(st.integers(0, n - 1), unique=True)
+    shared = data.draw(distinct)
+    exclude = [data.draw(distinct) for _ in range(rows)]
+    own = [data.draw(distinct)[:k] for _ in range(rows)]
+    users = np.arange(rows, dtype=np.int32)
+    assert top_k(order(*shared), users, k, holds(exclude, n)).tolist() == [
+        naive_fill([], shared, set(items), k) for items in exclude
+    ]
+    padded = np.array([[*items, *[-1] * k][:k] for items in own], np.int32)
+    assert fill(padded, order(*shared), holds(exclude, n)).tolist() == [
+        naive_fill(items, shared, set(held), k) for items, held in zip(own, exclude, strict=True)
+    ]
+
+
+def test_skip_excluded_finds_the_free_places() -> None:
+    """Free of {0, 2} are 1, 3, 4 …; free of nothing are 0, 1, 2 …"""
+    found = skip_excluded(np.array([[0, 1, 2], [2, 0, 1]]), np.array([0, 2, 2]), np.array([0, 2]))
+    assert found.tolist() == [[1, 3, 4], [2, 0, 1]]
+
+
+@given(st.lists(st.sets(st.integers(0, 9)), min_size=1, max_size=5), st.data())
+def test_skip_excluded_equals_plain_python(exclude: list[set[int]], data: Any) -> None:
+    ranks = [[data.draw(st.integers(0, 12)) for _ in range(3)] for _ in exclude]
+    indptr = np.cumsum([0, *map(len, exclude)])
+    held = np.array([place for items in exclude for place in sorted(items)], np.int64)
+    free = [[place for place in range(30) if place not in items] for items in exclude]
+    expected = [[places[j] for j in row] for places, row in zip(free, ranks, strict=True)]
+    assert skip_excluded(np.array(ranks), indptr, held).tolist() == expected
+
+
+@pytest.mark.parametrize("k", [1, 4])
+def test_the_answer_is_new_each_time(k: int) -> None:
+    shared = order(0, 1, 2)
+    first = top_k(shared, order(0), k)
+    first[:] = 9
+    assert top_k(shared, order(0), k)[0, 0] == 0
+    assert shared.tolist() == [0, 1, 2]
+
+
+def test_lists_are_extended_by_each_users_own() -> None:
+    lists = np.array([[2, -1, -1], [-1, -1, -1], [0, 1, 2]], np.int32)
+    more = np.array([[4, -1, 2, 0], [1, 1, 3, 0], [3, 4, 0, 1]], np.int32)
+    assert extend(lists, more, holds([[], [3], []], 5)).tolist() == [
+        [2, 4, 0],
+        [1, 0, -1],
+        [0, 1, 2],
+    ]
+    assert lists.tolist() == [[2, -1, -1], [-1, -1, -1], [0, 1, 2]], "its own array"
+
+
+class Answers:
+    """Answers what it is told to, whatever it is asked."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def fit(self, train: Any) -> Any:
+        return self
+
+    def recommend(self, users: Any, k: int, draws: Draws, exclude: Any = None) -> Any:
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ([[0, 1, 2]], r"Answers object at .* returned shape \(1, 3\), expected \(1, 2\)"),
+        ([[0, 1], [1, 0]], r"returned shape \(2, 2\), expected \(1, 2\)"),
+        ([[0, 5]], "returned positions that are none of 5 candidates"),
+        ([[-2, 1]], "returned positions that are none of 5 candidates"),
+    ],
+)
+def test_what_a_part_must_not_answer(answer: Any, message: str) -> None:
+    draws = Draws(0, 0, np.zeros(1, np.uint64))
+    with pytest.raises(ValueError, match=message):
+        ask(Answers(answer), np.zeros(1, np.int32), 2, 5, draws)
+
+
+def test_a_parts_answer_is_copied() -> None:
+    answer = np.array([[3, -1]], np.int32)
+    draws = Draws(0, 0, np.zeros(1, np.uint64))
+    found = ask(Answers(answer), np.zeros(1, np.int32), 2, 5, draws)
+    answer[:] = 1
+    assert found.tolist() == [[3, -1]]

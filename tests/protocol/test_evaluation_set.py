@@ -1,0 +1,410 @@
+"""Exams against sets worked out by hand, and against a plain Python exam anywhere."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.config import EvaluationConfig
+from harness.core.arrays import Ragged
+from harness.core.errors import EmptyExamError, UsageError
+from harness.data.dataset import NO_TIME, Dataset, Events
+from harness.protocol.evaluation_set import EvaluationSet, Step, build
+from harness.protocol.split import Split
+
+DAY = 86_400_000_000
+Pairs = Iterable[tuple[str, str]]
+
+
+def pairs(text: str) -> list[tuple[str, str]]:
+    """Read ``"ann:ab bob:c"`` as three (user, item) pairs."""
+    return [(u, i) for word in text.split() for u, items in [word.split(":")] for i in items]
+
+
+def shop(
+    train: Pairs,
+    valid: Pairs,
+    catalogue: Iterable[str] | None = None,
+    shown: dict[str, int] | None = None,
+    registered: dict[str, int] | None = None,
+) -> tuple[Dataset, Split]:
+    """Return a data set and its split: the first day is training, the second the exam."""
+    train, valid = list(train), list(valid)
+    more = sorted(set(catalogue or ()))
+    users = sorted({u for u, _ in [*train, *valid]})
+    items = sorted({*(i for _, i in [*train, *valid]), *more})
+
+    def events(side: list[tuple[str, str]], day: int) -> Events:
+        return Events(
+            np.array([users.index(u) for u, _ in side], np.int32),
+            np.array([items.index(i) for _, i in side], np.int32),
+            np.full(len(side), day * DAY, np.int64),
+            np.zeros(len(side), np.uint8),
+        )
+
+    def times(values: dict[str, int] | None, ids: list[str]) -> Any:
+        return None if values is None else np.array([values.get(i, NO_TIME) for i in ids], np.int64)
+
+    data = Dataset(
+        layout="table",
+        user_ids=pl.Series(users, dtype=pl.String),
+        item_ids=pl.Series(items, dtype=pl.String),
+        events=events([*train, *valid], 0),
+        kinds=("event",),
+        candidates="train",
+        catalogue=None if catalogue is None else np.array([items.index(i) for i in more], np.int32),
+        shown_from=times(shown, items),
+        registered=times(registered, users),
+    )
+    return data, Split(events(train, 0), events(valid, 1), 0, DAY, 2 * DAY)
+
+
+def exam(train: Pairs, valid: Pairs, *, k: int = 3, **keys: Any) -> EvaluationSet:
+    tables = {name: keys.pop(name, None) for name in ("catalogue", "shown", "registered")}
+    return build(*shop(train, valid, **tables), EvaluationConfig(k=k, **keys))
+
+
+def lists(found: EvaluationSet, rows: Ragged) -> dict[str, str]:
+    """Return the candidate ids of every row as one word, by user."""
+    ids = found.candidate_ids.to_list()
+    ends = rows.indptr.tolist()
+    return {
+        user: "".join(ids[p] for p in rows.indices[ends[n] : ends[n + 1]])
+        for n, user in enumerate(found.user_ids.to_list())
+    }
+
+
+def relevant(found: EvaluationSet) -> dict[str, int]:
+    return dict(zip(found.user_ids.to_list(), found.relevant.tolist(), strict=True))
+
+
+TRAIN = pairs("ann:ab bob:b cid:c")
+VALID = pairs("ann:abx bob:x dee:a cid:ccc")
+"""x is no candidate of the rule "train"; dee is new; only bob has no candidate hit."""
+
+
+def test_the_funnel_names_each_rule() -> None:
+    found = exam(TRAIN, VALID)
+    assert found.funnel == (
+        Step("active in the window", 4),
+        Step("seen in train", 3),
+        Step("with a candidate hit", 2),
+    )
+    assert found.user_ids.to_list() == ["ann", "cid"]
+    assert found.users.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("keys", "users", "steps"),
+    [
+        ({"users": "all"}, ["ann", "cid", "dee"], [4, 3]),
+        ({"require_hit": False}, ["ann", "bob", "cid"], [4, 3]),
+        ({"users": "all", "require_hit": False}, ["ann", "bob", "cid", "dee"], [4]),
+    ],
+)
+def test_rules_that_are_not_asked_for_leave_no_step(
+    keys: dict[str, Any], users: list[str], steps: list[int]
+) -> None:
+    found = exam(TRAIN, VALID, **keys)
+    assert found.user_ids.to_list() == users
+    assert [step.users for step in found.funnel] == steps
+
+
+def test_truth_is_a_set_of_candidates_and_counts_the_others_in_r() -> None:
+    found = exam(TRAIN, VALID, require_hit=False)
+    assert found.candidate_ids.to_list() == ["a", "b", "c"]
+    assert lists(found, found.truth) == {"ann": "ab", "bob": "", "cid": "c"}
+    assert relevant(found) == {"ann": 3, "bob": 1, "cid": 1}
+    assert found.outside_ids.to_list() == ["x", "x"]
+
+
+def test_truth_of_candidates_alone_leaves_the_others_out_of_r() -> None:
+    found = exam(TRAIN, VALID, require_hit=False, truth="candidates")
+    assert lists(found, found.truth) == {"ann": "ab", "bob": "", "cid": "c"}
+    assert relevant(found) == {"ann": 2, "bob": 0, "cid": 1}
+    assert found.outside_ids.to_list() == []
+
+
+def test_ponpare_counts_coupons_of_other_weeks_in_r_only() -> None:
+    """One of four touched coupons was first shown in the window: r = 1, R = 4."""
+    shown = {"n": DAY, "o": 0, "p": 2 * DAY, "z": DAY + 5}
+    found = exam(
+        pairs("ann:o"),
+        pairs("ann:nopq"),
+        catalogue="nopz",
+        shown=shown,
+        candidates="shown",
+        registered={"ann": 0},
+    )
+    assert found.candidate_ids.to_list() == ["n", "z"]
+    assert lists(found, found.truth) == {"ann": "n"}
+    assert relevant(found) == {"ann": 4}
+    assert found.outside_ids.to_list() == ["o", "p", "q"]
+
+
+def test_seen_items_are_kept_by_default() -> None:
+    found = exam(TRAIN, VALID)
+    assert found.seen is None
+    assert found.n_candidates.tolist() == [3, 3]
+
+
+def test_seen_items_that_are_dropped_leave_truth_and_candidates() -> None:
+    found = exam(pairs("ann:ab bob:c"), pairs("ann:acx bob:bc"), seen_items="drop")
+    assert found.seen is not None
+    assert lists(found, found.seen) == {"ann": "ab", "bob": "c"}
+    assert lists(found, found.truth) == {"ann": "c", "bob": "b"}
+    assert relevant(found) == {"ann": 2, "bob": 1}
+    assert found.n_candidates.tolist() == [1, 2]
+
+
+def test_who_has_only_seen_truth_leaves_with_seen_items() -> None:
+    found = exam(pairs("ann:a bob:b"), pairs("ann:a bob:a"), seen_items="drop")
+    assert found.user_ids.to_list() == ["bob"]
+    assert found.funnel[-1] == Step("with a candidate hit", 1)
+
+
+def test_seen_items_that_are_no_candidates_do_not_count() -> None:
+    found = exam(pairs("ann:ax"), pairs("ann:b"), catalogue="ab", candidates="catalogue",
+                 seen_items="drop")  # fmt: skip
+    assert found.n_candidates.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("rule", "ids"),
+    [("train", "abc"), ("catalogue", "adz"), ("shown", "d")],
+)
+def test_candidate_rules(rule: str, ids: str) -> None:
+    shown = {"a": DAY - 1, "d": DAY, "z": 2 * DAY, "c": DAY}  # c has no row in the catalogue
+    found = exam(TRAIN, pairs("ann:ad bob:d cid:d"), candidates=rule, catalogue="zda", shown=shown)
+    assert "".join(found.candidate_ids.to_list()) == ids
+
+
+def test_the_layouts_own_rule_is_the_default() -> None:
+    data, parts = shop(TRAIN, VALID, catalogue="ax")
+    found = build(replace(data, candidates="catalogue"), parts, EvaluationConfig())
+    assert found.candidate_ids.to_list() == ["a", "x"]
+
+
+def test_registered_users_registered_before_the_window() -> None:
+    registered = {"ann": 0, "bob": DAY, "cid": DAY - 1}
+    found = exam(pairs("ann:a bob:a cid:a dee:a"), pairs("ann:a bob:a cid:a dee:a"),
+                 registered=registered)  # fmt: skip
+    assert found.user_ids.to_list() == ["ann", "cid"]
+    assert found.funnel[1] == Step("registered and seen in train", 2)
+
+
+@pytest.mark.parametrize(
+    ("rule", "named"),
+    [
+        ("catalogue", ['candidates = "catalogue"', "table of items", 'candidates = "train"']),
+        ("shown", ['candidates = "shown"', "table of items"]),
+    ],
+)
+def test_rules_that_need_a_table_say_so(rule: str, named: list[str]) -> None:
+    with pytest.raises(UsageError) as caught:
+        exam(TRAIN, VALID, candidates=rule)
+    for part in named:
+        assert part in str(caught.value)
+
+
+@pytest.mark.parametrize("lacking", ["shown_from", "until"])
+def test_shown_needs_times_and_a_window(lacking: str) -> None:
+    data, parts = shop(TRAIN, VALID, catalogue="a", shown={"a": DAY})
+    if lacking == "until":
+        parts = replace(parts, until=None)
+    else:
+        data = replace(data, shown_from=None)
+    with pytest.raises(UsageError, match=r'"shown" needs.*first shown.*strategy = "time"'):
+        build(data, parts, EvaluationConfig(candidates="shown"))
+
+
+@pytest.mark.parametrize(
+    ("valid", "keys", "named"),
+    [
+        ("dee:a eve:b", {}, ['the rule "seen in train" emptied', 'users = "all"',
+                             "           2  active in the window", "           0  seen in train"]),
+        ("ann:x bob:y cid:z", {}, ['the rule "with a candidate hit" emptied', "ids alike",
+                                   "           3  seen in train",
+                                   "           0  with a candidate hit", "3  candidates"]),
+        ("ann:a", {"candidates": "catalogue", "catalogue": ""},
+         ["no item is a candidate", 'candidates = "catalogue"',
+          "           1  active in the window", "           0  candidates"]),
+        ("dee:a", {"registered": {}}, ['the rule "registered and seen in train" emptied']),
+    ],
+)  # fmt: skip
+def test_an_empty_exam_prints_the_funnel_and_the_rule(
+    valid: str, keys: dict[str, Any], named: list[str]
+) -> None:
+    with pytest.raises(EmptyExamError) as caught:
+        exam(TRAIN, pairs(valid), **keys)
+    for part in named:
+        assert part in str(caught.value)
+
+
+# --- fingerprint ---------------------------------------------------------------------------------
+
+BASE: dict[str, Any] = {
+    "train": pairs("ann:ab bob:b cid:c"),
+    "valid": pairs("ann:abx bob:bc cid:cx"),
+    "catalogue": "abcd",
+    "candidates": "catalogue",
+}
+
+
+def changed(**keys: Any) -> set[str]:
+    """Return which fields differ from `BASE`'s; the fingerprints must differ just then."""
+    before, after = exam(**BASE), exam(**{**BASE, **keys})
+    differ = {name for name, value in before.fields.items() if after.fields[name] != value}
+    assert (before.fingerprint != after.fingerprint) == bool(differ)
+    assert len(before.fingerprint) == 64
+    return differ
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"train": BASE["train"][::-1], "valid": BASE["valid"][::-1]},
+        {"valid": BASE["valid"] * 2, "train": BASE["train"] * 3},
+        {"train": pairs("ann:ab bob:b cid:c zoe:a")},
+        {"train": pairs("aaron:ab ann:ab bob:b cid:c")},
+        {"train": pairs("ann:ab bob:b cid:cAw")},
+        {"train": pairs("ann:d bob:d cid:d")},
+        {"valid": pairs("ann:abx bob:bc cid:cx dee:ad")},
+    ],
+    ids=["order", "repeats", "user", "user before", "item", "other buys", "unknown user"],
+)
+def test_what_does_not_touch_the_exam_leaves_its_fingerprint(keys: dict[str, Any]) -> None:
+    assert changed(**keys) == set()
+
+
+@pytest.mark.parametrize(
+    ("keys", "fields"),
+    [
+        ({"k": 4}, {"k"}),
+        ({"valid": pairs("ann:abx bob:bc cim:cx"), "train": pairs("ann:ab bob:b cim:c")},
+         {"users"}),
+        ({"catalogue": "abce"}, {"candidates"}),
+        ({"catalogue": "abcde"}, {"candidates"}),
+        ({"valid": pairs("ann:abx bob:bd cid:cx")}, {"truth"}),
+        ({"valid": pairs("ann:aby bob:bc cid:cx")}, {"truth"}),
+        ({"valid": pairs("ann:abxy bob:bc cid:cx")}, {"truth"}),
+        ({"valid": pairs("ann:ab bob:bcx cid:cx")}, {"truth"}),
+        ({"truth": "candidates"}, {"truth"}),
+    ],
+    ids=["k", "user", "candidate", "one more candidate", "hit", "other non-candidate",
+         "one more non-candidate", "whose non-candidate", "truth rule"],
+)  # fmt: skip
+def test_each_part_of_the_exam_is_in_the_fingerprint(
+    keys: dict[str, Any], fields: set[str]
+) -> None:
+    assert changed(**keys) == fields
+
+
+def test_what_was_seen_is_in_the_fingerprint_where_it_is_dropped() -> None:
+    """The same truth is left; ann's seen b and bob's seen a are what differs."""
+    drop = {"seen_items": "drop", "valid": pairs("ann:d bob:d"), "catalogue": "abcd",
+            "candidates": "catalogue"}  # fmt: skip
+    one = exam(pairs("ann:ab bob:a"), **drop)
+    two = exam(pairs("ann:a bob:ab"), **drop)
+    assert {n for n, v in one.fields.items() if two.fields[n] != v} == {"seen"}
+    assert one.fingerprint != two.fingerprint
+
+
+@pytest.mark.parametrize(("one", "two"), [(["ab", "c"], ["a", "bc"]), (["a:", "b"], ["a", ":b"])])
+def test_ids_do_not_run_into_each_other(one: list[str], two: list[str]) -> None:
+    def of(users: list[str]) -> str:
+        return exam([(u, "a") for u in users], [(u, "a") for u in users]).fields["users"]
+
+    assert of(one) != of(two)
+
+
+# --- a plain Python exam -------------------------------------------------------------------------
+
+
+def plain(
+    train: list[tuple[str, str]], valid: list[tuple[str, str]], catalogue: str, keys: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the same exam from sets alone."""
+    candidates = set(catalogue) if keys["candidates"] == "catalogue" else {i for _, i in train}
+    drop = keys["seen_items"] == "drop"
+    users = sorted({u for u, _ in valid})
+    own = {u: {i for v, i in train if v == u} for u in users}
+    truth = {u: {i for v, i in valid if v == u} - (own[u] if drop else set()) for u in users}
+    if keys["truth"] == "candidates":
+        truth = {u: items & candidates for u, items in truth.items()}
+    funnel = [len(users)]
+    if keys["users"] == "seen":
+        users = [u for u in users if own[u]]
+        funnel.append(len(users))
+    if keys["require_hit"]:
+        users = [u for u in users if truth[u] & candidates]
+        funnel.append(len(users))
+    return {
+        "users": users,
+        "candidates": sorted(candidates),
+        "funnel": funnel,
+        "truth": {u: "".join(sorted(truth[u] & candidates)) for u in users},
+        "relevant": {u: len(truth[u]) for u in users},
+        "outside": [i for u in users for i in sorted(truth[u] - candidates)],
+        "seen": {u: "".join(sorted(own[u] & candidates)) for u in users} if drop else None,
+        "n": [len(candidates - own[u] if drop else candidates) for u in users],
+    }
+
+
+def choice(*values: Any) -> st.SearchStrategy[Any]:
+    return st.sampled_from(values)
+
+
+log = st.lists(st.tuples(st.sampled_from("uvwx"), st.sampled_from("abcdef")), min_size=1)
+rules = st.fixed_dictionaries(
+    {
+        "users": choice("seen", "all"),
+        "require_hit": st.booleans(),
+        "truth": choice("all", "candidates"),
+        "seen_items": choice("keep", "drop"),
+        "candidates": choice("train", "catalogue"),
+    }
+)
+
+
+def without_raising(make: Callable[[], EvaluationSet]) -> EvaluationSet | None:
+    try:
+        return make()
+    except EmptyExamError:
+        return None
+
+
+@settings(max_examples=300)
+@given(log, log, st.sets(st.sampled_from("abcdefg"), min_size=1), rules)
+def test_equals_a_plain_python_exam(
+    train: list[tuple[str, str]],
+    valid: list[tuple[str, str]],
+    catalogue: set[str],
+    keys: dict[str, Any],
+) -> None:
+    expected = plain(train, valid, "".join(sorted(catalogue)), keys)
+    found = without_raising(lambda: exam(train, valid, catalogue=sorted(catalogue), **keys))
+    assert (found is None) == (not expected["users"])
+    if found is None:
+        return
+    assert expected == {
+        "users": found.user_ids.to_list(),
+        "candidates": found.candidate_ids.to_list(),
+        "funnel": [step.users for step in found.funnel],
+        "truth": lists(found, found.truth),
+        "relevant": relevant(found),
+        "outside": found.outside_ids.to_list(),
+        "seen": None if found.seen is None else lists(found, found.seen),
+        "n": found.n_candidates.tolist(),
+    }
+
+
+def test_rows_of_a_ragged_start_at_zero_again() -> None:
+    rows = Ragged(np.array([0, 2, 2, 3]), np.array([4, 5, 6], np.int32)).rows(1, 3)
+    assert (rows.indptr.tolist(), rows.indices.tolist()) == ([0, 0, 1], [6])
+    assert (len(rows), rows.sizes.tolist()) == (2, [0, 1])

@@ -1,0 +1,306 @@
+"""Splits against what their rules say, in plain Python; no event may be lost or stand twice."""
+
+from collections import Counter
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from conftest import LOG, Write
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.config import FractionSplit, GivenSplit, LastNSplit, SplitConfig, TimeSplit, parse
+from harness.core.errors import DataError
+from harness.data.dataset import Dataset, Events, canonical
+from harness.data.loading import load
+from harness.protocol.split import Split, split
+
+DAY = 86_400_000_000
+SECOND = 1_000_000
+Row = tuple[str, str, int]
+
+
+def dataset(rows: list[Row], valid: list[Row] | None = None) -> Dataset:
+    """Return the data set of (user, item, microseconds); with `valid`, as a second table."""
+    every = [*rows, *(valid or [])]
+    users, items = sorted({u for u, _, _ in every}), sorted({i for _, i, _ in every})
+    kinds = [0] * len(rows) + [1] * len(valid or [])
+    events = Events(
+        np.array([users.index(u) for u, _, _ in every], np.int32),
+        np.array([items.index(i) for _, i, _ in every], np.int32),
+        np.array([t for _, _, t in every], np.int64),
+        np.array(kinds, np.uint8),
+    )
+    names = ("event",) if valid is None else ("train", "valid")
+    ordered = canonical([events], len(users), len(items), len(names))
+    return Dataset("table", pl.Series(users), pl.Series(items), ordered, names, "train")
+
+
+def rows_of(data: Dataset, events: Events) -> list[Row]:
+    users, items = data.user_ids.to_list(), data.item_ids.to_list()
+    triples = zip(events.user, events.item, events.time, strict=True)
+    return [(users[u], items[i], int(t)) for u, i, t in triples]
+
+
+def at(text: str) -> int:
+    return (datetime.fromisoformat(text) - datetime(1970, 1, 1)) // timedelta(microseconds=1)
+
+
+def dates(data: Dataset, events: Events) -> list[str]:
+    return sorted({str(np.datetime64(int(t), "us").astype("datetime64[D]")) for t in events.time})
+
+
+def a_month(hours: int = 0) -> Dataset:
+    """Return an event a day, 1 to 30 September 2020, at so many hours past midnight."""
+    first = at("2020-09-01") + hours * 3600 * SECOND
+    return dataset([("ann", "a", first + day * DAY) for day in range(30)])
+
+
+def time_split(**keys: Any) -> TimeSplit:
+    return TimeSplit(strategy="time", **keys)
+
+
+@pytest.mark.parametrize("hours", [0, 23])
+def test_calendar_examines_exactly_the_last_dates(hours: int) -> None:
+    data = a_month(hours)
+    parts = split(data, time_split(valid_days=7))
+    assert dates(data, parts.valid) == [f"2020-09-{day}" for day in range(24, 31)]
+    assert dates(data, parts.train)[-1] == "2020-09-23"
+    assert (len(parts.train), len(parts.valid), parts.held_back) == (23, 7, 0)
+    assert (parts.cutoff, parts.until) == (at("2020-09-24"), at("2020-10-01"))
+    assert parts.summary() == "7 days from 2020-09-24"
+
+
+def test_calendar_dates_count_even_where_the_last_one_has_just_begun() -> None:
+    data = dataset([("ann", "a", at("2020-09-01 23:59:59")), ("ann", "b", at("2020-09-02"))])
+    parts = split(data, time_split(valid_days=1))
+    assert rows_of(data, parts.valid) == [("ann", "b", at("2020-09-02"))]
+    assert parts.summary() == "1 day from 2020-09-02"
+
+
+def test_dates_before_1970_are_dates_too() -> None:
+    data = dataset([("ann", "a", -2 * DAY), ("ann", "b", -DAY), ("ann", "c", -1)])
+    parts = split(data, time_split(valid_days=1))
+    assert [item for _, item, _ in rows_of(data, parts.valid)] == ["b", "c"]
+
+
+def test_test_days_are_held_back_while_the_valid_days_are_examined() -> None:
+    data = a_month()
+    parts = split(data, time_split(valid_days=3, test_days=2))
+    assert dates(data, parts.valid) == ["2020-09-26", "2020-09-27", "2020-09-28"]
+    assert (len(parts.train), parts.held_back) == (25, 2)
+
+
+def test_the_test_window_trains_on_everything_before() -> None:
+    data = a_month()
+    parts = split(data, time_split(valid_days=3, test_days=2, window="test"))
+    assert dates(data, parts.valid) == ["2020-09-29", "2020-09-30"]
+    assert (len(parts.train), parts.held_back) == (28, 0)
+    assert (parts.cutoff, parts.until) == (at("2020-09-29"), at("2020-10-01"))
+
+
+@pytest.mark.parametrize(
+    ("before_last", "side"),
+    [
+        (timedelta(0), "test"),
+        (timedelta(days=7) - timedelta(seconds=1), "test"),  # floor: 6 days
+        (timedelta(days=7), "valid"),
+        (timedelta(days=7, seconds=1), "valid"),
+        (timedelta(days=14) - timedelta(seconds=1), "valid"),  # floor: 13 days
+        (timedelta(days=14), "train"),
+        (timedelta(days=14, seconds=1), "train"),
+    ],
+)
+def test_elapsed_days_to_the_second(before_last: timedelta, side: str) -> None:
+    last = at("2012-06-23 23:59:48")
+    probe = last - before_last // timedelta(microseconds=1)
+    frame = [("ann", "last", last), ("ann", "valid", last - 10 * DAY), ("ann", "old", 0)]
+    data = dataset([*frame, ("ann", "probe", probe)])
+    parts = split(data, time_split(days="elapsed", valid_days=7, test_days=7))
+    in_train = ("ann", "probe", probe) in rows_of(data, parts.train)
+    in_valid = ("ann", "probe", probe) in rows_of(data, parts.valid)
+    assert {"train": in_train, "valid": in_valid, "test": not in_train and not in_valid}[side]
+
+
+def ponpare_side(time: int, last: int) -> str:
+    """RecoTour: whole days back; 0–6 test, 7–13 valid, 14 and more train."""
+    back = timedelta(microseconds=last - time).days
+    return "test" if back <= 6 else "valid" if back <= 13 else "train"
+
+
+moments = st.one_of(
+    st.integers(-25 * DAY, 25 * DAY),
+    st.builds(lambda day, off: day * DAY + off, st.integers(-25, 25), st.integers(-1, 1)),
+)
+
+
+@settings(max_examples=150)
+@given(st.lists(moments, min_size=1, max_size=12), moments)
+def test_elapsed_is_the_ponpare_protocol(times: list[int], origin: int) -> None:
+    rows = [("ann", f"i{n}", origin + t) for n, t in enumerate([*times, 0, -8 * DAY, -40 * DAY])]
+    last = max(t for _, _, t in rows)
+    sides = {name: [r for r in rows if ponpare_side(r[2], last) == name] for name in SIDES}
+    data = dataset(rows)
+    keys = {"days": "elapsed", "valid_days": 7, "test_days": 7}
+    if sides["valid"]:
+        parts = split(data, time_split(**keys))
+        assert sorted(rows_of(data, parts.train)) == sorted(sides["train"])
+        assert sorted(rows_of(data, parts.valid)) == sorted(sides["valid"])
+        assert parts.held_back == len(sides["test"])
+    tested = split(data, time_split(window="test", **keys))
+    assert sorted(rows_of(data, tested.train)) == sorted(sides["train"] + sides["valid"])
+    assert sorted(rows_of(data, tested.valid)) == sorted(sides["test"])
+
+
+SIDES = ("train", "valid", "test")
+
+
+def test_elapsed_window_names_its_first_second() -> None:
+    rows = [("ann", "a", at("2012-06-23 12:00:00") - day * DAY) for day in range(20)]
+    parts = split(dataset(rows), time_split(days="elapsed", valid_days=7, test_days=7))
+    assert parts.summary().startswith("7 days from 2012-06-09 12:00:00")
+
+
+def numbered(sizes: dict[str, int]) -> list[Row]:
+    return [(user, f"{n:03}", n * DAY) for user, size in sizes.items() for n in range(size)]
+
+
+def test_last_n_takes_the_last_events_of_each_user() -> None:
+    data = dataset(numbered({"ann": 4, "bob": 2, "cid": 1}))
+    parts = split(data, LastNSplit(strategy="last_n", n=2))
+    held = [(user, item) for user, item, _ in rows_of(data, parts.valid)]
+    assert held == [("ann", "002"), ("ann", "003"), ("bob", "000"), ("bob", "001"), ("cid", "000")]
+    assert len(parts.train) == 2
+    assert parts.summary() == "5 events held out"
+
+
+def test_the_cut_off_of_a_split_per_user_is_just_after_the_last_training_event() -> None:
+    parts = split(dataset(numbered({"ann": 4})), LastNSplit(strategy="last_n", n=1))
+    assert (parts.cutoff, parts.until) == (2 * DAY + 1, None)
+
+
+@pytest.mark.parametrize(
+    ("size", "fraction", "held"),
+    [(5, 0.5, 2), (4, 0.5, 2), (1, 0.9, 0), (10, 0.3, 3), (9, 0.3, 2), (100, 0.29, 29),
+     (100, 0.57, 57), (3, 1 / 3, 1)],
+)  # fmt: skip
+def test_fraction_is_rounded_down(size: int, fraction: float, held: int) -> None:
+    data = dataset(numbered({"ann": size, "bob": 20}))
+    parts = split(data, FractionSplit(strategy="fraction", fraction=fraction))
+    anns = [item for user, item, _ in rows_of(data, parts.valid) if user == "ann"]
+    assert anns == [f"{n:03}" for n in range(size - held, size)]
+
+
+def test_given_takes_the_second_table(write: Write, config_values: dict[str, Any]) -> None:
+    write(log=LOG, exam="user,item,time\nann,z,2020-01-05\n")
+    config_values["split"] = {"strategy": "given", "valid": "exam.csv"}
+    config = parse(config_values, Path())
+    data = load(config.layout())
+    parts = split(data, config.split)
+    assert rows_of(data, parts.valid) == [("ann", "z", at("2020-01-05"))]
+    assert len(parts.train) == 7
+    assert parts.cutoff == at("2020-01-10") + 1
+
+
+def test_given_does_without_times(write: Write, config_values: dict[str, Any]) -> None:
+    write(log="user,item\nann,a\n", exam="user,item\nann,b\n")
+    config_values["data"] = {**config_values["data"], "time": False}
+    config_values["split"] = {"strategy": "given", "valid": "exam.csv"}
+    config = parse(config_values, Path())
+    parts = split(load(config.layout()), config.split)
+    assert (len(parts.train), len(parts.valid), parts.cutoff) == (1, 1, None)
+
+
+@pytest.mark.parametrize(
+    ("config", "side"),
+    [
+        (time_split(valid_days=31), "train"),
+        (time_split(valid_days=30), "train"),
+        (time_split(valid_days=1, test_days=30), "train"),
+        (LastNSplit(strategy="last_n", n=30), "train"),
+        (FractionSplit(strategy="fraction", fraction=0.01), "validation"),
+    ],
+)
+def test_an_empty_side_is_an_error_that_names_the_range(config: SplitConfig, side: str) -> None:
+    with pytest.raises(DataError) as caught:
+        split(a_month(), config)
+    named = f"no {side} event of 30 (they run from 2020-09-01 00:00:00 to 2020-09-30 00:00:00)"
+    assert named in str(caught.value)
+    assert "[split]" in str(caught.value)
+
+
+def test_a_window_without_events_is_an_error() -> None:
+    data = dataset([("ann", "a", 0), ("ann", "b", 20 * DAY)])
+    with pytest.raises(DataError, match=r"no validation event of 2 .*1970-01-01.*1970-01-21"):
+        split(data, time_split(valid_days=3, test_days=3))
+
+
+rows_strategy = st.lists(
+    st.tuples(
+        st.sampled_from("abc"),
+        st.sampled_from("xyz"),
+        st.one_of(st.integers(0, 20).map(lambda day: day * DAY), st.integers(0, 20 * DAY)),
+    ),
+    min_size=1,
+    max_size=25,
+)
+configs = st.one_of(
+    st.builds(
+        time_split,
+        valid_days=st.integers(1, 9),
+        test_days=st.integers(1, 5),
+        days=st.sampled_from(["calendar", "elapsed"]),
+        window=st.sampled_from(["valid", "test"]),
+    ),
+    st.builds(lambda n: LastNSplit(strategy="last_n", n=n), st.integers(1, 4)),
+    st.builds(
+        lambda share: FractionSplit(strategy="fraction", fraction=share), st.floats(0.05, 0.95)
+    ),
+)
+
+
+def tried(data: Dataset, config: SplitConfig) -> Split | None:
+    try:
+        return split(data, config)
+    except DataError:
+        return None
+
+
+@settings(max_examples=250)
+@given(rows_strategy, configs, st.randoms(use_true_random=False))
+def test_what_holds_for_every_split(rows: list[Row], config: SplitConfig, random: Any) -> None:
+    data = dataset(rows)
+    parts = tried(data, config)
+    turned = rows[:]
+    random.shuffle(turned)
+    again = tried(dataset(turned), config)
+    assert (parts is None) == (again is None)
+    if parts is None or again is None:
+        return
+    train, valid = rows_of(data, parts.train), rows_of(data, parts.valid)
+    assert (train, valid) == (rows_of(data, again.train), rows_of(data, again.valid))
+    left = Counter(rows)
+    left.subtract(Counter(train) + Counter(valid))
+    assert min(left.values()) >= 0
+    assert left.total() == parts.held_back
+    assert train
+    assert valid
+    assert parts.cutoff is not None
+    assert all(time < parts.cutoff for _, _, time in train)
+    if isinstance(config, TimeSplit):
+        assert max(t for _, _, t in train) < min(t for _, _, t in valid)
+    for user in "abc":
+        own = [[t for u, _, t in side if u == user] for side in (train, valid)]
+        assert max(own[0], default=0) <= min(own[1], default=10**18)
+
+
+@given(rows_strategy, rows_strategy)
+def test_a_given_split_keeps_both_tables(rows: list[Row], exam: list[Row]) -> None:
+    data = dataset(rows, exam)
+    parts = split(data, GivenSplit(strategy="given", valid="exam.csv"))
+    assert Counter(rows_of(data, parts.train)) == Counter(rows)
+    assert Counter(rows_of(data, parts.valid)) == Counter(exam)
+    assert parts.held_back == 0

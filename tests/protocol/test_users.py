@@ -1,0 +1,73 @@
+"""Who the examined users are, counted by hand; and what a leaderboard would count."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness import config as config_
+from harness.core.errors import UsageError
+from harness.experiment.result import Result
+from harness.experiment.run import run
+from harness.protocol.task import set_exam
+from harness.protocol.users import profile
+
+LOG = """user,item,time
+ann,a,2020-01-01
+ann,a,2020-01-02
+ann,b,2020-01-02
+bob,c,2020-01-03
+ann,a,2020-01-08
+ann,b,2020-01-08
+ann,c,2020-01-08
+ann,new,2020-01-08
+bob,a,2020-01-08
+new,a,2020-01-08
+"""
+
+
+def config(folder: Path, **more: Any) -> config_.Config:
+    (folder / "log.csv").write_text(LOG)
+    values = {
+        "data": {"layout": "table", "path": ".", "events": "log.csv", "cache": False},
+        "split": {"strategy": "time", "valid_days": 1},
+        "evaluation": {"k": 2},
+        "models": [{"name": "popular", "use": "baselines.popular:Popular"}],
+        **more,
+    }
+    return config_.parse(values, folder)
+
+
+def sat(folder: Path, sample: str | None = None) -> Result:
+    if sample is not None:
+        (folder / "sample_submission.csv").write_text(sample)
+    return run(config(folder))
+
+
+def test_activity_truth_and_repeats(tmp_path: Path) -> None:
+    """ann: 3 events, 4 true items of which one is no candidate, 2 had before; bob: 1, 1, 0."""
+    found = profile(set_exam(config(tmp_path)))
+    assert found.to_dict(as_series=False) == {
+        "user": ["ann", "bob"], "activity": [3, 1], "truth": [4, 1], "repeats": [2, 0]
+    }  # fmt: skip
+
+
+def test_items_seen_and_dropped_are_no_repeats(tmp_path: Path) -> None:
+    dropped = config(tmp_path, evaluation={"k": 2, "seen_items": "drop"})
+    assert profile(set_exam(dropped))["repeats"].to_list() == [0, 0]
+
+
+def test_a_column_that_is_called_as_ours_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("user,activity\nann,x\n")
+    users = {"layout": "table", "path": ".", "events": "log.csv", "cache": False}
+    for column in ("user", "activity"):
+        given = config(tmp_path, data={**users, "users": "people.csv"})
+        with pytest.raises(UsageError, match=f'every exam has "{column}"'):
+            profile(set_exam(given), [column])
+
+
+def test_a_sample_that_cannot_be_read_costs_its_figure_alone(tmp_path: Path) -> None:
+    found = sat(tmp_path, "")
+    assert found.population.sample is None
+    (note,) = (note for note in found.notes if "sample" in note)
+    assert "no score over the sample submission" in note

@@ -1,0 +1,159 @@
+"""Verdicts against chance, by hand and against simulated rankings."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from harness.metrics import parse
+from harness.metrics.scores import ScoreTable
+from harness.stats.chance import Verdict, against_chance
+from harness.stats.chance_law import Law, law
+
+METRIC = parse("MAP@1")
+
+
+def verdict(values: Any, mean: Any, var: Any, third: Any = 0.0, none: Any = 0.5) -> Verdict:
+    """Return the verdict on marks (repeats, users), or on one repeat of marks (users,)."""
+    marks = np.atleast_2d(np.array(values, np.float64))
+    of_users = [np.broadcast_to(np.float64(x), marks.shape[1]) for x in (mean, var, third, none)]
+    return against_chance(ScoreTable({METRIC: marks}), METRIC, Law(*of_users))
+
+
+def of_random_lists(users: int, candidates: int) -> Law:
+    found = law(METRIC, np.full(users, candidates), 1, 1)
+    assert found is not None
+    return found
+
+
+def test_z_is_in_standard_deviations_of_a_random_ranking() -> None:
+    """Mean 1/2, chance 1/4, four variances of 1: √4 / 4 = 1/2, so z = 1/2."""
+    found = verdict([1, 1, 0, 0], mean=1 / 4, var=1)
+    assert (found.lift, found.z) == (2, 0.5)
+    assert found.p == pytest.approx(2 * stats.norm.sf(0.5), rel=1e-12)
+    assert found.word == "not distinguishable"
+
+
+def test_repeats_shrink_the_deviation() -> None:
+    """Four repeats of four users: √16 / 16 = 1/4."""
+    repeats = [[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1]]
+    assert verdict(repeats, mean=1 / 4, var=1).z == pytest.approx(1, rel=1e-12)
+
+
+def test_repeats_that_are_alike_are_one() -> None:
+    """√4 / 4 = 1/2, however often the same lists are handed in."""
+    assert verdict([[1, 1, 0, 0]] * 50, mean=1 / 4, var=1).z == pytest.approx(1 / 2, rel=1e-12)
+
+
+def test_no_hit_in_any_of_many_equal_repeats_is_one_exam_without_a_hit() -> None:
+    table = ScoreTable({METRIC: np.zeros((100, 1000))})
+    assert against_chance(table, METRIC, of_random_lists(1000, 1000)).word == "not distinguishable"
+
+
+def test_independent_repeats_count_each() -> None:
+    """A random model's repeats, rejected in about 5 % of exams; 2 to 8 % of 500."""
+    rng = np.random.default_rng(3)
+    known = of_random_lists(300, 20)
+    found = [
+        against_chance(
+            ScoreTable({METRIC: (rng.random((10, 300)) < 1 / 20).astype(float)}), METRIC, known
+        )
+        for _ in range(500)
+    ]
+    assert 10 <= sum(v.word != "not distinguishable" for v in found) <= 40
+
+
+def test_users_are_compared_with_their_own_chance() -> None:
+    found = verdict([0.5, 0.25, 0.75], mean=[0.5, 0.25, 0.75], var=0.1)
+    assert (found.z, found.p, found.lift) == (0, 1, 1)
+
+
+@pytest.mark.parametrize("skewness", [0.3, 1.0, -0.7])
+@pytest.mark.parametrize("z", [-1.2, 0.4, 2.5])
+def test_tails_are_pearsons_type_three(z: float, skewness: float) -> None:
+    """One user with variance 1 and that third cumulant."""
+    tails = stats.pearson3(skewness).cdf(z), stats.pearson3(skewness).sf(z)
+    found = verdict([z + 5], mean=5, var=1, third=skewness, none=0)
+    assert found.p == pytest.approx(2 * min(tails), rel=1e-9)
+
+
+@pytest.mark.parametrize(("sign", "word"), [(1, "better"), (-1, "worse")])
+def test_far_from_chance_is_better_or_worse(sign: int, word: str) -> None:
+    found = verdict([0.5 + sign * 0.2, 0.5 + sign * 0.3] * 20, mean=0.5, var=0.01)
+    assert found.word == word
+    assert found.p < 1e-6
+    assert math.copysign(1, found.z) == sign
+
+
+@pytest.mark.parametrize(("z", "word"), [(1.95, "not distinguishable"), (1.97, "better")])
+def test_the_level_is_five_per_cent(z: float, word: str) -> None:
+    """1.96 is the limit of a normal distribution."""
+    assert verdict([0.5 + z * 0.01] * 100, mean=0.5, var=0.01).word == word
+
+
+def test_no_hits_are_not_worse_where_chance_often_has_none() -> None:
+    """1,000 users, 10,000 candidates, one place: 0.1 hits are expected, none in e^-0.1."""
+    table = ScoreTable({METRIC: np.zeros((1, 1000))})
+    found = against_chance(table, METRIC, of_random_lists(1000, 10_000))
+    assert found.lift == 0
+    assert found.z == pytest.approx(-math.sqrt(0.1), rel=1e-3)
+    assert found.p > 0.8
+    assert found.word == "not distinguishable"
+
+
+def test_no_hits_are_as_likely_as_they_are() -> None:
+    """1,000 users, 250 candidates: none in (1 - 1/250)^1000, twice that is the p value."""
+    table = ScoreTable({METRIC: np.zeros((1, 1000))})
+    found = against_chance(table, METRIC, of_random_lists(1000, 250))
+    assert found.p == pytest.approx(2 * (1 - 1 / 250) ** 1000, rel=1e-9)
+    assert found.word == "worse"
+
+
+def test_binomial_hits_have_nearly_the_binomials_p_value() -> None:
+    """200 users, 10 candidates, one place: 20 hits expected. The mid-p value of 31 is exact."""
+    values = np.zeros((1, 200))
+    values[0, :31] = 1
+    found = against_chance(ScoreTable({METRIC: values}), METRIC, of_random_lists(200, 10))
+    exact = 2 * (stats.binom.sf(31, 200, 0.1) + stats.binom.pmf(31, 200, 0.1) / 2)
+    assert found.p == pytest.approx(exact, rel=0.05)
+
+
+def test_marks_that_vary_more_than_random_ones_are_less_certain() -> None:
+    """Half the users get everything, half nothing; a random list would earn all about 1/2.
+
+    The mean, 0.55, is 10 deviations of a random ranking above chance, but is one of 100 coins.
+    """
+    found = verdict([1] * 55 + [0] * 45, mean=0.5, var=0.0025)
+    assert found.z == pytest.approx(10)
+    t = 0.05 / math.sqrt(0.55 * 0.45 / 99)
+    assert found.p == pytest.approx(2 * stats.t.sf(t, 99), rel=0.05)
+    assert found.word == "not distinguishable"
+
+
+def test_no_chance_at_all_has_no_lift() -> None:
+    found = verdict([0, 0], mean=0, var=0)
+    assert math.isnan(found.lift)
+    assert (found.z, found.p, found.word) == (0, 1, "not distinguishable")
+
+
+@pytest.mark.parametrize(("candidates", "users"), [(60, 300), (800, 500), (310, 500)])
+def test_a_random_model_is_rejected_in_about_five_per_cent(candidates: int, users: int) -> None:
+    """1,000 exams; 3 to 7 % is within three standard errors of 5 %."""
+    rng = np.random.default_rng(7)
+    metric = parse("MAP@12")
+    relevant = rng.integers(1, 6, users)
+    known = law(metric, np.full(users, candidates), relevant, relevant)
+    assert known is not None
+    rejected = 0
+    for _ in range(1000):
+        hits, precision = np.zeros(users), np.zeros(users)
+        for rank in range(1, 13):
+            hit = rng.random(users) < (relevant - hits) / (candidates - rank + 1)
+            hits += hit
+            precision += hit * hits / rank
+        marks = precision / np.minimum(relevant, 12)
+        found = against_chance(ScoreTable({metric: marks[None, :]}), metric, known)
+        rejected += found.word != "not distinguishable"
+    assert 30 <= rejected <= 70

@@ -1,0 +1,84 @@
+"""The third cumulant against the enumeration of every list, and the law of means by hand."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from enumeration import of_all_lists
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.metrics import parse
+from harness.stats.chance_law import Law, law
+
+EXACT = [
+    *("MAP", "MAP(divisor=trec)", "MAP(divisor=k)", "MAP(divisor=retrieved)"),
+    *("Precision", "Recall", "F1", "SetF1", "HitRate", "MRR", "NDCG", "RPrecision"),
+    *("pFound", "pFound(p_break=0.5)"),
+]
+
+
+def enumerated(name: str, n: int, r: int, relevant: int, k: int) -> tuple[float, float]:
+    """Return the third cumulant and the chance of 0, over all ordered lists of min(k, n) of n."""
+    values, hits = (of_all_lists(m, n, r, relevant, k) for m in (name, "HitRate"))
+    mean = math.fsum(values) / len(values)
+    return math.fsum((values - mean) ** 3) / len(values), 1 - math.fsum(hits) / len(hits)
+
+
+def found_law(name: str, n: Any, r: Any, relevant: Any, k: int) -> Law:
+    found = law(parse(f"{name}@{k}"), n, r, relevant)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize(
+    ("n", "r", "relevant", "k"),
+    [
+        *((1, 1, 1, 12), (1, 0, 0, 1), (3, 2, 5, 2), (5, 2, 2, 3), (5, 5, 6, 3), (6, 3, 4, 6)),
+        *((7, 2, 3, 4), (7, 6, 6, 5), (8, 3, 3, 5), (4, 0, 3, 2)),
+    ],
+)
+def test_equals_the_enumeration_of_lists(name: str, n: int, r: int, relevant: int, k: int) -> None:
+    third, none = enumerated(name, n, r, relevant, k)
+    found = found_law(name, n, r, relevant, k)
+    assert float(found.third) == pytest.approx(third, rel=0, abs=1e-12)
+    assert float(found.none) == pytest.approx(none, rel=0, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", EXACT)
+@settings(max_examples=15)
+@given(data=st.data())
+def test_equals_the_enumeration_of_any_lists(name: str, data: Any) -> None:
+    n = data.draw(st.integers(1, 6))
+    r = data.draw(st.integers(0, n))
+    relevant, k = data.draw(st.integers(r, 9)), data.draw(st.integers(1, 8))
+    third, none = enumerated(name, n, r, relevant, k)
+    found = found_law(name, n, r, relevant, k)
+    assert float(found.third) == pytest.approx(third, rel=0, abs=1e-12)
+    assert float(found.none) == pytest.approx(none, rel=0, abs=1e-12)
+
+
+def test_cumulants_of_a_mean_by_hand() -> None:
+    """Two users with variance 1/4 and third cumulant 1/8, two repeats: 4 marks.
+
+    Variance 4 · 1/4 / 4² = 1/16, third 4 · 1/8 / 4³ = 1/128; skewness (1/128)/(1/16)^1.5 = 1/2.
+    """
+    marks = Law(np.array([0.2, 0.4]), np.full(2, 1 / 4), np.full(2, 1 / 8), np.array([0.5, 0.8]))
+    assert marks.of_mean(repeats=2) == pytest.approx((0.3, 1 / 4, 1 / 2), rel=1e-12)
+    assert marks.of_no_hit(repeats=2) == pytest.approx(0.16, rel=1e-12)
+
+
+def test_users_stand_each_for_themselves() -> None:
+    together = found_law("MAP", [9, 9, 4], [1, 3, 2], [2, 3, 2], 4)
+    alone = [found_law("MAP", *case, 4) for case in ((9, 1, 2), (9, 3, 3), (4, 2, 2))]
+    assert together.third.tolist() == [float(one.third) for one in alone]
+
+
+def test_no_closed_form_no_law() -> None:
+    assert law(parse("MAP(divisor=hits)@5"), 10, 2, 2) is None
+
+
+def test_where_a_hit_cannot_be_missed_no_hit_has_no_chance() -> None:
+    assert found_law("MAP", [5, 5], [5, 5], [5, 5], 3).of_no_hit() == 0.0

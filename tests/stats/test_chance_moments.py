@@ -1,0 +1,192 @@
+"""Chance against what it is defined by: every ordered list there is, marked by the kernel."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from enumeration import of_all_lists
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.metrics import parse
+from harness.stats.chance_moments import Moments, exact, of_set
+
+EXACT = [
+    *("MAP", "MAP(divisor=trec)", "MAP(divisor=k)", "MAP(divisor=retrieved)"),
+    *("Precision", "Recall", "F1", "HitRate", "MRR", "NDCG", "RPrecision"),
+    *("pFound", "pFound(p_break=0.5)"),
+]
+
+
+def enumerated(name: str, n: int, r: int, relevant: int, k: int) -> tuple[float, float]:
+    """Return mean and variance over all ordered lists of min(k, n) of n candidates."""
+    values = of_all_lists(name, n, r, relevant, k)
+    mean = math.fsum(values) / len(values)
+    return mean, math.fsum((values - mean) ** 2) / len(values)
+
+
+def moments(name: str, n: Any, r: Any, relevant: Any, k: int) -> Moments:
+    found = exact(parse(f"{name}@{k}"), n, r, relevant)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize(
+    ("n", "r", "relevant", "k"),
+    [
+        (1, 1, 1, 12),
+        (1, 0, 0, 1),
+        (2, 1, 1, 1),
+        (3, 2, 5, 2),
+        (5, 2, 2, 3),
+        (5, 5, 6, 3),
+        (5, 4, 4, 10),
+        (6, 3, 4, 6),
+        (7, 2, 3, 4),
+        (7, 6, 6, 5),
+        (8, 3, 3, 5),
+        (4, 0, 3, 2),
+    ],
+)
+def test_equals_the_enumeration_of_all_lists(
+    name: str, n: int, r: int, relevant: int, k: int
+) -> None:
+    mean, var = enumerated(name, n, r, relevant, k)
+    found = moments(name, n, r, relevant, k)
+    assert float(found.mean) == pytest.approx(mean, rel=0, abs=1e-12)
+    assert float(found.var) == pytest.approx(var, rel=0, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", EXACT)
+@settings(max_examples=25)
+@given(data=st.data())
+def test_equals_the_enumeration_anywhere(name: str, data: Any) -> None:
+    n = data.draw(st.integers(1, 6))
+    r = data.draw(st.integers(0, n))
+    relevant = data.draw(st.integers(r, 9))
+    k = data.draw(st.integers(1, 8))
+    mean, var = enumerated(name, n, r, relevant, k)
+    found = moments(name, n, r, relevant, k)
+    assert float(found.mean) == pytest.approx(mean, rel=0, abs=1e-12)
+    assert float(found.var) == pytest.approx(var, rel=0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "mean", "var"),
+    [  # one of four candidates is a truth item, the list has two places
+        ("MAP", Fraction(3, 8), Fraction(5, 16) - Fraction(9, 64)),
+        ("Precision", Fraction(1, 4), Fraction(1, 16)),
+        ("Recall", Fraction(1, 2), Fraction(1, 4)),
+        ("F1", Fraction(1, 3), Fraction(1, 9)),
+        ("HitRate", Fraction(1, 2), Fraction(1, 4)),
+        ("MRR", Fraction(3, 8), Fraction(5, 16) - Fraction(9, 64)),
+    ],
+)
+def test_one_truth_item_by_hand(name: str, mean: Fraction, var: Fraction) -> None:
+    found = moments(name, 4, 1, 1, 2)
+    assert float(found.mean) == pytest.approx(float(mean), abs=1e-15)
+    assert float(found.var) == pytest.approx(float(var), abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("n", "r", "relevant", "k", "mean", "sd"),
+    [  # golden values: Ponpare, Ponpare with truth outside, H&M, a full ranking
+        (358, 1, 1, 10, 0.008181475569743727, 0.06528417572754507),
+        (358, 4, 6, 10, 0.005564969625342378, 0.022320838595200405),
+        (105542, 3, 3, 12, 2.9404211330124e-05, 0.0022232955767327155),
+        (20, 5, 5, 20, 0.3525423548872506, 0.1275504979616704),
+    ],
+)
+def test_average_precision_of_published_sizes(
+    n: int, r: int, relevant: int, k: int, mean: float, sd: float
+) -> None:
+    found = moments("MAP", n, r, relevant, k)
+    assert float(found.mean) == pytest.approx(mean, rel=0, abs=1e-12)
+    assert math.sqrt(found.var) == pytest.approx(sd, rel=0, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_where_all_lists_earn_the_same_the_variance_is_exactly_0(name: str) -> None:
+    n = np.arange(60)
+    for k in range(1, 40):
+        every, no = moments(name, n, n, n + 1, k), moments(name, n, 0, 3, k)
+        assert not every.var.any()
+        assert every.mean[1:].all()
+        assert not no.mean.any()
+        assert not no.var.any()
+
+
+def test_a_hit_that_cannot_be_missed_has_variance_0() -> None:
+    n = np.arange(12, 200)
+    found = moments("HitRate", n, n - 10, n, 11)  # 10 others, 11 places
+    assert not found.var.any()
+    assert found.mean == pytest.approx(1, rel=0, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_millions_of_candidates_overflow_nothing(name: str) -> None:
+    found = moments(name, 2_000_000_000, 1_000_000, 1_000_000, 1000)
+    assert 0 < float(found.mean) < 0.5
+    assert 0 < float(found.var) < 0.5
+
+
+def test_a_rare_hit_keeps_its_digits() -> None:
+    found = moments("HitRate", 10**9, 1, 1, 12)
+    assert float(found.mean) == pytest.approx(12e-9, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_users_are_worked_out_each_and_scalars_are_shared(name: str) -> None:
+    r = np.array([0, 3, 1, 3, 2, 1])
+    relevant = np.array([1, 4, 1, 3, 2, 1], np.int32)
+    together = moments(name, 9, r, relevant, 4)
+    alone = [moments(name, 9, int(a), int(b), 4) for a, b in zip(r, relevant, strict=True)]
+    assert together.mean.tolist() == [float(one.mean) for one in alone]
+    assert together.var.tolist() == [float(one.var) for one in alone]
+    assert moments(name, [[7], [9]], [1, 2, 3], 3, 4).mean.shape == (2, 3)
+
+
+def test_users_with_fewer_candidates_than_places_stand_beside_others() -> None:
+    mixed = moments("MAP", [3, 100, 10], [2, 2, 2], [2, 2, 2], 10)
+    for place, n in enumerate((3, 100, 10)):
+        assert mixed.mean[place] == pytest.approx(
+            float(moments("MAP", n, 2, 2, 10).mean), abs=1e-15
+        )
+        assert mixed.var[place] == pytest.approx(float(moments("MAP", n, 2, 2, 10).var), abs=1e-15)
+
+
+@pytest.mark.parametrize("name", ["MAP(divisor=hits)", "NDCG(ideal=retrieved)"])
+def test_what_has_no_closed_form_is_left_to_simulation(name: str) -> None:
+    assert exact(parse(f"{name}@10"), 100, 3, 3) is None
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_no_users_have_no_moments(name: str) -> None:
+    none = np.empty(0, np.int64)
+    assert moments(name, 10, none, none, 5).mean.shape == (0,)
+
+
+def test_the_mean_over_users_has_their_mean_and_the_root_of_summed_variances() -> None:
+    mean, sd = of_set(Moments(np.array([0.2, 0.4]), np.array([0.09, 0.16])))
+    assert [mean, sd] == pytest.approx([0.3, 0.5 / 2])
+    with pytest.raises(ValueError, match="no users"):
+        of_set(Moments(np.empty(0), np.empty(0)))
+
+
+@pytest.mark.parametrize(
+    ("given_", "named"),
+    [
+        ((10, 11, 12), ["user 0", "n_candidates 10", "relevant_candidates 11"]),
+        ((10, 3, [3, 2]), ["user 1", "relevant_candidates 3", "relevant 2"]),
+        ((10, -1, 3), ["relevant_candidates -1", "from 0"]),
+        ((10, 1.5, 3), ["relevant_candidates", "whole", "float64"]),
+        (([10, 10], [1, 1, 1], 3), ["broadcast"]),
+    ],
+)
+def test_what_is_refused_and_named(given_: tuple[Any, Any, Any], named: list[str]) -> None:
+    with pytest.raises(ValueError) as refusal:
+        exact(parse("MAP@10"), *given_)
+    assert [word for word in named if word not in str(refusal.value)] == []

@@ -1,0 +1,49 @@
+"""Corrections for several tests against statsmodels."""
+
+import gc
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+from harness.stats.tests import CORRECTIONS, benjamini_hochberg, holm
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_collection() -> Iterator[None]:
+    """Let statsmodels not collect garbage in each call: a third of a second among many tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gc, "collect", lambda: 0)
+        yield
+
+
+p_values = st.lists(st.floats(0, 1), min_size=1, max_size=60)
+
+
+@given(p_values)
+def test_holm_equals_statsmodels(p: list[float]) -> None:
+    assert holm(p) == pytest.approx(multipletests(p, method="holm")[1], rel=1e-10, abs=1e-10)
+
+
+@given(p_values)
+def test_bh_equals_statsmodels_and_scipy(p: list[float]) -> None:
+    found = benjamini_hochberg(p)
+    assert found == pytest.approx(multipletests(p, method="fdr_bh")[1], rel=1e-10, abs=1e-10)
+    assert found == pytest.approx(stats.false_discovery_control(p), rel=1e-10, abs=1e-10)
+
+
+@pytest.mark.parametrize("name", CORRECTIONS)
+def test_one_test_alone_needs_no_correction(name: str) -> None:
+    assert CORRECTIONS[name]([0.03]).tolist() == [0.03]
+
+
+@pytest.mark.parametrize("name", CORRECTIONS)
+def test_the_input_and_its_order_stay(name: str) -> None:
+    p = np.array([0.5, 0.01, 0.2])
+    found = CORRECTIONS[name](p)
+    assert p.tolist() == [0.5, 0.01, 0.2]
+    assert found.argsort().tolist() == [1, 2, 0]

@@ -1,0 +1,58 @@
+"""Figures of models: means, three intervals, and repeats that are resampled too."""
+
+import numpy as np
+import pytest
+
+from harness.metrics import parse
+from harness.metrics.scores import ScoreTable
+from harness.stats.estimates import bootstrap, figure, figures
+
+MAP, RECALL, COVERAGE = (parse(name) for name in ("MAP@2", "Recall@2", "Coverage@2"))
+RNG = np.random.default_rng(8)
+ONE = ScoreTable({MAP: RNG.random((1, 200)), RECALL: RNG.random((1, 200))})
+FIVE = ScoreTable({MAP: RNG.random((5, 200)), RECALL: RNG.random((5, 200))})
+
+
+def test_every_interval_of_every_metric() -> None:
+    tables = {"one": ONE, "five": FIVE}
+    found = figures(tables, bootstrap(tables, [MAP, RECALL], 4000, seed=1))
+    for name, table in tables.items():
+        for metric in (MAP, RECALL):
+            values, got = table.of_users(metric), found[name][metric]
+            error = values.std(ddof=1) / np.sqrt(200)
+            assert got.mean == pytest.approx(values.mean(), rel=1e-12)
+            assert got.ci95_t == pytest.approx(
+                (values.mean() - 1.972 * error, values.mean() + 1.972 * error), rel=1e-3
+            )
+            assert got.ci95 == pytest.approx(got.ci95_t, abs=error / 5)
+            assert got.ci95_bootstrap[0] < got.mean < got.ci95_bootstrap[1]
+    assert found["one"][MAP].sd_repeats is None
+    repeats = FIVE.values[MAP].mean(axis=1)
+    assert found["five"][MAP].sd_repeats == pytest.approx(repeats.std(ddof=1))
+
+
+def test_repeats_are_resampled_too() -> None:
+    """Repeats of 0, …, 4 for all users: only which repeats are drawn varies, by √2/√5."""
+    table = ScoreTable({MAP: np.repeat(np.arange(5.0)[:, None], 30, axis=1)})
+    means = bootstrap({"r": table}, [MAP], 20_000, seed=1)[MAP]["r"]
+    assert means.mean() == pytest.approx(2, abs=0.02)
+    assert means.std() == pytest.approx(2**0.5 / 5**0.5, rel=0.02)
+
+
+def test_what_stands_beside_a_model_changes_nothing() -> None:
+    alone = bootstrap({"one": ONE}, [MAP], 300, seed=5)[MAP]["one"]
+    beside = bootstrap({"five": FIVE, "one": ONE}, [RECALL, MAP], 300, seed=5)[MAP]["one"]
+    assert beside == pytest.approx(alone, abs=1e-15)
+
+
+def test_one_figure_of_all_lists_has_no_interval() -> None:
+    table = ScoreTable({COVERAGE: np.array([[0.25], [0.75]])})
+    assert bootstrap({"a": table}, [COVERAGE], 300, 1) == {}
+    got = figures({"a": table}, {})["a"][COVERAGE]
+    assert (got.mean, got.ci95, got.ci95_t, got.ci95_bootstrap) == (0.5, None, None, None)
+    assert got.sd_repeats == pytest.approx(0.5**1.5)
+
+
+def test_a_single_user_has_no_interval() -> None:
+    got = figure(MAP, np.array([0.5]))
+    assert (got.mean, got.ci95) == (0.5, None)

@@ -1,0 +1,172 @@
+"""Pairs of models by hand, and the same for any order and any number of threads."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from harness.core.errors import UsageError
+from harness.metrics import Metric, parse
+from harness.metrics.scores import ScoreTable
+from harness.stats.pairwise import Comparison, Rules, compare
+
+METRIC = parse("MAP@2")
+RNG = np.random.default_rng(4)
+MANY = {
+    name: np.where(RNG.random(400) < 0.2, RNG.random(400) * scale, 0.0)
+    for name, scale in {"weak": 0.3, "same": 0.31, "strong": 1.0}.items()
+}
+
+
+def tables(marks: dict[str, Any], metric: Metric = METRIC) -> dict[str, ScoreTable]:
+    """Return score tables of marks (users,) or (repeats, users)."""
+    return {
+        name: ScoreTable({metric: np.atleast_2d(np.array(v, np.float64))})
+        for name, v in marks.items()
+    }
+
+
+def compared(marks: dict[str, Any], metric: Metric = METRIC, **rules: Any) -> Comparison:
+    return compare(tables(marks, metric), metric, Rules(**rules))
+
+
+def test_a_pair_by_hand() -> None:
+    """Differences 1, 1/2, 0, −1/2: mean 1/4, variance 5/12, so d_z = 0.3873."""
+    (pair,) = compared({"b": [0, 0.5, 0, 0.5], "a": [1, 1, 0, 0]}).pairs
+    assert (pair.one, pair.other, pair.difference) == ("a", "b", 0.25)
+    assert pair.relative == 1
+    assert (pair.wins, pair.ties, pair.losses) == (2, 1, 1)
+    assert pair.effect_size == pytest.approx(0.25 / (5 / 12) ** 0.5)
+    assert pair.p_t == pytest.approx(stats.ttest_1samp([1, 0.5, 0, -0.5], 0).pvalue, rel=1e-10)
+    # Of the signs of 1, 1/2 and 1/2, sums as far out as 1 come up in 6 of 8: 2, 1, 1, −2, −1, −1.
+    assert pair.p_sign_flip == pytest.approx(6 / 8, abs=0.02)
+    assert pair.verdict == "not distinguishable"
+
+
+def test_the_interval_is_students_and_the_bootstraps_agrees() -> None:
+    (pair,) = compared({name: MANY[name] for name in ("strong", "weak")}).pairs
+    d = MANY["strong"] - MANY["weak"]
+    expected = stats.t.interval(0.95, 399, d.mean(), stats.sem(d))
+    assert pair.ci95 == pytest.approx(expected, rel=1e-9)
+    assert pair.ci95_bootstrap == pytest.approx(expected, abs=0.1 * stats.sem(d))
+
+
+def test_every_two_models_best_first() -> None:
+    found = compared(MANY)
+    means = sorted(MANY, key=lambda name: -MANY[name].mean())
+    assert [(p.one, p.other) for p in found.pairs] == [
+        (means[0], means[1]), (means[0], means[2]), (means[1], means[2])
+    ]  # fmt: skip
+    assert list(found.any_hit) == means
+    assert found.any_hit["weak"] == (MANY["weak"] > 0).mean()
+
+
+def test_verdicts_and_corrections() -> None:
+    found = {(p.one, p.other): p for p in compared(MANY, baseline="weak").pairs}
+    assert set(found) == {("strong", "weak"), ("same", "weak")}
+    assert found["strong", "weak"].verdict == "better"
+    assert found["same", "weak"].verdict == "not distinguishable"
+    smallest = found["strong", "weak"]
+    assert smallest.p_adjusted == pytest.approx(2 * smallest.p_sign_flip)  # Holm, of two
+    bh = {(p.one, p.other): p for p in compared(MANY, baseline="weak", correction="bh").pairs}
+    last = bh["same", "weak"]
+    assert last.p_adjusted == last.p_sign_flip  # the largest is not corrected
+
+
+def test_worse_than_the_baseline() -> None:
+    found = compared(MANY, baseline="strong").pairs
+    assert {p.verdict for p in found} == {"worse"}
+    assert all(p.difference < 0 for p in found)
+
+
+def test_where_lower_is_better_the_lower_wins() -> None:
+    """No metric of users is such; a stranger's definition may be."""
+    from dataclasses import replace
+
+    lower = Metric("MAP", 2, definition=replace(METRIC.definition, better="lower"))
+    (pair,) = compared({"high": MANY["strong"], "low": MANY["weak"]}, lower).pairs
+    assert (pair.one, pair.verdict) == ("low", "better")
+    assert pair.difference < 0
+    assert pair.wins > pair.losses
+
+
+def test_where_neither_is_better_no_one_is() -> None:
+    metric = parse("Popularity@2")
+    (pair,) = compared({"a": MANY["strong"], "b": MANY["weak"]}, metric).pairs
+    assert (pair.one, pair.verdict) == ("a", "higher")
+
+
+def test_equal_models_tie_everywhere() -> None:
+    (pair,) = compared({"a": MANY["weak"], "b": MANY["weak"]}).pairs
+    assert (pair.difference, pair.ties, pair.p_t, pair.p_sign_flip) == (0, 400, 1, 1)
+    assert pair.ci95 == (0, 0)
+    assert (pair.effect_size, pair.detectable) == (None, None)
+
+
+def test_marks_that_differ_by_rounding_alone_are_equal() -> None:
+    """0.1 + 0.2 is not 0.3, and the mean of ten equal repeats may be off by a bit."""
+    value = np.full(300, 0.1 + 0.2)
+    (pair,) = compared({"a": value, "b": np.full(300, 0.3)}).pairs
+    assert (pair.ties, pair.p_sign_flip, pair.verdict) == (300, 1, "not distinguishable")
+    marks = np.random.default_rng(1).random(300)
+    (pair,) = compared({"one": marks, "many": np.tile(marks, (7, 1))}).pairs
+    assert (pair.ties, pair.difference, pair.p_sign_flip) == (300, 0, 1)
+
+
+def test_a_share_of_a_negative_mean_keeps_its_sign() -> None:
+    (pair,) = compared({"a": [-1.0, -2.0], "b": [-2.0, -2.0]}).pairs
+    assert (pair.one, pair.relative) == ("a", 0.25)
+
+
+def test_a_mean_of_zero_has_no_relative_difference() -> None:
+    (pair,) = compared({"a": [1, 0, 0.5], "b": [0, 0, 0]}).pairs
+    assert pair.relative is None
+
+
+def test_repeats_are_averaged() -> None:
+    found = compared({"a": [1, 1], "r": [[0, 1], [1, 0], [0, 0], [0, 0]]})
+    assert found.pairs[0].difference == 0.75
+    assert found.means == {"a": 1, "r": 0.25}
+    assert found.any_hit == {"a": 1, "r": 0.25}  # in one repeat, not in any of the four
+
+
+def test_a_pair_is_judged_alike_whoever_else_is_there() -> None:
+    """But for the correction: users and signs depend on the seed alone."""
+    (alone,) = compared({name: MANY[name] for name in ("weak", "strong")}).pairs
+    among = next(p for p in compared(MANY).pairs if {p.one, p.other} == {"weak", "strong"})
+    assert (alone.p_sign_flip, alone.p_t) == (among.p_sign_flip, among.p_t)
+    assert alone.ci95_bootstrap == pytest.approx(among.ci95_bootstrap, abs=1e-12)
+
+
+def test_names_and_their_order_change_nothing() -> None:
+    one = compared(MANY)
+    other = compared({name: MANY[name] for name in reversed(list(MANY))})
+    assert one.to_dict() == other.to_dict()
+
+
+def test_many_pairs_get_more_flips() -> None:
+    """Of 15 models 105 pairs; the smallest p must lie below 0.05/105, with some room."""
+    rng = np.random.default_rng(2)
+    marks = {f"m{i}": rng.random(50) for i in range(15)}
+    assert compared(marks, resamples=100).flips == 4200
+    assert compared(MANY, resamples=100).flips == 120
+    assert compared(MANY).flips == 10_000
+
+
+@pytest.mark.parametrize(
+    ("marks", "rules", "named"),
+    [
+        ({"a": [1, 0]}, {}, ["only one model"]),
+        ({"popular": [1, 0], "b": [0, 0]}, {"baseline": "popluar"}, ['"popluar"', '"popular"']),
+    ],
+)
+def test_what_cannot_be_compared(marks: Any, rules: Any, named: list[str]) -> None:
+    with pytest.raises(UsageError) as refusal:
+        compared(marks, **rules)
+    assert [word for word in named if word not in str(refusal.value)] == []
+
+
+def test_a_metric_of_all_lists_compares_no_users() -> None:
+    with pytest.raises(UsageError, match="Coverage@2 is one figure of all lists"):
+        compared({"a": [0.5], "b": [0.1]}, parse("Coverage@2"))
