@@ -22,7 +22,7 @@ from harness.metrics.scores import ScoreTable
 from harness.stats import intervals, resampling
 from harness.stats.chance import against_chance
 from harness.stats.chance_law import law
-from harness.stats.estimates import figure
+from harness.stats.estimates import estimate
 from harness.stats.intervals import LEVEL, Sample
 from harness.stats.pairwise import Rules, compare
 
@@ -70,7 +70,7 @@ class Table:
         return text if limit is None or limit[0] <= float(text) <= limit[1] else f"**{text}**"
 
 
-def marks(rng: np.random.Generator, users: int, hits: float, models: int) -> np.ndarray:
+def user_scores(rng: np.random.Generator, users: int, hits: float, models: int) -> np.ndarray:
     """Return AP@12 of equally good models, (users, models), a share `hits` of them above 0.
 
     R is geometric with mean 3; a quarter of the hits are those of all models (what anyone would
@@ -112,11 +112,11 @@ def two_equal_models(task: tuple[int, float, int, int]) -> np.ndarray:
     mean = true_mean(hits)
     rng = np.random.default_rng([users, int(1000 * hits), block])
     happened = np.zeros(6)
-    for exam in range(exams):
-        one, other = marks(rng, users, hits, 2).T
-        (pair,) = compared({"one": one, "other": other}, seed=block * exams + exam).pairs
-        found, sample = figure(METRIC, one), Sample.of(one)
-        boots = resampling.bootstrap(one[:, None], FLIPS, seed=block * exams + exam)[:, 0]
+    for evaluation_set in range(exams):
+        one, other = user_scores(rng, users, hits, 2).T
+        (pair,) = compared({"one": one, "other": other}, seed=block * exams + evaluation_set).pairs
+        found, sample = estimate(METRIC, one), Sample.of(one)
+        boots = resampling.bootstrap(one[:, None], FLIPS, seed=block * exams + evaluation_set)[:, 0]
         happened += [
             pair.p_t < LEVEL,
             pair.p_sign_flip < LEVEL,
@@ -147,13 +147,13 @@ def drawn_users(task: tuple[np.ndarray, np.ndarray, int, int, int]) -> np.ndarra
     rng = np.random.default_rng([users, len(own), block])
     mean, difference = own.mean(), (own - other).mean()
     happened = np.zeros(4)
-    for exam in range(exams):
+    for evaluation_set in range(exams):
         drawn = rng.integers(len(own), size=users)
         one, sample = own[drawn], Sample.of(own[drawn])
-        boots = resampling.bootstrap(one[:, None], FLIPS, seed=block * exams + exam)[:, 0]
+        boots = resampling.bootstrap(one[:, None], FLIPS, seed=block * exams + evaluation_set)[:, 0]
         happened += [
             holds(intervals.student(Sample.of(one - other[drawn])), difference),
-            holds(figure(METRIC, one).ci95, mean),
+            holds(estimate(METRIC, one).ci95, mean),
             holds(intervals.student(sample), mean),
             holds(intervals.percentile(boots), mean),
         ]
@@ -165,9 +165,9 @@ def ten_equal_models(task: tuple[int, float, int, int]) -> np.ndarray:
     users, hits, exams, block = task
     rng = np.random.default_rng([users, int(1000 * hits), block, MODELS])
     wrong = 0
-    for exam in range(exams):
-        found = dict(zip("abcdefghij", marks(rng, users, hits, MODELS).T, strict=True))
-        pairs = compared(found, seed=block * exams + exam, flips=1999).pairs
+    for evaluation_set in range(exams):
+        found = dict(zip("abcdefghij", user_scores(rng, users, hits, MODELS).T, strict=True))
+        pairs = compared(found, seed=block * exams + evaluation_set, flips=1999).pairs
         wrong += any(pair.verdict != "not distinguishable" for pair in pairs)
     return np.array([float(wrong)])
 

@@ -33,8 +33,8 @@ from measure import (
 )
 
 from harness.core.arrays import Ragged
-from harness.metrics import Key, mapk, parse
-from harness.metrics.scores import marks
+from harness.metrics import Judgments, mapk, parse
+from harness.metrics.scores import user_scores
 
 K = 12
 NAMES = ("MAP", "Precision", "Recall", "HitRate", "MRR", "NDCG")
@@ -155,14 +155,14 @@ def mark(exam: Exam, threads: int | None = None) -> Any:
     """Return the six metrics of every user."""
     items, indptr, indices = exam
     truth = Ragged(indptr, indices)
-    return marks(items, Key(truth, truth.sizes), METRICS, threads)
+    return user_scores(items, Judgments(truth, truth.sizes), METRICS, threads)
 
 
 def mark_map(exam: Exam) -> Any:
     """Return AP of every user."""
     items, indptr, indices = exam
     truth = Ragged(indptr, indices)
-    return marks(items, Key(truth, truth.sizes), METRICS[:1])[METRICS[0]]
+    return user_scores(items, Judgments(truth, truth.sizes), METRICS[:1])[METRICS[0]]
 
 
 def against_duckdb(exam: Exam) -> None:

@@ -17,7 +17,7 @@ from harness.config import Config
 from harness.data.dataset import Dataset, Events
 from harness.models.base import Train
 from harness.models.factors import compact, narrow
-from harness.protocol.task import set_exam
+from harness.protocol.task import make_task
 
 DAYS, NEIGHBOURS = 90, 100
 USERS, ITEMS, EACH = sized((100_000, 10_000, 50), (500, 100, 10))
@@ -29,7 +29,7 @@ def main(data: str) -> None:
 
 def neighbours(data: str) -> dict[str, list[float]]:
     """Fit item kNN on the last months; implicit without the rows and columns that are empty."""
-    train = set_exam(
+    train = make_task(
         Config.model_validate(
             {
                 "data": {"layout": "hm", "path": data},

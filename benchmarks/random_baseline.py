@@ -17,7 +17,7 @@ from harness.experiment.evaluate_model import recommend
 from harness.metrics import parse
 from harness.metrics.scores import ScoreTable, score
 from harness.protocol.split import Split
-from harness.protocol.task import Setting, exam_of
+from harness.protocol.task import Task, task_of
 
 USERS, CANDIDATES, K, REPEATS = sized((69_000, 105_542, 12, 10), (200, 300, 12, 3))
 ROUNDS, NOTEBOOK_USERS = sized((5, 200), (1, 20))
@@ -27,17 +27,17 @@ OURS = "this harness: drawn, checked, three metrics for each user"
 
 def main() -> None:
     announce()
-    setting = make_setting()
+    task = the_task()
     scale = USERS * REPEATS / NOTEBOOK_USERS
     calls: dict[str, Callable[[], float]] = {
-        OURS: lambda: once(lambda: sit(setting)),
+        OURS: lambda: once(lambda: evaluate_model(task)),
         **{name: lambda way=way: once(way) * scale for name, way in NOTEBOOK.items()},
     }
     interleaved(calls, 1)
     report(interleaved(calls, ROUNDS))
 
 
-def make_setting() -> Setting:
+def the_task() -> Task:
     """Return an exam of every user and item in which a user has three true items or so."""
     draw = np.random.default_rng(2020)
     users, items = np.arange(USERS, dtype=np.int32), np.arange(CANDIDATES, dtype=np.int32)
@@ -57,7 +57,7 @@ def make_setting() -> Setting:
     model = {"name": "random", "use": "baselines.random_items:RandomItems"}
     settings = {"data": {"layout": "hm", "path": "."}, "split": {"strategy": "time"}}
     config = Config.model_validate(settings | {"evaluation": {"k": K}, "models": [model]})
-    return exam_of(config, data, Split(train, valid, 0, DAY_US, 2 * DAY_US))
+    return task_of(config, data, Split(train, valid, 0, DAY_US, 2 * DAY_US))
 
 
 def bought(user: np.ndarray, item: np.ndarray, day: int) -> Events:
@@ -67,11 +67,11 @@ def bought(user: np.ndarray, item: np.ndarray, day: int) -> Events:
     return Events(user.astype(np.int32), item.astype(np.int32), time, kind)
 
 
-def sit(setting: Setting) -> ScoreTable:
+def evaluate_model(task: Task) -> ScoreTable:
     """Draw and mark all repeats as `harness run` does."""
-    model = RandomItems().fit(setting.train)
-    repeats = [recommend("random", model, setting, repeat) for repeat in range(REPEATS)]
-    return score(repeats, setting.exam.judgments(), METRICS)
+    model = RandomItems().fit(task.train)
+    repeats = [recommend("random", model, task, repeat) for repeat in range(REPEATS)]
+    return score(repeats, task.evaluation_set.judgments(), METRICS)
 
 
 def permuted() -> None:

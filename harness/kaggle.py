@@ -112,7 +112,7 @@ def score(
     problems = examine(given, against).validation.errors
     if problems:
         raise ParticipantVisibleError("\n".join(map(_told, problems)))
-    return _value(given, against.marked_by(key), key, asked)
+    return _value(given, against.scored_by(key), key, asked)
 
 
 def _value(given: pl.DataFrame, against: Against, key: Solution, metric: Metric) -> float:

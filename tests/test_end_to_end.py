@@ -86,7 +86,7 @@ class Exam:
         return lists
 
 
-def exam(
+def evaluation_set(
     train: list[Event],
     valid: list[Event],
     candidates: set[str],
@@ -122,7 +122,7 @@ def hm_exam() -> Exam:
     train = [e for e in events if e[2] < first_day]
     valid = [e for e in events if e[2] >= first_day]
     candidates = {r["article_id"] for r in table(folder / "articles.csv")}
-    return exam(train, valid, candidates, {e[0] for e in train}, 12, first_day)
+    return evaluation_set(train, valid, candidates, {e[0] for e in train}, 12, first_day)
 
 
 def ponpare_exam() -> Exam:
@@ -147,7 +147,7 @@ def ponpare_exam() -> Exam:
     registered = {r["USER_ID_hash"] for r in people if days_back(r["REG_DATE"]) > 13}
     known = {e[0] for e in train} & registered
     cutoff = present - 14 * DAY + timedelta(microseconds=1)
-    return exam(train, valid, shown, known, 10, cutoff)
+    return evaluation_set(train, valid, shown, known, 10, cutoff)
 
 
 def shuffle_key(user: str, item: str, seed: int = 0) -> int:
@@ -178,7 +178,7 @@ def movielens_exam(tie: Callable[[str, str], object]) -> Exam:
         valid += rows[-5:]
     candidates = {e[1] for e in train}
     known = {e[0] for e in train}
-    return exam(train, valid, candidates, known, 10, datetime.max, drop_seen=True)
+    return evaluation_set(train, valid, candidates, known, 10, datetime.max, drop_seen=True)
 
 
 def figures(result: Result, name: str) -> dict[str, float]:
@@ -187,7 +187,9 @@ def figures(result: Result, name: str) -> dict[str, float]:
 
 
 def shape(result: Result) -> tuple[list[int], int]:
-    return [step.users for step in result.exam.funnel], len(result.exam.candidates)
+    return [step.users for step in result.evaluation_set.funnel], len(
+        result.evaluation_set.candidates
+    )
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 from harness import evaluate
 from harness.core.arrays import Ragged
-from harness.metrics import Block, Key, apk, mapk, parse, per_user
+from harness.metrics import Block, Judgments, apk, mapk, parse, per_user
 from harness.stats.chance_moments import exact
 
 FILE = Path(__file__).resolve().parents[2] / "shared" / "golden" / "metrics.json"
@@ -37,9 +37,9 @@ def marked(truth: Sequence[str], predicted: Sequence[str], k: int) -> Block:
     """Mark one list of strings."""
     code = {item: i for i, item in enumerate(dict.fromkeys([*truth, *predicted]))}
     positions = sorted({code[item] for item in truth})
-    key = Ragged(np.array([0, len(positions)]), np.array(positions, np.int32))
+    judgments = Ragged(np.array([0, len(positions)]), np.array(positions, np.int32))
     lists = np.array([[code[item] for item in predicted]], np.int32).reshape(1, -1)
-    return Block(lists, Key(key, key.sizes), k)
+    return Block(lists, Judgments(judgments, judgments.sizes), k)
 
 
 def value(name: str, truth: Sequence[str], predicted: Sequence[str], k: int) -> float:

@@ -137,7 +137,7 @@ def _asked(
 
 
 def _of_run(
-    folder: Path, model: str | None, repeat: int, exam: object, asked: tuple[Metric, ...]
+    folder: Path, model: str | None, repeat: int, evaluation_set: object, asked: tuple[Metric, ...]
 ) -> Paper:
 
     from harness.experiment import explain as run_papers
@@ -146,7 +146,7 @@ def _of_run(
         raise UsageError(f"{folder}: is no run folder; name a file of lists, or a run")
     if model is None:
         raise UsageError(f"{folder}: which model? name one with --model")
-    if exam:
+    if evaluation_set:
         raise UsageError(
             f"{folder}: a run knows its exam; leave --config and --solution out, and --set"
         )

@@ -29,7 +29,7 @@ def leaderboard(
     ] = None,
     sort: Annotated[Sort, typer.Option(help="Best, or latest, first; or by name.")] = Sort.SCORE,
     model: Annotated[str | None, typer.Option(help="Only names that hold this text.")] = None,
-    exam: Annotated[
+    evaluation_set: Annotated[
         str | None, typer.Option(help="Only the exam whose fingerprint begins so.")
     ] = None,
     format_: FormatOption = Format.TABLE,
@@ -37,5 +37,7 @@ def leaderboard(
     """Show the best run of every model, grouped by the exam they sat."""
     from harness.experiment.leaderboard import leaderboard as board_of
 
-    found = board_of(folder, metric=metric, sort=sort.value, model=model, exam=exam)
+    found = board_of(
+        folder, metric=metric, sort=sort.value, model=model, evaluation_set=evaluation_set
+    )
     show(format_, found.to_dict(), found.sheets(), found.records())

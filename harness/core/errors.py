@@ -26,7 +26,7 @@ class DataError(HarnessError):
     """An input file that is missing, unreadable or holds a value that cannot be used."""
 
 
-class EmptyExamError(HarnessError):
+class EmptyEvaluationSetError(HarnessError):
     """No user is left to examine; the message prints the funnel."""
 
 

@@ -96,8 +96,8 @@ class Source:
             What the reader does not understand; `fault` finds its place.
         """
         too_many, too_few = self.whole_rows()
-        marks = (too_many.alias("\x00too_many"), too_few.alias("\x00too_few"))
-        frame = self.frame.select(pl.col(columns).cast(pl.String), *marks).collect()
+        user_scores = (too_many.alias("\x00too_many"), too_few.alias("\x00too_few"))
+        frame = self.frame.select(pl.col(columns).cast(pl.String), *user_scores).collect()
         self.check_rows(bool(frame["\x00too_many"].any()), bool(frame["\x00too_few"].any()))
         return frame.select(columns)
 

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from harness.config import TunedRecord
     from harness.metrics import Metric
     from harness.metrics.scores import ScoreTable
-    from harness.protocol.leaderboard_estimate import Estimate
+    from harness.protocol.leaderboard_estimate import LeaderboardEstimate
     from harness.stats.chance import Verdict
-    from harness.stats.estimates import Figure
+    from harness.stats.estimates import Estimate
 
 
 @dataclass(frozen=True)
@@ -42,20 +42,20 @@ class ModelResult:
         Coverage and popularity of its lists.
     tuned : TunedRecord, optional
         How its parameters were found, where `harness tune` found them.
-    estimate : Estimate, optional
+    leaderboard_estimate : LeaderboardEstimate, optional
         The first metric as a leaderboard would count it.
     """
 
     name: str
     repeats: int
-    metrics: Mapping[str, Figure]
+    metrics: Mapping[str, Estimate]
     verdict: Verdict | None
     curve: Mapping[int, float]
     described: Mapping[str, float]
     seconds: Mapping[str, float]
     scores: ScoreTable
     tuned: TunedRecord | None = None
-    estimate: Estimate | None = None
+    leaderboard_estimate: LeaderboardEstimate | None = None
 
 
 class Ranking(Protocol):
@@ -116,10 +116,10 @@ def name_of(model: ModelResult) -> str:
 
 def spread(model: ModelResult, metric: str, digits: int) -> str:
     """Return a figure's interval, of a model with repeats how far these lie apart."""
-    figure = model.metrics[metric]
-    if figure.sd_repeats is not None:
-        return f"± {number(figure.sd_repeats, digits)}"
-    return ends(figure.ci95, digits)
+    estimate = model.metrics[metric]
+    if estimate.sd_repeats is not None:
+        return f"± {number(estimate.sd_repeats, digits)}"
+    return ends(estimate.ci95, digits)
 
 
 def digits(result: Ranking) -> int:
@@ -130,9 +130,9 @@ def digits(result: Ranking) -> int:
 
 def _best(result: Ranking) -> str:
     metric, best = str(result.metrics[0]), result.models[0]
-    figure = number(best.metrics[metric].mean, digits(result))
+    estimate = number(best.metrics[metric].mean, digits(result))
     bounds = spread(best, metric, digits(result))
-    parts = [f"{name_of(best)}: {metric} {figure}" + (f" ({bounds})" if bounds else "")]
+    parts = [f"{name_of(best)}: {metric} {estimate}" + (f" ({bounds})" if bounds else "")]
     if best.verdict is not None and best.verdict.lift == best.verdict.lift:
         parts.append(f"{lift(best.verdict.lift)} × chance")
     if result.metrics[0].definition.better == "lower":

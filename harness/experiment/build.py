@@ -14,7 +14,7 @@ from harness.config import Config, ModelConfig
 from harness.core import plugins
 from harness.core.arrays import Int32
 from harness.core.random import of_repeat
-from harness.experiment.file_model import ReadyLists
+from harness.experiment.file_model import PrecomputedLists
 from harness.models import guard
 from harness.models.base import Draws, Recommender, Train
 
@@ -115,7 +115,7 @@ class Factories:
     def _made(self, name: str, repeat: int, parts: Sequence[Recommender]) -> Recommender:
         settings = self.settings[name]
         if settings.use is None:
-            return ReadyLists(name, self.config)
+            return PrecomputedLists(name, self.config)
         return _made(settings, self._classes[name], parts, repeat)
 
     def seeded(self, name: str) -> bool:

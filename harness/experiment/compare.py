@@ -17,7 +17,7 @@ from harness.experiment.run_folder import Run
 from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable
 from harness.stats import estimates
-from harness.stats.estimates import Figure, Tables
+from harness.stats.estimates import Estimate, Tables
 from harness.stats.pairwise import Comparison, Rules, pair_table
 from harness.stats.pairwise import compare as compare_pairs
 from harness.stats.shakeup import ShakeUp, shake_up
@@ -34,12 +34,12 @@ class Compared(Shown):
 
     Attributes
     ----------
-    exam : mapping
+    evaluation_set : mapping
         What result.json says of it: layout, window, k, fingerprint.
     metric : str
     origin : mapping of model to str
         The folders of its runs.
-    models : mapping of model to Figure
+    models : mapping of model to Estimate
         Best first.
     comparison : Comparison
     shake_ups : tuple of ShakeUp, one a public share
@@ -47,10 +47,10 @@ class Compared(Shown):
         Of the columns asked for.
     """
 
-    exam: Mapping[str, Any]
+    evaluation_set: Mapping[str, Any]
     metric: str
     origin: Mapping[str, str]
-    models: Mapping[str, Figure]
+    models: Mapping[str, Estimate]
     comparison: Comparison
     shake_ups: tuple[ShakeUp, ...]
     slices: tuple[Slice, ...]
@@ -59,7 +59,7 @@ class Compared(Shown):
         """Return the JSON document."""
         return {
             "schema": 1,
-            "evaluation": dict(self.exam),
+            "evaluation": dict(self.evaluation_set),
             "metric": self.metric,
             "models": [
                 {"name": name, "run": self.origin[name], "metrics": {self.metric: f.to_dict()}}
@@ -129,7 +129,7 @@ def compare(
         A run folder that was changed or damaged.
     """
     opened = [one if isinstance(one, Run) else run_folder.read(Path(one)) for one in of]
-    _refuse_other_exams(opened)
+    _refuse_other_sets(opened)
     found: Tables
     found, origin = _tables(opened)
     asked = _metric(opened, metric)
@@ -142,10 +142,10 @@ def compare(
     shares = own.public_shares if public_shares is None else list(public_shares)
     resampled = estimates.bootstrap(found, [asked], rules.resamples, rules.seed).get(asked, {})
     comparison = compare_pairs(found, asked, rules, resampled)
-    means = estimates.figures(found, {asked: resampled})
+    means = estimates.estimates(found, {asked: resampled})
     order = list(comparison.means)
     return Compared(
-        exam=opened[0].document["evaluation"],
+        evaluation_set=opened[0].document["evaluation"],
         metric=str(asked),
         origin={name: origin[name] for name in order},
         models={name: means[name][asked] for name in order},
@@ -155,7 +155,7 @@ def compare(
     )
 
 
-def _refuse_other_exams(opened: Sequence[Run]) -> None:
+def _refuse_other_sets(opened: Sequence[Run]) -> None:
     if not opened:
         raise UsageError("no run to compare; name the folder of one, such as runs/2020-09-16-hm-…")
     first = opened[0]
@@ -276,32 +276,32 @@ def _models(compared: Compared) -> Sheet:
     rows = [
         [
             printable(name),
-            number(figure.mean, digits),
-            ends(figure.ci95, digits),
-            ends(figure.ci95_t, digits),
-            ends(figure.ci95_bootstrap, digits),
+            number(estimate.mean, digits),
+            ends(estimate.ci95, digits),
+            ends(estimate.ci95_t, digits),
+            ends(estimate.ci95_bootstrap, digits),
             percent(hits[name]),
             printable(compared.origin[name]),
         ]
-        for name, figure in compared.models.items()
+        for name, estimate in compared.models.items()
     ]
     intervals = ["95 % interval", "Student's", "bootstrap"]
     titles = ["model", compared.metric, *intervals, "users above 0", "run"]
     words = frozenset({6})
-    return Sheet(titles, rows, words | {0}, [_exam(compared)], kept=3, wrapped=words)
+    return Sheet(titles, rows, words | {0}, [_set_line(compared)], kept=3, wrapped=words)
 
 
-def _exam(compared: Compared) -> str:
-    exam = compared.exam
-    which = [str(exam[part]) for part in ("layout", "window") if part in exam]
-    parts = [*which, f"k = {exam['k']}", f"{compared.comparison.users:,} users"]
-    return f"exam   {' · '.join(parts)} · {exam['fingerprint'][:6]}"
+def _set_line(compared: Compared) -> str:
+    evaluation_set = compared.evaluation_set
+    which = [str(evaluation_set[part]) for part in ("layout", "window") if part in evaluation_set]
+    parts = [*which, f"k = {evaluation_set['k']}", f"{compared.comparison.users:,} users"]
+    return f"exam   {' · '.join(parts)} · {evaluation_set['fingerprint'][:6]}"
 
 
 def sliced(parts: Sequence[Slice], compared: Compared) -> Sheet:
     """Return the table of one column's slices, a column a model."""
     names, metric = list(compared.models), compared.metric
-    digits = digits_of(figure.mean for figure in compared.models.values())
+    digits = digits_of(estimate.mean for estimate in compared.models.values())
     rows = [
         [
             printable(part.label),
@@ -320,6 +320,6 @@ def sliced(parts: Sequence[Slice], compared: Compared) -> Sheet:
 
 
 def _mean(part: Slice, name: str, digits: int) -> str:
-    figure = part.models[name]
-    bounds = "" if figure.ci95 is None else f" ({ends(figure.ci95, digits)})"
-    return number(figure.mean, digits) + bounds
+    estimate = part.models[name]
+    bounds = "" if estimate.ci95 is None else f" ({ends(estimate.ci95, digits)})"
+    return number(estimate.mean, digits) + bounds

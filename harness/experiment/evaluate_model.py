@@ -18,15 +18,15 @@ from harness.core.errors import HarnessError, RecommenderError
 from harness.core.progress import Clock, steps
 from harness.core.random import Draws
 from harness.experiment.build import itself
-from harness.experiment.file_model import ReadyLists, odd
+from harness.experiment.file_model import PrecomputedLists, odd
 from harness.metrics.scores import ScoreTable, curve, mean, score
 from harness.models import guard
 from harness.models.base import Recommender
 from harness.models.item_stats import Catalogue
 from harness.models.recommendations import Recommendations, checked
 from harness.protocol.evaluation_set import EvaluationSet
-from harness.protocol.leaderboard_estimate import Estimate, estimate
-from harness.protocol.task import Setting
+from harness.protocol.leaderboard_estimate import LeaderboardEstimate, leaderboard_estimate
+from harness.protocol.task import Task
 
 BATCH_CELLS = 1 << 28
 """Users × candidates of one call to a recommender: a dense float32 score matrix of 1 GiB."""
@@ -36,7 +36,7 @@ _ASKED_AGAIN = 100
 
 
 @dataclass(frozen=True, eq=False)
-class Sitting:
+class EvaluatedModel:
     """What one model earned, and how its lists look.
 
     Attributes
@@ -48,7 +48,7 @@ class Sitting:
         The first metric's mean at each.
     described : mapping of text to float
         Coverage and popularity at the exam's k, whether they were asked for or not.
-    estimate : Estimate, optional
+    leaderboard_estimate : LeaderboardEstimate, optional
         The first metric as a leaderboard would count it, where users were left out to ask for.
     notes : tuple of str
         What looks odd about its lists.
@@ -60,7 +60,7 @@ class Sitting:
     seconds: Mapping[str, float]
     curve: Mapping[int, float]
     described: Mapping[str, float]
-    estimate: Estimate | None
+    leaderboard_estimate: LeaderboardEstimate | None
     notes: tuple[str, ...]
 
 
@@ -69,24 +69,24 @@ def describing(k: int) -> tuple[metrics.Metric, ...]:
     return metrics.Metric("Coverage", k), metrics.Metric("Popularity", k)
 
 
-def sit(
+def evaluate_model(
     models: Iterable[Recommender],
     settings: ModelConfig,
-    setting: Setting,
+    task: Task,
     catalogue: Catalogue | None,
     asked: Sequence[metrics.Metric],
     progress: bool,
     *,
-    others: Setting | None = None,
+    others: Task | None = None,
     seeded: bool = False,
-) -> Sitting:
+) -> EvaluatedModel:
     """Let one model sit the exam: each repeat fitted, asked, and marked under every metric.
 
     Parameters
     ----------
     models : iterable of Recommender
         The model of each repeat, made for it; let go before the next one is asked for.
-    others : Setting, optional
+    others : Task, optional
         The same with the users whom the exam leaves out and a leaderboard counts.
     seeded : bool
         Whether they have seeds of their own.
@@ -96,31 +96,33 @@ def sit(
     RecommenderError
         The model raised, or broke its contract; the message names it and the first bad user.
     """
-    clock, exam = Clock(), setting.exam
+    clock, evaluation_set = Clock(), task.evaluation_set
     answers: list[_Answers] = []
-    total = settings.repeats * len(exam.users)
+    total = settings.repeats * len(evaluation_set.users)
     with steps(settings.name, total, " users", progress) as bar:
         for repeat, model in enumerate(models):
             with clock.step("fit"):
-                learnt = fitted(settings.name, model, setting)
+                learnt = fitted(settings.name, model, task)
             with clock.step("recommend"):
-                answers.append(_answers(settings.name, learnt, setting, others, repeat, bar.update))
+                answers.append(_answers(settings.name, learnt, task, others, repeat, bar.update))
             del model, learnt
     repeats = [answer.lists for answer in answers]
     with clock.step("score"):
-        extra = describing(exam.k)
-        key = exam.judgments(catalogue)
-        marked = score(repeats, key, tuple(dict.fromkeys((*asked, *extra))))
+        extra = describing(evaluation_set.k)
+        judgments = evaluation_set.judgments(catalogue)
+        marked = score(repeats, judgments, tuple(dict.fromkeys((*asked, *extra))))
         scores = ScoreTable({metric: marked.values[metric] for metric in asked})
         described = {str(metric): mean(marked.of_users(metric)) for metric in extra}
-        points = curve(repeats, key, scores, asked[0])
-        found = others and _estimate(asked[0], scores, exam, others.exam, answers, catalogue)
+        points = curve(repeats, judgments, scores, asked[0])
+        found = others and _estimate(
+            asked[0], scores, evaluation_set, others.evaluation_set, answers, catalogue
+        )
     random = seeded or any(answer.drawn for answer in answers)
     refused = next((answer.refused for answer in answers if answer.refused), ())
     notes = (*answers[0].notes, *refused)
     if not random and any(not np.array_equal(r.items, repeats[0].items) for r in repeats):
         random, notes = True, (*notes, _REPEATS_DIFFER.format(settings.name))
-    return Sitting(
+    return EvaluatedModel(
         settings.name, scores, random, clock.seconds, points, described, found or None, notes
     )
 
@@ -157,39 +159,44 @@ class _Answers:
 def _answers(
     name: str,
     model: Recommender,
-    setting: Setting,
-    others: Setting | None,
+    task: Task,
+    others: Task | None,
     repeat: int,
     progress: Callable[[int], object],
 ) -> _Answers:
-    exam, draws = setting.exam, Draws(setting.config.evaluation.seed, repeat, setting.hashes)
-    lists = _recommend(name, model, setting, draws, progress)
-    ready = isinstance(itself(model), ReadyLists)
+    evaluation_set, draws = (
+        task.evaluation_set,
+        Draws(task.config.evaluation.seed, repeat, task.hashes),
+    )
+    lists = _recommend(name, model, task, draws, progress)
+    precomputed = isinstance(itself(model), PrecomputedLists)
     notes: tuple[str, ...] = ()
     if repeat == 0:
-        notes = odd(name, lists, exam) if ready else _mostly_empty(name, lists)
-        if not ready and not draws.used:
-            notes += _changing(name, model, exam, draws, lists)
+        notes = odd(name, lists, evaluation_set) if precomputed else _mostly_empty(name, lists)
+        if not precomputed and not draws.used:
+            notes += _changing(name, model, evaluation_set, draws, lists)
     drawn, beyond, refused = draws.used, None, tuple[str, ...]()
-    if others is not None and len(others.exam.users) > 0:
+    if others is not None and len(others.evaluation_set.users) > 0:
         try:
-            beyond = _beyond(name, model, exam, others, repeat)
+            beyond = _beyond(name, model, evaluation_set, others, repeat)
         except HarnessError as error:
-            refused = (_CANNOT_BE_ASKED.format(name, len(others.exam.users), error),)
+            refused = (_CANNOT_BE_ASKED.format(name, len(others.evaluation_set.users), error),)
     return _Answers(lists, beyond, drawn, notes, refused)
 
 
 def _beyond(
-    name: str, model: Recommender, exam: EvaluationSet, others: Setting, repeat: int
+    name: str, model: Recommender, evaluation_set: EvaluationSet, others: Task, repeat: int
 ) -> Recommendations:
     """Return a model's lists for the users whom the exam leaves out."""
-    ready = itself(model)
-    if not isinstance(ready, ReadyLists):
+    precomputed = itself(model)
+    if not isinstance(precomputed, PrecomputedLists):
         return recommend(name, model, others, repeat)
     # Read with the exam's: a file that has none of the others is no file of other ids.
-    every = pl.concat([exam.user_ids, others.exam.user_ids])
-    found = ready.on(every, exam.candidate_ids, others.data.item_ids, exam.k)
-    return replace(found, items=found.items[len(exam.users) :])
+    every = pl.concat([evaluation_set.user_ids, others.evaluation_set.user_ids])
+    found = precomputed.on(
+        every, evaluation_set.candidate_ids, others.data.item_ids, evaluation_set.k
+    )
+    return replace(found, items=found.items[len(evaluation_set.users) :])
 
 
 _CANNOT_BE_ASKED = (
@@ -201,14 +208,16 @@ _CANNOT_BE_ASKED = (
 def _estimate(
     metric: metrics.Metric,
     scores: ScoreTable,
-    exam: EvaluationSet,
+    evaluation_set: EvaluationSet,
     others: EvaluationSet,
     answers: Sequence[_Answers],
     catalogue: Catalogue | None,
-) -> Estimate:
+) -> LeaderboardEstimate:
     beyond = [answer.others for answer in answers if answer.others is not None]
     known = len(beyond) == len(answers) or len(others.users) == 0
-    return estimate(metric, scores, exam, others, beyond if known else None, catalogue)
+    return leaderboard_estimate(
+        metric, scores, evaluation_set, others, beyond if known else None, catalogue
+    )
 
 
 def _mostly_empty(name: str, lists: Recommendations) -> tuple[str, ...]:
@@ -221,21 +230,27 @@ def _mostly_empty(name: str, lists: Recommendations) -> tuple[str, ...]:
 
 
 def _changing(
-    name: str, model: Recommender, exam: EvaluationSet, draws: Draws, lists: Recommendations
+    name: str,
+    model: Recommender,
+    evaluation_set: EvaluationSet,
+    draws: Draws,
+    lists: Recommendations,
 ) -> tuple[str, ...]:
     """Return a note where a model that draws nothing answers otherwise when it is asked again."""
-    n = min(_ASKED_AGAIN, _batch_size(exam), len(exam.users))
+    n = min(_ASKED_AGAIN, _batch_size(evaluation_set), len(evaluation_set.users))
     again = f'model "{name}": asked again, '
     cannot = "so its figures cannot be repeated: take random numbers from draws"
     try:  # copied: a model may answer twice in the same array
-        second = _batch(name, itself(model), exam, 0, exam.users[:n], draws).copy()
+        second = _batch(
+            name, itself(model), evaluation_set, 0, evaluation_set.users[:n], draws
+        ).copy()
         differ = int((second != lists.items[:n]).any(axis=1).sum())
         if differ == 0:
             return ()
-        third = _batch(name, itself(model), exam, 0, exam.users[:n], draws)
+        third = _batch(name, itself(model), evaluation_set, 0, evaluation_set.users[:n], draws)
     except HarnessError as error:
         return (f"{again}it fails, {cannot} ({error})",)
-    if n < len(exam.users) and np.array_equal(second, third):
+    if n < len(evaluation_set.users) and np.array_equal(second, third):
         return (_BY_BATCH.format(name, n, differ),)
     return (f"{again}it answers otherwise for {differ:,} of {n:,} users, {cannot}",)
 
@@ -247,68 +262,80 @@ _BY_BATCH = (
 )
 
 
-def fitted(name: str, model: Recommender, setting: Setting) -> Recommender:
+def fitted(name: str, model: Recommender, task: Task) -> Recommender:
     """Return a model that has learnt from the setting's training events; ready lists do not."""
-    if isinstance(itself(model), ReadyLists):
+    if isinstance(itself(model), PrecomputedLists):
         return model
-    return cast(Recommender, guard.guarded(name, "fit", lambda: model.fit(setting.train)))
+    return cast(Recommender, guard.guarded(name, "fit", lambda: model.fit(task.train)))
 
 
 def recommend(
     name: str,
     model: Recommender,
-    setting: Setting,
+    task: Task,
     repeat: int,
 ) -> Recommendations:
     """Return a fitted model's checked lists for all users of the exam, asked for in batches.
 
     Ready lists are read as `harness score` reads them.
     """
-    draws = Draws(setting.config.evaluation.seed, repeat, setting.hashes)
-    return _recommend(name, model, setting, draws)
+    draws = Draws(task.config.evaluation.seed, repeat, task.hashes)
+    return _recommend(name, model, task, draws)
 
 
 def _recommend(
     name: str,
     model: Recommender,
-    setting: Setting,
+    task: Task,
     draws: Draws,
     progress: Callable[[int], object] = lambda users: None,
 ) -> Recommendations:
-    exam, model = setting.exam, itself(model)
-    if isinstance(model, ReadyLists):
-        return model.on(exam.user_ids, exam.candidate_ids, setting.data.item_ids, exam.k)
-    batch = _batch_size(exam)
-    items = np.empty((len(exam.users), _places(exam)), np.int32)
-    for start in range(0, len(exam.users), batch):
-        users = exam.users[start : start + batch]
+    evaluation_set, model = task.evaluation_set, itself(model)
+    if isinstance(model, PrecomputedLists):
+        return model.on(
+            evaluation_set.user_ids,
+            evaluation_set.candidate_ids,
+            task.data.item_ids,
+            evaluation_set.k,
+        )
+    batch = _batch_size(evaluation_set)
+    items = np.empty((len(evaluation_set.users), _places(evaluation_set)), np.int32)
+    for start in range(0, len(evaluation_set.users), batch):
+        users = evaluation_set.users[start : start + batch]
         # Copied at once: a model may answer the next batch in the same array.
-        items[start : start + batch] = _batch(name, model, exam, start, users, draws)
+        items[start : start + batch] = _batch(name, model, evaluation_set, start, users, draws)
         progress(len(users))
     return Recommendations(items)
 
 
-def _batch_size(exam: EvaluationSet) -> int:
-    return max(1, BATCH_CELLS // len(exam.candidates))
+def _batch_size(evaluation_set: EvaluationSet) -> int:
+    return max(1, BATCH_CELLS // len(evaluation_set.candidates))
 
 
-def _places(exam: EvaluationSet) -> int:
+def _places(evaluation_set: EvaluationSet) -> int:
     """Return how long a list can be: places beyond the last candidate would stay empty."""
-    return min(exam.k, len(exam.candidates))
+    return min(evaluation_set.k, len(evaluation_set.candidates))
 
 
 def _batch(
-    name: str, model: Recommender, exam: EvaluationSet, start: int, users: Int32, draws: Draws
+    name: str,
+    model: Recommender,
+    evaluation_set: EvaluationSet,
+    start: int,
+    users: Int32,
+    draws: Draws,
 ) -> Int32:
-    ids = exam.user_ids[start : start + len(users)]
-    seen = None if exam.seen is None else exam.seen.rows(start, start + len(users))
+    ids = evaluation_set.user_ids[start : start + len(users)]
+    seen = (
+        None if evaluation_set.seen is None else evaluation_set.seen.rows(start, start + len(users))
+    )
     exclude = None
     if seen is not None:
         held = np.ones(len(seen.indices), np.bool_)
-        shape = (len(users), len(exam.candidates))
+        shape = (len(users), len(evaluation_set.candidates))
         exclude = csr_array((held, seen.indices, seen.indptr), shape=shape)
-    answer = _answer(name, model, users, ids, _places(exam), draws, exclude)
-    return checked(name, answer, ids, _places(exam), len(exam.candidates), seen)
+    answer = _answer(name, model, users, ids, _places(evaluation_set), draws, exclude)
+    return checked(name, answer, ids, _places(evaluation_set), len(evaluation_set.candidates), seen)
 
 
 def _answer(

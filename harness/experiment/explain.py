@@ -21,10 +21,10 @@ from harness.experiment.score import Paper, of_lists
 from harness.metrics import DEFINITIONS, DIVISORS, Block, Metric, parse, per_user
 from harness.metrics.conventions import CONVENTIONS, audit
 from harness.metrics.kernels import discounts
-from harness.metrics.scores import marks
+from harness.metrics.scores import user_scores
 from harness.models.recommendations import Recommendations
 from harness.protocol import truth
-from harness.protocol.task import Setting, model_of, set_exam
+from harness.protocol.task import Task, make_task, model_of
 
 
 def of_run(folder: Path, model: str, repeat: int = 0, metrics: tuple[Metric, ...] = ()) -> Paper:
@@ -38,27 +38,27 @@ def of_run(folder: Path, model: str, repeat: int = 0, metrics: tuple[Metric, ...
     run = run_folder.read(folder)
     config = run.config
     settings = model_of(config, model, repeat, str(folder))
-    setting = set_exam(config)
-    _refuse_changed(run, setting)
+    task = make_task(config)
+    _refuse_changed(run, task)
     made = make(config, model, repeat=repeat)[model]
-    found = recommend(model, fitted(model, made, setting), setting, repeat)
-    _refuse_other_lists(run, model, repeat, _on_exam("", setting, found, ()))
+    found = recommend(model, fitted(model, made, task), task, repeat)
+    _refuse_other_lists(run, model, repeat, _on_task("", task, found, ()))
     title = f'model "{model}" of {folder}' + (f", repeat {repeat}" if settings.repeats > 1 else "")
-    return _on_exam(title, setting, found, metrics)
+    return _on_task(title, task, found, metrics)
 
 
-def _on_exam(
-    title: str, setting: Setting, found: Recommendations, metrics: tuple[Metric, ...]
-) -> Paper:
-    solution = truth.of_setting(setting, metrics)
+def _on_task(title: str, task: Task, found: Recommendations, metrics: tuple[Metric, ...]) -> Paper:
+    solution = truth.of_task(task, metrics)
     strange = found.strange.fill_null("(an item that nobody knows)")
     items = pl.concat([solution.items.alias(strange.name), strange])
     return replace(of_lists(title, solution, found.items, items, {}), left_out={})
 
 
-def _refuse_changed(run: Run, setting: Setting) -> None:
+def _refuse_changed(run: Run, task: Task) -> None:
     """Raise UsageError where the exam is not the one that the run was on."""
-    differ = [name for name, now in setting.exam.fields.items() if run.fields.get(name) != now]
+    differ = [
+        name for name, now in task.evaluation_set.fields.items() if run.fields.get(name) != now
+    ]
     if differ:
         raise UsageError(
             f"{run.folder}: the data has changed since this run ({', '.join(differ)} differ); run "
@@ -69,7 +69,7 @@ def _refuse_changed(run: Run, setting: Setting) -> None:
 def _refuse_other_lists(run: Run, model: str, repeat: int, paper: Paper) -> None:
     """Raise UsageError where the lists earn other marks than those of the run did."""
     then = run.tables[model].values
-    now = marks(paper.lists, paper.key, list(then))
+    now = user_scores(paper.lists, paper.judgments, list(then))
     for metric, name in {m: name for name, m in run.metrics.items() if m in then}.items():
         if not np.array_equal(then[metric][repeat], now[metric]):
             raise UsageError(
@@ -152,16 +152,16 @@ def explain(paper: Paper, row: int, k: int, by: Metric | None = None) -> Explana
     by : Metric, optional
         Shown first, whatever it looks at; without a cut-off, or with this one.
     """
-    key = paper.key.rows(row, row + 1)
-    block = Block(paper.lists[row : row + 1], key, k)
+    judgments = paper.judgments.rows(row, row + 1)
+    block = Block(paper.lists[row : row + 1], judgments, k)
     tally = block.tally
     d = DIVISORS["kaggle"].value(tally.relevant, k, tally.length, tally.hits)
     divisor = int(np.max(d))
     return Explanation(
         user=paper.users[row],
         k=k,
-        truth=tuple(sorted([*paper.items.gather(key.truth.indices), *_outside(paper, row)])),
-        candidates=len(key.truth.indices),
+        truth=tuple(sorted([*paper.items.gather(judgments.truth.indices), *_outside(paper, row)])),
+        candidates=len(judgments.truth.indices),
         divisor=divisor,
         averaged=bool(paper.counted[row]),
         places=_places(paper, block, max(divisor, 1)),
@@ -169,7 +169,7 @@ def explain(paper: Paper, row: int, k: int, by: Metric | None = None) -> Explana
             str(m): float(per_user(m, block)[0])
             for m in dict.fromkeys([*([] if by is None else [by]), *_accuracy(k)])
         },
-        conventions=audit(paper.whole[row : row + 1], key, k),
+        conventions=audit(paper.whole[row : row + 1], judgments, k),
     )
 
 
@@ -197,7 +197,7 @@ def _places(paper: Paper, block: Block, divisor: int) -> tuple[Place, ...]:
 
 def _outside(paper: Paper, row: int) -> list[str]:
     """Return a user's true items that are no candidates."""
-    counts = np.asarray(paper.key.relevant) - paper.key.truth.sizes
+    counts = np.asarray(paper.judgments.relevant) - paper.judgments.truth.sizes
     start = int(counts[:row].sum())
     return paper.outside[start : start + int(counts[row])].to_list()
 
@@ -240,7 +240,7 @@ def extremes(paper: Paper, metric: Metric, worst: int, best: int) -> list[int]:
         The paper does not tell what the metric needs.
     """
     paper.require(metric)
-    values = marks(paper.lists, paper.key, [metric])[metric]
+    values = user_scores(paper.lists, paper.judgments, [metric])[metric]
     ids = paper.users.arg_sort().to_numpy()
     place = np.empty(len(ids), np.int64)
     place[ids] = np.arange(len(ids))
@@ -320,7 +320,10 @@ def _conventions(found: Explanation) -> Sheet:
         [
             name,
             "not counted" if value is None else f"{value:.6f}",
-            *(CONVENTIONS[name].to_dict()[key] for key in ("tools", "divisor", "repeats")),
+            *(
+                CONVENTIONS[name].to_dict()[judgments]
+                for judgments in ("tools", "divisor", "repeats")
+            ),
         ]
         for name, value in found.conventions.items()
     ]

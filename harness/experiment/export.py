@@ -26,13 +26,13 @@ def codabench(scored: Scored, keys: Mapping[str, str] | None = None) -> dict[str
     UsageError
         A figure that is not there.
     """
-    figures = {name: figure.mean for name, figure in scored.metrics.items()}
-    for board, own in scored.boards.items():
-        figures |= {f"{name} {board}": figure.mean for name, figure in own.items()}
+    estimates = {name: estimate.mean for name, estimate in scored.metrics.items()}
+    for board, own in scored.leaderboards.items():
+        estimates |= {f"{name} {board}": estimate.mean for name, estimate in own.items()}
     for name in () if keys is None else keys.values():
-        if name not in figures:
-            raise UsageError(f'no figure "{name}"; {suggest(name, figures)}')
-    return figures if keys is None else {key: figures[name] for key, name in keys.items()}
+        if name not in estimates:
+            raise UsageError(f'no figure "{name}"; {suggest(name, estimates)}')
+    return estimates if keys is None else {key: estimates[name] for key, name in keys.items()}
 
 
 def write_codabench(
@@ -51,7 +51,7 @@ def evalai(scored: Scored, split: str = "all") -> dict[str, Any]:
     split : str
         What the challenge calls the data set split of all users; boards are splits of their own.
     """
-    boards = {split: scored.metrics, **scored.boards}
+    boards = {split: scored.metrics, **scored.leaderboards}
     result = [{name: {m: f.mean for m, f in own.items()}} for name, own in boards.items()]
     return {"result": result, "submission_result": result[0][split]}
 
@@ -61,8 +61,8 @@ def write_evalai(scored: Scored, path: Path | str, split: str = "all") -> Path:
     return _write(Path(path), evalai(scored, split))
 
 
-def _write(path: Path, figures: Mapping[str, Any]) -> Path:
-    text = json.dumps(figures, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+def _write(path: Path, estimates: Mapping[str, Any]) -> Path:
+    text = json.dumps(estimates, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     try:
         with whole_file(path) as temporary:
             temporary.write_text(text, encoding="utf-8")

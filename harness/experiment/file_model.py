@@ -14,7 +14,7 @@ from harness.core.errors import DataError, UsageError
 from harness.experiment.score import Paper
 from harness.experiment.submissions import SubmissionError, paper_of
 from harness.experiment.terms import Terms
-from harness.metrics import Key
+from harness.metrics import Judgments
 from harness.models.base import Draws, Train
 from harness.models.recommendations import EMPTY, Recommendations
 from harness.models.topk import extend
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from harness.protocol.evaluation_set import EvaluationSet
 
 
-class ReadyLists:
+class PrecomputedLists:
     """The lists of a file: as they stand on an exam (`on`), and as a part of other models.
 
     On an exam they are read as ``harness score FILE --config CONFIG`` reads them: what is no
@@ -94,9 +94,9 @@ class ReadyLists:
         """Return the file's lists; `force`: as they stand, for who knows more items may object."""
         # Reading asks for no truth: nobody is marked here.
         nothing = Ragged(np.zeros(len(users) + 1, np.int64), np.zeros(0, np.int32))
-        solution = Solution(users, items, Key(nothing, nothing.sizes), k=k)
+        solution = Solution(users, items, Judgments(nothing, nothing.sizes), k=k)
         terms = Terms(self.config)
-        found = examine(self.path, terms.against().marked_by(solution), solution, places=k)
+        found = examine(self.path, terms.against().scored_by(solution), solution, places=k)
         if not found.validation.valid and not force:
             refusal = (
                 f'model "{self.name}": these lists have errors; mend them, or see all of them: '
@@ -109,12 +109,12 @@ class ReadyLists:
             raise DataError(f'model "{self.name}": {error}') from error
 
 
-def odd(name: str, found: Recommendations, exam: EvaluationSet) -> tuple[str, ...]:
+def odd(name: str, found: Recommendations, evaluation_set: EvaluationSet) -> tuple[str, ...]:
     """Return notes on ready lists: users without a list, and items that are no candidates."""
     counts = {
         "examined users have no list, and score 0": (found.items < 0).all(axis=1),
         "places hold items that are no candidates, and cannot hit": (
-            found.items >= len(exam.candidates)
+            found.items >= len(evaluation_set.candidates)
         ),
     }
     return tuple(

@@ -122,7 +122,7 @@ def leaderboard(
     metric: str | None = None,
     sort: Sort = "score",
     model: str | None = None,
-    exam: str | None = None,
+    evaluation_set: str | None = None,
 ) -> Leaderboard:
     """Return the best run of every model name, for every exam.
 
@@ -136,7 +136,7 @@ def leaderboard(
         ``score``, best first; ``date``, latest first; ``model`` or ``run``, by name.
     model : str, optional
         Only names that hold this text, in whatever case.
-    exam : str, optional
+    evaluation_set : str, optional
         Only the exam whose fingerprint begins so.
 
     Raises
@@ -149,9 +149,11 @@ def leaderboard(
     if not found:
         reasons = "".join(f"\n{reason}" for reason in left_out)
         raise UsageError(f"{folder}: holds no run; harness run makes one{reasons}")
-    exams = _by_exam(found, exam)
+    evaluation_sets = _by_evaluation_set(found, evaluation_set)
     unranked: list[str] = []
-    groups = [_group(several, metric, sort, model, unranked) for several in exams.values()]
+    groups = [
+        _group(several, metric, sort, model, unranked) for several in evaluation_sets.values()
+    ]
     kept = tuple(group for group in groups if group is not None and group.entries)
     if not kept:
         raise UsageError(f"{folder}: {_nothing_left(found, metric, model, unranked)}")
@@ -209,16 +211,22 @@ def _found(run: Run) -> _Found:
     return _Found(run, date, config, own, seed if isinstance(seed, int) else None)
 
 
-def _by_exam(found: Sequence[_Found], exam: str | None) -> dict[str, list[_Found]]:
-    exams: dict[str, list[_Found]] = {}
+def _by_evaluation_set(
+    found: Sequence[_Found], evaluation_set: str | None
+) -> dict[str, list[_Found]]:
+    evaluation_sets: dict[str, list[_Found]] = {}
     for one in found:
-        exams.setdefault(one.run.fingerprint, []).append(one)
-    if exam is None:
-        return exams
-    kept = {name: several for name, several in exams.items() if name.startswith(exam)}
+        evaluation_sets.setdefault(one.run.fingerprint, []).append(one)
+    if evaluation_set is None:
+        return evaluation_sets
+    kept = {
+        name: several
+        for name, several in evaluation_sets.items()
+        if name.startswith(evaluation_set)
+    }
     if not kept:
-        there = ", ".join(name[:6] for name in exams)
-        raise UsageError(f'no run sat an exam "{exam}…"; there are {there}')
+        there = ", ".join(name[:6] for name in evaluation_sets)
+        raise UsageError(f'no run sat an exam "{evaluation_set}…"; there are {there}')
     return kept
 
 
@@ -256,11 +264,11 @@ def _group(
         for own, (_mean, one, result) in best.items()
         if model is None or model.casefold() in own.casefold()
     ]
-    exam = several[0].run.document["evaluation"]
+    evaluation_set = several[0].run.document["evaluation"]
     return Group(
         several[0].run.fingerprint,
-        int(exam["users"]),
-        int(exam["k"]),
+        int(evaluation_set["users"]),
+        int(evaluation_set["k"]),
         name,
         better,
         len(marked),
@@ -294,14 +302,14 @@ def _usual(several: Sequence[_Found]) -> str:
 def _entry(
     own: str, metric: str, one: _Found, result: Mapping[str, Any], times: int, leader: _Found
 ) -> Entry:
-    figure, bounds = result["metrics"][metric], result["metrics"][metric].get("ci95")
+    estimate, bounds = result["metrics"][metric], result["metrics"][metric].get("ci95")
     floor = float(one.run.document.get("chance", {}).get(metric, {}).get("mean", 0))
     verdict = (result.get("vs_random") or {}) if metric == one.metrics[0] else {}
     return Entry(
         model=own,
-        mean=float(figure["mean"]),
+        mean=float(estimate["mean"]),
         ci95=None if bounds is None else (float(bounds[0]), float(bounds[1])),
-        lift=float(figure["mean"]) / floor if floor > 0 else None,
+        lift=float(estimate["mean"]) / floor if floor > 0 else None,
         verdict=verdict.get("verdict"),
         run=str(one.run.folder),
         runs=times,

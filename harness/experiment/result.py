@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from harness.core.table import Sheet
     from harness.protocol.evaluation_set import EvaluationSet
     from harness.protocol.leaderboard_estimate import Population
-    from harness.stats.estimates import Figure
+    from harness.stats.estimates import Estimate
     from harness.stats.pairwise import Comparison
     from harness.stats.shakeup import ShakeUp
     from harness.stats.slices import Slice
@@ -63,7 +63,7 @@ class Result(Shown):
     layout: str
     window: str
     start: str
-    exam: EvaluationSet
+    evaluation_set: EvaluationSet
     metrics: tuple[Metric, ...]
     models: tuple[ModelResult, ...]
     chance: Mapping[str, Chance]
@@ -85,16 +85,16 @@ class Result(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document of the run; the times under ``seconds`` alone may differ."""
-        exam = self.exam
+        evaluation_set = self.evaluation_set
         return {
             "schema": SCHEMA,
             "evaluation": {
-                "k": exam.k,
-                "users": len(exam.users),
-                "candidates": len(exam.candidates),
-                "fingerprint": exam.fingerprint,
-                "fields": exam.fields,
-                "funnel": [{"step": s.step, "users": s.users} for s in exam.funnel],
+                "k": evaluation_set.k,
+                "users": len(evaluation_set.users),
+                "candidates": len(evaluation_set.candidates),
+                "fingerprint": evaluation_set.fingerprint,
+                "fields": evaluation_set.fields,
+                "funnel": [{"step": s.step, "users": s.users} for s in evaluation_set.funnel],
                 "layout": self.layout,
                 "window": self.window,
             },
@@ -111,7 +111,11 @@ class Result(Shown):
 
     def _estimates(self) -> dict[str, dict[str, Any]]:
         """Return every model's score as a leaderboard would count it, where that can be said."""
-        return {m.name: m.estimate.to_dict(self.population) for m in self.models if m.estimate}
+        return {
+            m.name: m.leaderboard_estimate.to_dict(self.population)
+            for m in self.models
+            if m.leaderboard_estimate
+        }
 
     def to_json(self) -> str:
         """Return `to_dict` as text; a value that is no number is written as null."""
@@ -128,7 +132,7 @@ class Result(Shown):
 
     def per_user(self) -> pl.DataFrame:
         """Return one row a user, model and repeat, with a column for each metric of users."""
-        users = self.exam.user_ids.cast(pl.Categorical)
+        users = self.evaluation_set.user_ids.cast(pl.Categorical)
         frames = [
             pl.DataFrame(
                 {
@@ -186,7 +190,7 @@ def _model(m: ModelResult) -> dict[str, Any]:
     return {
         "name": m.name,
         "repeats": m.repeats,
-        "metrics": {name: figure.to_dict() for name, figure in m.metrics.items()},
+        "metrics": {name: estimate.to_dict() for name, estimate in m.metrics.items()},
         "vs_random": None
         if verdict is None
         else {
@@ -202,9 +206,9 @@ def _model(m: ModelResult) -> dict[str, Any]:
     }
 
 
-def _ends(figure: Figure) -> tuple[tuple[str, float | None], ...]:
-    low, high = figure.ci95 or (None, None)
-    return ("low", low), ("high", high), ("sd_repeats", figure.sd_repeats)
+def _ends(estimate: Estimate) -> tuple[tuple[str, float | None], ...]:
+    low, high = estimate.ci95 or (None, None)
+    return ("low", low), ("high", high), ("sd_repeats", estimate.sd_repeats)
 
 
 def _row(m: ModelResult) -> dict[str, Any]:
@@ -234,13 +238,13 @@ def heading(result: Result) -> list[str]:
 
 def footing(result: Result, verbose: bool = False) -> list[str]:
     """Return the lines below the table: the exam, who was tuned, what a leaderboard would say."""
-    exam = result.exam
-    funnel, users = exam.funnel, f"{len(exam.users):,} users"
-    if funnel[0].users != len(exam.users):
-        users = f"{len(exam.users):,} of {funnel[0].users:,} users"
-    parts = [users, f"{len(exam.candidates):,} candidates", f"k = {exam.k}"]
-    parts += [exam.fingerprint[:_SHORT], result.layout, result.window]
-    lines = [" · ".join(parts), *_bridge(result), *_tuned(result)]
+    evaluation_set = result.evaluation_set
+    funnel, users = evaluation_set.funnel, f"{len(evaluation_set.users):,} users"
+    if funnel[0].users != len(evaluation_set.users):
+        users = f"{len(evaluation_set.users):,} of {funnel[0].users:,} users"
+    parts = [users, f"{len(evaluation_set.candidates):,} candidates", f"k = {evaluation_set.k}"]
+    parts += [evaluation_set.fingerprint[:_SHORT], result.layout, result.window]
+    lines = [" · ".join(parts), *_leaderboard_line(result), *_tuned(result)]
     if not verbose:
         return lines
     steps = " → ".join(f"{step.users:,} {step.step}" for step in funnel)
@@ -254,23 +258,25 @@ def _tuned(result: Result) -> list[str]:
     return [f"tuned  on an inner split of train: {', '.join(told)}"] if told else []
 
 
-def _bridge(result: Result) -> list[str]:
+def _leaderboard_line(result: Result) -> list[str]:
     """Return the best model's score as a leaderboard would count it."""
     people, best = result.population, result.models[0]
-    if best.estimate is None or _same(result):
+    if best.leaderboard_estimate is None or _same(result):
         return []
-    over = [(best.estimate.mean, f"over the {people.with_items:,} users with true items")]
-    sample = people.over_sample(best.estimate)
+    over = [
+        (best.leaderboard_estimate.mean, f"over the {people.with_items:,} users with true items")
+    ]
+    sample = people.over_sample(best.leaderboard_estimate)
     if sample is not None:
         over.append((sample, f"over all {people.sample:,} ids of the sample submission"))
-    least = "at least " if best.estimate.at_least else ""
+    least = "at least " if best.leaderboard_estimate.at_least else ""
     told = " · ".join(f"{least}{number(v, digits_of([v]))} {users}" for v, users in over)
     return [f"leaderboard estimate  {printable(best.name)}: {told}"]
 
 
 def _same(result: Result) -> bool:
     """Return whether a leaderboard would average just those who are examined."""
-    people, with_items = result.population, int((result.exam.relevant > 0).sum())
+    people, with_items = result.population, int((result.evaluation_set.relevant > 0).sum())
     return people.sample is None and people.examined == with_items == people.with_items
 
 
@@ -362,6 +368,6 @@ def _record(result: Result, model: ModelResult) -> dict[str, object]:
     for name in map(str, result.metrics):
         f = model.metrics[name]
         low, high = f.ci95 or (None, None)
-        figures = {"mean": f.mean, "low": low, "high": high, "sd_repeats": f.sd_repeats}
-        record |= {f"{name} {end}": value for end, value in figures.items()}
+        estimates = {"mean": f.mean, "low": low, "high": high, "sd_repeats": f.sd_repeats}
+        record |= {f"{name} {end}": value for end, value in estimates.items()}
     return record

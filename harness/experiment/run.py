@@ -19,7 +19,7 @@ from harness.core.progress import Clock
 from harness.data.dataset import Dataset
 from harness.experiment.answer import Chance, ModelResult
 from harness.experiment.build import Factories
-from harness.experiment.evaluate_model import Sitting, describing, sit
+from harness.experiment.evaluate_model import EvaluatedModel, describing, evaluate_model
 from harness.experiment.result import Result
 from harness.metrics import Metric
 from harness.models.base import Recommender
@@ -28,10 +28,10 @@ from harness.protocol.evaluation_set import EvaluationSet, left_out
 from harness.protocol.leaderboard_estimate import Population, population, with_items
 from harness.protocol.split import Split
 from harness.protocol.task import asked as asked_of
-from harness.protocol.task import of_users, set_exam
+from harness.protocol.task import make_task, of_users
 from harness.protocol.users import profile
 from harness.stats import chance, chance_law, chance_moments
-from harness.stats.estimates import Figure, bootstrap, figures
+from harness.stats.estimates import Estimate, bootstrap, estimates
 from harness.stats.pairwise import Comparison, Rules, compare
 from harness.stats.shakeup import ShakeUp, shake_up
 from harness.stats.slices import Slice, slices
@@ -50,9 +50,9 @@ class Standings(NamedTuple):
 
 
 def standings(
-    sittings: Sequence[Sitting],
+    evaluated: Sequence[EvaluatedModel],
     asked: Sequence[Metric],
-    exam: EvaluationSet,
+    evaluation_set: EvaluationSet,
     users: pl.DataFrame,
     config: Config,
 ) -> Standings:
@@ -66,13 +66,18 @@ def standings(
         `harness.protocol.users` of the exam's users.
     """
     first, wanted, seed = asked[0], config.compare, config.evaluation.seed
-    tables = {sitting.name: sitting.scores for sitting in sittings}
+    tables = {evaluated.name: evaluated.scores for evaluated in evaluated}
     resampled = bootstrap(tables, asked, wanted.resamples, seed)
-    law = chance_law.law(first.up_to(exam.k), exam.n_candidates, exam.truth.sizes, exam.relevant)
-    found = figures(tables, resampled)
+    law = chance_law.law(
+        first.up_to(evaluation_set.k),
+        evaluation_set.n_candidates,
+        evaluation_set.truth.sizes,
+        evaluation_set.relevant,
+    )
+    found = estimates(tables, resampled)
     tuned = {model.name: model.tuned for model in config.models}
-    models = [_model(s, found[s.name], first, law, tuned[s.name]) for s in sittings]
-    several = first.definition.of == "user" and min(len(tables), len(exam.users)) > 1
+    models = [_model(s, found[s.name], first, law, tuned[s.name]) for s in evaluated]
+    several = first.definition.of == "user" and min(len(tables), len(evaluation_set.users)) > 1
     rules = Rules(wanted.baseline, wanted.correction, wanted.resamples, seed)
     shares = wanted.public_shares if several else ()
     return Standings(
@@ -84,27 +89,27 @@ def standings(
 
 
 def _model(
-    sitting: Sitting,
-    found: dict[Metric, Figure],
+    evaluated: EvaluatedModel,
+    found: dict[Metric, Estimate],
     first: Metric,
     law: chance_law.Law | None,
     tuned: TunedRecord | None,
 ) -> ModelResult:
-    scores = sitting.scores
+    scores = evaluated.scores
     return ModelResult(
-        name=sitting.name,
+        name=evaluated.name,
         repeats=scores.repeats,
         metrics={
-            str(metric): figure if sitting.random else replace(figure, sd_repeats=None)
-            for metric, figure in found.items()
+            str(metric): estimate if evaluated.random else replace(estimate, sd_repeats=None)
+            for metric, estimate in found.items()
         },
         verdict=None if law is None else chance.against_chance(scores, first, law),
-        curve=sitting.curve,
-        described=sitting.described,
-        seconds=sitting.seconds,
+        curve=evaluated.curve,
+        described=evaluated.described,
+        seconds=evaluated.seconds,
         scores=scores,
         tuned=tuned,
-        estimate=sitting.estimate,
+        leaderboard_estimate=evaluated.leaderboard_estimate,
     )
 
 
@@ -141,21 +146,21 @@ def _run(
     progress: bool,
 ) -> Result:
     clock = Clock()
-    setting = set_exam(config, background=background, clock=clock, progress=progress)
-    exam = setting.exam
+    task = make_task(config, background=background, clock=clock, progress=progress)
+    evaluation_set = task.evaluation_set
     with clock.step("chance"):
-        catalogue = of_train(setting.train, metrics.needs((*asked, *describing(exam.k))))
-        floors = {m: _floor(m, exam) for m in asked}
+        catalogue = of_train(task.train, metrics.needs((*asked, *describing(evaluation_set.k))))
+        floors = {m: _floor(m, evaluation_set) for m in asked}
     with clock.step("users"):
-        users = profile(setting, config.compare.slices)
-        others = of_users(setting, left_out(exam, setting.data, setting.parts, config.evaluation))
+        users = profile(task, config.compare.slices)
+        others = of_users(task, left_out(evaluation_set, task.data, task.parts, config.evaluation))
         sample, unread = _sample(config)
-    sittings = [
-        sit(
+    evaluated = [
+        evaluate_model(
             # Taken out, so that a model's memory is free again unless it is a part of a later one.
             (of_repeat.pop(model.name) for of_repeat in models[: model.repeats]),
             model,
-            setting,
+            task,
             catalogue,
             asked,
             progress,
@@ -166,32 +171,36 @@ def _run(
         for model in config.models
     ]
     with clock.step("compare"):
-        found = standings(sittings, asked, exam, users, config)
+        found = standings(evaluated, asked, evaluation_set, users, config)
     return Result(
-        config=_resolved(config, setting.data, asked),
-        layout=setting.data.layout,
-        window=setting.parts.summary(),
-        start=_start(setting.parts),
-        exam=exam,
+        config=_resolved(config, task.data, asked),
+        layout=task.data.layout,
+        window=task.parts.summary(),
+        start=_start(task.parts),
+        evaluation_set=evaluation_set,
         metrics=asked,
         chance={str(m): _chance(f) for m, f in floors.items() if f is not None},
-        population=_population(exam, others.exam, sample),
+        population=_population(evaluation_set, others.evaluation_set, sample),
         users=users,
         notes=(
-            *_notes(setting.data, setting.parts, exam, floors),
+            *_notes(task.data, task.parts, evaluation_set, floors),
             *unread,
-            *(note for sitting in sittings for note in sitting.notes),
+            *(note for evaluated in evaluated for note in evaluated.notes),
         ),
         seconds=clock.seconds,
         **found._asdict(),
     )
 
 
-def _population(exam: EvaluationSet, others: EvaluationSet, sample: Known | None) -> Population:
+def _population(
+    evaluation_set: EvaluationSet, others: EvaluationSet, sample: Known | None
+) -> Population:
     """Return whom a leaderboard may count, with the ids of `sample` where it counts all of them."""
     if not sample:
-        return population(exam, others)
-    return population(exam, others, len(sample), sample.has(with_items(exam, others)))
+        return population(evaluation_set, others)
+    return population(
+        evaluation_set, others, len(sample), sample.has(with_items(evaluation_set, others))
+    )
 
 
 def _sample(config: config_.Config) -> tuple[Known | None, tuple[str, ...]]:
@@ -217,9 +226,12 @@ def _resolved(
     return values
 
 
-def _floor(metric: metrics.Metric, exam: EvaluationSet) -> chance_moments.Moments | None:
+def _floor(metric: metrics.Metric, evaluation_set: EvaluationSet) -> chance_moments.Moments | None:
     return chance_moments.exact(
-        metric.up_to(exam.k), exam.n_candidates, exam.truth.sizes, exam.relevant
+        metric.up_to(evaluation_set.k),
+        evaluation_set.n_candidates,
+        evaluation_set.truth.sizes,
+        evaluation_set.relevant,
     )
 
 
@@ -237,12 +249,13 @@ def _start(parts: Split) -> str:
 def _notes(
     data: Dataset,
     parts: Split,
-    exam: EvaluationSet,
+    evaluation_set: EvaluationSet,
     floors: dict[metrics.Metric, chance_moments.Moments | None],
 ) -> tuple[str, ...]:
     notes = [*data.notes, *parts.notes]
-    if exam.k > len(exam.candidates):
-        notes.append(f"k = {exam.k:,} is more than the {len(exam.candidates):,} candidates")
+    if evaluation_set.k > len(evaluation_set.candidates):
+        n = len(evaluation_set.candidates)
+        notes.append(f"k = {evaluation_set.k:,} is more than the {n:,} candidates")
     unknown = [str(metric) for metric, floor in floors.items() if floor is None]
     if unknown:
         notes.append(f"no exact chance value is known for {', '.join(unknown)}")

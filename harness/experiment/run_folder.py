@@ -19,7 +19,7 @@ from harness.core.once import once
 from harness.core.unpacking import OWN, UnpackingError
 from harness.experiment.run_document import fault_of
 from harness.metrics import Better, Metric, is_own, parse
-from harness.metrics.registry import LARGEST_MARK
+from harness.metrics.registry import LARGEST_SCORE
 from harness.metrics.scores import ScoreTable
 from harness.protocol.task import asked
 from harness.stats.slices import USER
@@ -116,7 +116,7 @@ class Run:
         return {str(key): str(value) for key, value in found.items()}
 
     @once
-    def marks(self) -> pl.DataFrame:
+    def user_scores(self) -> pl.DataFrame:
         """Every mark: one row a user, model and repeat, ordered by repeat and user.
 
         Raises
@@ -132,20 +132,20 @@ class Run:
         others = [c for c in frame.columns if c not in ("user", "model", "repeat")]
         types: dict[str, Any] = {"user": pl.String, "model": pl.String, "repeat": pl.Int32}
         try:
-            marks = frame.cast({name: types.get(name, pl.Float64) for name in frame.columns})
-            numbers = all(column.abs().le(LARGEST_MARK).all() for column in marks[others])
-            numbers &= all(column.null_count() == 0 for column in marks)
+            user_scores = frame.cast({name: types.get(name, pl.Float64) for name in frame.columns})
+            numbers = all(column.abs().le(LARGEST_SCORE).all() for column in user_scores[others])
+            numbers &= all(column.null_count() == 0 for column in user_scores)
         except pl.exceptions.PolarsError as error:
             raise DataError(f"{path}: holds no marks of harness run ({error})") from error
         if not numbers:
             raise DataError(f"{path}: a mark is no number")
-        return marks.sort("repeat", "user", maintain_order=True)
+        return user_scores.sort("repeat", "user", maintain_order=True)
 
     @once
     def user_ids(self) -> pl.Series:
         """The examined users, in id order."""
         first = self.document["models"][0]["name"]
-        ids = self.marks.filter(model=first, repeat=0)["user"]
+        ids = self.user_scores.filter(model=first, repeat=0)["user"]
         n = self.document["evaluation"]["users"]
         if len(ids) != n or ids.null_count() or ids.n_unique() != n:
             raise DataError(
@@ -154,7 +154,7 @@ class Run:
             )
         return ids
 
-    def marks_of(self, model: str) -> pl.DataFrame:
+    def user_scores_of(self, model: str) -> pl.DataFrame:
         """Return the marks of one model, checked to be whole.
 
         Raises
@@ -162,7 +162,7 @@ class Run:
         DataError
             They are not of the users of the exam, each once a repeat.
         """
-        rows, n = self.marks.filter(model=model), len(self.user_ids)
+        rows, n = self.user_scores.filter(model=model), len(self.user_ids)
         repeats = next(m["repeats"] for m in self.document["models"] if m["name"] == model)
         whole = len(rows) == n * repeats and all(
             rows["repeat"][i * n] == rows["repeat"][(i + 1) * n - 1] == i
@@ -180,16 +180,16 @@ class Run:
     def tables(self) -> dict[str, ScoreTable]:
         """The marks of every model."""
         names = {m: n for n, m in self.metrics.items() if m.definition.of == "user"}
-        lost = [name for name in names.values() if name not in self.marks.columns]
+        lost = [name for name in names.values() if name not in self.user_scores.columns]
         if lost:
             path = self.folder / "per_user.parquet"
             raise DataError(f"{path}: holds no marks of harness run: no column {lost[0]}")
         n = len(self.user_ids)
         found = {}
         for model in self.document["models"]:
-            rows = self.marks_of(model["name"])
-            marks = {m: rows[name].to_numpy().reshape(-1, n) for m, name in names.items()}
-            found[str(model["name"])] = ScoreTable(marks)
+            rows = self.user_scores_of(model["name"])
+            user_scores = {m: rows[name].to_numpy().reshape(-1, n) for m, name in names.items()}
+            found[str(model["name"])] = ScoreTable(user_scores)
         return found
 
     @once

@@ -15,13 +15,13 @@ from harness.core.errors import UsageError, printable
 from harness.core.table import Sheet, Shown
 from harness.experiment.result import SCHEMA
 from harness.experiment.terms import Terms
-from harness.metrics import Key, Metric
+from harness.metrics import Judgments, Metric
 from harness.metrics.conventions import CONVENTIONS, audit
 from harness.metrics.inputs import ids, lists
 from harness.metrics.inputs import read as strangers
-from harness.metrics.scores import marks
+from harness.metrics.scores import user_scores
 from harness.protocol.truth import Solution
-from harness.stats.estimates import Figure, figure
+from harness.stats.estimates import Estimate, estimate
 from harness.submission import format, order
 from harness.submission import read as file
 from harness.submission.problems import Validation
@@ -49,14 +49,14 @@ class Paper:
         The id of every position in lists and key.
     whole : int32 array, (n, K)
         The lists, as far as they were read; −1 = empty.
-    key : Key, n rows
+    judgments : Judgments, n rows
     left_out : mapping
         Counts of what was left out, and of users without a list.
     outside : polars.Series of str
         True items that are no candidates, by user; they count in R alone.
     averaged : bool array, (n,), optional
         Whose values means are of; None: everyone's.
-    boards : mapping of Public and Private to bool array, (n,)
+    leaderboards : mapping of Public and Private to bool array, (n,)
         Which users belong to which board, where the solution says so.
     metrics : tuple of Metric
         Those asked for, or the config's.
@@ -70,11 +70,11 @@ class Paper:
     users: pl.Series
     items: pl.Series
     whole: Int32
-    key: Key
+    judgments: Judgments
     left_out: Mapping[str, int]
     outside: pl.Series = field(default_factory=lambda: pl.Series(dtype=pl.String))
     averaged: Bool | None = None
-    boards: Mapping[str, Bool] = field(default_factory=dict)
+    leaderboards: Mapping[str, Bool] = field(default_factory=dict)
     metrics: tuple[Metric, ...] = ()
     k: int | None = None
     fingerprint: str | None = None
@@ -96,9 +96,9 @@ class Paper:
                 f"metric {metric} looks at {metric.k} places, but the exam has k = {self.k}; set a "
                 "smaller cut-off, or a larger k under [evaluation]"
             )
-        if metric.graded and self.key.grades is None:
+        if metric.graded and self.judgments.grades is None:
             raise UsageError(f"metric {metric} needs grades, which the true items here do not have")
-        if metric.definition.needs and self.key.catalogue is None:
+        if metric.definition.needs and self.judgments.catalogue is None:
             raise UsageError(
                 f"metric {metric} needs {_NEEDS[metric.definition.needs]}, of which a solution "
                 "says nothing; use --config instead of --solution"
@@ -203,9 +203,9 @@ def of_lists(
     items : polars.Series of str
         Ids of the positions, first those of the solution.
     """
-    key = solution.key
+    judgments = solution.judgments
     unknown = max(int(whole.max(initial=-1)) + 1, len(items)) - len(solution.items)
-    catalogue = key.catalogue and key.catalogue.wider(unknown)
+    catalogue = judgments.catalogue and judgments.catalogue.wider(unknown)
     if solution.fingerprint is not None:
         left_out = {**left_out, "items_unknown": int((whole >= len(solution.items)).sum())}
     without = ~(whole >= 0).any(axis=1)
@@ -216,11 +216,11 @@ def of_lists(
         users=solution.users,
         items=items,
         whole=whole,
-        key=replace(key, catalogue=catalogue),
+        judgments=replace(judgments, catalogue=catalogue),
         left_out={"users_without_list": int(without.sum()), **left_out, **solution.left_out},
         outside=solution.outside,
         averaged=solution.averaged,
-        boards=solution.boards,
+        leaderboards=solution.leaderboards,
         metrics=solution.metrics,
         k=solution.k,
         fingerprint=solution.fingerprint,
@@ -233,8 +233,8 @@ class Scored(Shown):
 
     Attributes
     ----------
-    metrics : mapping of text to Figure
-    boards : mapping of board to the same of its users
+    metrics : mapping of text to Estimate
+    leaderboards : mapping of board to the same of its users
     conventions : mapping of name to MAP@k, optional
         None where a convention averages none of these users.
     validation : Validation, optional
@@ -243,8 +243,8 @@ class Scored(Shown):
 
     paper: Paper
     k: int
-    metrics: Mapping[str, Figure]
-    boards: Mapping[str, Mapping[str, Figure]]
+    metrics: Mapping[str, Estimate]
+    leaderboards: Mapping[str, Mapping[str, Estimate]]
     conventions: Mapping[str, float | None] | None
     validation: Validation | None = None
 
@@ -267,8 +267,10 @@ class Scored(Shown):
                 "fingerprint": paper.fingerprint,
                 "left_out": dict(paper.left_out),
             },
-            "metrics": _figures(self.metrics),
-            "usage": {board: _figures(figures) for board, figures in self.boards.items()},
+            "metrics": _estimates(self.metrics),
+            "usage": {
+                board: _estimates(estimates) for board, estimates in self.leaderboards.items()
+            },
         }
         if self.validation is not None:
             document["problems"] = self.validation.summary() | {"forced": not self.validation.valid}
@@ -295,21 +297,21 @@ def score(paper: Paper, metrics: tuple[Metric, ...], k: int, conventions: bool =
     """
     for metric in (*metrics, *([Metric("MAP", k)] if conventions else [])):
         paper.require(metric)
-    values = marks(paper.lists, paper.key, metrics)
+    values = user_scores(paper.lists, paper.judgments, metrics)
     counted = paper.counted
-    boards = {board: users & counted for board, users in paper.boards.items()}
-    figures = {
-        board: _figures_of(_of_users(paper, users, values))
-        for board, users in boards.items()
+    leaderboards = {board: users & counted for board, users in paper.leaderboards.items()}
+    estimates = {
+        board: _estimates_of(_of_users(paper, users, values))
+        for board, users in leaderboards.items()
         if users.any()
     }
-    audited = audit(paper.whole, paper.key, k) if conventions else None
-    everyone = _figures_of(_of_users(paper, counted, values))
-    return Scored(paper, k, everyone, figures, audited)
+    audited = audit(paper.whole, paper.judgments, k) if conventions else None
+    everyone = _estimates_of(_of_users(paper, counted, values))
+    return Scored(paper, k, everyone, estimates, audited)
 
 
-def _figures_of(values: Mapping[Metric, Floats]) -> dict[str, Figure]:
-    return {str(metric): figure(metric, value) for metric, value in values.items()}
+def _estimates_of(values: Mapping[Metric, Floats]) -> dict[str, Estimate]:
+    return {str(metric): estimate(metric, value) for metric, value in values.items()}
 
 
 def _of_users(
@@ -319,12 +321,14 @@ def _of_users(
     if users.all():
         return values
     whole = [metric for metric in values if metric.definition.of == "set"]
-    anew = marks(paper.lists[users], paper.key.pick(users), whole) if whole else {}
+    anew = user_scores(paper.lists[users], paper.judgments.pick(users), whole) if whole else {}
     return {m: anew[m] if m in anew else v[users] for m, v in values.items()}
 
 
-def _figures(figures: Mapping[str, Figure]) -> dict[str, Any]:
-    return {name: {"mean": f.mean, "ci95": f.ci95 and list(f.ci95)} for name, f in figures.items()}
+def _estimates(estimates: Mapping[str, Estimate]) -> dict[str, Any]:
+    return {
+        name: {"mean": f.mean, "ci95": f.ci95 and list(f.ci95)} for name, f in estimates.items()
+    }
 
 
 _DIGITS = 6
@@ -332,7 +336,7 @@ _DIGITS = 6
 
 def sheets(scored: Scored) -> list[Sheet]:
     """Return the figures, and the audit where it was asked for."""
-    found = [_figure_table(scored)]
+    found = [_table(scored)]
     return found if scored.conventions is None else [*found, _audit(scored)]
 
 
@@ -352,25 +356,33 @@ def _record(
     scored: Scored,
 ) -> dict[str, object]:
     low, high = ci95 or (None, None)
-    boards = {board: figures.get(name) for board, figures in scored.boards.items()}
+    leaderboards = {board: estimates.get(name) for board, estimates in scored.leaderboards.items()}
     return {
         "kind": kind,
         "name": name,
         "value": value,
         "low": low,
         "high": high,
-        **{board: None if figure is None else figure.mean for board, figure in boards.items()},
+        **{
+            board: None if estimate is None else estimate.mean
+            for board, estimate in leaderboards.items()
+        },
     }
 
 
-def _figure_table(scored: Scored) -> Sheet:
-    boards = list(scored.boards)
+def _table(scored: Scored) -> Sheet:
+    leaderboards = list(scored.leaderboards)
     rows = [
-        [name, _number(figure.mean), _ends(figure), *(_of_board(scored, b, name) for b in boards)]
-        for name, figure in scored.metrics.items()
+        [
+            name,
+            _number(estimate.mean),
+            _ends(estimate),
+            *(_of_board(scored, b, name) for b in leaderboards),
+        ]
+        for name, estimate in scored.metrics.items()
     ]
     return Sheet(
-        ["metric", "mean", "95 % interval", *boards],
+        ["metric", "mean", "95 % interval", *leaderboards],
         rows,
         heading=_heading(scored),
     )
@@ -378,9 +390,9 @@ def _figure_table(scored: Scored) -> Sheet:
 
 def _heading(scored: Scored) -> list[str]:
     paper = scored.paper
-    exam = "" if paper.fingerprint is None else f" · {paper.fingerprint[:6]}"
+    evaluation_set = "" if paper.fingerprint is None else f" · {paper.fingerprint[:6]}"
     users = int(paper.counted.sum())
-    lines = [f"paper  {printable(paper.title)} · {users:,} users{exam}"]
+    lines = [f"paper  {printable(paper.title)} · {users:,} users{evaluation_set}"]
     counts = {name: count for name, count in paper.left_out.items() if count > 0}
     if counts.get("rows_outside") == counts.get("users_outside"):
         counts.pop("rows_outside", None)  # a row a user says nothing new
@@ -419,7 +431,10 @@ def _audit(scored: Scored) -> Sheet:
             name,
             "not counted" if value is None else _number(value),
             "" if value is None or own is None else f"{value - own:+.{_DIGITS}f}",
-            *(CONVENTIONS[name].to_dict()[key] for key in ("tools", "divisor", "repeats", "users")),
+            *(
+                CONVENTIONS[name].to_dict()[judgments]
+                for judgments in ("tools", "divisor", "repeats", "users")
+            ),
         ]
         for name, value in values.items()
     ]
@@ -437,12 +452,12 @@ def _audit(scored: Scored) -> Sheet:
 
 
 def _of_board(scored: Scored, board: str, metric: str) -> str:
-    figure = scored.boards[board].get(metric)
-    return "" if figure is None else _number(figure.mean)
+    estimate = scored.leaderboards[board].get(metric)
+    return "" if estimate is None else _number(estimate.mean)
 
 
-def _ends(figure: Figure) -> str:
-    return "" if figure.ci95 is None else " … ".join(map(_number, figure.ci95))
+def _ends(estimate: Estimate) -> str:
+    return "" if estimate.ci95 is None else " … ".join(map(_number, estimate.ci95))
 
 
 def _number(value: float) -> str:

@@ -136,7 +136,7 @@ def score_on(
         What it is checked against or marked by cannot be used.
     """
     solution = terms.marking(metrics)
-    against = terms.against().marked_by(solution)
+    against = terms.against().scored_by(solution)
     wanted = against.format
     cut = k or solution.k or (wanted and wanted.k) or _K
     if not metrics and (k is not None or not solution.metrics):
@@ -154,7 +154,7 @@ def score_on(
 def refused(path: Path, terms: Terms, metrics: tuple[Metric, ...] = ()) -> tuple[Problem, ...]:
     """Return the errors for which `score` refuses a submission."""
     solution = terms.marking(metrics)
-    return examine(path, terms.against().marked_by(solution), solution).validation.errors
+    return examine(path, terms.against().scored_by(solution), solution).validation.errors
 
 
 def _usual(cut: int, wanted: Format | None) -> tuple[Metric, ...]:

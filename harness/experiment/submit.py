@@ -20,7 +20,7 @@ from harness.experiment.evaluate_model import fitted, recommend
 from harness.models.base import Train
 from harness.models.recommendations import EMPTY
 from harness.protocol.evaluation_set import candidates_of, items_of
-from harness.protocol.task import Setting, model_of, of_users, set_exam
+from harness.protocol.task import Task, make_task, model_of, of_users
 from harness.submission import format
 from harness.submission.format import Format
 
@@ -72,38 +72,40 @@ def submit(
         A config, file or model that cannot be used; a file that cannot be written.
     """
     settings = model_of(config, model, repeat)
-    ready = [config.folder / one.lists for one in config.models if one.lists is not None]
-    refuse_overwriting(out, [*loading.files(config.layout()), terms.sample_of(config), *ready])
-    setting = set_exam(config)
+    precomputed = [config.folder / one.lists for one in config.models if one.lists is not None]
+    refuse_overwriting(
+        out, [*loading.files(config.layout()), terms.sample_of(config), *precomputed]
+    )
+    task = make_task(config)
     if all_events:
-        setting = _on_everything(setting)
+        task = _on_everything(task)
     asked = terms.of_config(config)
     users = asked.all_names().alias("id")
     required = users.n_unique()
     if not all_events or required == 0:
-        users = pl.concat([users, setting.exam.user_ids.alias("id")])
+        users = pl.concat([users, task.evaluation_set.user_ids.alias("id")])
     users = users.unique(maintain_order=True)
-    at = positions(users, setting.data.user_ids)
-    lists = np.full((len(users), setting.exam.k), -1, np.int32)
+    at = positions(users, task.data.user_ids)
+    lists = np.full((len(users), task.evaluation_set.k), -1, np.int32)
     known, strange = (np.flatnonzero(of).astype(np.int32) for of in (at >= 0, at < 0))
-    strange_items = _answer(lists, known, at[known], settings, setting, repeat)
+    strange_items = _answer(lists, known, at[known], settings, task, repeat)
     if len(strange) > 0:
         unknown = users.gather(strange)
-        wider = _with_users(setting, unknown)
+        wider = _with_users(task, unknown)
         own = positions(unknown, wider.data.user_ids)
         more = _answer(lists, strange, own, settings, wider, repeat)
         strange_items = max(strange_items, more, key=len)  # the same, as far as they go
-    wanted = (asked.format or format.generic("user", "item")).cut_at(setting.exam.k)
+    wanted = (asked.format or format.generic("user", "item")).cut_at(task.evaluation_set.k)
     wanted = replace(wanted, between=asked.between or wanted.between)
-    items = setting.exam.candidate_ids
+    items = task.evaluation_set.candidate_ids
     items = pl.concat([items, strange_items.alias(items.name)])
     to_csv(lists, out, users, items, wanted)
     beyond = len(users) - required if required > 0 else 0
-    return Submitted(out, len(users), len(strange), beyond, setting.data.notes)
+    return Submitted(out, len(users), len(strange), beyond, task.data.notes)
 
 
 def _answer(
-    lists: Int32, rows: Int32, users: Int32, settings: ModelConfig, setting: Setting, repeat: int
+    lists: Int32, rows: Int32, users: Int32, settings: ModelConfig, task: Task, repeat: int
 ) -> pl.Series:
     """Fit the model, and put the lists of some users into their rows.
 
@@ -113,9 +115,9 @@ def _answer(
         The ids of positions behind the last candidate's.
     """
     name = settings.name
-    model = fitted(name, make(setting.config, name, repeat=repeat)[name], setting)
+    model = fitted(name, make(task.config, name, repeat=repeat)[name], task)
     order = np.argsort(users)
-    found = recommend(name, model, _asking(setting, users[order]), repeat)
+    found = recommend(name, model, _asking(task, users[order]), repeat)
     if found.strange.null_count() > 0:
         raise UsageError(
             f'model "{name}": its lists hold items that neither the data nor the '
@@ -125,51 +127,58 @@ def _answer(
     return found.strange
 
 
-def _asking(setting: Setting, users: Int32) -> Setting:
+def _asking(task: Task, users: Int32) -> Task:
     """Return the setting with other users in the exam's place, in id order."""
-    exam = setting.exam
-    ids = setting.data.user_ids.gather(users)
+    evaluation_set = task.evaluation_set
+    ids = task.data.user_ids.gather(users)
     asked = replace(
-        exam, users=users, user_ids=ids, truth=_NOBODY, relevant=np.zeros(len(users), np.int64)
+        evaluation_set,
+        users=users,
+        user_ids=ids,
+        truth=_NOBODY,
+        relevant=np.zeros(len(users), np.int64),
     )
-    if exam.seen is not None:
-        asked = replace(asked, seen=items_of(asked, setting.data, setting.parts.train))
-    return of_users(setting, asked)
+    if evaluation_set.seen is not None:
+        asked = replace(asked, seen=items_of(asked, task.data, task.parts.train))
+    return of_users(task, asked)
 
 
-def _on_everything(setting: Setting) -> Setting:
+def _on_everything(task: Task) -> Task:
     """Return the setting with all events to learn from, the exam's users and k as they were."""
-    data = setting.data
+    data = task.data
     cutoff = int(data.events.time.max()) + 1 if data.has_time else None
-    parts = replace(setting.parts, train=data.events, cutoff=cutoff, until=None)
-    rule = setting.config.evaluation.candidates or data.candidates
+    parts = replace(task.parts, train=data.events, cutoff=cutoff, until=None)
+    rule = task.config.evaluation.candidates or data.candidates
     if rule == "shown":
         raise UsageError(
             "--all-events: the candidates are what is shown in the window, and the data says "
             "nothing of what is shown behind it"
         )
     candidates = candidates_of(data, parts, rule)
-    exam = replace(
-        setting.exam, candidates=candidates, candidate_ids=data.item_ids.gather(candidates)
+    evaluation_set = replace(
+        task.evaluation_set, candidates=candidates, candidate_ids=data.item_ids.gather(candidates)
     )
     return replace(
-        setting, parts=parts, exam=exam, train=Train(data, data.events, candidates, cutoff)
+        task,
+        parts=parts,
+        evaluation_set=evaluation_set,
+        train=Train(data, data.events, candidates, cutoff),
     )
 
 
-def _with_users(setting: Setting, ids: pl.Series) -> Setting:
+def _with_users(task: Task, ids: pl.Series) -> Task:
     """Return the setting with more users, who have no events."""
-    data = setting.data
+    data = task.data
     every = pl.concat([data.user_ids, ids.alias(data.user_ids.name)]).sort()
     moved = positions(data.user_ids, every)
     wider = replace(data, user_ids=every, events=_moved(data.events, moved), registered=None)
-    train = _moved(setting.parts.train, moved)
-    exam = setting.exam
+    train = _moved(task.parts.train, moved)
+    evaluation_set = task.evaluation_set
     return replace(
-        setting,
+        task,
         data=wider,
-        parts=replace(setting.parts, train=train),
-        train=Train(wider, train, exam.candidates, setting.train.cutoff),
+        parts=replace(task.parts, train=train),
+        train=Train(wider, train, evaluation_set.candidates, task.train.cutoff),
     )
 
 

@@ -250,7 +250,7 @@ class Terms:
         if self.solution is None:
             return against, None
         marking = self._of_file(keep=True)  # nobody is averaged
-        return against.marked_by(marking), marking
+        return against.scored_by(marking), marking
 
     def against(self) -> Against:
         """Return what rows and lists are checked against; nothing is marked.

@@ -2,7 +2,7 @@
 
 from harness.metrics.definition import Better, Definition, Example
 from harness.metrics.definitions import DEFINITIONS
-from harness.metrics.judgments import Block, Key
+from harness.metrics.judgments import Block, Judgments
 from harness.metrics.kernels import LARGEST, Tally, discounts, ideal_dcg
 from harness.metrics.ml_metrics import apk, mapk
 from harness.metrics.ranking import DIVISORS, Divisor
@@ -18,7 +18,7 @@ __all__ = [
     "Definition",
     "Divisor",
     "Example",
-    "Key",
+    "Judgments",
     "Metric",
     "Tally",
     "apk",

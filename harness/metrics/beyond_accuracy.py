@@ -36,7 +36,7 @@ def serendipity(b: Block, _: Settings) -> Floats:
     unexpected = np.ones(len(train.count), np.bool_)
     unexpected[train.popular[: b.k]] = False
     found = b.found
-    surprising = unexpected[b.key.truth.indices[found.entry]].astype(np.float64)
+    surprising = unexpected[b.judgments.truth.indices[found.entry]].astype(np.float64)
     return b.sum_by_user(found.user, surprising) / b.k
 
 
@@ -71,9 +71,9 @@ def gini(b: Block, _: Settings) -> Floats:
 
 
 def _catalogue(b: Block) -> Catalogue:
-    if b.key.catalogue is None:
+    if b.judgments.catalogue is None:
         raise ValueError("this metric needs a catalogue of the items")
-    return b.key.catalogue
+    return b.judgments.catalogue
 
 
 def _train(b: Block) -> TrainCounts:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.core.arrays import Floats, repeats
-from harness.metrics.judgments import Block, Key
+from harness.metrics.judgments import Block, Judgments
 from harness.metrics.ranking import DIVISORS
 
 Repeats = Literal["once", "again", "dropped"]
@@ -196,27 +196,27 @@ CONVENTIONS: dict[str, Convention] = {
 }
 
 
-def audit(items: NDArray[np.int32], key: Key, k: int) -> dict[str, float | None]:
+def audit(items: NDArray[np.int32], judgments: Judgments, k: int) -> dict[str, float | None]:
     """Return MAP@k under every convention; None under one that averages none of these users.
 
     Parameters
     ----------
     items : int32 array, (n, K)
         One list a row, best first, −1 = empty.
-    key : Key, n rows
+    judgments : Judgments, n rows
 
     Examples
     --------
     Truth {1, 2}, list 1, 1, 2. Once: (1/1 + 2/3) / 2; again: (1/1 + 2/2 + 3/3) / 2.
 
     >>> from harness.core.arrays import Ragged
-    >>> key = Key(Ragged(np.array([0, 2]), np.array([1, 2], np.int32)), np.array([2]))
-    >>> found = audit(np.array([[1, 1, 2]], np.int32), key, k=10)
+    >>> judgments = Judgments(Ragged(np.array([0, 2]), np.array([1, 2], np.int32)), np.array([2]))
+    >>> found = audit(np.array([[1, 1, 2]], np.int32), judgments, k=10)
     >>> round(found["kaggle"], 4), found["replay"]
     (0.8333, 1.5)
     """
     parts = [
-        _of_users(Block(items[start : start + _USERS], key.rows(start, start + _USERS), k))
+        _of_users(Block(items[start : start + _USERS], judgments.rows(start, start + _USERS), k))
         for start in range(0, len(items), _USERS)
     ]
     return {name: _mean([part[name] for part in parts]) for name in CONVENTIONS}
@@ -230,13 +230,13 @@ def _mean(parts: list[tuple[Floats, NDArray[np.bool_]]]) -> float | None:
 def _of_users(b: Block) -> dict[str, tuple[Floats, NDArray[np.bool_]]]:
     """Return, for every convention, each user's value and whether the user is averaged."""
     lists = {"again": b.lists, "once": b.lists, "dropped": _without_repeats(b)}
-    hits = {name: _in_truth(places, b.key) for name, places in lists.items()}
+    hits = {name: _in_truth(places, b.judgments) for name, places in lists.items()}
     hits["once"] &= ~repeats(b.lists)
     everyone = np.ones(len(b), np.bool_)
-    truth = np.asarray(b.key.relevant) > 0
+    truth = np.asarray(b.judgments.relevant) > 0
     who = {"all": everyone, "with truth": truth}
     who["with truth and list"] = truth & (b.lists >= 0).any(axis=1)
-    extra = (_in_truth(b.items, b.key) & repeats(b.items)).sum(axis=1)
+    extra = (_in_truth(b.items, b.judgments) & repeats(b.items)).sum(axis=1)
     return {
         name: (_average_precision(hits[c.repeats], lists[c.repeats], b, c, extra), who[c.users])
         for name, c in CONVENTIONS.items()
@@ -255,7 +255,7 @@ def _average_precision(
         # Behind the list there are no hits: P(i) = hits / i.
         beyond = hits.sum(axis=1) * _harmonic(hits.shape[1], b.k)
         return np.asarray((precision.sum(axis=1) + beyond) / b.k, np.float64)
-    relevant = np.asarray(b.key.relevant) + (extra if convention.grows else 0)
+    relevant = np.asarray(b.judgments.relevant) + (extra if convention.grows else 0)
     length, found = (lists >= 0).sum(axis=1), hits.sum(axis=1)
     divisor = DIVISORS[convention.divisor].value(relevant, b.k, length, found)
     return np.asarray((precision * hits).sum(axis=1) / np.maximum(divisor, 1), np.float64)
@@ -267,11 +267,11 @@ def _harmonic(after: int, k: int) -> float:
     return math.fsum((1.0 / np.arange(i + 1, min(i + _CHUNK, k) + 1)).sum() for i in chunks)
 
 
-def _in_truth(lists: NDArray[np.int32], key: Key) -> NDArray[np.bool_]:
+def _in_truth(lists: NDArray[np.int32], judgments: Judgments) -> NDArray[np.bool_]:
     """Return whether each place holds a true item, (n, places)."""
-    most = max(int(lists.max(initial=0)), int(key.truth.indices.max(initial=0))) + 1
+    most = max(int(lists.max(initial=0)), int(judgments.truth.indices.max(initial=0))) + 1
     rows = np.arange(len(lists), dtype=np.int64)
-    true = np.repeat(rows, key.truth.sizes) * most + key.truth.indices
+    true = np.repeat(rows, judgments.truth.sizes) * most + judgments.truth.indices
     asked = np.where(lists >= 0, rows[:, None] * most + lists, -1)
     return np.isin(asked, true)
 

@@ -13,7 +13,7 @@ from harness.metrics import Metric, conventions, parse
 from harness.metrics.conventions import CONVENTIONS
 from harness.metrics.inputs.beyond import Beside
 from harness.metrics.inputs.read import Names, read_both
-from harness.metrics.scores import marks, mean
+from harness.metrics.scores import mean, user_scores
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,7 +96,7 @@ def evaluate(
     columns = Names(user, item, rank, score, grade)
     beside = Beside(train, candidates, attributes, user, item)
     read = read_both(recommendations, truth, columns, beside, asked)
-    values = marks(read.lists, read.key, asked)
+    values = user_scores(read.lists, read.judgments, asked)
     return _result(values, read.users, per_user, read.report)
 
 
@@ -137,7 +137,7 @@ def audit(
     nothing = Beside(None, None, None, user, item)
     columns = Names(user, item, rank, score, None)
     read = read_both(recommendations, truth, columns, nothing, (metric,), whole=True)
-    values = conventions.audit(read.lists, read.key, metric.k or 0)
+    values = conventions.audit(read.lists, read.judgments, metric.k or 0)
     rows = [{str(metric): v, **CONVENTIONS[name].to_dict()} for name, v in values.items()]
     found = pd.DataFrame(rows, index=pd.Index(values, name="convention"))
     found.attrs.update(read.report)

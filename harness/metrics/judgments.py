@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Key:
+class Judgments:
     """The answer key: what each user's list is marked by.
 
     Attributes
@@ -41,20 +41,20 @@ class Key:
     catalogue: Catalogue | None = None
     kinds: tuple[tuple[float, NDArray[np.bool_]], ...] = ()
 
-    def rows(self, start: int, stop: int) -> Key:
+    def rows(self, start: int, stop: int) -> Judgments:
         """Return the key of the users from `start` to `stop`, or to the last."""
         stop = min(stop, len(self.truth))
         ends = self.truth.indptr[[start, stop]]
         grades = None if self.grades is None else self.grades[ends[0] : ends[1]]
         rows = self.truth.rows(start, stop)
         kinds = tuple((weight, of[start:stop]) for weight, of in self.kinds)
-        return Key(rows, self.relevant[start:stop], grades, self.catalogue, kinds)
+        return Judgments(rows, self.relevant[start:stop], grades, self.catalogue, kinds)
 
-    def pick(self, keep: NDArray[np.bool_]) -> Key:
+    def pick(self, keep: NDArray[np.bool_]) -> Judgments:
         """Return the key of the users that `keep` marks, in their order."""
         grades = None if self.grades is None else self.grades[np.repeat(keep, self.truth.sizes)]
         kinds = tuple((weight, of[keep]) for weight, of in self.kinds)
-        return Key(self.truth.pick(keep), self.relevant[keep], grades, self.catalogue, kinds)
+        return Judgments(self.truth.pick(keep), self.relevant[keep], grades, self.catalogue, kinds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ class Block:
     """
 
     items: NDArray[np.int32]
-    key: Key
+    judgments: Judgments
     k: int
 
     def __len__(self) -> int:
@@ -86,8 +86,8 @@ class Block:
         """What each list earned."""
         from harness.metrics import kernels  # numba is slow to import, and only marking needs it
 
-        truth = self.key.truth
-        relevant = self.key.relevant
+        truth = self.judgments.truth
+        relevant = self.judgments.relevant
         return kernels.tally(self.items, truth.indptr, truth.indices, self.k, relevant=relevant)
 
     @once
@@ -95,7 +95,7 @@ class Block:
         """Every hit, by user and rank."""
         from harness.metrics import kernels
 
-        truth = self.key.truth
+        truth = self.judgments.truth
         rank = kernels.ranks(self.items, truth.indptr, truth.indices, self.k)
         user = np.repeat(np.arange(len(self)), truth.sizes)
         entry = np.flatnonzero(rank)

@@ -66,7 +66,7 @@ def set_f1(b: Block, _: Settings) -> Floats:
 def total_recall(b: Block, _: Settings) -> Floats:
     """Σ_kinds weight · Σ_users hits / Σ_users min(R, k); without kinds one of weight 1."""
     hits, most = b.tally.hits, np.minimum(b.tally.relevant, b.k)
-    kinds = b.key.kinds or ((1.0, np.ones(len(b), np.bool_)),)
+    kinds = b.judgments.kinds or ((1.0, np.ones(len(b), np.bool_)),)
     shares = [w * int(hits[of].sum()) / max(int(most[of].sum()), 1) for w, of in kinds]
     return np.array([math.fsum(shares)])
 
@@ -88,8 +88,8 @@ def r_precision(b: Block, _: Settings) -> Floats:
 
 def ndcg(b: Block, settings: Settings) -> Floats:
     """NDCG@k = Σ_{i≤k} gain(i)/log2(i+1) / the same of the ideal list."""
-    if b.key.grades is not None and settings["gain"] != "binary":
-        return _graded_ndcg(b, _gains(b.key.grades, settings["gain"]), settings["ideal"])
+    if b.judgments.grades is not None and settings["gain"] != "binary":
+        return _graded_ndcg(b, _gains(b.judgments.grades, settings["gain"]), settings["ideal"])
     best = b.tally.relevant if settings["ideal"] == "relevant" else b.tally.hits
     return b.tally.dcg / ideal_dcg(best, b.k)
 
@@ -97,10 +97,10 @@ def ndcg(b: Block, settings: Settings) -> Floats:
 def p_found(b: Block, settings: Settings) -> Floats:
     """Σ_{i≤k} pLook_i·pRel_i, pLook₁ = 1, pLook_i = pLook_{i-1}·(1 - pRel_{i-1})·(1 - pBreak)."""
     stay = 1.0 - settings["p_break"]
-    if b.key.grades is None:  # pRel = 1: nobody looks beyond the first hit
+    if b.judgments.grades is None:  # pRel = 1: nobody looks beyond the first hit
         first = b.tally.first_hit
         return np.where(first > 0, stay ** np.maximum(first - 1.0, 0.0), 0.0)
-    found, p_rel = b.found, b.key.grades[b.found.entry]
+    found, p_rel = b.found, b.judgments.grades[b.found.entry]
     still_looking, values = np.ones(len(b)), np.zeros(len(b))
     for hit in _nth_hits(found.user):
         user = found.user[hit]
@@ -119,7 +119,7 @@ def _gains(grades: Floats, gain: str) -> Floats:
 def _graded_ndcg(b: Block, gains: Floats, ideal: str) -> Floats:
     found = b.found
     earned = gains[found.entry]
-    user = np.repeat(np.arange(len(b)), b.key.truth.sizes)
+    user = np.repeat(np.arange(len(b)), b.judgments.truth.sizes)
     best = (found.user, earned) if ideal == "retrieved" else (user, gains)
     ideal_sum = _discounted(b, *_best_first(*best))
     weight = discounts(int(found.rank.max(initial=0)))

@@ -156,10 +156,10 @@ def per_user(metric: Metric, block: Block) -> Floats:
     Two truth items, hits at ranks 1 and 3 of 3: AP@3 = (1 + 2/3)/2.
 
     >>> import numpy as np
-    >>> from harness.metrics import Key
+    >>> from harness.metrics import Judgments
     >>> from harness.core.arrays import Ragged
-    >>> key = Key(Ragged(np.array([0, 2]), np.array([4, 7], np.int32)), np.array([2]))
-    >>> block = Block(np.array([[4, 5, 7]], np.int32), key, k=3)
+    >>> judgments = Judgments(Ragged(np.array([0, 2]), np.array([4, 7], np.int32)), np.array([2]))
+    >>> block = Block(np.array([[4, 5, 7]], np.int32), judgments, k=3)
     >>> per_user(parse("MAP@3"), block).round(4).tolist()
     [0.8333]
     """
@@ -217,7 +217,7 @@ def _value(name: str, definition: Definition, param: str, text: str) -> object:
         raise UsageError(f"metric {name}: {param} {error}") from error
 
 
-LARGEST_MARK = 1e90
+LARGEST_SCORE = 1e90
 """Beyond it the third powers of marks could not be added up."""
 
 
@@ -257,7 +257,7 @@ def _formula(name: str, function: Callable[..., Any]) -> Callable[[Block, Settin
     def formula(b: Block, _: Settings) -> Floats:
         ends = np.cumsum(np.bincount(b.found.user, minlength=len(b)))[:-1]
         ranks = np.split(b.found.rank, ends)
-        relevant = b.key.relevant.tolist()
+        relevant = b.judgments.relevant.tolist()
         return np.array(
             [
                 _call(name, function, _hits(own, b.k), r, b.k)
@@ -287,9 +287,9 @@ def _call(name: str, function: Callable[..., Any], hits: Any, relevant: int, k: 
         plugins.raise_interrupt(error)
         raise UsageError(f'metric "{name}" raised for {given}: {plugins.told(error)}') from error
     number = isinstance(value, (int, float, np.number, np.bool_))
-    if not number or not abs(float(value)) <= LARGEST_MARK:
+    if not number or not abs(float(value)) <= LARGEST_SCORE:
         raise UsageError(
             f'metric "{name}" returned {value!r} for {given}; expected a finite number, at '
-            f"most {LARGEST_MARK:g}"
+            f"most {LARGEST_SCORE:g}"
         )
     return float(value)

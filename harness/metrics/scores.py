@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from harness.core.arrays import Floats, Int32
-from harness.metrics import Block, Key, Metric, per_user
+from harness.metrics import Block, Judgments, Metric, per_user
 from harness.models.recommendations import Recommendations
 
 BLOCK_USERS = 1 << 16
@@ -60,25 +60,29 @@ def total(values: Floats) -> float:
     return math.fsum(kernels.partials(values).tolist())
 
 
-def score(repeats: Sequence[Recommendations], key: Key, metrics: Sequence[Metric]) -> ScoreTable:
+def score(
+    repeats: Sequence[Recommendations], judgments: Judgments, metrics: Sequence[Metric]
+) -> ScoreTable:
     """Mark the lists of every repeat under every metric.
 
     Parameters
     ----------
     repeats : sequence of Recommendations, each (n users, k)
-    key : Key, n rows
+    judgments : Judgments, n rows
         Positions are the candidates'; those of ids that nobody knows are added to its catalogue.
     metrics : sequence of Metric
         Cut-offs may differ; the lists are read once for each.
     """
     beyond = max(len(recommendations.strange) for recommendations in repeats)
-    key = replace(key, catalogue=key.catalogue and key.catalogue.wider(beyond))
-    marked = [marks(recommendations.items, key, metrics) for recommendations in repeats]
+    judgments = replace(
+        judgments, catalogue=judgments.catalogue and judgments.catalogue.wider(beyond)
+    )
+    marked = [user_scores(recommendations.items, judgments, metrics) for recommendations in repeats]
     return ScoreTable({m: np.stack([values[m] for values in marked]) for m in metrics})
 
 
-def marks(
-    items: Int32, key: Key, metrics: Sequence[Metric], threads: int | None = None
+def user_scores(
+    items: Int32, judgments: Judgments, metrics: Sequence[Metric], threads: int | None = None
 ) -> dict[Metric, Floats]:
     """Return the values of every metric: one a user, (n,), or one of all lists together, (1,).
 
@@ -86,7 +90,7 @@ def marks(
     ----------
     items : int32 array, (n, K)
         One list a row, best first, −1 = empty.
-    key : Key, n rows
+    judgments : Judgments, n rows
     threads : int, optional
         One a processor by default; each marks blocks of users. The result does not depend on it,
         to the last bit.
@@ -97,7 +101,7 @@ def marks(
 
     def mark(start: int) -> None:
         users = slice(start, min(start + BLOCK_USERS, n))
-        blocks = _blocks(items[users], key.rows(users.start, users.stop), own)
+        blocks = _blocks(items[users], judgments.rows(users.start, users.stop), own)
         for metric in own:
             values[metric][users] = per_user(metric, blocks[metric.k])
 
@@ -106,14 +110,16 @@ def marks(
     else:
         with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
             list(pool.map(mark, range(0, n, BLOCK_USERS)))
-    whole = _blocks(items, key, [m for m in metrics if m not in values])
+    whole = _blocks(items, judgments, [m for m in metrics if m not in values])
     return {m: values[m] if m in values else per_user(m, whole[m.k]) for m in metrics}
 
 
-def _blocks(items: Int32, key: Key, metrics: Sequence[Metric]) -> dict[int | None, Block]:
+def _blocks(
+    items: Int32, judgments: Judgments, metrics: Sequence[Metric]
+) -> dict[int | None, Block]:
     """Return the lists cut at every k there is; without a cut-off they are as long as they are."""
     longest = max(items.shape[1], 1)
-    return {k: Block(items, key, longest if k is None else k) for k in {m.k for m in metrics}}
+    return {k: Block(items, judgments, longest if k is None else k) for k in {m.k for m in metrics}}
 
 
 _POINTS = 20
@@ -125,7 +131,7 @@ def has_curve(metric: Metric) -> bool:
 
 
 def curve(
-    repeats: Sequence[Recommendations], key: Key, scores: ScoreTable, metric: Metric
+    repeats: Sequence[Recommendations], judgments: Judgments, scores: ScoreTable, metric: Metric
 ) -> dict[int, float]:
     """Return the mean at cut-offs up to the metric's own; about twenty where there are many.
 
@@ -136,10 +142,10 @@ def curve(
         return {}
     asked = {k: replace(metric, k=k) for k in _cut_offs(metric.k)}
     sums = dict.fromkeys(asked, 0.0)
-    n = len(key.relevant)
+    n = len(judgments.relevant)
     for repeat, values in zip(repeats, scores.values[metric], strict=True):
         hit = values > 0
-        found = marks(repeat.items[hit], key.pick(hit), list(asked.values()))
+        found = user_scores(repeat.items[hit], judgments.pick(hit), list(asked.values()))
         for k, at_k in asked.items():
             sums[k] += mean(found[at_k]) * int(hit.sum()) / n if hit.any() else 0.0
     return {k: total / len(repeats) for k, total in sums.items()}

@@ -12,10 +12,10 @@ import polars as pl
 
 from harness.config import EvaluationConfig
 from harness.core.arrays import Bool, Int32, Int64, Ragged
-from harness.core.errors import EmptyExamError, UsageError
+from harness.core.errors import EmptyEvaluationSetError, UsageError
 from harness.data.dataset import NO_TIME, Dataset, Events
 from harness.data.layout import CandidateRule
-from harness.metrics import Key
+from harness.metrics import Judgments
 from harness.models.item_stats import Catalogue
 from harness.protocol.split import Split
 
@@ -70,9 +70,9 @@ class EvaluationSet:
         taken = 0 if self.seen is None else self.seen.sizes
         return np.zeros(len(self.users), np.int64) + len(self.candidates) - taken
 
-    def judgments(self, catalogue: Catalogue | None = None) -> Key:
+    def judgments(self, catalogue: Catalogue | None = None) -> Judgments:
         """Return what lists of these users are scored by."""
-        return Key(self.truth, self.relevant, catalogue=catalogue)
+        return Judgments(self.truth, self.relevant, catalogue=catalogue)
 
     @cached_property
     def fields(self) -> dict[str, str]:
@@ -126,19 +126,19 @@ def build(dataset: Dataset, split: Split, config: EvaluationConfig) -> Evaluatio
     pairs, seen = _true_pairs(dataset, split, config, active, position)
     users, funnel = _funnel(dataset, split, config, active, _hits(pairs, position))
     if len(candidates) == 0 or len(users) == 0:
-        raise EmptyExamError(_why_empty(funnel, rule, len(candidates)))
+        raise EmptyEvaluationSetError(_why_empty(funnel, rule, len(candidates)))
     return _set(dataset, candidates, users, pairs, seen, config.k, funnel)
 
 
 def left_out(
-    exam: EvaluationSet, dataset: Dataset, split: Split, config: EvaluationConfig
+    evaluation_set: EvaluationSet, dataset: Dataset, split: Split, config: EvaluationConfig
 ) -> EvaluationSet:
-    """Return the users of the window with true items who are not in `exam`, on its candidates."""
-    position = _places(dataset, exam.candidates)
-    others = np.setdiff1d(split.valid.user, exam.users)
+    """Return the users of the window with true items whom a set leaves out, on its candidates."""
+    position = _places(dataset, evaluation_set.candidates)
+    others = np.setdiff1d(split.valid.user, evaluation_set.users)
     pairs, seen = _true_pairs(dataset, split, config, others, position)
     users = np.unique(pairs // len(position)).astype(np.int32)
-    return _set(dataset, exam.candidates, users, pairs, seen, exam.k, ())
+    return _set(dataset, evaluation_set.candidates, users, pairs, seen, evaluation_set.k, ())
 
 
 def _places(dataset: Dataset, candidates: Int32) -> Int32:
@@ -186,10 +186,10 @@ def _set(
     )
 
 
-def items_of(exam: EvaluationSet, dataset: Dataset, events: Events) -> Ragged:
+def items_of(evaluation_set: EvaluationSet, dataset: Dataset, events: Events) -> Ragged:
     """Return the candidate positions of every examined user's items among `events`, n rows."""
-    position = _places(dataset, exam.candidates)
-    return _lists(_pairs(dataset, events, exam.users), exam.users, position)[0]
+    position = _places(dataset, evaluation_set.candidates)
+    return _lists(_pairs(dataset, events, evaluation_set.users), evaluation_set.users, position)[0]
 
 
 def candidates_of(dataset: Dataset, split: Split, rule: CandidateRule) -> Int32:

@@ -45,7 +45,7 @@ class Population:
     sample: int | None = None
     in_sample: Bool | None = None
 
-    def over_sample(self, found: Estimate) -> float | None:
+    def over_sample(self, found: LeaderboardEstimate) -> float | None:
         """Return a model's mean over all ids of the sample submission."""
         return None if self.sample is None else total(found.values[self.in_sample]) / self.sample
 
@@ -55,7 +55,7 @@ class Population:
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class LeaderboardEstimate:
     """One model's score over all users of the window who have a true item.
 
     Attributes
@@ -80,13 +80,13 @@ class Estimate:
         return {"window": self.mean, "sample": sample, "at_least": self.at_least}
 
 
-def with_items(exam: EvaluationSet, others: EvaluationSet) -> pl.Series:
+def with_items(evaluation_set: EvaluationSet, others: EvaluationSet) -> pl.Series:
     """Return the ids of the users who have a true item: those examined, then the others."""
-    return pl.concat([exam.user_ids.filter(exam.relevant > 0), others.user_ids])
+    return pl.concat([evaluation_set.user_ids.filter(evaluation_set.relevant > 0), others.user_ids])
 
 
 def population(
-    exam: EvaluationSet,
+    evaluation_set: EvaluationSet,
     others: EvaluationSet,
     sample: int | None = None,
     in_sample: Bool | None = None,
@@ -100,18 +100,20 @@ def population(
     in_sample : bool array, optional
         Which of `with_items` are among them.
     """
-    users = len(with_items(exam, others))
-    return Population(len(exam.users), exam.funnel[0].users, users, sample, in_sample)
+    users = len(with_items(evaluation_set, others))
+    return Population(
+        len(evaluation_set.users), evaluation_set.funnel[0].users, users, sample, in_sample
+    )
 
 
-def estimate(
+def leaderboard_estimate(
     metric: Metric,
     scores: ScoreTable,
-    exam: EvaluationSet,
+    evaluation_set: EvaluationSet,
     others: EvaluationSet,
     lists: Sequence[Recommendations] | None,
     catalogue: Catalogue | None,
-) -> Estimate:
+) -> LeaderboardEstimate:
     """Return a model's estimate.
 
     Parameters
@@ -125,8 +127,8 @@ def estimate(
     lists : sequence of Recommendations, optional
         Each repeat's lists for `others`; None where the model cannot be asked for them.
     """
-    values = scores.of_users(metric)[exam.relevant > 0]
+    values = scores.of_users(metric)[evaluation_set.relevant > 0]
     beyond = np.zeros(len(others.users))
     if lists is not None and len(beyond) > 0:
         beyond = score(lists, others.judgments(catalogue), [metric]).of_users(metric)
-    return Estimate(np.concatenate((values, beyond)), lists is None)
+    return LeaderboardEstimate(np.concatenate((values, beyond)), lists is None)

@@ -23,7 +23,7 @@ from harness.protocol.split import Split, split
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
+class Task:
     """What every model of a run is given.
 
     Attributes
@@ -35,7 +35,7 @@ class Setting:
     config: Config
     data: Dataset
     parts: Split
-    exam: EvaluationSet
+    evaluation_set: EvaluationSet
     train: Train
     hashes: UInt64
 
@@ -64,13 +64,13 @@ def model_of(config: Config, name: str, repeat: int = 0, where: str = "config") 
     return settings
 
 
-def set_exam(
+def make_task(
     config: Config,
     *,
     background: Executor | None = None,
     clock: Clock | None = None,
     progress: bool = False,
-) -> Setting:
+) -> Task:
     """Read the data of a config, split it and set the exam.
 
     Parameters
@@ -87,39 +87,44 @@ def set_exam(
     """
     if background is None:
         with ThreadPoolExecutor(1) as own:
-            return set_exam(config, background=own, clock=clock, progress=progress)
+            return make_task(config, background=own, clock=clock, progress=progress)
     clock = clock or Clock()
     with clock.step("read"):
         data = read(config, background, progress)
-    with clock.step("exam"), steps("setting the exam", 3, " steps", progress) as bar:
+    with (
+        clock.step("evaluation set"),
+        steps("making the evaluation set", 3, " steps", progress) as bar,
+    ):
         try:
             parts = split(data, config.split)
             bar.update()
-            return exam_of(config, data, parts, bar.update)
+            return task_of(config, data, parts, bar.update)
         except HarnessError as error:  # what was odd in the data may be why
             raise type(error)("\n".join([str(error), *data.notes])) from error
 
 
-def exam_of(
+def task_of(
     config: Config,
     data: Dataset,
     parts: Split,
     progress: Callable[[], object] = lambda: None,
-) -> Setting:
+) -> Task:
     """Return the setting of the exam that a split of the data makes."""
-    exam = build(data, parts, config.evaluation)
+    evaluation_set = build(data, parts, config.evaluation)
     progress()
-    train = Train(data, parts.train, exam.candidates, parts.cutoff)
-    return of_users(Setting(config, data, parts, exam, train, np.zeros(0, np.uint64)), exam)
+    train = Train(data, parts.train, evaluation_set.candidates, parts.cutoff)
+    return of_users(
+        Task(config, data, parts, evaluation_set, train, np.zeros(0, np.uint64)), evaluation_set
+    )
 
 
-def of_users(setting: Setting, exam: EvaluationSet) -> Setting:
+def of_users(task: Task, evaluation_set: EvaluationSet) -> Task:
     """Return the setting with other users to ask for: those of another evaluation set."""
-    hashes = np.zeros(len(setting.data.user_ids), np.uint64)
-    hashes[exam.users] = id_hashes(exam.user_ids)
-    for array in (exam.users, exam.candidates, hashes):
+    hashes = np.zeros(len(task.data.user_ids), np.uint64)
+    hashes[evaluation_set.users] = id_hashes(evaluation_set.user_ids)
+    for array in (evaluation_set.users, evaluation_set.candidates, hashes):
         array.setflags(write=False)  # one model must not change what the next one reads
-    return replace(setting, exam=exam, hashes=hashes)
+    return replace(task, evaluation_set=evaluation_set, hashes=hashes)
 
 
 def read(

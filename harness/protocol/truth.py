@@ -14,11 +14,11 @@ import polars as pl
 from harness.core import cache as kept
 from harness.core.arrays import Bool, Ragged
 from harness.core.errors import DataError
-from harness.metrics import Key, Metric
+from harness.metrics import Judgments, Metric
 
 if TYPE_CHECKING:
     from harness.config import Config
-    from harness.protocol.task import Setting
+    from harness.protocol.task import Task
 
 FORMAT = 1
 """Raised whenever an exam would be set or kept differently."""
@@ -34,9 +34,9 @@ class Solution:
     users : polars.Series of str, (n,)
         Who is examined.
     items : polars.Series of str
-        The id of every position in `key`.
-    key : Key, n rows
-    boards : mapping of Public and Private to bool array, (n,)
+        The id of every position in `judgments`.
+    judgments : Judgments, n rows
+    leaderboards : mapping of Public and Private to bool array, (n,)
         Which users belong to which board, where the solution says so.
     ignored : polars.Series of str
         Users whom the solution knows and does not examine.
@@ -60,8 +60,8 @@ class Solution:
 
     users: pl.Series
     items: pl.Series
-    key: Key
-    boards: Mapping[str, Bool] = field(default_factory=dict)
+    judgments: Judgments
+    leaderboards: Mapping[str, Bool] = field(default_factory=dict)
     ignored: pl.Series = field(default_factory=lambda: _NO_IDS)
     averaged: Bool | None = None
     repeated: int | None = None
@@ -77,7 +77,7 @@ class Solution:
         """Counts of what a file of true items holds that is odd, or not averaged."""
         if self.repeated is None:
             return {}
-        empty = int(np.count_nonzero(np.asarray(self.key.relevant) == 0))
+        empty = int(np.count_nonzero(np.asarray(self.judgments.relevant) == 0))
         kept = self.averaged is None
         return {
             "users_ignored": len(self.ignored),
@@ -99,7 +99,7 @@ class Solution:
             user = self.users[int(none.argmax())]
             endings = ", ".join(end for end, _ in kinds)
             raise DataError(f'solution: user "{user}" is of no kind; ids end with {endings}')
-        return replace(self, key=replace(self.key, kinds=own))
+        return replace(self, judgments=replace(self.judgments, kinds=own))
 
 
 def of_config(config: Config, metrics: tuple[Metric, ...] = ()) -> Solution:
@@ -115,15 +115,15 @@ def of_config(config: Config, metrics: tuple[Metric, ...] = ()) -> Solution:
     HarnessError
         A file or a config that cannot be used, an empty exam.
     """
-    from harness.protocol.task import asked, set_exam
+    from harness.protocol.task import asked, make_task
 
     metrics = metrics or asked(config)
     if any(metric.definition.needs for metric in metrics) or not config.data.cache:
-        return of_setting(set_exam(config), metrics)
+        return of_task(make_task(config), metrics)
     entry = _entry(config)
     found = entry.read(_read)
     if found is None:
-        found = of_setting(set_exam(config), metrics)
+        found = of_task(make_task(config), metrics)
         if entry.settled:
             entry.keep(partial(_write, found))
     return replace(found, metrics=metrics)
@@ -137,24 +137,24 @@ def _entry(config: Config) -> kept.Entry:
     return kept.entry((FORMAT, loading.FORMAT, layout, config.split, rules), loading.files(layout))
 
 
-def of_setting(setting: Setting, metrics: tuple[Metric, ...] = ()) -> Solution:
+def of_task(task: Task, metrics: tuple[Metric, ...] = ()) -> Solution:
     """Return the solution of an exam that is set."""
     from harness.metrics import needs
     from harness.models.item_stats import of_train
     from harness.protocol.evaluation_set import items_of
     from harness.protocol.task import asked
 
-    exam = setting.exam
-    metrics = metrics or asked(setting.config)
+    evaluation_set = task.evaluation_set
+    metrics = metrics or asked(task.config)
     return Solution(
-        users=exam.user_ids,
-        items=exam.candidate_ids,
-        key=exam.judgments(of_train(setting.train, needs(metrics))),
-        outside=exam.outside_ids,
-        history=items_of(exam, setting.data, setting.parts.train),
+        users=evaluation_set.user_ids,
+        items=evaluation_set.candidate_ids,
+        judgments=evaluation_set.judgments(of_train(task.train, needs(metrics))),
+        outside=evaluation_set.outside_ids,
+        history=items_of(evaluation_set, task.data, task.parts.train),
         metrics=metrics,
-        k=exam.k,
-        fingerprint=exam.fingerprint,
+        k=evaluation_set.k,
+        fingerprint=evaluation_set.fingerprint,
     )
 
 
@@ -166,10 +166,10 @@ def _write(solution: Solution, folder: Path) -> dict[str, Any]:
     texts = {"users": solution.users, "items": solution.items, "outside": solution.outside}
     for name, series in texts.items():
         series.alias("id").to_frame().write_ipc(folder / f"{name}.arrow")
-    for name, rows in zip(_ROWS, (solution.key.truth, solution.history), strict=True):
+    for name, rows in zip(_ROWS, (solution.judgments.truth, solution.history), strict=True):
         np.save(folder / f"{name}-ends.npy", rows.indptr, allow_pickle=False)
         np.save(folder / f"{name}.npy", rows.indices, allow_pickle=False)
-    np.save(folder / "relevant.npy", solution.key.relevant, allow_pickle=False)
+    np.save(folder / "relevant.npy", solution.judgments.relevant, allow_pickle=False)
     return {"k": solution.k, "fingerprint": solution.fingerprint}
 
 
@@ -183,7 +183,7 @@ def _read(folder: Path, notes: dict[str, Any]) -> Solution:
     return Solution(
         users,
         items,
-        Key(truth, _array(folder, "relevant")),
+        Judgments(truth, _array(folder, "relevant")),
         outside=outside,
         history=history,
         k=notes["k"],

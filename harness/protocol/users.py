@@ -14,7 +14,7 @@ from harness.core.jit import compiled
 from harness.metrics.kernels import search
 from harness.models.base import Train
 from harness.protocol.evaluation_set import EvaluationSet
-from harness.protocol.task import Setting
+from harness.protocol.task import Task
 from harness.stats.slices import USER
 
 ACTIVITY = "activity"
@@ -27,7 +27,7 @@ OWN = (ACTIVITY, TRUTH, REPEATS)
 """The columns that every exam has."""
 
 
-def profile(setting: Setting, columns: Sequence[str] = ()) -> pl.DataFrame:
+def profile(task: Task, columns: Sequence[str] = ()) -> pl.DataFrame:
     """Return one row an examined user, in the exam's order.
 
     Parameters
@@ -45,31 +45,33 @@ def profile(setting: Setting, columns: Sequence[str] = ()) -> pl.DataFrame:
     UsageError
         There is no table of users, or it has no such column.
     """
-    exam, train = setting.exam, setting.train
+    evaluation_set, train = task.evaluation_set, task.train
     found = pl.DataFrame(
         {
-            USER: exam.user_ids,
-            ACTIVITY: np.diff(train.user_starts)[exam.users],
-            TRUTH: exam.relevant,
-            REPEATS: _had_before(setting),
+            USER: evaluation_set.user_ids,
+            ACTIVITY: np.diff(train.user_starts)[evaluation_set.users],
+            TRUTH: evaluation_set.relevant,
+            REPEATS: _had_before(task),
         }
     )
     return (
-        found.hstack(_attributes(exam, train, list(dict.fromkeys(columns)))) if columns else found
+        found.hstack(_attributes(evaluation_set, train, list(dict.fromkeys(columns))))
+        if columns
+        else found
     )
 
 
-def _had_before(setting: Setting) -> Counts:
+def _had_before(task: Task) -> Counts:
     """Return how many of each user's true candidates are among their training items."""
-    exam, train = setting.exam, setting.train
-    found = np.zeros(len(exam.users), np.int64)
+    evaluation_set, train = task.evaluation_set, task.train
+    found = np.zeros(len(evaluation_set.users), np.int64)
     _count_again(
-        exam.users,
+        evaluation_set.users,
         train.user_starts,
         train.events.item,
         train.candidate_of_item,
-        exam.truth.indptr,
-        exam.truth.indices,
+        evaluation_set.truth.indptr,
+        evaluation_set.truth.indices,
         found,
     )
     return found
@@ -90,7 +92,9 @@ def _count_again(
                 found[row] += 1
 
 
-def _attributes(exam: EvaluationSet, train: Train, columns: Sequence[str]) -> pl.DataFrame:
+def _attributes(
+    evaluation_set: EvaluationSet, train: Train, columns: Sequence[str]
+) -> pl.DataFrame:
     table = train.users_table
     if table is None:
         raise UsageError(
@@ -106,6 +110,6 @@ def _attributes(exam: EvaluationSet, train: Train, columns: Sequence[str]) -> pl
                 f'[compare] slices: the table of users has no column "{column}"; '
                 f"{suggest(column, others)}"
             )
-    ids = pl.DataFrame({own: exam.user_ids})
+    ids = pl.DataFrame({own: evaluation_set.user_ids})
     joined = ids.join(table, on=own, how="left", maintain_order="left")
     return joined.select(columns)

@@ -20,7 +20,7 @@ Tables = Mapping[str, ScoreTable]
 
 
 @dataclass(frozen=True)
-class Figure:
+class Estimate:
     """One metric of one model.
 
     A metric of all lists together (coverage, Gini) has no interval, nor has a single user's mark.
@@ -48,16 +48,16 @@ class Figure:
         return {name: list(v) if isinstance(v, tuple) else v for name, v in vars(self).items()}
 
 
-def figure(metric: Metric, values: Floats) -> Figure:
+def estimate(metric: Metric, values: Floats) -> Estimate:
     """Return the figure of one paper's marks, (n,) or (1,): its mean and interval."""
     of_users = metric.definition.of == "user"
     bounds = intervals.skewed(values, *metric.definition.range) if of_users else None
-    return Figure(mean(values), bounds)
+    return Estimate(mean(values), bounds)
 
 
-def figures(
+def estimates(
     tables: Tables, resampled: Mapping[Metric, Mapping[str, Floats]]
-) -> dict[str, dict[Metric, Figure]]:
+) -> dict[str, dict[Metric, Estimate]]:
     """Return every model's figures, by model and metric.
 
     Parameters
@@ -67,7 +67,7 @@ def figures(
     """
     return {
         name: {
-            metric: _figure(table, metric, resampled.get(metric, {}).get(name))
+            metric: _estimate(table, metric, resampled.get(metric, {}).get(name))
             for metric in table.values
         }
         for name, table in tables.items()
@@ -101,11 +101,11 @@ def _over_repeats(means: Floats, seed: int) -> Floats:
     return np.asarray(np.take_along_axis(means, drawn, axis=1).mean(axis=1))
 
 
-def _figure(table: ScoreTable, metric: Metric, resampled: Floats | None) -> Figure:
+def _estimate(table: ScoreTable, metric: Metric, resampled: Floats | None) -> Estimate:
     values, repeats = table.of_users(metric), table.of_repeats(metric)
-    found = figure(metric, values)
+    found = estimate(metric, values)
     spread = float(np.std(repeats, ddof=1)) if len(repeats) > 1 else None
     if resampled is None or len(values) < 2:
-        return Figure(found.mean, found.ci95, spread)
+        return Estimate(found.mean, found.ci95, spread)
     bounds = intervals.percentile(resampled)
-    return Figure(found.mean, found.ci95, spread, intervals.student(Sample.of(values)), bounds)
+    return Estimate(found.mean, found.ci95, spread, intervals.student(Sample.of(values)), bounds)

@@ -20,7 +20,7 @@ from harness.metrics.scores import mean
 from harness.stats import resampling, tests
 from harness.stats.estimates import Tables, bootstrap
 from harness.stats.intervals import LEVEL, Interval, Sample, percentile, student
-from harness.stats.shakeup import FEW, ShakeUp, Swap
+from harness.stats.shakeup import FEW, RankFlip, ShakeUp
 from harness.stats.tests import CORRECTIONS
 
 if TYPE_CHECKING:
@@ -164,15 +164,15 @@ def compare(
         Fewer than two models, no such baseline, or a metric that is one figure of all lists.
     """
     names = _in_order(tables, metric, rules.baseline)
-    marks = np.column_stack([tables[name].of_users(metric) for name in names])
+    user_scores = np.column_stack([tables[name].of_users(metric) for name in names])
     if resampled is None:
         resampled = bootstrap(tables, [metric], rules.resamples, rules.seed)[metric]
     two = _pairs(names, rules.baseline)
     # The smallest p value there can be, times the number of pairs, must lie below the level.
     flips = max(rules.resamples, math.ceil(2 * len(two) / LEVEL))
-    flipped = resampling.sign_flips(marks, flips, rules.seed)
-    columns = dict(zip(names, np.ascontiguousarray(marks.T), strict=True))
-    signed = dict(zip(names, flipped.T, strict=True))
+    randomized = resampling.randomized(user_scores, flips, rules.seed)
+    columns = dict(zip(names, np.ascontiguousarray(user_scores.T), strict=True))
+    signed = dict(zip(names, randomized.T, strict=True))
     means = {name: mean(values) for name, values in columns.items()}
 
     def compared(pair: tuple[str, str]) -> Pair:
@@ -185,7 +185,7 @@ def compare(
         found = list(pool.map(compared, two))
     return Comparison(
         str(metric),
-        len(marks),
+        len(user_scores),
         rules,
         flips,
         means,
@@ -224,10 +224,10 @@ def _differences(one: Floats, other: Floats) -> Floats:
 
 
 def _pair(
-    one: str, other: str, differences: Floats, level: float, bounds: Interval, flipped: Floats
+    one: str, other: str, differences: Floats, level: float, bounds: Interval, randomized: Floats
 ) -> Pair:
     sample = Sample.of(differences)
-    p = tests.sign_flip_test(differences, flipped)
+    p = tests.randomization_test(differences, randomized)
     return Pair(
         one=one,
         other=other,
@@ -242,7 +242,7 @@ def _pair(
         wins=int((differences > 0).sum()),
         ties=int((differences == 0).sum()),
         losses=int((differences < 0).sum()),
-        detectable=tests.detectable(sample),
+        detectable=tests.minimum_detectable_difference(sample),
         verdict="not distinguishable",
     )
 
@@ -306,7 +306,7 @@ def pair_table(
         f"{len(comparison.pairs):,} pair{'s' if len(comparison.pairs) > 1 else ''} · seed "
         f"{rules.seed}"
     )
-    rows = [[*_row(pair, digits), *_swaps(pair, told)] for pair in chosen]
+    rows = [[*_row(pair, digits), *_rank_flips(pair, told)] for pair in chosen]
     words, notes = frozenset({0, 1, 3}), list(map(_leaderboard, shaken))
     return Sheet(titles, rows, words, [heading], notes, kept=5, styles=STYLES)
 
@@ -339,15 +339,15 @@ def _row(pair: Pair, digits: int) -> list[str]:
     ]
 
 
-def _swaps(pair: Pair, shaken: Sequence[ShakeUp]) -> list[str]:
+def _rank_flips(pair: Pair, shaken: Sequence[ShakeUp]) -> list[str]:
     """Return how often the two change places, for each public share."""
     return [
-        percent(swap.changes) + (f", tied in {percent(swap.ties)}" if swap.ties else "")
-        for swap in (_swap_of(pair, one) for one in shaken)
+        percent(flip.changes) + (f", tied in {percent(flip.ties)}" if flip.ties else "")
+        for flip in (_flip_of(pair, one) for one in shaken)
     ]
 
 
-def _swap_of(pair: Pair, shaken: ShakeUp) -> Swap:
+def _flip_of(pair: Pair, shaken: ShakeUp) -> RankFlip:
     return next(s for s in shaken.pairs if {s.one, s.other} == {pair.one, pair.other})
 
 
@@ -365,6 +365,6 @@ def _record(pair: Pair, shaken: Sequence[ShakeUp]) -> dict[str, object]:
         else:
             found[name] = value
     for one in shaken:
-        swap = _swap_of(pair, one)
-        found[f"swaps at {one.share:g}"], found[f"level at {one.share:g}"] = swap.changes, swap.ties
+        flip = _flip_of(pair, one)
+        found[f"swaps at {one.share:g}"], found[f"level at {one.share:g}"] = flip.changes, flip.ties
     return found

@@ -86,7 +86,7 @@ def boards(
     return sums / public, (values.sum(axis=0) - sums) / (n - public)
 
 
-def sign_flips(
+def randomized(
     values: Floats, times: int = RESAMPLES, seed: int = 0, threads: int | None = None
 ) -> Floats:
     """Return the sums over users of ±values, a user's sign the same in every column.

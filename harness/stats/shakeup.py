@@ -21,7 +21,7 @@ FEW = 30
 
 
 @dataclass(frozen=True)
-class Swap:
+class RankFlip:
     """Two models on both boards.
 
     Attributes
@@ -57,7 +57,7 @@ class ShakeUp:
     times: int
     seed: int
     leader_falls: float
-    pairs: tuple[Swap, ...]
+    pairs: tuple[RankFlip, ...]
 
     @property
     def few(self) -> bool:
@@ -88,23 +88,23 @@ def shake_up(
     if metric.definition.of == "set":
         raise UsageError(f"metric {metric} is one figure of all lists: no board divides it")
     names = sorted(tables)
-    marks = np.column_stack([tables[name].of_users(metric) for name in names])
-    marks *= metric.definition.sign
-    public = _public(len(marks), share)
-    boards = resampling.boards(marks, public, times, seed)
+    user_scores = np.column_stack([tables[name].of_users(metric) for name in names])
+    user_scores *= metric.definition.sign
+    public = _public(len(user_scores), share)
+    boards = resampling.boards(user_scores, public, times, seed)
     # Rounded, so that means that are equal are so however they were added up.
     ours, theirs = (np.round(board, 12) for board in boards)
-    best_first = np.argsort(marks.mean(axis=0), kind="stable")
+    best_first = np.argsort(user_scores.mean(axis=0), kind="stable")
     return ShakeUp(
         metric=str(metric),
         share=share,
         public=public,
-        users=len(marks),
+        users=len(user_scores),
         times=times,
         seed=seed,
         leader_falls=float((~(_firsts(ours) & _firsts(theirs)).any(axis=1)).mean()),
         pairs=tuple(
-            _swap(names[i], names[j], ours[:, i] - ours[:, j], theirs[:, i] - theirs[:, j])
+            _rank_flip(names[i], names[j], ours[:, i] - ours[:, j], theirs[:, i] - theirs[:, j])
             for i, j in combinations(best_first, 2)
         ),
     )
@@ -124,6 +124,6 @@ def _firsts(board: Floats) -> Bool:
     return np.asarray(board == board.min(axis=1, keepdims=True))
 
 
-def _swap(one: str, other: str, ours: Floats, theirs: Floats) -> Swap:
+def _rank_flip(one: str, other: str, ours: Floats, theirs: Floats) -> RankFlip:
     product = np.sign(ours) * np.sign(theirs)
-    return Swap(one, other, float((product < 0).mean()), float((product == 0).mean()))
+    return RankFlip(one, other, float((product < 0).mean()), float((product == 0).mean()))

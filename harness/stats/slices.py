@@ -11,7 +11,7 @@ import polars as pl
 
 from harness.core.arrays import Bool
 from harness.metrics import Metric
-from harness.stats.estimates import Figure, Tables, figure
+from harness.stats.estimates import Estimate, Tables, estimate
 
 FEW_USERS = 100
 FEW_HITS = 10
@@ -28,7 +28,7 @@ class Slice:
     ----------
     by, label : str
         The column, and which of its values.
-    models : mapping of model to Figure
+    models : mapping of model to Estimate
     small : bool
         Fewer than 100 users, or no model with ten users who have a hit: too few to tell anything.
     """
@@ -36,16 +36,16 @@ class Slice:
     by: str
     label: str
     users: int
-    models: Mapping[str, Figure]
+    models: Mapping[str, Estimate]
     small: bool
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON holds of it."""
-        figures = {
+        estimates = {
             name: {"mean": f.mean, "ci95": f.ci95 and list(f.ci95)}
             for name, f in self.models.items()
         }
-        return {**vars(self), "models": figures}
+        return {**vars(self), "models": estimates}
 
 
 def slices(tables: Tables, metric: Metric, profile: pl.DataFrame) -> tuple[Slice, ...]:
@@ -64,12 +64,12 @@ def slices(tables: Tables, metric: Metric, profile: pl.DataFrame) -> tuple[Slice
     """
     if metric.definition.of == "set":
         return ()
-    marks = {name: table.of_users(metric) for name, table in tables.items()}
+    user_scores = {name: table.of_users(metric) for name, table in tables.items()}
     found = []
     for by in profile.columns:
         for label, users in _parts(profile[by]) if by != USER else ():
-            models = {name: figure(metric, values[users]) for name, values in marks.items()}
-            hits = max(int((values[users] != 0).sum()) for values in marks.values())
+            models = {name: estimate(metric, values[users]) for name, values in user_scores.items()}
+            hits = max(int((values[users] != 0).sum()) for values in user_scores.values())
             small = int(users.sum()) < FEW_USERS or hits < FEW_HITS
             found.append(Slice(by, label, int(users.sum()), models, small))
     return tuple(found)

@@ -37,7 +37,7 @@ def t_test(sample: Sample) -> float:
     return float(2 * special.stdtr(sample.n - 1, -abs(sample.mean / sample.error)))
 
 
-def sign_flip_test(differences: Floats, flipped: Floats) -> float:
+def randomization_test(differences: Floats, flipped: Floats) -> float:
     """Return the two-sided p value of the randomisation test that either sign is as likely.
 
     Parameters
@@ -57,7 +57,7 @@ def sign_flip_test(differences: Floats, flipped: Floats) -> float:
 
     Examples
     --------
-    >>> sign_flip_test(np.array([1.0, 0.5]), np.array([1.5, 0.5, -0.5, -1.5]))
+    >>> randomization_test(np.array([1.0, 0.5]), np.array([1.5, 0.5, -0.5, -1.5]))
     0.6
     """
     size = np.abs(differences).sum()
@@ -65,7 +65,7 @@ def sign_flip_test(differences: Floats, flipped: Floats) -> float:
     return (int(reached.sum()) + 1) / (len(flipped) + 1)
 
 
-def detectable(sample: Sample) -> float | None:
+def minimum_detectable_difference(sample: Sample) -> float | None:
     """Return the smallest true difference that a t test at 5 % finds with a chance of 80 %.
 
     (t_{0.975} + t_{0.8}) · s/√n, n − 1 degrees of freedom; None where there is no spread.

@@ -97,7 +97,7 @@ class Against:
         users = ids(source, user)
         return cls(users, items, wanted, ids=source, user=user, required=len(users))
 
-    def marked_by(self, solution: Solution) -> Against:
+    def scored_by(self, solution: Solution) -> Against:
         """Return the same where a solution's users and items are known too.
 
         No row is asked for of users that only the solution has. Items are those of the data, with

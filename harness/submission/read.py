@@ -38,7 +38,7 @@ class File:
     frame: pl.DataFrame
     between: str = " "
 
-    def boards(self, users: pl.Series) -> dict[str, Bool]:
+    def leaderboards(self, users: pl.Series) -> dict[str, Bool]:
         """Return which of `users` belong to which ``Usage``; empty where the file has none.
 
         Raises

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from harness.core.errors import DataError, printable
-from harness.metrics import Key
+from harness.metrics import Judgments
 from harness.metrics.inputs import ids, truth
 from harness.protocol.truth import Solution
 from harness.submission import read as file
@@ -49,12 +49,12 @@ def of_file(
         found = truth.grouped(read.table, coders, truth.read(read.table, coders))
         users, items = coders.users.ids().cast(pl.String), coders.items.ids().cast(pl.String)
     _refuse_written_lists(read, items)
-    boards = dict(read.boards(users))
-    keep = ~boards.pop("Ignored", np.zeros(len(users), np.bool_))
+    leaderboards = dict(read.leaderboards(users))
+    keep = ~leaderboards.pop("Ignored", np.zeros(len(users), np.bool_))
     if not keep.any():
         raise DataError(f"{read.path}: every user is Ignored, so there is nobody to examine")
-    key = Key(found.rows, found.rows.sizes, found.grades).pick(keep)
-    averaged = None if keep_users_without_items else np.asarray(key.relevant) > 0
+    judgments = Judgments(found.rows, found.rows.sizes, found.grades).pick(keep)
+    averaged = None if keep_users_without_items else np.asarray(judgments.relevant) > 0
     if averaged is not None and not averaged.any():
         raise DataError(
             f"{read.path}: no user has a true item, so there is nobody to average; to count such "
@@ -63,9 +63,9 @@ def of_file(
     return Solution(
         users=users.filter(pl.Series(keep)),
         items=items,
-        key=key,
+        judgments=judgments,
         averaged=averaged,
-        boards={name: board[keep] for name, board in boards.items()},
+        leaderboards={name: board[keep] for name, board in leaderboards.items()},
         ignored=users.filter(pl.Series(~keep)),
         repeated=found.repeated,
         between=read.between,

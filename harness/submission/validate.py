@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from harness.core.arrays import Int32, Ragged
-from harness.metrics import Key, judgments
+from harness.metrics import Judgments, judgments
 from harness.protocol.truth import Solution
 from harness.submission import faults, format, order
 from harness.submission.blocks import Block, Reader, Survey, survey
@@ -142,10 +142,10 @@ def note(lists: Int32, solution: Solution, findings: Findings) -> None:
 
     Neither says whose, nor what would have hit.
     """
-    users = int(np.count_nonzero(solution.key.truth.sizes))  # nobody else could have a hit
+    users = int(np.count_nonzero(solution.judgments.truth.sizes))  # nobody else could have a hit
     if users < _FEWEST:
         return
-    hit = int(np.count_nonzero(_held(lists, solution.key.truth)))
+    hit = int(np.count_nonzero(_held(lists, solution.judgments.truth)))
     if hit < _HARDLY * users:
         findings.note("SUB402", f"{hit:,} of {users:,}")
     if solution.history is None:
@@ -157,7 +157,7 @@ def note(lists: Int32, solution: Solution, findings: Findings) -> None:
 
 def _held(lists: Int32, rows: Ragged) -> Int32:
     """Return how many places of each list hold an item of the user's row."""
-    hits: Int32 = judgments.Block(lists, Key(rows, rows.sizes), lists.shape[1]).tally.hits
+    hits: Int32 = judgments.Block(lists, Judgments(rows, rows.sizes), lists.shape[1]).tally.hits
     return hits
 
 

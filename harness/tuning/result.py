@@ -15,7 +15,7 @@ from harness.core.io import refuse_overwriting, whole_file
 from harness.core.table import MISSING, Sheet, Shown, digits_of, ends, number
 from harness.experiment.result import SCHEMA
 from harness.metrics import Metric
-from harness.stats.estimates import Figure
+from harness.stats.estimates import Estimate
 
 if TYPE_CHECKING:
     from harness.config.space import Domain
@@ -34,20 +34,20 @@ class Trial:
     ----------
     number : int
         0 is the model as it is, with its `params`.
-    figure : Figure, optional
+    estimate : Estimate, optional
         None where the model failed; `error` then says why.
     """
 
     number: int
     params: Mapping[str, Any]
-    figure: Figure | None
+    estimate: Estimate | None
     seconds: float
     error: str | None = None
 
     @property
     def mean(self) -> float:
         """The mean over users; nan of a trial that failed."""
-        return math.nan if self.figure is None else self.figure.mean
+        return math.nan if self.estimate is None else self.estimate.mean
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Tuned(Shown):
     seed : int
     window : str
         The inner split in words.
-    exam : EvaluationSet
+    evaluation_set : EvaluationSet
         The inner exam; none of it is of the config's own exam.
     models : tuple of TunedModel
     """
@@ -110,7 +110,7 @@ class Tuned(Shown):
     config: Config
     layout: str
     window: str
-    exam: EvaluationSet
+    evaluation_set: EvaluationSet
     metric: Metric
     search: SearchName
     seed: int
@@ -126,15 +126,15 @@ class Tuned(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document; the times under ``seconds`` alone may differ."""
-        exam = self.exam
+        evaluation_set = self.evaluation_set
         return {
             "schema": SCHEMA,
             "evaluation": {
-                "k": exam.k,
-                "users": len(exam.users),
-                "candidates": len(exam.candidates),
-                "fingerprint": exam.fingerprint,
-                "fields": exam.fields,
+                "k": evaluation_set.k,
+                "users": len(evaluation_set.users),
+                "candidates": len(evaluation_set.candidates),
+                "fingerprint": evaluation_set.fingerprint,
+                "fields": evaluation_set.fields,
                 "layout": self.layout,
                 "window": self.window,
             },
@@ -195,11 +195,11 @@ _SHOWN = 10
 def sheets(tuned: Tuned) -> list[Sheet]:
     """Return a table a model; above the first, the inner exam."""
     found = [_sheet(tuned, model) for model in tuned.models]
-    exam = tuned.exam
+    evaluation_set = tuned.evaluation_set
     found[0].heading[:0] = [
-        f"inner  {tuned.layout} · {tuned.window}, of train · k = {exam.k} · "
-        f"{len(exam.users):,} users · {len(exam.candidates):,} candidates · "
-        f"{exam.fingerprint[:_SHORT]}"
+        f"inner  {tuned.layout} · {tuned.window}, of train · k = {evaluation_set.k} · "
+        f"{len(evaluation_set.users):,} users · {len(evaluation_set.candidates):,} candidates · "
+        f"{evaluation_set.fingerprint[:_SHORT]}"
     ]
     return found
 
@@ -207,7 +207,7 @@ def sheets(tuned: Tuned) -> list[Sheet]:
 def _sheet(tuned: Tuned, model: TunedModel) -> Sheet:
     metric, names = str(tuned.metric), list(model.space)
     ranked = ranking(tuned, model)
-    digits = digits_of(trial.mean for trial in [*ranked, model.untuned] if trial.figure)
+    digits = digits_of(trial.mean for trial in [*ranked, model.untuned] if trial.estimate)
     rows = [
         [str(rank), *_row(trial, names, digits)] for rank, trial in enumerate(ranked[:_SHOWN], 1)
     ]
@@ -234,7 +234,7 @@ def _words(domain: Domain) -> bool:
 
 def _made(tuned: Tuned, model: TunedModel) -> str:
     """Return in words how the trials were made."""
-    n, failed = len(model.searched), len([t for t in model.searched if t.figure is None])
+    n, failed = len(model.searched), len([t for t in model.searched if t.estimate is None])
     parts = [f"{tuned.metric}", f"{tuned.search} search, {n:,} trial{'s' if n != 1 else ''}"]
     if failed:
         parts[-1] += f", {failed:,} failed"
@@ -245,10 +245,10 @@ def _made(tuned: Tuned, model: TunedModel) -> str:
 
 def _row(trial: Trial, names: list[str], digits: int) -> list[str]:
     values = [shown(trial.params[name]) if name in trial.params else MISSING for name in names]
-    if trial.figure is None:
+    if trial.estimate is None:
         return [*values, "failed", "", ""]
-    figure = trial.figure
-    own = [number(figure.mean, digits), ends(figure.ci95, digits)]
+    estimate = trial.estimate
+    own = [number(estimate.mean, digits), ends(estimate.ci95, digits)]
     return [*values, *own, f"{trial.seconds:.1f} s"]
 
 
@@ -276,7 +276,7 @@ def _notes(model: TunedModel) -> list[str]:
 def ranking(tuned: Tuned, model: TunedModel) -> list[Trial]:
     """Return the trials that the search made and that did not fail, the best first."""
     sign = tuned.metric.definition.sign
-    return sorted((t for t in model.searched if t.figure), key=lambda t: sign * t.mean)
+    return sorted((t for t in model.searched if t.estimate), key=lambda t: sign * t.mean)
 
 
 def shown(value: object) -> str:
@@ -312,9 +312,9 @@ def records(tuned: Tuned) -> list[dict[str, object]]:
 
 
 def _figures(metric: str, trial: Trial) -> dict[str, object]:
-    low, high = (trial.figure and trial.figure.ci95) or (None, None)
+    low, high = (trial.estimate and trial.estimate.ci95) or (None, None)
     return {
-        metric: None if trial.figure is None else trial.mean,
+        metric: None if trial.estimate is None else trial.mean,
         f"{metric} low": low,
         f"{metric} high": high,
         "seconds": trial.seconds,
@@ -331,7 +331,7 @@ def document(model: TunedModel) -> dict[str, Any]:
     return {
         "name": model.name,
         "trials": len(model.searched),
-        "failed": len([trial for trial in model.searched if trial.figure is None]),
+        "failed": len([trial for trial in model.searched if trial.estimate is None]),
         "again": model.again,
         "best": model.best.number,
         "at_the_edge": model.at_the_edge,
@@ -340,12 +340,12 @@ def document(model: TunedModel) -> dict[str, Any]:
 
 
 def _result(trial: Trial) -> dict[str, Any]:
-    figure = trial.figure
+    estimate = trial.estimate
     return {
         "trial": trial.number,
         "params": {name: _plain(value) for name, value in trial.params.items()},
-        "mean": None if figure is None else figure.mean,
-        "ci95": None if figure is None or figure.ci95 is None else list(figure.ci95),
+        "mean": None if estimate is None else estimate.mean,
+        "ci95": None if estimate is None or estimate.ci95 is None else list(estimate.ci95),
         "seconds": trial.seconds,
         "error": trial.error,
     }

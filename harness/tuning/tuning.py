@@ -18,22 +18,28 @@ from harness import config as config_
 from harness.config import Config, GivenSplit, InnerSplit, TimeSplit
 from harness.config.space import Range, SearchName, TunedRecord, domains
 from harness.core.arrays import Bool, Int32
-from harness.core.errors import DataError, EmptyExamError, RecommenderError, UsageError, suggest
+from harness.core.errors import (
+    DataError,
+    EmptyEvaluationSetError,
+    RecommenderError,
+    UsageError,
+    suggest,
+)
 from harness.core.progress import steps
 from harness.data.dataset import Dataset, Events
 from harness.experiment.build import Factories, load, parts_first
-from harness.experiment.evaluate_model import describing, sit
+from harness.experiment.evaluate_model import describing, evaluate_model
 from harness.metrics import Metric, needs, parse
 from harness.models.base import Recommender
 from harness.models.item_stats import Catalogue, of_train
 from harness.protocol.split import by_time, split
-from harness.protocol.task import Setting, asked, exam_of, read
-from harness.stats.estimates import figure
+from harness.protocol.task import Task, asked, read, task_of
+from harness.stats.estimates import estimate
 from harness.tuning.result import Trial, Tuned, TunedModel
 from harness.tuning.search import require, run_search, trials_of
 
 
-def inner_exam(config: Config, *, progress: bool = False) -> Setting:
+def inner_task(config: Config, *, progress: bool = False) -> Task:
     """Return an exam like the config's within its training events.
 
     Of a time split it examines the days just before the outer cut-off. All other rules are those
@@ -52,8 +58,8 @@ def inner_exam(config: Config, *, progress: bool = False) -> Setting:
             parts = by_time(known, rule, end)
         else:
             parts = split(known, rule)
-        return exam_of(config.model_copy(update={"split": rule}), known, parts)
-    except (DataError, EmptyExamError) as error:
+        return task_of(config.model_copy(update={"split": rule}), known, parts)
+    except (DataError, EmptyEvaluationSetError) as error:
         raise type(error)(f"the inner split of train: {error}\n[tune] split sets another") from None
 
 
@@ -154,20 +160,20 @@ def tune(
     rules = _Rules.of(config)
     counts = {model.name: _checked(model, config) for model in wanted}
     inner_split(config)  # what is wrong with it is told before the events are read
-    setting = inner_exam(config, progress=progress)
-    catalogue = of_train(setting.train, needs((rules.metric, *describing(setting.exam.k))))
+    task = inner_task(config, progress=progress)
+    catalogue = of_train(task.train, needs((rules.metric, *describing(task.evaluation_set.k))))
     found, best, settings = dict[str, TunedModel](), config, {m.name: m for m in config.models}
     for name in parts_first(settings, [*counts]):
         if name in counts:  # a whole is tuned on its parts as they will be
             parts = _parts(settings[name], best)  # made once for all trials: they learn once
-            room = _Room(settings[name], rules, setting, catalogue, parts)
+            room = _Room(settings[name], rules, task, catalogue, parts)
             found[name] = _tuned(room, counts[name], progress)
-            best = _with_best(best, found[name], rules, setting.exam.fingerprint)
+            best = _with_best(best, found[name], rules, task.evaluation_set.fingerprint)
     return Tuned(
         config=best,
-        layout=setting.data.layout,
-        window=setting.parts.summary(),
-        exam=setting.exam,
+        layout=task.data.layout,
+        window=task.parts.summary(),
+        evaluation_set=task.evaluation_set,
         models=tuple(found[model.name] for model in wanted),
         metric=rules.metric,
         search=rules.search,
@@ -202,7 +208,7 @@ class _Room:
 
     model: config_.ModelConfig
     rules: _Rules
-    setting: Setting
+    task: Task
     catalogue: Catalogue | None
     parts: Sequence[Sequence[Recommender]]
 
@@ -211,14 +217,16 @@ class _Room:
         settings = self.model.model_copy(update={"params": dict(params)})
         metric = self.rules.metric
         try:
-            made = load(self.setting.config, settings, self.parts)
-            sat = sit(made, settings, self.setting, self.catalogue, [metric], progress=False)
+            made = load(self.task.config, settings, self.parts)
+            sat = evaluate_model(
+                made, settings, self.task, self.catalogue, [metric], progress=False
+            )
         except (
             RecommenderError,
             UsageError,
         ) as error:  # perhaps parameters that do not go together
             return Trial(number, params, None, 0.0, str(error))
-        own = figure(metric, sat.scores.of_users(metric))
+        own = estimate(metric, sat.scores.of_users(metric))
         return Trial(number, params, own, sum(sat.seconds.values()))
 
 
@@ -283,7 +291,7 @@ def _tuned(room: _Room, count: int, progress: bool) -> TunedModel:
             if key not in trials:
                 trials[key] = room.trial(len(trials), params)
                 bar.update()
-            return None if trials[key].figure is None else trials[key].mean
+            return None if trials[key].estimate is None else trials[key].mean
 
         attempt({})
         lower = rules.metric.definition.sign > 0
@@ -297,20 +305,20 @@ def _tuned(room: _Room, count: int, progress: bool) -> TunedModel:
 def _best(name: str, trials: Sequence[Trial], rules: _Rules) -> Trial:
     """Return the best trial, of equally good ones the earliest."""
     searched = trials[1:] or trials
-    if all(trial.figure is None for trial in searched):
+    if all(trial.estimate is None for trial in searched):
         raise RecommenderError(
             f'model "{name}": every trial failed ({len(searched):,}), the first with: '
             f"{searched[0].error}"
         )
     sign = rules.metric.definition.sign
-    return min(trials, key=lambda t: math.inf if t.figure is None else sign * t.mean)
+    return min(trials, key=lambda t: math.inf if t.estimate is None else sign * t.mean)
 
 
 def _with_best(
-    config: config_.Config, found: TunedModel, rules: _Rules, exam: str
+    config: config_.Config, found: TunedModel, rules: _Rules, fingerprint: str
 ) -> config_.Config:
     """Return the config with a model's best parameters, and where they come from, put in."""
-    update = {"params": dict(found.best.params), "tuned": _record(found, rules, exam)}
+    update = {"params": dict(found.best.params), "tuned": _record(found, rules, fingerprint)}
     models = [
         model.model_copy(update=update) if model.name == found.name else model
         for model in config.models
@@ -318,12 +326,12 @@ def _with_best(
     return config.model_copy(update={"models": models})
 
 
-def _record(model: TunedModel, rules: _Rules, exam: str) -> TunedRecord:
+def _record(model: TunedModel, rules: _Rules, fingerprint: str) -> TunedRecord:
     return TunedRecord(
         trials=max(len(model.searched), 1),
         search=rules.search,
         seed=rules.seed,
         metric=str(rules.metric),
         value=model.best.mean,
-        exam=exam,
+        exam=fingerprint,
     )

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from baselines.random_items import RandomItems
 from harness.core.arrays import Ragged
 from harness.core.random import Draws, id_hashes
-from harness.metrics import Block, Key, parse, per_user
+from harness.metrics import Block, Judgments, parse, per_user
 from harness.stats.chance_moments import exact
 from harness.testing import example_train
 
@@ -150,7 +150,7 @@ def test_the_mean_over_repeats_is_the_exact_chance(many_repeats: Any, name: str)
     indptr = np.concatenate(([0], np.cumsum(np.tile(sizes, repeats))))
     truth = np.tile(np.concatenate([np.arange(size, dtype=np.int32) for size in sizes]), repeats)
     metric = parse(name)
-    key = Key(Ragged(indptr, truth), np.tile(relevant, repeats))
+    key = Judgments(Ragged(indptr, truth), np.tile(relevant, repeats))
     values = per_user(metric, Block(many_repeats, key, 4)).reshape(repeats, 3)
     chance = exact(metric, 20, sizes, relevant)
     assert chance is not None

@@ -81,9 +81,18 @@ def test_defaults() -> None:
     config = parse(VALUES, Path())
     assert isinstance(config.split, TimeSplit)
     assert (config.split.valid_days, config.split.days) == (7, "calendar")
-    exam = config.evaluation
-    assert (exam.k, exam.users, exam.require_hit, exam.truth) == (12, "seen", True, "all")
-    assert (exam.seen_items, exam.candidates, exam.seed) == ("keep", None, 42)
+    evaluation_set = config.evaluation
+    assert (
+        evaluation_set.k,
+        evaluation_set.users,
+        evaluation_set.require_hit,
+        evaluation_set.truth,
+    ) == (12, "seen", True, "all")
+    assert (evaluation_set.seen_items, evaluation_set.candidates, evaluation_set.seed) == (
+        "keep",
+        None,
+        42,
+    )
     assert (config.models[0].repeats, config.models[0].params) == (1, {})
 
 
@@ -329,9 +338,12 @@ def test_models_stand_in_any_order_and_parts_have_repeats(tmp_path: Path) -> Non
     models = [WHOLE | {"of": ["ready", "popular"]}, READY, MODEL | {"repeats": 3}]
     config = parse(values(models=models), tmp_path / "shop")
     assert [model.parts for model in config.models] == [["ready", "popular"], [], []]
-    whole, ready, _ = config.resolved()["models"]
+    whole, precomputed, _ = config.resolved()["models"]
     assert (whole["of"], "lists" in whole) == (["ready", "popular"], False)
-    assert (ready["lists"], "use" in ready) == (str(tmp_path / "shop" / "mates.csv"), False)
+    assert (precomputed["lists"], "use" in precomputed) == (
+        str(tmp_path / "shop" / "mates.csv"),
+        False,
+    )
     again = parse(config.resolved(), Path("/elsewhere"))
     assert again.resolved() == config.resolved()
 

@@ -197,7 +197,7 @@ def test_a_cache_folder_that_cannot_be_made_fails_no_run(
     (tmp_path / "file").touch()
     monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "file" / "cache"))
     assert not read(folder)[1]
-    assert run(config(folder)).exam.user_ids.to_list() == ["ann"]
+    assert run(config(folder)).evaluation_set.user_ids.to_list() == ["ann"]
     assert (tmp_path / "file").read_bytes() == b""
 
 

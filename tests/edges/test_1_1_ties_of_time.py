@@ -13,8 +13,8 @@ from harness.core.errors import UsageError
 from harness.experiment import run_folder
 from harness.experiment.explain import of_run
 from harness.experiment.run import run
-from harness.protocol.task import Setting, set_exam
-from harness.tuning.tuning import inner_exam
+from harness.protocol.task import Task, make_task
+from harness.tuning.tuning import inner_task
 
 ONE_DAY = "2020-01-01"
 LAST_ONE = {"strategy": "last_n", "n": 1}
@@ -38,9 +38,9 @@ def config_of(folder: Path, split: dict[str, Any] | None = None, **sections: Any
     return config_.parse(values, Path())
 
 
-def held_out(setting: Setting) -> dict[str, str]:
+def held_out(task: Task) -> dict[str, str]:
     """Return the last item held out of each user."""
-    data, valid = setting.data, setting.parts.valid
+    data, valid = task.data, task.parts.valid
     users, items = data.user_ids.to_list(), data.item_ids.to_list()
     return {users[u]: items[i] for u, i in zip(valid.user, valid.item, strict=True)}
 
@@ -51,10 +51,10 @@ def three_each(users: int) -> list[str]:
 
 def test_shuffle_favours_no_item_where_id_takes_the_highest(write: Write) -> None:
     folder = write(log=log_of(*three_each(900)))
-    shuffled = Counter(held_out(set_exam(config_of(folder))).values())
+    shuffled = Counter(held_out(make_task(config_of(folder))).values())
     # A third of 900 each; five standard deviations (14.1) are 71.
     assert all(abs(shuffled[item] - 300) < 71 for item in "abc"), shuffled
-    by_id = Counter(held_out(set_exam(config_of(folder, {"ties": "id"}))).values())
+    by_id = Counter(held_out(make_task(config_of(folder, {"ties": "id"}))).values())
     assert by_id == {"c": 900}
 
 
@@ -62,34 +62,34 @@ def test_neither_the_order_of_rows_nor_other_users_and_items_move_what_is_held_o
     write: Write,
 ) -> None:
     rows = three_each(40)
-    one = held_out(set_exam(config_of(write("one", log=log_of(*rows)))))
-    turned = held_out(set_exam(config_of(write("two", log=log_of(*rows[::-1])))))
+    one = held_out(make_task(config_of(write("one", log=log_of(*rows)))))
+    turned = held_out(make_task(config_of(write("two", log=log_of(*rows[::-1])))))
     more = ["aaa z", "aaa y", *rows, "u000 earlier", "zzz y", "zzz z"]
     text = log_of(*more).replace(f"u000,earlier,{ONE_DAY}", "u000,earlier,2019-01-01")
-    wider = held_out(set_exam(config_of(write("three", log=text))))
+    wider = held_out(make_task(config_of(write("three", log=text))))
     assert turned == one
     assert {user: item for user, item in wider.items() if user in one} == one
 
 
 def test_the_split_has_a_seed_of_its_own(write: Write) -> None:
     folder = write(log=log_of(*three_each(40)))
-    plain = set_exam(config_of(folder)).exam.fingerprint
-    assert set_exam(config_of(folder, evaluation={"seed": 7})).exam.fingerprint == plain
-    assert set_exam(config_of(folder, {"seed": 7})).exam.fingerprint != plain
-    assert set_exam(config_of(folder, {"seed": 0})).exam.fingerprint == plain
+    plain = make_task(config_of(folder)).evaluation_set.fingerprint
+    assert make_task(config_of(folder, evaluation={"seed": 7})).evaluation_set.fingerprint == plain
+    assert make_task(config_of(folder, {"seed": 7})).evaluation_set.fingerprint != plain
+    assert make_task(config_of(folder, {"seed": 0})).evaluation_set.fingerprint == plain
 
 
 def test_only_equal_times_are_shuffled(write: Write) -> None:
     text = HEAD + "ann,z,2020-01-01\nann,y,2020-01-02\nann,x,2020-01-03\nbob,x,2020-01-01\n"
     for seed in range(8):
-        setting = set_exam(config_of(write(log=text), {"seed": seed}))
-        assert held_out(setting)["ann"] == "x"
+        task = make_task(config_of(write(log=text), {"seed": seed}))
+        assert held_out(task)["ann"] == "x"
 
 
 def test_a_fraction_breaks_ties_alike(write: Write) -> None:
     folder = write(log=log_of(*three_each(900)))
     share = {"strategy": "fraction", "fraction": 1 / 3}
-    assert held_out(set_exam(config_of(folder, share))) == held_out(set_exam(config_of(folder)))
+    assert held_out(make_task(config_of(folder, share))) == held_out(make_task(config_of(folder)))
 
 
 @pytest.mark.parametrize("minimum", [{}, {"minimum": {"rating": 1}}])
@@ -101,19 +101,19 @@ def test_file_holds_out_what_stands_last_in_the_file(write: Write, minimum: dict
     )
     config = config_of(write(log=text), {"ties": "file"}, data=minimum)
     expected = {"ann": "a" if minimum else "d", "bob": "b"}
-    assert held_out(set_exam(config)) == expected
+    assert held_out(make_task(config)) == expected
 
 
 def test_file_order_is_kept_in_the_cache_too(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write(log=log_of("ann b", "ann c", "ann a", "bob a", "bob b"))
     monkeypatch.setattr("harness.core.cache._RECENT_NS", 0)  # else files just written are not kept
-    read = set_exam(config_of(folder, {"ties": "file"}))
+    read = make_task(config_of(folder, {"ties": "file"}))
 
     def not_again(*_: object) -> None:
         raise AssertionError("the files were read again")
 
     monkeypatch.setattr("harness.data.loading.load", not_again)
-    again = set_exam(config_of(folder, {"ties": "file"}))
+    again = make_task(config_of(folder, {"ties": "file"}))
     assert held_out(again) == held_out(read) == {"ann": "a", "bob": "b"}
 
 
@@ -121,7 +121,7 @@ def test_file_is_refused_where_rows_have_no_common_order(write: Write) -> None:
     folder = write("data/log", one=log_of("ann a", "ann b"), two=log_of("bob a", "bob b"))
     config = config_of(folder.parent, {"ties": "file"}, data={"events": "log"})
     with pytest.raises(UsageError) as caught:
-        set_exam(config)
+        make_task(config)
     message = str(caught.value)
     assert '[split] ties = "file"' in message
     assert str(folder) in message
@@ -134,7 +134,7 @@ def test_file_is_refused_where_events_come_from_several_tables() -> None:
         root / "demo-ponpare.toml", ["split={strategy='last_n', n=1, ties='file'}"]
     )
     with pytest.raises(UsageError, match=r"detail_train.* and .*visit_train"):
-        set_exam(config)
+        make_task(config)
 
 
 @pytest.mark.parametrize(
@@ -171,15 +171,15 @@ def test_an_inner_split_keeps_the_order_of_rows_where_the_outer_one_does_not(wri
     text = log_of("ann c", "bob b", "ann b", "ann a", "bob c") + "ann,c,2020-01-09\n"
     outer = {"strategy": "time", "valid_days": 1}
     config = config_of(write(log=text), outer, tune=OWN_INNER)
-    assert held_out(inner_exam(config)) == {"ann": "a", "bob": "c"}
+    assert held_out(inner_task(config)) == {"ann": "a", "bob": "c"}
 
 
 def test_an_inner_split_is_refused_where_rows_have_no_common_order(write: Write) -> None:
     folder = write("data/log", one=log_of("ann a", "ann b"), two=log_of("bob a", "bob b"))
     config = config_of(folder.parent, data={"events": "log"}, tune=OWN_INNER)
-    set_exam(config)  # a run takes no notice of [tune]
+    make_task(config)  # a run takes no notice of [tune]
     with pytest.raises(UsageError, match=r'\[tune\] split.* ties = "file".*set ties = "shuffle"'):
-        inner_exam(config)
+        inner_task(config)
 
 
 def test_where_no_cut_falls_among_equal_times_nothing_is_said_to_decide(write: Write) -> None:

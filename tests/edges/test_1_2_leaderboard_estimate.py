@@ -123,7 +123,9 @@ def test_it_is_what_a_run_over_all_users_says(name: str) -> None:
     means = {m.name: m.metrics[str(some.metrics[0])].mean for m in everyone.models}
     found = estimates(some)
     assert {n: m["window"] for n, m in found["models"].items()} == pytest.approx(means, abs=1e-15)
-    assert found["with_items"] == len(everyone.exam.users) > len(some.exam.users)
+    assert (
+        found["with_items"] == len(everyone.evaluation_set.users) > len(some.evaluation_set.users)
+    )
     assert not any(model["at_least"] for model in found["models"].values())
 
 

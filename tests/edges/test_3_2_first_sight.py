@@ -17,7 +17,7 @@ from harness.experiment.result import Result
 from harness.experiment.run import run
 from harness.stats.chance import Verdict
 from harness.stats.pairwise import Comparison, Pair, Rules
-from harness.stats.shakeup import ShakeUp, Swap
+from harness.stats.shakeup import RankFlip, ShakeUp
 
 LOG = """user,item,time
 ann,a,2020-01-01
@@ -251,8 +251,8 @@ def test_times_pairs_and_leaderboards_follow_with_verbose(
 
 
 def shaken(public: int) -> ShakeUp:
-    swaps = (Swap("first", "second", 0.5, 0.1),)
-    return ShakeUp("MAP@2", public / 100, public, 100, 10_000, 42, 0.25, swaps)
+    rank_flips = (RankFlip("first", "second", 0.5, 0.1),)
+    return ShakeUp("MAP@2", public / 100, public, 100, 10_000, 42, 0.25, rank_flips)
 
 
 @pytest.mark.parametrize(("public", "shown"), [(29, False), (30, True)])

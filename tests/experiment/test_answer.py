@@ -88,7 +88,7 @@ def test_notes_stand_above_and_the_exam_below(tmp_path: Path) -> None:
     note, blank = printed(found).splitlines()[3:5]
     assert (note, blank) == ("note  7 rows left out", "")
     assert printed(found).splitlines()[-1] == (
-        f"3 users · 4 candidates · k = 2 · {found.exam.fingerprint[:6]} · table · "
+        f"3 users · 4 candidates · k = 2 · {found.evaluation_set.fingerprint[:6]} · table · "
         "1 day from 2020-01-08"
     )
     verbose = sheet.plain(text.sheet(found, verbose=True)).splitlines()

@@ -196,8 +196,8 @@ def test_a_filter_leaves_its_part_as_the_others_know_it(tmp_path: Path) -> None:
     stock = {"use": "baselines.filter:Filter", "of": ["one"], "params": {"out_of_stock_days": 5}}
     models = [fill("whole", "one", "stock"), {"name": "stock", **stock}, part("one", order="acd")]
     result = run(config(tmp_path, *models))
-    marks = {m.name: m.scores.values[result.metrics[0]].tolist() for m in result.models}
-    assert marks == {
+    user_scores = {m.name: m.scores.values[result.metrics[0]].tolist() for m in result.models}
+    assert user_scores == {
         "whole": [[0, 0, 1]],  # a, c
         "one": [[0, 0, 1]],  # a, c
         "stock": [[0, 1 / 2, 0]],  # c, d
@@ -249,8 +249,8 @@ def test_a_whole_without_parts_says_how_to_name_them(tmp_path: Path) -> None:
 
 
 def test_a_leaderboard_shows_what_a_model_is_made_of(tmp_path: Path) -> None:
-    ready = {"name": "ready", "lists": "mates.csv"}
-    values = config(tmp_path, fill("whole", "one"), part("one", order="ab"), ready).resolved()
+    precomputed = {"name": "ready", "lists": "mates.csv"}
+    values = config(tmp_path, fill("whole", "one"), part("one", order="ab"), precomputed).resolved()
     assert [settings(values, name) for name in ("whole", "one", "ready")] == [
         "Fill(of=['one'])",
         "Counting(order=ab)",
@@ -274,10 +274,10 @@ def test_a_whole_is_tuned_and_its_parts_learn_once(tmp_path: Path) -> None:
 
 def test_ready_lists_were_not_made_for_the_inner_exam(tmp_path: Path) -> None:
     (tmp_path / "mates.csv").write_text("user,items\nann,a\n")
-    ready = {"name": "ready", "lists": "mates.csv"}
+    precomputed = {"name": "ready", "lists": "mates.csv"}
     inner = fill("inner", "ready")
     whole = {"name": "whole", "use": "baselines.blend:Blend", "of": ["inner"]}
-    settings = config(tmp_path, whole | {"space": {"depth": [1, 2]}}, inner, ready)
+    settings = config(tmp_path, whole | {"space": {"depth": [1, 2]}}, inner, precomputed)
     with pytest.raises(UsageError) as caught:
         tune(settings)
     assert str(caught.value).startswith(

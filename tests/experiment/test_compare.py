@@ -221,18 +221,18 @@ def test_a_damaged_folder(tmp_path: Path, name: str, content: str) -> None:
 def test_marks_that_were_changed(tmp_path: Path) -> None:
     folder = sat(tmp_path, "run", POPULAR, LAST)
     path = folder / "per_user.parquet"
-    marks = pl.read_parquet(path)
+    user_scores = pl.read_parquet(path)
     for changed, named in (
-        (marks[1:], "has not all marks"),
-        (marks[:-1], "has not all marks"),
-        (marks.with_columns(pl.lit("ann").alias("user")), "has not all marks"),
-        (marks.with_columns(pl.col("repeat") + 1), "has not all marks"),
-        (marks.drop("repeat"), "no column repeat"),
-        (marks.drop("MAP@3"), "no column MAP@3"),
-        (marks.with_columns(pl.lit(float("nan")).alias("MAP@3")), "is no number"),
-        (marks.with_columns(pl.lit(1e300).alias("MAP@3")), "is no number"),
-        (marks.with_columns(pl.lit(None).alias("MAP@3")), "is no number"),
-        (marks.with_columns(pl.lit("x").alias("MAP@3")), "holds no marks"),
+        (user_scores[1:], "has not all marks"),
+        (user_scores[:-1], "has not all marks"),
+        (user_scores.with_columns(pl.lit("ann").alias("user")), "has not all marks"),
+        (user_scores.with_columns(pl.col("repeat") + 1), "has not all marks"),
+        (user_scores.drop("repeat"), "no column repeat"),
+        (user_scores.drop("MAP@3"), "no column MAP@3"),
+        (user_scores.with_columns(pl.lit(float("nan")).alias("MAP@3")), "is no number"),
+        (user_scores.with_columns(pl.lit(1e300).alias("MAP@3")), "is no number"),
+        (user_scores.with_columns(pl.lit(None).alias("MAP@3")), "is no number"),
+        (user_scores.with_columns(pl.lit("x").alias("MAP@3")), "holds no marks"),
     ):
         changed.write_parquet(path)
         with pytest.raises(DataError, match=named):
@@ -335,5 +335,7 @@ def test_results_as_other_tables(tmp_path: Path) -> None:
     assert "<i>" not in html
     assert html.count("<table>") == html.count("</table>") == 3
     assert (
-        repr(found).splitlines()[0].endswith("k = 3 · 4 users · " + found.exam["fingerprint"][:6])
+        repr(found)
+        .splitlines()[0]
+        .endswith("k = 3 · 4 users · " + found.evaluation_set["fingerprint"][:6])
     )

@@ -15,7 +15,7 @@ from harness.core.arrays import Ragged
 from harness.core.errors import UsageError
 from harness.experiment.explain import Explanation, explain, extremes, records, rows_of, sheets
 from harness.experiment.score import Paper
-from harness.metrics import DEFINITIONS, DIVISORS, Key, parse
+from harness.metrics import DEFINITIONS, DIVISORS, Judgments, parse
 from harness.metrics.conventions import CONVENTIONS
 
 ITEMS = list("abcdefghx")
@@ -37,7 +37,7 @@ def paper(lists: list[str], truths: list[str], outside: list[list[str]] | None =
         users=pl.Series([f"u{i}" for i in range(len(lists))]),
         items=pl.Series(ITEMS),
         whole=np.array(items, np.int32),
-        key=Key(truth, truth.sizes + np.array([len(row) for row in beyond])),
+        judgments=Judgments(truth, truth.sizes + np.array([len(row) for row in beyond])),
         left_out={},
         outside=pl.Series([i for row in beyond for i in row], dtype=pl.String),
     )

@@ -101,7 +101,7 @@ def config(folder: Path, text: str, *models: dict[str, Any], **evaluation: Any) 
     return config_.parse(values, folder)
 
 
-def marks(result: Result, model: str = "ready", metric: str = "MAP@3") -> list[float]:
+def user_scores(result: Result, model: str = "ready", metric: str = "MAP@3") -> list[float]:
     (found,) = [one for one in result.models if one.name == model]
     values = next(v for m, v in found.scores.values.items() if str(m) == metric)
     return [round(value, 12) for value in values[0].tolist()]
@@ -111,14 +111,14 @@ def test_items_that_cannot_hit_use_their_places(tmp_path: Path) -> None:
     """Of ann's list b stands third; of bob's a second; cid's c, of two true items, third."""
     text = "user,items\nann,zzz new b\nbob,b a a\ncid,new zzz c\n"
     result = run(config(tmp_path, text))
-    assert marks(result) == [round(value, 12) for value in (1 / 3, 1 / 2, 1 / 6)]
+    assert user_scores(result) == [round(value, 12) for value in (1 / 3, 1 / 2, 1 / 6)]
     assert result.notes == ('model "ready": 4 places hold items that are no candidates, and cannot '
                             "hit",)  # fmt: skip
 
 
 def test_seen_items_use_their_places_where_the_exam_drops_them(tmp_path: Path) -> None:
     result = run(config(tmp_path, "user,items\nann,a b\nbob,b c a\n", seen_items="drop"))
-    assert marks(result) == [1 / 2, round(1 / 3, 12), 0]
+    assert user_scores(result) == [1 / 2, round(1 / 3, 12), 0]
     assert result.notes == ('model "ready": 1 examined users have no list, and score 0',)
 
 
@@ -130,7 +130,7 @@ def test_a_valid_file_is_not_refused_when_its_ids_are_looked_up(tmp_path: Path) 
     log = [f"{user},{item},2020-01-{day:02}\n" for user, item, day in rows]
     (tmp_path / "log.csv").write_text("user,item,time\n" + "".join(log))
     result = run(settings)
-    assert marks(result) == [round(1 / 3, 12), 0, 0]
+    assert user_scores(result) == [round(1 / 3, 12), 0, 0]
     result.write(tmp_path / "run")
     paper = of_run(tmp_path / "run", "ready")
     names = paper.items.gather(paper.lists[0]).to_list()
@@ -161,7 +161,7 @@ def test_files_of_every_kind(kind: str, tmp_path: Path) -> None:
             listed = frame.with_columns(pl.col("items").str.split(" "))
             listed.write_parquet(tmp_path / "lists.parquet")
         settings = config(tmp_path, text, model)
-    assert marks(run(settings)) == [1 / 2, 1, 0]
+    assert user_scores(run(settings)) == [1 / 2, 1, 0]
 
 
 def test_a_part_answers_with_candidates_alone(tmp_path: Path) -> None:
@@ -171,15 +171,15 @@ def test_a_part_answers_with_candidates_alone(tmp_path: Path) -> None:
     """
     text = "user,items\nann,new c zzz\nbob,a a\n"
     result = run(config(tmp_path, text, FILL, READY, POPULAR))
-    assert marks(result, "fill") == [1 / 2, 1, round(1 / 3 / 2, 12)]
-    assert marks(result, "popular") == [1, 1 / 2, round(1 / 3 / 2, 12)]
+    assert user_scores(result, "fill") == [1 / 2, 1, round(1 / 3 / 2, 12)]
+    assert user_scores(result, "popular") == [1, 1 / 2, round(1 / 3 / 2, 12)]
 
 
 def test_a_part_obeys_exclude(tmp_path: Path) -> None:
     """ann had a, so hers is b, then c; bob has b and c; cid had b, so his is c."""
     text = "user,items\nann,a c\nbob,b c a\ncid,b c\n"
     result = run(config(tmp_path, text, FILL, READY, POPULAR, seen_items="drop"))
-    assert marks(result, "fill") == [1 / 2, 1, 1 / 2]
+    assert user_scores(result, "fill") == [1 / 2, 1, 1 / 2]
 
 
 @pytest.mark.parametrize("folder", ["run", "moved"])
@@ -192,7 +192,7 @@ def test_a_run_is_explained_and_repeated_from_elsewhere(
     (tmp_path / "run").rename(tmp_path / folder)
     monkeypatch.chdir(tmp_path.parent)
     again = run(tmp_path / folder / "config.toml")
-    assert marks(again) == marks(result) == [round(1 / 3, 12), 1, 0]
+    assert user_scores(again) == user_scores(result) == [round(1 / 3, 12), 1, 0]
     paper = of_run(tmp_path / folder, "ready")
     first = paper.items.gather(paper.lists[0]).to_list()
     assert first == ["new", "(an item that nobody knows)", "b"]

@@ -96,7 +96,9 @@ def test_the_metric_of_most_runs_is_shown_and_the_others_are_counted(folder: Pat
 
 
 def test_what_is_told_of_an_entry(folder: Path) -> None:
-    (group,) = leaderboard(folder, exam=leaderboard(folder).groups[1].fingerprint[:8]).groups
+    (group,) = leaderboard(
+        folder, evaluation_set=leaderboard(folder).groups[1].fingerprint[:8]
+    ).groups
     (entry,) = group.entries
     assert (entry.date, entry.seed, entry.settings) == (
         "2026-11-01T10:00:00+00:00", 42, "Popular()"
@@ -138,7 +140,7 @@ def test_filters(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"exam": "zzz"}, ['"zzz…"', "there are"]),
+        ({"evaluation_set": "zzz"}, ['"zzz…"', "there are"]),
         ({"metric": "MAP@3"}, ['"MAP@3"', "MAP@2"]),
         ({"model": "popluar"}, ['"popluar"', '"popular"']),
     ],

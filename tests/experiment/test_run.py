@@ -148,7 +148,7 @@ def values(result: Result, metric: str, model: int = 0) -> list[list[float]]:
 
 def test_popular_by_hand(tmp_path: Path) -> None:
     result = run(config(tmp_path))  # b, twice bought, then a
-    assert result.exam.user_ids.to_list() == ["ann", "bob", "cid"]
+    assert result.evaluation_set.user_ids.to_list() == ["ann", "bob", "cid"]
     assert values(result, "MAP@2") == [[1, 0, 1 / 2]]
     assert values(result, "Recall@2") == [[1, 0, 1]]
     assert {m: f.mean for m, f in result.models[0].metrics.items()} == pytest.approx(
@@ -332,8 +332,8 @@ def test_the_best_model_stands_first_and_equals_keep_their_order(tmp_path: Path)
     last_day = POPULAR | {"name": "last day", "params": {"window_days": 4}}  # d alone: bob's
     models = [last_day, POPULAR, {"name": "mine", "use": "plugged:LatestFirst"}]
     found = run(config(tmp_path, *models))
-    marks = {m.name: m.metrics["MAP@2"].mean for m in found.models}
-    assert marks == pytest.approx({"popular": 1 / 2, "mine": 1 / 2, "last day": 1 / 3})
+    user_scores = {m.name: m.metrics["MAP@2"].mean for m in found.models}
+    assert user_scores == pytest.approx({"popular": 1 / 2, "mine": 1 / 2, "last day": 1 / 3})
     assert [m.name for m in found.models] == ["popular", "mine", "last day"]
 
 
@@ -376,7 +376,7 @@ def test_a_quick_run_says_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[s
 
 def test_times_of_every_step(tmp_path: Path) -> None:
     result = run(config(tmp_path))
-    assert list(result.seconds) == ["read", "exam", "chance", "users", "compare"]
+    assert list(result.seconds) == ["read", "evaluation set", "chance", "users", "compare"]
     assert list(result.models[0].seconds) == ["fit", "recommend", "score"]
     assert min(result.seconds.values()) >= 0
 

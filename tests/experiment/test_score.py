@@ -14,13 +14,15 @@ from harness.core import table as sheet
 from harness.core.arrays import Ragged
 from harness.core.errors import UsageError
 from harness.experiment.score import Paper, Scored, records, score, sheets
-from harness.metrics import Key, parse
+from harness.metrics import Judgments, parse
 from harness.metrics.conventions import CONVENTIONS
 
 ITEMS = list("abcdx")
 
 
-def paper(lists: list[str], truths: list[str], boards: Mapping[str, list[bool]] = {}) -> Paper:
+def paper(
+    lists: list[str], truths: list[str], leaderboards: Mapping[str, list[bool]] = {}
+) -> Paper:
     """Return a paper of texts, a letter an item, a text a user."""
     width = max([1, *map(len, lists)])
     items = [[ITEMS.index(c) for c in row] + [-1] * (width - len(row)) for row in lists]
@@ -32,9 +34,9 @@ def paper(lists: list[str], truths: list[str], boards: Mapping[str, list[bool]] 
         users=pl.Series([f"user {i}" for i in range(len(lists))]),
         items=pl.Series(ITEMS),
         whole=np.array(items, np.int32),
-        key=Key(truth, truth.sizes),
+        judgments=Judgments(truth, truth.sizes),
         left_out={"users_without_list": lists.count(""), "users_outside": 0},
-        boards={name: np.array(board) for name, board in boards.items()},
+        leaderboards={name: np.array(board) for name, board in leaderboards.items()},
     )
 
 
@@ -75,19 +77,21 @@ def test_of_two_users_with_everything_the_next_may_have_less() -> None:
 
 
 def test_boards_have_the_means_and_intervals_of_their_users() -> None:
-    boards = {"Public": [True, False, True], "Private": [False, True, False]}
-    found = marked(replace(THREE, boards={b: np.array(v) for b, v in boards.items()}), "MAP@2")
-    assert list(found.boards) == ["Public", "Private"]
-    public = found.boards["Public"]["MAP@2"]
+    leaderboards = {"Public": [True, False, True], "Private": [False, True, False]}
+    found = marked(
+        replace(THREE, leaderboards={b: np.array(v) for b, v in leaderboards.items()}), "MAP@2"
+    )
+    assert list(found.leaderboards) == ["Public", "Private"]
+    public = found.leaderboards["Public"]["MAP@2"]
     assert public.mean == 3 / 4  # of 1 and 1/2
     assert public.ci95 == (0, 1)
-    assert found.boards["Private"]["MAP@2"].mean == 0
+    assert found.leaderboards["Private"]["MAP@2"].mean == 0
     assert found.metrics["MAP@2"].mean == 1 / 2
 
 
 def test_a_board_without_users_has_no_figures() -> None:
     given = paper(["a"], ["a"], {"Public": [True], "Private": [False]})
-    assert list(marked(given, "MAP@1").boards) == ["Public"]
+    assert list(marked(given, "MAP@1").leaderboards) == ["Public"]
 
 
 def test_conventions_are_there_where_they_are_asked_for() -> None:
@@ -169,8 +173,10 @@ def test_the_json_of_conventions_says_what_each_decides() -> None:
 
 
 def test_a_record_a_metric_and_a_convention_with_full_figures() -> None:
-    boards = {"Public": np.array([True, False, False] * 20)}
-    found = marked(replace(SIXTY, boards=boards), "MAP@2", "HitRate@1", conventions=True)
+    leaderboards = {"Public": np.array([True, False, False] * 20)}
+    found = marked(
+        replace(SIXTY, leaderboards=leaderboards), "MAP@2", "HitRate@1", conventions=True
+    )
     first, second, *others = records(found)
     assert first == {
         "kind": "metric",
@@ -188,7 +194,7 @@ def test_a_record_a_metric_and_a_convention_with_full_figures() -> None:
 
 
 def test_the_table_shows_who_is_left_out_and_every_board() -> None:
-    given = replace(THREE, boards={"Private": np.array([False, True, True])})
+    given = replace(THREE, leaderboards={"Private": np.array([False, True, True])})
     given = replace(given, left_out={"users_without_list": 1234, "users_outside": 0})
     table = sheet.plain(sheets(marked(given, "MAP@2"))[0]).splitlines()
     assert table[0] == "paper  lists.csv · 3 users"

@@ -15,7 +15,7 @@ from harness.experiment.explain import explain, of_run
 from harness.experiment.run import run
 from harness.experiment.score import Paper, of_config, of_solution
 from harness.metrics import Metric, parse
-from harness.metrics.scores import marks, mean
+from harness.metrics.scores import mean, user_scores
 from harness.submission import solution as solutions
 from harness.submission.format import Named
 
@@ -31,7 +31,7 @@ def solution(tmp_path: Path) -> Path:
 
 
 def value(paper: Paper, metric: str) -> float:
-    return mean(marks(paper.lists, paper.key, [parse(metric)])[parse(metric)])
+    return mean(user_scores(paper.lists, paper.judgments, [parse(metric)])[parse(metric)])
 
 
 def told(refusal: pytest.ExceptionInfo[HarnessError], *words: str) -> None:
@@ -50,7 +50,12 @@ def test_a_solution_says_who_counts(lists: Path, solution: Path) -> None:
     assert paper.title == str(lists)
     assert paper.users.to_list() == ["ann", "bob", "cid"]
     assert value(paper, "MAP@2") == (1 / 2 + 1 / 2 + 0) / 3
-    assert (paper.k, paper.fingerprint, paper.metrics, dict(paper.boards)) == (None, None, (), {})
+    assert (paper.k, paper.fingerprint, paper.metrics, dict(paper.leaderboards)) == (
+        None,
+        None,
+        (),
+        {},
+    )
     assert paper.left_out == {
         "users_without_list": 1,
         "users_outside": 2,
@@ -98,7 +103,7 @@ def test_users_stand_on_boards_and_the_ignored_on_none(lists: Path, solution: Pa
     paper = of_solution(lists, solution)
     assert paper.users.to_list() == ["ann", "cid", "dee"]
     assert value(paper, "Recall@1") == (1 + 1 / 2 + 0) / 3
-    assert {name: board.tolist() for name, board in paper.boards.items()} == {
+    assert {name: board.tolist() for name, board in paper.leaderboards.items()} == {
         "Public": [True, False, False],
         "Private": [False, True, True],
     }
@@ -124,7 +129,7 @@ def test_ids_that_are_numbers_in_both_files_match(tmp_path: Path) -> None:
     assert paper.users.to_list() == ["2", "1"]
     assert value(paper, "MAP@1") == 1 / 2
     frame.write_parquet(solution)
-    assert of_solution(lists, solution).boards["Public"].tolist() == [True, False]
+    assert of_solution(lists, solution).leaderboards["Public"].tolist() == [True, False]
 
 
 def test_numbers_in_one_file_are_the_same_ids_as_their_text_in_another(tmp_path: Path) -> None:
@@ -220,7 +225,11 @@ def test_a_config_sets_the_exam(tmp_path: Path, lists: Path) -> None:
     paper = of_config(lists, config(tmp_path))
     assert paper.title == str(lists)
     assert paper.users.to_list() == ["ann", "bob", "cid"]
-    assert np.asarray(paper.key.relevant).tolist() == [2, 1, 1]  # new counts, a candidate or not
+    assert np.asarray(paper.judgments.relevant).tolist() == [
+        2,
+        1,
+        1,
+    ]  # new counts, a candidate or not
     assert value(paper, "MAP@2") == (1 / 2 + 1 / 2 + 0) / 3
     assert paper.left_out == {
         "users_without_list": 1,
@@ -229,24 +238,28 @@ def test_a_config_sets_the_exam(tmp_path: Path, lists: Path) -> None:
         "items_unknown": 3 - 1,
     }
     assert [str(m) for m in paper.metrics] == ["MAP@2", "Recall@2", "NDCG@2"]
-    assert (paper.k, len(paper.fingerprint or ""), dict(paper.boards)) == (2, 64, {})
+    assert (paper.k, len(paper.fingerprint or ""), dict(paper.leaderboards)) == (2, 64, {})
 
 
 def test_a_true_item_that_is_no_candidate_is_never_a_hit(tmp_path: Path, lists: Path) -> None:
     lists.write_text("user,items\nann,new c\n")
     paper = of_config(lists, config(tmp_path))
-    assert marks(paper.lists, paper.key, [parse("MRR@2")])[parse("MRR@2")].tolist() == [1 / 2, 0, 0]
+    assert user_scores(paper.lists, paper.judgments, [parse("MRR@2")])[parse("MRR@2")].tolist() == [
+        1 / 2,
+        0,
+        0,
+    ]
     assert paper.outside.to_list() == ["new"]
 
 
 def test_fingerprint_and_metrics_are_those_of_the_config(tmp_path: Path, lists: Path) -> None:
     lists.write_text(LISTS)
-    setting = config(tmp_path, metrics=["MRR@1", "Recall@2"])
-    paper = of_config(lists, setting)
+    task = config(tmp_path, metrics=["MRR@1", "Recall@2"])
+    paper = of_config(lists, task)
     assert [str(m) for m in paper.metrics] == ["MRR@1", "Recall@2"]
-    assert paper.fingerprint == run(setting).exam.fingerprint
+    assert paper.fingerprint == run(task).evaluation_set.fingerprint
     asked = (parse("HitRate@2"),)
-    assert of_config(lists, setting, metrics=asked).metrics == asked
+    assert of_config(lists, task, metrics=asked).metrics == asked
 
 
 BEYOND = {
@@ -273,14 +286,14 @@ def test_all_metrics_at_once_have_the_values_they_have_alone(tmp_path: Path, lis
     lists.write_text(LISTS)
     metrics = tuple(map(parse, BEYOND))
     paper = of_config(lists, config(tmp_path), metrics=metrics)
-    values = marks(paper.lists, paper.key, metrics)
+    values = user_scores(paper.lists, paper.judgments, metrics)
     assert {str(m): mean(v) for m, v in values.items()} == pytest.approx(BEYOND, rel=0, abs=1e-12)
 
 
 def test_known_items_are_as_like_as_their_attributes(tmp_path: Path, lists: Path) -> None:
     lists.write_text("user,items\nann,a b\nbob,c d\n")
     paper = of_config(lists, config(tmp_path), metrics=(parse("ILD@2"),))
-    found = marks(paper.lists, paper.key, paper.metrics)[parse("ILD@2")]
+    found = user_scores(paper.lists, paper.judgments, paper.metrics)[parse("ILD@2")]
     assert found.tolist() == pytest.approx([0, 1, 0], rel=0, abs=1e-12)
 
 
@@ -303,7 +316,7 @@ def test_the_usage_may_stand_anywhere(lists: Path, solution: Path, header: str) 
     row = {"user": "ann", "items": "a", "Usage": "Public"}
     solution.write_text(header + "\n" + ",".join(row[name] for name in header.split(",")) + "\n")
     paper = of_solution(lists, solution)
-    assert (value(paper, "MAP@1"), list(paper.boards)) == (1, ["Public"])
+    assert (value(paper, "MAP@1"), list(paper.leaderboards)) == (1, ["Public"])
 
 
 def test_categories_in_parquet_are_texts(tmp_path: Path, solution: Path) -> None:

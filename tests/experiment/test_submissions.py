@@ -34,8 +34,8 @@ def test_two_boards(solution: Path) -> None:
     """AP@3: ann 1 (both), bob 1/2 (c at the second place), cem 0; dee and zed do not count."""
     found = scored(solution, "user,items\nann,b a\nbob,x c\nzed,a\ndee,a\n")
     assert found.metrics["MAP@3"].mean == (1 + 1 / 2 + 0) / 3
-    assert found.boards["Public"]["MAP@3"].mean == 1
-    assert found.boards["Private"]["MAP@3"].mean == (1 / 2 + 0) / 2
+    assert found.leaderboards["Public"]["MAP@3"].mean == 1
+    assert found.leaderboards["Private"]["MAP@3"].mean == (1 / 2 + 0) / 2
     assert found.paper.left_out == {
         "users_without_list": 1,
         "users_outside": 2,
@@ -124,4 +124,4 @@ def test_every_shape_and_reader_gives_the_same_marks(
         found.append(scored(solution, long, force=True))
     for one in found:
         assert one.metrics == general.metrics
-        assert one.boards == general.boards
+        assert one.leaderboards == general.leaderboards

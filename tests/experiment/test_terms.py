@@ -64,7 +64,7 @@ def test_otto_on_two_boards(tmp_path: Path) -> None:
         lists="session_type,labels\n1_clicks,10\n1_carts,9\n1_orders,50\n",
     )
     scored = harness.score(tmp_path / "lists.csv", solution=tmp_path / "solution.csv")
-    figures = {name: board["TotalRecall@20"].mean for name, board in scored.boards.items()}
+    figures = {name: board["TotalRecall@20"].mean for name, board in scored.leaderboards.items()}
     assert figures == {"Public": pytest.approx(0.1), "Private": pytest.approx(0.6)}
 
 
@@ -106,7 +106,7 @@ def test_what_ids_look_like(tmp_path: Path, content: str, codes: list[str]) -> N
 LOG = "user,item,time\nann,a,2020-01-01\nbob,b,2020-01-02\nann,b,2020-01-09\nbob,a,2020-01-09\n"
 
 
-def exam(folder: Path, **sections: Any) -> Config:
+def evaluation_set(folder: Path, **sections: Any) -> Config:
     write(folder, log=LOG)
     values = {
         "data": {"layout": "table", "path": ".", "events": "log.csv", **sections.pop("data", {})},
@@ -120,8 +120,8 @@ def exam(folder: Path, **sections: Any) -> Config:
 
 def test_without_a_table_of_users_nobody_is_missing(tmp_path: Path) -> None:
     write(tmp_path, lists="who,what\nann,b x\nzed,a b\n")
-    assert harness.validate(tmp_path / "lists.csv", config=exam(tmp_path)).problems == ()
-    scored = harness.score(tmp_path / "lists.csv", config=exam(tmp_path))
+    assert harness.validate(tmp_path / "lists.csv", config=evaluation_set(tmp_path)).problems == ()
+    scored = harness.score(tmp_path / "lists.csv", config=evaluation_set(tmp_path))
     assert scored.metrics["MAP@2"].mean == (1 + 0) / 2
     assert scored.paper.left_out["users_outside"] == 1
     assert scored.paper.left_out["items_unknown"] == 1
@@ -139,7 +139,7 @@ def test_tables_of_users_and_items_of_any_kind(tmp_path: Path, kind: str) -> Non
         else:
             separator = "\t" if kind == "tsv" else ","
             frame.write_csv(tmp_path / data[name], separator=separator)
-    config = exam(tmp_path, data=data)
+    config = evaluation_set(tmp_path, data=data)
     write(tmp_path, lists="user,items\nann,b zz\nbob,a b\n")
     found = harness.validate(tmp_path / "lists.csv", config=config)
     told = [(p.code, p.value) for p in found.problems]
@@ -154,7 +154,7 @@ def test_a_sample_and_columns_of_a_config(tmp_path: Path) -> None:
         lists="who,what\nann,b;a\nbob,a;007\n",
     )
     own = {"sample": "sample.csv", "user": "who", "items": "what", "separator": ";"}
-    config = exam(tmp_path, submission=own)
+    config = evaluation_set(tmp_path, submission=own)
     assert harness.validate(tmp_path / "lists.csv", config=config).problems == ()
     scored = harness.score(tmp_path / "lists.csv", config=config)
     assert scored.metrics["MAP@2"].mean == 1
@@ -166,10 +166,11 @@ def test_a_sample_and_columns_of_a_config(tmp_path: Path) -> None:
     with pytest.raises(
         UsageError, match=r'\[submission\] has no key "smple"; did you mean "sample"'
     ):
-        exam(tmp_path, submission={"smple": "sample.csv"})
+        evaluation_set(tmp_path, submission={"smple": "sample.csv"})
     with pytest.raises(DataError, match=r"gone\.csv: there is no such file"):
         harness.validate(
-            tmp_path / "lists.csv", config=exam(tmp_path, submission={"sample": "gone.csv"})
+            tmp_path / "lists.csv",
+            config=evaluation_set(tmp_path, submission={"sample": "gone.csv"}),
         )
 
 
@@ -184,7 +185,7 @@ MANY = "user,item,time\n" + "".join(
 
 
 def told(folder: Path, lists: list[str]) -> dict[str, str]:
-    config = exam(folder)
+    config = evaluation_set(folder)
     rows = [f"{user},{items}\n" for user, items in zip(USERS, lists, strict=True)]
     write(folder, log=MANY, lists="user,items\n" + "".join(rows))
     found = harness.score(folder / "lists.csv", config=config).validation

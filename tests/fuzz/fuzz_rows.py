@@ -17,7 +17,7 @@ from reference import ITEMS, USERS, K
 
 from harness.core.errors import HarnessError
 from harness.metrics import parse
-from harness.metrics.scores import marks, mean
+from harness.metrics.scores import mean, user_scores
 from harness.protocol.truth import Solution
 from harness.submission import blocks
 from harness.submission.expected import Against, of_tables
@@ -40,14 +40,14 @@ COUNTED = {"SUB302", "SUB303", "SUB313", "SUB314", "SUB315", "SUB316"}
 
 
 @pytest.fixture(scope="module")
-def exam(tmp_path_factory: pytest.TempPathFactory) -> tuple[Against, Solution]:
+def evaluation_set(tmp_path_factory: pytest.TempPathFactory) -> tuple[Against, Solution]:
     folder = tmp_path_factory.mktemp("rows")
     (folder / "sample.csv").write_text(
         "customer_id,prediction\n" + "".join(f"{u},\n" for u in USERS)
     )
     (folder / "items.csv").write_text("article_id\n" + "".join(f"{item}\n" for item in ITEMS))
     solution = of_file(pl.DataFrame({"user": list(TRUTH), "item": list(TRUTH.values())}))
-    against = of_tables(folder / "sample.csv", folder / "items.csv").marked_by(solution)
+    against = of_tables(folder / "sample.csv", folder / "items.csv").scored_by(solution)
     for head in HEADS.values():  # so that all is compiled
         (folder / "warm.csv").write_text(head + SEEDS[0])
         read(folder / "warm.csv", against, solution)
@@ -120,7 +120,7 @@ def check(content: bytes, found: Examined, solution: Solution) -> None:
         assert lists is None or max(max(p, default=0) for p in lists.values()) > K
         return
     metric = parse("MAP@12")
-    score = mean(marks(found.lists, solution.key, [metric])[metric])
+    score = mean(user_scores(found.lists, solution.key, [metric])[metric])
     values = [average_precision(lists.get(user, {}), truth) for user, truth in TRUTH.items()]
     assert score == pytest.approx(sum(values) / len(values), rel=0, abs=1e-12)
 
@@ -129,7 +129,7 @@ def check(content: bytes, found: Examined, solution: Solution) -> None:
 def test_no_rows_surprise(
     batch: int,
     files: int,
-    exam: tuple[Against, Solution],
+    evaluation_set: tuple[Against, Solution],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -143,9 +143,9 @@ def test_no_rows_surprise(
         monkeypatch.setattr(blocks, "SIZE", chance.choice([64, 128, 1 << 16]))
         began = time.process_time()
         try:
-            found = read(path, *exam)
+            found = read(path, *evaluation_set)
             assert time.process_time() - began < SECONDS
-            check(content, found, exam[1])
+            check(content, found, evaluation_set[1])
         except BaseException:
             print(f"batch {batch}, blocks of {blocks.SIZE}: {content!r}")
             raise

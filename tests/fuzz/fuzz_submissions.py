@@ -17,7 +17,7 @@ from reference import mean_average_precision, reference
 
 from harness.core.errors import HarnessError
 from harness.metrics import parse
-from harness.metrics.scores import marks, mean
+from harness.metrics.scores import mean, user_scores
 from harness.protocol.truth import Solution
 from harness.submission import blocks
 from harness.submission.expected import Against, of_tables
@@ -47,20 +47,20 @@ class Exam:
 
 
 @pytest.fixture(scope="session")
-def exam(tmp_path_factory: pytest.TempPathFactory) -> Exam:
+def evaluation_set(tmp_path_factory: pytest.TempPathFactory) -> Exam:
     folder = tmp_path_factory.mktemp("exam")
     (folder / "sample.csv").write_text(SAMPLE)
     (folder / "articles.csv").write_text(ITEMS)
     solution = of_file(pl.DataFrame({"user": list(TRUTH), "item": list(TRUTH.values())}))
     against = of_tables(folder / "sample.csv", folder / "articles.csv")
-    found = Exam(against.marked_by(solution), solution)
+    found = Exam(against.scored_by(solution), solution)
     for content in (GOOD, BAD["SUB310"], BAD["SUB011"], LONG):  # so that all is compiled
         (folder / "warm.csv").write_bytes(content)
         read(folder / "warm.csv", found)
     return found
 
 
-def check(content: bytes, found: Examined, exam: Exam) -> None:
+def check(content: bytes, found: Examined, evaluation_set: Exam) -> None:
     packed = content.startswith((b"\x1f\x8b", b"PK"))  # its lines are not to be seen here
     physical = 100 if packed else len(re.findall(rb"\r(?!\n)|\n", content)) + 1
     lines = [place.line for p in found.validation.problems for place in p.places]
@@ -72,17 +72,17 @@ def check(content: bytes, found: Examined, exam: Exam) -> None:
     assert told == reference(text)
     assert found.lists is not None
     metric = parse("MAP@12")
-    score = mean(marks(found.lists, exam.solution.key, [metric])[metric])
+    score = mean(user_scores(found.lists, evaluation_set.solution.key, [metric])[metric])
     assert score == pytest.approx(mean_average_precision(text, TRUTH), rel=0, abs=1e-12)
 
 
-def read(path: Path, exam: Exam) -> Examined:
-    found = examine(path, exam.against, exam.solution)
+def read(path: Path, evaluation_set: Exam) -> Examined:
+    found = examine(path, evaluation_set.against, evaluation_set.solution)
     try:
-        fix(path, exam.against, path.with_suffix(".fixed"))
+        fix(path, evaluation_set.against, path.with_suffix(".fixed"))
     except HarnessError:
         return found
-    left = examine(path.with_suffix(".fixed"), exam.against).validation
+    left = examine(path.with_suffix(".fixed"), evaluation_set.against).validation
     mended = {"SUB006", "SUB007", "SUB009", "SUB105", "SUB106", "SUB206", "SUB207"}
     assert not mended & {problem.code for problem in left.problems}
     return found
@@ -90,7 +90,7 @@ def read(path: Path, exam: Exam) -> Examined:
 
 @pytest.mark.parametrize(("batch", "files"), batches(80))
 def test_no_file_surprises(
-    batch: int, files: int, exam: Exam, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    batch: int, files: int, evaluation_set: Exam, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chance = chances("submissions", batch)
     path = tmp_path / "submission.csv"
@@ -100,9 +100,9 @@ def test_no_file_surprises(
         monkeypatch.setattr(blocks, "SIZE", chance.choice([64, 128, 1 << 16]))
         began = time.process_time()
         try:
-            found = read(path, exam)
+            found = read(path, evaluation_set)
             assert time.process_time() - began < SECONDS
-            check(content, found, exam)
+            check(content, found, evaluation_set)
         except BaseException:
             print(f"batch {batch}, blocks of {blocks.SIZE}: {content!r}")
             raise

@@ -173,7 +173,7 @@ def test_an_attribute_may_have_the_name_that_our_own_columns_have() -> None:
 def cosine(x: Mapping[Any, float], y: Mapping[Any, float]) -> float:
     """Return the cosine of two sparse vectors; 0 where one has no direction."""
     length = sqrt(sum(v * v for v in x.values()) * sum(v * v for v in y.values()))
-    return sum(v * y.get(key, 0) for key, v in x.items()) / length if length else 0.0
+    return sum(v * y.get(judgments, 0) for judgments, v in x.items()) / length if length else 0.0
 
 
 looks = st.fixed_dictionaries(

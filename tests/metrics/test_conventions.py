@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from harness.core.arrays import Ragged
-from harness.metrics import DIVISORS, Block, Key, conventions, parse, per_user
+from harness.metrics import DIVISORS, Block, Judgments, conventions, parse, per_user
 from harness.metrics.conventions import CONVENTIONS, EXAMPLE, audit
 
 TRUTH = "abcdefghijkl"
@@ -26,12 +26,12 @@ def matrix(lists: Sequence[str]) -> NDArray[np.int32]:
     return np.array(cells, np.int32).reshape(len(lists), width)
 
 
-def key_of(truths: Sequence[str]) -> Key:
+def key_of(truths: Sequence[str]) -> Judgments:
     """Return the key of texts of true items, a letter each; an item that stands twice is one."""
     rows = [sorted(set(map(ord, truth))) for truth in truths]
     ends = np.cumsum([0, *map(len, rows)])
     items = np.array([item for row in rows for item in row], np.int32)
-    return Key(Ragged(ends, items), np.diff(ends))
+    return Judgments(Ragged(ends, items), np.diff(ends))
 
 
 def audited(lists: Sequence[str], truths: Sequence[str], k: int) -> dict[str, float | None]:
@@ -186,14 +186,16 @@ exams = st.lists(st.tuples(words, st.text("abc", max_size=3)), min_size=1, max_s
 quick = settings(deadline=None, max_examples=60)
 
 
-@given(exam=exams, k=st.integers(1, 7))
+@given(evaluation_set=exams, k=st.integers(1, 7))
 @quick
-def test_the_audit_is_what_the_tools_own_loops_compute(exam: list[tuple[str, str]], k: int) -> None:
-    exam = [(row, "".join(sorted(set(truth)))) for row, truth in exam]
-    found = audited(*zip(*exam, strict=True), k)
-    with_truth = [(row, truth) for row, truth in exam if truth]
+def test_the_audit_is_what_the_tools_own_loops_compute(
+    evaluation_set: list[tuple[str, str]], k: int
+) -> None:
+    evaluation_set = [(row, "".join(sorted(set(truth)))) for row, truth in evaluation_set]
+    found = audited(*zip(*evaluation_set, strict=True), k)
+    with_truth = [(row, truth) for row, truth in evaluation_set if truth]
     with_both = [(row, truth) for row, truth in with_truth if row]
-    assert found["ml_metrics"] == average([apk(truth, row, k) for row, truth in exam])
+    assert found["ml_metrics"] == average([apk(truth, row, k) for row, truth in evaluation_set])
     assert found["kaggle"] == average([apk(truth, row, k) for row, truth in with_truth])
     sums = [joined(truth, row, k) for row, truth in with_truth]
     assert found["rectools"] == average([total / rows for total, rows in sums])
@@ -214,20 +216,24 @@ AGREE = (
 )
 
 
-@given(exam=st.lists(st.tuples(plain, plain), min_size=1, max_size=5), k=st.integers(1, 7))
+@given(
+    evaluation_set=st.lists(st.tuples(plain, plain), min_size=1, max_size=5), k=st.integers(1, 7)
+)
 @quick
 def test_where_nothing_is_left_open_but_the_divisor_those_of_one_divisor_agree(
-    exam: list[tuple[str, str]], k: int
+    evaluation_set: list[tuple[str, str]], k: int
 ) -> None:
-    found = audited(*zip(*exam, strict=True), k)
+    found = audited(*zip(*evaluation_set, strict=True), k)
     for first, *others in AGREE:
         assert [found[name] for name in others] == [exactly(found[first] or 0)] * len(others)
 
 
-@given(exam=exams, k=st.integers(1, 7))
+@given(evaluation_set=exams, k=st.integers(1, 7))
 @quick
-def test_ours_are_the_metric_under_each_divisor(exam: list[tuple[str, str]], k: int) -> None:
-    lists, truths = zip(*exam, strict=True)
+def test_ours_are_the_metric_under_each_divisor(
+    evaluation_set: list[tuple[str, str]], k: int
+) -> None:
+    lists, truths = zip(*evaluation_set, strict=True)
     found = audited(lists, truths, k)
     for divisor in DIVISORS:
         block = Block(matrix(lists), key_of(truths), k)
@@ -236,20 +242,20 @@ def test_ours_are_the_metric_under_each_divisor(exam: list[tuple[str, str]], k: 
         assert found[name] == exactly(values.mean()), divisor
 
 
-@given(exam=exams, k=st.integers(1, 7))
+@given(evaluation_set=exams, k=st.integers(1, 7))
 @quick
-def test_blocks_of_users_change_nothing(exam: list[tuple[str, str]], k: int) -> None:
-    lists, truths = zip(*exam, strict=True)
+def test_blocks_of_users_change_nothing(evaluation_set: list[tuple[str, str]], k: int) -> None:
+    lists, truths = zip(*evaluation_set, strict=True)
     whole = audited(lists, truths, k)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(conventions, "_USERS", 2)
         assert audited(lists, truths, k) == whole
 
 
-@given(exam=exams, k=st.integers(1, 7), random=st.randoms())
+@given(evaluation_set=exams, k=st.integers(1, 7), random=st.randoms())
 @quick
 def test_the_order_of_users_changes_nothing(
-    exam: list[tuple[str, str]], k: int, random: Random
+    evaluation_set: list[tuple[str, str]], k: int, random: Random
 ) -> None:
-    again = random.sample(exam, len(exam))
-    assert audited(*zip(*again, strict=True), k) == audited(*zip(*exam, strict=True), k)
+    again = random.sample(evaluation_set, len(evaluation_set))
+    assert audited(*zip(*again, strict=True), k) == audited(*zip(*evaluation_set, strict=True), k)

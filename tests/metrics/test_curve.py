@@ -6,35 +6,37 @@ import numpy as np
 import pytest
 
 from harness.core.arrays import Ragged
-from harness.metrics import Key, parse
+from harness.metrics import Judgments, parse
 from harness.metrics.scores import ScoreTable, curve, has_curve, score
 from harness.models.recommendations import Recommendations
 
-KEY = Key(Ragged(np.array([0, 1, 3, 4]), np.array([0, 1, 2, 3], np.int32)), np.array([1, 2, 1]))
+JUDGMENTS = Judgments(
+    Ragged(np.array([0, 1, 3, 4]), np.array([0, 1, 2, 3], np.int32)), np.array([1, 2, 1])
+)
 LISTS = Recommendations(np.array([[9, 0, 8], [1, 9, 2], [7, 8, 9]], np.int32))
 
 
 def table(repeats: list[Recommendations], metric: Any) -> ScoreTable:
-    return score(repeats, KEY, (metric,))
+    return score(repeats, JUDGMENTS, (metric,))
 
 
 def test_the_curve_by_hand() -> None:
     """AP@1: 0, 1, 0; AP@2: 1/2, 1/2, 0; AP@3: 1/2, (1 + 2/3)/2, 0."""
     metric = parse("MAP@3")
-    found = curve([LISTS], KEY, table([LISTS], metric), metric)
+    found = curve([LISTS], JUDGMENTS, table([LISTS], metric), metric)
     assert found == pytest.approx({1: 1 / 3, 2: 1 / 3, 3: 4 / 9}, rel=1e-12)
 
 
 def test_repeats_are_averaged_and_no_hit_is_zero() -> None:
     metric = parse("MAP@2")
     none = Recommendations(np.full((3, 3), 9, np.int32))
-    found = curve([LISTS, none], KEY, table([LISTS, none], metric), metric)
+    found = curve([LISTS, none], JUDGMENTS, table([LISTS, none], metric), metric)
     assert found == pytest.approx({1: 1 / 6, 2: 1 / 6}, rel=1e-12)
 
 
 def test_long_lists_have_about_twenty_points() -> None:
     metric = parse("MAP@1000")
-    found = curve([LISTS], KEY, table([LISTS], metric), metric)
+    found = curve([LISTS], JUDGMENTS, table([LISTS], metric), metric)
     assert 15 <= len(found) <= 20
     assert (min(found), max(found)) == (1, 1000)
 
@@ -47,4 +49,4 @@ def test_which_metrics_have_one(name: str, expected: bool) -> None:
     metric = parse(name)
     assert has_curve(metric) is expected
     if not expected and metric.definition.of == "user":
-        assert curve([LISTS], KEY, ScoreTable({}), metric) == {}
+        assert curve([LISTS], JUDGMENTS, ScoreTable({}), metric) == {}

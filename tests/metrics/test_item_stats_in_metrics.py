@@ -56,7 +56,9 @@ LATEST = {"name": "latest", "use": "models:LatestFirst"}
 SPREAD = {"name": "spread", "use": "models:Spread"}
 
 
-def sit(folder: Path, metrics: list[str], *models: dict[str, str], **data: str) -> Result:
+def evaluate_model(
+    folder: Path, metrics: list[str], *models: dict[str, str], **data: str
+) -> Result:
     """Run models on the log: popular lists b, a; latest d, b; spread a, b or c, d."""
     (folder / "log.csv").write_text(LOG)
     (folder / "items.csv").write_text(ITEMS)
@@ -100,7 +102,7 @@ EXPECTED: dict[str, dict[str, float]] = {
 
 @pytest.mark.parametrize("model", ["popular", "latest", "spread"])
 def test_figures_of_a_run_by_hand(tmp_path: Path, model: str) -> None:
-    result = sit(tmp_path, list(EXPECTED), POPULAR, LATEST, SPREAD)
+    result = evaluate_model(tmp_path, list(EXPECTED), POPULAR, LATEST, SPREAD)
     expected = {metric: of_model[model] for metric, of_model in EXPECTED.items()}
     assert means(result, model) == pytest.approx(expected, rel=0, abs=1e-12)
 
@@ -117,28 +119,28 @@ def test_figures_of_a_run_by_hand(tmp_path: Path, model: str) -> None:
 def test_diversity_looks_at_the_table_of_items(
     tmp_path: Path, metric: str, expected: float
 ) -> None:
-    found = means(sit(tmp_path, [metric], items="items.csv"), "popular")
+    found = means(evaluate_model(tmp_path, [metric], items="items.csv"), "popular")
     assert found == {metric: pytest.approx(expected, abs=1e-12)}
 
 
 def test_a_cell_that_is_empty_is_no_attribute(tmp_path: Path) -> None:
     (tmp_path / "gaps.csv").write_text("item,colour\na,\nb,\nc,red\nd,red\n")
-    found = means(sit(tmp_path, ["ILD@2"], items="gaps.csv"), "popular")
+    found = means(evaluate_model(tmp_path, ["ILD@2"], items="gaps.csv"), "popular")
     assert found == {"ILD@2": 1}
 
 
 def test_diversity_without_a_table_of_items_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"ILD needs a table of item attributes.*\[data\] items"):
-        sit(tmp_path, ["ILD@2"])
+        evaluate_model(tmp_path, ["ILD@2"])
 
 
 def test_an_attribute_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match='"color"; did you mean "colour"'):
-        sit(tmp_path, ["ILD(attributes=color)@2"], items="items.csv")
+        evaluate_model(tmp_path, ["ILD(attributes=color)@2"], items="items.csv")
 
 
 def test_metrics_of_all_lists_have_no_interval_and_no_value_of_a_user(tmp_path: Path) -> None:
-    result = sit(tmp_path, ["MAP@2", "Coverage@2", "Gini@2", "Novelty@2"])
+    result = evaluate_model(tmp_path, ["MAP@2", "Coverage@2", "Gini@2", "Novelty@2"])
     result.write(tmp_path / "out")
     written = json.loads((tmp_path / "out" / "result.json").read_text())
     found = written["models"][0]["metrics"]
@@ -150,25 +152,25 @@ def test_metrics_of_all_lists_have_no_interval_and_no_value_of_a_user(tmp_path: 
 
 
 def test_metrics_of_all_lists_alone_leave_a_table_of_users_without_values(tmp_path: Path) -> None:
-    result = sit(tmp_path, ["Gini@2", "Coverage@2"])
+    result = evaluate_model(tmp_path, ["Gini@2", "Coverage@2"])
     assert result.per_user().columns == ["user", "model", "repeat"]
     assert result.per_user().height == 3
     assert "Gini@2" in repr(result)
 
 
 def test_the_lowest_gini_stands_first(tmp_path: Path) -> None:
-    result = sit(tmp_path, ["Gini@2", "Coverage@2"], POPULAR, SPREAD)
+    result = evaluate_model(tmp_path, ["Gini@2", "Coverage@2"], POPULAR, SPREAD)
     assert [model.name for model in result.models] == ["spread", "popular"]
 
 
 def test_the_highest_coverage_stands_first(tmp_path: Path) -> None:
-    result = sit(tmp_path, ["Coverage@2", "Gini@2"], POPULAR, SPREAD)
+    result = evaluate_model(tmp_path, ["Coverage@2", "Gini@2"], POPULAR, SPREAD)
     assert [model.name for model in result.models] == ["spread", "popular"]
 
 
 def test_repeats_of_a_metric_of_all_lists_have_their_spread(tmp_path: Path) -> None:
     random: dict[str, Any] = {"name": "random", "use": "baselines.random_items:RandomItems"}
-    result = sit(tmp_path, ["Coverage@2", "MAP@2"], random | {"repeats": 4})
+    result = evaluate_model(tmp_path, ["Coverage@2", "MAP@2"], random | {"repeats": 4})
     table = next(v for m, v in result.models[0].scores.values.items() if m.name == "Coverage")
     figure = result.models[0].metrics["Coverage@2"]
     assert table.shape == (4, 1)
@@ -180,7 +182,7 @@ def test_repeats_of_a_metric_of_all_lists_have_their_spread(tmp_path: Path) -> N
 
 def test_chance_is_known_for_accuracy_and_not_beyond(tmp_path: Path) -> None:
     names = ["RPrecision@2", "pFound@2", "pFound", "Novelty@2", "Gini@2"]
-    result = sit(tmp_path, names)
+    result = evaluate_model(tmp_path, names)
     found = {name: chance.mean for name, chance in result.chance.items()}
     # the one true item is at either rank with 1/4
     expected = {"RPrecision@2": 1 / 4, "pFound@2": 1.85 / 4, "pFound": 1.85 / 4}

@@ -105,16 +105,16 @@ users = st.tuples(
 
 
 @given(st.lists(users, min_size=1, max_size=6), st.integers(1, 24))
-def test_equals_the_definition(exam: list[Any], k: int) -> None:
-    marked = mark([row for row, _ in exam], [truth for _, truth in exam], k)
-    for user, (row, truth) in enumerate(exam):
+def test_equals_the_definition(evaluation_set: list[Any], k: int) -> None:
+    marked = mark([row for row, _ in evaluation_set], [truth for _, truth in evaluation_set], k)
+    for user, (row, truth) in enumerate(evaluation_set):
         expected = naive(row, truth, k)
         found = tuple(getattr(marked, field)[user] for field in FIELDS[:5])
         assert found == pytest.approx(expected, abs=1e-14)
         assert marked.relevant[user] == len(truth)
 
 
-def exam_of(n: int) -> tuple[Any, Any, Any]:
+def task_of(n: int) -> tuple[Any, Any, Any]:
     draw = np.random.default_rng(7)
     truth = np.sort(draw.integers(0, 9, (n, 2)), axis=1).astype(np.int32) * [1, 1] + [0, 10]
     return (
@@ -125,7 +125,7 @@ def exam_of(n: int) -> tuple[Any, Any, Any]:
 
 
 def test_inputs_stay_as_they_are_and_may_be_read_only() -> None:
-    given = [np.array(a) for a in exam_of(50)]
+    given = [np.array(a) for a in task_of(50)]
     kept = [array.copy() for array in given]
     first = tally(given[0], given[1], given[2], 5)
     assert all((array == copy).all() for array, copy in zip(given, kept, strict=True))
@@ -135,7 +135,7 @@ def test_inputs_stay_as_they_are_and_may_be_read_only() -> None:
 
 
 def test_any_memory_order_and_integer_width_of_the_offsets() -> None:
-    items, indptr, indices = exam_of(50)
+    items, indptr, indices = task_of(50)
     wanted = tally(items, indptr, indices, 5).dcg.tolist()
     assert (
         tally(np.asfortranarray(items), indptr.astype(np.uint8), indices, 5).dcg.tolist() == wanted
@@ -143,7 +143,7 @@ def test_any_memory_order_and_integer_width_of_the_offsets() -> None:
 
 
 def test_every_array_a_caller_may_hold_shares_one_compilation() -> None:
-    items, indptr, indices = exam_of(50)
+    items, indptr, indices = task_of(50)
     indices.flags.writeable = False
     tally(items, indptr, indices, 5)
     tally(np.asfortranarray(items), indptr.astype(np.int32), indices.copy(), 5)

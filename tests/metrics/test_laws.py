@@ -51,44 +51,44 @@ def figures(lists: Any, truth: Any, rename: Callable[[str], str] = str) -> dict[
     return found
 
 
-@given(exam=exams(rows))
+@given(evaluation_set=exams(rows))
 @quick
-def test_every_value_lies_within_the_declared_range(exam: Any) -> None:
-    each = evaluate(*exam, OF_USERS, train=TRAIN, attributes=LOOKS, per_user=True)
-    for name, value in [*each.melt().to_numpy().tolist(), *figures(*exam).items()]:
+def test_every_value_lies_within_the_declared_range(evaluation_set: Any) -> None:
+    each = evaluate(*evaluation_set, OF_USERS, train=TRAIN, attributes=LOOKS, per_user=True)
+    for name, value in [*each.melt().to_numpy().tolist(), *figures(*evaluation_set).items()]:
         low, high = parse(name).definition.range
         assert low <= value <= high, name
 
 
-@given(exam=exams(rows))
+@given(evaluation_set=exams(rows))
 @quick
-def test_the_mean_of_the_users_values_is_the_figure(exam: Any) -> None:
-    each = evaluate(*exam, OF_USERS, train=TRAIN, attributes=LOOKS, per_user=True)
-    found = figures(*exam)
+def test_the_mean_of_the_users_values_is_the_figure(evaluation_set: Any) -> None:
+    each = evaluate(*evaluation_set, OF_USERS, train=TRAIN, attributes=LOOKS, per_user=True)
+    found = figures(*evaluation_set)
     for name in OF_USERS:
         assert found[str(parse(name))] == math.fsum(each[str(parse(name))]) / 3, name
 
 
-@given(exam=exams(rows), order=st.permutations(["ann", "bob", "cem"]))
+@given(evaluation_set=exams(rows), order=st.permutations(["ann", "bob", "cem"]))
 @quick
-def test_the_order_of_users_changes_nothing(exam: Any, order: list[str]) -> None:
-    lists, truth = exam
+def test_the_order_of_users_changes_nothing(evaluation_set: Any, order: list[str]) -> None:
+    lists, truth = evaluation_set
     again = {user: lists[user] for user in order}, {user: truth[user] for user in reversed(order)}
-    assert figures(*again) == pytest.approx(figures(*exam), rel=0, abs=1e-12)
+    assert figures(*again) == pytest.approx(figures(*evaluation_set), rel=0, abs=1e-12)
 
 
-@given(exam=exams(rows), mirrored=st.booleans())
+@given(evaluation_set=exams(rows), mirrored=st.booleans())
 @quick
-def test_other_names_of_items_change_nothing(exam: Any, mirrored: bool) -> None:
+def test_other_names_of_items_change_nothing(evaluation_set: Any, mirrored: bool) -> None:
     def rename(item: str) -> str:
         return f"item {ITEMS[::-1][ITEMS.index(item)] if mirrored else item}"
 
-    lists, truth = exam
+    lists, truth = evaluation_set
     renamed = (
         {user: [rename(item) for item in row] for user, row in lists.items()},
         {user: {rename(item): g for item, g in row.items()} for user, row in truth.items()},
     )
-    found, expected = figures(*renamed, rename), figures(*exam)
+    found, expected = figures(*renamed, rename), figures(*evaluation_set)
     if mirrored:  # equally popular items are told apart by their names
         del found["Serendipity@3"], expected["Serendipity@3"]
     assert found == pytest.approx(expected, rel=0, abs=1e-12)
@@ -106,20 +106,20 @@ def long(lists: Any, column: str) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("column", ["rank", "score"])
-@given(exam=exams(unique_rows), seed=st.integers(0, 99))
+@given(evaluation_set=exams(unique_rows), seed=st.integers(0, 99))
 @quick
 def test_the_order_of_rows_changes_nothing_where_a_column_orders(
-    column: str, exam: Any, seed: int
+    column: str, evaluation_set: Any, seed: int
 ) -> None:
-    lists, truth = exam
+    lists, truth = evaluation_set
     shuffled = long(lists, column).sample(frac=1, random_state=seed)
     assert figures(shuffled, truth) == figures(lists, truth)
 
 
-@given(exam=exams(st.lists(st.sampled_from(ITEMS), min_size=3, max_size=3)), more=rows)
+@given(evaluation_set=exams(st.lists(st.sampled_from(ITEMS), min_size=3, max_size=3)), more=rows)
 @quick
-def test_what_follows_the_cut_changes_nothing(exam: Any, more: list[str]) -> None:
-    lists, truth = exam
+def test_what_follows_the_cut_changes_nothing(evaluation_set: Any, more: list[str]) -> None:
+    lists, truth = evaluation_set
     longer = lists | {user: lists[user] + more for user in ("ann", "bob")}
     assert figures(longer, truth) == figures(lists, truth)
 

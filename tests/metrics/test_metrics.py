@@ -19,7 +19,7 @@ from harness.metrics import (
     DEFINITIONS,
     DIVISORS,
     Block,
-    Key,
+    Judgments,
     Metric,
     apk,
     mapk,
@@ -37,7 +37,7 @@ ALL = [
 def block(items: Any, indptr: Sequence[int], indices: Sequence[int], k: int) -> Block:
     """Return lists beside a truth without grades."""
     truth = Ragged(np.array(indptr), np.array(indices, np.int32))
-    return Block(items, Key(truth, truth.sizes), k)
+    return Block(items, Judgments(truth, truth.sizes), k)
 
 
 def value(name: str, ranked: Sequence[int], truth: Sequence[int], k: int) -> float:

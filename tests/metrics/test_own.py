@@ -164,15 +164,15 @@ use = "baselines.popular:Popular"
 
 
 @pytest.fixture
-def exam(folder: Path) -> Path:
+def evaluation_set(folder: Path) -> Path:
     """Return a config whose one model recommends b, then a; ann's truth is b, bob's a."""
     (folder / "log.csv").write_text(LOG)
     (folder / "exam.toml").write_text(CONFIG)
     return folder / "exam.toml"
 
 
-def test_in_a_run_it_stands_beside_ours(exam: Path, tmp_path: Path) -> None:
-    result = run(exam)
+def test_in_a_run_it_stands_beside_ours(evaluation_set: Path, tmp_path: Path) -> None:
+    result = run(evaluation_set)
     found = {name: figure.mean for name, figure in result.models[0].metrics.items()}
     assert found == {
         "my_metrics:counts@2": 121,
@@ -187,9 +187,9 @@ def test_in_a_run_it_stands_beside_ours(exam: Path, tmp_path: Path) -> None:
 
 
 def test_the_config_that_a_run_leaves_finds_it_from_anywhere(
-    exam: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    evaluation_set: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run(exam).write(tmp_path / "out")
+    run(evaluation_set).write(tmp_path / "out")
     monkeypatch.chdir(tmp_path / "out")
     again = config_.read(Path("config.toml"))
     means = [figure.mean for figure in run(again).models[0].metrics.values()]
@@ -197,9 +197,9 @@ def test_the_config_that_a_run_leaves_finds_it_from_anywhere(
 
 
 def test_a_model_of_such_a_run_is_explained(
-    exam: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    evaluation_set: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run(exam).write(tmp_path / "out")
+    run(evaluation_set).write(tmp_path / "out")
     monkeypatch.chdir(tmp_path / "out")
     asked = read_run(Path()).metrics
     assert list(asked) == ["my_metrics:counts@2", "lib/deep/shop.py:early@1", "MRR@2"]
@@ -209,11 +209,11 @@ def test_a_model_of_such_a_run_is_explained(
     assert explain(paper, 1, 1, early).metrics[str(early)] == 0
 
 
-def test_a_wrong_one_is_refused_before_anything_is_read(exam: Path) -> None:
-    exam.write_text(CONFIG.replace(":counts@", ":conts@"))
-    (exam.parent / "log.csv").unlink()
+def test_a_wrong_one_is_refused_before_anything_is_read(evaluation_set: Path) -> None:
+    evaluation_set.write_text(CONFIG.replace(":counts@", ":conts@"))
+    (evaluation_set.parent / "log.csv").unlink()
     with pytest.raises(UsageError, match=r'no function "conts"; did you mean "counts"'):
-        run(exam)
+        run(evaluation_set)
 
 
 def test_a_function_in_a_folder_of_any_name(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from harness import evaluate
 from harness.core.arrays import Ragged
 from harness.core.errors import DataError, UsageError
-from harness.metrics import Block, Key, parse, per_user
+from harness.metrics import Block, Judgments, parse, per_user
 from harness.metrics.kernels import ranks
 
 Grades = Mapping[int, float]
@@ -31,9 +31,9 @@ def values(
         np.array([item for truth in truths for item in sorted(truth)], np.int32),
     )
     grades = np.array([truth[item] for truth in truths for item in sorted(truth)], np.float64)
-    key = Key(rows, rows.sizes + more, grades)
+    judgments = Judgments(rows, rows.sizes + more, grades)
     metric = parse(name)
-    return per_user(metric, Block(items.reshape(len(lists), width), key, k)).tolist()
+    return per_user(metric, Block(items.reshape(len(lists), width), judgments, k)).tolist()
 
 
 def gains_of_places(ranked: Sequence[int], truth: Grades, k: int) -> list[float]:
@@ -100,11 +100,13 @@ def test_r_precision_divides_by_true_items_that_cannot_be_recommended_too() -> N
     assert values("RPrecision", [[8, 1]], [{1: 1.0}], 5, more=1) == [1 / 2]
 
 
-@given(exam=exams(st.just(1.0)), k=cuts, more=st.integers(0, 3))
+@given(evaluation_set=exams(st.just(1.0)), k=cuts, more=st.integers(0, 3))
 @settings(deadline=None)
-def test_r_precision_is_what_plain_python_says(exam: list[Any], k: int, more: int) -> None:
-    lists, truths = zip(*exam, strict=True)
-    expected = [naive_r_precision(row, truth, k, more) for row, truth in exam]
+def test_r_precision_is_what_plain_python_says(
+    evaluation_set: list[Any], k: int, more: int
+) -> None:
+    lists, truths = zip(*evaluation_set, strict=True)
+    expected = [naive_r_precision(row, truth, k, more) for row, truth in evaluation_set]
     assert values("RPrecision", lists, truths, k, more) == pytest.approx(expected, abs=1e-12)
 
 
@@ -125,12 +127,14 @@ def test_p_found_by_hand(name: str, row: list[int], truth: Grades, k: int, expec
     assert values(name, [row], [truth], k) == [pytest.approx(expected, abs=1e-15)]
 
 
-@given(exam=exams(shares), k=cuts, p_break=st.sampled_from([0.0, 0.15, 0.3, 0.5, 1.0]))
+@given(evaluation_set=exams(shares), k=cuts, p_break=st.sampled_from([0.0, 0.15, 0.3, 0.5, 1.0]))
 @settings(deadline=None)
-def test_p_found_is_what_plain_python_says(exam: list[Any], k: int, p_break: float) -> None:
-    lists, truths = zip(*exam, strict=True)
+def test_p_found_is_what_plain_python_says(
+    evaluation_set: list[Any], k: int, p_break: float
+) -> None:
+    lists, truths = zip(*evaluation_set, strict=True)
     found = values(f"pFound(p_break={p_break})", lists, truths, k)
-    expected = [naive_p_found(row, truth, k, p_break) for row, truth in exam]
+    expected = [naive_p_found(row, truth, k, p_break) for row, truth in evaluation_set]
     assert found == pytest.approx(expected, rel=0, abs=1e-12)
 
 
@@ -179,12 +183,14 @@ def test_the_ideal_of_graded_ndcg_ends_at_the_cut() -> None:
 
 @pytest.mark.parametrize("gain", ["binary", "linear", "exponential"])
 @pytest.mark.parametrize("ideal", ["relevant", "retrieved"])
-@given(exam=exams(st.sampled_from([0.5, 1.0, 2.0, 3.0])), k=cuts)
+@given(evaluation_set=exams(st.sampled_from([0.5, 1.0, 2.0, 3.0])), k=cuts)
 @settings(deadline=None)
-def test_ndcg_is_what_plain_python_says(gain: str, ideal: str, exam: list[Any], k: int) -> None:
-    lists, truths = zip(*exam, strict=True)
+def test_ndcg_is_what_plain_python_says(
+    gain: str, ideal: str, evaluation_set: list[Any], k: int
+) -> None:
+    lists, truths = zip(*evaluation_set, strict=True)
     found = values(f"NDCG(gain={gain},ideal={ideal})@{k}", lists, truths, k)
-    expected = [naive_ndcg(row, truth, k, gain, ideal) for row, truth in exam]
+    expected = [naive_ndcg(row, truth, k, gain, ideal) for row, truth in evaluation_set]
     assert found == pytest.approx(expected, rel=0, abs=1e-12)
 
 
@@ -230,21 +236,23 @@ def test_ranks_by_hand() -> None:
 
 
 @given(
-    exam=st.lists(
+    evaluation_set=st.lists(
         st.tuples(ranked, st.sets(st.integers(0, 9)).map(sorted)), min_size=1, max_size=5
     ),
     k=cuts,
 )
 @settings(deadline=None)
-def test_ranks_are_first_places_within_the_cut(exam: list[Any], k: int) -> None:
-    width = max(len(row) for row, _ in exam)
-    items = np.array([[*row, *[-1] * (width - len(row))] for row, _ in exam], np.int32)
-    indptr = np.cumsum([0, *(len(truth) for _, truth in exam)])
-    indices = np.array([item for _, truth in exam for item in truth], np.int32)
+def test_ranks_are_first_places_within_the_cut(evaluation_set: list[Any], k: int) -> None:
+    width = max(len(row) for row, _ in evaluation_set)
+    items = np.array([[*row, *[-1] * (width - len(row))] for row, _ in evaluation_set], np.int32)
+    indptr = np.cumsum([0, *(len(truth) for _, truth in evaluation_set)])
+    indices = np.array([item for _, truth in evaluation_set for item in truth], np.int32)
     expected = [
-        row[:k].index(item) + 1 if item in row[:k] else 0 for row, truth in exam for item in truth
+        row[:k].index(item) + 1 if item in row[:k] else 0
+        for row, truth in evaluation_set
+        for item in truth
     ]
-    assert ranks(items.reshape(len(exam), width), indptr, indices, k).tolist() == expected
+    assert ranks(items.reshape(len(evaluation_set), width), indptr, indices, k).tolist() == expected
 
 
 @pytest.mark.parametrize("k", [1, 5, 20, None])

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.core.arrays import Ragged
-from harness.metrics import Key, Metric, parse, scores
-from harness.metrics.scores import marks, mean, score
+from harness.metrics import Judgments, Metric, parse, scores
+from harness.metrics.scores import mean, score, user_scores
 from harness.models.recommendations import Recommendations
 from harness.protocol.evaluation_set import EvaluationSet
 
@@ -21,7 +21,7 @@ def ids(*texts: str) -> pl.Series:
 
 
 @pytest.fixture
-def exam() -> EvaluationSet:
+def evaluation_set() -> EvaluationSet:
     """ann's truth is {0, 3}; bob's is {2} and one item that is no candidate."""
     return EvaluationSet(
         users=np.array([0, 1], np.int32),
@@ -41,9 +41,9 @@ def lists(*rows: list[int]) -> Recommendations:
     return Recommendations(np.array(rows, np.int32))
 
 
-def test_marks_by_hand(exam: EvaluationSet) -> None:
+def test_marks_by_hand(evaluation_set: EvaluationSet) -> None:
     metrics = [parse(m) for m in ("MAP@3", "Recall@1", "Recall@3", "HitRate@2", "MRR@3")]
-    table = score([lists([0, 1, 3], [1, -1, 2])], exam.judgments(), metrics)
+    table = score([lists([0, 1, 3], [1, -1, 2])], evaluation_set.judgments(), metrics)
     found = {str(m): values.tolist() for m, values in table.values.items()}
     assert found == {
         # ann hits at ranks 1 and 3: (1/1 + 2/3) / 2; bob at rank 3: (1/3) / 2
@@ -55,37 +55,47 @@ def test_marks_by_hand(exam: EvaluationSet) -> None:
     }
 
 
-def test_repeats_are_rows_and_average_by_user_and_by_repeat(exam: EvaluationSet) -> None:
+def test_repeats_are_rows_and_average_by_user_and_by_repeat(evaluation_set: EvaluationSet) -> None:
     recall = parse("Recall@3")
     repeats = [lists([0, 3, -1], [2, -1, -1]), lists([1, -1, -1], [-1] * 3)]
-    table = score(repeats, exam.judgments(), [recall])
+    table = score(repeats, evaluation_set.judgments(), [recall])
     assert table.repeats == 2
     assert table.values[recall].tolist() == [[1.0, 0.5], [0.0, 0.0]]
     assert table.of_users(recall).tolist() == [0.5, 0.25]
     assert table.of_repeats(recall) == [0.75, 0.0]
 
 
-def test_metrics_keep_the_order_asked_for(exam: EvaluationSet) -> None:
+def test_metrics_keep_the_order_asked_for(evaluation_set: EvaluationSet) -> None:
     asked: list[Metric] = [parse(m) for m in ("Recall@3", "MAP@1", "Recall@2")]
-    assert list(score([lists([0, 1, 2], [0, 1, 2])], exam.judgments(), asked).values) == asked
+    assert (
+        list(score([lists([0, 1, 2], [0, 1, 2])], evaluation_set.judgments(), asked).values)
+        == asked
+    )
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_blocks_and_threads_change_nothing(
-    exam: EvaluationSet, monkeypatch: pytest.MonkeyPatch, threads: int
+    evaluation_set: EvaluationSet, monkeypatch: pytest.MonkeyPatch, threads: int
 ) -> None:
     metrics = [parse(m) for m in ("MAP@3", "NDCG@2")]
     repeats = [lists([0, 1, 3], [1, -1, 2]), lists([3, 0, 1], [2, 0, 1])]
-    whole = score(repeats, exam.judgments(), metrics)
+    whole = score(repeats, evaluation_set.judgments(), metrics)
     monkeypatch.setattr(scores, "BLOCK_USERS", 1)
     for repeat, recommendations in enumerate(repeats):
-        parts = marks(recommendations.items, Key(exam.truth, exam.relevant), metrics, threads)
+        parts = user_scores(
+            recommendations.items,
+            Judgments(evaluation_set.truth, evaluation_set.relevant),
+            metrics,
+            threads,
+        )
         for metric in metrics:
             assert parts[metric].tolist() == whole.values[metric][repeat].tolist()
 
 
-def test_an_empty_list_scores_nothing(exam: EvaluationSet) -> None:
-    table = score([lists([-1] * 3, [-1] * 3)], exam.judgments(), [parse("MAP@3"), parse("NDCG@3")])
+def test_an_empty_list_scores_nothing(evaluation_set: EvaluationSet) -> None:
+    table = score(
+        [lists([-1] * 3, [-1] * 3)], evaluation_set.judgments(), [parse("MAP@3"), parse("NDCG@3")]
+    )
     assert [values.tolist() for values in table.values.values()] == [[[0, 0]], [[0, 0]]]
 
 

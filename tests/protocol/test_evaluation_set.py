@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from harness.config import EvaluationConfig
 from harness.core.arrays import Ragged
-from harness.core.errors import EmptyExamError, UsageError
+from harness.core.errors import EmptyEvaluationSetError, UsageError
 from harness.data.dataset import NO_TIME, Dataset, Events
 from harness.protocol.evaluation_set import EvaluationSet, Step, build
 from harness.protocol.split import Split
@@ -64,7 +64,7 @@ def shop(
     return data, Split(events(train, 0), events(valid, 1), 0, DAY, 2 * DAY)
 
 
-def exam(train: Pairs, valid: Pairs, *, k: int = 3, **keys: Any) -> EvaluationSet:
+def evaluation_set(train: Pairs, valid: Pairs, *, k: int = 3, **keys: Any) -> EvaluationSet:
     tables = {name: keys.pop(name, None) for name in ("catalogue", "shown", "registered")}
     return build(*shop(train, valid, **tables), EvaluationConfig(k=k, **keys))
 
@@ -89,7 +89,7 @@ VALID = pairs("ann:abx bob:x dee:a cid:ccc")
 
 
 def test_the_funnel_names_each_rule() -> None:
-    found = exam(TRAIN, VALID)
+    found = evaluation_set(TRAIN, VALID)
     assert found.funnel == (
         Step("active in the window", 4),
         Step("seen in train", 3),
@@ -110,13 +110,13 @@ def test_the_funnel_names_each_rule() -> None:
 def test_rules_that_are_not_asked_for_leave_no_step(
     keys: dict[str, Any], users: list[str], steps: list[int]
 ) -> None:
-    found = exam(TRAIN, VALID, **keys)
+    found = evaluation_set(TRAIN, VALID, **keys)
     assert found.user_ids.to_list() == users
     assert [step.users for step in found.funnel] == steps
 
 
 def test_truth_is_a_set_of_candidates_and_counts_the_others_in_r() -> None:
-    found = exam(TRAIN, VALID, require_hit=False)
+    found = evaluation_set(TRAIN, VALID, require_hit=False)
     assert found.candidate_ids.to_list() == ["a", "b", "c"]
     assert lists(found, found.truth) == {"ann": "ab", "bob": "", "cid": "c"}
     assert relevant(found) == {"ann": 3, "bob": 1, "cid": 1}
@@ -124,7 +124,7 @@ def test_truth_is_a_set_of_candidates_and_counts_the_others_in_r() -> None:
 
 
 def test_truth_of_candidates_alone_leaves_the_others_out_of_r() -> None:
-    found = exam(TRAIN, VALID, require_hit=False, truth="candidates")
+    found = evaluation_set(TRAIN, VALID, require_hit=False, truth="candidates")
     assert lists(found, found.truth) == {"ann": "ab", "bob": "", "cid": "c"}
     assert relevant(found) == {"ann": 2, "bob": 0, "cid": 1}
     assert found.outside_ids.to_list() == []
@@ -133,7 +133,7 @@ def test_truth_of_candidates_alone_leaves_the_others_out_of_r() -> None:
 def test_ponpare_counts_coupons_of_other_weeks_in_r_only() -> None:
     """One of four touched coupons was first shown in the window: r = 1, R = 4."""
     shown = {"n": DAY, "o": 0, "p": 2 * DAY, "z": DAY + 5}
-    found = exam(
+    found = evaluation_set(
         pairs("ann:o"),
         pairs("ann:nopq"),
         catalogue="nopz",
@@ -148,13 +148,13 @@ def test_ponpare_counts_coupons_of_other_weeks_in_r_only() -> None:
 
 
 def test_seen_items_are_kept_by_default() -> None:
-    found = exam(TRAIN, VALID)
+    found = evaluation_set(TRAIN, VALID)
     assert found.seen is None
     assert found.n_candidates.tolist() == [3, 3]
 
 
 def test_seen_items_that_are_dropped_leave_truth_and_candidates() -> None:
-    found = exam(pairs("ann:ab bob:c"), pairs("ann:acx bob:bc"), seen_items="drop")
+    found = evaluation_set(pairs("ann:ab bob:c"), pairs("ann:acx bob:bc"), seen_items="drop")
     assert found.seen is not None
     assert lists(found, found.seen) == {"ann": "ab", "bob": "c"}
     assert lists(found, found.truth) == {"ann": "c", "bob": "b"}
@@ -163,13 +163,13 @@ def test_seen_items_that_are_dropped_leave_truth_and_candidates() -> None:
 
 
 def test_who_has_only_seen_truth_leaves_with_seen_items() -> None:
-    found = exam(pairs("ann:a bob:b"), pairs("ann:a bob:a"), seen_items="drop")
+    found = evaluation_set(pairs("ann:a bob:b"), pairs("ann:a bob:a"), seen_items="drop")
     assert found.user_ids.to_list() == ["bob"]
     assert found.funnel[-1] == Step("with a candidate hit", 1)
 
 
 def test_seen_items_that_are_no_candidates_do_not_count() -> None:
-    found = exam(pairs("ann:ax"), pairs("ann:b"), catalogue="ab", candidates="catalogue",
+    found = evaluation_set(pairs("ann:ax"), pairs("ann:b"), catalogue="ab", candidates="catalogue",
                  seen_items="drop")  # fmt: skip
     assert found.n_candidates.tolist() == [1]
 
@@ -180,7 +180,9 @@ def test_seen_items_that_are_no_candidates_do_not_count() -> None:
 )
 def test_candidate_rules(rule: str, ids: str) -> None:
     shown = {"a": DAY - 1, "d": DAY, "z": 2 * DAY, "c": DAY}  # c has no row in the catalogue
-    found = exam(TRAIN, pairs("ann:ad bob:d cid:d"), candidates=rule, catalogue="zda", shown=shown)
+    found = evaluation_set(
+        TRAIN, pairs("ann:ad bob:d cid:d"), candidates=rule, catalogue="zda", shown=shown
+    )
     assert "".join(found.candidate_ids.to_list()) == ids
 
 
@@ -192,7 +194,7 @@ def test_the_layouts_own_rule_is_the_default() -> None:
 
 def test_registered_users_registered_before_the_window() -> None:
     registered = {"ann": 0, "bob": DAY, "cid": DAY - 1}
-    found = exam(pairs("ann:a bob:a cid:a dee:a"), pairs("ann:a bob:a cid:a dee:a"),
+    found = evaluation_set(pairs("ann:a bob:a cid:a dee:a"), pairs("ann:a bob:a cid:a dee:a"),
                  registered=registered)  # fmt: skip
     assert found.user_ids.to_list() == ["ann", "cid"]
     assert found.funnel[1] == Step("registered and seen in train", 2)
@@ -207,7 +209,7 @@ def test_registered_users_registered_before_the_window() -> None:
 )
 def test_rules_that_need_a_table_say_so(rule: str, named: list[str]) -> None:
     with pytest.raises(UsageError) as caught:
-        exam(TRAIN, VALID, candidates=rule)
+        evaluation_set(TRAIN, VALID, candidates=rule)
     for part in named:
         assert part in str(caught.value)
 
@@ -240,8 +242,8 @@ def test_shown_needs_times_and_a_window(lacking: str) -> None:
 def test_an_empty_exam_prints_the_funnel_and_the_rule(
     valid: str, keys: dict[str, Any], named: list[str]
 ) -> None:
-    with pytest.raises(EmptyExamError) as caught:
-        exam(TRAIN, pairs(valid), **keys)
+    with pytest.raises(EmptyEvaluationSetError) as caught:
+        evaluation_set(TRAIN, pairs(valid), **keys)
     for part in named:
         assert part in str(caught.value)
 
@@ -258,7 +260,7 @@ BASE: dict[str, Any] = {
 
 def changed(**keys: Any) -> set[str]:
     """Return which fields differ from `BASE`'s; the fingerprints must differ just then."""
-    before, after = exam(**BASE), exam(**{**BASE, **keys})
+    before, after = evaluation_set(**BASE), evaluation_set(**{**BASE, **keys})
     differ = {name for name, value in before.fields.items() if after.fields[name] != value}
     assert (before.fingerprint != after.fingerprint) == bool(differ)
     assert len(before.fingerprint) == 64
@@ -309,8 +311,8 @@ def test_what_was_seen_is_in_the_fingerprint_where_it_is_dropped() -> None:
     """The same truth is left; ann's seen b and bob's seen a are what differs."""
     drop = {"seen_items": "drop", "valid": pairs("ann:d bob:d"), "catalogue": "abcd",
             "candidates": "catalogue"}  # fmt: skip
-    one = exam(pairs("ann:ab bob:a"), **drop)
-    two = exam(pairs("ann:a bob:ab"), **drop)
+    one = evaluation_set(pairs("ann:ab bob:a"), **drop)
+    two = evaluation_set(pairs("ann:a bob:ab"), **drop)
     assert {n for n, v in one.fields.items() if two.fields[n] != v} == {"seen"}
     assert one.fingerprint != two.fingerprint
 
@@ -318,7 +320,7 @@ def test_what_was_seen_is_in_the_fingerprint_where_it_is_dropped() -> None:
 @pytest.mark.parametrize(("one", "two"), [(["ab", "c"], ["a", "bc"]), (["a:", "b"], ["a", ":b"])])
 def test_ids_do_not_run_into_each_other(one: list[str], two: list[str]) -> None:
     def of(users: list[str]) -> str:
-        return exam([(u, "a") for u in users], [(u, "a") for u in users]).fields["users"]
+        return evaluation_set([(u, "a") for u in users], [(u, "a") for u in users]).fields["users"]
 
     assert of(one) != of(two)
 
@@ -375,7 +377,7 @@ rules = st.fixed_dictionaries(
 def without_raising(make: Callable[[], EvaluationSet]) -> EvaluationSet | None:
     try:
         return make()
-    except EmptyExamError:
+    except EmptyEvaluationSetError:
         return None
 
 
@@ -388,7 +390,9 @@ def test_equals_a_plain_python_exam(
     keys: dict[str, Any],
 ) -> None:
     expected = plain(train, valid, "".join(sorted(catalogue)), keys)
-    found = without_raising(lambda: exam(train, valid, catalogue=sorted(catalogue), **keys))
+    found = without_raising(
+        lambda: evaluation_set(train, valid, catalogue=sorted(catalogue), **keys)
+    )
     assert (found is None) == (not expected["users"])
     if found is None:
         return

@@ -195,8 +195,8 @@ def test_fraction_is_rounded_down(size: int, fraction: float, held: int) -> None
 
 
 def test_given_takes_the_second_table(write: Write, config_values: dict[str, Any]) -> None:
-    write(log=LOG, exam="user,item,time\nann,z,2020-01-05\n")
-    config_values["split"] = {"strategy": "given", "valid": "exam.csv"}
+    write(log=LOG, evaluation_set="user,item,time\nann,z,2020-01-05\n")
+    config_values["split"] = {"strategy": "given", "valid": "evaluation_set.csv"}
     config = parse(config_values, Path())
     data = load(config.layout())
     parts = split(data, config.split)
@@ -206,9 +206,9 @@ def test_given_takes_the_second_table(write: Write, config_values: dict[str, Any
 
 
 def test_given_does_without_times(write: Write, config_values: dict[str, Any]) -> None:
-    write(log="user,item\nann,a\n", exam="user,item\nann,b\n")
+    write(log="user,item\nann,a\n", evaluation_set="user,item\nann,b\n")
     config_values["data"] = {**config_values["data"], "time": False}
-    config_values["split"] = {"strategy": "given", "valid": "exam.csv"}
+    config_values["split"] = {"strategy": "given", "valid": "evaluation_set.csv"}
     config = parse(config_values, Path())
     parts = split(load(config.layout()), config.split)
     assert (len(parts.train), len(parts.valid), parts.cutoff) == (1, 1, None)
@@ -298,9 +298,9 @@ def test_what_holds_for_every_split(rows: list[Row], config: SplitConfig, random
 
 
 @given(rows_strategy, rows_strategy)
-def test_a_given_split_keeps_both_tables(rows: list[Row], exam: list[Row]) -> None:
-    data = dataset(rows, exam)
-    parts = split(data, GivenSplit(strategy="given", valid="exam.csv"))
+def test_a_given_split_keeps_both_tables(rows: list[Row], evaluation_set: list[Row]) -> None:
+    data = dataset(rows, evaluation_set)
+    parts = split(data, GivenSplit(strategy="given", valid="evaluation_set.csv"))
     assert Counter(rows_of(data, parts.train)) == Counter(rows)
-    assert Counter(rows_of(data, parts.valid)) == Counter(exam)
+    assert Counter(rows_of(data, parts.valid)) == Counter(evaluation_set)
     assert parts.held_back == 0

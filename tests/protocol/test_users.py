@@ -9,7 +9,7 @@ from harness import config as config_
 from harness.core.errors import UsageError
 from harness.experiment.result import Result
 from harness.experiment.run import run
-from harness.protocol.task import set_exam
+from harness.protocol.task import make_task
 from harness.protocol.users import profile
 
 LOG = """user,item,time
@@ -46,7 +46,7 @@ def sat(folder: Path, sample: str | None = None) -> Result:
 
 def test_activity_truth_and_repeats(tmp_path: Path) -> None:
     """ann: 3 events, 4 true items of which one is no candidate, 2 had before; bob: 1, 1, 0."""
-    found = profile(set_exam(config(tmp_path)))
+    found = profile(make_task(config(tmp_path)))
     assert found.to_dict(as_series=False) == {
         "user": ["ann", "bob"], "activity": [3, 1], "truth": [4, 1], "repeats": [2, 0]
     }  # fmt: skip
@@ -54,7 +54,7 @@ def test_activity_truth_and_repeats(tmp_path: Path) -> None:
 
 def test_items_seen_and_dropped_are_no_repeats(tmp_path: Path) -> None:
     dropped = config(tmp_path, evaluation={"k": 2, "seen_items": "drop"})
-    assert profile(set_exam(dropped))["repeats"].to_list() == [0, 0]
+    assert profile(make_task(dropped))["repeats"].to_list() == [0, 0]
 
 
 def test_a_column_that_is_called_as_ours_is_refused(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_a_column_that_is_called_as_ours_is_refused(tmp_path: Path) -> None:
     for column in ("user", "activity"):
         given = config(tmp_path, data={**users, "users": "people.csv"})
         with pytest.raises(UsageError, match=f'every exam has "{column}"'):
-            profile(set_exam(given), [column])
+            profile(make_task(given), [column])
 
 
 def test_a_sample_that_cannot_be_read_costs_its_figure_alone(tmp_path: Path) -> None:

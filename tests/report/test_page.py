@@ -142,8 +142,12 @@ def test_every_model_stands_in_the_table_with_its_figures(demo_run: Path) -> Non
 
 def test_the_heading_says_which_exam(demo_run: Path) -> None:
     head = " ".join(page_of(demo_run).texts[""].split())
-    exam = document(demo_run)["evaluation"]
-    for fact in ("hm, 7 days from 2020-09-16", f"users{exam['users']}", exam["fingerprint"][:6]):
+    evaluation_set = document(demo_run)["evaluation"]
+    for fact in (
+        "hm, 7 days from 2020-09-16",
+        f"users{evaluation_set['users']}",
+        evaluation_set["fingerprint"][:6],
+    ):
         assert fact in head
     assert "“repurchase” has the highest MAP@12" in head
     assert "better than each of the 3 others" in head
@@ -196,10 +200,12 @@ def test_a_public_leaderboard_of_few_users_is_not_drawn(demo_run: Path) -> None:
 
 
 def test_histograms_count_every_user_who_is_not_at_0(demo_run: Path) -> None:
-    marks = pl.read_parquet(demo_run / "per_user.parquet")
+    user_scores = pl.read_parquet(demo_run / "per_user.parquet")
     found = page_of(demo_run)
     for i, model in enumerate(document(demo_run)["models"]):
-        means = marks.filter(model=model["name"]).group_by("user").agg(pl.col("MAP@12").mean())
+        means = (
+            user_scores.filter(model=model["name"]).group_by("user").agg(pl.col("MAP@12").mean())
+        )
         share = float((means["MAP@12"] > 0).mean())  # type: ignore[arg-type]
         assert sum(found.figures[f"users-{i}"]["data"][0]["y"]) == pytest.approx(100 * share)
     assert "80 % at 0" in found.texts["users"]

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from harness.core.arrays import Ragged
-from harness.metrics import Block, Key, parse, per_user
+from harness.metrics import Block, Judgments, parse, per_user
 
 
 def of_all_lists(name: str, n: int, r: int, relevant: int, k: int) -> Any:
     """Return a metric's values of all ordered lists of min(k, n) candidates, r of n true."""
     lists = np.array(list(permutations(range(n), min(k, n))), np.int32)
     rows = np.tile(np.arange(r, dtype=np.int32), len(lists))
-    key = Key(Ragged(np.arange(len(lists) + 1) * r, rows), np.full(len(lists), relevant))
+    key = Judgments(Ragged(np.arange(len(lists) + 1) * r, rows), np.full(len(lists), relevant))
     return per_user(parse(f"{name}@{k}"), Block(lists, key, k))

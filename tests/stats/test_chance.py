@@ -17,9 +17,11 @@ METRIC = parse("MAP@1")
 
 def verdict(values: Any, mean: Any, var: Any, third: Any = 0.0, none: Any = 0.5) -> Verdict:
     """Return the verdict on marks (repeats, users), or on one repeat of marks (users,)."""
-    marks = np.atleast_2d(np.array(values, np.float64))
-    of_users = [np.broadcast_to(np.float64(x), marks.shape[1]) for x in (mean, var, third, none)]
-    return against_chance(ScoreTable({METRIC: marks}), METRIC, Law(*of_users))
+    user_scores = np.atleast_2d(np.array(values, np.float64))
+    of_users = [
+        np.broadcast_to(np.float64(x), user_scores.shape[1]) for x in (mean, var, third, none)
+    ]
+    return against_chance(ScoreTable({METRIC: user_scores}), METRIC, Law(*of_users))
 
 
 def of_random_lists(users: int, candidates: int) -> Law:
@@ -153,7 +155,7 @@ def test_a_random_model_is_rejected_in_about_five_per_cent(candidates: int, user
             hit = rng.random(users) < (relevant - hits) / (candidates - rank + 1)
             hits += hit
             precision += hit * hits / rank
-        marks = precision / np.minimum(relevant, 12)
-        found = against_chance(ScoreTable({metric: marks[None, :]}), metric, known)
+        user_scores = precision / np.minimum(relevant, 12)
+        found = against_chance(ScoreTable({metric: user_scores[None, :]}), metric, known)
         rejected += found.word != "not distinguishable"
     assert 30 <= rejected <= 70

@@ -65,9 +65,11 @@ def test_cumulants_of_a_mean_by_hand() -> None:
 
     Variance 4 · 1/4 / 4² = 1/16, third 4 · 1/8 / 4³ = 1/128; skewness (1/128)/(1/16)^1.5 = 1/2.
     """
-    marks = Law(np.array([0.2, 0.4]), np.full(2, 1 / 4), np.full(2, 1 / 8), np.array([0.5, 0.8]))
-    assert marks.of_mean(repeats=2) == pytest.approx((0.3, 1 / 4, 1 / 2), rel=1e-12)
-    assert marks.of_no_hit(repeats=2) == pytest.approx(0.16, rel=1e-12)
+    user_scores = Law(
+        np.array([0.2, 0.4]), np.full(2, 1 / 4), np.full(2, 1 / 8), np.array([0.5, 0.8])
+    )
+    assert user_scores.of_mean(repeats=2) == pytest.approx((0.3, 1 / 4, 1 / 2), rel=1e-12)
+    assert user_scores.of_no_hit(repeats=2) == pytest.approx(0.16, rel=1e-12)
 
 
 def test_users_stand_each_for_themselves() -> None:

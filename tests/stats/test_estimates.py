@@ -5,7 +5,7 @@ import pytest
 
 from harness.metrics import parse
 from harness.metrics.scores import ScoreTable
-from harness.stats.estimates import bootstrap, figure, figures
+from harness.stats.estimates import bootstrap, estimate, estimates
 
 MAP, RECALL, COVERAGE = (parse(name) for name in ("MAP@2", "Recall@2", "Coverage@2"))
 RNG = np.random.default_rng(8)
@@ -15,7 +15,7 @@ FIVE = ScoreTable({MAP: RNG.random((5, 200)), RECALL: RNG.random((5, 200))})
 
 def test_every_interval_of_every_metric() -> None:
     tables = {"one": ONE, "five": FIVE}
-    found = figures(tables, bootstrap(tables, [MAP, RECALL], 4000, seed=1))
+    found = estimates(tables, bootstrap(tables, [MAP, RECALL], 4000, seed=1))
     for name, table in tables.items():
         for metric in (MAP, RECALL):
             values, got = table.of_users(metric), found[name][metric]
@@ -48,11 +48,11 @@ def test_what_stands_beside_a_model_changes_nothing() -> None:
 def test_one_figure_of_all_lists_has_no_interval() -> None:
     table = ScoreTable({COVERAGE: np.array([[0.25], [0.75]])})
     assert bootstrap({"a": table}, [COVERAGE], 300, 1) == {}
-    got = figures({"a": table}, {})["a"][COVERAGE]
+    got = estimates({"a": table}, {})["a"][COVERAGE]
     assert (got.mean, got.ci95, got.ci95_t, got.ci95_bootstrap) == (0.5, None, None, None)
     assert got.sd_repeats == pytest.approx(0.5**1.5)
 
 
 def test_a_single_user_has_no_interval() -> None:
-    got = figure(MAP, np.array([0.5]))
+    got = estimate(MAP, np.array([0.5]))
     assert (got.mean, got.ci95) == (0.5, None)

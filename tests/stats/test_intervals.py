@@ -10,7 +10,7 @@ from scipy import stats
 
 from harness.stats.intervals import Sample, back, forth, percentile, skewed, student
 
-marks = st.lists(st.floats(0, 1).map(lambda x: round(x, 4)), min_size=2, max_size=40).filter(
+user_scores = st.lists(st.floats(0, 1).map(lambda x: round(x, 4)), min_size=2, max_size=40).filter(
     lambda values: len(set(values)) > 1
 )
 
@@ -21,7 +21,7 @@ def test_a_t_interval_by_hand() -> None:
     assert found == pytest.approx((0.5 - 6.3531, 0.5 + 6.3531), abs=1e-4)
 
 
-@given(marks)
+@given(user_scores)
 def test_t_intervals_equal_scipys(values: list[float]) -> None:
     sample = Sample.of(np.array(values))
     expected = stats.t.interval(0.95, len(values) - 1, loc=np.mean(values), scale=stats.sem(values))
@@ -51,7 +51,7 @@ def test_the_formula_of_hall() -> None:
     assert skewed(values) == pytest.approx(ends, rel=1e-9)
 
 
-@given(marks)
+@given(user_scores)
 def test_intervals_stay_where_values_can_be(values: list[float]) -> None:
     found = skewed(np.array(values), 0, 1)
     assert found is not None

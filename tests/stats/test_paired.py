@@ -7,15 +7,20 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from harness.stats.intervals import Sample
-from harness.stats.resampling import sign_flips
-from harness.stats.tests import detectable, effect_size, sign_flip_test, t_test
+from harness.stats.resampling import randomized
+from harness.stats.tests import (
+    effect_size,
+    minimum_detectable_difference,
+    randomization_test,
+    t_test,
+)
 
-marks = st.lists(
+user_scores = st.lists(
     st.tuples(*[st.sampled_from([0.0, 0.0, 1 / 12, 0.25, 0.5, 1.0])] * 2), min_size=3, max_size=60
 ).filter(lambda rows: len({a - b for a, b in rows}) > 1)
 
 
-@given(marks)
+@given(user_scores)
 def test_the_t_test_equals_scipys(rows: list[tuple[float, float]]) -> None:
     one, other = np.array(rows).T
     expected = stats.ttest_rel(one, other).pvalue
@@ -34,7 +39,7 @@ def test_the_randomisation_test_equals_scipys_on_the_same_signs() -> None:
     differences = np.round(rng.normal(0.1, 1, 30), 2)
     signs = rng.integers(0, 2, (999, 30)) * 2 - 1
     extreme = np.sum(np.abs(signs @ differences) >= abs(differences.sum()) * (1 - 1e-14))
-    found = sign_flip_test(differences, signs @ differences)
+    found = randomization_test(differences, signs @ differences)
     assert found == pytest.approx((extreme + 1) / 1000, abs=1e-12)
 
 
@@ -44,31 +49,33 @@ def test_the_randomisation_test_is_near_the_exact_one() -> None:
     exact = stats.permutation_test(
         (differences,), np.sum, permutation_type="samples", n_resamples=np.inf
     ).pvalue
-    marks = np.column_stack([differences, np.zeros(8)])
-    flipped = sign_flips(marks, 200_000, seed=1)
-    found = sign_flip_test(differences, flipped[:, 0] - flipped[:, 1])
+    user_scores = np.column_stack([differences, np.zeros(8)])
+    flipped = randomized(user_scores, 200_000, seed=1)
+    found = randomization_test(differences, flipped[:, 0] - flipped[:, 1])
     assert found == pytest.approx(exact, abs=0.005)
 
 
 def test_sums_that_differ_by_rounding_alone_are_ties() -> None:
     """0.1 + 0.2 is not 0.3 in floating point; 3 of 4 sums reach 0.3, and the signs as they are."""
     flipped = np.array([0.3, -0.3, 0.1 + 0.2, 0.1])
-    assert sign_flip_test(np.array([0.1, 0.2]), flipped) == 4 / 5
+    assert randomization_test(np.array([0.1, 0.2]), flipped) == 4 / 5
 
 
 def test_no_p_value_is_zero() -> None:
-    assert sign_flip_test(np.array([1.0, 1.0]), np.array([0.0, 0.0])) == 1 / 3
+    assert randomization_test(np.array([1.0, 1.0]), np.array([0.0, 0.0])) == 1 / 3
 
 
 def test_what_could_be_detected() -> None:
     """Error 1/2 of 0 and 1: with one degree of freedom, 12.7062 + 1.3764 halves."""
-    assert detectable(Sample.of(np.array([0.0, 1.0]))) == pytest.approx(7.0413, abs=1e-4)
-    assert detectable(Sample.of(np.array([0.5, 0.5]))) is None
+    assert minimum_detectable_difference(Sample.of(np.array([0.0, 1.0]))) == pytest.approx(
+        7.0413, abs=1e-4
+    )
+    assert minimum_detectable_difference(Sample.of(np.array([0.5, 0.5]))) is None
 
 
 def test_a_test_finds_what_it_could_detect_in_four_of_five_exams() -> None:
     rng = np.random.default_rng(5)
-    size = detectable(Sample.of(rng.normal(0, 1, 200)))
+    size = minimum_detectable_difference(Sample.of(rng.normal(0, 1, 200)))
     assert size is not None
     p = [t_test(Sample.of(rng.normal(size, 1, 200))) for _ in range(2000)]
     assert np.mean(np.array(p) < 0.05) == pytest.approx(0.8, abs=0.08)

@@ -19,16 +19,16 @@ MANY = {
 }
 
 
-def tables(marks: dict[str, Any], metric: Metric = METRIC) -> dict[str, ScoreTable]:
+def tables(user_scores: dict[str, Any], metric: Metric = METRIC) -> dict[str, ScoreTable]:
     """Return score tables of marks (users,) or (repeats, users)."""
     return {
         name: ScoreTable({metric: np.atleast_2d(np.array(v, np.float64))})
-        for name, v in marks.items()
+        for name, v in user_scores.items()
     }
 
 
-def compared(marks: dict[str, Any], metric: Metric = METRIC, **rules: Any) -> Comparison:
-    return compare(tables(marks, metric), metric, Rules(**rules))
+def compared(user_scores: dict[str, Any], metric: Metric = METRIC, **rules: Any) -> Comparison:
+    return compare(tables(user_scores, metric), metric, Rules(**rules))
 
 
 def test_a_pair_by_hand() -> None:
@@ -109,8 +109,8 @@ def test_marks_that_differ_by_rounding_alone_are_equal() -> None:
     value = np.full(300, 0.1 + 0.2)
     (pair,) = compared({"a": value, "b": np.full(300, 0.3)}).pairs
     assert (pair.ties, pair.p_sign_flip, pair.verdict) == (300, 1, "not distinguishable")
-    marks = np.random.default_rng(1).random(300)
-    (pair,) = compared({"one": marks, "many": np.tile(marks, (7, 1))}).pairs
+    user_scores = np.random.default_rng(1).random(300)
+    (pair,) = compared({"one": user_scores, "many": np.tile(user_scores, (7, 1))}).pairs
     assert (pair.ties, pair.difference, pair.p_sign_flip) == (300, 0, 1)
 
 
@@ -148,22 +148,22 @@ def test_names_and_their_order_change_nothing() -> None:
 def test_many_pairs_get_more_flips() -> None:
     """Of 15 models 105 pairs; the smallest p must lie below 0.05/105, with some room."""
     rng = np.random.default_rng(2)
-    marks = {f"m{i}": rng.random(50) for i in range(15)}
-    assert compared(marks, resamples=100).flips == 4200
+    user_scores = {f"m{i}": rng.random(50) for i in range(15)}
+    assert compared(user_scores, resamples=100).flips == 4200
     assert compared(MANY, resamples=100).flips == 120
     assert compared(MANY).flips == 10_000
 
 
 @pytest.mark.parametrize(
-    ("marks", "rules", "named"),
+    ("user_scores", "rules", "named"),
     [
         ({"a": [1, 0]}, {}, ["only one model"]),
         ({"popular": [1, 0], "b": [0, 0]}, {"baseline": "popluar"}, ['"popluar"', '"popular"']),
     ],
 )
-def test_what_cannot_be_compared(marks: Any, rules: Any, named: list[str]) -> None:
+def test_what_cannot_be_compared(user_scores: Any, rules: Any, named: list[str]) -> None:
     with pytest.raises(UsageError) as refusal:
-        compared(marks, **rules)
+        compared(user_scores, **rules)
     assert [word for word in named if word not in str(refusal.value)] == []
 
 

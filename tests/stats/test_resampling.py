@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.stats.resampling import boards, bootstrap, sign_flips
+from harness.stats.resampling import boards, bootstrap, randomized
 
 RNG = np.random.default_rng(11)
 SPARSE = np.where(RNG.random((300, 3)) < 0.2, RNG.random((300, 3)), 0.0)
@@ -20,7 +20,7 @@ def resampled(kind: str, values: Any, times: int, seed: int = 0, threads: int = 
         case "boards":
             return np.hstack(boards(values, len(values) // 3, times, seed, threads))
         case _:
-            return sign_flips(values, times, seed, threads)
+            return randomized(values, times, seed, threads)
 
 
 KINDS = pytest.mark.parametrize("kind", ["bootstrap", "boards", "flips"])
@@ -119,7 +119,7 @@ def test_two_users_are_apart_as_often_as_combinations_say() -> None:
 def test_signs_are_coins_of_their_own() -> None:
     """Users 1, 2, 4, … of one model, 0 of the other: each sum tells all signs."""
     powers = 2.0 ** np.arange(12)
-    flipped = sign_flips(np.column_stack([powers, 0 * powers]), 20_000, seed=6)
+    flipped = randomized(np.column_stack([powers, 0 * powers]), 20_000, seed=6)
     sums = flipped[:, 0] - flipped[:, 1]
     bits = (sums + powers.sum()) / 2
     assert set(np.unique(bits)) <= set(range(4096))
@@ -128,13 +128,13 @@ def test_signs_are_coins_of_their_own() -> None:
 
 def test_flips_of_equal_marks_are_left_out() -> None:
     """A user whom all models serve alike changes no difference."""
-    flipped = sign_flips(np.array([[1.0, 1.0], [0.5, 0.0]]), 100, seed=1)
+    flipped = randomized(np.array([[1.0, 1.0], [0.5, 0.0]]), 100, seed=1)
     assert set(flipped[:, 0] - flipped[:, 1]) == {0.5, -0.5}
 
 
 def test_flips_of_many_users_keep_their_variance() -> None:
     differences = DENSE[:, 0] - DENSE[:, 1]
-    flipped = sign_flips(DENSE, 20_000, seed=8)
+    flipped = randomized(DENSE, 20_000, seed=8)
     sums = flipped[:, 0] - flipped[:, 1]
     assert sums.std() == pytest.approx(np.sqrt((differences**2).sum()), rel=0.03)
     assert sums.mean() == pytest.approx(0, abs=4 * sums.std() / 141)

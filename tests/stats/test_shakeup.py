@@ -14,8 +14,10 @@ from harness.stats.shakeup import ShakeUp, shake_up
 METRIC = parse("MAP@2")
 
 
-def shaken(marks: dict[str, Any], share: float, times: int = 20_000, seed: int = 1) -> ShakeUp:
-    tables = {name: ScoreTable({METRIC: np.array([v], float)}) for name, v in marks.items()}
+def shaken(
+    user_scores: dict[str, Any], share: float, times: int = 20_000, seed: int = 1
+) -> ShakeUp:
+    tables = {name: ScoreTable({METRIC: np.array([v], float)}) for name, v in user_scores.items()}
     return shake_up(tables, METRIC, share, seed, times)
 
 
@@ -72,10 +74,10 @@ def test_no_board_is_empty(share: float, public: int) -> None:
 
 def test_seeds_and_order() -> None:
     rng = np.random.default_rng(3)
-    marks = {name: rng.random(60) for name in "abc"}
-    one = shaken(marks, 0.3, 500)
-    assert one.to_dict() == shaken(dict(reversed(marks.items())), 0.3, 500).to_dict()
-    assert one.to_dict() != shaken(marks, 0.3, 500, seed=2).to_dict()
+    user_scores = {name: rng.random(60) for name in "abc"}
+    one = shaken(user_scores, 0.3, 500)
+    assert one.to_dict() == shaken(dict(reversed(user_scores.items())), 0.3, 500).to_dict()
+    assert one.to_dict() != shaken(user_scores, 0.3, 500, seed=2).to_dict()
 
 
 @pytest.mark.parametrize("share", [0, 1, -0.1, 2])

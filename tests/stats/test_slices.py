@@ -15,9 +15,9 @@ from harness.stats.slices import Slice, slices
 METRIC = parse("MAP@2")
 
 
-def sliced(column: list[Any], marks: Any = None) -> list[Slice]:
+def sliced(column: list[Any], user_scores: Any = None) -> list[Slice]:
     n = len(column)
-    values = np.array([np.arange(n) / n if marks is None else marks])
+    values = np.array([np.arange(n) / n if user_scores is None else user_scores])
     profile = pl.DataFrame({"user": [f"u{i}" for i in range(n)], "by": column})
     return list(slices({"m": ScoreTable({METRIC: values})}, METRIC, profile))
 

@@ -320,46 +320,49 @@ def test_a_second_list_of_a_user_is_no_row_of_items(path: Path) -> None:
 # Usage: which board a user belongs to.
 
 
-def boards(path: Path, text: str, *users: str) -> dict[str, list[bool]]:
+def leaderboards(path: Path, text: str, *users: str) -> dict[str, list[bool]]:
     path.write_text(text)
-    found = read(path).boards(pl.Series(users))
+    found = read(path).leaderboards(pl.Series(users))
     return {name: board.tolist() for name, board in found.items()}
 
 
 def test_usage_says_which_board_a_user_belongs_to(path: Path) -> None:
     text = "user,items,Usage\nann,a,Public\nbob,b,Private\ncid,c,Ignored\ndee,d,Public\n"
-    assert boards(path, text, "ann", "bob", "cid", "dee") == {
+    assert leaderboards(path, text, "ann", "bob", "cid", "dee") == {
         "Public": [True, False, False, True],
         "Private": [False, True, False, False],
         "Ignored": [False, False, True, False],
     }
-    assert boards(path, text, "dee", "bob")["Public"] == [True, False]  # in the order asked
+    assert leaderboards(path, text, "dee", "bob")["Public"] == [True, False]  # in the order asked
 
 
 def test_a_long_file_says_usage_on_every_row(path: Path) -> None:
     text = "user,item,Usage\nann,a,Public\nann,b,Public\nbob,c,Private\n"
-    assert boards(path, text, "ann", "bob") == {"Public": [True, False], "Private": [False, True]}
+    assert leaderboards(path, text, "ann", "bob") == {
+        "Public": [True, False],
+        "Private": [False, True],
+    }
 
 
 def test_without_usage_there_are_no_boards(path: Path) -> None:
-    assert boards(path, WIDE, "ann") == {}
+    assert leaderboards(path, WIDE, "ann") == {}
 
 
 @pytest.mark.parametrize("usage", ["public", "Test", "Public "])
 def test_a_usage_that_is_none(path: Path, usage: str) -> None:
     with pytest.raises(DataError) as refusal:
-        boards(path, f"user,items,Usage\nann,a,Public\nbob,b,{usage}\n", "ann", "bob")
+        leaderboards(path, f"user,items,Usage\nann,a,Public\nbob,b,{usage}\n", "ann", "bob")
     for word in (str(path), '"Usage"', "user bob", f'"{usage}"', "Public, Private, Ignored"):
         assert word in str(refusal.value)
 
 
 def test_a_usage_that_is_missing(path: Path) -> None:
     with pytest.raises(DataError) as refusal:
-        boards(path, "user,items,Usage\nann,a,Public\nbob,b,\n", "ann", "bob")
+        leaderboards(path, "user,items,Usage\nann,a,Public\nbob,b,\n", "ann", "bob")
     for word in (str(path), '"Usage"', "user bob", "an empty value", "Public, Private, Ignored"):
         assert word in str(refusal.value)
 
 
 def test_two_usages_of_a_user(path: Path) -> None:
     with pytest.raises(DataError, match=r"user ann has two values of Usage; give it one"):
-        boards(path, "user,item,Usage\nbob,c,Public\nann,a,Public\nann,b,Private\n", "ann")
+        leaderboards(path, "user,item,Usage\nbob,c,Public\nann,a,Public\nann,b,Private\n", "ann")

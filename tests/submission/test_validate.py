@@ -284,12 +284,12 @@ def test_a_solution_blames_nobody_who_is_not_in_it(folder: Path) -> None:
     path.write_text(GOOD + "zoe,706016001\n")
     terms = Terms(solution=folder / "solution.csv")
     solution = terms.marking()
-    found = examine(path, terms.against().marked_by(solution), solution).validation
+    found = examine(path, terms.against().scored_by(solution), solution).validation
     assert [brief(p)[:4] for p in found.problems] == [("SUB305", 5, "706016001", 1)]
     (folder / "solution.csv").write_text("customer_id,prediction\nann,a\n")
     path.write_text("customer_id,prediction\nann,a b\nbob,7\n")
     solution = terms.marking()
-    against = terms.against().marked_by(solution)
+    against = terms.against().scored_by(solution)
     assert examine(path, against, solution).validation.problems == ()  # ids of any shape
 
 
@@ -442,7 +442,7 @@ def test_a_file_without_a_header(folder: Path) -> None:
     (folder / "lists.csv").write_text("ann,a\nbob,b\n")
     terms = Terms(solution=folder / "solution.csv")
     solution = terms.marking()
-    told = examine(folder / "lists.csv", terms.against().marked_by(solution), solution)
+    told = examine(folder / "lists.csv", terms.against().scored_by(solution), solution)
     assert [brief(p)[:3] for p in told.validation.errors] == [("SUB109", 1, "ann")]
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from harness import config as config_
 from harness.config import Config
-from harness.core.errors import DataError, EmptyExamError, UsageError
+from harness.core.errors import DataError, EmptyEvaluationSetError, UsageError
 from harness.protocol.evaluation_set import EvaluationSet
-from harness.protocol.task import set_exam
-from harness.tuning.tuning import inner_exam, past
+from harness.protocol.task import make_task
+from harness.tuning.tuning import inner_task, past
 
 LOG = """user,item,time
 ann,a,2020-01-01
@@ -44,33 +44,33 @@ def config(folder: Path, log: str = LOG + EXAM, **sections: Any) -> Config:
     return config_.parse(values | sections, folder)
 
 
-def truth(exam: EvaluationSet) -> dict[str, str]:
-    ids, ends = exam.candidate_ids.to_list(), exam.truth.indptr.tolist()
-    items = exam.truth.indices.tolist()
+def truth(evaluation_set: EvaluationSet) -> dict[str, str]:
+    ids, ends = evaluation_set.candidate_ids.to_list(), evaluation_set.truth.indptr.tolist()
+    items = evaluation_set.truth.indices.tolist()
     return {
         user: "".join(ids[p] for p in items[ends[n] : ends[n + 1]])
-        for n, user in enumerate(exam.user_ids.to_list())
+        for n, user in enumerate(evaluation_set.user_ids.to_list())
     }
 
 
-def candidates(exam: EvaluationSet) -> str:
-    return "".join(exam.candidate_ids.to_list())
+def candidates(evaluation_set: EvaluationSet) -> str:
+    return "".join(evaluation_set.candidate_ids.to_list())
 
 
 def test_a_time_split_examines_the_days_before_the_cut_off(tmp_path: Path) -> None:
-    inner = inner_exam(config(tmp_path))
+    inner = inner_task(config(tmp_path))
     assert inner.parts.summary() == "1 day from 2020-01-08"
-    assert truth(inner.exam) == {"ann": "c", "bob": "c"}
-    assert candidates(inner.exam) == "abcd"
-    assert [step.users for step in inner.exam.funnel] == [3, 2, 2]
+    assert truth(inner.evaluation_set) == {"ann": "c", "bob": "c"}
+    assert candidates(inner.evaluation_set) == "abcd"
+    assert [step.users for step in inner.evaluation_set.funnel] == [3, 2, 2]
     assert len(inner.parts.train) == 5
     assert inner.train.cutoff == inner.parts.cutoff
 
 
 def test_tune_split_says_another_length(tmp_path: Path) -> None:
-    inner = inner_exam(config(tmp_path, tune={"split": {"strategy": "time", "valid_days": 2}}))
+    inner = inner_task(config(tmp_path, tune={"split": {"strategy": "time", "valid_days": 2}}))
     assert inner.parts.summary() == "2 days from 2020-01-07"
-    assert truth(inner.exam) == {"ann": "c", "bob": "ac"}
+    assert truth(inner.evaluation_set) == {"ann": "c", "bob": "ac"}
 
 
 @pytest.mark.parametrize("window", ["valid", "test"])
@@ -79,16 +79,16 @@ def test_test_days_are_held_back_once(tmp_path: Path, window: str) -> None:
     log = LOG + EXAM + "bob,d,2020-01-10\n"
     settings = config(tmp_path, log, split=TIME | {"test_days": 1, "window": window})
     day = {"valid": "2020-01-08", "test": "2020-01-09"}[window]
-    assert inner_exam(settings).parts.summary() == f"1 day from {day}"
+    assert inner_task(settings).parts.summary() == f"1 day from {day}"
 
 
 def test_elapsed_days_end_at_the_very_cut_off(tmp_path: Path) -> None:
     """All happens at noon, so a day begins just after noon, and ends with it."""
     header, *rows = (LOG + EXAM).splitlines()
     log = "".join(f"{line}\n" for line in [header, *(f"{row} 12:00:00" for row in rows)])
-    inner = inner_exam(config(tmp_path, log, split=TIME | {"days": "elapsed"}))
+    inner = inner_task(config(tmp_path, log, split=TIME | {"days": "elapsed"}))
     assert inner.parts.summary() == "1 day from 2020-01-07 12:00:00"
-    assert truth(inner.exam) == {"ann": "c", "bob": "c"}
+    assert truth(inner.evaluation_set) == {"ann": "c", "bob": "c"}
 
 
 def test_last_n_is_asked_again_of_what_is_left(tmp_path: Path) -> None:
@@ -98,9 +98,11 @@ def test_last_n_is_asked_again_of_what_is_left(tmp_path: Path) -> None:
         for user, items in (("ann", "acd"), ("bob", "bac"), ("cid", "ca"))
         for day, item in enumerate(items, 1)
     )
-    inner = inner_exam(config(tmp_path, log, split={"strategy": "last_n", "n": 1}))
-    assert candidates(inner.exam) == "ab"
-    assert truth(inner.exam) == {"bob": "a"}  # ann's c is no candidate; cid has no event before
+    inner = inner_task(config(tmp_path, log, split={"strategy": "last_n", "n": 1}))
+    assert candidates(inner.evaluation_set) == "ab"
+    assert truth(inner.evaluation_set) == {
+        "bob": "a"
+    }  # ann's c is no candidate; cid has no event before
 
 
 def test_fraction_is_asked_again_of_what_is_left(tmp_path: Path) -> None:
@@ -110,9 +112,9 @@ def test_fraction_is_asked_again_of_what_is_left(tmp_path: Path) -> None:
         for user, items in (("ann", "abcd"), ("bob", "badc"))
         for day, item in enumerate(items, 1)
     )
-    inner = inner_exam(config(tmp_path, log, split={"strategy": "fraction", "fraction": 0.5}))
-    assert truth(inner.exam) == {"ann": "b", "bob": "a"}
-    assert candidates(inner.exam) == "ab"
+    inner = inner_task(config(tmp_path, log, split={"strategy": "fraction", "fraction": 0.5}))
+    assert truth(inner.evaluation_set) == {"ann": "b", "bob": "a"}
+    assert candidates(inner.evaluation_set) == "ab"
 
 
 def given(folder: Path, **tune: Any) -> Config:
@@ -123,15 +125,15 @@ def given(folder: Path, **tune: Any) -> Config:
 
 def test_a_given_exam_says_no_inner_split(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as refusal:
-        inner_exam(given(tmp_path))
+        inner_task(given(tmp_path))
     for part in ('strategy "given"', "[tune] split", "last_n"):
         assert part in str(refusal.value)
 
 
 def test_a_given_exam_with_a_split_for_tuning(tmp_path: Path) -> None:
-    inner = inner_exam(given(tmp_path, split=TIME))
+    inner = inner_task(given(tmp_path, split=TIME))
     assert inner.parts.summary() == "1 day from 2020-01-08"
-    assert truth(inner.exam) == {"ann": "c", "bob": "c"}
+    assert truth(inner.evaluation_set) == {"ann": "c", "bob": "c"}
 
 
 def test_without_times_there_is_none(tmp_path: Path) -> None:
@@ -140,7 +142,7 @@ def test_without_times_there_is_none(tmp_path: Path) -> None:
         update={"data": settings.data.model_copy(update={"time": False})}
     )
     with pytest.raises(UsageError, match="events without times cannot be split"):
-        inner_exam(timeless)
+        inner_task(timeless)
 
 
 @pytest.mark.parametrize(
@@ -150,9 +152,9 @@ def test_without_times_there_is_none(tmp_path: Path) -> None:
 def test_the_rules_of_the_exam_are_kept(tmp_path: Path, rules: dict[str, Any]) -> None:
     """Set as the only exam, on a log that ends where the exam would begin, it is the same exam."""
     evaluation = {"k": 2, **rules}
-    inner = inner_exam(config(tmp_path / "one", evaluation=evaluation))
-    alone = set_exam(config(tmp_path / "two", LOG, evaluation=evaluation))
-    assert inner.exam.fingerprint == alone.exam.fingerprint
+    inner = inner_task(config(tmp_path / "one", evaluation=evaluation))
+    alone = make_task(config(tmp_path / "two", LOG, evaluation=evaluation))
+    assert inner.evaluation_set.fingerprint == alone.evaluation_set.fingerprint
 
 
 @pytest.mark.parametrize("split", [TIME, {"strategy": "time", "valid_days": 1, "test_days": 1}])
@@ -160,10 +162,10 @@ def test_what_the_exam_holds_changes_nothing(tmp_path: Path, split: dict[str, An
     late = ["cid,a,2020-01-10\n", "yan,f,2020-01-10\nann,e,2020-01-10\n"]
     held = late if "test_days" in split else ["", ""]
     one, other = (
-        inner_exam(config(tmp_path / name, LOG + exam + more, split=split))
-        for name, exam, more in zip("ab", (EXAM, OTHER), held, strict=True)
+        inner_task(config(tmp_path / name, LOG + evaluation_set + more, split=split))
+        for name, evaluation_set, more in zip("ab", (EXAM, OTHER), held, strict=True)
     )
-    assert one.exam.fingerprint == other.exam.fingerprint
+    assert one.evaluation_set.fingerprint == other.evaluation_set.fingerprint
     assert one.train.user_ids.to_list() == other.train.user_ids.to_list() == [
         "ann", "bob", "cid", "dan", "eve",
     ]  # fmt: skip
@@ -178,16 +180,16 @@ def test_an_empty_inner_exam_is_told(tmp_path: Path) -> None:
     with pytest.raises(
         DataError, match=r"inner split of train: the split leaves no train event"
     ) as told:
-        inner_exam(config(tmp_path, short))
+        inner_task(config(tmp_path, short))
     assert "[tune] split sets another" in str(told.value)
     strangers = "user,item,time\nann,a,2020-01-01\nbob,a,2020-01-08\n" + EXAM
-    with pytest.raises(EmptyExamError, match=r"inner split of train: no user is left"):
-        inner_exam(config(tmp_path, strangers))
+    with pytest.raises(EmptyEvaluationSetError, match=r"inner split of train: no user is left"):
+        inner_task(config(tmp_path, strangers))
 
 
 def test_tables_keep_their_items_and_users_their_times(tmp_path: Path) -> None:
     """Of users a, b, c and items 0 to 4 the event of b with 3 stays, and what the catalogue has."""
-    data = set_exam(config(tmp_path)).data
+    data = make_task(config(tmp_path)).data
     ids = data.item_ids.to_list()
     whole = replace(
         data,
@@ -211,11 +213,11 @@ def test_tables_keep_their_items_and_users_their_times(tmp_path: Path) -> None:
 def test_candidates_shown_in_the_inner_window(tmp_path: Path) -> None:
     """The sample of Ponpare: coupons first shown in the seven days before the cut-off."""
     settings = config_.read(Path(__file__).parents[2] / "configs" / "demo-ponpare.toml")
-    inner, outer = inner_exam(settings), set_exam(settings)
+    inner, outer = inner_task(settings), make_task(settings)
     assert outer.parts.cutoff is not None
     assert outer.data.shown_from is not None
     shown = dict(zip(outer.data.item_ids.to_list(), outer.data.shown_from.tolist(), strict=True))
     end, week = outer.parts.cutoff, 7 * 86_400_000_000
     expected = {item for item, time in shown.items() if end - week <= time < end}
-    assert set(inner.exam.candidate_ids.to_list()) == expected
-    assert expected.isdisjoint(outer.exam.candidate_ids.to_list())
+    assert set(inner.evaluation_set.candidate_ids.to_list()) == expected
+    assert expected.isdisjoint(outer.evaluation_set.candidate_ids.to_list())

@@ -13,7 +13,7 @@ from harness import config as config_
 from harness.config import Config
 from harness.core.errors import RecommenderError, UsageError
 from harness.experiment.run import run
-from harness.protocol.task import set_exam
+from harness.protocol.task import make_task
 from harness.tuning.result import Tuned, shown
 from harness.tuning.tuning import tune
 
@@ -54,10 +54,14 @@ MODEL = {"name": "shelf", "use": "plugged:Shelf", "params": {"place": 0}, "space
 
 
 def config(
-    folder: Path, *models: dict[str, Any], exam: str = EXAM, evaluation: Any = None, **tune: Any
+    folder: Path,
+    *models: dict[str, Any],
+    evaluation_set: str = EXAM,
+    evaluation: Any = None,
+    **tune: Any,
 ) -> Config:
     folder.mkdir(exist_ok=True)
-    (folder / "log.csv").write_text(LOG + exam)
+    (folder / "log.csv").write_text(LOG + evaluation_set)
     (folder / "plugged.py").write_text(SHELF)
     values = {
         "data": {"layout": "table", "path": ".", "events": "log.csv", "cache": False},
@@ -71,7 +75,7 @@ def config(
 
 def made(tuned: Tuned, model: int = 0) -> list[tuple[Any, float | None]]:
     return [
-        (dict(trial.params), trial.figure and trial.figure.mean)
+        (dict(trial.params), trial.estimate and trial.estimate.mean)
         for trial in tuned.models[model].trials
     ]
 
@@ -128,7 +132,12 @@ def test_a_grid_has_every_combination_once(tmp_path: Path) -> None:
     assert (len(found.searched), found.again) == (5, 1)
     assert "1 of 6 trials not made: no other choice of parameters came up" in repr(tuned)
     assert tuned.config.models[0].tuned == config_.TunedRecord(
-        trials=5, search="grid", seed=42, metric="MAP@1", value=1.0, exam=tuned.exam.fingerprint
+        trials=5,
+        search="grid",
+        seed=42,
+        metric="MAP@1",
+        value=1.0,
+        exam=tuned.evaluation_set.fingerprint,
     )
 
 
@@ -159,7 +168,7 @@ def test_the_first_metric_counts_unless_another_is_named(tmp_path: Path) -> None
 def test_failed_trials_are_counted_and_told(tmp_path: Path) -> None:
     tuned = tune(config(tmp_path, MODEL | {"space": {"place": [2, 4, 3]}}, search="grid"))
     failed = tuned.models[0].trials[2]
-    assert failed.figure is None
+    assert failed.estimate is None
     assert failed.error is not None
     assert 'model "shelf" raised in fit: ValueError: nothing there' in failed.error
     assert "3 trials, 1 failed" in repr(tuned)
@@ -180,7 +189,7 @@ def test_a_parameter_without_a_value_before_the_search(tmp_path: Path) -> None:
     tuned = tune(
         config(tmp_path, MODEL | {"params": {}, "space": {"place": [0, 2]}}, search="grid")
     )
-    assert tuned.models[0].untuned.figure is None
+    assert tuned.models[0].untuned.estimate is None
     assert tuned.config.models[0].params == {"place": 2}
 
 
@@ -190,11 +199,11 @@ def test_the_exam_changes_no_trial(tmp_path: Path, search: str) -> None:
     space = {"place": [0, 1, 2, 3], "tag": ["x", "y"]}
     model = MODEL | {"space": space}
     settings = [
-        config(tmp_path / name, model, exam=exam, search=search, trials=9)
-        for name, exam in (("one", EXAM), ("other", OTHER))
+        config(tmp_path / name, model, evaluation_set=evaluation_set, search=search, trials=9)
+        for name, evaluation_set in (("one", EXAM), ("other", OTHER))
     ]
     one, other = (tune(each) for each in settings)
-    prints = [set_exam(each).exam.fingerprint for each in settings]
+    prints = [make_task(each).evaluation_set.fingerprint for each in settings]
     assert prints[0] != prints[1]
     assert made(one) == made(other)
     assert one.config.models == other.config.models
@@ -289,7 +298,7 @@ def test_the_written_config_runs_and_shows_its_mark(tmp_path: Path) -> None:
     )
     record = {
         "trials": 5 - 1, "search": "random", "seed": 42, "metric": "MAP@1", "value": 1.0,
-        "exam": tuned.exam.fingerprint,
+        "exam": tuned.evaluation_set.fingerprint,
     }  # fmt: skip
     assert first["tuned"] == record  # of five places one is what the model has already
     result = run(tmp_path / "tuned.toml")
@@ -342,7 +351,7 @@ def test_the_document(tmp_path: Path) -> None:
     assert document == {
         "schema": 1,
         "evaluation": {
-            "k": 2, "users": 2, "candidates": 5, "fingerprint": tuned.exam.fingerprint,
+            "k": 2, "users": 2, "candidates": 5, "fingerprint": tuned.evaluation_set.fingerprint,
             "layout": "table", "window": "1 day from 2020-01-08",
         },
         "metric": "MAP@1",
@@ -369,9 +378,9 @@ def test_a_table_a_model_and_a_record_a_trial(tmp_path: Path) -> None:
     other = {**MODEL, "name": "other", "space": {"tag": ["x", "y"]}}
     tuned = tune(config(tmp_path, MODEL | {"space": {"place": [1, 2]}}, other, search="grid"))
     lines = repr(tuned).splitlines()
-    exam = f"k = 2 · 2 users · 5 candidates · {tuned.exam.fingerprint[:6]}"
+    evaluation_set = f"k = 2 · 2 users · 5 candidates · {tuned.evaluation_set.fingerprint[:6]}"
     assert lines[:2] == [
-        f"inner  table · 1 day from 2020-01-08, of train · {exam}",
+        f"inner  table · 1 day from 2020-01-08, of train · {evaluation_set}",
         "tune   shelf · MAP@1 · grid search, 2 trials",
     ]
     assert [line.split()[:3] for line in lines[3:7]] == [

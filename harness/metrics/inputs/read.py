@@ -12,7 +12,7 @@ import polars as pl
 
 from harness.core.arrays import Floats, Int32
 from harness.core.errors import DataError, UsageError
-from harness.metrics import Key, Metric
+from harness.metrics import Judgments, Metric
 from harness.metrics.inputs import beyond, ids, lists
 from harness.metrics.inputs import truth as truth_
 from harness.metrics.inputs.accept import ROWS, accept
@@ -44,7 +44,7 @@ class Read:
     """Everything that was given, in arrays; and what a reader of the figures must know."""
 
     lists: Int32
-    key: Key
+    judgments: Judgments
     users: pl.Series
     report: dict[str, str | int]
 
@@ -89,8 +89,8 @@ def read_both(
     report["true_items_repeated"] = answers.repeated
     if any(metric.definition.needs == "candidates" for metric in asked) and catalogue:
         report["items_no_candidates"] = _no_candidates(found.items, catalogue)
-    key = Key(answers.rows, answers.rows.sizes, answers.grades, catalogue)
-    return Read(found.items, key, users, report)
+    judgments = Judgments(answers.rows, answers.rows.sizes, answers.grades, catalogue)
+    return Read(found.items, judgments, users, report)
 
 
 def _orders(recommendations: Any, columns: Names) -> dict[str, str | None]:

@@ -94,13 +94,13 @@ def _charts(view: View, spread: list[base.Figure]) -> dict[str, base.Figure]:
 def _distributions(view: View) -> tuple[list[base.Figure], list[float], str]:
     """Return histograms of users, the shares of users at 0, or else why there are none."""
     try:
-        marks = scores.by_user(view)
+        user_scores = scores.by_user(view)
     except (HarnessError, ValueError) as error:
         return [], [], f"The marks of the users cannot be read: {error}"
-    if marks is None:
+    if user_scores is None:
         return [], [], f"{view.metric} is one figure of all lists: no user has a mark of their own."
-    figures = scores.distributions(marks)
-    zeros = [float((values == 0).mean()) for values in marks]
+    figures = scores.distributions(user_scores)
+    zeros = [float((values == 0).mean()) for values in user_scores]
     return figures, zeros, "" if figures else "Every user's mark is 0 for every model."
 
 

@@ -35,7 +35,9 @@ def events(path: Path, columns: tuple[str, str, str], form: str) -> pl.DataFrame
     )
 
 
-def sit(log: pl.DataFrame, candidates: list[str], cut: datetime, end: datetime, k: int) -> Exam:
+def evaluate_model(
+    log: pl.DataFrame, candidates: list[str], cut: datetime, end: datetime, k: int
+) -> Exam:
     """Users seen before `cut` with a candidate hit in [cut, end)."""
     train = log.filter(pl.col("time") < cut)
     valid = log.filter(pl.col("time").is_between(cut, end, closed="left"))
@@ -52,7 +54,7 @@ def hm(folder: Path) -> Exam:
         folder / "transactions_train.csv.gz", ("customer_id", "article_id", "t_dat"), "%Y-%m-%d"
     )
     articles = pl.read_csv(folder / "articles.csv.gz", infer_schema=False)["article_id"]
-    return sit(log, articles.to_list(), datetime(2020, 9, 16), datetime(2020, 9, 23), 12)
+    return evaluate_model(log, articles.to_list(), datetime(2020, 9, 16), datetime(2020, 9, 23), 12)
 
 
 def ponpare(folder: Path) -> Exam:
@@ -68,29 +70,29 @@ def ponpare(folder: Path) -> Exam:
     coupons = pl.read_csv(folder / "coupon_list_train.csv.gz", infer_schema=False)
     shown = pl.col("DISPFROM").str.to_datetime(form).is_between(cut, cut + WEEK, closed="left")
     fresh = coupons.filter(shown)["COUPON_ID_hash"].to_list()
-    return sit(pl.concat([visits, bought]), fresh, cut, cut + WEEK, 10)
+    return evaluate_model(pl.concat([visits, bought]), fresh, cut, cut + WEEK, 10)
 
 
-def mean_ap(exam: Exam, lists: Callable[[str], list[str]]) -> float:
+def mean_ap(evaluation_set: Exam, lists: Callable[[str], list[str]]) -> float:
     total = 0.0
-    for user, truth in exam.truth.items():
+    for user, truth in evaluation_set.truth.items():
         hits = 0
-        for rank, item in enumerate(lists(user)[: exam.k], start=1):
+        for rank, item in enumerate(lists(user)[: evaluation_set.k], start=1):
             if item in truth:
                 hits += 1
-                total += hits / rank / min(len(truth), exam.k)
-    return total / len(exam.truth)
+                total += hits / rank / min(len(truth), evaluation_set.k)
+    return total / len(evaluation_set.truth)
 
 
-def popular(exam: Exam, since: datetime) -> list[str]:
-    chosen = pl.col("item").is_in(exam.candidates) & (pl.col("time") >= since)
-    counts = exam.train.filter(chosen).group_by("item").len()
+def popular(evaluation_set: Exam, since: datetime) -> list[str]:
+    chosen = pl.col("item").is_in(evaluation_set.candidates) & (pl.col("time") >= since)
+    counts = evaluation_set.train.filter(chosen).group_by("item").len()
     return counts.sort("len", "item", descending=[True, False])["item"].to_list()
 
 
-def own(exam: Exam) -> dict[str, list[str]]:
+def own(evaluation_set: Exam) -> dict[str, list[str]]:
     """Candidates each user touched in train, latest first."""
-    touched = exam.train.filter(pl.col("item").is_in(exam.candidates)).sort(
+    touched = evaluation_set.train.filter(pl.col("item").is_in(evaluation_set.candidates)).sort(
         "time", maintain_order=True
     )
     latest: dict[str, dict[str, None]] = {}
@@ -99,51 +101,60 @@ def own(exam: Exam) -> dict[str, list[str]]:
     return {user: list(items) for user, items in latest.items()}
 
 
-def marks(exam: Exam) -> list[float]:
+def user_scores(evaluation_set: Exam) -> list[float]:
     """MAP@k of random, popular, popular last week, repurchase."""
-    last_week, mine, dice = popular(exam, exam.cut - WEEK), own(exam), Random(7)  # noqa: S311
-    chance = [mean_ap(exam, lambda user: dice.sample(exam.candidates, exam.k)) for _ in range(5)]
-    always = popular(exam, datetime.min)
+    last_week, mine, dice = (
+        popular(evaluation_set, evaluation_set.cut - WEEK),
+        own(evaluation_set),
+        Random(7),  # noqa: S311
+    )
+    chance = [
+        mean_ap(
+            evaluation_set, lambda user: dice.sample(evaluation_set.candidates, evaluation_set.k)
+        )
+        for _ in range(5)
+    ]
+    always = popular(evaluation_set, datetime.min)
     return [
         sum(chance) / len(chance),
-        mean_ap(exam, lambda user: always),
-        mean_ap(exam, lambda user: last_week),
-        mean_ap(exam, lambda user: list(dict.fromkeys(mine.get(user, []) + last_week))),
+        mean_ap(evaluation_set, lambda user: always),
+        mean_ap(evaluation_set, lambda user: last_week),
+        mean_ap(evaluation_set, lambda user: list(dict.fromkeys(mine.get(user, []) + last_week))),
     ]
 
 
 @pytest.mark.parametrize(
-    ("exam", "sample", "users"),
+    ("evaluation_set", "sample", "users"),
     [(hm, "data/hm-sample", 800), (ponpare, "data/ponpare-sample", 300)],
 )
 def test_each_baseline_of_the_samples_beats_the_one_before(
-    exam: Callable[[Path], Exam], sample: str, users: int
+    evaluation_set: Callable[[Path], Exam], sample: str, users: int
 ) -> None:
-    paper = exam(ROOT / sample)
+    paper = evaluation_set(ROOT / sample)
     assert len(paper.truth) >= users
-    scores = marks(paper)
+    scores = user_scores(paper)
     for worse, better in pairwise(scores):
         assert better > CLEARLY * worse, scores
 
 
 @pytest.mark.parametrize(
-    ("layout", "exam", "size"),
+    ("layout", "evaluation_set", "size"),
     [
         ("hm", hm, {"users": 10_000, "items": 1500, "events": 60_000}),
         ("ponpare", ponpare, {"users": 4000, "items": 2500, "events": 60_000}),
     ],
 )
 def test_larger_markets_with_other_seeds_keep_the_order(
-    layout: str, exam: Callable[[Path], Exam], size: dict[str, int], tmp_path: Path
+    layout: str, evaluation_set: Callable[[Path], Exam], size: dict[str, int], tmp_path: Path
 ) -> None:
     synthesise(layout, tmp_path, **size, seed=5, gzip=True)
-    scores = marks(exam(tmp_path))
+    scores = user_scores(evaluation_set(tmp_path))
     assert scores == sorted(scores)
     assert scores[-1] > 2 * scores[0]
 
 
 def test_hm_scores_are_of_the_real_magnitude() -> None:
-    random, always, last_week, again = marks(hm(ROOT / "data/hm-sample"))
+    random, always, last_week, again = user_scores(hm(ROOT / "data/hm-sample"))
     assert random < 0.005
     assert 0.003 < always < 0.015
     assert 0.005 < last_week < 0.03

@@ -172,7 +172,7 @@ def test_a_repeated_prediction_is_no_second_hit_and_uses_its_place() -> None:
         assert figure(lists, {"ann": ["a", "b"]}) == pytest.approx(float(expected))
 
 
-def exam(seed: int, form: str) -> tuple[Any, pd.DataFrame]:
+def evaluation_set(seed: int, form: str) -> tuple[Any, pd.DataFrame]:
     """Return random lists of 7 users, some long, and a truth; rows of users lie apart."""
     draw = np.random.default_rng(seed)
     rows = pd.DataFrame({"user": draw.integers(0, 7, 150), "item": draw.integers(0, 60, 150)})
@@ -197,7 +197,7 @@ METRICS = ["MAP@5", "MAP(divisor=hits)@40", "pFound", "Novelty@5", "Coverage@5",
 def test_tables_read_in_pieces_say_the_same(
     monkeypatch: pytest.MonkeyPatch, form: str, text: bool, size: int
 ) -> None:
-    lists, truth = exam(5, form)
+    lists, truth = evaluation_set(5, form)
     if text and form != "wide":
         lists, truth = (t.astype({"user": str, "item": str}) for t in (lists, truth))
     whole = evaluate(lists, truth, METRICS, train=truth)
@@ -209,8 +209,8 @@ def test_tables_read_in_pieces_say_the_same(
 
 @pytest.mark.parametrize("form", ["rows", "rank", "score"])
 def test_every_form_of_order_says_what_the_lists_say(form: str) -> None:
-    lists, truth = exam(6, form)
-    as_lists, _ = exam(6, "wide")
+    lists, truth = evaluation_set(6, form)
+    as_lists, _ = evaluation_set(6, "wide")
     expected = evaluate(as_lists, truth, METRICS, train=truth)
     assert evaluate(lists, truth, METRICS, train=truth).to_dict() == expected.to_dict()
 
@@ -219,7 +219,7 @@ def test_every_form_of_order_says_what_the_lists_say(form: str) -> None:
 def test_blocks_of_users_and_threads_change_nothing(
     monkeypatch: pytest.MonkeyPatch, block: int
 ) -> None:
-    lists, truth = exam(7, "rank")
+    lists, truth = evaluation_set(7, "rank")
     of_users = [*METRICS[:4], "NDCG(gain=linear)@5"]
     graded = truth.drop_duplicates().assign(grade=0.5)
     whole = evaluate(lists, graded, METRICS, train=truth)

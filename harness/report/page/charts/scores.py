@@ -33,17 +33,17 @@ if TYPE_CHECKING:
 _BINS = 20
 
 
-def distributions(marks: list[Floats]) -> list[Figure]:
+def distributions(user_scores: list[Floats]) -> list[Figure]:
     """Return a small histogram for each model of the users' marks that are not 0."""
-    others = np.concatenate([values[values != 0] for values in marks])
+    others = np.concatenate([values[values != 0] for values in user_scores])
     if not others.size:
         return []
     low, high = min(0.0, float(others.min())), float(others.max())
     high = 1.0 if low >= 0 and 0.5 < high <= 1 else max(high, low + 1e-12)
     edges = np.linspace(low, high, _BINS + 1)
-    counts = [np.histogram(values[values != 0], edges)[0] for values in marks]
-    top = max(float((c / len(v)).max()) for c, v in zip(counts, marks, strict=True))
-    return [_bars(i, c, len(marks[i]), edges, top) for i, c in enumerate(counts)]
+    counts = [np.histogram(values[values != 0], edges)[0] for values in user_scores]
+    top = max(float((c / len(v)).max()) for c, v in zip(counts, user_scores, strict=True))
+    return [_bars(i, c, len(user_scores[i]), edges, top) for i, c in enumerate(counts)]
 
 
 def _bars(i: int, counts: Any, users: int, edges: Any, top: float) -> Figure:
@@ -71,9 +71,9 @@ def by_user(view: View) -> list[Floats] | None:
 
     The marks are read by their column, so that no metric of the user's own has to be imported.
     """
-    if view.metric not in view.run.marks.columns:
+    if view.metric not in view.run.user_scores.columns:
         return None
-    of_models = (view.run.marks_of(m["name"])[view.metric].to_numpy() for m in view.models)
+    of_models = (view.run.user_scores_of(m["name"])[view.metric].to_numpy() for m in view.models)
     n = len(view.run.user_ids)
     return [values.reshape(-1, n).mean(axis=0) for values in of_models]
 
