@@ -1,8 +1,8 @@
 """How often tests reject what is true, and how often intervals hold what they should.
 
-Exams are simulated from lists whose places hit more often near the top, so that most users earn
-nothing and a few earn much, as in shops. Every figure is a share of exams, with the limits within
-which it should lie; what is tested is the code that the commands call.
+Lists are simulated whose first ranks hit more often, so that most users score 0 and a few score
+high, as in shops. Every number is a share of simulations, with the limits within which it should
+lie; what is tested is the code that the commands call.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from harness.stats.pairwise import Rules, compare
 ROOT = Path(__file__).resolve().parents[1]
 K = 12
 METRIC = parse(f"MAP@{K}")
-EXAMS = 5000
+SIMULATIONS = 5000
 SIZES = (500, 2_000, 20_000)
 SHARES = (0.2, 0.1, 0.05)
 """Shares of users with any hit: a film site, a shop, a shop with many articles."""
@@ -42,7 +42,7 @@ Work = Callable[[Any], np.ndarray]
 
 @dataclass(frozen=True)
 class Table:
-    """Shares of exams by case, and the limits within which each column should lie."""
+    """Shares of simulations by case, and the limits within which each column should lie."""
 
     title: str
     head: tuple[str, ...]
@@ -61,7 +61,7 @@ class Table:
 
     @property
     def outside(self) -> int:
-        """How many figures lie outside their limits."""
+        """How many shares lie outside their limits."""
         return self.text().count("**") // 2
 
     @staticmethod
@@ -74,7 +74,7 @@ def user_scores(rng: np.random.Generator, users: int, hits: float, models: int) 
     """Return AP@12 of equally good models, (users, models), a share `hits` of them above 0.
 
     R is geometric with mean 3; a quarter of the hits are those of all models (what anyone would
-    recommend), the others are each model's own; places hit with weights 1/√rank.
+    recommend), the others are each model's own; ranks hit with weights 1/√rank.
     """
     relevant = np.minimum(rng.geometric(1 / 3, users), 30)
     weights = 1 / np.sqrt(np.arange(1, K + 1))
@@ -91,7 +91,7 @@ def user_scores(rng: np.random.Generator, users: int, hits: float, models: int) 
 
 
 def true_mean(hits: float) -> float:
-    """Return the mean that such marks have: walk down the ranks, c hits so far, for each R."""
+    """Return the mean that such scores have: walk down the ranks, c hits so far, for each R."""
     weights = 1 / np.sqrt(np.arange(1, K + 1))
     rate = -np.log1p(-hits) * weights / weights.sum()
     chance = 1 - (1 - SHARED * rate) * (1 - (1 - SHARED) * rate)
@@ -107,16 +107,20 @@ def true_mean(hits: float) -> float:
 
 
 def two_equal_models(task: tuple[int, float, int, int]) -> np.ndarray:
-    """Return what happened in some exams: tests that rejected, intervals that held."""
-    users, hits, exams, block = task
+    """Return what happened in some simulations: tests that rejected, intervals that held."""
+    users, hits, simulations, block = task
     mean = true_mean(hits)
     rng = np.random.default_rng([users, int(1000 * hits), block])
     happened = np.zeros(6)
-    for evaluation_set in range(exams):
+    for simulation in range(simulations):
         one, other = user_scores(rng, users, hits, 2).T
-        (pair,) = compared({"one": one, "other": other}, seed=block * exams + evaluation_set).pairs
+        (pair,) = compared(
+            {"one": one, "other": other}, seed=block * simulations + simulation
+        ).pairs
         found, sample = estimate(METRIC, one), Sample.of(one)
-        boots = resampling.bootstrap(one[:, None], FLIPS, seed=block * exams + evaluation_set)[:, 0]
+        boots = resampling.bootstrap(one[:, None], FLIPS, seed=block * simulations + simulation)[
+            :, 0
+        ]
         happened += [
             pair.p_t < LEVEL,
             pair.p_sign_flip < LEVEL,
@@ -128,8 +132,8 @@ def two_equal_models(task: tuple[int, float, int, int]) -> np.ndarray:
     return happened
 
 
-def earned() -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return the marks of every model of the sample competitions, and of the next one."""
+def sample_scores() -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Return the scores of every model of the sample competitions, and of the next one."""
     found = {}
     for name in ("demo", "demo-ponpare"):
         result = run(ROOT / "configs" / f"{name}.toml")
@@ -142,15 +146,17 @@ def earned() -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 
 def drawn_users(task: tuple[np.ndarray, np.ndarray, int, int, int]) -> np.ndarray:
-    """Return which intervals held in exams whose users are drawn from those of a real one."""
-    own, other, users, exams, block = task
+    """Return which intervals held where users are drawn from those of a real evaluation set."""
+    own, other, users, simulations, block = task
     rng = np.random.default_rng([users, len(own), block])
     mean, difference = own.mean(), (own - other).mean()
     happened = np.zeros(4)
-    for evaluation_set in range(exams):
+    for simulation in range(simulations):
         drawn = rng.integers(len(own), size=users)
         one, sample = own[drawn], Sample.of(own[drawn])
-        boots = resampling.bootstrap(one[:, None], FLIPS, seed=block * exams + evaluation_set)[:, 0]
+        boots = resampling.bootstrap(one[:, None], FLIPS, seed=block * simulations + simulation)[
+            :, 0
+        ]
         happened += [
             holds(intervals.student(Sample.of(one - other[drawn])), difference),
             holds(estimate(METRIC, one).ci95, mean),
@@ -161,25 +167,25 @@ def drawn_users(task: tuple[np.ndarray, np.ndarray, int, int, int]) -> np.ndarra
 
 
 def ten_equal_models(task: tuple[int, float, int, int]) -> np.ndarray:
-    """Return in how many exams Holm called any of 45 pairs different."""
-    users, hits, exams, block = task
+    """Return in how many simulations Holm called any of 45 pairs different."""
+    users, hits, simulations, block = task
     rng = np.random.default_rng([users, int(1000 * hits), block, MODELS])
     wrong = 0
-    for evaluation_set in range(exams):
+    for simulation in range(simulations):
         found = dict(zip("abcdefghij", user_scores(rng, users, hits, MODELS).T, strict=True))
-        pairs = compared(found, seed=block * exams + evaluation_set, flips=1999).pairs
+        pairs = compared(found, seed=block * simulations + simulation, flips=1999).pairs
         wrong += any(pair.verdict != "not distinguishable" for pair in pairs)
     return np.array([float(wrong)])
 
 
 def random_models(task: tuple[int, int, int, int]) -> np.ndarray:
-    """Return in how many exams a random model was called better or worse than chance."""
-    users, candidates, exams, block = task
+    """Return in how many simulations a random model was called better or worse than chance."""
+    users, candidates, simulations, block = task
     rng = np.random.default_rng([users, candidates, block])
     relevant = np.minimum(rng.geometric(1 / 3, users), 30)
     known = law(METRIC, np.full(users, candidates), relevant, relevant)
     wrong = 0
-    for _ in range(exams):
+    for _ in range(simulations):
         hits, precision = np.zeros(users), np.zeros(users)
         for rank in range(1, K + 1):
             hit = rng.random(users) < (relevant - hits) / (candidates - rank + 1)
@@ -203,7 +209,7 @@ def holds(bounds: tuple[float, float] | None, value: float) -> bool:
 
 EQUAL = {
     "t test": (0.04, 0.06),
-    "sign flips": (0.04, 0.06),
+    "randomization test": (0.04, 0.06),
     "t interval of the difference": (0.94, 0.96),
     "our interval of the mean": (0.94, 0.96),
     "Student's": None,
@@ -212,13 +218,13 @@ EQUAL = {
 """What is counted of two equal models, and within which limits it should lie."""
 
 
-def simulated(exams: int, sizes: tuple[int, ...], blocks: int = 20) -> Iterator[Table]:
-    """Yield every table; blocks of exams are simulated by several processes."""
+def simulated(simulations: int, sizes: tuple[int, ...], blocks: int = 20) -> Iterator[Table]:
+    """Yield every table; blocks of simulations are run by several processes."""
     with ProcessPoolExecutor() as pool:
 
         def happened(work: Work, *case: Any) -> np.ndarray:
-            tasks = [(*case, exams // blocks, block) for block in range(blocks)]
-            return sum(pool.map(work, tasks)) / (exams // blocks * blocks)
+            tasks = [(*case, simulations // blocks, block) for block in range(blocks)]
+            return sum(pool.map(work, tasks)) / (simulations // blocks * blocks)
 
         yield Table(
             "Two equal models: tests that reject, intervals that hold the truth",
@@ -230,10 +236,10 @@ def simulated(exams: int, sizes: tuple[int, ...], blocks: int = 20) -> Iterator[
             },
             tuple(EQUAL.values()),
         )
-        drawn = earned()
+        drawn = sample_scores()
         yield Table(
             "Users drawn from those of the sample competitions: intervals that hold the truth",
-            ("marks of", "with a hit", "users", *list(EQUAL)[2:]),
+            ("scores of", "with a hit", "users", *list(EQUAL)[2:]),
             {
                 (name, f"{(own > 0).mean():.0%}", f"{users:,}"): tuple(
                     happened(drawn_users, own, other, users)
@@ -244,7 +250,7 @@ def simulated(exams: int, sizes: tuple[int, ...], blocks: int = 20) -> Iterator[
             tuple(EQUAL.values())[2:],
         )
         yield Table(
-            "Ten equal models: exams in which Holm calls any of 45 pairs different",
+            "Ten equal models: simulations in which Holm calls any of 45 pairs different",
             ("with a hit", "users", "any"),
             {
                 ("10%", f"{users:,}"): tuple(happened(ten_equal_models, users, 0.1))
@@ -253,7 +259,7 @@ def simulated(exams: int, sizes: tuple[int, ...], blocks: int = 20) -> Iterator[
             ((0, 0.055),),
         )
         yield Table(
-            "A random model: exams in which it is called better or worse than chance",
+            "A random model: simulations in which it is called better or worse than chance",
             ("candidates", "users", "better or worse"),
             {
                 (f"{candidates:,}", f"{users:,}"): tuple(happened(random_models, users, candidates))
@@ -265,12 +271,12 @@ def simulated(exams: int, sizes: tuple[int, ...], blocks: int = 20) -> Iterator[
 
 
 def main() -> int:
-    """Print the tables, and write them to the file that is named; 1 if a figure is outside."""
+    """Print the tables, and write them to the file that is named; 1 if a share is outside."""
     from measure import TINY, announce, sized
 
     announce()
     text, outside = [], 0
-    for table in simulated(*sized((EXAMS, SIZES, 20), (4, SIZES[:1], 2))):
+    for table in simulated(*sized((SIMULATIONS, SIZES, 20), (4, SIZES[:1], 2))):
         if TINY:
             table = replace(table, limits=(None,) * len(table.limits))
         print(f"{table.text()}\n", flush=True)

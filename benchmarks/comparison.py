@@ -1,6 +1,6 @@
 """Time resampling and comparisons: ``python benchmarks/comparison.py``.
 
-Beside it scipy's percentile bootstrap, metric by metric, on the same marks.
+Beside it scipy's percentile bootstrap, metric by metric, on the same scores.
 """
 
 import statistics
@@ -28,19 +28,19 @@ SHOP = sized(("60000", "8000", "900000"), ("500", "100", "5000"))
 ROUNDS = sized(3, 1)
 SCIPY_COLUMNS = 2  # of the 60; scipy takes as long for each
 
-MARKS = """
+SCORES = """
 import time
 import numpy as np
-def marks(users, columns, share):
+def scores(users, columns, share):
     rng = np.random.default_rng(1)
     hit = rng.random((users, columns)) < share
     return np.where(hit, 1 / rng.integers(1, 13, (users, columns)), 0.0)
 """
 OURS = (
-    MARKS
+    SCORES
     + """
 from harness.stats.resampling import bootstrap
-x = marks({users}, {columns}, {share})
+x = scores({users}, {columns}, {share})
 bootstrap(x[:100], 100)
 start = time.perf_counter()
 np.quantile(bootstrap(x, {resamples}, seed=1), [0.025, 0.975], axis=0)
@@ -48,10 +48,10 @@ print(time.perf_counter() - start)
 """
 )
 SCIPY = (
-    MARKS
+    SCORES
     + """
 from scipy import stats
-x = marks({users}, {columns}, {share})
+x = scores({users}, {columns}, {share})
 start = time.perf_counter()
 for column in x.T:
     stats.bootstrap((column,), np.mean, n_resamples={resamples}, method="percentile", batch=100,
@@ -60,13 +60,13 @@ print(time.perf_counter() - start)
 """
 )
 PAIRS = (
-    MARKS
+    SCORES
     + """
 from harness.stats.pairwise import Rules, compare
 from harness.metrics import parse
 from harness.metrics.scores import ScoreTable
 metric = parse("MAP@12")
-x = marks({users}, {columns}, {share})
+x = scores({users}, {columns}, {share})
 tables = {{f"m{{i}}": ScoreTable({{metric: column[None, :]}}) for i, column in enumerate(x.T)}}
 few = {{name: ScoreTable({{metric: t.values[metric][:, :100]}}) for name, t in tables.items()}}
 compare(few, metric, Rules(resamples=100))
@@ -108,8 +108,8 @@ def main() -> None:
     scale = columns / SCIPY_COLUMNS
     seconds = interleaved(
         {
-            "a tenth of the marks above 0": lambda: run_python(sys.executable, ours[0.1]),
-            "every mark above 0": lambda: run_python(sys.executable, ours[1.0]),
+            "a tenth of the scores above 0": lambda: run_python(sys.executable, ours[0.1]),
+            "every score above 0": lambda: run_python(sys.executable, ours[1.0]),
             "scipy, metric by metric ¹": lambda: run_python(sys.executable, scipy) * scale,
         },
         ROUNDS,
@@ -124,8 +124,8 @@ def main() -> None:
     paired = PAIRS.format(users=PAIRED_USERS, columns=PAIRED_MODELS, share=0.1, resamples=RESAMPLES)
     pairs = statistics.median(run_python(sys.executable, paired) for _ in range(ROUNDS))
     bounds(
-        Bound("bootstrap ÷ scipy, a tenth of the marks above 0", sparse / theirs, 1 / 10),
-        Bound("the same, every mark above 0", dense / theirs, 1 / 10),
+        Bound("bootstrap ÷ scipy, a tenth of the scores above 0", sparse / theirs, 1 / 10),
+        Bound("the same, every score above 0", dense / theirs, 1 / 10),
         Bound("its peak memory", _peak(ours[1.0]), 1, " GB"),
         Bound(f"190 pairs of 20 models, {PAIRED_USERS:,} users", pairs, 60, " s"),
         Bound("its peak memory", _peak(paired), 2, " GB"),

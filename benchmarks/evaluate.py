@@ -138,8 +138,8 @@ def read_frames(folder: Path) -> Frames:
 
 
 def ours(frames: Frames, metrics: str | list[str]) -> dict[str, float]:
-    figures: dict[str, float] = evaluate(*frames, metrics).to_dict()
-    return figures
+    values: dict[str, float] = evaluate(*frames, metrics).to_dict()
+    return values
 
 
 # Hand-written Polars: MAP alone. To its advantage the queries trust what `evaluate` checks: that
@@ -371,7 +371,7 @@ def beside(interpreter: str, peer: Peer, users: int, folder: Path) -> tuple[floa
 def run_peer(interpreter: str, peer: Peer, rounds: int, folder: Path) -> dict[str, Any]:
     """Run a peer's script and return the object that it prints last."""
     script = str(ROOT / f"benchmarks/peers/{peer.script}.py")
-    own = {"EXAM": str(folder), "ROUNDS": str(rounds), "PYTHONPATH": ""}
+    own = {"DATA": str(folder), "ROUNDS": str(rounds), "PYTHONPATH": ""}
     done = subprocess.run(
         [interpreter, script], env=os.environ | own, stdout=subprocess.PIPE, text=True, check=True
     )

@@ -1,4 +1,4 @@
-"""Time the marking pass beside others on the same arrays: ``python benchmarks/kernel.py``.
+"""Time the scoring pass beside others on the same arrays: ``python benchmarks/kernel.py``.
 
 Prints Markdown. RecTools needs an environment of its own (``pip install rectools``); name its
 interpreter in PEERS_PYTHON, else that table is left out.
@@ -45,7 +45,8 @@ SIZES = sized([10_000, 100_000, 1_000_000, 10_000_000], [1_000, 2_000])
 ROUNDS, PEER_ROUNDS = sized((7, 3), (1, 1))
 ALL, ALONE = "this harness, six metrics for each user", "this harness, MAP for each user"
 RECTOOLS = "RecTools, MAP for each user"
-Exam = tuple[Any, Any, Any]
+Case = tuple[Any, Any, Any]
+"""Lists and true items: items (users, K), then indptr and indices of each user's true items."""
 
 # The positions of the hits as one number, bit i - 1 for rank i; AP follows from counting bits.
 BITS = " + ".join(
@@ -108,18 +109,18 @@ FIRST_CALL = """
 import time
 start = time.perf_counter()
 import numpy as np
-from harness.metrics import Key, parse
+from harness.metrics import Judgments, parse
 from harness.core.arrays import Ragged
-from harness.metrics.scores import marks
+from harness.metrics.scores import user_scores
 truth = Ragged(np.array([0, 1]), np.array([2], np.int32))
-marks(np.array([[1, 2]], np.int32), Key(truth, truth.sizes), [parse("MAP@2")])
+user_scores(np.array([[1, 2]], np.int32), Judgments(truth, truth.sizes), [parse("MAP@2")])
 print(time.perf_counter() - start)
 """
 
 
 def main() -> None:
     if sys.argv[1:] == ["sql"]:
-        against_duckdb(make_exam(SQL_USERS))
+        against_duckdb(make_case(SQL_USERS))
         return
     announce()
     print(f"{os.cpu_count()} processors, DuckDB {duckdb.__version__} with all of them; a user has")
@@ -130,13 +131,13 @@ def main() -> None:
     for heading, environment in ALLOCATORS.items():
         print(f"{heading}:\n", flush=True)
         process([sys.executable, __file__, "sql"], quiet=False, **environment)
-    same_bits(make_exam(PEER_USERS[0]))
+    same_bits(make_case(PEER_USERS[0]))
     growth()
     first_call()
     against_rectools()
 
 
-def make_exam(users: int) -> Exam:
+def make_case(users: int) -> Case:
     """Return lists without repetitions, and truth of which one item in ten is in the list."""
     draw = np.random.default_rng(2020)
     # One item from each of 12 shelves of 8,000, shelves in random order: no item twice.
@@ -151,26 +152,26 @@ def make_exam(users: int) -> Exam:
     return items, indptr, (pairs % (K * 8000)).astype(np.int32)
 
 
-def mark(exam: Exam, threads: int | None = None) -> Any:
+def score(case: Case, threads: int | None = None) -> Any:
     """Return the six metrics of every user."""
-    items, indptr, indices = exam
+    items, indptr, indices = case
     truth = Ragged(indptr, indices)
     return user_scores(items, Judgments(truth, truth.sizes), METRICS, threads)
 
 
-def mark_map(exam: Exam) -> Any:
+def score_map(case: Case) -> Any:
     """Return AP of every user."""
-    items, indptr, indices = exam
+    items, indptr, indices = case
     truth = Ragged(indptr, indices)
     return user_scores(items, Judgments(truth, truth.sizes), METRICS[:1])[METRICS[0]]
 
 
-def against_duckdb(exam: Exam) -> None:
+def against_duckdb(case: Case) -> None:
     """Compare with both shapes that SQL may hold: rows of (user, rank, item), or list columns."""
-    connection, expected = fill(exam), float(mark_map(exam).mean())
+    connection, expected = fill(case), float(score_map(case).mean())
     calls: dict[str, Callable[[], float]] = {
-        ALL: lambda: once(lambda: mark(exam)),
-        ALONE: lambda: once(lambda: mark_map(exam)),
+        ALL: lambda: once(lambda: score(case)),
+        ALONE: lambda: once(lambda: score_map(case)),
     }
     for name, query in (LONG | LISTS).items():
         check(name, connection.execute(query).fetchall()[0][0], expected)
@@ -222,9 +223,9 @@ def best_of(seconds: dict[str, float], queries: dict[str, str]) -> float:
     return min(seconds[name] for name in queries)
 
 
-def fill(exam: Exam) -> Any:
-    """Return a connection to tables that hold the exam, in the shapes SQL may wish for."""
-    items, indptr, indices = exam
+def fill(case: Case) -> Any:
+    """Return a connection to tables that hold the case, in the shapes SQL may wish for."""
+    items, indptr, indices = case
     users = np.arange(len(items), dtype=np.int32)
     ranks = np.tile(np.arange(1, K + 1, dtype=np.int32), len(items))
     pred = {"user": np.repeat(users, K), "rank": ranks, "item": items.ravel()}
@@ -240,8 +241,8 @@ def fill(exam: Exam) -> Any:
 def growth() -> None:
     seconds = []
     for users in SIZES:
-        exam = make_exam(users)
-        seconds.append(median(lambda exam=exam: mark(exam)))  # type: ignore[misc]
+        case = make_case(users)
+        seconds.append(median(lambda case=case: score(case)))  # type: ignore[misc]
     rows = [
         (f"{users:,}", f"{s:.4f}", f"{s / users * 1e9:.0f}")
         for users, s in zip(SIZES, seconds, strict=True)
@@ -265,8 +266,8 @@ def first_call() -> None:
     bounds(Bound("first call, nothing compiled", middle["nothing compiled"], 2, " s"))
 
 
-def same_bits(exam: Exam) -> None:
-    alone, together = (np.stack([*mark(exam, n).values()]).tobytes() for n in (1, 2))
+def same_bits(case: Case) -> None:
+    alone, together = (np.stack([*score(case, n).values()]).tobytes() for n in (1, 2))
     print(f"One and two threads give the same bits: {'yes' if alone == together else 'NO'}.\n")
 
 
@@ -289,16 +290,16 @@ def against_rectools() -> None:
 
 def beside_rectools(interpreter: str, users: int) -> dict[str, float]:
     """Return ns a user, medians of rounds in turn; a round of either side is a median itself."""
-    exam = make_exam(users)
-    actual = np.split(exam[2], exam[1][1:-1])
+    case = make_case(users)
+    actual = np.split(case[2], case[1][1:-1])
     with tempfile.TemporaryDirectory() as folder:
-        file = str(Path(folder) / "exam.npz")
-        np.savez(file, items=exam[0], indptr=exam[1], indices=exam[2])
+        file = str(Path(folder) / "case.npz")
+        np.savez(file, items=case[0], indptr=case[1], indices=case[2])
         calls: dict[str, Callable[[], float]] = {
-            ALL: lambda: median(lambda: mark(exam)),
-            ALONE: lambda: median(lambda: mark_map(exam)),
-            RECTOOLS: lambda: run_python(interpreter, peer(), EXAM=file, PYTHONPATH=""),
-            "`mapk`, one list at a time": lambda: once(lambda: mapk(actual, exam[0], K)),
+            ALL: lambda: median(lambda: score(case)),
+            ALONE: lambda: median(lambda: score_map(case)),
+            RECTOOLS: lambda: run_python(interpreter, peer(), CASE=file, PYTHONPATH=""),
+            "`mapk`, one list at a time": lambda: once(lambda: mapk(actual, case[0], K)),
         }
         times = interleaved(calls, PEER_ROUNDS)
     return {name: statistics.median(values) / users * 1e9 for name, values in times.items()}

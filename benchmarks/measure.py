@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 Value = TypeVar("Value")
 
 TINY = os.environ.get("BENCH_SIZE", "full") == "tiny"
-"""Whether a benchmark is only to show that it runs: figures at this size tell nothing."""
+"""Whether a benchmark is only to show that it runs: its numbers tell nothing."""
 if os.environ.get("BENCH_SIZE", "full") not in ("full", "tiny"):
     raise SystemExit(f"BENCH_SIZE is {os.environ['BENCH_SIZE']}; expected full or tiny")
 
@@ -173,7 +173,7 @@ def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
 
 @dataclass(frozen=True)
 class Bound:
-    """A measured figure and the most it may be, both in `unit`."""
+    """A measured number and the most it may be, both in `unit`."""
 
     what: str
     measured: float
@@ -189,7 +189,7 @@ class Bound:
 
 
 def bounds(*checks: Bound) -> None:
-    """Print the bounds beside the figures."""
+    """Print the bounds beside what was measured."""
     table(("bound", "wanted", "measured", ""), [check.row() for check in checks])
 
 

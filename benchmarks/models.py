@@ -52,7 +52,7 @@ def whole_run(folder: str, source: str, cache: str) -> list[Bound]:
         fit, lists = (model["seconds"][step] for step in ("fit", "recommend"))
         total += fit + lists
         rows.append((model["name"], f"{fit:.1f}", f"{lists:.1f}"))
-    table((f"configs/hm.toml, {users:,} users examined", "fit s", "recommend s"), rows)
+    table((f"configs/hm.toml, {users:,} users evaluated", "fit s", "recommend s"), rows)
     share = 69_000 / users
     print(f"All of them {total:.0f} s; the whole process {done.seconds:.0f} s. ", end="")
     print(f"The made-up window has {users:,} users, the real one 69,000.\n")

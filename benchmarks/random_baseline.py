@@ -1,4 +1,4 @@
-"""Time the random baseline, drawn and marked: ``python benchmarks/random_baseline.py``.
+"""Time the random baseline, drawn and scored: ``python benchmarks/random_baseline.py``.
 
 Beside it the way of the notebooks: the whole catalogue is shuffled for each user and cut at k.
 """
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def the_task() -> Task:
-    """Return an exam of every user and item in which a user has three true items or so."""
+    """Return the task of every user and item, in which a user has three true items or so."""
     draw = np.random.default_rng(2020)
     users, items = np.arange(USERS, dtype=np.int32), np.arange(CANDIDATES, dtype=np.int32)
     train = bought(users, draw.integers(0, CANDIDATES, USERS), day=0)
@@ -68,7 +68,7 @@ def bought(user: np.ndarray, item: np.ndarray, day: int) -> Events:
 
 
 def evaluate_model(task: Task) -> ScoreTable:
-    """Draw and mark all repeats as `harness run` does."""
+    """Draw and score all repeats as `harness run` does."""
     model = RandomItems().fit(task.train)
     repeats = [recommend("random", model, task, repeat) for repeat in range(REPEATS)]
     return score(repeats, task.evaluation_set.judgments(), METRICS)
@@ -103,7 +103,7 @@ def report(times: dict[str, list[float]]) -> None:
     ]
     size = f"{REPEATS} × {USERS:,} users × {CANDIDATES:,} candidates"
     table((size, "s", "range", "× ours"), rows)
-    bounds(Bound("ten repeats, drawn and marked", middle[OURS], 1.5, " s"))
+    bounds(Bound("ten repeats, drawn and scored", middle[OURS], 1.5, " s"))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results.md"
 PARTS = {
     "startup": "Start-up",
-    "kernel": "The marking kernel",
+    "kernel": "The scoring kernel",
     "evaluate": "`harness.evaluate` on frames",
     "mrr_grid": "MRR over a grid of users and k",
     "submission": "A full-size submission, validated and scored",

@@ -37,7 +37,7 @@ from measure import (
     table,
 )
 
-K, EXAMINED, ROUNDS = 12, sized(69_000, 200), sized(7, 1)
+K, EVALUATED, ROUNDS = 12, sized(69_000, 200), sized(7, 1)
 LARGE = sized(20_000_000, 4_000)
 GROWTH = [USERS, sized(5_000_000, 3_000), LARGE]
 BLOCK = 1 << 18
@@ -64,7 +64,9 @@ def main() -> None:
 
 def measure(folder: Path) -> None:
     process([sys.executable, __file__, "make", str(folder)])
-    print(f"{USERS:,} rows of {K} items, {size(folder / 'good.csv')}; {EXAMINED:,} users examined.")
+    print(
+        f"{USERS:,} rows of {K} items, {size(folder / 'good.csv')}; {EVALUATED:,} users evaluated."
+    )
     print(f"Medians of {ROUNDS} whole processes, in turn, after one that is not counted: the ids")
     print("of the sample and compiled code are then kept.\n", flush=True)
     first = process(score(folder, "good.csv"), HARNESS_CACHE_DIR=str(folder / "first"))
@@ -187,8 +189,8 @@ def command(folder: Path, name: str, file: str) -> list[str]:
 
 
 def score(folder: Path, file: str) -> list[str]:
-    marked = ["--solution", str(folder / "solution.csv"), "--metric", f"MAP@{K}"]
-    return [*command(folder, "score", file), *marked]
+    scored = ["--solution", str(folder / "solution.csv"), "--metric", f"MAP@{K}"]
+    return [*command(folder, "score", file), *scored]
 
 
 def run(line: list[str]) -> Process:
@@ -222,8 +224,8 @@ def make(folder: Path) -> None:
     (folder / "sample.csv").write_bytes(HEAD + b"".join(i + b",0100000000\n" for i in ids))
     articles = b"".join(b"0%09d,x\n" % number for number in item_numbers())
     (folder / "articles.csv").write_bytes(b"article_id,name\n" + articles)
-    chosen = chance.choice(len(ids), EXAMINED, replace=False)
-    true = chance.choice(item_numbers(), (EXAMINED, 3))
+    chosen = chance.choice(len(ids), EVALUATED, replace=False)
+    true = chance.choice(item_numbers(), (EVALUATED, 3))
     rows = (
         ids[at] + b"," + b" ".join(b"0%09d" % item for item in own) + b"\n"
         for at, own in zip(chosen, true, strict=True)
@@ -264,9 +266,9 @@ def frame(rows: int, chance: Any) -> Any:
     text = chance.bytes(32 * rows).hex()
     ids = pl.Series([text[start : start + 64] for start in range(0, 64 * rows, 64)])
     items = pl.Series(item_numbers()).cast(pl.String).str.zfill(10)
-    places = [items.gather(chance.integers(0, ITEMS, rows)) for _ in range(K)]
+    positions = [items.gather(chance.integers(0, ITEMS, rows)) for _ in range(K)]
     return pl.DataFrame({"id": ids}).with_columns(
-        pl.concat_str(places, separator=" ").alias("list")
+        pl.concat_str(positions, separator=" ").alias("list")
     )
 
 

@@ -15,14 +15,14 @@ class Answer:
 
     @property
     def listed(self) -> list[str]:
-        """The first k places."""
+        """The first k positions."""
         return self.whole[: self.k]
 
 
-def answer(exam: dict, user: str) -> Answer:
+def answer(case: dict, user: str) -> Answer:
     """Return one user's answer; who has no list has an empty one."""
-    true = [item for item, grade in exam["truth"].get(user, []) if grade > 0]
-    return Answer(exam["lists"].get(user, []), true, exam["k"], exam["train"])
+    true = [item for item, grade in case["truth"].get(user, []) if grade > 0]
+    return Answer(case["lists"].get(user, []), true, case["k"], case["train"])
 
 
 # For which users a tool's metric is ours.
@@ -63,34 +63,34 @@ def _once(items: list[str]) -> bool:
 # Over whom a tool averages.
 
 
-def truth(exam: dict) -> set[str]:
-    return set(exam["truth"])
+def truth(case: dict) -> set[str]:
+    return set(case["truth"])
 
 
-def lists(exam: dict) -> set[str]:
+def lists(case: dict) -> set[str]:
     """Users with a list, be it empty."""
-    return set(exam["lists"])
+    return set(case["lists"])
 
 
-def filled_lists(exam: dict) -> set[str]:
-    return {user for user, items in exam["lists"].items() if items}
+def filled_lists(case: dict) -> set[str]:
+    return {user for user, items in case["lists"].items() if items}
 
 
-def truth_and_list(exam: dict) -> set[str]:
-    return truth(exam) & lists(exam)
+def truth_and_list(case: dict) -> set[str]:
+    return truth(case) & lists(case)
 
 
-def truth_and_filled_list(exam: dict) -> set[str]:
-    return truth(exam) & filled_lists(exam)
+def truth_and_filled_list(case: dict) -> set[str]:
+    return truth(case) & filled_lists(case)
 
 
-def early_hit(exam: dict) -> set[str]:
-    """Users with a hit among their first min(R, k) places."""
-    return {user for user in truth_and_list(exam) if _has_early_hit(answer(exam, user))}
+def early_hit(case: dict) -> set[str]:
+    """Users with a hit among their first min(R, k) positions."""
+    return {user for user in truth_and_list(case) if _has_early_hit(answer(case, user))}
 
 
-def pair_of_items(exam: dict) -> set[str]:
-    return {user for user in lists(exam) if len(set(answer(exam, user).listed)) > 1}
+def pair_of_items(case: dict) -> set[str]:
+    return {user for user in lists(case) if len(set(answer(case, user).listed)) > 1}
 
 
 def _has_early_hit(a: Answer) -> bool:
@@ -135,8 +135,8 @@ def _always(_: dict) -> bool:
     return True
 
 
-def _catalogue_is_trained(exam: dict) -> bool:
-    return {item for _, item in exam["train"]} == set(exam["catalogue"])
+def _catalogue_is_trained(case: dict) -> bool:
+    return {item for _, item in case["train"]} == set(case["catalogue"])
 
 
 ALIKE_OF_ALL_LISTS: dict[tuple[str, str], Callable[[dict], bool]] = {

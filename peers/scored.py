@@ -1,13 +1,13 @@
-"""What became of one exam."""
+"""What became of one case."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Scored:
-    """One exam and its results: tool -> text -> users and mean; we are the tool "ours"."""
+    """One case and its results: tool -> text -> users and mean; we are the tool "ours"."""
 
-    exam: dict
+    case: dict
     results: dict
 
     def user(self, tool: str, text: str, user: str = "u") -> float:

@@ -1,10 +1,10 @@
-"""Score exams with the peers: a JSON document of exams in, one of their results out.
+"""Score cases with the peers: a JSON document of cases in, one of their results out.
 
 Runs under the peers' interpreter and imports none of our code:
 
-    .venv-peers/bin/python peers/scorers.py < exams.json > results.json
+    .venv-peers/bin/python peers/scorers.py < cases.json > results.json
 
-The document in is a list of exams (exams.py); the one out is, for each exam, tool -> metric text ->
+The document in is a list of cases (cases.py); the one out is, for each case, tool -> metric text ->
 {"users": {user: value} or null, "mean": value}.
 """
 
@@ -40,14 +40,14 @@ TOOLS = {
 }
 
 
-def score(exam: dict) -> dict:
-    """Return what every tool says of one exam."""
-    return {tool: _figures(module, exam) for tool, module in TOOLS.items()}
+def score(case: dict) -> dict:
+    """Return what every tool says of one case."""
+    return {tool: _scores(module, case) for tool, module in TOOLS.items()}
 
 
-def _figures(module: ModuleType, exam: dict) -> dict:
+def _scores(module: ModuleType, case: dict) -> dict:
     try:
-        scores = module.score(exam)
+        scores = module.score(case)
     except Exception as error:  # a tool may refuse what others score: that is a result too
         return {"error": {"users": None, "mean": repr(error)}}
     return {text: {"users": users, "mean": mean} for text, (users, mean) in scores.items()}

@@ -9,7 +9,7 @@ from scored import Scored
 import harness
 
 CLOSE = 1e-12
-PRINTED = [  # the convention, and the tool's figure
+PRINTED = [  # the convention, and the tool's value
     ("trec_eval", "pytrec_eval", "MAP(divisor=trec)"),
     ("ir_measures", "ir_measures", "MAP(divisor=trec)"),
     ("ir_measures", "ranx", "MAP(divisor=trec)"),
@@ -23,26 +23,26 @@ PRINTED = [  # the convention, and the tool's figure
 
 @pytest.mark.parametrize(("convention", "tool", "text"), PRINTED)
 def test_the_tool_prints_what_the_audit_says(
-    random_exams: list[Scored], convention: str, tool: str, text: str
+    random_cases: list[Scored], convention: str, tool: str, text: str
 ) -> None:
     """Repeated and empty lists included; truth here is a set, and an empty list is no list."""
     compared = 0
-    for scored in random_exams:
-        empty = any(not items for items in scored.exam["lists"].values())
-        if _repeats_truth(scored.exam) or (empty and tool == "pytrec_eval"):
+    for scored in random_cases:
+        empty = any(not items for items in scored.case["lists"].values())
+        if _repeats_truth(scored.case) or (empty and tool == "pytrec_eval"):
             continue
         expected = scored.mean(tool, text)
-        assert _audit(scored.exam)[convention] == pytest.approx(expected, rel=0, abs=CLOSE)
+        assert _audit(scored.case)[convention] == pytest.approx(expected, rel=0, abs=CLOSE)
         compared += 1
-    assert compared > len(random_exams) / 4
+    assert compared > len(random_cases) / 4
 
 
-def _repeats_truth(exam: dict) -> bool:
-    return any(len({item for item, _ in rows}) < len(rows) for rows in exam["truth"].values())
+def _repeats_truth(case: dict) -> bool:
+    return any(len({item for item, _ in rows}) < len(rows) for rows in case["truth"].values())
 
 
-def _audit(exam: dict) -> dict[str, float]:
+def _audit(case: dict) -> dict[str, float]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # users outside the truth are meant
-        found = harness.audit(exam["lists"], as_truth(exam), exam["k"])
-    return found[f"MAP@{exam['k']}"].to_dict()
+        found = harness.audit(case["lists"], as_truth(case), case["k"])
+    return found[f"MAP@{case['k']}"].to_dict()

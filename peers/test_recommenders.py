@@ -81,16 +81,16 @@ def train_of(pairs: np.ndarray) -> Train:
 @pytest.mark.parametrize("name", MODELS)
 def test_the_same_ten_items(name: str, compared: list) -> None:
     model, tolerance = MODELS[name]
-    places = 0
+    positions = 0
     for train, theirs in compared:
         for user, own in enumerate(lists(model, train)):
             listed = [item for item in own.tolist() if item >= 0]
-            places += same(listed, name, theirs[name], user, tolerance)
-    assert places > 5_000
+            positions += same(listed, name, theirs[name], user, tolerance)
+    assert positions > 5_000
 
 
 def same(listed: list, name: str, theirs: dict, user: int, tolerance: float) -> int:
-    """Hold one list against theirs: the same scores by place, so the same items up to ties."""
+    """Hold one list against theirs: the same scores by position, so the same items up to ties."""
     known = dict(zip(theirs["items"][user], theirs["scores"][user], strict=True))
     scored = [score for score in known.values() if score > 0 or name in DENSE]
     assert len(listed) == len(scored)

@@ -1,6 +1,6 @@
 """A submission in DuckDB, by hand: scored (``score``), or checked and scored (``checks``).
 
-``python duckdb_submission.py score|checks FOLDER FILE`` prints the figures that both sides must share.
+``python duckdb_submission.py score|checks FOLDER FILE`` prints the values that both sides must share.
 """
 
 import sys

@@ -1,6 +1,6 @@
-"""What the peers' scripts share: they time a call on the files in the folder EXAM, ROUNDS times.
+"""What the peers' scripts share: they time a call on the files in the folder DATA, ROUNDS times.
 
-The last line they print is a JSON object: the median seconds, those of its parts, and the figures.
+The last line they print is a JSON object: the median seconds, those of its parts, and the values.
 """
 
 import json
@@ -14,11 +14,11 @@ FEW = 10
 
 def file(name):
     """Return the path of a Parquet file: recs (user, item, rank) or truth (user, item)."""
-    return Path(os.environ["EXAM"]) / f"{name}.parquet"
+    return Path(os.environ["DATA"]) / f"{name}.parquet"
 
 
 def report(call, warm_up):
-    """Time `call`, which returns figures by name and the seconds of its parts by name."""
+    """Time `call`, which returns values by name and the seconds of its parts by name."""
     warm_up()
     times = []
     for _ in range(int(os.environ["ROUNDS"])):

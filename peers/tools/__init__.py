@@ -1,8 +1,8 @@
-"""One module a tool. Each has `score(exam)`: our metric text -> (value per user or None, mean)."""
+"""One module a tool. Each has `score(case)`: our metric text -> (value per user or None, mean)."""
 
 from statistics import fmean
 
-Exam = dict  # as exams.py makes it: k, lists, truth, train, catalogue, attributes
+Case = dict  # as cases.py makes it: k, lists, truth, train, catalogue, attributes
 Scores = dict[str, tuple[dict[str, float] | None, float]]
 
 
@@ -11,17 +11,17 @@ def averaged(per_user: dict[str, float]) -> tuple[dict[str, float], float]:
     return per_user, fmean(per_user.values()) if per_user else 0.0
 
 
-def top(exam: Exam) -> dict[str, list[str]]:
+def top(case: Case) -> dict[str, list[str]]:
     """Return the lists cut at k, for metrics that take no cut-off."""
-    return {user: items[: exam["k"]] for user, items in exam["lists"].items()}
+    return {user: items[: case["k"]] for user, items in case["lists"].items()}
 
 
-def truth_items(exam: Exam) -> dict[str, list[str]]:
+def truth_items(case: Case) -> dict[str, list[str]]:
     """Return the items of a grade above 0, repeated rows included."""
-    return {user: [item for item, g in rows if g > 0] for user, rows in exam["truth"].items()}
+    return {user: [item for item, g in rows if g > 0] for user, rows in case["truth"].items()}
 
 
-def wanted(table: dict, exam: Exam) -> dict:
+def wanted(table: dict, case: Case) -> dict:
     """Return a tool's table, without gains where all grades are 1: it would say NDCG again."""
-    graded = any(grade != 1 for rows in exam["truth"].values() for _, grade in rows)
+    graded = any(grade != 1 for rows in case["truth"].values() for _, grade in rows)
     return {text: entry for text, entry in table.items() if graded or "gain=" not in text}

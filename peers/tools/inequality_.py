@@ -3,11 +3,11 @@
 import numpy as np
 from inequality.gini import Gini
 
-from tools import Exam, Scores, top
+from tools import Case, Scores, top
 
 
-def score(exam: Exam) -> Scores:
-    """Count in how many places of all lists each item of the catalogue stands."""
-    places = [item for items in top(exam).values() for item in items]
-    counts = np.array([places.count(item) for item in exam["catalogue"]])
+def score(case: Case) -> Scores:
+    """Count in how many positions of all lists each item of the catalogue stands."""
+    positions = [item for items in top(case).values() for item in items]
+    counts = np.array([positions.count(item) for item in case["catalogue"]])
     return {"Gini": (None, float(Gini(counts).g))}

@@ -3,7 +3,7 @@
 import ir_measures
 from ir_measures import AP, RR, P, R, Rprec, Success, nDCG
 
-from tools import Exam, Scores, trec
+from tools import Case, Scores, trec
 
 MEASURES = {
     "MAP(divisor=trec)": lambda k: AP @ k,
@@ -16,18 +16,18 @@ MEASURES = {
 }
 
 
-def score(exam: Exam) -> Scores:
+def score(case: Case) -> Scores:
     """Score the lists cut at k, so that Rprec has the cut-off too; AP has its own."""
-    measures = {text: of_k(exam["k"]) for text, of_k in MEASURES.items()}
+    measures = {text: of_k(case["k"]) for text, of_k in MEASURES.items()}
     whole = {text for text in measures if text.startswith("MAP")}
-    return _calc(exam, {text: measures[text] for text in whole}, whole=True) | _calc(
-        exam, {text: measure for text, measure in measures.items() if text not in whole}
+    return _calc(case, {text: measures[text] for text in whole}, whole=True) | _calc(
+        case, {text: measure for text, measure in measures.items() if text not in whole}
     )
 
 
-def _calc(exam: Exam, measures: dict, whole: bool = False) -> Scores:
-    run = trec.run(exam, whole)
-    mean, values = ir_measures.calc(measures.values(), trec.qrels(exam), run)
+def _calc(case: Case, measures: dict, whole: bool = False) -> Scores:
+    run = trec.run(case, whole)
+    mean, values = ir_measures.calc(measures.values(), trec.qrels(case), run)
     per_user = {text: {} for text in measures}
     text_of = {str(measure): text for text, measure in measures.items()}
     for value in values:

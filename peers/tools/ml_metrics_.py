@@ -2,7 +2,7 @@
 
 from ml_metrics import apk, kdd_apk
 
-from tools import Exam, Scores, averaged, truth_items
+from tools import Case, Scores, averaged, truth_items
 
 MEASURES = {
     "MAP": apk,
@@ -14,9 +14,9 @@ MEASURES = {
 }
 
 
-def score(exam: Exam) -> Scores:
+def score(case: Case) -> Scores:
     """Pair each user of the truth with their list; who has none gets an empty one."""
-    truth, lists, k = truth_items(exam), exam["lists"], exam["k"]
+    truth, lists, k = truth_items(case), case["lists"], case["k"]
     return {
         text: averaged({user: ap(truth[user], lists.get(user, []), k) for user in truth})
         for text, ap in MEASURES.items()

@@ -2,7 +2,7 @@
 
 import ranx
 
-from tools import Exam, Scores, trec
+from tools import Case, Scores, trec
 
 MEASURES = {
     "MAP(divisor=trec)": "map@{k}",
@@ -17,16 +17,16 @@ MEASURES = {
 }
 
 
-def score(exam: Exam) -> Scores:
+def score(case: Case) -> Scores:
     """Score the lists cut at k, so that r-precision has the cut-off too; map has its own."""
-    measures = {text: measure.format(k=exam["k"]) for text, measure in MEASURES.items()}
+    measures = {text: measure.format(k=case["k"]) for text, measure in MEASURES.items()}
     of_whole = {text: m for text, m in measures.items() if text.startswith("MAP")}
     of_cut = {text: m for text, m in measures.items() if text not in of_whole}
-    return _evaluate(exam, of_whole, whole=True) | _evaluate(exam, of_cut)
+    return _evaluate(case, of_whole, whole=True) | _evaluate(case, of_cut)
 
 
-def _evaluate(exam: Exam, measures: dict[str, str], whole: bool = False) -> Scores:
-    qrels, run = ranx.Qrels(trec.qrels(exam)), ranx.Run(_filled(trec.run(exam, whole)))
+def _evaluate(case: Case, measures: dict[str, str], whole: bool = False) -> Scores:
+    qrels, run = ranx.Qrels(trec.qrels(case)), ranx.Run(_filled(trec.run(case, whole)))
     ranx.evaluate(qrels, run, list(measures.values()), make_comparable=True)
     return {
         text: (dict(run.scores[measure]), float(run.mean_scores[measure]))

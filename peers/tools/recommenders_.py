@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from recommenders.evaluation import python_evaluation as evaluation
 
-from tools import Exam, Scores, top, wanted
+from tools import Case, Scores, top, wanted
 
 NAMES = {"col_user": "user", "col_item": "item"}
 ACCURACY = {
@@ -19,19 +19,19 @@ ACCURACY = {
 }
 
 
-def score(exam: Exam) -> Scores:
+def score(case: Case) -> Scores:
     """Score frames in which a falling prediction stands for the rank."""
-    rows = ((user, item, grade) for user, graded in exam["truth"].items() for item, grade in graded)
+    rows = ((user, item, grade) for user, graded in case["truth"].items() for item, grade in graded)
     truth = _frame((row for row in rows if row[2] > 0), "rating")
-    predicted = _predicted(exam["lists"])
+    predicted = _predicted(case["lists"])
     means = {
-        text: (None, float(_mean(metric, truth, predicted, exam["k"], options)))
-        for text, (metric, options) in wanted(ACCURACY, exam).items()
+        text: (None, float(_mean(metric, truth, predicted, case["k"], options)))
+        for text, (metric, options) in wanted(ACCURACY, case).items()
     }
-    train = pd.DataFrame(exam["train"], columns=["user", "item"])
-    cut = _predicted(top(exam))[["user", "item"]]
+    train = pd.DataFrame(case["train"], columns=["user", "item"])
+    cut = _predicted(top(case))[["user", "item"]]
     return means | {
-        "ILD": _diversity(train, cut, exam["attributes"]),
+        "ILD": _diversity(train, cut, case["attributes"]),
         "Novelty": (None, float(evaluation.novelty(train, cut, **NAMES))),
         "Coverage": (None, float(evaluation.catalog_coverage(train, cut, **NAMES))),
     }

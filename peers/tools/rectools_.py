@@ -6,7 +6,7 @@ from rectools import metrics
 from rectools.metrics.distances import PairwiseDistanceCalculator
 from sklearn.metrics.pairwise import paired_cosine_distances
 
-from tools import Exam, Scores, truth_items
+from tools import Case, Scores, truth_items
 
 ACCURACY = {
     "MAP(divisor=trec)": metrics.MAP,
@@ -33,13 +33,13 @@ class Cosine(PairwiseDistanceCalculator):
         return paired_cosine_distances(*map(np.asarray, vectors))
 
 
-def score(exam: Exam) -> Scores:
-    """Score the frames; ranks are places in the list, from 1."""
-    k, reco = exam["k"], _ranked(exam["lists"])
-    truth = _frame((user, item) for user, items in truth_items(exam).items() for item in items)
-    train = _frame(exam["train"])
-    diversity = metrics.IntraListDiversity(k, Cosine(exam["attributes"]))
-    covered = metrics.CatalogCoverage(k, normalize=True).calc(reco, exam["catalogue"])
+def score(case: Case) -> Scores:
+    """Score the frames; ranks are positions in the list, from 1."""
+    k, reco = case["k"], _ranked(case["lists"])
+    truth = _frame((user, item) for user, items in truth_items(case).items() for item in items)
+    train = _frame(case["train"])
+    diversity = metrics.IntraListDiversity(k, Cosine(case["attributes"]))
+    covered = metrics.CatalogCoverage(k, normalize=True).calc(reco, case["catalogue"])
     return (
         {text: _both(make(k), reco, truth) for text, make in ACCURACY.items()}
         | {text: _both(make(k), reco, train) for text, make in BEYOND.items()}

@@ -6,7 +6,7 @@ import warnings
 from replay import metrics
 from replay.metrics.base_metric import MetricDuplicatesWarning
 
-from tools import Exam, Scores, averaged, truth_items
+from tools import Case, Scores, averaged, truth_items
 
 ACCURACY = {
     "MAP": metrics.MAP,
@@ -19,10 +19,10 @@ ACCURACY = {
 warnings.simplefilter("ignore", MetricDuplicatesWarning)
 
 
-def score(exam: Exam) -> Scores:
+def score(case: Case) -> Scores:
     """Score dictionaries; RePlay's surprisal is novelty in units of log2(training users)."""
-    k, lists = exam["k"], _scored(exam["lists"])
-    truth, train = truth_items(exam), _by_user(exam["train"])
+    k, lists = case["k"], _scored(case["lists"])
+    truth, train = truth_items(case), _by_user(case["train"])
     surprisal, _ = _both(metrics.Surprisal, k, lists, train)
     covered = metrics.Coverage(k)(lists, train)[f"Coverage@{k}"]
     unit = math.log2(len(train))

@@ -1,13 +1,13 @@
 """scikit-learn: one user at a time, every document with its relevance and its score.
 
-Documents that no list holds stand behind the list's empty places, so that they never enter the
-first k; the empty places are documents without relevance.
+Documents that no list holds stand behind the list's empty positions, so that they never enter the
+first k; the empty positions are documents without relevance.
 """
 
 import numpy as np
 from sklearn.metrics import average_precision_score, ndcg_score
 
-from tools import Exam, Scores, averaged, top, wanted
+from tools import Case, Scores, averaged, top, wanted
 
 GAINS = {
     "NDCG": lambda grade: min(grade, 1),
@@ -16,12 +16,12 @@ GAINS = {
 }
 
 
-def score(exam: Exam) -> Scores:
+def score(case: Case) -> Scores:
     """Score the lists of the truth's users, an absent list as an empty one."""
-    k, lists = exam["k"], top(exam)
-    users = {user: (lists.get(user, []), dict(rows)) for user, rows in exam["truth"].items()}
+    k, lists = case["k"], top(case)
+    users = {user: (lists.get(user, []), dict(rows)) for user, rows in case["truth"].items()}
     scores = {"MAP(divisor=hits)": {user: _ap(*both) for user, both in users.items()}}
-    for text, gain in wanted(GAINS, exam).items():
+    for text, gain in wanted(GAINS, case).items():
         scores[text] = {user: _ndcg(*both, gain, k) for user, both in users.items()}
         scores[_of_retrieved(text)] = {
             user: _ndcg(items, _held(truth, items), gain, k)

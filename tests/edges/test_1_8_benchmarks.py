@@ -30,7 +30,7 @@ def test_the_random_baseline_runs_and_judges_no_bound() -> None:
     first, *_, last = done.stdout.strip().splitlines()
     assert first.startswith("Measured on ")
     assert first.endswith("commit abc1234; at a tiny size, which judges no bound.")
-    assert last.startswith("| ten repeats, drawn and marked |")
+    assert last.startswith("| ten repeats, drawn and scored |")
     assert last.endswith("| not judged |")
 
 

@@ -1,6 +1,6 @@
-"""Exams to score: many at random, and a few literal ones that show where tools part.
+"""Cases to score: many at random, and a few literal ones that show where tools part.
 
-An exam is plain JSON: k; lists, user -> items, best first; truth, user -> [item, grade] rows;
+A case is plain JSON: k; lists, user -> items, best first; truth, user -> [item, grade] rows;
 train, [user, item] rows; catalogue, the items that may be recommended; attributes, item -> numbers;
 and scores, user -> item -> score, or null where the lists have none.
 """
@@ -18,7 +18,7 @@ ATTRIBUTES = {"a": [1, 0], "b": [0, 1], "c": [1, 1], "d": [3, 4]}
 def literal(
     lists: dict[str, str | dict[str, float]], truth: dict[str, str | dict[str, int]], k: int
 ) -> dict:
-    """Return an exam whose items are letters: words, or letters with scores and with grades."""
+    """Return a case whose items are letters: words, or letters with scores and with grades."""
     scored = any(isinstance(word, dict) for word in lists.values())
     graded = {
         user: [[i, rows[i] if isinstance(rows, dict) else 1] for i in rows]
@@ -36,7 +36,7 @@ def literal(
 
 
 def at_random(seed: int, number: int) -> Iterator[dict]:
-    """Yield exams; a third each has repeats, lists of many lengths, repeated truth, grades."""
+    """Yield cases; a third each has repeats, lists of many lengths, repeated truth, grades."""
     for rng in np.random.default_rng(seed).spawn(number):
         yield _draw(rng)
 
@@ -81,7 +81,7 @@ def _truth(rng: np.random.Generator, catalogue: list[str], repeats: bool, graded
 
 
 def _remove_some(rng: np.random.Generator, lists: dict, truth: dict) -> None:
-    """In a third of the exams each, users lose their list, get an empty one, or lose the truth."""
+    """In a third of the cases each, users lose their list, get an empty one, or lose the truth."""
     gone, empty, unknown = rng.random(3) < 1 / 3
     for user in list(truth)[1:]:  # one user keeps both
         chance = rng.random(3)
