@@ -1,0 +1,74 @@
+"""The Markdown of the repository: files, modules and layers that it names are there."""
+
+import pkgutil
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from test_imports import LAYERS, ROOT
+
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *ROOT.glob("*/README.md")])
+PAGES.append(ROOT / "tests" / "edges" / "README.md")
+NOT_OURS = {"config.toml", "my_model.py", "module.py", "path/to/module.py"}
+"""What a user writes, or a run leaves."""
+FOLDERS = ("harness", "baselines", "benchmarks", "configs", "docs", "peers", "tests")
+NAMES = {path.name for folder in FOLDERS for path in (ROOT / folder).rglob("*.*")}
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+def quoted(page: Path) -> Iterator[str]:
+    """Yield what stands between backticks in the text, without its blocks of code."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    yield from re.findall(r"`([^`\n]+)`", text)
+
+
+@every_page
+def test_files_that_are_named_exist(page: Path) -> None:
+    for path in quoted(page):
+        if re.fullmatch(r"[\w./-]+\.(py|md|toml)", path) and path not in NOT_OURS:
+            beside = (ROOT / path).is_file() or (page.parent / path).is_file()
+            assert beside or ("/" not in path and path in NAMES), path
+
+
+@every_page
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
+        assert link.startswith("https:") or (page.parent / link).exists(), link
+
+
+@every_page
+def test_modules_that_are_named_can_be_imported(page: Path) -> None:
+    if page.name == "CHANGELOG.md":
+        return  # an entry speaks of the names of its time
+    for name in quoted(page):
+        if re.fullmatch(r"(harness|baselines)(\.[a-z]\w*){2,}", name):
+            pkgutil.resolve_name(name)
+
+
+ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+DRAWN, *WALKS = re.findall(r"^```\n(.*?)^```", ARCHITECTURE, flags=re.M | re.S)
+
+
+def test_the_layers_are_drawn_as_they_are() -> None:
+    drawn = [f"harness.{line.split()[0]}" for line in DRAWN.splitlines()]
+    layers = LAYERS[1:]  # without __main__
+    assert set(drawn) == set().union(*layers)
+    depth = [next(i for i, layer in enumerate(layers) if name in layer) for name in drawn]
+    assert depth == sorted(depth)
+
+
+@pytest.mark.parametrize("walk", WALKS, ids=["truth", "line", "list"])
+def test_a_walk_has_its_files_and_goes_down(walk: str) -> None:
+    """Each file is there, in the layer of the file that calls it or below."""
+    total = re.findall(r": (\d+) files\n\n```\n" + re.escape(walk), ARCHITECTURE)
+    callers: list[tuple[int, int]] = []
+    for line in walk.splitlines():
+        number, path = re.findall(r"(\d+)\s+(\S+/\S*)", line)[0]
+        assert list((ROOT / "harness").glob(f"{path.rstrip('/')}*")), path
+        package, indent = f"harness.{path.split('/')[0]}", line.index(path)
+        floor = next(i for i, layer in enumerate(LAYERS) if package in layer)
+        callers = [(deep, above) for deep, above in callers if deep < indent]
+        assert all(above <= floor for _, above in callers), line
+        callers.append((indent, floor))
+    assert total == [number]
