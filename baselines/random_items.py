@@ -1,4 +1,4 @@
-"""RandomItems: the floor, k distinct candidates drawn uniformly for each user."""
+"""RandomItems: chance as a model, k distinct candidates drawn uniformly for each user."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class RandomItems:
     """
 
     def fit(self, train: Train) -> Self:
-        """Note how many candidates there are; nothing is learnt."""
+        """Note how many candidates there are; nothing else is needed."""
         self.n_candidates_ = len(train.candidates)
         return self
 
@@ -47,7 +47,7 @@ def _distinct(
 ) -> Int32:
     """Return `k` distinct whole numbers below ``free[i]`` for each key, −1 where they run out.
 
-    A Fisher–Yates shuffle that stops after k swaps, then takes them back, so that a row costs k
+    A Fisher–Yates shuffle that stops after k exchanges, then takes them back, so that a row costs k
     steps however many candidates there are.
     """
     lists = np.full((len(keys), k), EMPTY, np.int32)

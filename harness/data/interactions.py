@@ -50,7 +50,7 @@ def pair_matrix(
 
 
 def counts_of(item: Int32, n_items: int) -> Int64:
-    """Return how often each item stands in `item`; in blocks, as NumPy counts in a wide copy."""
+    """Return how often each item is in `item`; in blocks, as NumPy counts in a wide copy."""
     counts = np.zeros(n_items, np.int64)
     for start in range(0, len(item), _BLOCK):
         counts += np.bincount(item[start : start + _BLOCK], minlength=n_items)
@@ -63,7 +63,7 @@ def weight_sums(
     """Return each item's sum of weights, equal for items with equal weights.
 
     The weights of an item are added from the smallest up, whoever's events they belong to: sums
-    in another order could differ in the last bit, and break a tie by chance.
+    in another order could differ in the last bit, and break a tie at random.
     """
     starts = np.append(0, np.cumsum(counts_of(item, n_items)))
     sums = np.zeros(n_items)
@@ -89,6 +89,6 @@ def _sum_sorted(
 
 
 def descending(values: npt.NDArray[Any], keep: Bool) -> Int32:
-    """Return the places that `keep` marks, the largest value first, ties by place."""
+    """Return the positions that `keep` selects, the largest value first, ties by position."""
     order = np.argsort(-values, kind="stable")
     return order[keep[order]].astype(np.int32)

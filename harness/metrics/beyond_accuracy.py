@@ -56,13 +56,13 @@ def diversity(b: Block, settings: Settings) -> Floats:
 
 
 def coverage(b: Block, _: Settings) -> Floats:
-    """Coverage@k = candidates that stand in any list / candidates."""
+    """Coverage@k = candidates that are in any list / candidates."""
     exposure = _exposure(b)
     return np.array([np.count_nonzero(exposure) / max(len(exposure), 1)])
 
 
 def gini(b: Block, _: Settings) -> Floats:
-    """Gini@k = Σ_{i≤N} (2i - N - 1)·x_i / (N·Σ x), x_i: each candidate's places, ascending."""
+    """Gini@k = Σ_{i≤N} (2i - N - 1)·x_i / (N·Σ x), x_i: each candidate's listings, ascending."""
     x = np.sort(_exposure(b))
     n, total = len(x), int(x.sum())
     if total == 0:
@@ -85,13 +85,13 @@ def _train(b: Block) -> TrainCounts:
 
 def _mean_over_list(b: Block, values: Floats) -> Floats:
     """Return the mean value of the items of each list; 0 for an empty one."""
-    of_place = np.append(values, 0.0)[b.lists]  # −1, an empty place, takes the last: 0
+    of_place = np.append(values, 0.0)[b.lists]  # −1, an empty position, takes the last: 0
     length = np.count_nonzero(b.lists >= 0, axis=1)
     return np.asarray(of_place.sum(axis=1) / np.maximum(length, 1), np.float64)
 
 
 def _indicators(b: Block, n_items: int) -> tuple[csr_array[Any], NDArray[np.int64]]:
-    """Return how often each item stands in each list, (n, items), and the lists' lengths."""
+    """Return how often each item is in each list, (n, items), and the lists' lengths."""
     from scipy.sparse import csr_array  # slow to import
 
     user, place = np.nonzero(b.lists >= 0)
@@ -120,7 +120,7 @@ def _unit_vectors(catalogue: Catalogue, columns: str) -> tuple[csr_array[Any], N
 
 
 def _exposure(b: Block) -> NDArray[np.int64]:
-    """Return in how many places each candidate stands."""
+    """Return how often each candidate is listed."""
     candidate = _catalogue(b).candidate
     counts = np.zeros(len(candidate), np.int64)
     rows = max(1, _BLOCK // max(b.lists.shape[1], 1))

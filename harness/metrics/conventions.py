@@ -1,4 +1,4 @@
-"""What MAP@k leaves open, and how each tool decides it: the table, and the figure each would print.
+"""What MAP@k leaves open, how each tool decides it, and the MAP@k that each would print.
 
 A convention is four decisions: the divisor D, what a repeated prediction counts, who is averaged,
 and whether precision is summed at hits alone. Which tool decides how was read from its source and
@@ -32,7 +32,7 @@ class Convention:
     Attributes
     ----------
     divisor : str
-        A name of `DIVISORS`; ``places``: P(i) of every place is summed, hit or not, and divided
+        A name of `DIVISORS`; ``places``: P(i) of every rank is summed, hit or not, and divided
         by k.
     repeats : str
         ``once``: a repetition is no second hit and uses its rank; ``again``: every copy is a hit
@@ -71,7 +71,7 @@ class Convention:
 
     @property
     def divisor_text(self) -> str:
-        """D as it is written in the documents."""
+        """D as the documents write it."""
         return "k, P(i) of every place" if self.divisor == "places" else DIVISORS[self.divisor].text
 
 
@@ -268,7 +268,7 @@ def _harmonic(after: int, k: int) -> float:
 
 
 def _in_truth(lists: NDArray[np.int32], judgments: Judgments) -> NDArray[np.bool_]:
-    """Return whether each place holds a true item, (n, places)."""
+    """Return whether each position holds a true item, (n, positions)."""
     most = max(int(lists.max(initial=0)), int(judgments.truth.indices.max(initial=0))) + 1
     rows = np.arange(len(lists), dtype=np.int64)
     true = np.repeat(rows, judgments.truth.sizes) * most + judgments.truth.indices

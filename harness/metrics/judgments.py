@@ -1,9 +1,8 @@
-"""What a formula may look at: lists, the judgments they are scored by, and what items are like."""
+"""What a metric's formula reads: lists, judgments, and what is known of the items."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +12,10 @@ from harness.core.once import once
 from harness.metrics.kernels import Tally
 from harness.models.item_stats import Catalogue
 
-if TYPE_CHECKING:
-    pass
-
 
 @dataclass(frozen=True, eq=False)
 class Judgments:
-    """The answer key: what each user's list is marked by.
+    """What each user's list is scored against.
 
     Attributes
     ----------
@@ -32,7 +28,8 @@ class Judgments:
     catalogue : Catalogue, optional
         For the metrics beyond accuracy.
     kinds : tuple of (weight, bool array (n,))
-        Kinds of users that a competition weights, and who belongs to each.
+        Where a competition asks each user for several event types: a type's weight, and which rows
+        are of it.
     """
 
     truth: Ragged
@@ -42,7 +39,7 @@ class Judgments:
     kinds: tuple[tuple[float, NDArray[np.bool_]], ...] = ()
 
     def rows(self, start: int, stop: int) -> Judgments:
-        """Return the key of the users from `start` to `stop`, or to the last."""
+        """Return the judgments of the users from `start` to `stop`, or to the last."""
         stop = min(stop, len(self.truth))
         ends = self.truth.indptr[[start, stop]]
         grades = None if self.grades is None else self.grades[ends[0] : ends[1]]
@@ -51,7 +48,7 @@ class Judgments:
         return Judgments(rows, self.relevant[start:stop], grades, self.catalogue, kinds)
 
     def pick(self, keep: NDArray[np.bool_]) -> Judgments:
-        """Return the key of the users that `keep` marks, in their order."""
+        """Return the judgments of the users whom `keep` selects, in their order."""
         grades = None if self.grades is None else self.grades[np.repeat(keep, self.truth.sizes)]
         kinds = tuple((weight, of[keep]) for weight, of in self.kinds)
         return Judgments(self.truth.pick(keep), self.relevant[keep], grades, self.catalogue, kinds)
@@ -59,14 +56,14 @@ class Judgments:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Lists of n users at one cut-off, and their key.
+    """Lists of n users at one cut-off, and their judgments.
 
     Attributes
     ----------
     items : int32 array, (n, K)
         One list a row, best first, −1 = empty.
     k : int
-        Places beyond the k-th are not looked at.
+        Positions beyond the k-th are not looked at.
     """
 
     items: NDArray[np.int32]
@@ -78,13 +75,13 @@ class Block:
 
     @property
     def lists(self) -> NDArray[np.int32]:
-        """The first k places, (n, min(k, K))."""
+        """The first k positions, (n, min(k, K))."""
         return self.items[:, : self.k]
 
     @once
     def tally(self) -> Tally:
-        """What each list earned."""
-        from harness.metrics import kernels  # numba is slow to import, and only marking needs it
+        """Hits, their ranks and their sums for each list."""
+        from harness.metrics import kernels  # numba is slow to import
 
         truth = self.judgments.truth
         relevant = self.judgments.relevant

@@ -1,4 +1,4 @@
-"""What training and attribute tables say of the items: how popular they are, and what like."""
+"""What training events and attribute tables say of the items: their counts and attributes."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def train_counts(user: Int32, item: Int32, n_items: int, id_order: Int64) -> Tra
     ----------
     user, item : int32 array, one entry an event
     id_order : int64 array, (n items,)
-        The items' places in the order of their ids, which breaks ties.
+        Each item's rank in the order of ids, which breaks ties.
     """
 
     def shares() -> Floats:
@@ -75,7 +75,7 @@ def train_counts(user: Int32, item: Int32, n_items: int, id_order: Int64) -> Tra
 
 
 def attribute_columns(table: pl.DataFrame, ids: pl.Series) -> dict[str, csr_array[Any]]:
-    """Return every attribute as a (items, values) matrix whose rows stand in the order of `ids`.
+    """Return every attribute as a (items, values) matrix with rows in the order of `ids`.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def _vectors(column: pl.Series) -> csr_array[Any]:
 
 @dataclass(frozen=True, eq=False)
 class TrainCounts:
-    """How often the items stand in training.
+    """How often the items were used in training.
 
     Attributes
     ----------

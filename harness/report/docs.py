@@ -134,11 +134,11 @@ _HEAD = """
 Made by `make docs` from the declarations in `harness/metrics/`; `harness list metrics` prints the
 same facts.
 
-For a user with the set of true items T, R = |T|, and a list cut at k, of which the places p_1 … p_L
-are left (L ≤ k): hit(i) = 1 when p_i is in T and stands at no place before i; P(i) = (hits among
-the first i places) / i; hits = Σ hit(i). A repeated prediction is no second hit and uses its rank.
-Where a divisor is 0, so is the value. The figure of a metric is the mean over **all** users of the
-exam.
+For a user with the set of true items T, R = |T|, and a list cut at k, of which the items p_1 … p_L
+are left (L ≤ k): hit(i) = 1 when p_i is in T and at no rank before i; P(i) = (hits among the first
+i ranks) / i; hits = Σ hit(i). A repeated prediction is no second hit and uses its rank.
+Where a divisor is 0, so is the value. A metric is reported as the mean over **all** users of
+the evaluation set.
 
 A metric is written `Name(parameter=value)@k`; defaults need not be written. In the examples a list
 is shown best first.
@@ -152,11 +152,11 @@ One function of (hits, n_relevant, k) for one user, named by import path: with t
 
 ```python
 def early(hits, n_relevant, k):
-    \"\"\"Half the hits among the first three places.\"\"\"
+    \"\"\"Half the hits among the first three ranks.\"\"\"
     return hits[:3].sum() / 2
 ```
 
-`hits` is a bool array of k places, best first (a repetition is no hit); `n_relevant` is R. The
+`hits` is a bool array of the k ranks, best first (a repetition is no hit); `n_relevant` is R. The
 function returns a finite number, 0 to 1 or not. More of it is better, if it does not say otherwise:
 
 ```python
@@ -171,7 +171,7 @@ What the formula leaves open, and who decides it how: the divisor; whether a rep
 a hit `once`, `again` with every copy, or is `dropped` before ranks are counted; and who is
 averaged. All of them side by side, for a file of yours:
 `harness score FILE --solution SOLUTION --conventions`. That pytrec_eval, ir_measures, ranx,
-RecTools, RePlay and recommenders print these figures is tested against the tools themselves (`make
+RecTools, RePlay and recommenders print these numbers is tested against the tools themselves (`make
 peers`); for the others their sources were read.
 """
 
@@ -242,7 +242,7 @@ _LONGEST = 400
 
 
 def document() -> dict[str, Any]:
-    """Return the JSON document."""
+    """Return the checks of submissions as the JSON document of ``harness list checks``."""
     return {
         "schema": 1,
         "checks": [{"code": c, **_check_facts(check)} for c, check in CHECKS.items()],
@@ -250,7 +250,7 @@ def document() -> dict[str, Any]:
 
 
 def sheet() -> Sheet:
-    """Return the checks as a table."""
+    """Return the checks of submissions as a table."""
     rows = [
         [code, check.severity, check.name, _plain(check.hint), "--fix" if check.fixed else ""]
         for code, check in CHECKS.items()

@@ -1,4 +1,4 @@
-"""Who the examined users are, counted by hand; and what a leaderboard would count."""
+"""Who the evaluated users are, counted by hand; and what a leaderboard would count."""
 
 from pathlib import Path
 from typing import Any
@@ -62,7 +62,7 @@ def test_a_column_that_is_called_as_ours_is_refused(tmp_path: Path) -> None:
     users = {"layout": "table", "path": ".", "events": "log.csv", "cache": False}
     for column in ("user", "activity"):
         given = config(tmp_path, data={**users, "users": "people.csv"})
-        with pytest.raises(UsageError, match=f'every exam has "{column}"'):
+        with pytest.raises(UsageError, match=f'every evaluation set has "{column}"'):
             profile(make_task(given), [column])
 
 

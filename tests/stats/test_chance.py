@@ -16,7 +16,7 @@ METRIC = parse("MAP@1")
 
 
 def verdict(values: Any, mean: Any, var: Any, third: Any = 0.0, none: Any = 0.5) -> Verdict:
-    """Return the verdict on marks (repeats, users), or on one repeat of marks (users,)."""
+    """Return the verdict on scores (repeats, users), or on one repeat of scores (users,)."""
     user_scores = np.atleast_2d(np.array(values, np.float64))
     of_users = [
         np.broadcast_to(np.float64(x), user_scores.shape[1]) for x in (mean, var, third, none)

@@ -63,7 +63,7 @@ def test_who_is_level_with_the_first_is_first() -> None:
 def test_level_boards_tell_nothing() -> None:
     """One public user of four; only the first tells the two apart: level in 3 of 4 splits."""
     found = shaken({"a": [1, 0, 0, 0], "b": [0, 0, 0, 0]}, 0.25)
-    assert found.pairs[0].ties == 1  # where the first user is public, the private board is level
+    assert found.pairs[0].ties == 1  # where the first user is public, they tie in private
     assert found.pairs[0].changes == 0
 
 

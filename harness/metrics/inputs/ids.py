@@ -1,4 +1,4 @@
-"""Ids of one kind, text or whole numbers, become codes 0, 1, 2 … in the order they are met."""
+"""Ids of one type, text or whole numbers, become codes 0, 1, 2 … in the order they are met."""
 
 from __future__ import annotations
 

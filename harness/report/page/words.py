@@ -25,9 +25,9 @@ def _leader(view: View) -> str:
     interval = f" (95 % interval {spread(ends, view.decimals)})" if ends else ""
     figure = f"{view.metric}, {shown(view.mean(leader), view.decimals)}{interval}"
     lift = (leader["vs_random"] or {}).get("lift")
-    times = f", {table.lift(lift)} times what chance earns" if lift else ""
+    times = f", {table.lift(lift)} times chance" if lift else ""
     if len(view.models) == 1:
-        return f"{name(view.names[0])} sat the exam alone: {figure}{times}."
+        return f"{name(view.names[0])} is the only model: {figure}{times}."
     return f"{name(view.names[0])} has the {which} {figure}{times}."
 
 
@@ -76,7 +76,7 @@ def few(view: View) -> bool:
     return any(part["small"] for part in view.document["slices"])
 
 
-def judged(view: View) -> tuple[str, str]:
+def verdicts(view: View) -> tuple[str, str]:
     """Return the words for two models that differ, which depend on what the metric calls good."""
     found = {pair["verdict"] for pair in (view.comparison or {"pairs": []})["pairs"]}
     return ("higher", "lower") if found & {"higher", "lower"} else ("better", "worse")

@@ -1,4 +1,4 @@
-"""Where the labels of points go, so that none covers another or a point."""
+"""Charts of pairs, slices and coverage; labels are put where none covers another or a point."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from harness.report.page.charts.base import (
 )
 from harness.report.page.view import Document, View, cut, shown, spread
 from harness.stats.pairwise import pair_word
+from harness.stats.slices import column_title
 
 NEAR = 1
 """A label no further above or below its point needs no line to it."""
@@ -64,7 +65,7 @@ def labels(
 
 
 def _tried(point: Point, wide: float) -> Iterator[tuple[tuple[int, int], Box]]:
-    """Yield the places of a label: beside its point, then above and below, first to the right."""
+    """Yield positions of a label: beside its point, then above and below, to the right first."""
     away = [sign * step * _STEP for step in range(1, _MOST) for sign in (-1, 1)]
     places = [(11, 0), (-11, 0), *((11, down) for down in away), *((-11, down) for down in away)]
     for right, down in places:
@@ -127,7 +128,7 @@ def _difference(view: View, i: int, pair: Document) -> Figure:
 
 
 def slices(view: View, columns: list[str]) -> Figure | None:
-    """Return every model's figure in every slice, the slices of one column at a time."""
+    """Return every model's mean in every slice, the slices of one column at a time."""
     parts = view.document["slices"]
     if not parts:
         return None
@@ -155,7 +156,7 @@ def _slice(part: Document, longest: int) -> str:
 def _point(view: View, i: int, place: int, pick: str, part: Document) -> Figure:
     figure = part["models"][view.names[i]]
     text = (
-        f"<b>{full(view.names[i])}</b><br>{label(part['by'])}: {label(part['label'])}"
+        f"<b>{full(view.names[i])}</b><br>{label(column_title(part['by']))}: {label(part['label'])}"
         f"<br>{shown(figure['mean'], view.decimals)} ({spread(figure['ci95'], view.decimals)})"
         f"<br>{part['users']:,} users{', too few to tell' if part['small'] else ''}"
     )
