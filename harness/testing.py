@@ -76,7 +76,7 @@ def recommender_checks() -> list[Check]:
         check_fit_keeps_parameters,
         check_fit_forgets,
         check_lists_are_valid,
-        check_k_beyond_the_candidates,
+        check_more_places_than_candidates,
         check_exclude_is_obeyed,
         check_everything_excluded,
         check_no_users,
@@ -208,7 +208,7 @@ def check_lists_are_valid(recommender: Recommender) -> None:
         _lists(model, train, _everyone(train), k)
 
 
-def check_k_beyond_the_candidates(recommender: Recommender) -> None:
+def check_more_places_than_candidates(recommender: Recommender) -> None:
     """Leave the end of a list empty where k exceeds the candidates."""
     train = example_train(("a", "b"))
     _lists(_fitted(recommender, train), train, _everyone(train), 5)
