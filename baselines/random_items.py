@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from harness.core.arrays import Int32
+from harness.core.arrays import Int32, Int64, UInt64
 from harness.core.jit import compiled
 from harness.models.base import Draws, Train
 from harness.models.recommendations import EMPTY
@@ -42,9 +41,7 @@ class RandomItems:
 
 
 @compiled
-def _distinct(
-    keys: npt.NDArray[np.uint64], free: npt.NDArray[np.int64], largest: int, k: int
-) -> Int32:
+def _distinct(keys: UInt64, free: Int64, largest: int, k: int) -> Int32:
     """Return `k` distinct whole numbers below ``free[i]`` for each key, −1 where they run out.
 
     A Fisher–Yates shuffle that stops after k exchanges, then takes them back, so that a row costs k

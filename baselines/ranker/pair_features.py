@@ -223,7 +223,7 @@ class Pairs:
         item = self.train.candidates[places] if places.size else places
         of_pair = [*self._products(users, places), *self._distances(users, item)]
         of_user = {"activity": self._activity, **self.known.users}
-        of_candidate = {name: values[places] for name, values in self._standing.items()}
+        of_candidate = {name: values[places] for name, values in self._item_features.items()}
         of_item = {name: values[item] for name, values in self.known.items.items()}
         of_users = {
             name: np.broadcast_to(values[users][:, None], places.shape)
@@ -281,7 +281,7 @@ class Pairs:
         return found
 
     @cached_property
-    def _standing(self) -> dict[str, Floats]:
+    def _item_features(self) -> dict[str, Floats]:
         """What is known of each candidate beside its attributes; shares are of all events."""
         train = self.train
         recent, weight = train.event_weights(self.recent_days, None, self.weights)
@@ -345,9 +345,9 @@ class Pairs:
 
     @cached_property
     def _popular_first(self) -> Int32:
-        standing = self._standing
-        content = np.nan_to_num(standing["content popularity"])
-        order: Int32 = np.lexsort((-content, -standing["recent popularity"])).astype(np.int32)
+        features = self._item_features
+        content = np.nan_to_num(features["content popularity"])
+        order: Int32 = np.lexsort((-content, -features["recent popularity"])).astype(np.int32)
         return order
 
 

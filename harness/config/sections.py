@@ -16,6 +16,7 @@ from harness.config.space import SearchName, Space, TunedRecord
 from harness.config.splits import GivenSplit, InnerSplit, SplitConfig
 from harness.core.errors import UsageError, suggest
 from harness.core.unpacking import OWN, Cap
+from harness.data import competitions
 from harness.data.layout import CandidateRule, Layout
 
 TIME_FORMATS = ("iso", "epoch_s", "epoch_ms")
@@ -250,25 +251,17 @@ class Config(Section):
         time_format = self.data.time_format
         match self.data.layout:
             case "hm":
-                from harness.data import competitions
-
                 return competitions.hm(
                     folder, restore_zeros=self.data.restore_zeros, time_format=time_format
                 )
             case "ponpare":
-                from harness.data import competitions
-
                 return competitions.ponpare(folder, time_format=time_format)
             case "kion":
-                from harness.data import competitions
-
                 return competitions.kion(folder, minimum=self.data.minimum, time_format=time_format)
             case "table":
                 return self._table(folder)
 
     def _table(self, folder: Path) -> Layout:
-        from harness.data import competitions
-
         keys = ("user", "item", "time_format", "separator", "header", "users", "items")
         return competitions.table(
             folder,

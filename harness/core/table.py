@@ -28,7 +28,7 @@ class Sheet:
     ----------
     left : set of int
         Columns of words, set to the left: names, which a terminal may cut in the middle. The others
-        are figures, which are never cut.
+        are numbers, which are never cut.
     kept : int
         How many columns names are cut for before one is left out; the last are left out first.
     firm : set of int

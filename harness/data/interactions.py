@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from harness.core.arrays import Bool, Int32, Int64
+from harness.core.arrays import Bool, Floats, Int32, Int64
 from harness.core.jit import compiled
 from harness.data.dataset import Events
 
@@ -57,9 +57,7 @@ def counts_of(item: Int32, n_items: int) -> Int64:
     return counts
 
 
-def weight_sums(
-    item: Int32, weight: npt.NDArray[np.float64], n_items: int
-) -> npt.NDArray[np.float64]:
+def weight_sums(item: Int32, weight: Floats, n_items: int) -> Floats:
     """Return each item's sum of weights, equal for items with equal weights.
 
     The weights of an item are added from the smallest up, whoever's events they belong to: sums
@@ -72,9 +70,7 @@ def weight_sums(
 
 
 @compiled
-def _sum_sorted(
-    item: Int32, weight: npt.NDArray[np.float64], starts: Int64, sums: npt.NDArray[np.float64]
-) -> None:
+def _sum_sorted(item: Int32, weight: Floats, starts: Int64, sums: Floats) -> None:
     """Bring the weights of each item together, sort them and add them up."""
     grouped, free = np.empty(len(weight)), starts[:-1].copy()
     for event in range(len(item)):

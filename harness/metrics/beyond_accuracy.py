@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.core.arrays import Floats
+from harness.core.arrays import Bool, Floats, Int64
 from harness.core.errors import UsageError, suggest
 from harness.metrics.judgments import Block
 from harness.metrics.ranking import Settings
@@ -90,7 +89,7 @@ def _mean_over_list(b: Block, values: Floats) -> Floats:
     return np.asarray(of_place.sum(axis=1) / np.maximum(length, 1), np.float64)
 
 
-def _indicators(b: Block, n_items: int) -> tuple[csr_array[Any], NDArray[np.int64]]:
+def _indicators(b: Block, n_items: int) -> tuple[csr_array[Any], Int64]:
     """Return how often each item is in each list, (n, items), and the lists' lengths."""
     from scipy.sparse import csr_array  # slow to import
 
@@ -101,7 +100,7 @@ def _indicators(b: Block, n_items: int) -> tuple[csr_array[Any], NDArray[np.int6
     return counts, length
 
 
-def _unit_vectors(catalogue: Catalogue, columns: str) -> tuple[csr_array[Any], NDArray[np.bool_]]:
+def _unit_vectors(catalogue: Catalogue, columns: str) -> tuple[csr_array[Any], Bool]:
     """Return the items' attributes as vectors of length 1, and which items have any."""
     from scipy.sparse import csr_array, diags_array, hstack  # slow to import
 
@@ -119,7 +118,7 @@ def _unit_vectors(catalogue: Catalogue, columns: str) -> tuple[csr_array[Any], N
     return csr_array(diags_array(1 / np.where(norm > 0, norm, 1.0)) @ vectors), norm > 0
 
 
-def _exposure(b: Block) -> NDArray[np.int64]:
+def _exposure(b: Block) -> Int64:
     """Return how often each candidate is listed."""
     candidate = _catalogue(b).candidate
     counts = np.zeros(len(candidate), np.int64)

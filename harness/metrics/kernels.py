@@ -12,10 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.core.arrays import Counts, Floats
+from harness.core.arrays import Counts, Floats, Int32, Int64
 from harness.core.jit import compiled
 
 LARGEST = 2**31 - 1  # cut-offs and counts are int32
+SCANNED_TRUTH = 128  # up to so many true items a scan per item beats a search per rank
+_MOST_PARTIALS = 64  # numbers of 53 bits that do not overlap fill a double's 2,098 bits with 40
+LANES = 8  # ranks compared at once: a fixed number, which the compiler makes one instruction
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,15 +35,15 @@ class Tally:
     """Σ_{i≤k} P(i)·hit(i), the numerator of AP@k."""
     dcg: Floats
     """Σ_{i≤k} hit(i)/log2(i+1)."""
-    hits: NDArray[np.int32]
+    hits: Int32
     """Σ_{i≤k} hit(i)."""
-    early_hits: NDArray[np.int32]
+    early_hits: Int32
     """Σ_{i≤min(k,R)} hit(i)."""
-    first_hit: NDArray[np.int32]
+    first_hit: Int32
     """The rank of the first hit, from 1; 0 without a hit."""
-    length: NDArray[np.int32]
+    length: Int32
     """L: the positions up to k that are not empty."""
-    relevant: NDArray[np.int32]
+    relevant: Int32
     """R: all true items, those without a position among the candidates included."""
 
 
@@ -70,18 +73,13 @@ def ideal_dcg(relevant: Counts, k: int) -> Floats:
     return np.concatenate(([1.0], sums)).take(filled)
 
 
-SCANNED_TRUTH = 128  # up to so many true items a scan per item beats a search per rank
-_MOST_PARTIALS = 64  # numbers of 53 bits that do not overlap fill a double's 2,098 bits with 40
-LANES = 8  # ranks compared at once: a fixed number, which the compiler makes one instruction
-
-
 def tally(
-    items: NDArray[np.int32],
-    truth_indptr: NDArray[np.integer[Any]],
-    truth_indices: NDArray[np.int32],
+    items: Int32,
+    truth_indptr: Counts,
+    truth_indices: Int32,
     k: int,
     *,
-    relevant: NDArray[np.integer[Any]] | None = None,
+    relevant: Counts | None = None,
 ) -> Tally:
     """Score the first k positions of every list against the truth.
 
@@ -126,11 +124,11 @@ def tally(
 
 
 def ranks(
-    items: NDArray[np.int32],
-    truth_indptr: NDArray[np.integer[Any]],
-    truth_indices: NDArray[np.int32],
+    items: Int32,
+    truth_indptr: Counts,
+    truth_indices: Int32,
     k: int,
-) -> NDArray[np.int32]:
+) -> Int32:
     """Return the first rank, from 1 to k, of each true item; 0 where it is not listed.
 
     Parameters and errors are those of `tally`; the result has one entry a true item, (nnz,).
@@ -149,7 +147,7 @@ def ranks(
     return found
 
 
-def partials(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def partials(values: Floats) -> Floats:
     """Return a few numbers whose exact sum is that of `values`, (n,) float64, all finite.
 
     Raises
@@ -212,7 +210,7 @@ def _seen(thing: object) -> str:
     return type(thing).__name__
 
 
-def _require_offsets(indptr: NDArray[np.integer[Any]], users: int, entries: int) -> None:
+def _require_offsets(indptr: Counts, users: int, entries: int) -> None:
     _require_integers("truth_indptr", indptr, (users + 1,))
     if indptr[0] != 0 or indptr[-1] != entries:
         raise ValueError(
@@ -225,9 +223,7 @@ def _require_offsets(indptr: NDArray[np.integer[Any]], users: int, entries: int)
         raise ValueError(f"truth_indptr must not fall, it does at user {falling.argmax()}")
 
 
-def _relevant(
-    relevant: NDArray[np.integer[Any]] | None, rows: NDArray[np.integer[Any]]
-) -> NDArray[np.int32]:
+def _relevant(relevant: Counts | None, rows: Counts) -> Int32:
     """Return R of every user, never below the true items that have a position."""
     if relevant is None:
         return rows.astype(np.int32)
@@ -242,7 +238,7 @@ def _relevant(
     return relevant.astype(np.int32)
 
 
-def _blank(k: int, relevant: NDArray[np.int32]) -> Tally:
+def _blank(k: int, relevant: Int32) -> Tally:
     """Return a tally whose arrays, R apart, are still to be written."""
     # Rows of two arrays, not six arrays: large memory comes in large pages, which is faster.
     precision_sum, dcg = np.empty((2, len(relevant)), np.float64)
@@ -256,9 +252,7 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-def _describe_fault(
-    user: int, items: NDArray[np.int32], indptr: NDArray[np.int64], indices: NDArray[np.int32]
-) -> str:
+def _describe_fault(user: int, items: Int32, indptr: Int64, indices: Int32) -> str:
     lowest = items[user].min(initial=0)
     if lowest < -1:
         return f"items of user {user} hold {lowest}; a position is from 0, an empty one is -1"

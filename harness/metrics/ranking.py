@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.core.arrays import Counts, Floats
+from harness.core.arrays import Counts, Floats, Int64
 from harness.metrics.judgments import Block
 from harness.metrics.kernels import discounts, ideal_dcg
 
@@ -127,12 +127,12 @@ def _graded_ndcg(b: Block, gains: Floats, ideal: str) -> Floats:
     return np.asarray(dcg / np.where(ideal_sum > 0, ideal_sum, 1.0), np.float64)
 
 
-def _best_first(user: NDArray[np.int64], gains: Floats) -> tuple[NDArray[np.int64], Floats]:
+def _best_first(user: Int64, gains: Floats) -> tuple[Int64, Floats]:
     order = np.lexsort((-gains, user))
     return user[order], gains[order]
 
 
-def _discounted(b: Block, user: NDArray[np.int64], gains: Floats) -> Floats:
+def _discounted(b: Block, user: Int64, gains: Floats) -> Floats:
     """Return Σ gain/log2(i+1) of each user's gains, given in the order of ranks 1, 2 …, up to k."""
     rank = _place_in_run(user)
     within = rank < b.k
@@ -140,13 +140,13 @@ def _discounted(b: Block, user: NDArray[np.int64], gains: Floats) -> Floats:
     return b.sum_by_user(user[within], gains[within] * weight[rank[within]])
 
 
-def _place_in_run(user: NDArray[np.int64]) -> NDArray[np.int64]:
+def _place_in_run(user: Int64) -> Int64:
     """Return how many entries of the same user are before each, users being together."""
     starts = np.flatnonzero(np.diff(user, prepend=-1))
     return np.arange(len(user)) - np.repeat(starts, np.diff(starts, append=len(user)))
 
 
-def _nth_hits(user: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def _nth_hits(user: Int64) -> list[Int64]:
     """Return the entries that are their user's first hit, then the second ones, and so on."""
     place = _place_in_run(user)
     by_place = np.argsort(place, kind="stable")

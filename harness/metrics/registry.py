@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.core.arrays import Floats
+from harness.core.arrays import Bool, Floats, Int32
 from harness.core.errors import UsageError, printable, suggest
 from harness.metrics.definition import Better, Definition
 from harness.metrics.definitions import DEFINITIONS
@@ -269,7 +268,7 @@ def _formula(name: str, function: Callable[..., Any]) -> Callable[[Block, Settin
     return formula
 
 
-def _hits(ranks: NDArray[np.int32], k: int) -> NDArray[np.bool_]:
+def _hits(ranks: Int32, k: int) -> Bool:
     """Return which of k ranks hit."""
     hits = np.zeros(k, np.bool_)
     hits[ranks - 1] = True

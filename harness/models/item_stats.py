@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from harness.core.arrays import Counts, Floats, Int32, Int64
+from harness.core.arrays import Bool, Counts, Floats, Int32, Int64
 from harness.core.errors import UsageError
 from harness.core.once import once
 from harness.models.base import Train
@@ -117,7 +116,7 @@ class TrainCounts:
         Works `user_share` out, which takes a while.
     """
 
-    count: NDArray[np.int64]
+    count: Int64
     popular: Counts
     shares: Callable[[], Floats]
 
@@ -141,7 +140,7 @@ class Catalogue:
         One indicator for every text, or the number itself.
     """
 
-    candidate: NDArray[np.bool_]
+    candidate: Bool
     train: TrainCounts | None = None
     attributes: Mapping[str, csr_array[Any]] | None = None
 

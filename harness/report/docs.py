@@ -122,7 +122,7 @@ def definitions_page() -> str:
         left=frozenset({0, 1}),
     )
     parts = [_HEAD.strip()]
-    parts += [_section(name, definition) for name, definition in DEFINITIONS.items()]
+    parts += [_metric_section(name, definition) for name, definition in DEFINITIONS.items()]
     parts[1] += "\n\n" + table.markdown(divisors)
     parts += [_OWN.strip(), _CONVENTIONS.strip(), table.markdown(conventions_sheet())]
     return "\n\n".join(parts) + "\n"
@@ -176,7 +176,7 @@ peers`); for the others their sources were read.
 """
 
 
-def _section(name: str, d: Definition) -> str:
+def _metric_section(name: str, d: Definition) -> str:
     return f"## {name}\n\n" + "\n".join(f"- {fact}" for fact in _facts(name, d))
 
 
@@ -239,9 +239,10 @@ def _range(d: Definition) -> str:
 
 
 _LONGEST = 400
+"""Bytes of an example that is shown."""
 
 
-def document() -> dict[str, Any]:
+def checks_document() -> dict[str, Any]:
     """Return the checks of submissions as the JSON document of ``harness list checks``."""
     return {
         "schema": 1,
@@ -249,7 +250,7 @@ def document() -> dict[str, Any]:
     }
 
 
-def sheet() -> Sheet:
+def checks_sheet() -> Sheet:
     """Return the checks of submissions as a table."""
     rows = [
         [code, check.severity, check.name, _plain(check.hint), "--fix" if check.fixed else ""]
@@ -373,7 +374,7 @@ def _block(content: bytes) -> str:
     return "```\n" + "\n".join(shown).rstrip("\n") + "\n```"
 
 
-HEAD = """# {title}: parameters
+_PARAMETERS_HEAD = """# {title}: parameters
 
 Written by `make docs` from the docstrings; what they are for is in [{name}.md]({name}.md).
 """
@@ -383,11 +384,13 @@ def parameters_page(package: str) -> str:
     """Return Markdown on every recommender of a package, one in each of its modules."""
     paths = importlib.import_module(package).__path__
     names = sorted(module.name for module in pkgutil.iter_modules(paths))
-    parts = [_part(name, importlib.import_module(f"{package}.{name}")) for name in names]
-    return "\n".join([HEAD.format(title=package.capitalize(), name=package), *parts])
+    parts = [
+        _parameters_section(name, importlib.import_module(f"{package}.{name}")) for name in names
+    ]
+    return "\n".join([_PARAMETERS_HEAD.format(title=package.capitalize(), name=package), *parts])
 
 
-def _part(name: str, module: Any) -> str:
+def _parameters_section(name: str, module: Any) -> str:
     own = [c for c in vars(module).values() if inspect.isclass(c)]
     (model,) = [c for c in own if c.__module__ == module.__name__ and hasattr(c, "recommend")]
     text, _, rest = (inspect.getdoc(model) or "").partition("\nParameters\n")

@@ -39,7 +39,7 @@ class Law(Moments):
     def of_mean(self, repeats: float = 1) -> tuple[float, float, float]:
         """Return mean, standard deviation and skewness of the average over users and repeats.
 
-        Cumulants of independent marks add up: κ_m of the average of n is their mean over n^(m−1).
+        Cumulants of independent scores add up: κ_m of the average of n is their mean over n^(m−1).
         """
         n = self.mean.size * repeats
         variance, third = mean(self.var) / n, mean(self.third) / n**2

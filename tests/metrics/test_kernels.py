@@ -51,7 +51,7 @@ def naive(
         ([9, 8, 1, 0], 0, 0, 0, 4),
         ([], 0, 0, 0, 0),
         ([2, 2, 7], 1 + 2 / 3, 2, 1, 3),  # a repetition is no second hit and uses its rank
-        ([-1, 2, -1, 7], 1 / 2 + 2 / 4, 2, 2, 2),  # and so does an empty place
+        ([-1, 2, -1, 7], 1 / 2 + 2 / 4, 2, 2, 2),  # and so does an empty position
         ([-1, -1, -1], 0, 0, 0, 0),
     ],
 )
@@ -228,6 +228,6 @@ def test_without_a_place_for_the_cache_functions_are_compiled_all_the_same() -> 
 
 @pytest.mark.parametrize("values", [[1e308, 1e308], [1e308, -1e308, 1e308, 1e308], [inf]])
 def test_sums_beyond_the_largest_number_are_refused(values: list[float]) -> None:
-    """Nothing is written beyond the places there are."""
+    """Nothing is written beyond the memory there is."""
     with pytest.raises(OverflowError, match="too large"):
         kernels.partials(np.tile(values, 2000))

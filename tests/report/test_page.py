@@ -315,18 +315,18 @@ def test_an_older_run_is_refused_with_what_to_do(copied: Path, part: str) -> Non
 
 
 def test_a_model_without_an_estimate_has_a_dash(copied: Path) -> None:
-    bridge = document(copied)["bridge"]
-    bridge["models"]["popular"] = {"window": None, "sample": None}
-    found = changed(copied, bridge=bridge)
+    estimates = document(copied)["bridge"]
+    estimates["models"]["popular"] = {"window": None, "sample": None}
+    found = changed(copied, bridge=estimates)
     assert ["–"] in [row[2:] for row in found.rows if row and row[0] == "popular"]
 
 
-@pytest.mark.parametrize("bridge", [None, {"with_items": None}])
-def test_an_estimate_that_is_damaged_is_refused(copied: Path, bridge: object) -> None:
-    if bridge:
-        bridge = document(copied)["bridge"] | bridge
+@pytest.mark.parametrize("estimates", [None, {"with_items": None}])
+def test_an_estimate_that_is_damaged_is_refused(copied: Path, estimates: object) -> None:
+    if estimates:
+        estimates = document(copied)["bridge"] | estimates
     with pytest.raises(UsageError, match=r"no bridge.with_items"):
-        changed(copied, bridge=bridge)
+        changed(copied, bridge=estimates)
 
 
 def test_a_model_of_an_older_run_is_refused(copied: Path) -> None:

@@ -1,4 +1,4 @@
-"""Boards divided at random, against what combinations say."""
+"""Leaderboards divided at random, against what combinations say."""
 
 from math import comb
 from typing import Any
@@ -22,7 +22,7 @@ def shaken(
 
 
 def test_one_lucky_user_decides() -> None:
-    """`a` earns 1 from the first of 10 users, `b` 0.05 from the nine others.
+    """`a` has 1 from the first of 10 users, `b` 0.05 from the nine others.
 
     With 3 public: the first is public in 3/10 of splits, and the order changes in every split.
     """

@@ -319,7 +319,7 @@ class Table:
 
 
 def figure(value: float | None, places: int, note: str = "") -> Cell:
-    """Return a figure's cell, a dash where there is none."""
+    """Return a number's cell, a dash where there is none."""
     return Cell(shown(value, places), value, note=note)
 
 

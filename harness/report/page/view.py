@@ -86,7 +86,7 @@ def _refuse_older(run: Run) -> None:
 
 
 def decimals(values: Sequence[float]) -> int:
-    """Return the decimals that a column of figures needs, fewer where they are large."""
+    """Return the decimals that a column of numbers needs, fewer where they are large."""
     largest = max(map(abs, values), default=0.0)
     if largest >= 10:
         return 1 if largest >= 100 else 2
@@ -94,7 +94,7 @@ def decimals(values: Sequence[float]) -> int:
 
 
 def shown(value: float | None, places: int) -> str:
-    """Return a figure with a true minus sign, or a dash where there is none.
+    """Return a number with a true minus sign, or a dash where there is none.
 
     Examples
     --------
