@@ -52,7 +52,7 @@ class Ranker:
         The days to learn from; best as many as the evaluated window has.
     half_life_days : float, optional
         In a user's history an event counts 2^(−age / half_life_days); 1 by default.
-    weights : mapping of kind to weight, optional
+    weights : mapping of event type to weight, optional
         What an event of each type counts, in histories and as an example to learn from; 1 by
         default.
     neighbours : int
@@ -151,7 +151,7 @@ class Ranker:
         return lists
 
     def _ranked(self, users: Int32, places: Int32) -> Int32:
-        """Return each row of places, likeliest first, empty ones last."""
+        """Return each row of candidates, likeliest first, empty positions last."""
         score = np.full(places.shape, -np.inf)
         if (places >= 0).any():
             features = self.pairs_.features(users, places)
@@ -189,7 +189,7 @@ class Ranker:
         return features, weight
 
     def _with_drawn(self, short: Int32, touched: csr_array[Any]) -> tuple[Int64, Int32, Floats]:
-        """Return rows, places and weights of pairs, ascending; 0 is what was drawn alone."""
+        """Return rows, candidates and weights of pairs, ascending; 0 for pairs only drawn."""
         row, place = touched.nonzero()
         draw = np.random.default_rng(self.seed).random((len(row), self.negatives))
         slot = (draw * (short >= 0).sum(axis=1)[row][:, None]).astype(np.int64)
@@ -203,7 +203,7 @@ class Ranker:
 
 
 def _rows(row: Int64, place: Int32, n: int) -> Int32:
-    """Return places as a matrix of `n` rows, −1 behind the last of each; `row` is ascending."""
+    """Return candidates as a matrix of `n` rows, −1 behind the last; `row` is ascending."""
     size = np.bincount(row, minlength=n)
     slots = np.arange(size.max(initial=0)) < size[:, None]
     places = np.full(slots.shape, EMPTY, np.int32)

@@ -89,7 +89,7 @@ def test_a_terminal_shows_lines_titles_and_cells(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shown = terminal(SHEET, 80, monkeypatch, capsys)
-    assert shown[0].split() == ["exam", "small"]
+    assert shown[0].split() == ["task", "small"]
     assert shown[-1].split() == ["time", "1", "s"]
     cells = [line.split() for line in shown[1:-1]]
     for row in (["name", "figure", "word"], ["a", "1.5", "one"], ["longer", "12.25"]):
