@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from harness.core.arrays import Int32
 from harness.core.params import ParameterError, require_above, require_from, require_whole
 from harness.models.base import Draws, Train
-from harness.models.factors import Factors, Floats, compact, narrow
+from harness.models.factors import Factors, Vectors, compact, narrow
 
 try:
     from implicit.cpu.als import AlternatingLeastSquares
@@ -88,7 +88,7 @@ class ALS:
         """Return the candidates of the highest scores."""
         return self.factors_.recommend(users, k, exclude)
 
-    def _vectors(self, matrix: csr_array[Any]) -> tuple[Floats, Floats]:
+    def _vectors(self, matrix: csr_array[Any]) -> tuple[Vectors, Vectors]:
         if matrix.nnz == 0:
             return np.zeros((0, self.factors)), np.zeros((0, self.factors))
         model = AlternatingLeastSquares(

@@ -15,7 +15,7 @@ from harness.core.params import (
     ParameterError,
     is_number,
     require_from,
-    require_parts,
+    require_models,
     require_whole,
 )
 from harness.models.base import Draws, Recommender, Train
@@ -25,25 +25,25 @@ from harness.models.topk import ask
 _WHOLE = 62
 """Shares are whole numbers whose sum is at most 2 to this power, which int64 holds."""
 _LAST = 20
-"""The last places of a sum, which the rounding of shares may have touched."""
+"""The last bits of a sum, which the rounding of shares may have touched."""
 
 
 class Blend:
-    """Candidates by Σ over parts of weight / (constant + rank), ranks from 1; most first.
+    """Candidates by Σ over base models of weight / (constant + rank), ranks from 1; most first.
 
-    A candidate that a part does not list has nothing of it; ties go by item id ascending. Only
-    ranks count, so the parts' scores need not be alike. Source: Cormack, Clarke and Büttcher,
+    A candidate that a model does not list has nothing of it; ties go by item id ascending. Only
+    ranks count, so the models' scores need not be alike. Source: Cormack, Clarke and Büttcher,
     Reciprocal rank fusion outperforms Condorcet and individual rank learning methods, SIGIR 2009,
     with constant 60 and without weights.
 
     Parameters
     ----------
     models : list of recommenders
-        The parts; in a config: ``of``.
+        The base models; in a config: ``of``.
     weights : list of float, optional
-        One a part, above 0; 1 by default.
+        One for each model, above 0; 1 by default.
     depth : int
-        How many places of each part's list are looked at; never fewer than are asked for.
+        How many ranks of each model's list count; never fewer than are asked for.
     constant : float
         From 0; the larger, the less the first ranks stand out.
 
@@ -65,12 +65,12 @@ class Blend:
         self.constant = constant
 
     def fit(self, train: Train) -> Self:
-        """Let every part learn."""
-        require_parts(self.models)
+        """Fit every base model."""
+        require_models(self.models)
         _require_weights(self.weights, len(self.models))
         require_whole(1, depth=self.depth)
         require_from(0, constant=self.constant)
-        self.parts_ = [part.fit(train) for part in self.models]
+        self.models_ = [model.fit(train) for model in self.models]
         self.n_candidates_ = len(train.candidates)
         return self
 
@@ -81,16 +81,16 @@ class Blend:
         depth = min(max(k, self.depth), self.n_candidates_)
         fused = np.full((len(users), k), EMPTY, np.int32)
         n = self.n_candidates_
-        lists = np.stack([ask(part, users, depth, n, draws, exclude) for part in self.parts_])
+        lists = np.stack([ask(model, users, depth, n, draws, exclude) for model in self.models_])
         _fuse(lists, self._shares(depth), np.zeros(n, np.int64), fused)
         return fused
 
     def _shares(self, depth: int) -> Int64:
-        """Return what each place of each part's list adds, (parts, depth).
+        """Return what each rank of each model's list adds, (models, depth).
 
-        Whole numbers, so that their sum does not depend on the order of the parts.
+        Whole numbers, so that their sum does not depend on the order of the models.
         """
-        given = np.ones(len(self.parts_)) if self.weights is None else np.array(self.weights, float)
+        given = np.ones(len(self.models)) if self.weights is None else np.array(self.weights, float)
         weights = given / given.max()
         shares = weights[:, None] / (float(self.constant) + np.arange(1, depth + 1))
         largest = shares.max(axis=1, initial=0).sum()
@@ -98,13 +98,13 @@ class Blend:
         return np.maximum(whole.astype(np.int64), 1)  # however little a weight, it lists its items
 
 
-def _require_weights(weights: object, parts: int) -> None:
-    """Raise ValueError where there is not one weight above 0 for each part."""
+def _require_weights(weights: object, models: int) -> None:
+    """Raise ValueError where there is not one weight above 0 for each model."""
     if weights is None:
         return
-    if not isinstance(weights, (list, tuple)) or len(weights) != parts:
+    if not isinstance(weights, (list, tuple)) or len(weights) != models:
         raise ParameterError(
-            f"weights is {weights!r}; expected a list of {parts}, one for each model"
+            f"weights is {weights!r}; expected a list of {models}, one for each model"
         )
     for weight in weights:
         if not is_number(weight) or weight <= 0:
@@ -114,17 +114,17 @@ def _require_weights(weights: object, parts: int) -> None:
 @compiled
 def _fuse(lists: Any, shares: Any, sums: Any, fused: Any) -> None:
     """Put the candidates of the highest sums into the rows of `fused`; `sums` are all 0 again."""
-    parts, n, depth = lists.shape
+    models, n, depth = lists.shape
     best = np.zeros(fused.shape[1], np.int64)
     for row in range(n):
-        for part in range(parts):
+        for model in range(models):
             for place in range(depth):
-                candidate = lists[part, row, place]
+                candidate = lists[model, row, place]
                 if candidate >= 0:
-                    sums[candidate] += shares[part, place]
+                    sums[candidate] += shares[model, place]
         filled = 0
-        for part in range(parts):
-            for candidate in lists[part, row]:
+        for model in range(models):
+            for candidate in lists[model, row]:
                 if candidate >= 0 and sums[candidate] > 0:
                     total = (sums[candidate] + (1 << (_LAST - 1))) >> _LAST  # rounded
                     filled = _put(best, fused[row], filled, total, candidate)
@@ -133,7 +133,7 @@ def _fuse(lists: Any, shares: Any, sums: Any, fused: Any) -> None:
 
 @compiled
 def _put(best: Any, fused: Any, filled: int, total: int, candidate: int) -> int:
-    """Put a candidate behind those that are better; return how many places are taken now."""
+    """Put a candidate behind those that are better; return how many are held now."""
     at, k = filled, len(fused)
     while at > 0 and (
         best[at - 1] < total or (best[at - 1] == total and fused[at - 1] > candidate)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from harness.core.arrays import Int32, Int64
+from harness.core.arrays import Floats, Int32, Int64
 from harness.core.jit import compiled
 from harness.core.params import require_above, require_whole
 from harness.data import dataset
@@ -16,8 +15,6 @@ from harness.data.dataset import Events
 from harness.data.interactions import pair_matrix
 from harness.models.base import Draws, Train
 from harness.models.products import as_matrix, in_order, in_threads, largest_products, push
-
-Float64 = npt.NDArray[np.float64]
 
 _BLOCK = 256
 
@@ -81,7 +78,7 @@ class CoVisitation:
         self.baskets_ = _baskets(train, self.basket_days)
         return self
 
-    def _after(self, train: Train, events: Events, value: Float64) -> csr_array[Any]:
+    def _after(self, train: Train, events: Events, value: Floats) -> csr_array[Any]:
         """Return the heaviest pairs of each item, (items, candidates)."""
         n_items = len(train.item_ids)
         order = np.argsort(events.item, kind="stable")
@@ -129,12 +126,12 @@ def _pairs(
     users: Int32,
     candidates: Int32,
     times: Int64,
-    weights: Float64,
+    weights: Floats,
     span: float,
     half: float,
     width: int,
     columns: Int32,
-    values: Float64,
+    values: Floats,
 ) -> None:
     """Add up the pairs of items `first` to `last`, and keep the heaviest of each."""
     sums, touched = np.zeros(width), np.empty(width + 1, np.int32)

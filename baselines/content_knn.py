@@ -45,8 +45,8 @@ class ContentKNN:
         Only events of the last so many days before the cut-off count; all by default.
     half_life_days : float, optional
         An event counts 2^(−age / half_life_days); 1 by default.
-    weights : mapping of kind to weight, optional
-        What an event of each kind counts, such as ``{visit = 0.1}``; 1 by default.
+    weights : mapping of event type to weight, optional
+        What an event of each type counts, such as ``{visit = 0.1}``; 1 by default.
     counts : bool
         Several events of a user with an item add up; by default the one of most weight counts.
     """

@@ -26,8 +26,8 @@ class ContentPopular:
     The idea is that of RecoTour (Rodriguez Zaurin, 2019), chapter 6, which ranks new coupons by
     their mean distance from the ten most popular old ones.
 
-    A candidate without attributes has its own popularity alone; one that has no neighbour and no
-    events, and everything where no event lies in the window, is not listed, and places stay
+    A candidate without attributes has its own popularity alone. One that has no neighbour and no
+    events is not listed, nor is any where no event lies in the window: the rest of the list stays
     empty. Items of the log without attributes are nobody's neighbours. Users need no history.
 
     Parameters
@@ -40,8 +40,8 @@ class ContentPopular:
         Only events of the last so many days before the cut-off count; all by default.
     half_life_days : float, optional
         An event counts 2^(−age / half_life_days); 1 by default.
-    weights : mapping of kind to weight, optional
-        What an event of each kind counts, such as ``{visit = 0.1}``; 1 by default.
+    weights : mapping of event type to weight, optional
+        What an event of each type counts, such as ``{visit = 0.1}``; 1 by default.
     """
 
     def __init__(

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from harness.core.arrays import Int32, Int64
+from harness.core.arrays import Bool, Floats, Int32, Int64
 from harness.core.jit import compiled
 from harness.core.params import ParameterError, require_above
 from harness.models.base import Draws, Train
@@ -84,7 +84,7 @@ def _require_room(items: int) -> None:
         )
 
 
-def gram(users: csr_array[Any]) -> npt.NDArray[np.float64]:
+def gram(users: csr_array[Any]) -> Floats:
     """Return XᵀX, dense, (items, items) float64."""
     items = users.T.tocsr()
     n = items.shape[0]
@@ -121,7 +121,7 @@ def _gram(
                 row[user_items[other]] += weight * user_values[other]
 
 
-def _inverse(gram: npt.NDArray[np.float64], regularization: float) -> npt.NDArray[np.float64]:
+def _inverse(gram: Floats, regularization: float) -> Floats:
     """Return (gram + λI)⁻¹ in gram's own memory."""
     from scipy.linalg import lapack
     from threadpoolctl import threadpool_limits
@@ -143,9 +143,7 @@ def _inverse(gram: npt.NDArray[np.float64], regularization: float) -> npt.NDArra
     return gram
 
 
-def _weights(
-    inverse: npt.NDArray[np.float64], place: Int64, allowed: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.float32]:
+def _weights(inverse: Floats, place: Int64, allowed: Bool) -> npt.NDArray[np.float32]:
     """Return −P[i, j] / P[j, j] for every candidate j, 0 for itself and for unknown ones."""
     weights = np.zeros((len(inverse), len(place)), np.float32)
     columns, items = np.flatnonzero(allowed), place[allowed]

@@ -1,4 +1,4 @@
-"""Fill: the first model's list, its empty places taken by the next ones' items."""
+"""Fill: the first model's list, its empty positions filled with the next ones' items."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from harness.core.arrays import Int32
-from harness.core.params import require_parts
+from harness.core.params import require_models
 from harness.models.base import Draws, Recommender, Train
 from harness.models.recommendations import EMPTY
 from harness.models.topk import ask, extend
 
 
 class Fill:
-    """One list behind the other, each item where it stands first, until k places are taken.
+    """One list behind the other, each item where it is first listed, until k items are listed.
 
     Also known as a cascade or switching hybrid: a model that is right about few users goes first,
     one that has something for everybody goes last (Burke, Hybrid recommender systems, 2002).
@@ -24,16 +24,16 @@ class Fill:
     Parameters
     ----------
     models : list of recommenders
-        The first has the first places; in a config: ``of``.
+        The base models, in the order of their lists; in a config: ``of``.
     """
 
     def __init__(self, models: Sequence[Recommender]) -> None:
         self.models = models
 
     def fit(self, train: Train) -> Self:
-        """Let every part learn."""
-        require_parts(self.models)
-        self.parts_ = [part.fit(train) for part in self.models]
+        """Fit every base model."""
+        require_models(self.models)
+        self.models_ = [model.fit(train) for model in self.models]
         self.n_candidates_ = len(train.candidates)
         return self
 
@@ -42,6 +42,6 @@ class Fill:
     ) -> Int32:
         """Return the first list, then of each next one what is not there yet."""
         lists = np.full((len(users), k), EMPTY, np.int32)
-        for part in self.parts_:
-            lists = extend(lists, ask(part, users, k, self.n_candidates_, draws, exclude))
+        for model in self.models_:
+            lists = extend(lists, ask(model, users, k, self.n_candidates_, draws, exclude))
         return lists

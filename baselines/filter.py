@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from harness.core.arrays import Int32
 from harness.core.jit import compiled
-from harness.core.params import ParameterError, require_above, require_flag, require_parts
+from harness.core.params import ParameterError, require_above, require_flag, require_models
 from harness.models.base import Draws, Recommender, Train
 from harness.models.recommendations import EMPTY
 from harness.models.topk import ask, excluded_rows
@@ -29,7 +29,7 @@ class Filter:
         Leave out the candidates that the user has an event with.
     out_of_stock_days : float, optional
         Leave out the candidates without any event in the last so many days before the cut-off. A
-        copy of the model then learns with the others as its only candidates.
+        copy of the model is then fitted with the others as its only candidates.
     """
 
     def __init__(
@@ -43,18 +43,18 @@ class Filter:
         self.out_of_stock_days = out_of_stock_days
 
     def fit(self, train: Train) -> Self:
-        """Find what is in stock, and let the model learn."""
-        require_parts(self.models, most=1)
+        """Find what is in stock, and fit the model."""
+        require_models(self.models, most=1)
         require_flag(seen=self.seen)
         if not self.seen and self.out_of_stock_days is None:
             raise ParameterError("nothing is left out; set seen = true, out_of_stock_days, or both")
-        (part,) = self.models
+        (model,) = self.models
         self.kept_ = np.arange(len(train.candidates), dtype=np.int32)
         if self.out_of_stock_days is not None:
-            # A copy: whoever else has this part knows it as one that learns from `train`.
-            part, self.kept_ = copy.deepcopy(part), _in_stock(train, self.out_of_stock_days)
+            # A copy: other ensembles of this model expect it fitted to `train`.
+            model, self.kept_ = copy.deepcopy(model), _in_stock(train, self.out_of_stock_days)
             train = replace(train, candidates=train.candidates[self.kept_])
-        self.part_ = part.fit(train) if len(self.kept_) > 0 else part
+        self.model_ = model.fit(train) if len(self.kept_) > 0 else model
         self.train_ = train
         return self
 
@@ -69,7 +69,7 @@ class Filter:
             exclude = _columns(exclude, self.kept_)
         if self.seen:
             exclude = _with_seen(exclude, users, self.train_)
-        lists = ask(self.part_, users, k, n, draws, exclude)
+        lists = ask(self.model_, users, k, n, draws, exclude)
         return np.append(self.kept_, np.int32(EMPTY))[lists]  # −1, empty, takes the last
 
 

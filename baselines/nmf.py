@@ -1,4 +1,4 @@
-"""NMF: users and items as sums of parts that are never negative."""
+"""NMF: users and items as sums of factors that are never negative."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from harness.core.arrays import Int32
 from harness.core.params import require_from, require_whole
 from harness.models.base import Draws, Train
-from harness.models.factors import Factors, Floats, compact
+from harness.models.factors import Factors, Vectors, compact
 
 
 class NMF:
@@ -24,7 +24,7 @@ class NMF:
     Parameters
     ----------
     factors : int
-        How many parts; at most as many as there are users and items.
+        How many; at most as many as there are users and items.
     regularization : float
         Of both matrices (scikit-learn's alpha_W, the other alike).
     iterations : int
@@ -57,14 +57,14 @@ class NMF:
         self.counts = counts
 
     def fit(self, train: Train) -> Self:
-        """Find the parts."""
+        """Find the factors."""
         require_whole(1, factors=self.factors, iterations=self.iterations)
         require_whole(0, seed=self.seed)
         require_from(0, regularization=self.regularization)
         known = compact(
             train.interactions(self.window_days, self.half_life_days, self.weights, self.counts)
         )
-        self.factors_ = Factors(known, *self._parts(known.matrix), train.candidates)
+        self.factors_ = Factors(known, *self._vectors(known.matrix), train.candidates)
         return self
 
     def recommend(
@@ -73,7 +73,7 @@ class NMF:
         """Return the candidates of the highest scores."""
         return self.factors_.recommend(users, k, exclude)
 
-    def _parts(self, matrix: csr_array[Any]) -> tuple[Floats, Floats]:
+    def _vectors(self, matrix: csr_array[Any]) -> tuple[Vectors, Vectors]:
         """Return W and Hᵀ; nothing but zeros where there is nothing."""
         import warnings
 

@@ -15,7 +15,7 @@ from harness.models.topk import top_k
 class Popular:
     """Candidates by their number of events, most first; ties by item id ascending.
 
-    Fewer candidates with events than places leave the rest of the list empty.
+    Where fewer than k candidates have events, the rest of the list is empty.
 
     Parameters
     ----------
@@ -23,8 +23,8 @@ class Popular:
         Only events of the last so many days before the cut-off count; all by default.
     half_life_days : float, optional
         An event counts 2^(−age / half_life_days); 1 by default.
-    weights : mapping of kind to weight, optional
-        What an event of each kind counts, such as ``{visit = 0.1}``; 1 by default.
+    weights : mapping of event type to weight, optional
+        What an event of each type counts, such as ``{visit = 0.1}``; 1 by default.
     """
 
     def __init__(

@@ -7,11 +7,10 @@ from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from scipy.sparse import csr_array
 
-from harness.core.arrays import Int32
+from harness.core.arrays import Floats, Int32, Int64
 from harness.core.params import ParameterError, is_number, require_from
 from harness.data.interactions import pair_matrix
 from harness.models.base import Draws, Train
@@ -107,9 +106,7 @@ def segments(values: pl.Series, bins: Sequence[float] | None) -> tuple[Int32, in
     return np.where(numbers.is_null(), -1, place).astype(np.int32), len(edges) + 1
 
 
-def _orders(
-    found: csr_array[Any], prior: npt.NDArray[np.float64]
-) -> tuple[npt.NDArray[np.int64], Int32]:
+def _orders(found: csr_array[Any], prior: Floats) -> tuple[Int64, Int32]:
     """Return each row's columns with entries, the best score first, ties by column."""
     row = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))
     order = np.lexsort((found.indices, -(found.data + prior[found.indices]), row))

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from harness.core.arrays import Int32
 from harness.core.params import require_whole
 from harness.models.base import Draws, Train
-from harness.models.factors import Factors, Floats, compact
+from harness.models.factors import Factors, Vectors, compact
 
 
 class PureSVD:
@@ -61,7 +61,7 @@ class PureSVD:
         return self.factors_.recommend(users, k, exclude)
 
 
-def _right_vectors(matrix: csr_array[Any], factors: int) -> Floats:
+def _right_vectors(matrix: csr_array[Any], factors: int) -> Vectors:
     """Return the right singular vectors of the largest singular values, (items, factors).
 
     Rounded to ten decimals: what the solver adds to equal items, or to 0, breaks no tie.
@@ -75,5 +75,5 @@ def _right_vectors(matrix: csr_array[Any], factors: int) -> Floats:
         else:
             found = TruncatedSVD(factors, algorithm="arpack", random_state=0).fit(matrix)
             rows = found.components_
-    vectors: Floats = np.round(rows.T, 10)
+    vectors: Vectors = np.round(rows.T, 10)
     return vectors

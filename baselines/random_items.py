@@ -1,14 +1,13 @@
-"""RandomItems: the floor, k distinct candidates drawn uniformly for each user."""
+"""RandomItems: chance as a model, k distinct candidates drawn uniformly for each user."""
 
 from __future__ import annotations
 
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from harness.core.arrays import Int32
+from harness.core.arrays import Int32, Int64, UInt64
 from harness.core.jit import compiled
 from harness.models.base import Draws, Train
 from harness.models.recommendations import EMPTY
@@ -23,7 +22,7 @@ class RandomItems:
     """
 
     def fit(self, train: Train) -> Self:
-        """Note how many candidates there are; nothing is learnt."""
+        """Note how many candidates there are; nothing else is needed."""
         self.n_candidates_ = len(train.candidates)
         return self
 
@@ -42,12 +41,10 @@ class RandomItems:
 
 
 @compiled
-def _distinct(
-    keys: npt.NDArray[np.uint64], free: npt.NDArray[np.int64], largest: int, k: int
-) -> Int32:
+def _distinct(keys: UInt64, free: Int64, largest: int, k: int) -> Int32:
     """Return `k` distinct whole numbers below ``free[i]`` for each key, −1 where they run out.
 
-    A Fisher–Yates shuffle that stops after k swaps, then takes them back, so that a row costs k
+    A Fisher–Yates shuffle that stops after k exchanges, then takes them back, so that a row costs k
     steps however many candidates there are.
     """
     lists = np.full((len(keys), k), EMPTY, np.int32)

@@ -5,23 +5,20 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from harness.core.arrays import Int32, Int64
+from harness.core.arrays import Floats, Int32, Int64
 from harness.core.jit import compiled
 from harness.core.params import ParameterError, require_above, require_whole
 from harness.data import dataset
 from harness.models.base import Draws, Train
 from harness.models.topk import fill, first_of
 
-Float64 = npt.NDArray[np.float64]
-
 
 class RepurchaseGaps:
     """The user's own candidates by their chance to come back in the next days, then popular ones.
 
-    From all pairs of user and item the gaps between one event and the next are learnt, in whole
+    From all pairs of user and item the gaps between one event and the next are counted, in whole
     days, gaps still open at the cut-off included (Kaplan and Meier 1958): h(d) is the share of
     pairs without an event for d days that have one on that day. The chance that an item whose last
     event lies a days back returns within the horizon is 1 − Π (1 − h(d)) over a ≤ d < a + horizon.
@@ -30,7 +27,7 @@ class RepurchaseGaps:
     Parameters
     ----------
     horizon_days : int
-        How far ahead to look: the length of the exam.
+        How far ahead to look: best the length of the evaluated window.
     window_days : float
         The list is filled with the candidates of most events in the last so many days.
 
@@ -124,7 +121,7 @@ def _walk(
 
 @compiled
 def _order_by(places: Int64, starts: Int64, own: Int32) -> None:
-    """Put everyone's items in order of their places, ties as they stand."""
+    """Put each user's items in order of `places`, ties as they are."""
     for user in range(len(starts) - 1):
         first, n = starts[user], starts[user + 1] - starts[user]
         keys = np.empty(n, np.int64)
@@ -136,7 +133,7 @@ def _order_by(places: Int64, starts: Int64, own: Int32) -> None:
             own[first + at] = mine[keys[at] % n]
 
 
-def returning(closed: Int64, open_: Int64, horizon: int) -> Float64:
+def returning(closed: Int64, open_: Int64, horizon: int) -> Floats:
     """Return the chance to come back within the horizon, by days since the last event.
 
     Parameters
@@ -162,5 +159,5 @@ def returning(closed: Int64, open_: Int64, horizon: int) -> Float64:
     horizon = min(horizon, len(closed))  # no gap was longer
     stays = np.append(1 - closed / np.maximum(watched, 1), np.ones(horizon))
     ahead = np.lib.stride_tricks.sliding_window_view(stays, horizon)[: len(closed)]
-    chance: Float64 = 1 - ahead.prod(axis=1)
+    chance: Floats = 1 - ahead.prod(axis=1)
     return chance

@@ -20,7 +20,7 @@ class Trending:
     With c events in the last window and b in the one before, the score is
     c · ((c + prior) / (b + prior)) ** damping: last week's sales times the quotient of weeks, as in
     the trending products of H&M's notebooks (Kaggle, 2022), damped (Gardner and McKenzie 1985).
-    The same list for everyone; only candidates with an event in the last window stand in it.
+    The same list for everyone; only candidates with an event in the last window are in it.
 
     Parameters
     ----------
@@ -30,8 +30,8 @@ class Trending:
         How much of the change goes on: 0 is popularity alone, 1 all of it.
     prior : float
         Events added to both windows, so that small numbers make no trend; above 0.
-    weights : mapping of kind to weight, optional
-        What an event of each kind counts; 1 by default.
+    weights : mapping of event type to weight, optional
+        What an event of each type counts; 1 by default.
     """
 
     def __init__(

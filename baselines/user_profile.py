@@ -20,7 +20,7 @@ class UserProfile:
     with them (Pazzani and Billsus, 2007, "Content-Based Recommendation Systems"; RecoTour,
     Rodriguez Zaurin, 2019, chapter 7). Ties go by item id.
 
-    Only cosines above 0 are listed, so places stay empty where too few candidates have anything
+    Only cosines above 0 are listed, so lists are short where too few candidates have anything
     in common with the user. Users without history, without an event in the window, or whose items
     all have no attributes get an empty list; candidates without attributes are not listed; items
     of the log without attributes add nothing to a profile.
@@ -33,8 +33,8 @@ class UserProfile:
         Only events of the last so many days before the cut-off count; all by default.
     half_life_days : float, optional
         An event counts 2^(−age / half_life_days); 1 by default.
-    weights : mapping of kind to weight, optional
-        What an event of each kind counts, such as ``{visit = 0.1}``; 1 by default.
+    weights : mapping of event type to weight, optional
+        What an event of each type counts, such as ``{visit = 0.1}``; 1 by default.
     counts : bool
         Several events of a user with an item add up; by default the one of most weight counts.
     """

@@ -1,4 +1,4 @@
-"""One exam for recommender systems: fixed users, candidates, truth and k, marked by one rule.
+"""Evaluation of recommender systems on fixed users, candidates, truth and k, by one rule.
 
 The names below are imported when they are first used, so that ``import harness`` costs nothing.
 """

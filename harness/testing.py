@@ -26,8 +26,7 @@ from scipy.sparse import csr_array
 from harness.core.arrays import Int32, Ragged
 from harness.core.errors import RecommenderError
 from harness.core.random import Draws, id_hashes
-from harness.data import dataset as schema
-from harness.data.dataset import Dataset, Events, canonical
+from harness.data.dataset import DAY_US, ID, Dataset, Events, canonical
 from harness.models.base import Recommender, Train
 from harness.models.recommendations import checked
 
@@ -103,13 +102,13 @@ def example_train(
     Its tables have gaps: of items with ``genre``, ``price`` and ``text``, of users with ``sex``
     and ``age``.
     """
-    users = pl.Series(schema.ID, sorted(_USERS))
-    items = pl.Series(schema.ID, sorted({*_CANDIDATES, "gone"}))
+    users = pl.Series(ID, sorted(_USERS))
+    items = pl.Series(ID, sorted({*_CANDIDATES, "gone"}))
     user, item = users.to_list(), items.to_list()
     codes = Events(
         np.array([user.index(u) for u, _, _ in events], np.int32),
         np.array([item.index(i) for _, i, _ in events], np.int32),
-        np.array([day * schema.DAY_US for _, _, day in events], np.int64),
+        np.array([day * DAY_US for _, _, day in events], np.int64),
         np.zeros(len(events), np.uint8),
     )
     ordered = canonical([codes], len(users), len(items), 1)
@@ -118,7 +117,7 @@ def example_train(
         "example", users, items, ordered, ("event",), "train",
         users_table=pl.DataFrame(_USERS_TABLE), items_table=pl.DataFrame(_ITEMS_TABLE),
     )  # fmt: skip
-    return Train(dataset, ordered, positions, cutoff=cutoff_day * schema.DAY_US)
+    return Train(dataset, ordered, positions, cutoff=cutoff_day * DAY_US)
 
 
 def example_draws(train: Train, repeat: int = 0, seed: int = 7) -> Draws:
@@ -202,7 +201,7 @@ def check_fit_forgets(recommender: Recommender) -> None:
 
 
 def check_lists_are_valid(recommender: Recommender) -> None:
-    """Return (n, k) candidate positions without repeats, for 1 and for 4 places."""
+    """Return (n, k) candidate positions without repeats, for k = 1 and k = 4."""
     train = example_train()
     model = _fitted(recommender, train)
     for k in (1, 4):
@@ -210,7 +209,7 @@ def check_lists_are_valid(recommender: Recommender) -> None:
 
 
 def check_more_places_than_candidates(recommender: Recommender) -> None:
-    """Leave places empty where k exceeds the catalogue."""
+    """Leave the end of a list empty where k exceeds the candidates."""
     train = example_train(("a", "b"))
     _lists(_fitted(recommender, train), train, _everyone(train), 5)
 

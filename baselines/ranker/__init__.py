@@ -6,17 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from baselines.ranker.pair_features import Pairs, attributes
-from harness.core.arrays import Int32, Int64
+from harness.core.arrays import Floats, Int32, Int64
 from harness.core.params import ParameterError, require_above, require_texts, require_whole
 from harness.data import dataset
 from harness.models.base import Draws, Train
 from harness.models.recommendations import EMPTY
-
-Float64 = npt.NDArray[np.float64]
 
 _CELLS = 1 << 18
 """Pairs whose features are held at a time."""
@@ -25,7 +22,7 @@ _CELLS = 1 << 18
 class Ranker:
     """Candidates by how likely boosted trees think them, learnt from the last `window_days`.
 
-    The last days of the training events become an exam of their own: its labels are what users
+    The last days of the training events become a task of their own: its labels are what users
     touched in them, the features are made from what happened before, and its candidates are like
     the real ones: those that were new in the window, where most of the real ones are new at the
     cut-off, else all items that were there (`baselines.ranker`).
@@ -52,11 +49,11 @@ class Ranker:
     user_categories, user_numbers : sequences of str
         Columns of the users' table; none by default.
     window_days : float
-        The days to learn from; as long as the exam's window, best of all.
+        The days to learn from; best as many as the evaluated window has.
     half_life_days : float, optional
         In a user's history an event counts 2^(−age / half_life_days); 1 by default.
-    weights : mapping of kind to weight, optional
-        What an event of each kind counts, in histories and as an example to learn from; 1 by
+    weights : mapping of event type to weight, optional
+        What an event of each type counts, in histories and as an example to learn from; 1 by
         default.
     neighbours : int
         How many similar items the popularity of a candidate is carried from.
@@ -154,7 +151,7 @@ class Ranker:
         return lists
 
     def _ranked(self, users: Int32, places: Int32) -> Int32:
-        """Return each row of places, likeliest first, empty ones last."""
+        """Return each row of candidates, likeliest first, empty positions last."""
         score = np.full(places.shape, -np.inf)
         if (places >= 0).any():
             features = self.pairs_.features(users, places)
@@ -181,7 +178,7 @@ class Ranker:
         with threadpool_limits(1, user_api="openmp"):
             return trees.fit(features, hit, sample_weight=np.where(hit, weight, 1.0))
 
-    def _examples(self, past: Pairs, touched: csr_array[Any]) -> tuple[Float64, Float64]:
+    def _examples(self, past: Pairs, touched: csr_array[Any]) -> tuple[Floats, Floats]:
         """Return features and weights of what was touched, and of what was drawn against it: 0."""
         users = np.flatnonzero(np.diff(touched.indptr)).astype(np.int32)
         row, place, weight = self._with_drawn(past.shortlist(users, self.shortlist), touched[users])
@@ -191,8 +188,8 @@ class Ranker:
         features[:, np.isnan(features).all(axis=0)] = 0.0  # the trees' bins need some number
         return features, weight
 
-    def _with_drawn(self, short: Int32, touched: csr_array[Any]) -> tuple[Int64, Int32, Float64]:
-        """Return rows, places and weights of pairs, ascending; 0 is what was drawn alone."""
+    def _with_drawn(self, short: Int32, touched: csr_array[Any]) -> tuple[Int64, Int32, Floats]:
+        """Return rows, candidates and weights of pairs, ascending; 0 for pairs only drawn."""
         row, place = touched.nonzero()
         draw = np.random.default_rng(self.seed).random((len(row), self.negatives))
         slot = (draw * (short >= 0).sum(axis=1)[row][:, None]).astype(np.int64)
@@ -206,7 +203,7 @@ class Ranker:
 
 
 def _rows(row: Int64, place: Int32, n: int) -> Int32:
-    """Return places as a matrix of `n` rows, −1 behind the last of each; `row` is ascending."""
+    """Return candidates as a matrix of `n` rows, −1 behind the last; `row` is ascending."""
     size = np.bincount(row, minlength=n)
     slots = np.arange(size.max(initial=0)) < size[:, None]
     places = np.full(slots.shape, EMPTY, np.int32)

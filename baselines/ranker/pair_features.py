@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, eye_array, hstack
 
-from harness.core.arrays import Int32
+from harness.core.arrays import Floats, Int32
 from harness.core.jit import compiled
 from harness.data import dataset
 from harness.data.dataset import NO_TIME
@@ -32,12 +32,10 @@ from harness.models.products import in_threads, largest_products
 from harness.models.recommendations import EMPTY
 from harness.models.topk import fill
 
-Float64 = npt.NDArray[np.float64]
-
 _BLOCK = 256
 
 
-def pair_products(left: csr_array[Any], right: csr_array[Any], places: Int32) -> Float64:
+def pair_products(left: csr_array[Any], right: csr_array[Any], places: Int32) -> Floats:
     """Return the products of each row of `left` with the rows of `right` at its places.
 
     Parameters
@@ -116,9 +114,9 @@ class Attributes:
 
     groups: Mapping[str, csr_array[Any]]
     values: Mapping[str, csr_array[Any]]
-    numbers: Mapping[str, Float64]
-    items: Mapping[str, Float64]
-    users: Mapping[str, Float64]
+    numbers: Mapping[str, Floats]
+    items: Mapping[str, Floats]
+    users: Mapping[str, Floats]
     codes: frozenset[str]
 
 
@@ -201,7 +199,7 @@ class Pairs:
         """Which features are codes of categories."""
         return [name in self.known.codes for name in self.names]
 
-    def features(self, users: Int32, places: Int32) -> Float64:
+    def features(self, users: Int32, places: Int32) -> Floats:
         """Return the features of pairs, one row a place that is not empty, row after row.
 
         Parameters
@@ -220,12 +218,12 @@ class Pairs:
         columns = self._columns(users, places)
         return np.column_stack([column[there] for _, column in columns])
 
-    def _columns(self, users: Int32, places: Int32) -> list[tuple[str, Float64]]:
+    def _columns(self, users: Int32, places: Int32) -> list[tuple[str, Floats]]:
         """Return each feature's name and its values, (n, s)."""
         item = self.train.candidates[places] if places.size else places
         of_pair = [*self._products(users, places), *self._distances(users, item)]
         of_user = {"activity": self._activity, **self.known.users}
-        of_candidate = {name: values[places] for name, values in self._standing.items()}
+        of_candidate = {name: values[places] for name, values in self._item_features.items()}
         of_item = {name: values[item] for name, values in self.known.items.items()}
         of_users = {
             name: np.broadcast_to(values[users][:, None], places.shape)
@@ -233,7 +231,7 @@ class Pairs:
         }
         return [*of_pair, *of_users.items(), *of_candidate.items(), *of_item.items()]
 
-    def _products(self, users: Int32, places: Int32) -> list[tuple[str, Float64]]:
+    def _products(self, users: Int32, places: Int32) -> list[tuple[str, Floats]]:
         """Return likeness to the profile, shares of the item's values, and its own events."""
         history, candidates = self.history[users], self.train.candidates
         found = [
@@ -250,7 +248,7 @@ class Pairs:
         found.append(("own events", pair_products(history, self._own, places)))
         return [*found, ("own last event", pair_products(self._latest[users], self._own, places))]
 
-    def _distances(self, users: Int32, item: Int32) -> list[tuple[str, Float64]]:
+    def _distances(self, users: Int32, item: Int32) -> list[tuple[str, Floats]]:
         return [
             (f"{name} above the user's mean", value[item] - self._means[name][users][:, None])
             for name, value in self.known.numbers.items()
@@ -267,11 +265,11 @@ class Pairs:
         return csr_array(eye_array(len(self.train.item_ids), format="csr")[self.train.candidates])
 
     @cached_property
-    def _activity(self) -> Float64:
+    def _activity(self) -> Floats:
         return np.asarray(self.history.sum(axis=1), np.float64)
 
     @cached_property
-    def _means(self) -> dict[str, Float64]:
+    def _means(self) -> dict[str, Floats]:
         """The mean of each number over a user's items, NaN for users without any."""
         found = {}
         for name, value in self.known.numbers.items():
@@ -283,7 +281,7 @@ class Pairs:
         return found
 
     @cached_property
-    def _standing(self) -> dict[str, Float64]:
+    def _item_features(self) -> dict[str, Floats]:
         """What is known of each candidate beside its attributes; shares are of all events."""
         train = self.train
         recent, weight = train.event_weights(self.recent_days, None, self.weights)
@@ -297,7 +295,7 @@ class Pairs:
         }
         return found | self._shown()
 
-    def _shown(self) -> dict[str, Float64]:
+    def _shown(self) -> dict[str, Floats]:
         shown, cutoff = self.train.dataset.shown_from, self.train.cutoff
         if shown is None or cutoff is None:
             return {}
@@ -347,12 +345,12 @@ class Pairs:
 
     @cached_property
     def _popular_first(self) -> Int32:
-        standing = self._standing
-        content = np.nan_to_num(standing["content popularity"])
-        order: Int32 = np.lexsort((-content, -standing["recent popularity"])).astype(np.int32)
+        features = self._item_features
+        content = np.nan_to_num(features["content popularity"])
+        order: Int32 = np.lexsort((-content, -features["recent popularity"])).astype(np.int32)
         return order
 
 
-def _shares(counts: npt.NDArray[Any]) -> Float64:
+def _shares(counts: npt.NDArray[Any]) -> Floats:
     total = counts.sum()
     return np.asarray(counts / total if total > 0 else counts, np.float64)

@@ -44,6 +44,6 @@ def list_(
 def _checks(format_: Format) -> None:
     from harness.report import docs
 
-    sheet = docs.sheet()
+    sheet = docs.checks_sheet()
     records = [dict(zip(sheet.titles, row, strict=True)) for row in sheet.rows]
-    show(format_, docs.document(), [sheet], records)
+    show(format_, docs.checks_document(), [sheet], records)

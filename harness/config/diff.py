@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 _NO_MATTER = ("models", "compare", "tune", "data.cache", "evaluation.seed", "evaluation.metrics")
-"""What changes no score of a model, or is shown beside it."""
+"""Keys that change no score of a model, or are shown beside it."""
 
 
 def settings(config: Mapping[str, Any], model: str) -> str:

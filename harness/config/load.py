@@ -84,11 +84,11 @@ def parse(values: dict[str, Any], folder: Path, name: str = "config") -> Config:
 
 def _checked(whole: type[_Config], values: dict[str, Any], folder: Path, name: str) -> _Config:
     if "folder" in values:
-        raise UsageError(f"{name}: no section [folder]; {suggest('folder', section_names())}")
+        raise UsageError(f"{name}: no section [folder]; {suggest('folder', _section_names())}")
     try:
         return whole.model_validate({**values, "folder": folder})
     except ValidationError as error:
-        lines = [in_words(values, fault) for fault in error.errors()]
+        lines = [_in_words(values, fault) for fault in error.errors()]
         raise UsageError("\n".join(f"{name}: {line}" for line in lines)) from error
 
 
@@ -124,12 +124,12 @@ def _value(text: str) -> Any:
         return text
 
 
-def section_names() -> list[str]:
+def _section_names() -> list[str]:
     """Return the names of the sections that a config file may have."""
     return [name for name in Config.model_fields if name != "folder"]
 
 
-def in_words(values: dict[str, Any], fault: Any) -> str:
+def _in_words(values: dict[str, Any], fault: Any) -> str:
     """Return one fault in the words of the config file: section, key, found, allowed."""
     if not fault["loc"]:
         return str(fault["ctx"]["error"])
@@ -137,7 +137,7 @@ def in_words(values: dict[str, Any], fault: Any) -> str:
     name = fault["loc"][0]
     match fault["type"]:
         case "extra_forbidden" if not key:
-            return f"no section [{name}]; {suggest(name, section_names())}"
+            return f"no section [{name}]; {suggest(name, _section_names())}"
         case "extra_forbidden":
             last = key.rpartition(".")[2]
             return f'{section} has no key "{key}"; {suggest(last, _allowed(values, fault["loc"]))}'
@@ -174,13 +174,13 @@ def _place(values: dict[str, Any], name: str, *keys: str | int) -> tuple[str, st
             return "[split]", ".".join(map(str, rest))
         case "tune", ("split", *rest):
             return "[tune] split", ".".join(map(str, rest[1:]))
-        case "data", ("header" | "time" as key, *_kind):  # a union: the kind tried is no key
+        case "data", ("header" | "time" as key, *_kind):  # a union: the type tried is no key
             return "[data]", key
     return f"[{name}]", ".".join(map(str, keys))
 
 
 def _allowed(values: dict[str, Any], place: tuple[str | int, ...]) -> list[str]:
-    """Return the keys that could stand where an unknown one does."""
+    """Return the keys that are allowed where an unknown one is."""
     match place:
         case ("split", *_):
             return list(STRATEGIES[values["split"]["strategy"]].model_fields)

@@ -11,18 +11,19 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from harness.config.base import Section as _Section
+from harness.config.base import Section
 from harness.config.space import SearchName, Space, TunedRecord
 from harness.config.splits import GivenSplit, InnerSplit, SplitConfig
 from harness.core.errors import UsageError, suggest
 from harness.core.unpacking import OWN, Cap
+from harness.data import competitions
 from harness.data.layout import CandidateRule, Layout
 
 TIME_FORMATS = ("iso", "epoch_s", "epoch_ms")
 LayoutName = Literal["hm", "ponpare", "kion", "table"]
 
 
-class DataConfig(_Section):
+class DataConfig(Section):
     """``[data]``: where the files are and how they become events."""
 
     layout: LayoutName
@@ -77,8 +78,8 @@ _KEYS_OF: dict[str, set[str]] = {
 }
 
 
-class EvaluationConfig(_Section):
-    """``[evaluation]``: who sits the exam, what counts as a hit, how it is marked."""
+class EvaluationConfig(Section):
+    """``[evaluation]``: which users are evaluated, what counts as a hit, the metrics."""
 
     k: Annotated[int, Field(ge=1, lt=2**31)] = 12
     users: Literal["seen", "all"] = "seen"
@@ -90,17 +91,17 @@ class EvaluationConfig(_Section):
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 42
 
 
-class ModelConfig(_Section):
-    """``[[models]]``: a recommender by import path, or a file of ready lists.
+class ModelConfig(Section):
+    """``[[models]]``: a recommender by import path, or precomputed recommendations.
 
     Attributes
     ----------
     use, params : str, dict
         The class, and its keyword parameters.
     of : list of str, optional
-        The models of this config that it is made of, given to its parameter `models`.
+        Of an ensemble: its base models in this config, given to its parameter `models`.
     lists : str, optional
-        The file, instead of a class.
+        The file of precomputed recommendations, instead of a class.
     """
 
     name: Annotated[str, Field(min_length=1)]
@@ -113,28 +114,34 @@ class ModelConfig(_Section):
     tuned: TunedRecord | None = None
 
     @property
-    def parts(self) -> list[str]:
-        """The models that this one is made of."""
+    def base_models(self) -> list[str]:
+        """The models that an ensemble is made of."""
         return self.of or []
 
     @model_validator(mode="after")
     def _a_class_or_lists(self) -> ModelConfig:
         if self.use is None and self.lists is None:
-            raise ValueError('needs the key "use", or "lists" with a file of ready lists')
+            raise ValueError(
+                'needs the key "use", or "lists" with a file of precomputed recommendations'
+            )
         if self.use is not None and self.lists is not None:
             raise ValueError('has both "use" and "lists"; leave one out')
         if self.lists is not None:
             for key in ("of", "params", "space", "tuned"):
                 if getattr(self, key):
-                    raise ValueError(f'has ready lists, which have no "{key}"; leave it out')
+                    raise ValueError(
+                        f'has precomputed recommendations, which have no "{key}"; leave it out'
+                    )
             if self.repeats > 1:
-                raise ValueError("has ready lists, the same in every repeat; leave repeats out")
+                raise ValueError(
+                    "has precomputed recommendations, the same in every repeat; leave repeats out"
+                )
         if self.of is not None and "models" in self.params:
             raise ValueError('gives its parameter "models" twice: leave it to of')
         return self
 
 
-class SubmissionConfig(_Section):
+class SubmissionConfig(Section):
     """``[submission]``: what the competition's files look like, where no layout says it."""
 
     sample: str | None = None
@@ -144,14 +151,14 @@ class SubmissionConfig(_Section):
     item_digits: Annotated[int, Field(ge=0, le=64)] = 0
 
 
-class SubmissionOnly(_Section):
-    """A config without data: what submissions look like that a solution's file marks."""
+class SubmissionOnly(Section):
+    """A config without data: the form of submissions that are scored against a solution file."""
 
     submission: SubmissionConfig
     folder: Annotated[Path, Field(exclude=True)] = Path()
 
 
-class CompareConfig(_Section):
+class CompareConfig(Section):
     """``[compare]``: how models are compared with each other."""
 
     baseline: str | None = None
@@ -161,7 +168,7 @@ class CompareConfig(_Section):
     slices: list[str] = []
 
 
-class TuneConfig(_Section):
+class TuneConfig(Section):
     """``[tune]``: how the models that have a `space` are tuned, on an inner split of train."""
 
     trials: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
@@ -171,7 +178,7 @@ class TuneConfig(_Section):
     split: Annotated[InnerSplit, Field(discriminator="strategy")] | None = None
 
 
-class Config(_Section):
+class Config(Section):
     """A whole config; relative paths in it start at `folder`, the config file's own."""
 
     data: DataConfig
@@ -189,7 +196,7 @@ class Config(_Section):
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f'[[models]]: two models are named "{name}"; name each once')
-        require_parts({model.name: model.of for model in self.models})
+        require_base_models({model.name: model.of for model in self.models})
         baseline = self.compare.baseline
         if baseline is not None and baseline not in names:
             raise ValueError(
@@ -224,7 +231,7 @@ class Config(_Section):
                 )
             if cut_off > most:
                 raise ValueError(
-                    f"{where}: {text} looks at {cut_off} places, but k = {most}; "
+                    f"{where}: {text} looks at {cut_off} positions, but k = {most}; "
                     f"set k = {cut_off} or a smaller cut-off"
                 )
         return self
@@ -244,25 +251,17 @@ class Config(_Section):
         time_format = self.data.time_format
         match self.data.layout:
             case "hm":
-                from harness.data import competitions
-
                 return competitions.hm(
                     folder, restore_zeros=self.data.restore_zeros, time_format=time_format
                 )
             case "ponpare":
-                from harness.data import competitions
-
                 return competitions.ponpare(folder, time_format=time_format)
             case "kion":
-                from harness.data import competitions
-
                 return competitions.kion(folder, minimum=self.data.minimum, time_format=time_format)
             case "table":
                 return self._table(folder)
 
     def _table(self, folder: Path) -> Layout:
-        from harness.data import competitions
-
         keys = ("user", "item", "time_format", "separator", "header", "users", "items")
         return competitions.table(
             folder,
@@ -310,27 +309,29 @@ class Config(_Section):
         return f"{file.resolve()}:{name}" if colon and file.is_file() else use
 
 
-def require_parts(models: Mapping[str, list[str] | None]) -> None:
-    """Raise ValueError where a model is made of none, of one that there is not, or of itself.
+def require_base_models(models: Mapping[str, list[str] | None]) -> None:
+    """Raise ValueError where base models are none, unknown, or the model itself.
 
     Parameters
     ----------
     models : mapping of name to names
         Every model, and what its key ``of`` holds.
     """
-    for name, parts in models.items():
+    for name, of in models.items():
         others = [other for other in models if other != name]
-        if parts == []:
+        if of == []:
             raise ValueError(f'[[models]] "{name}" of = [] is empty; {suggest("", others)}')
-        for part in parts or []:
-            if part == name:
-                raise ValueError(f'[[models]] "{name}" of: a model is no part of itself')
-            if part not in models:
+        for base in of or []:
+            if base == name:
+                raise ValueError(f'[[models]] "{name}" of: a model cannot be its own base model')
+            if base not in models:
                 raise ValueError(
-                    f'[[models]] "{name}" of: no model is named "{part}"; {suggest(part, others)}'
+                    f'[[models]] "{name}" of: no model is named "{base}"; {suggest(base, others)}'
                 )
     try:
-        TopologicalSorter({name: parts or [] for name, parts in models.items()}).prepare()
+        TopologicalSorter({name: of or [] for name, of in models.items()}).prepare()
     except CycleError as error:
-        circle = " is a part of ".join(f'"{name}"' for name in error.args[1])
-        raise ValueError(f"[[models]] of: {circle}; a model is no part of itself") from error
+        circle = " is a base model of ".join(f'"{name}"' for name in error.args[1])
+        raise ValueError(
+            f"[[models]] of: {circle}; a model cannot be its own base model"
+        ) from error

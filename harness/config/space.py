@@ -99,7 +99,7 @@ Space = Annotated[dict[str, Any], AfterValidator(_checked)]
 
 
 class TunedRecord(Section):
-    """``tuned``: how a model's parameters were found; `exam` is the inner exam's fingerprint."""
+    """``tuned``: how parameters were found; `exam`: the inner evaluation set's fingerprint."""
 
     trials: Annotated[int, Field(ge=1)]
     search: SearchName

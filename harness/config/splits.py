@@ -1,4 +1,4 @@
-"""How events are divided into train and exam."""
+"""How events are divided into training and evaluation."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from harness.config.base import Section
 
 
 class TimeSplit(Section):
-    """The last days are the exam; ``days = "elapsed"`` counts whole days back from the last event.
+    """The last days are evaluated; ``days = "elapsed"`` counts whole days back from the last event.
 
-    ``window = "test"`` examines the test days and trains on everything before them.
+    ``window = "test"`` evaluates the test days and trains on everything before them.
     """
 
     strategy: Literal["time"]
@@ -40,21 +40,21 @@ class _PerUserSplit(Section):
 
 
 class LastNSplit(_PerUserSplit):
-    """The last `n` events of each user are the exam."""
+    """The last `n` events of each user are held out."""
 
     strategy: Literal["last_n"]
     n: Annotated[int, Field(ge=1, lt=2**31)]
 
 
 class FractionSplit(_PerUserSplit):
-    """The last share of each user's events (rounded down) is the exam."""
+    """The last share of each user's events (rounded down) is held out."""
 
     strategy: Literal["fraction"]
     fraction: Annotated[float, Field(gt=0, lt=1)]
 
 
 class GivenSplit(Section):
-    """A second table, `valid`, is the exam; layout ``table`` alone."""
+    """A second table, `valid`, holds the events to be evaluated on; layout ``table`` alone."""
 
     strategy: Literal["given"]
     valid: str

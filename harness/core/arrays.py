@@ -1,4 +1,4 @@
-"""Arrays: what they are called in signatures, rows of different lengths, repetitions in rows."""
+"""The types of arrays in signatures, rows of different lengths, and repeated items in rows."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numpy.typing import NDArray
 
 Bool = npt.NDArray[np.bool_]
 Bytes = npt.NDArray[np.uint8]
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 UInt64 = npt.NDArray[np.uint64]
+Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.integer[Any]]
+"""Whole numbers of any width."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,14 +28,14 @@ class Ragged:
     indices : int32 array, ascending within a row, none twice
     """
 
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.int32]
+    indptr: Int64
+    indices: Int32
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Int64:
         """The length of every row."""
         return np.diff(self.indptr)
 
@@ -42,15 +44,15 @@ class Ragged:
         ends = self.indptr[start : stop + 1]
         return Ragged(ends - ends[0], self.indices[ends[0] : ends[-1]])
 
-    def pick(self, keep: NDArray[np.bool_]) -> Ragged:
-        """Return the rows that `keep` marks, in their order."""
+    def pick(self, keep: Bool) -> Ragged:
+        """Return the rows that `keep` selects, in their order."""
         sizes = self.sizes
         indptr = np.concatenate(([0], np.cumsum(sizes[keep])))
         return Ragged(indptr, self.indices[np.repeat(keep, sizes)])
 
 
-def repeats(lists: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Return whether an earlier place of the same row holds the same item; −1 is no item.
+def repeats(lists: Counts) -> Bool:
+    """Return whether an earlier position of the same row holds the same item; −1 is no item.
 
     Examples
     --------
@@ -64,7 +66,3 @@ def repeats(lists: NDArray[np.integer]) -> NDArray[np.bool_]:
     result = np.zeros(lists.shape, np.bool_)
     np.put_along_axis(result, order, again, axis=1)
     return result
-
-
-Floats = NDArray[np.float64]
-Counts = NDArray[np.integer[Any]]

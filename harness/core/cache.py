@@ -117,7 +117,7 @@ def private(path: Path) -> Path | None:
 def is_private(path: Path) -> bool:
     """Return whether a folder is there, belongs to this user, and only this user can write to it.
 
-    Another's entries would be believed: what they hold becomes figures.
+    Another's entries would be believed: what they hold becomes results.
     """
     try:
         found = path.stat()

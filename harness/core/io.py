@@ -172,7 +172,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
     try:
         yield temporary
         with _alone(path.parent):
-            _swap(temporary, path)
+            _exchange(temporary, path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -205,7 +205,7 @@ def _alone(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _swap(temporary: Path, path: Path) -> None:
+def _exchange(temporary: Path, path: Path) -> None:
     if path.is_file() or path.is_symlink():
         raise FileExistsError(f"{path} is no folder")
     if path.exists():

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, cached_property, update_wrapper
+from functools import cached_property, update_wrapper
 from hashlib import sha256
 from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from harness.core import cache as kept
+from harness.core import cache
 
 _LOCK = RLock()
 _OURS = Path(__file__).resolve().parents[1]
@@ -54,7 +55,7 @@ class Compiled:
         return types.Dispatcher(self.dispatcher)
 
 
-@cache
+@functools.cache
 def _place(package: str) -> Path | None:
     """Return the user's own folder for the code of a package, None where there is none.
 
@@ -72,13 +73,13 @@ def _place(package: str) -> Path | None:
     if not stats or not hasattr(sys.modules.get(package), "__path__"):
         return None
     name = sha256(repr(stats).encode()).hexdigest()[:16]
-    place = kept.private(kept.own() / "compiled" / name)
+    place = cache.private(cache.own() / "compiled" / name)
     if place is not None and not any(place.iterdir()):
         _say_that_it_takes_a_while()
     return place
 
 
-@cache
+@functools.cache
 def _say_that_it_takes_a_while() -> None:
     if sys.stderr.isatty():
         print("compiling, this once; half a minute", file=sys.stderr)

@@ -18,7 +18,7 @@ _LONGEST = 150
 
 def beside(path: Path, end: str) -> Path:
     """Return a free hidden name beside `path` that tells of this process, for a file or folder."""
-    return path.with_name(f".{_label(path)}.{mark()}.{secrets.token_hex(4)}.{end}")
+    return path.with_name(f".{_label(path)}.{owner()}.{secrets.token_hex(4)}.{end}")
 
 
 def of_dead(path: Path, end: str) -> list[Path]:
@@ -29,7 +29,7 @@ def of_dead(path: Path, end: str) -> list[Path]:
 
 def temporary_prefix() -> str:
     """Return how a temporary folder of this process is called."""
-    return f"harness-{mark()}-"
+    return f"harness-{owner()}-"
 
 
 def temporary_of_dead() -> list[Path]:
@@ -37,7 +37,7 @@ def temporary_of_dead() -> list[Path]:
     return list(_of_dead(Path(tempfile.gettempdir()), rf"harness-{_MARK}-\w+"))
 
 
-def mark() -> str:
+def owner() -> str:
     """Return what tells this process from others of this machine."""
     return f"{os.getpid()}-{_machine()}"
 

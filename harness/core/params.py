@@ -61,7 +61,7 @@ def is_number(value: object) -> bool:
     return number and abs(value) <= sys.float_info.max  # type: ignore[arg-type]
 
 
-def require_parts(models: object, most: int | None = None) -> None:
+def require_models(models: object, most: int | None = None) -> None:
     """Raise ParameterError where a model's parameter `models` is no list of recommenders.
 
     Parameters
@@ -69,14 +69,14 @@ def require_parts(models: object, most: int | None = None) -> None:
     most : int, optional
         How many there may be.
     """
-    parts = list(models) if isinstance(models, (list, tuple)) else [models]
-    for part in parts:
-        if not all(callable(getattr(part, method, None)) for method in ("fit", "recommend")):
+    given = list(models) if isinstance(models, (list, tuple)) else [models]
+    for model in given:
+        if not all(callable(getattr(model, method, None)) for method in ("fit", "recommend")):
             raise ParameterError(
-                f"models holds {part!r}, which has no fit and recommend; a config names other "
+                f"models holds {model!r}, which has no fit and recommend; a config names other "
                 'models under of, such as of = ["popular"]'
             )
-    if not isinstance(models, (list, tuple)) or not parts:
+    if not isinstance(models, (list, tuple)) or not given:
         raise ParameterError(f"models is {models!r}; expected a list of one recommender or more")
-    if most is not None and len(parts) > most:
-        raise ParameterError(f"models holds {len(parts)} recommenders; expected {most}")
+    if most is not None and len(given) > most:
+        raise ParameterError(f"models holds {len(given)} recommenders; expected {most}")

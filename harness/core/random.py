@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from harness.core.arrays import UInt64
+from harness.core.arrays import Int32, UInt64
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -87,7 +86,7 @@ class Draws:
         self.used = True
         return self._hashes
 
-    def keys(self, users: npt.NDArray[np.int32]) -> UInt64:
+    def keys(self, users: Int32) -> UInt64:
         """Return a 64-bit key for each user position, to seed that user's own stream with."""
         seed, repeat = (np.array([v], np.uint64) for v in (self.seed, self.repeat + 1))
         return mixed(mixed(self.hashes[users] ^ mixed(seed + _GOLDEN)) + repeat * _GOLDEN)

@@ -28,7 +28,7 @@ class Sheet:
     ----------
     left : set of int
         Columns of words, set to the left: names, which a terminal may cut in the middle. The others
-        are figures, which are never cut.
+        are numbers, which are never cut.
     kept : int
         How many columns names are cut for before one is left out; the last are left out first.
     firm : set of int
@@ -160,7 +160,7 @@ def ends(bounds: tuple[float, float] | None, digits: int) -> str:
 
 
 def lift(times: float) -> str:
-    """Return how many times chance a figure is.
+    """Return how many times chance a mean is.
 
     Examples
     --------
@@ -230,7 +230,7 @@ class Shown(ABC):
 
     @abstractmethod
     def records(self) -> list[dict[str, object]]:
-        """Return records with full figures, all of the same keys."""
+        """Return records with all digits, all of the same keys."""
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the records as a frame, one row each."""

@@ -1,6 +1,6 @@
 """A table on a terminal: columns that fit, names cut in the middle, lines broken at words.
 
-A figure is never cut and never broken; words make room for it.
+A number is never cut and never broken; words make room for it.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ _LABELS = {"BEST": "bold green", "note": "bold yellow"}
 
 
 def print_rich(sheet: Sheet) -> None:
-    """Print the sheet to a terminal, as wide as it is, with every figure whole.
+    """Print the sheet to a terminal, as wide as it is, with every number whole.
 
     The first word of a line above or below is its label where two spaces follow it.
     """

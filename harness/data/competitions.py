@@ -107,7 +107,7 @@ def table(
     items: str | None,
     valid: str | None,
 ) -> Layout:
-    """Return the layout of a log; with `valid`, a second table of the same columns is the exam."""
+    """Return the layout of a log; `valid` names a second one, with the events to evaluate on."""
 
     def table(name: str) -> Table:
         return Table(folder / name, _separator(name, separator), _names(header))

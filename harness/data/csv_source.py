@@ -82,7 +82,7 @@ class Source:
         return locate(self.table, self.plain, self.shown, self.names, rules, reason)
 
     def whole_rows(self) -> tuple[pl.Expr, pl.Expr]:
-        """Return two marks of a row: too many fields, and perhaps too few (its last is empty)."""
+        """Tell rows with too many fields, and perhaps too few (their last field is empty)."""
         if not self.is_text:
             return pl.lit(False), pl.lit(False)
         return pl.col(_BEYOND).is_not_null(), pl.col(self.names[-1]).is_null()
@@ -96,13 +96,13 @@ class Source:
             What the reader does not understand; `fault` finds its place.
         """
         too_many, too_few = self.whole_rows()
-        user_scores = (too_many.alias("\x00too_many"), too_few.alias("\x00too_few"))
-        frame = self.frame.select(pl.col(columns).cast(pl.String), *user_scores).collect()
+        flags = (too_many.alias("\x00too_many"), too_few.alias("\x00too_few"))
+        frame = self.frame.select(pl.col(columns).cast(pl.String), *flags).collect()
         self.check_rows(bool(frame["\x00too_many"].any()), bool(frame["\x00too_few"].any()))
         return frame.select(columns)
 
     def check_rows(self, too_many: bool, perhaps_too_few: bool) -> None:
-        """Raise DataError where the marks of `whole_rows` mean a row that is not whole."""
+        """Raise DataError where what `whole_rows` found means a row that is not whole."""
         if too_many or perhaps_too_few:
             error = misshapen(self.table, self.plain, self.shown, self.names)
             if error is not None:
@@ -260,11 +260,11 @@ def _batches(events: EventTable, source: Source) -> Iterator[tuple[pl.DataFrame,
 
 def _query(events: EventTable, source: Source) -> pl.LazyFrame:
     too_many, too_few = source.whole_rows()
-    marked = source.frame.with_columns(too_many.alias(_TOO_MANY), too_few.alias(_TOO_FEW))
+    flagged = source.frame.with_columns(too_many.alias(_TOO_MANY), too_few.alias(_TOO_FEW))
     numbers = (dataset.ROW,) if events.numbered else ()
     if numbers:
-        marked = marked.with_row_index(dataset.ROW)
-    query = nw.from_native(marked).select(
+        flagged = flagged.with_row_index(dataset.ROW)
+    query = nw.from_native(flagged).select(
         nw.col(events.user).cast(nw.String).alias(dataset.USER),
         nw.col(events.item).cast(nw.String).alias(dataset.ITEM),
         _time(events, source).alias(dataset.TIME),

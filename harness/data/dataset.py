@@ -39,7 +39,7 @@ NO_TIME = np.iinfo(np.int64).min
 
 @dataclass(frozen=True, eq=False)
 class Events:
-    """Events ordered by user, time, item and kind; all arrays have one entry an event.
+    """Events ordered by user, time, item and event type; all arrays have one entry an event.
 
     Attributes
     ----------
@@ -48,9 +48,9 @@ class Events:
     time : int64 array
         Microseconds since 1970-01-01.
     kind : uint8 array
-        Positions into the data set's kinds.
+        The event type, as a position into the data set's `kinds`.
     row : int64 array, optional
-        Where each stood in its file; None unless the split asks for the file's order.
+        Its row in the file; None unless the split asks for the file's order.
     """
 
     user: Int32
@@ -73,7 +73,7 @@ class Events:
         return len(self.user)
 
     def where(self, keep: Bool) -> Events:
-        """Return the events that `keep` (one bool an event) marks, in the same order."""
+        """Return the events that `keep` (one bool an event) selects, in the same order."""
         with ThreadPoolExecutor() as pool:  # NumPy lets go of Python's lock while it copies
             return Events(*pool.map(lambda column: column[keep], self.columns))
 
@@ -123,18 +123,18 @@ class Dataset:
 
 
 def positions(ids: pl.Series, index: pl.Series) -> Int32:
-    """Return where each of `ids` stands in the sorted `index`, −1 where it does not."""
+    """Return the position of each of `ids` in the sorted `index`, −1 where it is not there."""
     at = pl.DataFrame({ID: index}).with_row_index("at")
     found = pl.DataFrame({ID: ids.alias(ID)}).join(at, on=ID, how="left", maintain_order="left")
     return found["at"].cast(pl.Int32).fill_null(-1).to_numpy()
 
 
 def canonical(batches: Sequence[Events], n_users: int, n_items: int, n_kinds: int) -> Events:
-    """Return all events of `batches` (in any order) as one, ordered by user, time, item and kind.
+    """Return all events of `batches` (in any order) as one, in canonical order.
 
-    Events that are equal in these are ordered by row, where rows are known. The columns are packed
-    into one int64 where they fit, since sorting one number is several times faster than sorting
-    all; both ways give the same order.
+    Events are ordered by user, time, item and event type, equal ones by row where rows are known.
+    The columns are packed into one int64 where they fit, since sorting one number is several times
+    faster than sorting all; both ways give the same order.
     """
     fields = _fields(batches, n_users, n_items, n_kinds)
     if sum(f.bits for f in fields) > 63:
@@ -189,7 +189,7 @@ def _unpack(packed: Int64, fields: list[_Field]) -> Events:
     def unpack(start: int) -> None:
         block = packed[start : start + _BLOCK]
         for column, field in zip(reversed(columns), reversed(fields), strict=True):
-            if field.bits or field.low:  # a single value 0, as of one kind, is there already
+            if field.bits or field.low:  # a single value 0, as of one event type, is there already
                 values = block & ((1 << field.bits) - 1)
                 column[start : start + _BLOCK] = values * field.unit + field.low
                 block = block >> field.bits
@@ -208,5 +208,5 @@ def _sorted_by_columns(batches: Sequence[Events]) -> Events:
 
 
 def _of_ordered(user: Int32, time: Int64, item: Int32, *others: npt.NDArray[Any]) -> Events:
-    """Return events of columns that stand in the order that events are sorted by."""
+    """Return events of columns in the order that events are sorted by."""
     return Events(user, item, time, *others)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from harness.core.arrays import Bool, Int32, Int64
+from harness.core.arrays import Bool, Floats, Int32, Int64
 from harness.core.jit import compiled
 from harness.data.dataset import Events
 
@@ -50,20 +50,18 @@ def pair_matrix(
 
 
 def counts_of(item: Int32, n_items: int) -> Int64:
-    """Return how often each item stands in `item`; in blocks, as NumPy counts in a wide copy."""
+    """Return how often each item is in `item`; in blocks, as NumPy counts in a wide copy."""
     counts = np.zeros(n_items, np.int64)
     for start in range(0, len(item), _BLOCK):
         counts += np.bincount(item[start : start + _BLOCK], minlength=n_items)
     return counts
 
 
-def weight_sums(
-    item: Int32, weight: npt.NDArray[np.float64], n_items: int
-) -> npt.NDArray[np.float64]:
+def weight_sums(item: Int32, weight: Floats, n_items: int) -> Floats:
     """Return each item's sum of weights, equal for items with equal weights.
 
     The weights of an item are added from the smallest up, whoever's events they belong to: sums
-    in another order could differ in the last bit, and break a tie by chance.
+    in another order could differ in the last bit, and break a tie at random.
     """
     starts = np.append(0, np.cumsum(counts_of(item, n_items)))
     sums = np.zeros(n_items)
@@ -72,9 +70,7 @@ def weight_sums(
 
 
 @compiled
-def _sum_sorted(
-    item: Int32, weight: npt.NDArray[np.float64], starts: Int64, sums: npt.NDArray[np.float64]
-) -> None:
+def _sum_sorted(item: Int32, weight: Floats, starts: Int64, sums: Floats) -> None:
     """Bring the weights of each item together, sort them and add them up."""
     grouped, free = np.empty(len(weight)), starts[:-1].copy()
     for event in range(len(item)):
@@ -89,6 +85,6 @@ def _sum_sorted(
 
 
 def descending(values: npt.NDArray[Any], keep: Bool) -> Int32:
-    """Return the places that `keep` marks, the largest value first, ties by place."""
+    """Return the positions that `keep` selects, the largest value first, ties by position."""
     order = np.argsort(-values, kind="stable")
     return order[keep[order]].astype(np.int32)

@@ -49,7 +49,7 @@ class EventTable:
     minimum : tuple of (column, lowest value that is an event)
         Rows below are counted and left out.
     numbered : bool
-        Whether the place of each row in its file is kept.
+        Whether each event keeps the number of its row in the file.
     item_width : int, optional
         How many digits item ids have, where their zeros get lost and are not restored.
     """

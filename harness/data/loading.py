@@ -17,7 +17,6 @@ from harness.core.errors import DataError
 from harness.core.ids import Encoder
 from harness.core.io import parts
 from harness.data import attributes, csv_errors, dataset
-from harness.data import dataset as schema
 from harness.data.csv_source import event_batches
 from harness.data.dataset import NO_TIME, Dataset, Events, canonical, positions
 from harness.data.layout import AttributeTable, EventTable, Layout
@@ -220,20 +219,20 @@ def _write(data: Dataset, folder: Path) -> dict[str, Any]:
 
 
 def _users_frame(data: Dataset) -> pl.DataFrame:
-    frame = pl.DataFrame({schema.ID: data.user_ids})
+    frame = pl.DataFrame({dataset.ID: data.user_ids})
     if data.registered is None:
         return frame
-    return frame.with_columns(pl.Series(schema.REGISTERED, data.registered))
+    return frame.with_columns(pl.Series(dataset.REGISTERED, data.registered))
 
 
 def _items_frame(data: Dataset) -> pl.DataFrame:
     described = np.zeros(len(data.item_ids), np.bool_)
     if data.catalogue is not None:
         described[data.catalogue] = True
-    frame = pl.DataFrame({schema.ID: data.item_ids, "described": described})
+    frame = pl.DataFrame({dataset.ID: data.item_ids, "described": described})
     if data.shown_from is None:
         return frame
-    return frame.with_columns(pl.Series(schema.SHOWN_FROM, data.shown_from))
+    return frame.with_columns(pl.Series(dataset.SHOWN_FROM, data.shown_from))
 
 
 def _dataset(folder: Path, layout: Layout, notes: dict[str, Any]) -> Dataset:
@@ -243,15 +242,15 @@ def _dataset(folder: Path, layout: Layout, notes: dict[str, Any]) -> Dataset:
     described = np.flatnonzero(items["described"].to_numpy()).astype(np.int32)
     return Dataset(
         layout=layout.name,
-        user_ids=users[schema.ID],
-        item_ids=items[schema.ID],
+        user_ids=users[dataset.ID],
+        item_ids=items[dataset.ID],
         events=Events(*(np.asarray(array) for array in arrays)),
         kinds=tuple(notes["kinds"]),
         candidates=layout.candidates,
         has_time=notes["has_time"],
         catalogue=None if layout.items is None else described,
-        shown_from=_numbers(items, schema.SHOWN_FROM),
-        registered=_numbers(users, schema.REGISTERED),
+        shown_from=_numbers(items, dataset.SHOWN_FROM),
+        registered=_numbers(users, dataset.REGISTERED),
         notes=tuple(notes["notes"]),
         users_table=layout.users,
         items_table=layout.items,

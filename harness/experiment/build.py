@@ -104,10 +104,10 @@ class Factories:
             A parameter that there is not; the message names the model.
         """
         wanted = only or [name for name, one in self.settings.items() if one.repeats > repeat]
-        shared = {part for model in self.settings.values() for part in model.parts}
+        shared = {part for model in self.settings.values() for part in model.base_models}
         found: dict[str, Recommender] = {}
         for name in parts_first(self.settings, wanted):
-            parts = [found[part] for part in self.settings[name].parts]
+            parts = [found[part] for part in self.settings[name].base_models]
             make = partial(self._made, name, repeat)
             found[name] = Shared(name, make, parts) if name in shared else make(parts)
         return {name: found[name] for name in wanted}
@@ -122,7 +122,7 @@ class Factories:
         """Return whether a model, or one that it is made of, has a seed."""
         own = self.settings[name]
         has = name in self._classes and guard.seeds(self._classes[name], own.params)
-        return bool(has) or any(self.seeded(part) for part in own.parts)
+        return bool(has) or any(self.seeded(part) for part in own.base_models)
 
 
 def make(config: Config, *only: str, repeat: int = 0) -> dict[str, Recommender]:
@@ -149,8 +149,8 @@ def parts_first(settings: Mapping[str, ModelConfig], only: Sequence[str]) -> Ite
         name = waiting.pop()
         if name not in needed:
             needed.add(name)
-            waiting += settings[name].parts
-    graph = {name: model.parts for name, model in settings.items() if name in needed}
+            waiting += settings[name].base_models
+    graph = {name: model.base_models for name, model in settings.items() if name in needed}
     return TopologicalSorter(graph).static_order()
 
 

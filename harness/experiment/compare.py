@@ -21,7 +21,7 @@ from harness.stats.estimates import Estimate, Tables
 from harness.stats.pairwise import Comparison, Rules, pair_table
 from harness.stats.pairwise import compare as compare_pairs
 from harness.stats.shakeup import ShakeUp, shake_up
-from harness.stats.slices import USER, Slice, slices
+from harness.stats.slices import USER, Slice, column_title, slices
 from harness.stats.tests import CORRECTIONS
 
 if TYPE_CHECKING:
@@ -312,7 +312,7 @@ def sliced(parts: Sequence[Slice], compared: Compared) -> Sheet:
         for part in parts
     ]
     titles = [parts[0].by, "users", "", *map(printable, names)]
-    heading = [f"slices  {metric} by {printable(parts[0].by)}"]
+    heading = [f"slices  {metric} by {printable(column_title(parts[0].by))}"]
     few = ["few    under 100 users, or under 10 with any: too few to tell models apart"]
     footing = few if any(part.small for part in parts) else []
     words = frozenset({0})

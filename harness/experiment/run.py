@@ -165,7 +165,7 @@ def _run(
             asked,
             progress,
             # Nothing can be said for others of a metric that is not 0 for users without hits.
-            others=others if asked[0].definition.earned else None,
+            others=others if asked[0].definition.zero_without_hits else None,
             seeded=factories.seeded(model.name),
         )
         for model in config.models

@@ -1,4 +1,4 @@
-"""Metrics: what they are called, what they mean, and their values for marked lists."""
+"""Metrics: what they are called, what they mean, and each user's value."""
 
 from harness.metrics.definition import Better, Definition, Example
 from harness.metrics.definitions import DEFINITIONS

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.core.arrays import Floats
+from harness.core.arrays import Bool, Floats, Int64
 from harness.core.errors import UsageError, suggest
 from harness.metrics.judgments import Block
 from harness.metrics.ranking import Settings
@@ -56,13 +55,13 @@ def diversity(b: Block, settings: Settings) -> Floats:
 
 
 def coverage(b: Block, _: Settings) -> Floats:
-    """Coverage@k = candidates that stand in any list / candidates."""
+    """Coverage@k = candidates that are in any list / candidates."""
     exposure = _exposure(b)
     return np.array([np.count_nonzero(exposure) / max(len(exposure), 1)])
 
 
 def gini(b: Block, _: Settings) -> Floats:
-    """Gini@k = Σ_{i≤N} (2i - N - 1)·x_i / (N·Σ x), x_i: each candidate's places, ascending."""
+    """Gini@k = Σ_{i≤N} (2i - N - 1)·x_i / (N·Σ x), x_i: each candidate's listings, ascending."""
     x = np.sort(_exposure(b))
     n, total = len(x), int(x.sum())
     if total == 0:
@@ -85,13 +84,13 @@ def _train(b: Block) -> TrainCounts:
 
 def _mean_over_list(b: Block, values: Floats) -> Floats:
     """Return the mean value of the items of each list; 0 for an empty one."""
-    of_place = np.append(values, 0.0)[b.lists]  # −1, an empty place, takes the last: 0
+    of_place = np.append(values, 0.0)[b.lists]  # −1, an empty position, takes the last: 0
     length = np.count_nonzero(b.lists >= 0, axis=1)
     return np.asarray(of_place.sum(axis=1) / np.maximum(length, 1), np.float64)
 
 
-def _indicators(b: Block, n_items: int) -> tuple[csr_array[Any], NDArray[np.int64]]:
-    """Return how often each item stands in each list, (n, items), and the lists' lengths."""
+def _indicators(b: Block, n_items: int) -> tuple[csr_array[Any], Int64]:
+    """Return how often each item is in each list, (n, items), and the lists' lengths."""
     from scipy.sparse import csr_array  # slow to import
 
     user, place = np.nonzero(b.lists >= 0)
@@ -101,7 +100,7 @@ def _indicators(b: Block, n_items: int) -> tuple[csr_array[Any], NDArray[np.int6
     return counts, length
 
 
-def _unit_vectors(catalogue: Catalogue, columns: str) -> tuple[csr_array[Any], NDArray[np.bool_]]:
+def _unit_vectors(catalogue: Catalogue, columns: str) -> tuple[csr_array[Any], Bool]:
     """Return the items' attributes as vectors of length 1, and which items have any."""
     from scipy.sparse import csr_array, diags_array, hstack  # slow to import
 
@@ -119,8 +118,8 @@ def _unit_vectors(catalogue: Catalogue, columns: str) -> tuple[csr_array[Any], N
     return csr_array(diags_array(1 / np.where(norm > 0, norm, 1.0)) @ vectors), norm > 0
 
 
-def _exposure(b: Block) -> NDArray[np.int64]:
-    """Return in how many places each candidate stands."""
+def _exposure(b: Block) -> Int64:
+    """Return how often each candidate is listed."""
     candidate = _catalogue(b).candidate
     counts = np.zeros(len(candidate), np.int64)
     rows = max(1, _BLOCK // max(b.lists.shape[1], 1))

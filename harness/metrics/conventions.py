@@ -1,4 +1,4 @@
-"""What MAP@k leaves open, and how each tool decides it: the table, and the figure each would print.
+"""What MAP@k leaves open, how each tool decides it, and the MAP@k that each would print.
 
 A convention is four decisions: the divisor D, what a repeated prediction counts, who is averaged,
 and whether precision is summed at hits alone. Which tool decides how was read from its source and
@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.core.arrays import Floats, repeats
+from harness.core.arrays import Bool, Floats, Int32, Int64, repeats
 from harness.metrics.judgments import Block, Judgments
 from harness.metrics.ranking import DIVISORS
 
@@ -32,7 +31,7 @@ class Convention:
     Attributes
     ----------
     divisor : str
-        A name of `DIVISORS`; ``places``: P(i) of every place is summed, hit or not, and divided
+        A name of `DIVISORS`; ``places``: P(i) of every rank is summed, hit or not, and divided
         by k.
     repeats : str
         ``once``: a repetition is no second hit and uses its rank; ``again``: every copy is a hit
@@ -71,7 +70,7 @@ class Convention:
 
     @property
     def divisor_text(self) -> str:
-        """D as it is written in the documents."""
+        """D as the documents write it."""
         return "k, P(i) of every place" if self.divisor == "places" else DIVISORS[self.divisor].text
 
 
@@ -196,7 +195,7 @@ CONVENTIONS: dict[str, Convention] = {
 }
 
 
-def audit(items: NDArray[np.int32], judgments: Judgments, k: int) -> dict[str, float | None]:
+def audit(items: Int32, judgments: Judgments, k: int) -> dict[str, float | None]:
     """Return MAP@k under every convention; None under one that averages none of these users.
 
     Parameters
@@ -222,12 +221,12 @@ def audit(items: NDArray[np.int32], judgments: Judgments, k: int) -> dict[str, f
     return {name: _mean([part[name] for part in parts]) for name in CONVENTIONS}
 
 
-def _mean(parts: list[tuple[Floats, NDArray[np.bool_]]]) -> float | None:
+def _mean(parts: list[tuple[Floats, Bool]]) -> float | None:
     values, counted = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     return math.fsum(values[counted].tolist()) / int(counted.sum()) if counted.any() else None
 
 
-def _of_users(b: Block) -> dict[str, tuple[Floats, NDArray[np.bool_]]]:
+def _of_users(b: Block) -> dict[str, tuple[Floats, Bool]]:
     """Return, for every convention, each user's value and whether the user is averaged."""
     lists = {"again": b.lists, "once": b.lists, "dropped": _without_repeats(b)}
     hits = {name: _in_truth(places, b.judgments) for name, places in lists.items()}
@@ -244,11 +243,11 @@ def _of_users(b: Block) -> dict[str, tuple[Floats, NDArray[np.bool_]]]:
 
 
 def _average_precision(
-    hits: NDArray[np.bool_],
-    lists: NDArray[np.int32],
+    hits: Bool,
+    lists: Int32,
     b: Block,
     convention: Convention,
-    extra: NDArray[np.int64],
+    extra: Int64,
 ) -> Floats:
     precision = np.cumsum(hits, axis=1) / np.arange(1, hits.shape[1] + 1)
     if convention.divisor == "places":
@@ -267,8 +266,8 @@ def _harmonic(after: int, k: int) -> float:
     return math.fsum((1.0 / np.arange(i + 1, min(i + _CHUNK, k) + 1)).sum() for i in chunks)
 
 
-def _in_truth(lists: NDArray[np.int32], judgments: Judgments) -> NDArray[np.bool_]:
-    """Return whether each place holds a true item, (n, places)."""
+def _in_truth(lists: Int32, judgments: Judgments) -> Bool:
+    """Return whether each position holds a true item, (n, positions)."""
     most = max(int(lists.max(initial=0)), int(judgments.truth.indices.max(initial=0))) + 1
     rows = np.arange(len(lists), dtype=np.int64)
     true = np.repeat(rows, judgments.truth.sizes) * most + judgments.truth.indices
@@ -276,7 +275,7 @@ def _in_truth(lists: NDArray[np.int32], judgments: Judgments) -> NDArray[np.bool
     return np.isin(asked, true)
 
 
-def _without_repeats(b: Block) -> NDArray[np.int32]:
+def _without_repeats(b: Block) -> Int32:
     """Return the lists with only the first of equal items, cut when what follows has moved up."""
     kept = np.where(repeats(b.items), -1, b.items)
     order = np.argsort(kept < 0, axis=1, kind="stable")

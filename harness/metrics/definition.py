@@ -1,4 +1,4 @@
-"""What a declaration of a metric consists of."""
+"""What a metric's declaration holds: formula, text, source, parameters, range, examples."""
 
 from __future__ import annotations
 
@@ -121,8 +121,8 @@ class Definition:
         return 1 if self.better == "lower" else -1
 
     @property
-    def earned(self) -> bool:
-        """Whether a user's value is 0 without hits, and more is better."""
+    def zero_without_hits(self) -> bool:
+        """Whether a user's value is 0 without hits, and higher is better."""
         plain = self.of == "user" and self.needs == "" and self.better == "higher"
         return plain and self.range[0] == 0
 

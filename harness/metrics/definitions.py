@@ -189,8 +189,8 @@ DEFINITIONS: Mapping[str, Definition] = {
     ),
     "TotalRecall": Definition(
         ranking.total_recall,
-        "Σ hits / Σ min(R, k), both over all users; where users are of several kinds (OTTO: clicks "
-        "0.1, carts 0.3, orders 0.6), the weighted sum of each kind's",
+        "Σ hits / Σ min(R, k), both over all users; where users are asked for several event types "
+        "(OTTO: clicks 0.1, carts 0.3, orders 0.6), the weighted sum of each type's",
         "OTTO Multi-Objective Recommender System, Kaggle 2022 (recall@20)",
         (
             Example(
@@ -205,7 +205,7 @@ DEFINITIONS: Mapping[str, Definition] = {
     ),
     "Coverage": Definition(
         beyond_accuracy.coverage,
-        "candidates that stand in any list / candidates",
+        "candidates that are in any list / candidates",
         "Herlocker et al. 2004, section 4.2; Ge et al. 2010 (catalogue coverage)",
         (Example(_TWO_LISTS, _TWO_TRUTHS, "Coverage@2", "3 / 4", 3 / 4, _FOUR_ITEMS),),
         of="set",
@@ -213,7 +213,7 @@ DEFINITIONS: Mapping[str, Definition] = {
     ),
     "Gini": Definition(
         beyond_accuracy.gini,
-        "Σ_{i≤N} (2i - N - 1)·x_i / (N·Σ x), x_i: each candidate's places in the lists, ascending",
+        "Σ_{i≤N} (2i - N - 1)·x_i / (N·Σ x), x_i: each candidate's listings, ascending",
         "Gini 1912; Fleder, Hosanagar 2009 (of recommendations)",
         (
             Example(

@@ -34,7 +34,7 @@ def evaluate(
     attributes: Any = None,
     per_user: bool = False,
 ) -> pd.Series | pd.DataFrame:
-    """Mark lists against the truth: one figure a metric, or one a user and metric.
+    """Score lists against the truth: a mean for each metric, or every user's value.
 
     Every user of the truth counts: one without a list scores 0. Rows of other users are left out,
     counted, and reported by a warning.
@@ -73,7 +73,7 @@ def evaluate(
     Returns
     -------
     pandas.Series or pandas.DataFrame
-        Metric to figure; or one row a user, in the order of ids, and one column a metric. Its
+        Metric to mean; or one row a user, in the order of ids, and one column a metric. Its
         ``attrs`` tell where the order of the lists comes from and what was left out.
 
     Raises
@@ -110,7 +110,7 @@ def audit(
     rank: str | None = None,
     score: str | Literal[False] | None = None,
 ) -> pd.DataFrame:
-    """Return MAP@k under every convention, and which tools print which figure.
+    """Return MAP@k under every convention, and which tools print it so.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def _asked(metrics: str | Metric | Sequence[str | Metric], per_user: bool) -> tu
     for metric in asked:
         if per_user and metric.definition.of == "set":
             raise UsageError(
-                f"metric {metric} is one figure of all lists, not one a user; leave it out, or "
+                f"metric {metric} has one value for all lists, none for a user; leave it out, or "
                 "ask for it with per_user=False"
             )
     return asked

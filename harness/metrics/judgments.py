@@ -1,25 +1,20 @@
-"""What a formula may look at: lists, the judgments they are scored by, and what items are like."""
+"""What a metric's formula reads: lists, judgments, and what is known of the items."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.core.arrays import Counts, Floats, Ragged
+from harness.core.arrays import Bool, Counts, Floats, Int32, Int64, Ragged
 from harness.core.once import once
-from harness.metrics.kernels import Tally
+from harness.metrics.kernels import Tally, ranks, tally
 from harness.models.item_stats import Catalogue
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, eq=False)
 class Judgments:
-    """The answer key: what each user's list is marked by.
+    """What each user's list is scored against.
 
     Attributes
     ----------
@@ -32,17 +27,18 @@ class Judgments:
     catalogue : Catalogue, optional
         For the metrics beyond accuracy.
     kinds : tuple of (weight, bool array (n,))
-        Kinds of users that a competition weights, and who belongs to each.
+        Where a competition asks each user for several event types: a type's weight, and which rows
+        are of it.
     """
 
     truth: Ragged
     relevant: Counts
     grades: Floats | None = None
     catalogue: Catalogue | None = None
-    kinds: tuple[tuple[float, NDArray[np.bool_]], ...] = ()
+    kinds: tuple[tuple[float, Bool], ...] = ()
 
     def rows(self, start: int, stop: int) -> Judgments:
-        """Return the key of the users from `start` to `stop`, or to the last."""
+        """Return the judgments of the users from `start` to `stop`, or to the last."""
         stop = min(stop, len(self.truth))
         ends = self.truth.indptr[[start, stop]]
         grades = None if self.grades is None else self.grades[ends[0] : ends[1]]
@@ -50,8 +46,8 @@ class Judgments:
         kinds = tuple((weight, of[start:stop]) for weight, of in self.kinds)
         return Judgments(rows, self.relevant[start:stop], grades, self.catalogue, kinds)
 
-    def pick(self, keep: NDArray[np.bool_]) -> Judgments:
-        """Return the key of the users that `keep` marks, in their order."""
+    def pick(self, keep: Bool) -> Judgments:
+        """Return the judgments of the users whom `keep` selects, in their order."""
         grades = None if self.grades is None else self.grades[np.repeat(keep, self.truth.sizes)]
         kinds = tuple((weight, of[keep]) for weight, of in self.kinds)
         return Judgments(self.truth.pick(keep), self.relevant[keep], grades, self.catalogue, kinds)
@@ -59,17 +55,17 @@ class Judgments:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Lists of n users at one cut-off, and their key.
+    """Lists of n users at one cut-off, and their judgments.
 
     Attributes
     ----------
     items : int32 array, (n, K)
         One list a row, best first, −1 = empty.
     k : int
-        Places beyond the k-th are not looked at.
+        Positions beyond the k-th are not looked at.
     """
 
-    items: NDArray[np.int32]
+    items: Int32
     judgments: Judgments
     k: int
 
@@ -77,32 +73,28 @@ class Block:
         return len(self.items)
 
     @property
-    def lists(self) -> NDArray[np.int32]:
-        """The first k places, (n, min(k, K))."""
+    def lists(self) -> Int32:
+        """The first k positions, (n, min(k, K))."""
         return self.items[:, : self.k]
 
     @once
     def tally(self) -> Tally:
-        """What each list earned."""
-        from harness.metrics import kernels  # numba is slow to import, and only marking needs it
-
+        """Hits, their ranks and their sums for each list."""
         truth = self.judgments.truth
         relevant = self.judgments.relevant
-        return kernels.tally(self.items, truth.indptr, truth.indices, self.k, relevant=relevant)
+        return tally(self.items, truth.indptr, truth.indices, self.k, relevant=relevant)
 
     @once
     def found(self) -> Found:
         """Every hit, by user and rank."""
-        from harness.metrics import kernels
-
         truth = self.judgments.truth
-        rank = kernels.ranks(self.items, truth.indptr, truth.indices, self.k)
+        rank = ranks(self.items, truth.indptr, truth.indices, self.k)
         user = np.repeat(np.arange(len(self)), truth.sizes)
         entry = np.flatnonzero(rank)
         entry = entry[np.lexsort((rank[entry], user[entry]))]
         return Found(user[entry], rank[entry], entry)
 
-    def sum_by_user(self, user: NDArray[np.int64], values: Floats) -> Floats:
+    def sum_by_user(self, user: Int64, values: Floats) -> Floats:
         """Return the sum of each user's values, added in the order they stand, (n,)."""
         return np.bincount(user, values, minlength=len(self)).astype(np.float64)
 
@@ -111,6 +103,6 @@ class Block:
 class Found:
     """Hits, one entry each: whose, at which rank, and which entry of ``truth.indices``."""
 
-    user: NDArray[np.int64]
-    rank: NDArray[np.int32]
-    entry: NDArray[np.int64]
+    user: Int64
+    rank: Int32
+    entry: Int64

@@ -1,7 +1,8 @@
-"""Lists and truth come in, a `Tally` for every user goes out: the one marking pass.
+"""Lists and truth in, a `Tally` for every user out: the one pass over the lists.
 
-Every metric is a short formula over a `Tally` (`harness.metrics`), so a list is read once however
-many metrics are wanted. This module imports numba: import it in the function that marks.
+Every metric of accuracy is a short formula over a `Tally` (`harness.metrics.ranking`), so a list is
+read once however many metrics are wanted. The plain reference, readable as the formula of AP@k, is
+`harness.metrics.ml_metrics.apk`; the tests hold the two equal to the last bit.
 """
 
 import operator
@@ -11,17 +12,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.core.arrays import Counts, Floats
+from harness.core.arrays import Counts, Floats, Int32, Int64
 from harness.core.jit import compiled
 
 LARGEST = 2**31 - 1  # cut-offs and counts are int32
+SCANNED_TRUTH = 128  # up to so many true items a scan per item beats a search per rank
+_MOST_PARTIALS = 64  # numbers of 53 bits that do not overlap fill a double's 2,098 bits with 40
+LANES = 8  # ranks compared at once: a fixed number, which the compiler makes one instruction
 
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """What each user's list earned at one cut-off; the arrays have shape (n users,).
+    """Hits, their ranks and their sums at one cut-off; the arrays have shape (n users,).
 
-    hit(i) = 1 when place i holds a truth item that no place before it holds, and
+    hit(i) = 1 when rank i holds a true item that no rank before it holds, and
     P(i) = (hits among the first i places)/i.
     """
 
@@ -31,16 +35,16 @@ class Tally:
     """Σ_{i≤k} P(i)·hit(i), the numerator of AP@k."""
     dcg: Floats
     """Σ_{i≤k} hit(i)/log2(i+1)."""
-    hits: NDArray[np.int32]
+    hits: Int32
     """Σ_{i≤k} hit(i)."""
-    early_hits: NDArray[np.int32]
+    early_hits: Int32
     """Σ_{i≤min(k,R)} hit(i)."""
-    first_hit: NDArray[np.int32]
+    first_hit: Int32
     """The rank of the first hit, from 1; 0 without a hit."""
-    length: NDArray[np.int32]
-    """L: the places up to k that are not empty."""
-    relevant: NDArray[np.int32]
-    """R: all truth items, those without a position among the candidates included."""
+    length: Int32
+    """L: the positions up to k that are not empty."""
+    relevant: Int32
+    """R: all true items, those without a position among the candidates included."""
 
 
 def discounts(places: int) -> Floats:
@@ -69,28 +73,21 @@ def ideal_dcg(relevant: Counts, k: int) -> Floats:
     return np.concatenate(([1.0], sums)).take(filled)
 
 
-__all__ = ["Tally", "partials", "ranks", "search", "tally"]
-
-SCANNED_TRUTH = 128  # up to so many truth items a scan per item beats a search per place
-_MOST_PARTIALS = 64  # numbers of 53 bits that do not overlap fill a double's 2,098 bits with 40
-LANES = 8  # places compared at once: a fixed number, so that the compiler makes it one instruction
-
-
 def tally(
-    items: NDArray[np.int32],
-    truth_indptr: NDArray[np.integer[Any]],
-    truth_indices: NDArray[np.int32],
+    items: Int32,
+    truth_indptr: Counts,
+    truth_indices: Int32,
     k: int,
     *,
-    relevant: NDArray[np.integer[Any]] | None = None,
+    relevant: Counts | None = None,
 ) -> Tally:
-    """Mark the first k places of every list against the truth.
+    """Score the first k positions of every list against the truth.
 
     Parameters
     ----------
     items : (n, K) int32
-        One list a row, best first. -1 is an empty place; it uses its rank wherever it stands. A
-        repeated item is no second hit and uses its rank. If K < k, the missing places are empty.
+        One list a row, best first. -1 is an empty position; it uses its rank wherever it is. A
+        repeated item is no second hit and uses its rank. If K < k, the missing positions are empty.
     truth_indptr, truth_indices : (n + 1,) integer and (nnz,) int32
         The truth as CSR: a user's row holds positions from 0, each once, ascending.
     k : int
@@ -108,33 +105,33 @@ def tally(
     --------
     Truth {2, 7}: the list 2, 9, 7 hits at ranks 1 and 3, so P(1) + P(3) = 1 + 2/3.
 
-    >>> marked = tally(np.array([[2, 9, 7]], np.int32), np.array([0, 2]),
-    ...                np.array([2, 7], np.int32), k=3)
-    >>> marked.precision_sum.round(4).tolist(), marked.hits.tolist(), marked.first_hit.tolist()
+    >>> found = tally(np.array([[2, 9, 7]], np.int32), np.array([0, 2]),
+    ...               np.array([2, 7], np.int32), k=3)
+    >>> found.precision_sum.round(4).tolist(), found.hits.tolist(), found.first_hit.tolist()
     ([1.6667], [2], [1])
     """
     k = _count("k", k)
     given = _checked(items, truth_indptr, truth_indices)
-    marked = _blank(k, _relevant(relevant, np.diff(truth_indptr)))
+    found = _blank(k, _relevant(relevant, np.diff(truth_indptr)))
     discount = _read_only(discounts(min(k, items.shape[1])))
-    sums = marked.precision_sum, marked.dcg
-    counts = marked.hits, marked.early_hits, marked.first_hit, marked.length
+    sums = found.precision_sum, found.dcg
+    counts = found.hits, found.early_hits, found.first_hit, found.length
 
-    faulty = int(_mark(*given, _read_only(marked.relevant), discount, *sums, *counts))
+    faulty = int(_tally(*given, _read_only(found.relevant), discount, *sums, *counts))
     if faulty >= 0:
         raise ValueError(_describe_fault(faulty, given[0][:, :k], *given[1:]))
-    return marked
+    return found
 
 
 def ranks(
-    items: NDArray[np.int32],
-    truth_indptr: NDArray[np.integer[Any]],
-    truth_indices: NDArray[np.int32],
+    items: Int32,
+    truth_indptr: Counts,
+    truth_indices: Int32,
     k: int,
-) -> NDArray[np.int32]:
-    """Return the first rank, from 1 to k, at which each truth item stands; 0 where it does not.
+) -> Int32:
+    """Return the first rank, from 1 to k, of each true item; 0 where it is not listed.
 
-    Parameters and errors are those of `tally`; the result has one entry a truth item, (nnz,).
+    Parameters and errors are those of `tally`; the result has one entry a true item, (nnz,).
 
     Examples
     --------
@@ -150,7 +147,7 @@ def ranks(
     return found
 
 
-def partials(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def partials(values: Floats) -> Floats:
     """Return a few numbers whose exact sum is that of `values`, (n,) float64, all finite.
 
     Raises
@@ -213,7 +210,7 @@ def _seen(thing: object) -> str:
     return type(thing).__name__
 
 
-def _require_offsets(indptr: NDArray[np.integer[Any]], users: int, entries: int) -> None:
+def _require_offsets(indptr: Counts, users: int, entries: int) -> None:
     _require_integers("truth_indptr", indptr, (users + 1,))
     if indptr[0] != 0 or indptr[-1] != entries:
         raise ValueError(
@@ -226,10 +223,8 @@ def _require_offsets(indptr: NDArray[np.integer[Any]], users: int, entries: int)
         raise ValueError(f"truth_indptr must not fall, it does at user {falling.argmax()}")
 
 
-def _relevant(
-    relevant: NDArray[np.integer[Any]] | None, rows: NDArray[np.integer[Any]]
-) -> NDArray[np.int32]:
-    """Return R of every user, never below the truth items that have a position."""
+def _relevant(relevant: Counts | None, rows: Counts) -> Int32:
+    """Return R of every user, never below the true items that have a position."""
     if relevant is None:
         return rows.astype(np.int32)
     _require_integers("relevant", relevant, rows.shape)
@@ -243,7 +238,7 @@ def _relevant(
     return relevant.astype(np.int32)
 
 
-def _blank(k: int, relevant: NDArray[np.int32]) -> Tally:
+def _blank(k: int, relevant: Int32) -> Tally:
     """Return a tally whose arrays, R apart, are still to be written."""
     # Rows of two arrays, not six arrays: large memory comes in large pages, which is faster.
     precision_sum, dcg = np.empty((2, len(relevant)), np.float64)
@@ -257,12 +252,10 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-def _describe_fault(
-    user: int, items: NDArray[np.int32], indptr: NDArray[np.int64], indices: NDArray[np.int32]
-) -> str:
+def _describe_fault(user: int, items: Int32, indptr: Int64, indices: Int32) -> str:
     lowest = items[user].min(initial=0)
     if lowest < -1:
-        return f"items of user {user} hold {lowest}; a position is from 0, an empty place is -1"
+        return f"items of user {user} hold {lowest}; a position is from 0, an empty one is -1"
     row = indices[indptr[user] : indptr[user + 1]]
     wrong = int((row <= np.concatenate(([-1], row[:-1]))).argmax())
     found = ", ".join(map(str, row[max(wrong - 1, 0) : wrong + 1]))
@@ -272,7 +265,7 @@ def _describe_fault(
 # One long loop on purpose: every call that takes an array costs its reference count, a quarter of
 # the time per user in all, and every NumPy routine costs compilation, for which a first call waits.
 @compiled
-def _mark(  # noqa: C901 - see above
+def _tally(  # noqa: C901 - see above
     items: Any,
     indptr: Any,
     indices: Any,
@@ -285,7 +278,7 @@ def _mark(  # noqa: C901 - see above
     first_hit: Any,
     length: Any,
 ) -> int:
-    """Mark every user; return the first that is faulty, or -1."""
+    """Score every user's list; return the first user that is faulty, or -1."""
     cut = len(discount)
     places = np.full((cut + LANES - 1) // LANES * LANES, -1, np.int32)
     hit = np.zeros(len(places), np.bool_)
@@ -309,7 +302,7 @@ def _mark(  # noqa: C901 - see above
                 present = False
                 for lane in range(LANES):
                     present |= places[base + lane] == wanted
-                if present:  # its first place: a repetition is never flagged
+                if present:  # its first rank: a repetition is never flagged
                     while places[base] != wanted:
                         base += 1
                     hit[base] = True
@@ -360,7 +353,7 @@ def _partials(values: Any, held: Any) -> int:
 
 @compiled
 def _rank(items: Any, indptr: Any, indices: Any, cut: int, found: Any) -> int:
-    """Write the rank of every truth item; return the first user that is faulty, or -1."""
+    """Write the rank of every true item; return the first user that is faulty, or -1."""
     for user in range(len(items)):
         row, end = indptr[user], indptr[user + 1]
         for t in range(row, end):
@@ -377,7 +370,7 @@ def _rank(items: Any, indptr: Any, indices: Any, cut: int, found: Any) -> int:
 
 @compiled
 def search(indices: Any, low: int, end: int, wanted: int) -> int:
-    """Return where `wanted` stands in an ascending row, or its end."""
+    """Return where `wanted` is in an ascending row, or the row's end."""
     high = end
     while low < high:
         middle = (low + high) // 2
@@ -390,7 +383,7 @@ def search(indices: Any, low: int, end: int, wanted: int) -> int:
 
 @compiled
 def _flag_by_search(places: Any, indices: Any, row: int, end: int, hit: Any) -> int:
-    """Search each place in a long row of truth; flag it unless that truth item is found already."""
+    """Search each listed item in a long row of truth; flag it unless it was found before."""
     found = np.zeros(end - row, np.bool_)
     hits = 0
     for i in range(len(hit)):

@@ -12,6 +12,10 @@ def apk(
 ) -> float:
     """Return AP@k of one list of any items: Σ_{i≤min(k,L)} P(i)·hit(i) / min(R, k).
 
+    hit(i) = 1 where rank i holds a true item that no rank before it holds, P(i) = hits among the
+    first i ranks / i. This is the plain reference of what `harness.metrics.kernels` computes for
+    many users at once, equal to the last bit.
+
     The signature of ``ml_metrics`` (benhamner/Metrics, ``average_precision.py``), and its values
     too, except that truth is a set: an item repeated in `actual` counts once.
 
@@ -22,7 +26,7 @@ def apk(
 
     Examples
     --------
-    Hits at ranks 2 and 4 of three truth items: (1/2 + 2/4)/3.
+    Hits at ranks 2 and 4 of three true items: (1/2 + 2/4)/3.
 
     >>> round(apk(["A", "B", "F"], ["C", "B", "E", "A", "D"], k=5), 4)
     0.3333

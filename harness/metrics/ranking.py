@@ -1,4 +1,4 @@
-"""The formulas of accuracy, each symbol for symbol as in its docstring."""
+"""The metrics of accuracy, each formula symbol for symbol as in its docstring."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.core.arrays import Counts, Floats
+from harness.core.arrays import Counts, Floats, Int64
 from harness.metrics.judgments import Block
 from harness.metrics.kernels import discounts, ideal_dcg
 
@@ -37,7 +37,7 @@ DIVISORS: Mapping[str, Divisor] = {
 
 
 def average_precision(b: Block, settings: Settings) -> Floats:
-    """AP@k = Σ_{i≤k} P(i)·hit(i) / D."""
+    """AP@k = Σ_{i≤k} P(i)·hit(i) / D; `harness.metrics.ml_metrics.apk` is its plain reference."""
     t = b.tally
     divisor = DIVISORS[settings["divisor"]].value(t.relevant, t.k, t.length, t.hits)
     return _over(t.precision_sum, divisor)
@@ -59,12 +59,12 @@ def f1(b: Block, _: Settings) -> Floats:
 
 
 def set_f1(b: Block, _: Settings) -> Floats:
-    """2·hits / (R + L), L the length of the list: what stands in it is a set, not a ranking."""
+    """2·hits / (R + L), L the length of the list, which is read as a set, not as a ranking."""
     return 2.0 * b.tally.hits / np.maximum(b.tally.relevant + b.tally.length.astype(np.float64), 1)
 
 
 def total_recall(b: Block, _: Settings) -> Floats:
-    """Σ_kinds weight · Σ_users hits / Σ_users min(R, k); without kinds one of weight 1."""
+    """Σ_types weight · Σ_users hits / Σ_users min(R, k); without event types, one of weight 1."""
     hits, most = b.tally.hits, np.minimum(b.tally.relevant, b.k)
     kinds = b.judgments.kinds or ((1.0, np.ones(len(b), np.bool_)),)
     shares = [w * int(hits[of].sum()) / max(int(most[of].sum()), 1) for w, of in kinds]
@@ -118,35 +118,35 @@ def _gains(grades: Floats, gain: str) -> Floats:
 
 def _graded_ndcg(b: Block, gains: Floats, ideal: str) -> Floats:
     found = b.found
-    earned = gains[found.entry]
+    gained = gains[found.entry]
     user = np.repeat(np.arange(len(b)), b.judgments.truth.sizes)
-    best = (found.user, earned) if ideal == "retrieved" else (user, gains)
+    best = (found.user, gained) if ideal == "retrieved" else (user, gains)
     ideal_sum = _discounted(b, *_best_first(*best))
     weight = discounts(int(found.rank.max(initial=0)))
-    dcg = b.sum_by_user(found.user, earned * weight[found.rank - 1])
+    dcg = b.sum_by_user(found.user, gained * weight[found.rank - 1])
     return np.asarray(dcg / np.where(ideal_sum > 0, ideal_sum, 1.0), np.float64)
 
 
-def _best_first(user: NDArray[np.int64], gains: Floats) -> tuple[NDArray[np.int64], Floats]:
+def _best_first(user: Int64, gains: Floats) -> tuple[Int64, Floats]:
     order = np.lexsort((-gains, user))
     return user[order], gains[order]
 
 
-def _discounted(b: Block, user: NDArray[np.int64], gains: Floats) -> Floats:
-    """Return Σ gain/log2(i+1) of gains that stand at the ranks 1, 2 … of their user, up to k."""
+def _discounted(b: Block, user: Int64, gains: Floats) -> Floats:
+    """Return Σ gain/log2(i+1) of each user's gains, given in the order of ranks 1, 2 …, up to k."""
     rank = _place_in_run(user)
     within = rank < b.k
     weight = discounts(int(rank.max(initial=-1)) + 1)
     return b.sum_by_user(user[within], gains[within] * weight[rank[within]])
 
 
-def _place_in_run(user: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many entries of the same user stand before each, users being together."""
+def _place_in_run(user: Int64) -> Int64:
+    """Return how many entries of the same user are before each, users being together."""
     starts = np.flatnonzero(np.diff(user, prepend=-1))
     return np.arange(len(user)) - np.repeat(starts, np.diff(starts, append=len(user)))
 
 
-def _nth_hits(user: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def _nth_hits(user: Int64) -> list[Int64]:
     """Return the entries that are their user's first hit, then the second ones, and so on."""
     place = _place_in_run(user)
     by_place = np.argsort(place, kind="stable")

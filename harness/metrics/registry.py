@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.core.arrays import Floats
+from harness.core.arrays import Bool, Floats, Int32
 from harness.core.errors import UsageError, printable, suggest
 from harness.metrics.definition import Better, Definition
 from harness.metrics.definitions import DEFINITIONS
@@ -21,7 +20,7 @@ from harness.metrics.kernels import LARGEST
 from harness.metrics.ranking import Settings
 
 USUAL = ("MAP", "Recall", "NDCG")
-"""What is marked where nobody names a metric."""
+"""The metrics where nobody names any."""
 
 
 @dataclass(frozen=True)
@@ -149,11 +148,11 @@ def per_user(metric: Metric, block: Block) -> Floats:
     Raises
     ------
     ValueError
-        When the block is cut elsewhere, or its key lacks what the metric needs.
+        When the block is cut elsewhere, or its judgments lack what the metric needs.
 
     Examples
     --------
-    Two truth items, hits at ranks 1 and 3 of 3: AP@3 = (1 + 2/3)/2.
+    Two true items, hits at ranks 1 and 3 of 3: AP@3 = (1 + 2/3)/2.
 
     >>> import numpy as np
     >>> from harness.metrics import Judgments
@@ -218,14 +217,14 @@ def _value(name: str, definition: Definition, param: str, text: str) -> object:
 
 
 LARGEST_SCORE = 1e90
-"""Beyond it the third powers of marks could not be added up."""
+"""Beyond it the third powers of scores could not be added up."""
 
 
 def own_definition(name: str, folder: Path) -> Definition:
     """Return the definition of the function that ``module:function`` names.
 
-    The function is called once a user with `hits`, a bool array of k places (a hit or not, best
-    place first), `n_relevant`, how many true items the user has, and `k`; it returns a number.
+    The function is called once a user with `hits`, a bool array of the k ranks (a hit or not, best
+    first), `n_relevant`, how many true items the user has, and `k`; it returns a number.
     Its attribute ``better``, where it has one, says which values are better: ``higher``, as without
     it, ``lower`` or ``neither``.
 
@@ -269,8 +268,8 @@ def _formula(name: str, function: Callable[..., Any]) -> Callable[[Block, Settin
     return formula
 
 
-def _hits(ranks: NDArray[np.int32], k: int) -> NDArray[np.bool_]:
-    """Return which of k places hit."""
+def _hits(ranks: Int32, k: int) -> Bool:
+    """Return which of k ranks hit."""
     hits = np.zeros(k, np.bool_)
     hits[ranks - 1] = True
     hits.setflags(write=False)

@@ -127,7 +127,7 @@ _POINTS = 20
 
 def has_curve(metric: Metric) -> bool:
     """Return whether a metric has a cut-off and is 0 for a list without hits."""
-    return metric.k is not None and metric.definition.earned
+    return metric.k is not None and metric.definition.zero_without_hits
 
 
 def curve(

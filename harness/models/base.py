@@ -13,11 +13,10 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from harness.core import random
-from harness.core.arrays import Bool, Int32, Int64
+from harness.core.arrays import Bool, Floats, Int32, Int64
 from harness.core.params import ParameterError, require_above, require_flag, require_from
 from harness.data import attributes
-from harness.data import dataset as schema
-from harness.data.dataset import Dataset, Events
+from harness.data.dataset import DAY_US, ITEM, KIND, TIME, USER, Dataset, Events
 from harness.data.interactions import (
     count_matrix,
     counts_of,
@@ -45,13 +44,13 @@ class Recommender(Protocol):
         Parameters
         ----------
         users : int32 array, (n,)
-            Positions into ``train.user_ids``; a batch of the exam's users.
+            Positions into ``train.user_ids``; a batch of the evaluated users.
         k : int
-            Places in a list.
+            The length of a list.
         draws : Draws
             The only source of randomness.
         exclude : csr_array, (n, n candidates), optional
-            Row i holds the candidates that must not stand in the list of ``users[i]``.
+            Row i holds the candidates that must not be in the list of ``users[i]``.
 
         Returns
         -------
@@ -67,7 +66,7 @@ class Train:
     Attributes
     ----------
     dataset : Dataset
-        Ids, kinds and attribute tables, with the training events alone.
+        Ids, event types and attribute tables, with the training events alone.
     events : Events
         The training events, ordered by user, time and item.
     candidates : int32 array, (N,)
@@ -125,10 +124,10 @@ class Train:
         """The events as a frame: user, item (str), time (datetime), kind (str)."""
         return pl.DataFrame(
             {
-                schema.USER: self.user_ids.gather(self.events.user),
-                schema.ITEM: self.item_ids.gather(self.events.item),
-                schema.TIME: pl.Series(self.events.time).cast(pl.Datetime("us")),
-                schema.KIND: pl.Series(self.dataset.kinds).gather(self.events.kind),
+                USER: self.user_ids.gather(self.events.user),
+                ITEM: self.item_ids.gather(self.events.item),
+                TIME: pl.Series(self.events.time).cast(pl.Datetime("us")),
+                KIND: pl.Series(self.dataset.kinds).gather(self.events.kind),
             }
         )
 
@@ -159,13 +158,13 @@ class Train:
         """The items' attributes as text, ids first, a row an item; None where there are none."""
         return attributes.whole(self.dataset.items_table)
 
-    def age_days(self) -> npt.NDArray[np.float64]:
+    def age_days(self) -> Floats:
         """Return how many days before the cut-off each event happened."""
-        return (self._cutoff() - self.events.time) / schema.DAY_US
+        return (self._cutoff() - self.events.time) / DAY_US
 
     def last_days(self, days: float) -> Bool:
         """Return which events happened within the last `days` before the cut-off."""
-        recent: Bool = self.events.time >= self._cutoff() - round(days * schema.DAY_US)
+        recent: Bool = self.events.time >= self._cutoff() - round(days * DAY_US)
         return recent
 
     def _cutoff(self) -> int:
@@ -173,19 +172,19 @@ class Train:
             raise ParameterError("the events carry no time, so none is the latest")
         return self.cutoff
 
-    def kind_weights(self, weights: Mapping[str, float]) -> npt.NDArray[np.float64]:
-        """Return a weight for every event by its kind; kinds that are not named weigh 1.
+    def kind_weights(self, weights: Mapping[str, float]) -> Floats:
+        """Return a weight for every event by its type; types that are not named weigh 1.
 
         Raises
         ------
         ParameterError
-            `weights` names a kind that this data set does not have.
+            `weights` names an event type that this data set does not have.
         """
         if not isinstance(weights, Mapping):
             raise ParameterError(f"weights is {weights!r}; expected a table: {{ visit = 0.1 }}")
         for kind in sorted(set(weights) - set(self.dataset.kinds)):
             raise ParameterError(
-                f'no kind of event "{kind}"; there are {", ".join(self.dataset.kinds)}'
+                f'no event type "{kind}"; there are {", ".join(self.dataset.kinds)}'
             )
         require_from(0, **{f"the weight of {kind}": weight for kind, weight in weights.items()})
         return np.array([weights.get(k, 1.0) for k in self.dataset.kinds])[self.events.kind]
@@ -195,7 +194,7 @@ class Train:
         window_days: float | None = None,
         half_life_days: float | None = None,
         weights: Mapping[str, float] | None = None,
-    ) -> tuple[Bool | None, npt.NDArray[np.float64] | None]:
+    ) -> tuple[Bool | None, Floats | None]:
         """Return which events count, and how much: None and None where all count 1.
 
         Parameters
@@ -204,13 +203,13 @@ class Train:
             Only events of the last so many days before the cut-off count; all by default.
         half_life_days : float, optional
             An event counts 2^(−age / half_life_days), never less than 2⁻⁵⁰⁰; 1 by default.
-        weights : mapping of kind to weight, optional
-            What an event of each kind counts, from 0; 1 by default.
+        weights : mapping of event type to weight, optional
+            What an event of each type counts, from 0; 1 by default.
 
         Raises
         ------
         ParameterError
-            Days that are not above 0, kinds that are not there, or events without times.
+            Days that are not above 0, types that are not there, or events without times.
         """
         counted = weight = None
         if window_days is not None:
@@ -256,7 +255,7 @@ class Train:
         return pair_matrix(user, item, value, shape, counts)
 
     def candidates_by_count(
-        self, events: Bool | None = None, weights: npt.NDArray[np.float64] | None = None
+        self, events: Bool | None = None, weights: Floats | None = None
     ) -> Int32:
         """Return the candidates that have events, most first; ties by item id ascending.
 
@@ -271,14 +270,14 @@ class Train:
         return descending(sums, sums > 0)
 
     def candidate_sums(
-        self, events: Bool | None = None, weights: npt.NDArray[np.float64] | None = None
+        self, events: Bool | None = None, weights: Floats | None = None
     ) -> npt.NDArray[Any]:
         """Return `item_sums` of the candidates, (N,)."""
         sums: npt.NDArray[Any] = self.item_sums(events, weights)[self.candidates]
         return sums
 
     def item_sums(
-        self, events: Bool | None = None, weights: npt.NDArray[np.float64] | None = None
+        self, events: Bool | None = None, weights: Floats | None = None
     ) -> npt.NDArray[Any]:
         """Return the number of events of each item, or the sum of their weights.
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from harness.core.arrays import Int32
+from harness.core.arrays import Floats, Int32
 from harness.core.params import require_whole
 from harness.models.products import as_matrix, itself, largest_products
-
-Float64 = npt.NDArray[np.float64]
 
 
 def most_similar(
@@ -56,7 +53,7 @@ def most_similar(
     return csr_array(as_matrix(columns, values, len(among)) + own)
 
 
-def carried_means(values: Float64, similar: csr_array[Any]) -> Float64:
+def carried_means(values: Floats, similar: csr_array[Any]) -> Floats:
     """Return for each row the mean of its neighbours' values, weighted by similarity.
 
     Parameters
@@ -79,6 +76,6 @@ def carried_means(values: Float64, similar: csr_array[Any]) -> Float64:
     [8.0, nan]
     """
     total = similar.sum(axis=1)
-    means: Float64 = np.full(len(total), np.nan)
+    means: Floats = np.full(len(total), np.nan)
     np.divide(similar @ values, total, out=means, where=total > 0)
     return means

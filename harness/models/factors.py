@@ -12,7 +12,8 @@ from scipy.sparse import csr_array, csr_matrix
 from harness.core.arrays import Int32, Int64
 from harness.models.products import largest_scores, rows_of
 
-Floats = npt.NDArray[np.floating[Any]]
+Vectors = npt.NDArray[np.floating[Any]]
+"""Of float32 or float64, one a row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,10 +67,10 @@ class Factors:
         Item positions of the candidates.
     """
 
-    def __init__(self, known: Compact, users: Floats, items: Floats, candidates: Int32) -> None:
+    def __init__(self, known: Compact, users: Vectors, items: Vectors, candidates: Int32) -> None:
         self._users = users
-        self._row = _places(known.users, known.shape[0])
-        place = _places(known.items, known.shape[1])[candidates]
+        self._row = _rows(known.users, known.shape[0])
+        place = _rows(known.items, known.shape[1])[candidates]
         self._allowed = place >= 0
         self._items = np.zeros((items.shape[1], len(candidates)), items.dtype)
         self._items[:, self._allowed] = items[place[self._allowed]].T
@@ -87,8 +88,8 @@ class Factors:
         return largest_scores(left, self._items, k, allowed=self._allowed, exclude=exclude)
 
 
-def _places(kept: Int64, n: int) -> Int64:
-    """Return where each of `n` positions stands among the kept ones, −1 where it does not."""
+def _rows(kept: Int64, n: int) -> Int64:
+    """Return the row of each of `n` positions among the kept ones, −1 for the others."""
     place = np.full(n, -1)
     place[kept] = np.arange(len(kept))
     return place

@@ -6,16 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from scipy.sparse import csr_array, diags_array, hstack, vstack
 
-from harness.core.arrays import Int32
+from harness.core.arrays import Floats, Int32
 from harness.core.errors import suggest
 from harness.core.params import ParameterError, require_texts
 from harness.models.base import Train
 
-Float64 = npt.NDArray[np.float64]
 Owner = Literal["items", "users"]
 
 _FAR = 3.0
@@ -36,7 +34,7 @@ def feature_matrix(
 ) -> csr_array[Any]:
     """Return the attributes of all items, or users, as rows whose products are their cosines.
 
-    The groups of `feature_groups` stand side by side and weigh the same, however many columns
+    The groups of `feature_groups` are put side by side and weigh the same, however many columns
     they have; two rows that know all groups have the mean of the groups' cosines as theirs.
 
     Parameters
@@ -131,14 +129,14 @@ def _exact(matrix: Any) -> csr_array[Any]:
     return rows
 
 
-def divided_rows(matrix: Any, by: Float64) -> csr_array[Any]:
+def divided_rows(matrix: Any, by: Floats) -> csr_array[Any]:
     """Return a sparse matrix with each row divided by a number; by 0 it becomes a row of zeros."""
     factor = np.zeros(len(by))
     np.divide(1.0, by, out=factor, where=by > 0)
     return csr_array(diags_array(factor) @ matrix)
 
 
-def number_columns(train: Train, of: Owner, columns: Sequence[str]) -> Float64:
+def number_columns(train: Train, of: Owner, columns: Sequence[str]) -> Floats:
     """Return columns of numbers as they stand in the table, (n, n columns); NaN where unknown.
 
     Raises
@@ -149,7 +147,7 @@ def number_columns(train: Train, of: Owner, columns: Sequence[str]) -> Float64:
     return _plain(train, of, [_numbers(column) for column in _columns(train, of, columns)])
 
 
-def category_columns(train: Train, of: Owner, columns: Sequence[str]) -> Float64:
+def category_columns(train: Train, of: Owner, columns: Sequence[str]) -> Floats:
     """Return a code for each value of categories, (n, n columns); NaN where unknown.
 
     The most frequent value of a column has code 0, ties by value; the rarest, beyond 250 values,
@@ -187,7 +185,7 @@ def _in_order(matrix: csr_array[Any], rows: Int32) -> csr_array[Any]:
     return csr_array(vstack([matrix, empty], format="csr")[rows])
 
 
-def _plain(train: Train, of: Owner, columns: list[Float64]) -> Float64:
+def _plain(train: Train, of: Owner, columns: list[Floats]) -> Floats:
     if not columns:
         return np.empty((len(_ids(train, of)), 0))
     return np.column_stack([np.append(column, np.nan) for column in columns])[_rows(train, of)]
@@ -225,7 +223,7 @@ def _no_column(name: str, of: Owner, others: list[str]) -> str:
     return f'the table of {of} has no column "{name}"; there are {", ".join(others)}{near}'
 
 
-def _numbers(column: pl.Series) -> Float64:
+def _numbers(column: pl.Series) -> Floats:
     """Return a column as numbers, NaN where it is null; anything else must be finite."""
     values = column.cast(pl.Float64, strict=False)
     wrong = column.filter(column.is_not_null() & ~values.is_finite().fill_null(False))
@@ -237,7 +235,7 @@ def _numbers(column: pl.Series) -> Float64:
     return values.fill_null(np.nan).to_numpy()
 
 
-def _codes(column: pl.Series) -> Float64:
+def _codes(column: pl.Series) -> Floats:
     counts = column.drop_nulls().alias("value").value_counts(name="times")
     values = counts.sort("times", "value", descending=[True, False])["value"]
     code = np.minimum(np.arange(len(values)), _MOST_CODES - 1).astype(np.float64)
@@ -263,9 +261,9 @@ def _on_circles(columns: list[pl.Series]) -> csr_array[Any]:
     return csr_array(pipeline.fit_transform(values))
 
 
-def _points(z: Float64) -> Float64:
+def _points(z: Floats) -> Floats:
     angle = np.clip(z, -_FAR, _FAR) * (np.pi / 2 / _FAR)
-    points: Float64 = np.nan_to_num(np.hstack([np.cos(angle), np.sin(angle)]))
+    points: Floats = np.nan_to_num(np.hstack([np.cos(angle), np.sin(angle)]))
     return points
 
 

@@ -1,4 +1,4 @@
-"""What training and attribute tables say of the items: how popular they are, and what like."""
+"""What training events and attribute tables say of the items: their counts and attributes."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from harness.core.arrays import Counts, Floats, Int32, Int64
+from harness.core.arrays import Bool, Counts, Floats, Int32, Int64
 from harness.core.errors import UsageError
 from harness.core.once import once
 from harness.models.base import Train
@@ -61,7 +60,7 @@ def train_counts(user: Int32, item: Int32, n_items: int, id_order: Int64) -> Tra
     ----------
     user, item : int32 array, one entry an event
     id_order : int64 array, (n items,)
-        The items' places in the order of their ids, which breaks ties.
+        Each item's rank in the order of ids, which breaks ties.
     """
 
     def shares() -> Floats:
@@ -75,7 +74,7 @@ def train_counts(user: Int32, item: Int32, n_items: int, id_order: Int64) -> Tra
 
 
 def attribute_columns(table: pl.DataFrame, ids: pl.Series) -> dict[str, csr_array[Any]]:
-    """Return every attribute as a (items, values) matrix whose rows stand in the order of `ids`.
+    """Return every attribute as a (items, values) matrix with rows in the order of `ids`.
 
     Parameters
     ----------
@@ -105,7 +104,7 @@ def _vectors(column: pl.Series) -> csr_array[Any]:
 
 @dataclass(frozen=True, eq=False)
 class TrainCounts:
-    """How often the items stand in training.
+    """How often the items were used in training.
 
     Attributes
     ----------
@@ -117,7 +116,7 @@ class TrainCounts:
         Works `user_share` out, which takes a while.
     """
 
-    count: NDArray[np.int64]
+    count: Int64
     popular: Counts
     shares: Callable[[], Floats]
 
@@ -141,7 +140,7 @@ class Catalogue:
         One indicator for every text, or the number itself.
     """
 
-    candidate: NDArray[np.bool_]
+    candidate: Bool
     train: TrainCounts | None = None
     attributes: Mapping[str, csr_array[Any]] | None = None
 

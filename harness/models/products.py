@@ -14,12 +14,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from harness.core.arrays import Bool, Int32, Int64
+from harness.core.arrays import Bool, Floats, Int32, Int64
 from harness.core.jit import compiled
 from harness.models.recommendations import EMPTY
 from harness.models.topk import excluded_rows
-
-Float64 = npt.NDArray[np.float64]
 
 _BLOCKS = 64
 _LEAST = 32
@@ -31,12 +29,12 @@ def largest_products(
     right: csr_array[Any],
     k: int,
     *,
-    row_norms: Float64 | None = None,
-    column_norms: Float64 | None = None,
+    row_norms: Floats | None = None,
+    column_norms: Floats | None = None,
     shrink: float = 0.0,
     exclude: csr_array[Any] | None = None,
     ordered: bool = True,
-) -> tuple[Int32, Float64]:
+) -> tuple[Int32, Floats]:
     """Return the `k` largest positive entries of each row of a (weighed) product of two matrices.
 
     Entry (i, j) is ``(left @ right)[i, j] / (row_norms[i] · column_norms[j] + shrink)``: with
@@ -135,13 +133,13 @@ def largest_scores(
     return columns
 
 
-def _scaled(matrix: csr_array[Any]) -> Float64:
+def _scaled(matrix: csr_array[Any]) -> Floats:
     """Return the entries, each divided by its row's largest: small ones would be 0 as float32."""
     row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     largest = np.zeros(matrix.shape[0])
     np.maximum.at(largest, row, np.abs(matrix.data))
     largest[largest == 0] = 1.0
-    scaled: Float64 = matrix.data / largest[row]
+    scaled: Floats = matrix.data / largest[row]
     return scaled
 
 
@@ -153,7 +151,7 @@ def rows_of(dense: npt.NDArray[Any], keep: Bool) -> csr_array[Any]:
     return csr_array((dense[keep].ravel(), columns, indptr), shape=(n, width))
 
 
-def as_matrix(columns: Int32, values: Float64, width: int) -> csr_array[Any]:
+def as_matrix(columns: Int32, values: Floats, width: int) -> csr_array[Any]:
     """Return what `largest_products` gave as a (n, `width`) CSR matrix."""
     there = columns >= 0
     indptr = np.append(0, np.cumsum(np.count_nonzero(there, axis=1)))
@@ -205,18 +203,18 @@ def _largest(
     last: int,
     left_starts: Int64,
     left_columns: Int32,
-    left_values: Float64,
+    left_values: Floats,
     right_starts: Int64,
     right_columns: Int32,
-    right_values: Float64,
-    row_norms: Float64,
-    column_norms: Float64,
+    right_values: Floats,
+    row_norms: Floats,
+    column_norms: Floats,
     shrink: float,
     excluded_starts: Int64,
     excluded: Int64,
     ordered: bool,
     columns: Int32,
-    values: Float64,
+    values: Floats,
 ) -> None:
     """Fill rows `first` to `last` of `columns` and `values`: Gustavson's way, and a heap a row."""
     width = len(column_norms)
@@ -236,7 +234,7 @@ def _largest(
                 n_touched += np.uint64(before == 0.0 and n_touched < width)
         for column in excluded[excluded_starts[row] : excluded_starts[row + 1]]:
             sums[column] = 0.0
-        # Sums that came back to 0 stand here twice; so many that there is no room: look at all.
+        # Sums that came back to 0 are here twice; so many that there is no room: look at all.
         met = every if n_touched == width else touched[: np.int64(n_touched)]
         own, places, norm, filled = values[row], columns[row], row_norms[row], 0
         least = 0.0

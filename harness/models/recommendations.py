@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,23 +13,20 @@ from harness.core.arrays import Bool, Int32, Ragged, repeats
 from harness.core.errors import RecommenderError
 from harness.core.jit import compiled
 
-if TYPE_CHECKING:
-    pass
-
 EMPTY = -1
 
 
 @dataclass(frozen=True, eq=False)
 class Recommendations:
-    """Ragged of candidate positions, best first.
+    """One model's lists: candidate positions, best first.
 
     Attributes
     ----------
     items : int32 array, (n users, k)
         Row order is the evaluation set's; ``EMPTY`` (−1) where there is no item.
     strange : polars.Series of str
-        The ids of the positions behind the last candidate's, null where nobody knows them. Ready
-        lists alone have such items: they use their place and never hit.
+        The ids of the positions behind the last candidate's, null where nobody knows them.
+        Only precomputed recommendations have such items: they use their rank and never hit.
     """
 
     items: Int32

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csc_array, csr_array
 
+from harness.core.arrays import Floats, Int32
 from harness.core.params import ParameterError, require_from
-from harness.models.products import Float64, itself, largest_products
+from harness.models.products import itself, largest_products
 
 DEFAULTS: Mapping[str, Mapping[str, float]] = {
     "cosine": {"shrink": 0.0},
@@ -38,13 +38,11 @@ class Documents:
 
     weights: csr_array[Any]
     terms: csr_array[Any]
-    left: Float64
-    right: Float64
+    left: Floats
+    right: Floats
     shrink: float
 
-    def nearest(
-        self, k: int, rows: npt.NDArray[np.int32], among: npt.NDArray[np.int32] | None = None
-    ) -> tuple[npt.NDArray[np.int32], Float64]:
+    def nearest(self, k: int, rows: Int32, among: Int32 | None = None) -> tuple[Int32, Floats]:
         """Return the `k` rows that are most like each of `rows`, never itself, in any order.
 
         Parameters
@@ -55,8 +53,8 @@ class Documents:
 
         Returns
         -------
-        places : int32 array, (n, k), or fewer places where fewer rows may be found
-            Places in `among`, or rows; of equally alike ones the first; −1 where no more are alike.
+        places : int32 array, (n, k), or narrower where fewer rows may be found
+            Positions in `among`, or rows; ties by position; −1 where no more are alike.
         values : float64 array, (n, k)
         """
         n = self.weights.shape[0]
@@ -107,7 +105,7 @@ def documents(
         return Documents(weights, weights.T.tocsr(), ones, ones, 0.0)
     weights = _tfidf(rows) if similarity == "tfidf" else rows
     terms = columns if weights is rows else weights.T.tocsr()
-    norms: Float64 = np.sqrt(weights.multiply(weights).sum(axis=1, dtype=np.float64))
+    norms: Floats = np.sqrt(weights.multiply(weights).sum(axis=1, dtype=np.float64))
     norms[norms == 0] = 1.0
     alpha = chosen.get("alpha", 0.5)
     return Documents(
@@ -129,11 +127,11 @@ def _settings(similarity: str, settings: Mapping[str, Any]) -> dict[str, float]:
     return {**DEFAULTS[similarity], **given}
 
 
-def _idf(matrix: csr_array[Any]) -> Float64:
+def _idf(matrix: csr_array[Any]) -> Floats:
     """Return ln N − ln(1 + documents with the term) of every term; empty rows are no documents."""
     rows = int(np.count_nonzero(np.diff(matrix.indptr)))
     with_term = np.bincount(matrix.indices, minlength=matrix.shape[1])
-    idf: Float64 = np.log(np.float64(max(rows, 1))) - np.log1p(with_term)
+    idf: Floats = np.log(np.float64(max(rows, 1))) - np.log1p(with_term)
     return idf
 
 
@@ -150,5 +148,5 @@ def _bm25(matrix: csr_array[Any], k1: float, b: float) -> csr_array[Any]:
     return _with(matrix, x * (k1 + 1) / (k1 * norm + x) * _idf(matrix)[matrix.indices])
 
 
-def _with(matrix: csr_array[Any], data: Float64) -> csr_array[Any]:
+def _with(matrix: csr_array[Any], data: Floats) -> csr_array[Any]:
     return csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)

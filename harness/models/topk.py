@@ -38,12 +38,12 @@ def top_k(order: Int32, users: Int32, k: int, exclude: csr_array[Any] | None = N
 
 
 def fill(lists: Int32, order: Int32, exclude: csr_array[Any] | None = None) -> Int32:
-    """Return `lists` with their empty places taken by the first of `order` that fit.
+    """Return `lists` with their empty positions filled with the first of `order` that fit.
 
     Parameters
     ----------
     lists : int32 array, (n, k)
-        Kept as they are, ahead of what is filled in; empty places (−1) stand last.
+        Kept as they are, ahead of what is filled in; empty positions (−1) come last.
     order : int32 array
         Candidate positions, best first, none twice.
     exclude : csr_array, (n, n candidates), optional
@@ -59,12 +59,12 @@ def fill(lists: Int32, order: Int32, exclude: csr_array[Any] | None = None) -> I
 
 
 def extend(lists: Int32, more: Int32, exclude: csr_array[Any] | None = None) -> Int32:
-    """Return `lists` with their empty places taken by the first items of `more` that fit.
+    """Return `lists` with their empty positions filled with the first items of `more` that fit.
 
     Parameters
     ----------
     lists : int32 array, (n, k)
-        Kept as they are, ahead of what is put behind; empty places (−1) stand last.
+        Kept as they are, ahead of what is put behind; empty positions (−1) come last.
     more : int32 array, (n, any number)
         Each user's own candidate positions, best first; −1 is passed over.
     exclude : csr_array, (n, n candidates), optional
@@ -81,26 +81,26 @@ def extend(lists: Int32, more: Int32, exclude: csr_array[Any] | None = None) -> 
 
 
 def ask(
-    part: Recommender,
+    model: Recommender,
     users: Int32,
     k: int,
     n_candidates: int,
     draws: Draws,
     exclude: csr_array[Any] | None = None,
 ) -> Int32:
-    """Return what a model that another one is made of recommends, (n, k) int32.
+    """Return what a base model of an ensemble recommends, (n, k) int32.
 
     Raises
     ------
     ValueError
         It is no matrix of `k` candidate positions a user.
     """
-    answer = part.recommend(users, k, draws, exclude=exclude)
+    answer = model.recommend(users, k, draws, exclude=exclude)
     lists = np.array(answer, np.int32, order="C")  # a model may answer again in the same array
     if lists.shape != (len(users), k):
-        raise ValueError(f"{part!r} returned shape {lists.shape}, expected ({len(users)}, {k})")
+        raise ValueError(f"{model!r} returned shape {lists.shape}, expected ({len(users)}, {k})")
     if lists.size and not -1 <= lists.min() <= lists.max() < n_candidates:
-        raise ValueError(f"{part!r} returned positions that are none of {n_candidates} candidates")
+        raise ValueError(f"{model!r} returned positions that are none of {n_candidates} candidates")
     return lists
 
 

@@ -1,4 +1,4 @@
-"""The exam: fixed users, candidates, truth and k, with a fingerprint of their content."""
+"""The evaluation set: fixed users, candidates, truth and k, with a fingerprint of all of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from harness.protocol.split import Split
 
 @dataclass(frozen=True)
 class Step:
-    """One rule of the funnel and how many users remain after it."""
+    """One rule that selects users, and how many remain after it."""
 
     step: str
     users: int
@@ -30,12 +30,12 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class EvaluationSet:
-    """A frozen exam.
+    """Who is evaluated, and against what; it never changes.
 
     Attributes
     ----------
     users : int32 array, (n,)
-        Positions of the examined users among the data set's, in id order.
+        Positions of the evaluated users among the data set's, in id order.
     user_ids : polars.Series of str, (n,)
     candidates : int32 array, (N,)
         Positions of the candidates among the data set's items, in id order.
@@ -49,8 +49,9 @@ class EvaluationSet:
     seen : Ragged, n rows, optional
         Candidate positions of each user's training items, where ``seen_items = "drop"``.
     k : int
-        The longest list that is looked at.
+        The length of the longest list that is scored.
     funnel : tuple of Step
+        The rules that selected the users, in order.
     """
 
     users: Int32
@@ -76,7 +77,7 @@ class EvaluationSet:
 
     @cached_property
     def fields(self) -> dict[str, str]:
-        """A digest of each part of the exam, to say which one differs."""
+        """A digest of each field, to say which one differs."""
         parts: dict[str, list[bytes]] = {
             "k": [str(self.k).encode()],
             "users": _text(self.user_ids),
@@ -88,7 +89,7 @@ class EvaluationSet:
 
     @property
     def fingerprint(self) -> str:
-        """The digest of all fields: equal for equal exams, whatever files they came from."""
+        """The digest of all fields: equal for equal sets, whatever files they came from."""
         return _digest(f"{name}={value}".encode() for name, value in self.fields.items())
 
 
@@ -110,18 +111,19 @@ def _rows(lists: Ragged) -> list[bytes]:
 
 
 def build(dataset: Dataset, split: Split, config: EvaluationConfig) -> EvaluationSet:
-    """Return the exam that `split` and `config` set.
+    """Return the evaluation set that `split` and `config` define.
 
     Raises
     ------
-    EmptyExamError
-        No user or no candidate is left; the message prints the funnel and the rule to blame.
+    EmptyEvaluationSetError
+        No user or no candidate is left; the message shows the users after every rule, and names
+        the rule to change.
     UsageError
         The candidate rule does not go with the layout or the split.
     """
     rule = config.candidates or dataset.candidates
     candidates = candidates_of(dataset, split, rule)
-    position = _places(dataset, candidates)
+    position = _candidate_positions(dataset, candidates)
     active = np.unique(split.valid.user)
     pairs, seen = _true_pairs(dataset, split, config, active, position)
     users, funnel = _funnel(dataset, split, config, active, _hits(pairs, position))
@@ -133,15 +135,15 @@ def build(dataset: Dataset, split: Split, config: EvaluationConfig) -> Evaluatio
 def left_out(
     evaluation_set: EvaluationSet, dataset: Dataset, split: Split, config: EvaluationConfig
 ) -> EvaluationSet:
-    """Return the users of the window with true items whom a set leaves out, on its candidates."""
-    position = _places(dataset, evaluation_set.candidates)
+    """Return the users with true items whom an evaluation set leaves out, on its candidates."""
+    position = _candidate_positions(dataset, evaluation_set.candidates)
     others = np.setdiff1d(split.valid.user, evaluation_set.users)
     pairs, seen = _true_pairs(dataset, split, config, others, position)
     users = np.unique(pairs // len(position)).astype(np.int32)
     return _set(dataset, evaluation_set.candidates, users, pairs, seen, evaluation_set.k, ())
 
 
-def _places(dataset: Dataset, candidates: Int32) -> Int32:
+def _candidate_positions(dataset: Dataset, candidates: Int32) -> Int32:
     """Return the candidate position of every item, −1 for items that are no candidates."""
     position = np.full(len(dataset.item_ids), -1, np.int32)
     position[candidates] = np.arange(len(candidates), dtype=np.int32)
@@ -170,7 +172,7 @@ def _set(
     k: int,
     funnel: tuple[Step, ...],
 ) -> EvaluationSet:
-    position = _places(dataset, candidates)
+    position = _candidate_positions(dataset, candidates)
     truth, outside = _lists(pairs, users, position)
     return EvaluationSet(
         users=users,
@@ -187,8 +189,8 @@ def _set(
 
 
 def items_of(evaluation_set: EvaluationSet, dataset: Dataset, events: Events) -> Ragged:
-    """Return the candidate positions of every examined user's items among `events`, n rows."""
-    position = _places(dataset, evaluation_set.candidates)
+    """Return the candidate positions of every evaluated user's items among `events`, n rows."""
+    position = _candidate_positions(dataset, evaluation_set.candidates)
     return _lists(_pairs(dataset, events, evaluation_set.users), evaluation_set.users, position)[0]
 
 
@@ -283,7 +285,8 @@ def _why_empty(funnel: tuple[Step, ...], rule: CandidateRule, n_candidates: int)
         cause = f'no item is a candidate: candidates = "{rule}" leaves none in this window'
     else:
         emptied = next(s.step for s in funnel if s.users == 0)
-        cause = f'no user is left: the rule "{emptied}" emptied the exam; {_CURES[emptied]}'
+        cure = _CURES[emptied]
+        cause = f'no user is left: the rule "{emptied}" emptied the evaluation set; {cure}'
     return f"{cause}\nusers\n{steps}\n  {n_candidates:>12,}  candidates"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,9 +15,6 @@ from harness.metrics.scores import ScoreTable, mean, score, total
 from harness.models.item_stats import Catalogue
 from harness.models.recommendations import Recommendations
 from harness.protocol.evaluation_set import EvaluationSet
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +33,7 @@ class Population:
         Ids of the sample submission, where the competition averages all of them: those without
         true items score 0.
     in_sample : bool array, (with_items,), optional
-        Which users with true items are among them: those examined, then the others.
+        Which users with true items are among them: the evaluation set's, then the others.
     """
 
     examined: int
@@ -61,9 +58,9 @@ class LeaderboardEstimate:
     Attributes
     ----------
     values : float64 array
-        Each user's, the mean over repeats: those examined, then the others.
+        Each user's, the mean over repeats: the evaluation set's, then the others'.
     at_least : bool
-        Whether the model could not be asked for users outside the evaluation set, who count as 0.
+        Whether the model has no lists for users outside the evaluation set, who then count as 0.
     """
 
     values: Floats
@@ -81,7 +78,7 @@ class LeaderboardEstimate:
 
 
 def with_items(evaluation_set: EvaluationSet, others: EvaluationSet) -> pl.Series:
-    """Return the ids of the users who have a true item: those examined, then the others."""
+    """Return the ids of the users who have a true item: the evaluation set's, then the others."""
     return pl.concat([evaluation_set.user_ids.filter(evaluation_set.relevant > 0), others.user_ids])
 
 
@@ -125,7 +122,7 @@ def leaderboard_estimate(
     others : EvaluationSet
         The users of the window with true items whom the evaluation set leaves out.
     lists : sequence of Recommendations, optional
-        Each repeat's lists for `others`; None where the model cannot be asked for them.
+        Each repeat's lists for `others`; None where the model has none.
     """
     values = scores.of_users(metric)[evaluation_set.relevant > 0]
     beyond = np.zeros(len(others.users))

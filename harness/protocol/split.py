@@ -14,21 +14,20 @@ from harness.config import FractionSplit, GivenSplit, LastNSplit, SplitConfig, T
 from harness.core.arrays import Bool, Int64
 from harness.core.errors import DataError
 from harness.core.random import id_hashes, mixed
-from harness.data import dataset as schema
 from harness.data.competitions import VALID_KIND
-from harness.data.dataset import Dataset, Events
+from harness.data.dataset import DAY_US, Dataset, Events
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """The two sides of the exam.
+    """The events before the cut-off, and those that models are evaluated on.
 
     Attributes
     ----------
     train, valid : Events
-        What models may learn from, and what they are examined on.
+        What models may learn from, and what they are evaluated on.
     held_back : int
-        Events of the window that is not examined now (of the test days, or of the days between).
+        Events on neither side: of the test days, or of the days between.
     cutoff : int, optional
         Microseconds since 1970: models know what happened before it. None: events have no times.
     until : int, optional
@@ -48,11 +47,9 @@ class Split:
         """Return the split in a few words, such as ``7 days from 2020-09-16``."""
         if self.cutoff is None or self.until is None:
             return f"{len(self.valid):,} events held out"
-        days = (self.until - self.cutoff) / schema.DAY_US
+        days = (self.until - self.cutoff) / DAY_US
         start = np.datetime64(self.cutoff, "us")
-        text = str(
-            start.astype("datetime64[D]" if self.cutoff % schema.DAY_US == 0 else "datetime64[s]")
-        )
+        text = str(start.astype("datetime64[D]" if self.cutoff % DAY_US == 0 else "datetime64[s]"))
         return f"{days:g} day{'s' if days != 1 else ''} from {text.replace('T', ' ')}"
 
 
@@ -85,7 +82,7 @@ def _end(dataset: Dataset, config: TimeSplit) -> int:
     from the test days and so the window's own last.
     """
     last = int(dataset.events.time.max())
-    return last + 1 if config.days == "elapsed" else (last // schema.DAY_US + 1) * schema.DAY_US
+    return last + 1 if config.days == "elapsed" else (last // DAY_US + 1) * DAY_US
 
 
 def by_time(dataset: Dataset, config: TimeSplit, end: int) -> Split:
@@ -97,8 +94,8 @@ def by_time(dataset: Dataset, config: TimeSplit, end: int) -> Split:
         One side would be empty.
     """
     time = dataset.events.time
-    test_from = end - config.test_days * schema.DAY_US
-    valid_from = test_from - config.valid_days * schema.DAY_US
+    test_from = end - config.test_days * DAY_US
+    valid_from = test_from - config.valid_days * DAY_US
     cutoff, until = (valid_from, test_from) if config.window == "valid" else (test_from, end)
     train = time < cutoff
     valid = (time >= cutoff) & (time < until)
@@ -128,9 +125,9 @@ def _equal_times(events: Events, cuts: Int64) -> tuple[Int64, Int64, Bool]:
     Returns
     -------
     at, group : int64 arrays, (m,)
-        Where each of them stands, and at which of the cuts.
+        The position of each of them, and at which of the cuts it is.
     held : bool array, (m,)
-        Whether so many places from the start of its group an event is held out.
+        Whether the event at this rank of its group is held out.
     """
     user, time = events.user, events.time
     changes = np.flatnonzero((user[1:] != user[:-1]) | (time[1:] != time[:-1])) + 1

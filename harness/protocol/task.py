@@ -1,4 +1,4 @@
-"""A config in, the exam set: the same users, candidates, truth and training data for all."""
+"""A config in, a task out: data, split and evaluation set, the same for every model."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from harness.protocol.split import Split, split
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What every model of a run is given.
+    """Data, split and evaluation set: what every model of a run is given.
 
     Attributes
     ----------
     hashes : uint64 array, one entry a user of the data set
-        What each examined user's draws start from.
+        What each evaluated user's draws start from.
     """
 
     config: Config
@@ -47,21 +47,21 @@ def asked(config: Config) -> tuple[Metric, ...]:
 
 
 def model_of(config: Config, name: str, repeat: int = 0, where: str = "config") -> ModelConfig:
-    """Return the settings of a config's model.
+    """Return the section of a config's model.
 
     Raises
     ------
     UsageError
         No such model or repeat.
     """
-    names = [model.name for model in config.models]
+    names = [one.name for one in config.models]
     if name not in names:
         raise UsageError(f'{where}: no model "{name}"; {suggest(name, names)}')
-    settings = config.models[names.index(name)]
-    if not 0 <= repeat < settings.repeats:
-        last = settings.repeats - 1
+    model = config.models[names.index(name)]
+    if not 0 <= repeat < model.repeats:
+        last = model.repeats - 1
         raise UsageError(f'{where}: model "{name}" has no repeat {repeat}; the last is {last}')
-    return settings
+    return model
 
 
 def make_task(
@@ -71,7 +71,7 @@ def make_task(
     clock: Clock | None = None,
     progress: bool = False,
 ) -> Task:
-    """Read the data of a config, split it and set the exam.
+    """Read the data of a config, split it and make the evaluation set.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def make_task(
     Raises
     ------
     HarnessError
-        A file that cannot be used, an empty exam.
+        A file that cannot be used, an empty evaluation set.
     """
     if background is None:
         with ThreadPoolExecutor(1) as own:
@@ -109,7 +109,7 @@ def task_of(
     parts: Split,
     progress: Callable[[], object] = lambda: None,
 ) -> Task:
-    """Return the setting of the exam that a split of the data makes."""
+    """Return the task that a split of the data makes."""
     evaluation_set = build(data, parts, config.evaluation)
     progress()
     train = Train(data, parts.train, evaluation_set.candidates, parts.cutoff)
@@ -119,7 +119,7 @@ def task_of(
 
 
 def of_users(task: Task, evaluation_set: EvaluationSet) -> Task:
-    """Return the setting with other users to ask for: those of another evaluation set."""
+    """Return the task with another evaluation set: lists are asked for its users."""
     hashes = np.zeros(len(task.data.user_ids), np.uint64)
     hashes[evaluation_set.users] = id_hashes(evaluation_set.user_ids)
     for array in (evaluation_set.users, evaluation_set.candidates, hashes):

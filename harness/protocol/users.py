@@ -1,4 +1,4 @@
-"""Who the examined users are: how active, how much is true of them, and what their table says."""
+"""What is known of the evaluated users: activity, true items, and their table's columns."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ ACTIVITY = "activity"
 TRUTH = "truth"
 """R, the number of true items."""
 REPEATS = "repeats"
-"""How many of those the user had in training already."""
+"""How many of those the user had in training already: buyers of known items."""
 OWN = (ACTIVITY, TRUTH, REPEATS)
-"""The columns that every exam has."""
+"""The columns that every evaluation set has."""
 
 
 def profile(task: Task, columns: Sequence[str] = ()) -> pl.DataFrame:
-    """Return one row an examined user, in the exam's order.
+    """Return one row for each evaluated user, in the evaluation set's order.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def profile(task: Task, columns: Sequence[str] = ()) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        The user's id, the columns that every exam has, and those asked for, as text.
+        The user's id, the columns that every evaluation set has, and those asked for, as text.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def _attributes(
     own, *others = table.columns
     for column in columns:
         if column in (USER, *OWN):
-            raise UsageError(f'[compare] slices: every exam has "{column}"; leave it out')
+            raise UsageError(f'[compare] slices: every evaluation set has "{column}"; leave it out')
         if column not in others:
             raise UsageError(
                 f'[compare] slices: the table of users has no column "{column}"; '

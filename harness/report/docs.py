@@ -122,7 +122,7 @@ def definitions_page() -> str:
         left=frozenset({0, 1}),
     )
     parts = [_HEAD.strip()]
-    parts += [_section(name, definition) for name, definition in DEFINITIONS.items()]
+    parts += [_metric_section(name, definition) for name, definition in DEFINITIONS.items()]
     parts[1] += "\n\n" + table.markdown(divisors)
     parts += [_OWN.strip(), _CONVENTIONS.strip(), table.markdown(conventions_sheet())]
     return "\n\n".join(parts) + "\n"
@@ -134,11 +134,11 @@ _HEAD = """
 Made by `make docs` from the declarations in `harness/metrics/`; `harness list metrics` prints the
 same facts.
 
-For a user with the set of true items T, R = |T|, and a list cut at k, of which the places p_1 … p_L
-are left (L ≤ k): hit(i) = 1 when p_i is in T and stands at no place before i; P(i) = (hits among
-the first i places) / i; hits = Σ hit(i). A repeated prediction is no second hit and uses its rank.
-Where a divisor is 0, so is the value. The figure of a metric is the mean over **all** users of the
-exam.
+For a user with the set of true items T, R = |T|, and a list cut at k, of which the items p_1 … p_L
+are left (L ≤ k): hit(i) = 1 when p_i is in T and at no rank before i; P(i) = (hits among the first
+i ranks) / i; hits = Σ hit(i). A repeated prediction is no second hit and uses its rank.
+Where a divisor is 0, so is the value. A metric is reported as the mean over **all** users of
+the evaluation set.
 
 A metric is written `Name(parameter=value)@k`; defaults need not be written. In the examples a list
 is shown best first.
@@ -152,11 +152,11 @@ One function of (hits, n_relevant, k) for one user, named by import path: with t
 
 ```python
 def early(hits, n_relevant, k):
-    \"\"\"Half the hits among the first three places.\"\"\"
+    \"\"\"Half the hits among the first three ranks.\"\"\"
     return hits[:3].sum() / 2
 ```
 
-`hits` is a bool array of k places, best first (a repetition is no hit); `n_relevant` is R. The
+`hits` is a bool array of the k ranks, best first (a repetition is no hit); `n_relevant` is R. The
 function returns a finite number, 0 to 1 or not. More of it is better, if it does not say otherwise:
 
 ```python
@@ -171,12 +171,12 @@ What the formula leaves open, and who decides it how: the divisor; whether a rep
 a hit `once`, `again` with every copy, or is `dropped` before ranks are counted; and who is
 averaged. All of them side by side, for a file of yours:
 `harness score FILE --solution SOLUTION --conventions`. That pytrec_eval, ir_measures, ranx,
-RecTools, RePlay and recommenders print these figures is tested against the tools themselves (`make
+RecTools, RePlay and recommenders print these numbers is tested against the tools themselves (`make
 peers`); for the others their sources were read.
 """
 
 
-def _section(name: str, d: Definition) -> str:
+def _metric_section(name: str, d: Definition) -> str:
     return f"## {name}\n\n" + "\n".join(f"- {fact}" for fact in _facts(name, d))
 
 
@@ -239,18 +239,19 @@ def _range(d: Definition) -> str:
 
 
 _LONGEST = 400
+"""Bytes of an example that is shown."""
 
 
-def document() -> dict[str, Any]:
-    """Return the JSON document."""
+def checks_document() -> dict[str, Any]:
+    """Return the checks of submissions as the JSON document of ``harness list checks``."""
     return {
         "schema": 1,
         "checks": [{"code": c, **_check_facts(check)} for c, check in CHECKS.items()],
     }
 
 
-def sheet() -> Sheet:
-    """Return the checks as a table."""
+def checks_sheet() -> Sheet:
+    """Return the checks of submissions as a table."""
     rows = [
         [code, check.severity, check.name, _plain(check.hint), "--fix" if check.fixed else ""]
         for code, check in CHECKS.items()
@@ -373,7 +374,7 @@ def _block(content: bytes) -> str:
     return "```\n" + "\n".join(shown).rstrip("\n") + "\n```"
 
 
-HEAD = """# {title}: parameters
+_PARAMETERS_HEAD = """# {title}: parameters
 
 Written by `make docs` from the docstrings; what they are for is in [{name}.md]({name}.md).
 """
@@ -383,11 +384,13 @@ def parameters_page(package: str) -> str:
     """Return Markdown on every recommender of a package, one in each of its modules."""
     paths = importlib.import_module(package).__path__
     names = sorted(module.name for module in pkgutil.iter_modules(paths))
-    parts = [_part(name, importlib.import_module(f"{package}.{name}")) for name in names]
-    return "\n".join([HEAD.format(title=package.capitalize(), name=package), *parts])
+    parts = [
+        _parameters_section(name, importlib.import_module(f"{package}.{name}")) for name in names
+    ]
+    return "\n".join([_PARAMETERS_HEAD.format(title=package.capitalize(), name=package), *parts])
 
 
-def _part(name: str, module: Any) -> str:
+def _parameters_section(name: str, module: Any) -> str:
     own = [c for c in vars(module).values() if inspect.isclass(c)]
     (model,) = [c for c in own if c.__module__ == module.__name__ and hasattr(c, "recommend")]
     text, _, rest = (inspect.getdoc(model) or "").partition("\nParameters\n")

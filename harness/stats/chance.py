@@ -14,12 +14,12 @@ from harness.stats.intervals import LEVEL, Sample, forth
 
 Word = Literal["better", "not distinguishable", "worse"]
 
-_WIDER = 2.3263  # standard errors: a random ranking's marks look wider in 1 % of exams
+_WIDER = 2.3263  # standard errors: a random ranking's scores look wider in 1 % of evaluation sets
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a model stands against chance.
+    """A model against chance.
 
     Attributes
     ----------
@@ -45,13 +45,13 @@ def against_chance(table: ScoreTable, metric: Metric, law: Law) -> Verdict:
     is never less than the chance of no hit at all.
 
     A model that is not random may have the same mean and yet vary more from user to user, so that
-    its mean is less certain. Where its marks show that they are wider, the p value of their own
-    spread holds if it is larger (`_of_spread`).
+    its mean is less certain. Where its scores are spread more widely than chance would spread them,
+    the larger of two p values holds: this one, or that of their own spread (`_of_spread`).
 
     Examples
     --------
-    Two users, chance 1/2 each with variance 1/4; the model earns 1 and 1/2: 1/4 above the mean, the
-    standard deviation is √(2 · 1/4)/2, so z = 0.707, which normal tails reach in 48 %.
+    Two users, chance 1/2 each with variance 1/4; the model scores 1 and 1/2: 1/4 above the mean,
+    the standard deviation is √(2 · 1/4)/2, so z = 0.707, which normal tails reach in 48 %.
 
     >>> import numpy as np
     >>> from harness.stats.chance import Law
@@ -99,8 +99,8 @@ def _two_sided(z: float, skewness: float, none: float) -> float:
 def _independent(values: Floats, law: Law) -> float:
     """Return how many independent repeats would be averaged as well as these.
 
-    The squares of users' averages are those of single marks over the number of repeats, if repeats
-    are independent; repeats that are all alike are one.
+    If repeats are independent, the squares of users' averages are those of single scores divided by
+    the number of repeats; repeats that are all alike count as one.
     """
     repeats = len(values)
     single = float(((values - law.mean) ** 2).mean())
@@ -109,7 +109,7 @@ def _independent(values: Floats, law: Law) -> float:
 
 
 def _wider(values: Floats, law: Law, repeats: float) -> bool:
-    """Return whether marks are spread more than a random ranking's of the same mean would be.
+    """Return whether scores are spread more than a random ranking's of the same mean would be.
 
     Their mean square over their mean grows with the spread, and hardly depends on how many hits
     there are; its standard error is that of a ratio of means.

@@ -1,6 +1,6 @@
-"""The distribution of a random ranking's mean mark: its exact first three cumulants.
+"""The distribution of a random ranking's mean score: its exact first three cumulants.
 
-A mark is a sum over the hits of a list: what a hit at rank i adds where h others stand before it.
+A score is a sum over the hits of a list: what a hit at rank i adds with h hits before it.
 The first three moments of such a sum follow from a walk down the ranks.
 """
 
@@ -14,21 +14,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from harness.core.arrays import Floats
+from harness.core.arrays import Floats, Int64
 from harness.core.jit import compiled
 from harness.metrics import DIVISORS, LARGEST, Metric, discounts, ideal_dcg
 from harness.metrics.scores import mean
-from harness.stats.chance_moments import Integers, Moments, checked, distinct, exact
+from harness.stats.chance_moments import Moments, checked, distinct, exact
 
 
 @dataclass(frozen=True, eq=False)
 class Law(Moments):
-    """What a random ranking earns each user, as far as tests need it; arrays of one shape.
+    """A random ranking's score for each user, as far as tests need it; arrays of one shape.
 
     Attributes
     ----------
     third : float64 array
-        The third cumulant, E[(mark − mean)³].
+        The third cumulant, E[(score − mean)³].
     none : float64 array
         The chance of no hit at all.
     """
@@ -39,7 +39,7 @@ class Law(Moments):
     def of_mean(self, repeats: float = 1) -> tuple[float, float, float]:
         """Return mean, standard deviation and skewness of the average over users and repeats.
 
-        Cumulants of independent marks add up: κ_m of the average of n is their mean over n^(m−1).
+        Cumulants of independent scores add up: κ_m of the average of n is their mean over n^(m−1).
         """
         n = self.mean.size * repeats
         variance, third = mean(self.var) / n, mean(self.third) / n**2
@@ -55,13 +55,13 @@ class Law(Moments):
 def law(
     metric: Metric, n_candidates: ArrayLike, relevant_candidates: ArrayLike, relevant: ArrayLike
 ) -> Law | None:
-    """Return the first three cumulants of a random ranking's marks.
+    """Return the first three cumulants of a random ranking's scores.
 
     Parameters, errors and None are those of `exact`.
 
     Examples
     --------
-    One truth item among four, one place: 1 with the chance p = 1/4. E[(x − p)³] is
+    One true item among four, a list of one: 1 with the chance p = 1/4. E[(x − p)³] is
     p(1 − p)(1 − 2p) = 3/32.
 
     >>> from harness.metrics import parse
@@ -81,7 +81,7 @@ def law(
     return Law(moments.mean, moments.var, third, none)
 
 
-def _third(metric: Metric, n: Integers, r: Integers, relevant: Integers) -> Floats:
+def _third(metric: Metric, n: Int64, r: Int64, relevant: Int64) -> Floats:
     """Return the third cumulant of every case."""
     k = LARGEST if metric.k is None else metric.k
     places = np.minimum(k, n)
@@ -96,13 +96,13 @@ def _third(metric: Metric, n: Integers, r: Integers, relevant: Integers) -> Floa
 
 @dataclass(frozen=True)
 class _Rule:
-    """A mark is scale · Σ over hits of at_rank[i] · at_hit[h], h = hits before it."""
+    """A score is scale · Σ over hits of at_rank[i] · at_hit[h], h = hits before it."""
 
-    scale: Callable[[Integers, int, Integers, Metric], Any]
+    scale: Callable[[Int64, int, Int64, Metric], Any]
     at_rank: Callable[[int, Metric], Floats] = lambda places, _: np.ones(places)
     at_hit: Callable[[int], Floats] = np.ones
     early: bool = False
-    """Whether only the first R places count."""
+    """Whether only the first R ranks count."""
 
 
 def _ranks(places: int) -> Floats:
@@ -115,7 +115,7 @@ def _first_alone(hits: int) -> Floats:
     return found
 
 
-def _divisor(relevant: Integers, k: int, places: Integers, metric: Metric) -> Floats:
+def _divisor(relevant: Int64, k: int, places: Int64, metric: Metric) -> Floats:
     convention = DIVISORS[metric.settings["divisor"]]
     divisor = np.maximum(convention.value(relevant, k, places, relevant), 1)
     return np.asarray(1 / divisor, np.float64)
@@ -173,4 +173,4 @@ def _walk(n: Any, r: Any, places: Any, at_rank: Any, at_hit: Any, third: Any) ->
         mean, square, cube = held[1].sum(), held[2].sum(), held[3].sum()
         third[case] = cube - 3 * mean * square + 2 * mean**3
         if r[case] == 0 or r[case] == n[case]:
-            third[case] = 0.0  # all lists earn the same; rounding must not hide it
+            third[case] = 0.0  # all lists score the same; rounding must not hide it

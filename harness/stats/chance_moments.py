@@ -1,8 +1,8 @@
-"""Counts of candidates and truth come in, what a uniformly random ranking earns comes out.
+"""Counts of candidates and true items in, a random ranking's mean score and its variance out.
 
-A user has N candidates, r truth items among them and R truth items in all; a random list holds
-k' = min(k, N) of the candidates, every ordered choice equally likely. Then d given places
-are all hits with the chance f_d = falling(r, d)/falling(N, d), and every figure here follows.
+A user has N candidates, r true items among them and R true items in all; a random list holds
+k' = min(k, N) of the candidates, every ordered choice equally likely. Then d given ranks are
+all hits with the chance f_d = falling(r, d)/falling(N, d), and all else here follows from it.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from harness.core.arrays import Floats
+from harness.core.arrays import Floats, Int64
 from harness.metrics import DIVISORS, LARGEST, Metric, discounts, ideal_dcg
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,18 +28,18 @@ class Moments:
 class _Case:
     """The different users there are: N, r and R, each of shape (cases,), and k."""
 
-    n: Integers
-    r: Integers
-    relevant: Integers
+    n: Int64
+    r: Int64
+    relevant: Int64
     k: int
 
     @property
-    def filled(self) -> Integers:
+    def filled(self) -> Int64:
         """k', the length of a random list."""
         return np.minimum(self.k, self.n)
 
     def all_hits(self, places: int) -> Floats:
-        """f_d, the chance that d given places are all hits; 0 where there are not so many."""
+        """f_d, the chance that d given ranks are all hits; 0 where there are not so many."""
         chance = np.ones(len(self.n))
         for taken in range(places):
             chance *= np.maximum(self.r - taken, 0) / np.maximum(self.n - taken, 1)
@@ -51,7 +49,7 @@ class _Case:
 def exact(
     metric: Metric, n_candidates: ArrayLike, relevant_candidates: ArrayLike, relevant: ArrayLike
 ) -> Moments | None:
-    """Return what a uniformly random ranking of the candidates earns each user.
+    """Return mean and variance of each user's score under a uniformly random ranking.
 
     Parameters
     ----------
@@ -73,8 +71,9 @@ def exact(
 
     Examples
     --------
-    One truth item among four candidates, a list of two: half at rank 1 with the chance 1/4 gives
-    1, at rank 2 gives 1/2; the mean is 1/4 + 1/8 and the variance 1/4 + 1/16 - 9/64.
+    One true item among four candidates, a list of two: with the chance 1/4 each it is at rank 1,
+    which gives 1, or at rank 2, which gives 1/2; the mean is 1/4 + 1/8 and the variance
+    1/4 + 1/16 - 9/64.
 
     >>> from harness.metrics import parse
     >>> moments = exact(parse("MAP@2"), 4, 1, 1)
@@ -88,13 +87,13 @@ def exact(
     cases, case_of_user = distinct(n.ravel(), r.ravel(), relevant.ravel())
     case = _Case(cases[0], cases[1], cases[2], LARGEST if metric.k is None else metric.k)
     mean, var = moments(case, metric)
-    # Where every or no candidate is a hit all lists earn the same; rounding must not hide it.
+    # Where every or no candidate is a hit all lists score the same; rounding must not hide it.
     var = np.where((case.r == 0) | (case.r == case.n), 0.0, np.maximum(var, 0.0))
     return Moments(mean[case_of_user].reshape(n.shape), var[case_of_user].reshape(n.shape))
 
 
 def _depends_on_list(settings: Mapping[str, Any]) -> bool:
-    """Return whether what a hit earns depends on how many others the list has."""
+    """Return whether what a hit adds depends on how many others the list has."""
     return settings.get("divisor") == "hits" or settings.get("ideal") == "retrieved"
 
 
@@ -119,25 +118,25 @@ def of_set(moments: Moments) -> tuple[float, float]:
 def _average_precision(case: _Case, metric: Metric) -> tuple[Floats, Floats]:
     """E[AP] = (f₁·H + f₂·(k' - H))/D and E[AP²] = Σ_d c_d·f_d/D².
 
-    H = Σ_{i≤k'} 1/i. AP·D = Σ_i (1/i) Σ_{j≤i} [places j and i are hits], so the square sums
-    1/(i·i') over (j ≤ i), (j' ≤ i'), each with the chance f_d of its d different places; c_d is
+    H = Σ_{i≤k'} 1/i. AP·D = Σ_i (1/i) Σ_{j≤i} [ranks j and i are hits], so the square sums
+    1/(i·i') over (j ≤ i), (j' ≤ i'), each with the chance f_d of its d different ranks; c_d is
     the weight of those with d. Mean: Bestgen 2015; both checked by enumeration (tests).
     """
     f1, f2, f3, f4 = (case.all_hits(places) for places in (1, 2, 3, 4))
     harmonic, *c = _pair_weights(case.filled)
     mean = f1 * harmonic + f2 * (case.filled - harmonic)
     square = c[0] * f1 + c[1] * f2 + c[2] * f3 + c[3] * f4
-    # Every place of a random list is filled, so L = k'; D never needs the hits here.
+    # A random list has no gaps, so L = k'; D never needs the hits here.
     convention = DIVISORS[metric.settings["divisor"]]
     divisor = np.maximum(convention.value(case.relevant, case.k, case.filled, case.r), 1)
     return mean / divisor, (square - mean**2) / divisor**2
 
 
-def _pair_weights(filled: Integers) -> tuple[Floats, ...]:
+def _pair_weights(filled: Int64) -> tuple[Floats, ...]:
     """Return H and c₁ … c₄ for every k'.
 
-    For i' = i the places {j, j', i} number 1 in 1 way, 2 in 3(i-1), 3 in (i-1)(i-2) ways, at
-    1/i² each. For i < i', counted twice, at 1/(i·i') each: with j = i, j' makes 2 places in 2
+    For i' = i the ranks {j, j', i} number 1 in 1 way, 2 in 3(i-1), 3 in (i-1)(i-2) ways, at
+    1/i² each. For i < i', counted twice, at 1/(i·i') each: with j = i, j' makes 2 ranks in 2
     ways and 3 in i'-2; with one of i-1 smaller j, it makes 3 in 3 ways and 4 in i'-3. Over i,
     1/i adds to h = H(i'-1) and (i-1)/i to g = i'-1-h.
     """
@@ -154,8 +153,8 @@ def _pair_weights(filled: Integers) -> tuple[Floats, ...]:
     return tuple(np.concatenate(([0.0], np.cumsum(step)))[filled] for step in steps)
 
 
-def _hits(case: _Case, m: Integers) -> tuple[Floats, Floats]:
-    """Hits among m places: E = m·r/N, Var = m·(r/N)·(1 - r/N)·(N - m)/(N - 1) (hypergeometric)."""
+def _hits(case: _Case, m: Int64) -> tuple[Floats, Floats]:
+    """Hits among m ranks: E = m·r/N, Var = m·(r/N)·(1 - r/N)·(N - m)/(N - 1) (hypergeometric)."""
     share = case.all_hits(1)
     mean = m * share
     return mean, mean * (1 - share) * (case.n - m) / np.maximum(case.n - 1, 1)
@@ -175,7 +174,7 @@ def _scaled_hits(
 
 
 def _r_precision(case: _Case, _: Metric) -> tuple[Floats, Floats]:
-    """Hits among the first m = min(R, k') places are hypergeometric too; they are divided by R."""
+    """Hits among the first m = min(R, k') ranks are hypergeometric too; they are divided by R."""
     mean, var = _hits(case, np.minimum(case.relevant, case.filled))
     divisor = np.maximum(case.relevant, 1)
     return mean / divisor, var / divisor**2
@@ -240,7 +239,7 @@ _MOMENTS: dict[str, Callable[[_Case, Metric], tuple[Floats, Floats]]] = {
 }
 
 
-def checked(*given: ArrayLike) -> tuple[Integers, Integers, Integers]:
+def checked(*given: ArrayLike) -> tuple[Int64, Int64, Int64]:
     """Return N, r and R of one shape."""
     arrays = [np.asarray(numbers) for numbers in given]
     for name, array in zip(_NAMES, arrays, strict=True):
@@ -263,12 +262,12 @@ def checked(*given: ArrayLike) -> tuple[Integers, Integers, Integers]:
 _NAMES = ("n_candidates", "relevant_candidates", "relevant")
 
 
-def distinct(*columns: Integers) -> tuple[list[Integers], Integers]:
-    """Return the different rows as columns, and for each row given its place among them.
+def distinct(*columns: Int64) -> tuple[list[Int64], Int64]:
+    """Return the different rows as columns, and for each given row the number of its like.
 
     Millions of users share a few thousand rows, and only these are worked out.
     """
-    place: Integers = np.zeros(len(columns[0]), np.int64)
+    place: Int64 = np.zeros(len(columns[0]), np.int64)
     for column in columns:
         values, code = np.unique(column, return_inverse=True)
         place = np.unique(place * len(values) + code, return_inverse=True)[1]

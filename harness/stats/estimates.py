@@ -1,4 +1,4 @@
-"""Score tables in, every model's figures out: means, their intervals, the spread over repeats."""
+"""Score tables in, every model's estimates out: means, intervals, the spread over repeats."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from harness.stats import intervals, resampling
 from harness.stats.intervals import Interval, Sample
 
 Tables = Mapping[str, ScoreTable]
-"""The marks of several models in one exam, by name."""
+"""The scores of several models on one evaluation set, by name."""
 
 
 @dataclass(frozen=True)
 class Estimate:
     """One metric of one model.
 
-    A metric of all lists together (coverage, Gini) has no interval, nor has a single user's mark.
+    A metric of all lists together (coverage, Gini) has no interval, nor has a single user's score.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Estimate:
 
 
 def estimate(metric: Metric, values: Floats) -> Estimate:
-    """Return the figure of one paper's marks, (n,) or (1,): its mean and interval."""
+    """Return mean and interval of values, (n,), or (1,) of a metric of all lists."""
     of_users = metric.definition.of == "user"
     bounds = intervals.skewed(values, *metric.definition.range) if of_users else None
     return Estimate(mean(values), bounds)
@@ -58,7 +58,7 @@ def estimate(metric: Metric, values: Floats) -> Estimate:
 def estimates(
     tables: Tables, resampled: Mapping[Metric, Mapping[str, Floats]]
 ) -> dict[str, dict[Metric, Estimate]]:
-    """Return every model's figures, by model and metric.
+    """Return every model's estimates, by model and metric.
 
     Parameters
     ----------
@@ -79,8 +79,8 @@ def bootstrap(
 ) -> dict[Metric, dict[str, Floats]]:
     """Return the mean of every model under every metric of users in each of B resamples, (B,).
 
-    The users drawn are the same for all, so differences of models are paired. Of a model with
-    repeats, as many repeats are drawn with replacement, anew in each resample.
+    The users drawn are the same for all models, so their differences are paired. Each resample also
+    draws, with replacement, as many repeats of a model as it has.
     """
     own = [metric for metric in metrics if metric.definition.of == "user"]
     if not own:

@@ -6,11 +6,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from harness.core.arrays import Floats
 from harness.metrics.scores import total
 
-Floats = NDArray[np.float64]
 Interval = tuple[float, float]
 
 LEVEL = 0.05
@@ -72,7 +71,7 @@ def percentile(resampled: Floats) -> Interval:
 def skewed(values: Floats, low: float = -math.inf, high: float = math.inf) -> Interval | None:
     """Return the interval of a mean of skewed values that lie from `low` to `high`.
 
-    Most users earn 0 and a few earn much, so the t statistic of a mean leans to the left, and
+    Most users score 0 and a few score high, so the t statistic of a mean leans to the left, and
     Student's interval misses the truth more often than it says (7 to 17 % for 50 to 10 hits).
     Hall's transformation of the statistic takes the skewness out.
 

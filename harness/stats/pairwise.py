@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,9 +22,6 @@ from harness.stats.estimates import Tables, bootstrap
 from harness.stats.intervals import LEVEL, Interval, Sample, percentile, student
 from harness.stats.shakeup import FEW, RankFlip, ShakeUp
 from harness.stats.tests import CORRECTIONS
-
-if TYPE_CHECKING:
-    from harness.core.table import Sheet
 
 _ROUNDING = 1e-12
 Word = Literal["better", "not distinguishable", "worse", "higher", "lower"]
@@ -41,7 +38,7 @@ class Rules:
     correction : str
         ``holm`` or ``bh``: how p values are corrected for the number of pairs.
     resamples : int
-        B, of the bootstrap and of the randomisation test.
+        B, of the bootstrap and of the randomization test.
     """
 
     baseline: str | None = None
@@ -52,7 +49,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class Pair:
-    """One model's marks less another's, over the same users.
+    """One model's per-user values less another's, over the same users.
 
     Attributes
     ----------
@@ -66,13 +63,14 @@ class Pair:
     effect_size : float, optional
         The mean difference in standard deviations of the differences (Cohen's d_z).
     p_t, p_sign_flip : float
-        Of the paired t test, and of the randomisation test.
+        Of the paired t test, and of the randomization test.
     p_adjusted : float
-        That of the randomisation test, corrected for the number of pairs.
+        That of the randomization test, corrected for the number of pairs.
     wins, ties, losses : int
         Users whom `one` serves better, alike and worse.
     detectable : float, optional
-        The smallest true difference that an exam like this one finds with a chance of 80 %.
+        The minimum detectable difference: the smallest true one that an evaluation set like this
+        finds with a chance of 80 %.
     verdict : str
         ``better`` or ``worse`` if the adjusted p value is below 0.05 (``higher`` or ``lower`` where
         the metric calls neither better); else ``not distinguishable``.
@@ -108,10 +106,10 @@ class Comparison(Shown):
     means : mapping of model to float
         Best first.
     flips : int
-        How many sign flips the randomisation test drew: B, or more where the correction for many
-        pairs needs smaller p values.
+        How often the randomization test drew the users' signs: B times, or more where the
+        correction for many pairs needs smaller p values.
     any_hit : mapping of model to float
-        The share of users whose mark is not 0, the mean over repeats.
+        The share of users whose value is not 0, the mean over repeats.
     """
 
     metric: str
@@ -139,7 +137,7 @@ class Comparison(Shown):
         return [pair_table(self)]
 
     def records(self) -> list[dict[str, object]]:
-        """Return one record a pair, with full figures."""
+        """Return one record a pair, with all digits."""
         return pair_records(self)
 
 
@@ -154,14 +152,14 @@ def compare(
     Parameters
     ----------
     tables : mapping of model to ScoreTable
-        All of one exam, users in one order.
+        All of one evaluation set, users in one order.
     resampled : mapping of model to float64 array, (B,), optional
         The metric's part of `harness.stats.estimates.bootstrap` with the same rules, if at hand.
 
     Raises
     ------
     UsageError
-        Fewer than two models, no such baseline, or a metric that is one figure of all lists.
+        Fewer than two models, no such baseline, or a metric with one value for all lists.
     """
     names = _in_order(tables, metric, rules.baseline)
     user_scores = np.column_stack([tables[name].of_users(metric) for name in names])
@@ -190,14 +188,14 @@ def compare(
         flips,
         means,
         {name: float((tables[name].values[metric] != 0).mean()) for name in names},
-        _judged(found, rules.correction, metric.definition.better),
+        _with_verdicts(found, rules.correction, metric.definition.better),
     )
 
 
 def _in_order(tables: Tables, metric: Metric, baseline: str | None) -> list[str]:
     """Return the models' names, best first."""
     if metric.definition.of == "set":
-        raise UsageError(f"metric {metric} is one figure of all lists: no users to compare by")
+        raise UsageError(f"metric {metric} has one value for all lists: no users to compare by")
     if len(tables) < 2:
         raise UsageError("only one model: two are needed for a comparison")
     if baseline is not None and baseline not in tables:
@@ -215,7 +213,7 @@ def _pairs(names: Sequence[str], baseline: str | None) -> list[tuple[str, str]]:
 
 
 def _differences(one: Floats, other: Floats) -> Floats:
-    """Return the users' differences; marks that differ by rounding alone are equal."""
+    """Return the users' differences; values that differ by rounding alone are equal."""
     found = one - other
     at = np.flatnonzero(found)
     size = np.maximum(np.abs(one[at]), np.abs(other[at]))
@@ -247,7 +245,7 @@ def _pair(
     )
 
 
-def _judged(found: Sequence[Pair], correction: str, better: str) -> tuple[Pair, ...]:
+def _with_verdicts(found: Sequence[Pair], correction: str, better: str) -> tuple[Pair, ...]:
     """Return the pairs with p values corrected for their number, and what follows from them."""
     adjusted = CORRECTIONS[correction]([pair.p_sign_flip for pair in found])
     return tuple(_with(p, float(a), better) for p, a in zip(found, adjusted, strict=True))
@@ -297,14 +295,21 @@ def pair_table(
     rules, chosen = comparison.rules, comparison.pairs if shown is None else shown
     corrected = CORRECTED[rules.correction]
     titles = ["model", "against", "difference", "verdict", f"p ({corrected})", "95 % interval"]
-    titles += ["relative", "effect", "wins/ties/losses", "p sign flip", "p t", "detectable"]
+    titles += [
+        "relative",
+        "effect",
+        "wins/ties/losses",
+        "p randomization",
+        "p t",
+        "min. detectable",
+    ]
     told = [one for one in shaken if not one.few]
-    titles += [f"swaps at {100 * one.share:g} %" for one in told]
+    titles += [f"rank flips at {100 * one.share:g} %" for one in told]
     digits = digits_of(comparison.means.values())
     heading = (
-        f"pairs  {comparison.metric} · p by {comparison.flips:,} sign flips, {corrected} over "
-        f"{len(comparison.pairs):,} pair{'s' if len(comparison.pairs) > 1 else ''} · seed "
-        f"{rules.seed}"
+        f"pairs  {comparison.metric} · randomization test, {comparison.flips:,} draws, "
+        f"{corrected} over {len(comparison.pairs):,} "
+        f"pair{'s' if len(comparison.pairs) > 1 else ''} · seed {rules.seed}"
     )
     rows = [[*_row(pair, digits), *_rank_flips(pair, told)] for pair in chosen]
     words, notes = frozenset({0, 1, 3}), list(map(_leaderboard, shaken))
@@ -340,7 +345,7 @@ def _row(pair: Pair, digits: int) -> list[str]:
 
 
 def _rank_flips(pair: Pair, shaken: Sequence[ShakeUp]) -> list[str]:
-    """Return how often the two change places, for each public share."""
+    """Return how often the two change their order, for each public share."""
     return [
         percent(flip.changes) + (f", tied in {percent(flip.ties)}" if flip.ties else "")
         for flip in (_flip_of(pair, one) for one in shaken)
@@ -352,7 +357,7 @@ def _flip_of(pair: Pair, shaken: ShakeUp) -> RankFlip:
 
 
 def pair_records(comparison: Comparison, shaken: Sequence[ShakeUp] = ()) -> list[dict[str, object]]:
-    """Return one record a pair with full figures."""
+    """Return one record a pair with all digits."""
     return [_record(pair, shaken) for pair in comparison.pairs]
 
 

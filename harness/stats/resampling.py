@@ -1,8 +1,8 @@
-"""Marks in, the same under thousands of resamples of users out, for all columns at once.
+"""Per-user values in, their means over thousands of resamples of the users out, by column.
 
 Resamples are the same for every column, so differences of columns are paired. Which users are drawn
 is a pure function of the seed, the number of users and the resample's number: it depends neither on
-the marks nor on threads.
+the values nor on threads.
 
 A resample is a stream of SplitMix64 (Steele, Lea and Flood 2014) that starts at its own key, so
 what it draws depends on nothing else. This module imports numba when a loop is first called.
@@ -16,13 +16,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.core.arrays import Int64, UInt64
+from harness.core.arrays import Floats, Int32, Int64, UInt64
 from harness.core.jit import compiled
 from harness.core.random import streams
-
-Floats = NDArray[np.float64]
 
 RESAMPLES = 10_000
 """How many resamples there are unless a person asks for another number."""
@@ -57,17 +54,17 @@ def bootstrap(
     array([[0.25, 1.  ],
            [0.25, 1.  ]])
     """
-    # numba is slow to import
-
     n = len(values)
     keys = streams(seed, "bootstrap", resamples)
     return _weighted(values, draw_again, n, keys, threads) / n
 
 
-def boards(
+def public_private(
     values: Floats, public: int, times: int, seed: int = 0, threads: int | None = None
 ) -> tuple[Floats, Floats]:
     """Return the means of `public` of the n users, drawn without replacement, and of the others.
+
+    So a competition divides its users between the public and the private leaderboard.
 
     Parameters
     ----------
@@ -79,8 +76,6 @@ def boards(
     -------
     two float64 arrays, (times, columns)
     """
-    # numba is slow to import
-
     n = len(values)
     sums = _weighted(values, draw_once, public, streams(seed, "boards", times), threads)
     return sums / public, (values.sum(axis=0) - sums) / (n - public)
@@ -91,8 +86,8 @@ def randomized(
 ) -> Floats:
     """Return the sums over users of ±values, a user's sign the same in every column.
 
-    The sum of the flipped differences of two columns is the difference of their sums, so all pairs
-    of columns are tested by one pass.
+    With random signs, the sum of the differences of two columns is the difference of their sums, so
+    one pass serves the randomization tests of all pairs of columns.
 
     Parameters
     ----------
@@ -102,8 +97,6 @@ def randomized(
     -------
     float64 array, (times, columns)
     """
-    # numba is slow to import
-
     rows = np.flatnonzero((values != values[:, :1]).any(axis=1))  # others change no difference
     held = _csr(values[rows])
     sums = np.zeros((times, values.shape[1]))
@@ -123,8 +116,6 @@ def _weighted(
     values: Floats, draw: Callable[..., Any], picks: int, keys: UInt64, threads: int | None
 ) -> Floats:
     """Return the weighted sums of every resample, (resamples, columns)."""
-    # numba is slow to import
-
     n, width = values.shape
     rows = np.flatnonzero((values != 0).any(axis=1))  # the others add nothing
     held = _csr(values[rows])
@@ -144,7 +135,7 @@ def _weighted(
     return sums
 
 
-def _csr(values: Floats) -> tuple[Int64, NDArray[np.int32], Floats]:
+def _csr(values: Floats) -> tuple[Int64, Int32, Floats]:
     """Return row ends, columns and values of what is not 0."""
     found = values != 0
     indptr = np.concatenate(([0], np.cumsum(found.sum(axis=1))))

@@ -1,4 +1,4 @@
-"""Public and private boards: how often the order of models would change between the two."""
+"""How often the order of models would change between a public and a private leaderboard."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ FEW = 30
 
 @dataclass(frozen=True)
 class RankFlip:
-    """Two models on both boards.
+    """Two models on both leaderboards.
 
     Attributes
     ----------
     changes : float
-        How often the one that leads on the public board is behind on the private one.
+        How often the one ahead on the public leaderboard is behind on the private one.
     ties : float
-        How often they stand level on either board, so that it tells nothing.
+        How often they are tied on either leaderboard, so that their order tells nothing.
     """
 
     one: str
@@ -40,14 +40,14 @@ class RankFlip:
 
 @dataclass(frozen=True)
 class ShakeUp:
-    """What becomes of the public board's order when a share of the users, drawn at random, is it.
+    """What becomes of the order of a public leaderboard over a share of the users drawn at random.
 
     Attributes
     ----------
     share : float
         Of the users; `public` of `users`, at least 1.
     leader_falls : float
-        How often nobody is first on both boards, ties for the first place included.
+        How often no model is first on both leaderboards, ties for first included.
     """
 
     metric: str
@@ -72,28 +72,28 @@ class ShakeUp:
 def shake_up(
     tables: Tables, metric: Metric, share: float, seed: int = 42, times: int = TIMES
 ) -> ShakeUp:
-    """Divide the users at random, again and again, and see whose order changes.
+    """Divide the users at random, many times, and count which pairs change their order.
 
     Parameters
     ----------
     tables : mapping of model to ScoreTable
     share : float
-        Of users on the public board, between 0 and 1.
+        Of users on the public leaderboard, between 0 and 1.
 
     Raises
     ------
     UsageError
-        A share that leaves a board empty, or a metric that is one figure of all lists.
+        A share that leaves a leaderboard empty, or a metric with one value for all lists.
     """
     if metric.definition.of == "set":
-        raise UsageError(f"metric {metric} is one figure of all lists: no board divides it")
+        raise UsageError(f"metric {metric} has one value for all lists: no leaderboard divides it")
     names = sorted(tables)
     user_scores = np.column_stack([tables[name].of_users(metric) for name in names])
     user_scores *= metric.definition.sign
     public = _public(len(user_scores), share)
-    boards = resampling.boards(user_scores, public, times, seed)
     # Rounded, so that means that are equal are so however they were added up.
-    ours, theirs = (np.round(board, 12) for board in boards)
+    both = [np.round(m, 12) for m in resampling.public_private(user_scores, public, times, seed)]
+    first_on_both = _firsts(both[0]) & _firsts(both[1])
     best_first = np.argsort(user_scores.mean(axis=0), kind="stable")
     return ShakeUp(
         metric=str(metric),
@@ -102,9 +102,9 @@ def shake_up(
         users=len(user_scores),
         times=times,
         seed=seed,
-        leader_falls=float((~(_firsts(ours) & _firsts(theirs)).any(axis=1)).mean()),
+        leader_falls=float((~first_on_both.any(axis=1)).mean()),
         pairs=tuple(
-            _rank_flip(names[i], names[j], ours[:, i] - ours[:, j], theirs[:, i] - theirs[:, j])
+            _rank_flip(names[i], names[j], *(means[:, i] - means[:, j] for means in both))
             for i, j in combinations(best_first, 2)
         ),
     )
@@ -113,17 +113,17 @@ def shake_up(
 def _public(users: int, share: float) -> int:
     if not 0 < share < 1 or users < 2:
         raise UsageError(
-            f"a public share of {share:g} leaves a board of {users:,} users empty; name one "
-            "between 0 and 1, such as 0.3"
+            f"a public share of {share:g} leaves a leaderboard of {users:,} users empty; name "
+            "one between 0 and 1, such as 0.3"
         )
     return min(max(round(users * share), 1), users - 1)
 
 
-def _firsts(board: Floats) -> Bool:
+def _firsts(means: Floats) -> Bool:
     """Return who is first in every division, alone or with others."""
-    return np.asarray(board == board.min(axis=1, keepdims=True))
+    return np.asarray(means == means.min(axis=1, keepdims=True))
 
 
-def _rank_flip(one: str, other: str, ours: Floats, theirs: Floats) -> RankFlip:
-    product = np.sign(ours) * np.sign(theirs)
+def _rank_flip(one: str, other: str, on_public: Floats, on_private: Floats) -> RankFlip:
+    product = np.sign(on_public) * np.sign(on_private)
     return RankFlip(one, other, float((product < 0).mean()), float((product == 0).mean()))

@@ -1,4 +1,4 @@
-"""The table again for parts of the users: by activity, by truth, by what is known of them."""
+"""Every model's estimate over groups of users: by activity, by true items, by any column."""
 
 from __future__ import annotations
 
@@ -13,16 +13,20 @@ from harness.core.arrays import Bool
 from harness.metrics import Metric
 from harness.stats.estimates import Estimate, Tables, estimate
 
+USER = "user"
+"""The column of ids."""
 FEW_USERS = 100
 FEW_HITS = 10
 _BINS = 4
 _VALUES = 8
 """A column of text shows its most frequent values, so many; the others together."""
 
+_TITLES = {"repeats": "repeats (buyers of known items)"}
+
 
 @dataclass(frozen=True)
 class Slice:
-    """Every model's figure over some of the users.
+    """Every model's estimate over a group of users.
 
     Attributes
     ----------
@@ -30,7 +34,7 @@ class Slice:
         The column, and which of its values.
     models : mapping of model to Estimate
     small : bool
-        Fewer than 100 users, or no model with ten users who have a hit: too few to tell anything.
+        Fewer than 100 users, or no model with ten users who have a hit: too few to show anything.
     """
 
     by: str
@@ -49,7 +53,7 @@ class Slice:
 
 
 def slices(tables: Tables, metric: Metric, profile: pl.DataFrame) -> tuple[Slice, ...]:
-    """Return the figures of every slice of every column.
+    """Return every slice of every column.
 
     Parameters
     ----------
@@ -75,8 +79,19 @@ def slices(tables: Tables, metric: Metric, profile: pl.DataFrame) -> tuple[Slice
     return tuple(found)
 
 
+def column_title(by: str) -> str:
+    """Return a column of users as readers are shown it; files hold its bare name.
+
+    Examples
+    --------
+    >>> column_title("repeats"), column_title("town")
+    ('repeats (buyers of known items)', 'town')
+    """
+    return _TITLES.get(by, by)
+
+
 def _parts(column: pl.Series) -> Iterator[tuple[str, Bool]]:
-    """Yield the parts of a column, each with its name; none is empty."""
+    """Yield the groups of a column, each with its label; none is empty."""
     numbers = column.cast(pl.Float64, strict=False)
     missing = column.is_null() | (column.cast(pl.String).str.strip_chars() == "")
     is_number = bool((numbers.is_finite().fill_null(False) | missing).all())
@@ -119,6 +134,3 @@ def _values(texts: pl.Series, missing: pl.Series) -> Iterator[tuple[str, Bool]]:
         yield str(value), (texts == value).fill_null(False).to_numpy()
     rest = ~missing & ~texts.is_in(kept.implode()).fill_null(False)
     yield f"{len(ordered) - len(kept):,} other values", rest.to_numpy()
-
-
-USER = "user"

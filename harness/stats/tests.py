@@ -1,4 +1,4 @@
-"""Tests of the mean of paired differences, what they could have found, and corrections for many."""
+"""Tests of mean paired differences, minimum detectable differences, corrections for many tests."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from harness.core.arrays import Floats
 from harness.stats.intervals import LEVEL, Sample
-
-Floats = NDArray[np.float64]
 
 POWER = 0.8
 _TIE = 1e-10  # of all that is summed: sums that differ by less differ by rounding
@@ -38,7 +37,7 @@ def t_test(sample: Sample) -> float:
 
 
 def randomization_test(differences: Floats, flipped: Floats) -> float:
-    """Return the two-sided p value of the randomisation test that either sign is as likely.
+    """Return the two-sided p value of the randomization test that either sign is as likely.
 
     Parameters
     ----------

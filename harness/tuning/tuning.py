@@ -271,11 +271,11 @@ def _parts(model: config_.ModelConfig, config: config_.Config) -> list[list[Reco
                 f'model "{model.name}": its part "{name}" is a file of ready lists, which was not '
                 "made for the inner exam that models are tuned on; leave its space out"
             )
-    if not model.parts:
+    if not model.base_models:
         return [[]] * model.repeats
-    factories = Factories(config, *model.parts)
-    made = [factories.made(repeat, *model.parts) for repeat in range(model.repeats)]
-    return [[of_repeat[part] for part in model.parts] for of_repeat in made]
+    factories = Factories(config, *model.base_models)
+    made = [factories.made(repeat, *model.base_models) for repeat in range(model.repeats)]
+    return [[of_repeat[part] for part in model.base_models] for of_repeat in made]
 
 
 def _tuned(room: _Room, count: int, progress: bool) -> TunedModel:

@@ -1,4 +1,4 @@
-"""EASE: the two-item case on paper, and NumPy's own inverse anywhere."""
+"""EASE: the two-item case by hand, and NumPy's own inverse anywhere."""
 
 import numpy as np
 import pytest

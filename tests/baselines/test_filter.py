@@ -126,10 +126,10 @@ def test_equals_plain_python(
     assert listed(model, shop(rows), k, held(*map("".join, exclude))) == expected
 
 
-def test_what_the_part_is_told_stays_small() -> None:
+def test_what_the_model_is_told_stays_small() -> None:
     """Only what users had among what is in stock is excluded, not all that is out of stock."""
     part = Fixed(**ALL)
     model = Filter([part], seen=True, out_of_stock_days=4).fit(shop(ROWS))
     model.recommend(np.array([0, 1], np.int32), 2, None)  # type: ignore[arg-type]
-    ((_, _, _, exclude),) = model.part_.asked_  # type: ignore[attr-defined]
+    ((_, _, _, exclude),) = model.model_.asked_  # type: ignore[attr-defined]
     assert exclude.toarray().tolist() == [[False, True, False], [True, False, True]]

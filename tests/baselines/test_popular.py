@@ -138,8 +138,8 @@ def test_days_must_be_above_zero(name: str, value: float) -> None:
         Popular(**{name: value}).fit(shop([("a", 1)]))
 
 
-def test_an_unknown_kind_is_named() -> None:
-    with pytest.raises(ValueError, match='no kind of event "visti"; there are purchase, visit'):
+def test_an_unknown_event_type_is_named() -> None:
+    with pytest.raises(ValueError, match='no event type "visti"; there are purchase, visit'):
         Popular(weights={"visti": 2}).fit(shop([("a", 1)]))
 
 

@@ -1,4 +1,4 @@
-"""The rehearsal of an exam: what was known then, and what would have been asked for."""
+"""A rehearsal of the task: what was known then, and what would have been asked for."""
 
 from typing import Any
 

@@ -229,7 +229,8 @@ def test_each_fault_has_a_line() -> None:
         (["data", "path"], '[data] needs the key "path"'),
         (["data", "layout"], '[data] needs the key "layout"'),
         (["models", 0, "use"],
-         '[[models]] "popular" needs the key "use", or "lists" with a file of ready lists'),
+         '[[models]] "popular" needs the key "use", or "lists" with a file of '
+         "precomputed recommendations"),
         (["models", 0, "name"], '[[models]] number 1 needs the key "name"'),
     ],
 )  # fmt: skip
@@ -310,7 +311,7 @@ READY = {"name": "ready", "lists": "mates.csv"}
         ([MODEL, WHOLE | {"of": ["populr"]}],
          '[[models]] "whole" of: no model is named "populr"; did you mean "popular"?'),
         ([MODEL, WHOLE | {"of": ["whole"]}],
-         '[[models]] "whole" of: a model is no part of itself'),
+         '[[models]] "whole" of: a model cannot be its own base model'),
         ([MODEL, WHOLE | {"of": []}], '[[models]] "whole" of = [] is empty; allowed: popular'),
         ([MODEL, WHOLE | {"of": "popular"}],
          "[[models]] \"whole\" of: found 'popular'; input should be a valid list"),
@@ -318,15 +319,18 @@ READY = {"name": "ready", "lists": "mates.csv"}
          '[[models]] "whole" gives its parameter "models" twice: leave it to of'),
         ([WHOLE | {"of": ["b"]}, WHOLE | {"name": "b", "of": ["c"]},
           WHOLE | {"name": "c", "of": ["whole"]}],
-         '[[models]] of: "whole" is a part of "c" is a part of "b" is a part of "whole"; '
-         "a model is no part of itself"),
+         '[[models]] of: "whole" is a base model of "c" is a base model of "b" is a base model of '
+         '"whole"; '
+         "a model cannot be its own base model"),
         ([READY | {"use": "x:Y"}], '[[models]] "ready" has both "use" and "lists"; leave one out'),
         ([READY | {"params": {"a": 1}}],
-         '[[models]] "ready" has ready lists, which have no "params"; leave it out'),
+         '[[models]] "ready" has precomputed recommendations, which have no "params"; '
+         "leave it out"),
         ([MODEL, READY | {"of": ["popular"]}],
-         '[[models]] "ready" has ready lists, which have no "of"; leave it out'),
+         '[[models]] "ready" has precomputed recommendations, which have no "of"; leave it out'),
         ([READY | {"repeats": 2}],
-         '[[models]] "ready" has ready lists, the same in every repeat; leave repeats out'),
+         '[[models]] "ready" has precomputed recommendations, the same in every repeat; '
+         "leave repeats out"),
         ([READY | {"list": "x"}], '[[models]] "ready" has no key "list"; did you mean "lists"?'),
     ],
 )  # fmt: skip
@@ -337,7 +341,7 @@ def test_parts_and_lists_that_are_refused(models: list[Any], line: str) -> None:
 def test_models_stand_in_any_order_and_parts_have_repeats(tmp_path: Path) -> None:
     models = [WHOLE | {"of": ["ready", "popular"]}, READY, MODEL | {"repeats": 3}]
     config = parse(values(models=models), tmp_path / "shop")
-    assert [model.parts for model in config.models] == [["ready", "popular"], [], []]
+    assert [model.base_models for model in config.models] == [["ready", "popular"], [], []]
     whole, precomputed, _ = config.resolved()["models"]
     assert (whole["of"], "lists" in whole) == (["ready", "popular"], False)
     assert (precomputed["lists"], "use" in precomputed) == (

@@ -96,7 +96,7 @@ def test_tune_has_defaults() -> None:
         ({"search": "gird"}, "[tune] search = 'gird'; did you mean \"grid\"?"),
         ({"seed": -1}, "[tune] seed: found -1; input should be greater than or equal to 0"),
         ({"metric": "MAPP@12"}, '[tune] metric: '),
-        ({"metric": "MAP@13"}, "[tune] metric: MAP@13 looks at 13 places, but k = 12"),
+        ({"metric": "MAP@13"}, "[tune] metric: MAP@13 looks at 13 positions, but k = 12"),
         ({"split": {"strategy": "time", "vald_days": 1}},
          '[tune] split has no key "vald_days"; did you mean "valid_days"?'),
         ({"split": {"strategy": "given", "valid": "x"}},

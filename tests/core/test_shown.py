@@ -89,11 +89,11 @@ def test_every_result_in_every_form(folder: Path, kind: str) -> None:
 
 
 def test_names_do_no_harm() -> None:
-    one = Sheet(["model", "mean"], [[NAME, "0.5"]], heading=["paper  <b>"], footing=["100 %"])
+    one = Sheet(["model", "mean"], [[NAME, "0.5"]], heading=["lists  <b>"], footing=["100 %"])
     html = table.html(one)
     assert "a|b &lt;i&gt;&amp;_%#" in html
     assert "&lt;b&gt;" in html
     latex = table.latex(one).splitlines()
-    assert latex[:2] == ["% paper  <b>", "% 100 %"]
+    assert latex[:2] == ["% lists  <b>", "% 100 %"]
     assert "a\\textbar{}b \\textless{}i\\textgreater{}\\&\\_\\%\\# & 0.5 \\\\" in latex
     assert "\\begin{tabular}{lr}" in latex

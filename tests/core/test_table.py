@@ -15,7 +15,7 @@ SHEET = Sheet(
     ["name", "figure", "word"],
     [["a", "1.5", "one"], ["longer", "12.25", ""]],
     left=frozenset({0, 2}),
-    heading=["exam   small"],
+    heading=["task   small"],
     footing=["time   1 s"],
 )
 
@@ -44,7 +44,7 @@ def test_words_stand_left_and_figures_right() -> None:
 
 def test_lines_stand_above_and_below_with_an_empty_one_between() -> None:
     lines = plain(SHEET).splitlines()
-    assert lines[:2] == ["exam   small", ""]
+    assert lines[:2] == ["task   small", ""]
     assert lines[-2:] == ["", "time   1 s"]
 
 
@@ -66,7 +66,7 @@ def test_markdown_holds_no_tag_of_a_name() -> None:
 
 def test_markdown_by_hand() -> None:
     assert markdown(replace(SHEET, footing=[])).splitlines() == [
-        "exam   small  ",
+        "task   small  ",
         "",
         "| name | figure | word |",
         "| :-- | --: | :-- |",
@@ -89,7 +89,7 @@ def test_a_terminal_shows_lines_titles_and_cells(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shown = terminal(SHEET, 80, monkeypatch, capsys)
-    assert shown[0].split() == ["exam", "small"]
+    assert shown[0].split() == ["task", "small"]
     assert shown[-1].split() == ["time", "1", "s"]
     cells = [line.split() for line in shown[1:-1]]
     for row in (["name", "figure", "word"], ["a", "1.5", "one"], ["longer", "12.25"]):
@@ -144,7 +144,7 @@ def test_a_name_is_no_markup(
     named = Sheet(
         [name, "figure"],
         [[name, "1"]],
-        heading=[f"exam   {name}", name],
+        heading=[f"task   {name}", name],
         footing=[f"time   {name}"],
     )
     shown = terminal(named, 100, monkeypatch, capsys)

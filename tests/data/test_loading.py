@@ -13,7 +13,7 @@ import pytest
 
 from harness import config as config_
 from harness.config import Config
-from harness.core import cache as kept
+from harness.core import cache
 from harness.data import loading
 from harness.data.dataset import Dataset
 from harness.experiment.run import run
@@ -22,7 +22,7 @@ from harness.experiment.run import run
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep files that have only just been written."""
-    monkeypatch.setattr(kept, "_RECENT_NS", 0)
+    monkeypatch.setattr(cache, "_RECENT_NS", 0)
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def read(folder: Path, **data: object) -> tuple[Dataset, bool]:
 
 
 def only_entry() -> Path:
-    (entry,) = kept.folder().iterdir()
+    (entry,) = cache.folder().iterdir()
     return entry
 
 
@@ -207,14 +207,14 @@ def test_a_full_disk_fails_no_run(folder: Path, monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(np, "save", full)
     assert not read(folder)[1]
-    assert list(kept.folder().iterdir()) == []
+    assert list(cache.folder().iterdir()) == []
 
 
 def test_other_keys_of_the_layout_are_other_entries(folder: Path) -> None:
     read(folder)
     assert not read(folder, minimum={"stars": 1})[1]
     assert not read(folder, items=None)[1]
-    assert len(list(kept.folder().iterdir())) == 3
+    assert len(list(cache.folder().iterdir())) == 3
     assert len(read(folder, minimum={"stars": 1})[0].events) == 3
     assert len(read(folder)[0].events) == 2
 
@@ -226,15 +226,15 @@ def test_another_format_is_another_entry(folder: Path, monkeypatch: pytest.Monke
 
 
 def test_fresh_files_are_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "_RECENT_NS", 10**12)
+    monkeypatch.setattr(cache, "_RECENT_NS", 10**12)
     read(folder)
     assert not read(folder)[1]
-    assert not kept.folder().exists() or not list(kept.folder().iterdir())
+    assert not cache.folder().exists() or not list(cache.folder().iterdir())
 
 
 def test_cache_false_neither_reads_nor_writes_it(folder: Path) -> None:
     run(config(folder, cache=False))
-    assert not kept.folder().exists() or not list(kept.folder().iterdir())
+    assert not cache.folder().exists() or not list(cache.folder().iterdir())
     run(config(folder))
     entry = only_entry()
     meta = json.loads((entry / "meta.json").read_text())
@@ -244,19 +244,19 @@ def test_cache_false_neither_reads_nor_writes_it(folder: Path) -> None:
 
 def test_the_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HARNESS_CACHE_DIR", "/somewhere")
-    assert kept.folder() == Path("/somewhere")
+    assert cache.folder() == Path("/somewhere")
     monkeypatch.delenv("HARNESS_CACHE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", "/xdg")
-    assert kept.folder() == Path("/xdg/submission-harness")
+    assert cache.folder() == Path("/xdg/submission-harness")
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", "/home/me")
-    assert kept.folder() == Path("/home/me/.cache/submission-harness")
+    assert cache.folder() == Path("/home/me/.cache/submission-harness")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="owners and modes are POSIX's")
 def test_the_cache_is_its_users_alone(folder: Path) -> None:
     read(folder)
-    assert stat.S_IMODE(kept.folder().stat().st_mode) == 0o700
+    assert stat.S_IMODE(cache.folder().stat().st_mode) == 0o700
 
 
 @pytest.mark.skipif(os.name != "posix", reason="owners and modes are POSIX's")
@@ -265,12 +265,12 @@ def test_a_cache_that_others_can_write_to_is_not_believed(
 ) -> None:
     read(folder)
     assert read(folder)[1]
-    kept.folder().chmod(0o777)
+    cache.folder().chmod(0o777)
     assert not read(folder)[1]
     said = capsys.readouterr().err
-    assert str(kept.folder()) in said
+    assert str(cache.folder()) in said
     assert "HARNESS_CACHE_DIR" in said
-    kept.folder().chmod(0o755)
+    cache.folder().chmod(0o755)
     assert read(folder)[1]
 
 
@@ -279,7 +279,7 @@ def test_anothers_cache_is_neither_read_nor_written(
     folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     read(folder)
-    monkeypatch.setattr(os, "geteuid", lambda: kept.folder().stat().st_uid + 1)
+    monkeypatch.setattr(os, "geteuid", lambda: cache.folder().stat().st_uid + 1)
     assert not read(folder)[1]
     monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "theirs"))
     (tmp_path / "theirs").mkdir()

@@ -261,7 +261,7 @@ def test_a_public_leaderboard_of_few_users_is_in_no_table(
 ) -> None:
     result = replace(make("first", "second"), shake_ups=(shaken(public),))
     text = "\n".join(map(table.plain, result.sheets(verbose=True)))
-    assert (f"swaps at {public} %" in text) == shown
+    assert (f"rank flips at {public} %" in text) == shown
     assert ("50 %, tied in 10 %" in text) == shown
     assert ("nobody is first on both" in text) == shown
     assert f"leaderboards  {public} % public ({public} of 100 users): " in text

@@ -172,7 +172,7 @@ def test_another_train_is_learnt_anew(tmp_path: Path) -> None:
     made = shared(tmp_path, fill("whole", "one"), part("one"))
     one, train = made["one"], testing.example_train()
     assert one.fit(train).fit(train) is one
-    assert made["whole"].fit(train).parts_ == [one]
+    assert made["whole"].fit(train).models_ == [one]
     assert len(counts(tmp_path, "fit")) == 1
     one.fit(testing.example_train())
     one.fit(train)

@@ -163,7 +163,7 @@ def test_a_column_that_the_run_does_not_know(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("column", "named"),
-    [("twon", ['"twon"', '"town"']), ("activity", ["every exam has"])],
+    [("twon", ['"twon"', '"town"']), ("activity", ["every evaluation set has"])],
 )
 def test_a_column_that_no_user_has(tmp_path: Path, column: str, named: list[str]) -> None:
     with pytest.raises(UsageError) as refusal:

@@ -26,7 +26,7 @@ logs = st.dictionaries(st.sampled_from(["u", "v", "w", "x"]), rows, min_size=1)
 cuts = st.integers(1, 8)
 
 
-exams = st.fixed_dictionaries({"ann": rows, "bob": rows, "cem": st.just(["a"])})
+evaluation_sets = st.fixed_dictionaries({"ann": rows, "bob": rows, "cem": st.just(["a"])})
 """Lists of three users; the last one hits, so that there is nothing to warn of."""
 THREE = TRUTH | {"cem": ["a"]}
 
@@ -66,7 +66,7 @@ def test_short_and_empty_lists_are_divided_by_what_they_hold() -> None:
     assert found.loc["bob"].tolist() == [0, 0]
 
 
-@given(lists=exams, train=logs, k=cuts)
+@given(lists=evaluation_sets, train=logs, k=cuts)
 @quick
 def test_novelty_is_what_plain_python_says(lists: Lists, train: Lists, k: int) -> None:
     holders = Counter(item for held in train.values() for item in set(held))
@@ -81,7 +81,7 @@ def test_novelty_is_what_plain_python_says(lists: Lists, train: Lists, k: int) -
     assert found.iloc[:, 0].tolist() == pytest.approx(expected, abs=1e-12)
 
 
-@given(lists=exams, train=logs, k=cuts)
+@given(lists=evaluation_sets, train=logs, k=cuts)
 @quick
 def test_popularity_and_serendipity_are_what_plain_python_says(
     lists: Lists, train: Lists, k: int
@@ -184,7 +184,7 @@ looks = st.fixed_dictionaries(
 )
 
 
-@given(lists=exams, known=st.dictionaries(items, looks, min_size=1), k=cuts)
+@given(lists=evaluation_sets, known=st.dictionaries(items, looks, min_size=1), k=cuts)
 @quick
 def test_diversity_is_the_mean_over_all_pairs(
     lists: Lists, known: Mapping[str, Mapping[str, Any]], k: int
@@ -214,7 +214,7 @@ def test_diversity_is_the_mean_over_all_pairs(
         ("abcde", 5 / 5, (-4 - 2 + 2 + 4 * 2) / (5 * 6)),  # a stands twice, the others once
         ("abcdefgh", 5 / 8, (1 + 3 + 5 + 1 * -1 + 7 * 2) / (8 * 6)),
         ("a", 1, 0),
-        ("ax", 1 / 2, 1 / 2),  # all places go to one of two
+        ("ax", 1 / 2, 1 / 2),  # all listings are of one of two
         ("xyz", 0, 0),
         ("aabbccddee", 5 / 5, (-4 - 2 + 2 + 4 * 2) / (5 * 6)),  # a repetition is no candidate more
     ],
@@ -233,7 +233,7 @@ def test_without_candidates_those_are_the_items_of_training() -> None:
     assert given_too.iloc[0] == 1 / 2
 
 
-@given(lists=exams, candidates=st.sets(st.sampled_from("abcdefgh"), min_size=1), k=cuts)
+@given(lists=evaluation_sets, candidates=st.sets(st.sampled_from("abcdefgh"), min_size=1), k=cuts)
 @quick
 def test_gini_is_the_mean_absolute_difference(lists: Lists, candidates: set[str], k: int) -> None:
     places = Counter(item for row in lists.values() for item in row[:k])

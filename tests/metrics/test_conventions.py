@@ -182,11 +182,11 @@ def average(values: Sequence[float]) -> object:
 
 
 words = st.text("abcd", max_size=6)
-exams = st.lists(st.tuples(words, st.text("abc", max_size=3)), min_size=1, max_size=5)
+evaluation_sets = st.lists(st.tuples(words, st.text("abc", max_size=3)), min_size=1, max_size=5)
 quick = settings(deadline=None, max_examples=60)
 
 
-@given(evaluation_set=exams, k=st.integers(1, 7))
+@given(evaluation_set=evaluation_sets, k=st.integers(1, 7))
 @quick
 def test_the_audit_is_what_the_tools_own_loops_compute(
     evaluation_set: list[tuple[str, str]], k: int
@@ -228,7 +228,7 @@ def test_where_nothing_is_left_open_but_the_divisor_those_of_one_divisor_agree(
         assert [found[name] for name in others] == [exactly(found[first] or 0)] * len(others)
 
 
-@given(evaluation_set=exams, k=st.integers(1, 7))
+@given(evaluation_set=evaluation_sets, k=st.integers(1, 7))
 @quick
 def test_ours_are_the_metric_under_each_divisor(
     evaluation_set: list[tuple[str, str]], k: int
@@ -242,7 +242,7 @@ def test_ours_are_the_metric_under_each_divisor(
         assert found[name] == exactly(values.mean()), divisor
 
 
-@given(evaluation_set=exams, k=st.integers(1, 7))
+@given(evaluation_set=evaluation_sets, k=st.integers(1, 7))
 @quick
 def test_blocks_of_users_change_nothing(evaluation_set: list[tuple[str, str]], k: int) -> None:
     lists, truths = zip(*evaluation_set, strict=True)
@@ -252,7 +252,7 @@ def test_blocks_of_users_change_nothing(evaluation_set: list[tuple[str, str]], k
         assert audited(lists, truths, k) == whole
 
 
-@given(evaluation_set=exams, k=st.integers(1, 7), random=st.randoms())
+@given(evaluation_set=evaluation_sets, k=st.integers(1, 7), random=st.randoms())
 @quick
 def test_the_order_of_users_changes_nothing(
     evaluation_set: list[tuple[str, str]], k: int, random: Random

@@ -25,7 +25,7 @@ ann,b,2020-01-08
 bob,d,2020-01-08
 cid,a,2020-01-08
 """
-"""The exam is the last day: ann's truth is b, bob's d, cid's a; all four items are candidates.
+"""The last day is held out: ann's truth is b, bob's d, cid's a; all four items are candidates.
 
 In training b has two events of two users, the others one each; there are three users.
 """
@@ -89,7 +89,7 @@ EXPECTED: dict[str, dict[str, float]] = {
     "Coverage@2": {"popular": 2 / 4, "latest": 2 / 4, "spread": 1},
     "Coverage@1": {"popular": 1 / 4, "latest": 1 / 4, "spread": 2 / 4},
     "Gini@2": {
-        "popular": 12 / 24,  # of 0, 0, 3, 3 places
+        "popular": 12 / 24,  # listed 0, 0, 3 and 3 times
         "latest": 12 / 24,
         "spread": (-3 * 1 - 1 * 1 + 1 * 2 + 3 * 2) / (4 * 6),
     },

@@ -1,4 +1,4 @@
-"""The marking pass: literal rows, properties against a naive reference, and what it refuses."""
+"""The pass over the lists: literal rows, a naive reference, and what it refuses."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -17,10 +17,10 @@ from harness.metrics.kernels import Tally, tally
 FIELDS = ("precision_sum", "dcg", "hits", "first_hit", "length", "relevant")
 
 
-def mark(
+def tallied(
     lists: Sequence[Sequence[int]], truth: Sequence[Sequence[int]], k: int, **kw: Any
 ) -> Tally:
-    """Mark lists of one width against truth given as one list a user."""
+    """Score lists of one width against truth given as one list a user."""
     width = max(map(len, lists), default=0)
     items = np.array([[*row, *[-1] * (width - len(row))] for row in lists], np.int32)
     indptr = np.cumsum([0, *map(len, truth)])
@@ -31,7 +31,7 @@ def mark(
 def naive(
     ranked: Sequence[int], truth: Sequence[int], k: int
 ) -> tuple[float, float, int, int, int]:
-    """Mark one list straight from the definition: hit(i), P(i) and the discount."""
+    """Score one list straight from the definition: hit(i), P(i) and the discount."""
 
     def hit(i: int) -> int:
         return int(ranked[i - 1] in truth and ranked[i - 1] not in ranked[: i - 1])
@@ -51,51 +51,51 @@ def naive(
         ([9, 8, 1, 0], 0, 0, 0, 4),
         ([], 0, 0, 0, 0),
         ([2, 2, 7], 1 + 2 / 3, 2, 1, 3),  # a repetition is no second hit and uses its rank
-        ([-1, 2, -1, 7], 1 / 2 + 2 / 4, 2, 2, 2),  # and so does an empty place
+        ([-1, 2, -1, 7], 1 / 2 + 2 / 4, 2, 2, 2),  # and so does an empty position
         ([-1, -1, -1], 0, 0, 0, 0),
     ],
 )
 def test_one_list_by_hand(
     ranked: list[int], precision_sum: float, hits: int, first_hit: int, length: int
 ) -> None:
-    marked = mark([ranked], [[2, 7]], 4)
-    assert marked.precision_sum[0] == pytest.approx(precision_sum, abs=1e-15)
-    found = marked.hits[0], marked.first_hit[0], marked.length[0], marked.relevant[0], marked.k
+    scored = tallied([ranked], [[2, 7]], 4)
+    assert scored.precision_sum[0] == pytest.approx(precision_sum, abs=1e-15)
+    found = scored.hits[0], scored.first_hit[0], scored.length[0], scored.relevant[0], scored.k
     assert found == (hits, first_hit, length, 2, 4)
 
 
 def test_gain_is_discounted_by_the_logarithm_of_the_rank() -> None:
-    assert mark([[5, 9, 7]], [[5, 7]], 3).dcg[0] == 1 + 1 / 2  # 1/log2(2) + 1/log2(4)
+    assert tallied([[5, 9, 7]], [[5, 7]], 3).dcg[0] == 1 + 1 / 2  # 1/log2(2) + 1/log2(4)
 
 
 def test_places_after_the_cut_do_not_count() -> None:
-    marked = mark([[9, 2, 7]], [[2, 7]], 2)
-    assert (marked.hits[0], marked.length[0], marked.precision_sum[0]) == (1, 2, 0.5)
+    scored = tallied([[9, 2, 7]], [[2, 7]], 2)
+    assert (scored.hits[0], scored.length[0], scored.precision_sum[0]) == (1, 2, 0.5)
 
 
-def test_users_are_marked_each_by_their_own_truth() -> None:
-    assert mark([[1, 2], [1, 2], [1, 2]], [[1], [], [2]], 2).first_hit.tolist() == [1, 0, 2]
+def test_users_are_scored_each_by_their_own_truth() -> None:
+    assert tallied([[1, 2], [1, 2], [1, 2]], [[1], [], [2]], 2).first_hit.tolist() == [1, 0, 2]
 
 
 def test_relevant_items_without_a_position_count() -> None:
-    assert mark([[1]], [[1]], 1, relevant=np.array([3])).relevant.tolist() == [3]
+    assert tallied([[1]], [[1]], 1, relevant=np.array([3])).relevant.tolist() == [3]
 
 
 @pytest.mark.parametrize("users", [0, 1])
 def test_lists_without_places(users: int) -> None:
-    marked = tally(
+    scored = tally(
         np.empty((users, 0), np.int32), np.zeros(users + 1, int), np.empty(0, np.int32), 5
     )
-    assert marked.precision_sum.tolist() == marked.hits.tolist() == [0] * users
+    assert scored.precision_sum.tolist() == scored.hits.tolist() == [0] * users
 
 
 @pytest.mark.parametrize("long", [kernels.SCANNED_TRUTH, kernels.SCANNED_TRUTH + 1, 5000])
-def test_a_long_row_of_truth_is_marked_like_a_short_one(long: int) -> None:
+def test_a_long_row_of_truth_is_scored_like_a_short_one(long: int) -> None:
     truth = list(range(0, 2 * long, 2))
     ranked = [1, 0, 0, truth[-1], -1, truth[-1] + 1, 2, truth[long // 2]]
-    marked = mark([ranked, [3]], [truth, [3]], 8)
-    assert marked.hits.tolist() == [4, 1]
-    assert marked.precision_sum[0] == pytest.approx(1 / 2 + 2 / 4 + 3 / 7 + 4 / 8, abs=1e-15)
+    scored = tallied([ranked, [3]], [truth, [3]], 8)
+    assert scored.hits.tolist() == [4, 1]
+    assert scored.precision_sum[0] == pytest.approx(1 / 2 + 2 / 4 + 3 / 7 + 4 / 8, abs=1e-15)
 
 
 users = st.tuples(
@@ -106,12 +106,12 @@ users = st.tuples(
 
 @given(st.lists(users, min_size=1, max_size=6), st.integers(1, 24))
 def test_equals_the_definition(evaluation_set: list[Any], k: int) -> None:
-    marked = mark([row for row, _ in evaluation_set], [truth for _, truth in evaluation_set], k)
+    scored = tallied([row for row, _ in evaluation_set], [truth for _, truth in evaluation_set], k)
     for user, (row, truth) in enumerate(evaluation_set):
         expected = naive(row, truth, k)
-        found = tuple(getattr(marked, field)[user] for field in FIELDS[:5])
+        found = tuple(getattr(scored, field)[user] for field in FIELDS[:5])
         assert found == pytest.approx(expected, abs=1e-14)
-        assert marked.relevant[user] == len(truth)
+        assert scored.relevant[user] == len(truth)
 
 
 def task_of(n: int) -> tuple[Any, Any, Any]:
@@ -147,12 +147,12 @@ def test_every_array_a_caller_may_hold_shares_one_compilation() -> None:
     indices.flags.writeable = False
     tally(items, indptr, indices, 5)
     tally(np.asfortranarray(items), indptr.astype(np.int32), indices.copy(), 5)
-    assert len(kernels._mark.dispatcher.signatures) == 1  # type: ignore[attr-defined]
+    assert len(kernels._tally.dispatcher.signatures) == 1  # type: ignore[attr-defined]
 
 
 def test_a_tally_is_frozen() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
-        mark([[1]], [[1]], 1).k = 2  # type: ignore[misc]
+        tallied([[1]], [[1]], 1).k = 2  # type: ignore[misc]
 
 
 ITEMS, INDPTR, INDICES = np.array([[1, 2]], np.int32), np.array([0, 2]), np.array([1, 4], np.int32)
@@ -208,16 +208,16 @@ def test_the_first_faulty_user_is_named() -> None:
 
 def test_a_faulty_row_of_truth_harms_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Padding is -1 as well: a truth item -1 finds it and must not be flagged out of bounds."""
-    monkeypatch.setattr(kernels, "_mark", kernels._mark.py_func)  # type: ignore[attr-defined]
+    monkeypatch.setattr(kernels, "_tally", kernels._tally.py_func)  # type: ignore[attr-defined]
     with pytest.raises(ValueError, match="found -1"):  # interpreted, it would be an IndexError
-        mark([[1, 2, 3]], [[-1]], 3)
-    assert mark([[1, 2, 3]], [[3]], 3).first_hit[0] == 3
+        tallied([[1, 2, 3]], [[-1]], 3)
+    assert tallied([[1, 2, 3]], [[3]], 3).first_hit[0] == 3
 
 
 def test_faults_beyond_the_cut_are_no_fault() -> None:
-    assert mark([[1, -9]], [[1]], 1).hits[0] == 1
+    assert tallied([[1, -9]], [[1]], 1).hits[0] == 1
     with pytest.raises(ValueError, match="truth_indices of user 0"):
-        mark([[1, -9]], [[2, 1]], 1)
+        tallied([[1, -9]], [[2, 1]], 1)
 
 
 def test_without_a_place_for_the_cache_functions_are_compiled_all_the_same() -> None:
@@ -228,6 +228,6 @@ def test_without_a_place_for_the_cache_functions_are_compiled_all_the_same() -> 
 
 @pytest.mark.parametrize("values", [[1e308, 1e308], [1e308, -1e308, 1e308, 1e308], [inf]])
 def test_sums_beyond_the_largest_number_are_refused(values: list[float]) -> None:
-    """Nothing is written beyond the places there are."""
+    """Nothing is written beyond the memory there is."""
     with pytest.raises(OverflowError, match="too large"):
         kernels.partials(np.tile(values, 2000))

@@ -1,4 +1,4 @@
-"""What holds for every metric, whatever the exam: ranges, orders, names, places beyond the cut."""
+"""What holds for every metric, whatever the data: ranges, orders, names, ranks beyond the cut."""
 
 import math
 from collections.abc import Callable
@@ -34,7 +34,7 @@ truths = st.dictionaries(
 )
 
 
-def exams(row: st.SearchStrategy[list[str]]) -> st.SearchStrategy[Any]:
+def evaluation_sets(row: st.SearchStrategy[list[str]]) -> st.SearchStrategy[Any]:
     """Return lists and graded truth of three users; cem hits, so that nothing is to warn of."""
     lists = st.fixed_dictionaries({"ann": row, "bob": row, "cem": st.just(["a"])})
     truth = st.fixed_dictionaries({"ann": truths, "bob": truths, "cem": st.just({"a": 1.0})})
@@ -42,7 +42,7 @@ def exams(row: st.SearchStrategy[list[str]]) -> st.SearchStrategy[Any]:
 
 
 def figures(lists: Any, truth: Any, rename: Callable[[str], str] = str) -> dict[str, float]:
-    """Return every metric of one exam."""
+    """Return every metric of one evaluation set."""
     known = {
         "train": {user: [rename(item) for item in row] for user, row in TRAIN.items()},
         "attributes": LOOKS.with_columns(item=pl.Series(list(map(rename, ITEMS)))),
@@ -51,7 +51,7 @@ def figures(lists: Any, truth: Any, rename: Callable[[str], str] = str) -> dict[
     return found
 
 
-@given(evaluation_set=exams(rows))
+@given(evaluation_set=evaluation_sets(rows))
 @quick
 def test_every_value_lies_within_the_declared_range(evaluation_set: Any) -> None:
     each = evaluate(*evaluation_set, OF_USERS, train=TRAIN, attributes=LOOKS, per_user=True)
@@ -60,7 +60,7 @@ def test_every_value_lies_within_the_declared_range(evaluation_set: Any) -> None
         assert low <= value <= high, name
 
 
-@given(evaluation_set=exams(rows))
+@given(evaluation_set=evaluation_sets(rows))
 @quick
 def test_the_mean_of_the_users_values_is_the_figure(evaluation_set: Any) -> None:
     each = evaluate(*evaluation_set, OF_USERS, train=TRAIN, attributes=LOOKS, per_user=True)
@@ -69,7 +69,7 @@ def test_the_mean_of_the_users_values_is_the_figure(evaluation_set: Any) -> None
         assert found[str(parse(name))] == math.fsum(each[str(parse(name))]) / 3, name
 
 
-@given(evaluation_set=exams(rows), order=st.permutations(["ann", "bob", "cem"]))
+@given(evaluation_set=evaluation_sets(rows), order=st.permutations(["ann", "bob", "cem"]))
 @quick
 def test_the_order_of_users_changes_nothing(evaluation_set: Any, order: list[str]) -> None:
     lists, truth = evaluation_set
@@ -77,7 +77,7 @@ def test_the_order_of_users_changes_nothing(evaluation_set: Any, order: list[str
     assert figures(*again) == pytest.approx(figures(*evaluation_set), rel=0, abs=1e-12)
 
 
-@given(evaluation_set=exams(rows), mirrored=st.booleans())
+@given(evaluation_set=evaluation_sets(rows), mirrored=st.booleans())
 @quick
 def test_other_names_of_items_change_nothing(evaluation_set: Any, mirrored: bool) -> None:
     def rename(item: str) -> str:
@@ -106,7 +106,7 @@ def long(lists: Any, column: str) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("column", ["rank", "score"])
-@given(evaluation_set=exams(unique_rows), seed=st.integers(0, 99))
+@given(evaluation_set=evaluation_sets(unique_rows), seed=st.integers(0, 99))
 @quick
 def test_the_order_of_rows_changes_nothing_where_a_column_orders(
     column: str, evaluation_set: Any, seed: int
@@ -116,7 +116,10 @@ def test_the_order_of_rows_changes_nothing_where_a_column_orders(
     assert figures(shuffled, truth) == figures(lists, truth)
 
 
-@given(evaluation_set=exams(st.lists(st.sampled_from(ITEMS), min_size=3, max_size=3)), more=rows)
+@given(
+    evaluation_set=evaluation_sets(st.lists(st.sampled_from(ITEMS), min_size=3, max_size=3)),
+    more=rows,
+)
 @quick
 def test_what_follows_the_cut_changes_nothing(evaluation_set: Any, more: list[str]) -> None:
     lists, truth = evaluation_set

@@ -43,8 +43,8 @@ def block(items: Any, indptr: Sequence[int], indices: Sequence[int], k: int) -> 
 def value(name: str, ranked: Sequence[int], truth: Sequence[int], k: int) -> float:
     """Return one metric of one list."""
     lists = np.array([ranked], np.int32).reshape(1, -1)
-    marked = block(lists, [0, len(truth)], sorted(truth), k)
-    return float(per_user(parse(f"{name}@{k}"), marked)[0])
+    scored = block(lists, [0, len(truth)], sorted(truth), k)
+    return float(per_user(parse(f"{name}@{k}"), scored)[0])
 
 
 @pytest.mark.parametrize(
@@ -95,8 +95,8 @@ def test_without_truth_or_list_the_value_is_0(
 
 def test_several_users_have_a_value_each() -> None:
     items = np.array([[1, 2], [1, 2], [1, 2]], np.int32)
-    marked = block(items, [0, 1, 1, 2], [1, 2], 2)
-    found = per_user(parse("MAP@2"), marked)
+    scored = block(items, [0, 1, 1, 2], [1, 2], 2)
+    found = per_user(parse("MAP@2"), scored)
     assert found.tolist() == [1.0, 0.0, 0.5]
     assert found.dtype == np.dtype(np.float64)
 
@@ -107,9 +107,9 @@ def test_the_largest_cut_off_works() -> None:
 
 
 def test_a_block_of_another_cut_off_is_refused() -> None:
-    marked = block(np.array([[1]], np.int32), [0, 1], [1], 5)
+    scored = block(np.array([[1]], np.int32), [0, 1], [1], 5)
     with pytest.raises(ValueError, match=r"MAP@12 needs lists cut at k = 12, got k = 5"):
-        per_user(parse("MAP@12"), marked)
+        per_user(parse("MAP@12"), scored)
 
 
 lists = st.lists(st.integers(-1, 15), max_size=15)

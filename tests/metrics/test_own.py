@@ -15,7 +15,7 @@ from harness.metrics import parse
 
 SOURCE = '''
 def early(hits, n_relevant, k):
-    """The share of the first two places that hit."""
+    """The share of the first two ranks that hit."""
     return hits[:2].sum() / 2
 
 def counts(hits, n_relevant, k):
@@ -85,7 +85,7 @@ def test_it_is_told_hits_true_items_and_the_cut_off_of_every_user(folder: Path) 
 def test_its_text_is_read_back(folder: Path) -> None:
     metric = parse("my_metrics:early@3", folder)
     assert parse(str(metric), folder) == metric
-    assert metric.definition.text == "The share of the first two places that hit."
+    assert metric.definition.text == "The share of the first two ranks that hit."
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,8 @@ def values(
     return per_user(metric, Block(items.reshape(len(lists), width), judgments, k)).tolist()
 
 
-def gains_of_places(ranked: Sequence[int], truth: Grades, k: int) -> list[float]:
-    """Return the grade that each of the first k places earns; a repetition earns nothing."""
+def gains_by_rank(ranked: Sequence[int], truth: Grades, k: int) -> list[float]:
+    """Return the grade at each of the first k ranks; that of a repetition is 0."""
     return [truth.get(p, 0.0) if p not in ranked[:i] else 0.0 for i, p in enumerate(ranked[:k])]
 
 
@@ -49,7 +49,7 @@ def naive_r_precision(ranked: Sequence[int], truth: Grades, k: int, more: int) -
 
 def naive_p_found(ranked: Sequence[int], truth: Grades, k: int, p_break: float) -> float:
     total, look = 0.0, 1.0
-    for p_rel in gains_of_places(ranked, truth, k):
+    for p_rel in gains_by_rank(ranked, truth, k):
         total += look * p_rel
         look *= (1 - p_rel) * (1 - p_break)
     return total
@@ -62,17 +62,17 @@ def naive_ndcg(ranked: Sequence[int], truth: Grades, k: int, gain: str, ideal: s
     def dcg(gains: Sequence[float]) -> float:
         return sum(g / log2(i + 1) for i, g in enumerate(gains[:k], start=1))
 
-    earned = [gained(g) for g in gains_of_places(ranked, truth, k)]
-    pool = earned if ideal == "retrieved" else [gained(g) for g in truth.values()]
+    listed = [gained(g) for g in gains_by_rank(ranked, truth, k)]
+    pool = listed if ideal == "retrieved" else [gained(g) for g in truth.values()]
     best = dcg(sorted(pool, reverse=True))
-    return dcg(earned) / best if best else 0.0
+    return dcg(listed) / best if best else 0.0
 
 
 cuts = st.integers(1, 12)
 ranked = st.lists(st.integers(-1, 9), max_size=10)
 
 
-def exams(grades: st.SearchStrategy[float]) -> st.SearchStrategy[list[Any]]:
+def evaluation_sets(grades: st.SearchStrategy[float]) -> st.SearchStrategy[list[Any]]:
     """Return up to four users, each a list and a graded truth."""
     truth = st.dictionaries(st.integers(0, 9), grades, max_size=6)
     return st.lists(st.tuples(ranked, truth), min_size=1, max_size=4)
@@ -100,7 +100,7 @@ def test_r_precision_divides_by_true_items_that_cannot_be_recommended_too() -> N
     assert values("RPrecision", [[8, 1]], [{1: 1.0}], 5, more=1) == [1 / 2]
 
 
-@given(evaluation_set=exams(st.just(1.0)), k=cuts, more=st.integers(0, 3))
+@given(evaluation_set=evaluation_sets(st.just(1.0)), k=cuts, more=st.integers(0, 3))
 @settings(deadline=None)
 def test_r_precision_is_what_plain_python_says(
     evaluation_set: list[Any], k: int, more: int
@@ -127,7 +127,11 @@ def test_p_found_by_hand(name: str, row: list[int], truth: Grades, k: int, expec
     assert values(name, [row], [truth], k) == [pytest.approx(expected, abs=1e-15)]
 
 
-@given(evaluation_set=exams(shares), k=cuts, p_break=st.sampled_from([0.0, 0.15, 0.3, 0.5, 1.0]))
+@given(
+    evaluation_set=evaluation_sets(shares),
+    k=cuts,
+    p_break=st.sampled_from([0.0, 0.15, 0.3, 0.5, 1.0]),
+)
 @settings(deadline=None)
 def test_p_found_is_what_plain_python_says(
     evaluation_set: list[Any], k: int, p_break: float
@@ -162,7 +166,7 @@ THREE_GRADES = {1: 1.0, 2: 3.0, 3: 2.0}
 
 @pytest.mark.parametrize(
     ("name", "expected"),
-    [  # the list 1, 9, 2 earns the grades 1, 0, 3
+    [  # the list 1, 9, 2 has the grades 1, 0, 3
         ("NDCG(gain=linear)", (1 + 3 / 2) / (3 + 2 / log2(3) + 1 / 2)),
         ("NDCG(gain=exponential)", (1 + 7 / 2) / (7 + 3 / log2(3) + 1 / 2)),
         ("NDCG", (1 + 1 / 2) / (1 + 1 / log2(3) + 1 / 2)),
@@ -183,7 +187,7 @@ def test_the_ideal_of_graded_ndcg_ends_at_the_cut() -> None:
 
 @pytest.mark.parametrize("gain", ["binary", "linear", "exponential"])
 @pytest.mark.parametrize("ideal", ["relevant", "retrieved"])
-@given(evaluation_set=exams(st.sampled_from([0.5, 1.0, 2.0, 3.0])), k=cuts)
+@given(evaluation_set=evaluation_sets(st.sampled_from([0.5, 1.0, 2.0, 3.0])), k=cuts)
 @settings(deadline=None)
 def test_ndcg_is_what_plain_python_says(
     gain: str, ideal: str, evaluation_set: list[Any], k: int

@@ -96,8 +96,8 @@ def test_ages_in_days() -> None:
     assert example_train().age_days().tolist() == [10, 9, 1, 1, 7, 7, 2, 1, 8, 3, 2]
 
 
-def test_weights_of_unknown_kinds_are_refused() -> None:
-    with pytest.raises(ValueError, match='no kind of event "visit"; there are event'):
+def test_weights_of_unknown_event_types_are_refused() -> None:
+    with pytest.raises(ValueError, match='no event type "visit"; there are event'):
         example_train().kind_weights({"visit": 0.1})
     assert set(example_train().kind_weights({"event": 0.5}).tolist()) == {0.5}
 
@@ -111,7 +111,7 @@ def test_what_is_kept_cannot_be_written() -> None:
 
 
 def test_what_lies_behind_the_cut_off_is_out_of_reach() -> None:
-    """A data set holds the exam's events too; the one that a model is given does not."""
+    """A data set holds the held-out events too; the one that a model is given does not."""
     whole = example_train()
     early = whole.events.where(whole.events.time < 5 * DAY_US)
     given = Train(whole.dataset, early, whole.candidates, 5 * DAY_US)
@@ -164,7 +164,7 @@ def test_days_must_be_above_0(name: str) -> None:
         ({"weights": {"event": 10**400}}, "the weight of event is 1000"),
         ({"weights": 3}, "weights is 3; expected a table"),
         ({"weights": ["event"]}, r"weights is \['event'\]; expected a table"),
-        ({"weights": {"visit": 1}}, 'no kind of event "visit"; there are event'),
+        ({"weights": {"visit": 1}}, 'no event type "visit"; there are event'),
         ({"window_days": float("inf")}, "window_days is inf; expected a number above 0"),
     ],
 )

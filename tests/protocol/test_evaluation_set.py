@@ -1,4 +1,4 @@
-"""Exams against sets worked out by hand, and against a plain Python exam anywhere."""
+"""Evaluation sets worked out by hand, and against plain Python anywhere."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -33,7 +33,7 @@ def shop(
     shown: dict[str, int] | None = None,
     registered: dict[str, int] | None = None,
 ) -> tuple[Dataset, Split]:
-    """Return a data set and its split: the first day is training, the second the exam."""
+    """Return a data set and its split: the first day is training, the second is held out."""
     train, valid = list(train), list(valid)
     more = sorted(set(catalogue or ()))
     users = sorted({u for u, _ in [*train, *valid]})
@@ -325,13 +325,13 @@ def test_ids_do_not_run_into_each_other(one: list[str], two: list[str]) -> None:
     assert of(one) != of(two)
 
 
-# --- a plain Python exam -------------------------------------------------------------------------
+# --- plain Python ------------------------------------------------------------------------------
 
 
 def plain(
     train: list[tuple[str, str]], valid: list[tuple[str, str]], catalogue: str, keys: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the same exam from sets alone."""
+    """Return the same evaluation set from sets alone."""
     candidates = set(catalogue) if keys["candidates"] == "catalogue" else {i for _, i in train}
     drop = keys["seen_items"] == "drop"
     users = sorted({u for u, _ in valid})

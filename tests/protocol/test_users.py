@@ -1,4 +1,4 @@
-"""Who the examined users are, counted by hand; and what a leaderboard would count."""
+"""Who the evaluated users are, counted by hand; and what a leaderboard would count."""
 
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ def config(folder: Path, **more: Any) -> config_.Config:
     return config_.parse(values, folder)
 
 
-def sat(folder: Path, sample: str | None = None) -> Result:
+def evaluated(folder: Path, sample: str | None = None) -> Result:
     if sample is not None:
         (folder / "sample_submission.csv").write_text(sample)
     return run(config(folder))
@@ -62,12 +62,12 @@ def test_a_column_that_is_called_as_ours_is_refused(tmp_path: Path) -> None:
     users = {"layout": "table", "path": ".", "events": "log.csv", "cache": False}
     for column in ("user", "activity"):
         given = config(tmp_path, data={**users, "users": "people.csv"})
-        with pytest.raises(UsageError, match=f'every exam has "{column}"'):
+        with pytest.raises(UsageError, match=f'every evaluation set has "{column}"'):
             profile(make_task(given), [column])
 
 
 def test_a_sample_that_cannot_be_read_costs_its_figure_alone(tmp_path: Path) -> None:
-    found = sat(tmp_path, "")
+    found = evaluated(tmp_path, "")
     assert found.population.sample is None
     (note,) = (note for note in found.notes if "sample" in note)
     assert "no score over the sample submission" in note

@@ -32,7 +32,7 @@ SECTIONS = [
     "slices",
     "coverage",
     "leaderboard",
-    "boards",
+    "rank-flips",
     "repeat",
 ]
 VOID = {"meta", "link", "img", "br", "wbr", "input", "hr"}
@@ -193,7 +193,7 @@ def test_every_pair_is_drawn_and_told(demo_run: Path) -> None:
 def test_a_public_leaderboard_of_few_users_is_not_drawn(demo_run: Path) -> None:
     few, many = document(demo_run)["shake_up"]
     assert (few["public"], many["public"]) == (9, 256)
-    text = page_of(demo_run).texts["boards"]
+    text = page_of(demo_run).texts["rank-flips"]
     assert "1 % public: 9 of 854 users: not shown, as fewer than 30 users tell nothing." in text
     assert "30 % public: 256 of 854 users In" in text
     assert text.count("random divisions") == 1
@@ -248,7 +248,7 @@ def test_a_baseline_is_compared_with_alone(copied: Path) -> None:
 def test_a_single_model(tmp_path: Path) -> None:
     found = Page(page(runs.read(run_folder(tmp_path / "run", ("alone",)))))
     assert "the run has a single model" in found.texts["differences"]
-    assert "the run has a single model" in found.texts["boards"]
+    assert "the run has a single model" in found.texts["rank-flips"]
     assert found.row("alone")
     assert "differences" not in found.figures
 
@@ -265,7 +265,7 @@ def test_empty_parts_say_so(copied: Path) -> None:
         "growth": "no curve",
         "slices": "No groups of users",
         "coverage": "not measured",
-        "boards": "No division was tried",
+        "rank-flips": "No division was tried",
     }
     for section, words in said.items():
         assert words in found.texts[section]
@@ -282,8 +282,8 @@ def test_a_file_that_is_gone_costs_its_part_alone(copied: Path, name: str) -> No
 def test_a_metric_of_all_lists_has_no_users(tmp_path: Path) -> None:
     folder = run_folder(tmp_path / "run", ("one", "two"), ("Coverage@12", "MAP@12"))
     found = Page(page(runs.read(folder)))
-    assert "one figure of all lists" in found.texts["users"]
-    assert "is not 0 for users who are not examined" in found.texts["leaderboard"]
+    assert "one value for all lists" in found.texts["users"]
+    assert "is not 0 for users without lists" in found.texts["leaderboard"]
     assert "no curve" in found.texts["growth"]
     assert found.row("one")
 
@@ -315,18 +315,18 @@ def test_an_older_run_is_refused_with_what_to_do(copied: Path, part: str) -> Non
 
 
 def test_a_model_without_an_estimate_has_a_dash(copied: Path) -> None:
-    bridge = document(copied)["bridge"]
-    bridge["models"]["popular"] = {"window": None, "sample": None}
-    found = changed(copied, bridge=bridge)
+    estimates = document(copied)["bridge"]
+    estimates["models"]["popular"] = {"window": None, "sample": None}
+    found = changed(copied, bridge=estimates)
     assert ["–"] in [row[2:] for row in found.rows if row and row[0] == "popular"]
 
 
-@pytest.mark.parametrize("bridge", [None, {"with_items": None}])
-def test_an_estimate_that_is_damaged_is_refused(copied: Path, bridge: object) -> None:
-    if bridge:
-        bridge = document(copied)["bridge"] | bridge
+@pytest.mark.parametrize("estimates", [None, {"with_items": None}])
+def test_an_estimate_that_is_damaged_is_refused(copied: Path, estimates: object) -> None:
+    if estimates:
+        estimates = document(copied)["bridge"] | estimates
     with pytest.raises(UsageError, match=r"no bridge.with_items"):
-        changed(copied, bridge=bridge)
+        changed(copied, bridge=estimates)
 
 
 def test_a_model_of_an_older_run_is_refused(copied: Path) -> None:

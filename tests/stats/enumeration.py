@@ -1,4 +1,4 @@
-"""Every ordered list there is, marked by the kernel: what chance is defined by."""
+"""Every ordered list there is, scored by the kernel: what chance is defined by."""
 
 from itertools import permutations
 from typing import Any

@@ -1,6 +1,6 @@
 """A small version of benchmarks/calibration.py: do tests err as often as they say?
 
-Limits are four standard errors of the share of so many exams.
+Limits are four standard errors of the share of so many trials.
 """
 
 import importlib.util
@@ -24,8 +24,8 @@ def calibration() -> Any:
     return module
 
 
-def around(share: float, exams: int) -> Any:
-    return pytest.approx(share, abs=4 * (share * (1 - share) / exams) ** 0.5)
+def around(share: float, trials: int) -> Any:
+    return pytest.approx(share, abs=4 * (share * (1 - share) / trials) ** 0.5)
 
 
 @pytest.mark.parametrize(("users", "hits"), [(500, 0.2), (2000, 0.1)])

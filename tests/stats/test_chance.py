@@ -16,7 +16,7 @@ METRIC = parse("MAP@1")
 
 
 def verdict(values: Any, mean: Any, var: Any, third: Any = 0.0, none: Any = 0.5) -> Verdict:
-    """Return the verdict on marks (repeats, users), or on one repeat of marks (users,)."""
+    """Return the verdict on scores (repeats, users), or on one repeat of scores (users,)."""
     user_scores = np.atleast_2d(np.array(values, np.float64))
     of_users = [
         np.broadcast_to(np.float64(x), user_scores.shape[1]) for x in (mean, var, third, none)
@@ -55,7 +55,7 @@ def test_no_hit_in_any_of_many_equal_repeats_is_one_exam_without_a_hit() -> None
 
 
 def test_independent_repeats_count_each() -> None:
-    """A random model's repeats, rejected in about 5 % of exams; 2 to 8 % of 500."""
+    """A random model's repeats, rejected in about 5 % of evaluation sets; 2 to 8 % of 500."""
     rng = np.random.default_rng(3)
     known = of_random_lists(300, 20)
     found = [
@@ -123,7 +123,7 @@ def test_binomial_hits_have_nearly_the_binomials_p_value() -> None:
 
 
 def test_marks_that_vary_more_than_random_ones_are_less_certain() -> None:
-    """Half the users get everything, half nothing; a random list would earn all about 1/2.
+    """Half the users get everything, half nothing; a random list would give all about 1/2.
 
     The mean, 0.55, is 10 deviations of a random ranking above chance, but is one of 100 coins.
     """
@@ -142,7 +142,7 @@ def test_no_chance_at_all_has_no_lift() -> None:
 
 @pytest.mark.parametrize(("candidates", "users"), [(60, 300), (800, 500), (310, 500)])
 def test_a_random_model_is_rejected_in_about_five_per_cent(candidates: int, users: int) -> None:
-    """1,000 exams; 3 to 7 % is within three standard errors of 5 %."""
+    """1,000 evaluation sets; 3 to 7 % is within three standard errors of 5 %."""
     rng = np.random.default_rng(7)
     metric = parse("MAP@12")
     relevant = rng.integers(1, 6, users)

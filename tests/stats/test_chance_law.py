@@ -61,7 +61,7 @@ def test_equals_the_enumeration_of_any_lists(name: str, data: Any) -> None:
 
 
 def test_cumulants_of_a_mean_by_hand() -> None:
-    """Two users with variance 1/4 and third cumulant 1/8, two repeats: 4 marks.
+    """Two users with variance 1/4 and third cumulant 1/8, two repeats: 4 scores.
 
     Variance 4 · 1/4 / 4² = 1/16, third 4 · 1/8 / 4³ = 1/128; skewness (1/128)/(1/16)^1.5 = 1/2.
     """

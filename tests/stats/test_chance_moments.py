@@ -1,4 +1,4 @@
-"""Chance against what it is defined by: every ordered list there is, marked by the kernel."""
+"""Chance against what it is defined by: every ordered list there is, scored by the kernel."""
 
 import math
 from fractions import Fraction
@@ -76,7 +76,7 @@ def test_equals_the_enumeration_anywhere(name: str, data: Any) -> None:
 
 @pytest.mark.parametrize(
     ("name", "mean", "var"),
-    [  # one of four candidates is a truth item, the list has two places
+    [  # one of four candidates is a true item, the list has two ranks
         ("MAP", Fraction(3, 8), Fraction(5, 16) - Fraction(9, 64)),
         ("Precision", Fraction(1, 4), Fraction(1, 16)),
         ("Recall", Fraction(1, 2), Fraction(1, 4)),
@@ -121,7 +121,7 @@ def test_where_all_lists_earn_the_same_the_variance_is_exactly_0(name: str) -> N
 
 def test_a_hit_that_cannot_be_missed_has_variance_0() -> None:
     n = np.arange(12, 200)
-    found = moments("HitRate", n, n - 10, n, 11)  # 10 others, 11 places
+    found = moments("HitRate", n, n - 10, n, 11)  # 10 others, 11 ranks
     assert not found.var.any()
     assert found.mean == pytest.approx(1, rel=0, abs=1e-12)
 

@@ -89,7 +89,7 @@ def test_percentiles_of_resampled_means() -> None:
 
 @pytest.mark.parametrize("hits", [0.02, 0.1])
 def test_it_covers_the_mean_of_rare_hits(hits: float) -> None:
-    """2,000 exams of 500 users: 94 to 97 %; Student's interval covers 83 to 93 %."""
+    """2,000 samples of 500 users: 94 to 97 %; Student's interval covers 83 to 93 %."""
     rng = np.random.default_rng(3)
     drawn = np.where(rng.random((2000, 500)) < hits, 1 / rng.integers(1, 13, (2000, 500)), 0.0)
     mean = hits * np.mean(1 / np.arange(1, 13))

@@ -34,7 +34,7 @@ def test_differences_without_spread(values: list[float], p: float) -> None:
 
 
 def test_the_randomisation_test_equals_scipys_on_the_same_signs() -> None:
-    """scipy draws B sign flips through its generator; ours are given to it."""
+    """scipy draws B times the signs through its generator; ours are given to it."""
     rng = np.random.default_rng(1)
     differences = np.round(rng.normal(0.1, 1, 30), 2)
     signs = rng.integers(0, 2, (999, 30)) * 2 - 1
@@ -44,7 +44,7 @@ def test_the_randomisation_test_equals_scipys_on_the_same_signs() -> None:
 
 
 def test_the_randomisation_test_is_near_the_exact_one() -> None:
-    """All 2^8 sign flips, as scipy enumerates them; 200,000 drawn ones lie within 0.5 %."""
+    """All 2^8 choices of signs, as scipy enumerates them; 200,000 drawn ones lie within 0.5 %."""
     differences = np.array([0.5, 0.25, -0.1, 1.0, 0.3, 0.05, -0.2, 0.6])
     exact = stats.permutation_test(
         (differences,), np.sum, permutation_type="samples", n_resamples=np.inf

@@ -20,7 +20,7 @@ MANY = {
 
 
 def tables(user_scores: dict[str, Any], metric: Metric = METRIC) -> dict[str, ScoreTable]:
-    """Return score tables of marks (users,) or (repeats, users)."""
+    """Return score tables of values (users,) or (repeats, users)."""
     return {
         name: ScoreTable({metric: np.atleast_2d(np.array(v, np.float64))})
         for name, v in user_scores.items()
@@ -168,5 +168,5 @@ def test_what_cannot_be_compared(user_scores: Any, rules: Any, named: list[str])
 
 
 def test_a_metric_of_all_lists_compares_no_users() -> None:
-    with pytest.raises(UsageError, match="Coverage@2 is one figure of all lists"):
+    with pytest.raises(UsageError, match="Coverage@2 has one value for all lists"):
         compared({"a": [0.5], "b": [0.1]}, parse("Coverage@2"))

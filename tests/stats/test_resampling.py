@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.stats.resampling import boards, bootstrap, randomized
+from harness.stats.resampling import bootstrap, public_private, randomized
 
 RNG = np.random.default_rng(11)
 SPARSE = np.where(RNG.random((300, 3)) < 0.2, RNG.random((300, 3)), 0.0)
@@ -17,13 +17,13 @@ def resampled(kind: str, values: Any, times: int, seed: int = 0, threads: int = 
     match kind:
         case "bootstrap":
             return bootstrap(values, times, seed, threads)
-        case "boards":
-            return np.hstack(boards(values, len(values) // 3, times, seed, threads))
+        case "public and private":
+            return np.hstack(public_private(values, len(values) // 3, times, seed, threads))
         case _:
             return randomized(values, times, seed, threads)
 
 
-KINDS = pytest.mark.parametrize("kind", ["bootstrap", "boards", "flips"])
+KINDS = pytest.mark.parametrize("kind", ["bootstrap", "public and private", "flips"])
 
 
 @KINDS
@@ -39,7 +39,7 @@ def test_seeds_draw_other_resamples(kind: str) -> None:
 
 @KINDS
 def test_fewer_resamples_are_the_first(kind: str) -> None:
-    """Of the sign flips, in whole blocks of 64."""
+    """Of the random signs, in whole blocks of 64."""
     assert np.array_equal(resampled(kind, SPARSE, 200)[:64], resampled(kind, SPARSE, 64))
 
 
@@ -52,7 +52,7 @@ def test_columns_are_resampled_alike_whatever_stands_beside_them(kind: str) -> N
 
 @KINDS
 def test_what_is_drawn_depends_on_no_other_column(kind: str) -> None:
-    """Users with marks in other columns alone change nothing."""
+    """Users with values in other columns alone change nothing."""
     alone = resampled(kind, SPARSE[:, :1], 100)
     if kind != "flips":  # a single column has no difference to flip
         assert resampled(kind, SPARSE, 100)[:, :1] == pytest.approx(alone[:, :1], abs=1e-12)
@@ -103,16 +103,16 @@ def test_every_user_is_drawn_as_often() -> None:
 
 @pytest.mark.parametrize("public", [1, 4, 9])
 def test_boards_divide_the_users(public: int) -> None:
-    """Ten users with a column each: every one is on one board, `public` of them on the first."""
-    ours, theirs = boards(np.eye(10), public, 5000, seed=4)
+    """Ten users with a column each: each on one leaderboard, `public` of them on the first."""
+    ours, theirs = public_private(np.eye(10), public, 5000, seed=4)
     assert np.array_equal(np.round(ours * public + theirs * (10 - public)), np.ones((5000, 10)))
     assert np.round(ours * public).sum(axis=1).tolist() == [public] * 5000
     assert (ours > 0).mean(axis=0) == pytest.approx(public / 10, abs=0.03)
 
 
 def test_two_users_are_apart_as_often_as_combinations_say() -> None:
-    """4 of 10 on the public board: two users share it with the chance 4/10 · 3/9."""
-    ours, _theirs = boards(np.eye(10)[:, :2], 4, 20_000, seed=4)
+    """4 of 10 on the public leaderboard: two users share it with the chance 4/10 · 3/9."""
+    ours, _theirs = public_private(np.eye(10)[:, :2], 4, 20_000, seed=4)
     assert (ours > 0).all(axis=1).mean() == pytest.approx(12 / 90, abs=0.01)
 
 

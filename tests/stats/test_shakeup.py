@@ -1,4 +1,4 @@
-"""Boards divided at random, against what combinations say."""
+"""Leaderboards divided at random, against what combinations say."""
 
 from math import comb
 from typing import Any
@@ -22,7 +22,7 @@ def shaken(
 
 
 def test_one_lucky_user_decides() -> None:
-    """`a` earns 1 from the first of 10 users, `b` 0.05 from the nine others.
+    """`a` has 1 from the first of 10 users, `b` 0.05 from the nine others.
 
     With 3 public: the first is public in 3/10 of splits, and the order changes in every split.
     """
@@ -63,7 +63,7 @@ def test_who_is_level_with_the_first_is_first() -> None:
 def test_level_boards_tell_nothing() -> None:
     """One public user of four; only the first tells the two apart: level in 3 of 4 splits."""
     found = shaken({"a": [1, 0, 0, 0], "b": [0, 0, 0, 0]}, 0.25)
-    assert found.pairs[0].ties == 1  # where the first user is public, the private board is level
+    assert found.pairs[0].ties == 1  # where the first user is public, they tie in private
     assert found.pairs[0].changes == 0
 
 

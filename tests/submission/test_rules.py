@@ -72,6 +72,6 @@ def test_the_page_is_made_from_the_declarations() -> None:
 
 
 def test_the_list_is_whole() -> None:
-    document = docs.document()
+    document = docs.checks_document()
     json.dumps(document)
     assert [check["code"] for check in document["checks"]] == list(CHECKS)

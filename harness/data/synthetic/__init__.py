@@ -13,7 +13,7 @@ from pathlib import Path
 
 from harness.core.errors import UsageError
 from harness.data.synthetic import hm, kion, ponpare
-from harness.data.synthetic.ids import ARTICLE_LIMIT
+from harness.data.synthetic.columns import ARTICLE_LIMIT
 from harness.data.synthetic.market import Market
 from harness.data.synthetic.write import Folder
 
@@ -41,7 +41,7 @@ DEFAULTS = {
 }
 """What `None` stands for in `synthesise`."""
 
-_ROOMS = {
+_LAYOUTS = {
     "hm": (hm.RULES, hm.write),
     "ponpare": (ponpare.RULES, ponpare.write),
     "kion": (kion.RULES, kion.write),
@@ -92,7 +92,7 @@ def synthesise(
     """
     size = _size(layout, users, items, events)
     _check(out, size, seed)
-    rules, write = _ROOMS[layout]
+    rules, write = _LAYOUTS[layout]
     market = Market(rules, size.users, size.items, size.events, seed)
     with Folder(out, compress=gzip) as folder:
         write(market, folder, progress or _silent)

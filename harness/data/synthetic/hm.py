@@ -6,12 +6,11 @@ from datetime import date, timedelta
 import numpy as np
 import polars as pl
 from numpy.random import Generator
-from numpy.typing import NDArray
 
-from harness.data.synthetic import ids, words
-from harness.data.synthetic.block import Block
-from harness.data.synthetic.choose import fields, pick, skewed, sometimes
-from harness.data.synthetic.market import Market
+from harness.core.arrays import Int64
+from harness.data.synthetic import words
+from harness.data.synthetic.columns import article_ids, fields, hex_ids, pick, skewed, sometimes
+from harness.data.synthetic.market import Block, Market
 from harness.data.synthetic.rules import Rules
 from harness.data.synthetic.write import Folder
 
@@ -56,8 +55,8 @@ def write(market: Market, folder: Folder, progress: Callable[[int], object]) -> 
     progress : callable
         Called with the number of transactions just written.
     """
-    customer = ids.hexes(market.stream("customer ids"), market.users, 64)
-    article = ids.articles(market.stream("article ids"), market.items)
+    customer = hex_ids(market.stream("customer ids"), market.users, 64)
+    article = article_ids(market.stream("article ids"), market.items)
     price = skewed(market.stream("prices"), market.items, len(_PRICES) // len(_DISCOUNTS), 2.0)
     with folder.csv("transactions_train") as table:
         for block in market.blocks():
@@ -71,7 +70,7 @@ def write(market: Market, folder: Folder, progress: Callable[[int], object]) -> 
 
 
 def _transactions(
-    block: Block, rng: Generator, customer: pl.Series, article: pl.Series, price: NDArray[np.int64]
+    block: Block, rng: Generator, customer: pl.Series, article: pl.Series, price: Int64
 ) -> pl.DataFrame:
     baskets = int(block.basket[-1]) + 1
     discount = skewed(rng, baskets, len(_DISCOUNTS), 3.0)[block.basket]
@@ -116,7 +115,7 @@ def _articles(market: Market, article: pl.Series) -> pl.DataFrame:
 def _customers(rng: Generator, customer: pl.Series) -> pl.DataFrame:
     count = len(customer)
     news = rng.random(count) < 0.35
-    post = ids.hexes(rng, max(1, count // 40), 64)
+    post = hex_ids(rng, max(1, count // 40), 64)
     member = pick(("ACTIVE", "PRE-CREATE", "LEFT CLUB"), skewed(rng, count, 3, 12.0))
     letters = np.where(news, 1, skewed(rng, count, 3, 20.0) % 3)
     return pl.DataFrame(

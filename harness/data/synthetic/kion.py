@@ -7,10 +7,9 @@ import numpy as np
 import polars as pl
 from numpy.random import Generator
 
-from harness.data.synthetic import ids, words
-from harness.data.synthetic.block import Block
-from harness.data.synthetic.choose import fields, pick, skewed, sometimes
-from harness.data.synthetic.market import Market
+from harness.data.synthetic import words
+from harness.data.synthetic.columns import fields, number_ids, pick, skewed, sometimes
+from harness.data.synthetic.market import Block, Market
 from harness.data.synthetic.rules import Rules
 from harness.data.synthetic.write import Folder
 
@@ -42,8 +41,8 @@ def write(market: Market, folder: Folder, progress: Callable[[int], object]) -> 
     progress : callable
         Called with the number of views just written.
     """
-    user = ids.numbers(market.stream("user ids"), market.users)
-    item = ids.numbers(market.stream("item ids"), market.items)
+    user = number_ids(market.stream("user ids"), market.users)
+    item = number_ids(market.stream("item ids"), market.items)
     length = 1200 + skewed(market.stream("lengths"), market.items, 7200, 1.5)
     with folder.csv("interactions") as table:
         for block in market.blocks():

@@ -6,16 +6,44 @@ buy in baskets, and now and then come back to one of the last items they touched
 items are remembered, so memory grows with users and items but not with events.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator, SeedSequence
 
-from harness.data.synthetic.appeal import Appeal
-from harness.data.synthetic.block import Block, Bools, Ints, Memory
+from harness.core.arrays import Bool, Floats, Int32
 from harness.data.synthetic.rules import Rules
 
 _JOINED_AT_START = 0.9
+_SLOTS = 4
+_NEARLY_NOTHING = 1e-9
+_ALIVE = 0.02
+_STOCK_WEEKS = 40
+_HEAD = 5
+
+
+@dataclass(frozen=True)
+class Block:
+    """Events of one week.
+
+    Attributes
+    ----------
+    week : int
+    day : int32 array of shape (n,)
+        Days since the first day, ascending.
+    user, item : int32 arrays of shape (n,)
+    basket : int32 array of shape (n,)
+        Ascending from 0; rows of a basket share user and day.
+    """
+
+    week: int
+    day: Int32
+    user: Int32
+    item: Int32
+    basket: Int32
 
 
 class Market:
@@ -64,7 +92,7 @@ class Market:
         share = _JOINED_AT_START + (1 - _JOINED_AT_START) * grown
         return max(1, min(self.users, round(self.users * share)))
 
-    def join_week(self) -> Ints:
+    def join_week(self) -> Int32:
         """First week of each user, an int32 array of shape (users,)."""
         ends = np.array([self.joined(week) for week in range(self.rules.weeks)])
         ends[-1] = self.users
@@ -92,7 +120,7 @@ class Market:
         item = self._recalled(user, self._fresh(user, rng), memory, rng)
         return Block(week, day[basket], user, self._pieces(item, opens, rng), basket)
 
-    def _baskets(self, week: int, count: int, rng: Generator) -> tuple[Ints, Ints]:
+    def _baskets(self, week: int, count: int, rng: Generator) -> tuple[Int32, Int32]:
         total = self._reach[self.joined(week) - 1]
         user = np.searchsorted(self._reach, np.sort(rng.random(count)) * total, side="right")
         first, last = self.rules.days_of(week)
@@ -100,16 +128,126 @@ class Market:
         order = np.argsort(day, kind="stable")
         return np.minimum(user, self.users - 1)[order].astype(np.int32), day[order]
 
-    def _fresh(self, user: Ints, rng: Generator) -> Ints:
+    def _fresh(self, user: Int32, rng: Generator) -> Int32:
         other = self.rules.groups(rng.random(user.size))
         group = np.where(rng.random(user.size) < self.rules.loyal, self.taste[user], other)
         return self.appeal.draw(group, rng.random(user.size))
 
-    def _recalled(self, user: Ints, item: Ints, memory: Memory, rng: Generator) -> Ints:
+    def _recalled(self, user: Int32, item: Int32, memory: Memory, rng: Generator) -> Int32:
         again = rng.random(user.size) < self.rules.again
         old = memory.recall(user, rng.random(user.size))
         return np.where(again & (old >= 0) & self.appeal.alive[old], old, item)
 
-    def _pieces(self, item: Ints, opens: Bools, rng: Generator) -> Ints:
+    def _pieces(self, item: Int32, opens: Bool, rng: Generator) -> Int32:
         new = opens | (rng.random(item.size) >= self.rules.pieces)
         return item[np.maximum.accumulate(np.where(new, np.arange(item.size), 0))]
+
+
+class Memory:
+    """The last few items of each user, in a ring.
+
+    Parameters
+    ----------
+    users : int
+    """
+
+    def __init__(self, users: int) -> None:
+        self._items = np.full((users, _SLOTS), -1, dtype=np.int32)
+        self._next = np.zeros(users, dtype=np.int32)
+
+    def recall(self, user: Int32, draw: Floats) -> Int32:
+        """Pick one remembered item for each row, the latest most often; -1 for none."""
+        back = 1 + (_SLOTS * draw * draw).astype(np.int32)
+        item: Int32 = self._items[user, (self._next[user] - back) % _SLOTS]
+        return item
+
+    def add(self, user: Int32, item: Int32) -> None:
+        """Remember a week of events in their order."""
+        order = np.argsort(user, kind="stable")
+        who = user[order]
+        first = np.flatnonzero(np.diff(who, prepend=-1))
+        count = np.diff(first, append=who.size).astype(np.int32)
+        turn = np.arange(who.size) - np.repeat(first, count)
+        self._items[who, (self._next[who] + turn) % _SLOTS] = item[order]
+        self._next[who[first]] += count
+
+
+class Appeal:
+    """Item weights of one week after the other.
+
+    Parameters
+    ----------
+    rules : Rules
+    items : int
+    growth : float64 array of shape (weeks,)
+        Share of the launches in each week.
+    rng : Generator
+
+    Attributes
+    ----------
+    group : int32 array of shape (items,)
+        Taste group.
+    launch : float64 array of shape (items,)
+        Days since the first day, ascending; negative for old stock.
+    alive : bool array of shape (items,)
+        Whether anybody would still come back to the item.
+    """
+
+    def __init__(self, rules: Rules, items: int, growth: Floats, rng: Generator) -> None:
+        self._rules = rules
+        self.group = rules.groups(rng.random(items))
+        self.launch = _launches(rules, items, growth, rng)
+        self._log_base = -rules.zipf * np.log(rng.permutation(items) + _HEAD)
+        self._fade = rules.fade * np.exp(rules.spread * rng.standard_normal(items))
+        self._period = rules.period * (0.8 + 0.4 * rng.random(items))
+        self._phase = rng.random(items)
+        self.alive = np.zeros(items, dtype=np.bool_)
+        self._order = np.argsort(self.group, kind="stable").astype(np.int32)
+        self._starts = np.searchsorted(self.group[self._order], np.arange(len(rules.shares) + 1))
+
+    def move_to(self, week: int) -> None:
+        """Weigh the items for a week."""
+        life = self._life(week)
+        self.alive = life > _ALIVE
+        wave = self._rules.wave * np.sin(2 * np.pi * (week / self._period + self._phase))
+        weight = np.exp(self._log_base + wave) * life + _NEARLY_NOTHING
+        self._sums = np.concatenate([[0.0], np.cumsum(weight[self._order])])
+
+    def draw(self, group: Int32, draw: Floats) -> Int32:
+        """Items by weight within taste groups.
+
+        Parameters
+        ----------
+        group : int32 array of shape (n,)
+        draw : float64 array of shape (n,)
+            Uniform in [0, 1).
+
+        Returns
+        -------
+        int32 array of shape (n,)
+            A group without items draws from all.
+        """
+        low, high = self._starts[group], self._starts[group + 1]
+        empty = low == high
+        low, high = np.where(empty, 0, low), np.where(empty, self.launch.size, high)
+        goal = self._sums[low] + draw * (self._sums[high] - self._sums[low])
+        place = np.searchsorted(self._sums, goal, side="right") - 1
+        item: Int32 = self._order[np.clip(place, low, high - 1)]
+        return item
+
+    def _life(self, week: int) -> Floats:
+        """Factor for age: nothing, preview, then fading from 1."""
+        first, _ = self._rules.days_of(week)
+        age = np.ceil((first - self.launch) / 7)
+        old = np.exp(-np.maximum(age, 0) / self._fade)
+        early = np.where(age >= -self._rules.ahead, self._rules.preview, 0.0)
+        return np.where(age < 0, early, old)
+
+
+def _launches(rules: Rules, items: int, growth: Floats, rng: Generator) -> Floats:
+    """Launch days, ascending: old stock first, then as the market grows."""
+    draw = np.sort(rng.random(items))
+    ends = [0] + [rules.days_of(week)[1] for week in range(rules.weeks)]
+    stock = 7 * _STOCK_WEEKS * (draw / rules.stock - 1)
+    later = np.interp((draw - rules.stock) / (1 - rules.stock), np.cumsum([0.0, *growth]), ends)
+    return np.where(draw < rules.stock, stock, later)

@@ -4,29 +4,33 @@ A coupon is seen before it is on display: newsletters announce it up to four wee
 """
 
 from collections.abc import Callable
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 import numpy as np
 import polars as pl
 from numpy.random import Generator
-from numpy.typing import NDArray
 
-from harness.data.synthetic import ids
-from harness.data.synthetic.block import Block, Bools
-from harness.data.synthetic.choose import skewed, sometimes, where
-from harness.data.synthetic.coupons import (
-    DAY,
-    LAST,
-    START,
-    Shelf,
-    coupon_table,
-    shelf,
-    stamp,
-    user_table,
-)
-from harness.data.synthetic.market import Market
+from harness.core.arrays import Bool, Int64
+from harness.data.synthetic import words
+from harness.data.synthetic.columns import fields, hex_ids, pick, skewed, sometimes, where
+from harness.data.synthetic.market import Block, Market
 from harness.data.synthetic.rules import Rules
 from harness.data.synthetic.write import Folder
+
+START = datetime(2011, 7, 1)
+LAST = datetime(2012, 6, 23, 23, 59, 48)
+_DAY = 86_400
+
+COUPON_COLUMNS = (
+    "CAPSULE_TEXT", "GENRE_NAME", "PRICE_RATE", "CATALOG_PRICE", "DISCOUNT_PRICE", "DISPFROM",
+    "DISPEND", "DISPPERIOD", "VALIDFROM", "VALIDEND", "VALIDPERIOD", "USABLE_DATE_MON",
+    "USABLE_DATE_TUE", "USABLE_DATE_WED", "USABLE_DATE_THU", "USABLE_DATE_FRI", "USABLE_DATE_SAT",
+    "USABLE_DATE_SUN", "USABLE_DATE_HOLIDAY", "USABLE_DATE_BEFORE_HOLIDAY", "large_area_name",
+    "ken_name", "small_area_name", "COUPON_ID_hash",
+)  # fmt: skip
+
+_AREA = ("large_area_name", "ken_name", "small_area_name")
 
 RULES = Rules(
     name="ponpare", days=359, shares=(30, 18, 14, 6, 6, 6, 5, 4, 4, 2, 2, 2, 1), hidden=0.15,
@@ -45,7 +49,31 @@ DETAIL_COLUMNS = (
 _HASH = 32
 _LIST = 10
 _BUYS = 0.6
-_CLOSING = DAY - 12
+_CLOSING = _DAY - 12
+
+
+@dataclass(frozen=True)
+class _Coupons:
+    """All coupons of a market, those without a row in the coupon table included.
+
+    Attributes
+    ----------
+    ids : Series of String, length `market.items`
+    first : int64 array of shape (items,)
+        Day on which the coupon goes on display, at noon; days count from `START`.
+    period : int64 array of shape (items,)
+        Days on display.
+    area : dict of Series
+        Large area, prefecture and small area.
+    listed : bool array of shape (items,)
+        Whether the coupon table has a row for it.
+    """
+
+    ids: pl.Series
+    first: Int64
+    period: Int64
+    area: dict[str, pl.Series]
+    listed: Bool
 
 
 def write(market: Market, folder: Folder, progress: Callable[[int], object]) -> None:
@@ -58,46 +86,46 @@ def write(market: Market, folder: Folder, progress: Callable[[int], object]) -> 
     progress : callable
         Called with the number of visits and purchases just written.
     """
-    user = ids.hexes(market.stream("user ids"), market.users, _HASH)
-    goods = shelf(market)
-    coupons = coupon_table(market, goods)
-    folder.write("user_list", user_table(market, user))
-    folder.write("coupon_list_train", coupons)
+    user = hex_ids(market.stream("user ids"), market.users, _HASH)
+    coupons = _coupons(market)
+    listed = _coupon_table(market, coupons)
+    folder.write("user_list", _user_table(market, user))
+    folder.write("coupon_list_train", listed)
     with folder.csv("coupon_visit_train") as visits, folder.csv("coupon_detail_train") as details:
         for block in market.blocks():
-            log = _log(market, block, user, goods)
+            log = _log(market, block, user, coupons)
             bought = pl.col("bought")
             visits.append(log.filter(~bought).select(VISIT_COLUMNS))
             details.append(log.filter(bought).select(DETAIL_COLUMNS))
             progress(len(log))
-    best = " ".join(coupons["COUPON_ID_hash"].tail(_LIST))
+    best = " ".join(listed["COUPON_ID_hash"].tail(_LIST))
     sample = user.sort().alias("USER_ID_hash").to_frame()
     folder.write("sample_submission", sample.with_columns(PURCHASED_COUPONS=pl.lit(best)))
 
 
-def _log(market: Market, block: Block, user: pl.Series, goods: Shelf) -> pl.DataFrame:
+def _log(market: Market, block: Block, user: pl.Series, coupons: _Coupons) -> pl.DataFrame:
     """Visits and purchases of a week in order of time; a purchase follows its visit."""
     rng, rows = market.stream("clicks", block.week), block.user.size
     baskets = int(block.basket[-1]) + 1
-    bought = _bought(block, goods, rng)
+    bought = _bought(block, coupons, rng)
     source = np.arange(rows) - bought
     item, time = block.item[source], _times(market, block, rng)[source]
     paid = bought | np.append(bought[1:], False)
     receipt = np.cumsum(paid & ~bought)
-    number = ids.hexes(rng, int(receipt[-1]) + 1, _HASH)[receipt]
-    referrer = ids.hexes(market.stream("referrers"), 40, _HASH)
+    number = hex_ids(rng, int(receipt[-1]) + 1, _HASH)[receipt]
+    referrer = hex_ids(market.stream("referrers"), 40, _HASH)
     log = pl.DataFrame(
         {
             "PURCHASE_FLG": paid.astype(np.int8),
             "ITEM_COUNT": 1 + skewed(rng, rows, 3, 6.0),
-            "I_DATE": stamp(time),
+            "I_DATE": _stamp(time),
             "PAGE_SERIAL": 1 + skewed(rng, rows, 20, 3.0),
             "REFERRER_hash": sometimes(rng, referrer[skewed(rng, rows, 40, 4.0)], 0.9),
-            "SMALL_AREA_NAME": goods.area["small_area_name"][item],
-            "VIEW_COUPON_ID_hash": goods.ids[item],
-            "COUPON_ID_hash": goods.ids[item],
+            "SMALL_AREA_NAME": coupons.area["small_area_name"][item],
+            "VIEW_COUPON_ID_hash": coupons.ids[item],
+            "COUPON_ID_hash": coupons.ids[item],
             "USER_ID_hash": user[block.user],
-            "SESSION_ID_hash": ids.hexes(rng, baskets, _HASH)[block.basket],
+            "SESSION_ID_hash": hex_ids(rng, baskets, _HASH)[block.basket],
             "PURCHASEID_hash": where(paid, number),
             "bought": bought,
         }
@@ -105,24 +133,89 @@ def _log(market: Market, block: Block, user: pl.Series, goods: Shelf) -> pl.Data
     return log[np.argsort(time, kind="stable")]
 
 
-def _bought(block: Block, goods: Shelf, rng: Generator) -> Bools:
+def _bought(block: Block, coupons: _Coupons, rng: Generator) -> Bool:
     """Rows that buy the coupon of the row before: same basket, listed and on display."""
     before = np.arange(block.user.size) - 1
     item = block.item[before]
-    day = block.day - goods.first[item]
-    shown = goods.listed[item] & (day > 0) & (day < goods.period[item])
+    day = block.day - coupons.first[item]
+    shown = coupons.listed[item] & (day > 0) & (day < coupons.period[item])
     within = np.diff(block.basket, prepend=-1) == 0
     wish = shown & within & (rng.random(item.size) < _BUYS)
-    bought: Bools = wish & ~wish[before]
+    bought: Bool = wish & ~wish[before]
     return bought
 
 
-def _times(market: Market, block: Block, rng: Generator) -> NDArray[np.int64]:
+def _times(market: Market, block: Block, rng: Generator) -> Int64:
     """Seconds since the first day: pages of a basket follow each other by a minute or so."""
-    start = (rng.random(int(block.basket[-1]) + 1) ** 0.8 * DAY).astype(np.int64)
+    start = (rng.random(int(block.basket[-1]) + 1) ** 0.8 * _DAY).astype(np.int64)
     first = np.searchsorted(block.basket, block.basket)
     page = start[block.basket] + (np.arange(block.basket.size) - first) * 71
-    time = block.day.astype(np.int64) * DAY + np.minimum(page, _CLOSING)
+    time = block.day.astype(np.int64) * _DAY + np.minimum(page, _CLOSING)
     if block.week == market.rules.weeks - 1:
         time[time == time.max()] = (LAST - START) // timedelta(seconds=1)
     return time
+
+
+def _coupons(market: Market) -> _Coupons:
+    # The name of the stream is part of what is drawn, and so of the committed sample.
+    rng, count = market.stream("shelf"), market.items
+    listed = np.zeros(count, dtype=np.bool_)
+    listed[market.listed] = True
+    return _Coupons(
+        ids=hex_ids(market.stream("coupon ids"), count, 32),
+        first=np.floor(market.appeal.launch).astype(np.int64),
+        period=3 + skewed(rng, count, 20, 3.0),
+        area=fields(words.AREAS, skewed(rng, count, len(words.AREAS)), _AREA),
+        listed=listed,
+    )
+
+
+def _coupon_table(market: Market, coupons: _Coupons) -> pl.DataFrame:
+    """Describe the listed coupons in the 24 columns, in order of display."""
+    rng, count = market.stream("coupons"), market.items
+    noon, period = coupons.first * _DAY + _DAY // 2, coupons.period
+    rate, price = 50 + skewed(rng, count, 45, 3.0), 500 * (2 + skewed(rng, count, 60, 3.0))
+    dated = rng.random(count) < 0.7
+    start, valid = coupons.first + period + skewed(rng, count, 10, 3.0), skewed(rng, count, 180)
+    columns = {
+        **fields(words.GENRES, market.appeal.group, ("GENRE_NAME", "CAPSULE_TEXT")),
+        "PRICE_RATE": rate,
+        "CATALOG_PRICE": price,
+        "DISCOUNT_PRICE": price * (100 - rate) // 100,
+        "DISPFROM": _stamp(noon),
+        "DISPEND": _stamp(noon + period * _DAY),
+        "DISPPERIOD": period,
+        "VALIDFROM": where(dated, _stamp(start * _DAY).str.slice(0, 10)),
+        "VALIDEND": where(dated, _stamp((start + valid) * _DAY).str.slice(0, 10)),
+        "VALIDPERIOD": where(dated, pl.Series(valid + 1)),
+        **coupons.area,
+        "COUPON_ID_hash": coupons.ids,
+    }
+    for name in COUPON_COLUMNS[11:20]:
+        columns[name] = where(dated, pl.Series((rng.random(count) < 0.8).astype(np.int8)))
+    return pl.DataFrame(columns).select(COUPON_COLUMNS)[market.listed]
+
+
+def _user_table(market: Market, user: pl.Series) -> pl.DataFrame:
+    """Describe the users, each registered before the first week of activity."""
+    rng, count, joined = market.stream("users table"), market.users, market.join_week()
+    first = np.array([market.rules.days_of(week)[0] for week in range(market.rules.weeks)])
+    early = rng.random(count) * np.where(joined == 0, 300, 3) * _DAY
+    left = (market.rules.days + rng.random(count) * 7) * _DAY
+    home = fields(words.AREAS, skewed(rng, count, len(words.AREAS)), _AREA)
+    return pl.DataFrame(
+        {
+            "REG_DATE": _stamp(first[joined] * _DAY - early.astype(np.int64) - 1),
+            "SEX_ID": pick(("f", "m"), skewed(rng, count, 2, 1.0)),
+            "AGE": 15 + skewed(rng, count, 66, 1.5),
+            "WITHDRAW_DATE": sometimes(rng, _stamp(left.astype(np.int64)), 0.04),
+            "PREF_NAME": sometimes(rng, home["ken_name"], 0.68),
+            "USER_ID_hash": user,
+        }
+    )
+
+
+def _stamp(seconds: Int64) -> pl.Series:
+    """Write seconds since `START` as date and time."""
+    start = (START - datetime(1970, 1, 1)) // timedelta(seconds=1)
+    return pl.from_epoch(pl.Series(seconds + start)).dt.strftime("%Y-%m-%d %H:%M:%S")

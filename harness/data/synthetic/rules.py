@@ -1,9 +1,10 @@
-"""The figures that make one market differ from another, and the calendar that follows from them."""
+"""The parameters that make one market differ from another, and the weeks that follow from them."""
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from harness.core.arrays import Floats, Int32
 
 _STEEPEST = 0.25
 _EVEN = 0.05
@@ -85,7 +86,7 @@ class Rules:
         end = self.days - 7 * (self.weeks - 1 - week)
         return max(0, end - 7), end
 
-    def share_by_week(self, events: int) -> NDArray[np.float64]:
+    def share_by_week(self, events: int) -> Floats:
         """Share of the events that falls in each week, float64 of shape (weeks,), sum 1.
 
         Parameters
@@ -99,7 +100,7 @@ class Rules:
         share = (1 - _EVEN) * rising / rising.sum() + _EVEN * length / length.sum()
         return np.asarray(share, dtype=np.float64)
 
-    def groups(self, draw: NDArray[np.float64]) -> NDArray[np.int32]:
+    def groups(self, draw: Floats) -> Int32:
         """Taste groups for uniform draws, int32 of the same shape."""
         edges = np.cumsum(self.shares) / np.sum(self.shares)
         return np.searchsorted(edges[:-1], draw, side="right").astype(np.int32)

@@ -191,8 +191,8 @@ def _filled(lists: np.ndarray[Any, Any], where: str) -> tuple[pl.Series, Int64]:
     if inside.any():
         row = int(inside.any(axis=1).argmax())
         raise DataError(
-            f"{where}, {row_text(row)}: found −1, an empty place, before an item; move empty "
-            "places to the end"
+            f"{where}, {row_text(row)}: found −1, an empty position, before an item; move "
+            "empty positions to the end"
         )
     try:
         return pl.Series(lists[~empty]), sizes

@@ -1,4 +1,4 @@
-"""Ids of one kind, text or whole numbers, become codes 0, 1, 2 … in the order they are met."""
+"""Ids of one type, text or whole numbers, become codes 0, 1, 2 … in the order they are met."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ _Begun = tuple[Slice, Future[Int32], Future[Int32]]
 def _finished(
     begun: Iterator[_Begun], ahead: deque[_Begun]
 ) -> Iterator[tuple[Slice, Int32, Int32]]:
-    """Yield what is ready, and begin another slice for each."""
+    """Yield each slice when it is coded, and begin another."""
     while ahead:
         part, user, item = ahead.popleft()
         yield part, user.result(), item.result()

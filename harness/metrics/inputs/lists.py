@@ -13,10 +13,9 @@ import polars as pl
 from harness.core.arrays import Int32, Int64
 from harness.core.errors import DataError
 from harness.core.jit import compiled
-from harness.metrics.inputs import table as cells
 from harness.metrics.inputs.cells import row_text, shown
 from harness.metrics.inputs.ids import Coders
-from harness.metrics.inputs.table import Held, Slice, Table
+from harness.metrics.inputs.table import Held, Slice, Table, ranks_of, scores_of
 
 _FIRST_WIDTH = 16
 MOST_CELLS = 1 << 28
@@ -124,7 +123,7 @@ class Reading:
     def _by_rank(self) -> Int32:
         lists = self.empty(1)
         for part, user, item in self.rows():
-            rank = cells.ranks(self.table, part)
+            rank = ranks_of(self.table, part)
             lists = self.wide_enough(lists, int(rank.max(initial=0, where=user < self.n)))
             at = by_rank(user, item, rank, lists)
             if at >= 0:
@@ -148,7 +147,7 @@ class Reading:
         for part, user, item in self.rows():
             users.append(user)
             items.append(item)
-            values.append(cells.scores(self.table, part))
+            values.append(scores_of(self.table, part))
         counts = np.bincount(np.concatenate([np.zeros(0, np.int32), *users]), minlength=self.n)
         lists = self.empty(int(counts[: self.n].max(initial=1)))
         if lists.shape[1] > _INSERTED:

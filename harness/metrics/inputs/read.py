@@ -14,12 +14,13 @@ from harness.core.arrays import Floats, Int32
 from harness.core.errors import DataError, UsageError
 from harness.metrics import Judgments, Metric
 from harness.metrics.inputs import beyond, ids, lists
-from harness.metrics.inputs import truth as truth_
 from harness.metrics.inputs.accept import ROWS, accept
 from harness.metrics.inputs.cells import counted, shown
 from harness.metrics.inputs.ids import Coders
 from harness.metrics.inputs.order import check_order
 from harness.metrics.inputs.table import Held, Table
+from harness.metrics.inputs.truth import grouped as grouped_truth
+from harness.metrics.inputs.truth import read as read_truth
 from harness.models.item_stats import Catalogue
 
 _CALLER = 4
@@ -41,7 +42,7 @@ class Names:
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """Everything that was given, in arrays; and what a reader of the figures must know."""
+    """Everything that was given, in arrays; and what a reader of the results must know."""
 
     lists: Int32
     judgments: Judgments
@@ -77,10 +78,10 @@ def read_both(
     true = accept(truth, "truth", **names, numbers={"grade": columns.grade})
     _refuse_unequal(recommendations, truth)
     with ids.coders() as coders:
-        codes = truth_.read(true, coders)
+        codes = read_truth(true, coders)
         users, true_items = coders.users.ids(), len(coders.items)
         reading = lists.Reading(given, coders, None if whole else _longest(asked))
-        answers = truth_.grouped(true, coders, codes)  # while the first lists are coded
+        answers = grouped_truth(true, coders, codes)  # while the first lists are coded
         _check_grades(asked, answers.grades)
         found = reading.lists()
         _refuse_strangers(given, true, coders, users, true_items, found)
@@ -125,7 +126,7 @@ def _refuse_unequal(recommendations: Any, truth: Any) -> None:
 
 
 def _longest(metrics: tuple[Metric, ...]) -> int | None:
-    """Return how many places are looked at; None where a metric takes them all."""
+    """Return how many ranks are looked at; None where a metric takes them all."""
     cuts = [metric.k for metric in metrics]
     return None if None in cuts else max(k for k in cuts if k is not None)
 
@@ -174,7 +175,7 @@ def _no_candidates(items: Int32, catalogue: Catalogue) -> int:
 def _report(
     found: lists.Lists, users: int, coders: Coders, true_items: int
 ) -> dict[str, str | int]:
-    """Return, and warn of, what a reader of the figures must know."""
+    """Return, and warn of, what a reader of the results must know."""
     without = users - int(np.count_nonzero((found.items >= 0).any(axis=1)))
     if found.outside_rows > 0:
         warnings.warn(
@@ -202,18 +203,18 @@ def _report(
 _WORDS = r"[^\s,;|\[\]'\"]+"
 
 
-def refuse_users(role: str, examined: int, users: pl.Series) -> None:
+def refuse_users(role: str, known: int, users: pl.Series) -> None:
     """Raise DataError over lists whose users are all unknown to the truth.
 
     Parameters
     ----------
     role : str
         What holds the lists, for the message.
-    examined : int
+    known : int
         How many of `users`, the first ones, the truth has.
     """
     raise DataError(
-        f"{role}: not one of the users is in the truth: {shown(users[examined])} here, "
+        f"{role}: not one of the users is in the truth: {shown(users[known])} here, "
         f"{shown(users[0])} there; write ids alike"
     )
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from harness.core.arrays import Int64
+from harness.core.arrays import Floats, Int64
 from harness.core.errors import DataError
 from harness.core.once import once
 from harness.metrics.inputs.cells import (
@@ -254,7 +254,7 @@ def _apart(lists: pl.Series) -> tuple[pl.Series, Int64]:
     return lists.explode(empty_as_null=False, keep_nulls=False), sizes
 
 
-def ranks(table: Table, part: Slice) -> Int64:
+def ranks_of(table: Table, part: Slice) -> Int64:
     """Return whole numbers from 1, or raise DataError."""
     numbers = _numbers(table, part)
     if numbers.dtype == pl.Int64 and len(numbers) > 0 and numbers.to_numpy().min() > 0:
@@ -266,7 +266,7 @@ def ranks(table: Table, part: Slice) -> Int64:
     return numbers.cast(pl.Int64).to_numpy()
 
 
-def scores(table: Table, part: Slice) -> npt.NDArray[Any]:
+def scores_of(table: Table, part: Slice) -> npt.NDArray[Any]:
     """Return int64 or float64 scores without NaN, or raise DataError."""
     numbers = _numbers(table, part)
     if numbers.dtype.is_integer():
@@ -278,7 +278,7 @@ def scores(table: Table, part: Slice) -> npt.NDArray[Any]:
     return values.to_numpy()
 
 
-def grades(table: Table, part: Slice) -> npt.NDArray[np.float64]:
+def grades_of(table: Table, part: Slice) -> Floats:
     """Return float64 grades from 0, or raise DataError."""
     values = _numbers(table, part).cast(pl.Float64)
     _refuse(table, part, ~values.is_finite() | (values < 0), "a number from 0")

@@ -9,10 +9,9 @@ import numpy as np
 from harness.core.arrays import Bool, Floats, Int32, Int64, Ragged
 from harness.core.errors import DataError
 from harness.metrics.inputs import lists
-from harness.metrics.inputs import table as cells
 from harness.metrics.inputs.cells import shown
 from harness.metrics.inputs.ids import Coders
-from harness.metrics.inputs.table import Table
+from harness.metrics.inputs.table import Table, grades_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +56,7 @@ def read(table: Table, coders: Coders) -> Codes:
         users.append(np.repeat(user, part.sizes) if table.wide else user)
         items.append(item)
         if part.numbers is not None:
-            grades.append(cells.grades(table, part))
+            grades.append(grades_of(table, part))
     if len(coders.users) == 0:
         raise DataError(f"{table.role}: there are no rows, so there is nobody to evaluate")
     grade = np.concatenate(grades) if grades else None

@@ -1,4 +1,4 @@
-"""A run as one HTML page that needs nothing else: figures, tables, and how to repeat it."""
+"""A run as one HTML page that needs nothing else: charts, tables, and how to repeat it."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from harness.experiment.run_folder import Run, part
 from harness.report.page import tables, words
 from harness.report.page.charts import base, parts, scores
 from harness.report.page.view import View, cut
+from harness.stats.slices import column_title
 
 
 def page(run: Run) -> str:
@@ -54,19 +55,19 @@ def _content(view: View) -> dict[str, Any]:
     return {
         "view": view,
         "doc": view.document,
-        "exam": view.document["evaluation"],
+        "evaluation": view.document["evaluation"],
         "charts": charts,
         "zeros": zeros,
         "unread": unread,
         "models": tables.models(view),
         "pairs": tables.pairs(view),
         "correction": tables.correction(view),
-        "by": tables.slice_columns(view),
+        "by": [column_title(by) for by in tables.slice_columns(view)],
         "slices": tables.slices(view),
-        "bridge": tables.bridge(view),
-        "boards": tables.boards(view),
+        "estimates": tables.leaderboard_estimates(view),
+        "rank_flips": tables.rank_flips(view),
         "few_public": tables.few(view),
-        "judged": words.judged(view),
+        "verdicts": words.verdicts(view),
         "short": words.in_short(view),
         "few": words.few(view),
         "look": base.look,
@@ -96,12 +97,12 @@ def _distributions(view: View) -> tuple[list[base.Figure], list[float], str]:
     try:
         user_scores = scores.by_user(view)
     except (HarnessError, ValueError) as error:
-        return [], [], f"The marks of the users cannot be read: {error}"
+        return [], [], f"The per-user values cannot be read: {error}"
     if user_scores is None:
-        return [], [], f"{view.metric} is one figure of all lists: no user has a mark of their own."
+        return [], [], f"{view.metric} has one value for all lists, none for a user."
     figures = scores.distributions(user_scores)
     zeros = [float((values == 0).mean()) for values in user_scores]
-    return figures, zeros, "" if figures else "Every user's mark is 0 for every model."
+    return figures, zeros, "" if figures else "Every user's value is 0 for every model."
 
 
 def _environment(run: Run) -> dict[str, str]:
@@ -119,7 +120,7 @@ def _config(run: Run) -> str:
 
 
 def _seed(view: View) -> int | None:
-    """Return the exam's seed as its config says it."""
+    """Return the evaluation's seed as its config says it."""
     try:
         return int(tomllib.loads(_config(view.run))["evaluation"]["seed"])
     except (ValueError, KeyError, TypeError):

@@ -23,18 +23,18 @@ def models(view: View) -> Table:
         Column("model", words=True),
         Column(view.metric, "with its 95 % interval", order=order),
         Column("", "mean and interval as a bar", sorts=False),
-        Column("× chance", "times what a random ranking earns"),
+        Column("× chance", "times the mean of a random ranking"),
         Column("verdict", "against chance, by the first metric", words=True),
         *(Column(name) for name in others),
         *(Column(name, _HINTS.get(name.partition("@")[0], "")) for name in _described(view)),
-        Column("time", "fitting, recommending and marking"),
+        Column("time", "fitting, recommending and scoring"),
     ]
     rows = [Row(_cells(view, i), (i,)) for i in range(len(view.models))]
     return Table(columns, rows, _floor(view, len(columns)))
 
 
 _HINTS = {
-    "Coverage": "share of the candidates that stand in any list",
+    "Coverage": "share of the candidates that are in any list",
     "Popularity": "mean training events of the items listed",
 }
 
@@ -111,12 +111,12 @@ def pairs(view: View) -> Table | None:
         Column("pair", "the first less the second", words=True),
         Column("difference", "with its 95 % interval, not corrected"),
         Column("verdict", words=True),
-        Column("p adjusted", f"sign flip, corrected by {correction(view)}"),
-        Column("p sign flip", "randomisation test"),
+        Column("p adjusted", f"randomization test, corrected by {correction(view)}"),
+        Column("p randomization", "randomization test"),
         Column("p t", "paired t test"),
         Column("effect size", "mean difference in standard deviations of the differences"),
         Column("wins / ties / losses", "users; sorted by wins less losses"),
-        Column("detectable", "the smallest true difference found with a chance of 80 %"),
+        Column("min. detectable", "the smallest true difference found with a chance of 80 %"),
     ]
     return Table(columns, [_pair(view, pair) for pair in view.comparison["pairs"]])
 
@@ -167,8 +167,8 @@ def _sliced(view: View, parts: Sequence[Document]) -> Table:
     return Table(columns, rows)
 
 
-def bridge(view: View) -> Table | None:
-    """Return every model's leaderboard estimates; nothing of a metric that has none."""
+def leaderboard_estimates(view: View) -> Table | None:
+    """Return every model's leaderboard estimates; None for a metric that has none."""
     found = view.document["bridge"]
     if not found["models"]:
         return None
@@ -204,17 +204,17 @@ def _estimate(of_model: Document, key: str, places: int) -> Cell:
 
 
 @dataclass(frozen=True)
-class Board:
-    """One public share.
+class RankFlips:
+    """How often models change their order, for one public share.
 
     Attributes
     ----------
     title, words : str
-        The share, and what becomes of its leader.
+        The share, and how often no model is first on both leaderboards.
     order : list of int
-        The models, best first by their marks over all users.
+        The models, best first over all users.
     cells : mapping of (row, column) to (share, text)
-        How often the two change places.
+        How often the two change their order.
     """
 
     title: str
@@ -223,14 +223,16 @@ class Board:
     cells: dict[tuple[int, int], tuple[float, str]]
 
 
-def boards(view: View) -> list[Board]:
-    """Return every public share that was tried, if it is of users enough to tell anything."""
+def rank_flips(view: View) -> list[RankFlips]:
+    """Return every public share that was tried and has users enough to show anything."""
     tried = view.document["shake_up"]
-    return [_board(view, found) for found in tried if found["pairs"] and found["public"] >= FEW]
+    return [
+        _rank_flips(view, found) for found in tried if found["pairs"] and found["public"] >= FEW
+    ]
 
 
 def few(view: View) -> list[str]:
-    """Return what is said of the others."""
+    """Return a line for each share that has too few."""
     tried = view.document["shake_up"]
     return [
         f"{_title(found)}: not shown, as fewer than {FEW} users tell nothing."
@@ -239,7 +241,7 @@ def few(view: View) -> list[str]:
     ]
 
 
-def _board(view: View, found: Document) -> Board:
+def _rank_flips(view: View, found: Document) -> RankFlips:
     order = list(dict.fromkeys(view.at[p[end]] for p in found["pairs"] for end in ("one", "other")))
     cells: dict[tuple[int, int], tuple[float, str]] = {}
     for pair in found["pairs"]:
@@ -247,7 +249,7 @@ def _board(view: View, found: Document) -> Board:
             float(pair["changes"]),
             percent(pair["changes"]),
         )
-    return Board(_title(found), _words(found), order, cells)
+    return RankFlips(_title(found), _words(found), order, cells)
 
 
 def _title(found: dict[str, Any]) -> str:
@@ -257,7 +259,7 @@ def _title(found: dict[str, Any]) -> str:
 
 def _words(found: dict[str, Any]) -> str:
     how_often, times = percent(found["leader_falls"]), found["times"]
-    return f"In {how_often} of {times:,} random divisions, no model is first on both boards."
+    return f"In {how_often} of {times:,} random divisions, no model is first on both leaderboards."
 
 
 @dataclass(frozen=True)
@@ -267,7 +269,7 @@ class Cell:
     Attributes
     ----------
     value : float, optional
-        What it is sorted by; without it, words by their text and figures last.
+        What it is sorted by; without it, words by their text and numbers last.
     kind : str
         ``figure``, ``text``, ``model`` (with its marker), ``verdict`` or ``bar``.
     note : str
@@ -317,7 +319,7 @@ class Table:
 
 
 def figure(value: float | None, places: int, note: str = "") -> Cell:
-    """Return a figure's cell, a dash where there is none."""
+    """Return a number's cell, a dash where there is none."""
     return Cell(shown(value, places), value, note=note)
 
 

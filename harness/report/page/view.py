@@ -17,7 +17,7 @@ Document = dict[str, Any]
 
 
 class View:
-    """A run as the page looks at it; models are known by their place, best first.
+    """A run as the page looks at it; models are known by their position, best first.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class View:
 
     @once
     def at(self) -> dict[str, int]:
-        """The place of each model."""
+        """The position of each model."""
         return {name: i for i, name in enumerate(self.names)}
 
     @once
@@ -52,7 +52,7 @@ class View:
 
     @property
     def chance(self) -> Document | None:
-        """What a random ranking earns by the first metric, if that is known."""
+        """The first metric of a random ranking, if that is known."""
         found = self.document["chance"].get(self.metric)
         return None if found is None else dict(found)
 
@@ -63,11 +63,11 @@ class View:
         return dict(found) if found and found["pairs"] else None
 
     def mean(self, model: Document) -> float:
-        """Return a model's figure under the first metric."""
+        """Return a model's mean under the first metric."""
         return float(model["metrics"][self.metric]["mean"])
 
     def ends(self, model: Document) -> tuple[float, float] | None:
-        """Return the 95 % interval of that figure, if it has one."""
+        """Return the 95 % interval of that mean, if it has one."""
         bounds = model["metrics"][self.metric]["ci95"]
         return None if bounds is None else (float(bounds[0]), float(bounds[1]))
 
@@ -86,7 +86,7 @@ def _refuse_older(run: Run) -> None:
 
 
 def decimals(values: Sequence[float]) -> int:
-    """Return the decimals that a column of figures needs, fewer where they are large."""
+    """Return the decimals that a column of numbers needs, fewer where they are large."""
     largest = max(map(abs, values), default=0.0)
     if largest >= 10:
         return 1 if largest >= 100 else 2
@@ -94,7 +94,7 @@ def decimals(values: Sequence[float]) -> int:
 
 
 def shown(value: float | None, places: int) -> str:
-    """Return a figure with a true minus sign, or a dash where there is none.
+    """Return a number with a true minus sign, or a dash where there is none.
 
     Examples
     --------

@@ -14,25 +14,25 @@ _NAMED = 3
 
 
 def in_short(view: View) -> list[str]:
-    """Return the run's outcome: who leads, by how much over chance, and over whom."""
-    return [_leader(view), *_against_others(view)]
+    """Return the outcome: which model is best, how far above chance, better than which others."""
+    return [_best(view), *_against_others(view)]
 
 
-def _leader(view: View) -> str:
-    leader = view.models[0]
+def _best(view: View) -> str:
+    best = view.models[0]
     which = "highest" if view.higher_first else "lowest"
-    ends = view.ends(leader)
+    ends = view.ends(best)
     interval = f" (95 % interval {spread(ends, view.decimals)})" if ends else ""
-    figure = f"{view.metric}, {shown(view.mean(leader), view.decimals)}{interval}"
-    lift = (leader["vs_random"] or {}).get("lift")
-    times = f", {table.lift(lift)} times what chance earns" if lift else ""
+    score = f"{view.metric}, {shown(view.mean(best), view.decimals)}{interval}"
+    lift = (best["vs_random"] or {}).get("lift")
+    times = f", {table.lift(lift)} times chance" if lift else ""
     if len(view.models) == 1:
-        return f"{name(view.names[0])} sat the exam alone: {figure}{times}."
-    return f"{name(view.names[0])} has the {which} {figure}{times}."
+        return f"{name(view.names[0])} is the only model: {score}{times}."
+    return f"{name(view.names[0])} has the {which} {score}{times}."
 
 
 def _against_others(view: View) -> list[str]:
-    """Return whom the leader is better than, or how many are better than the baseline."""
+    """Return which models the best one is better than, or how many are better than the baseline."""
     if view.comparison is None:
         return []
     if view.comparison["baseline"] is not None:
@@ -76,7 +76,7 @@ def few(view: View) -> bool:
     return any(part["small"] for part in view.document["slices"])
 
 
-def judged(view: View) -> tuple[str, str]:
+def verdicts(view: View) -> tuple[str, str]:
     """Return the words for two models that differ, which depend on what the metric calls good."""
     found = {pair["verdict"] for pair in (view.comparison or {"pairs": []})["pairs"]}
     return ("higher", "lower") if found & {"higher", "lower"} else ("better", "worse")

@@ -1,6 +1,6 @@
-"""The samples are worth an exam: random < popular < popular last week < repurchase.
+"""The samples are worth evaluating on: random < popular < popular last week < repurchase.
 
-The exam is set and marked here once more by hand, with nothing from the harness.
+Task and scores are worked out here once more by hand, with nothing from the harness.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ WEEK = timedelta(days=7)
 CLEARLY = 1.1
 
 
-class Exam(NamedTuple):
+class Task(NamedTuple):
     train: pl.DataFrame
     truth: dict[str, set[str]]
     candidates: list[str]
@@ -35,9 +35,9 @@ def events(path: Path, columns: tuple[str, str, str], form: str) -> pl.DataFrame
     )
 
 
-def evaluate_model(
+def make_task(
     log: pl.DataFrame, candidates: list[str], cut: datetime, end: datetime, k: int
-) -> Exam:
+) -> Task:
     """Users seen before `cut` with a candidate hit in [cut, end)."""
     train = log.filter(pl.col("time") < cut)
     valid = log.filter(pl.col("time").is_between(cut, end, closed="left"))
@@ -46,18 +46,18 @@ def evaluate_model(
     for user, item in valid.select("user", "item").iter_rows():
         truth.setdefault(user, set()).add(item)
     hit = {user: items for user, items in truth.items() if items & set(candidates)}
-    return Exam(train, hit, candidates, cut, k)
+    return Task(train, hit, candidates, cut, k)
 
 
-def hm(folder: Path) -> Exam:
+def hm(folder: Path) -> Task:
     log = events(
         folder / "transactions_train.csv.gz", ("customer_id", "article_id", "t_dat"), "%Y-%m-%d"
     )
     articles = pl.read_csv(folder / "articles.csv.gz", infer_schema=False)["article_id"]
-    return evaluate_model(log, articles.to_list(), datetime(2020, 9, 16), datetime(2020, 9, 23), 12)
+    return make_task(log, articles.to_list(), datetime(2020, 9, 16), datetime(2020, 9, 23), 12)
 
 
-def ponpare(folder: Path) -> Exam:
+def ponpare(folder: Path) -> Task:
     form = "%Y-%m-%d %H:%M:%S"
     visits, bought = (
         events(folder / f"{name}.csv.gz", ("USER_ID_hash", item, "I_DATE"), form)
@@ -70,29 +70,29 @@ def ponpare(folder: Path) -> Exam:
     coupons = pl.read_csv(folder / "coupon_list_train.csv.gz", infer_schema=False)
     shown = pl.col("DISPFROM").str.to_datetime(form).is_between(cut, cut + WEEK, closed="left")
     fresh = coupons.filter(shown)["COUPON_ID_hash"].to_list()
-    return evaluate_model(pl.concat([visits, bought]), fresh, cut, cut + WEEK, 10)
+    return make_task(pl.concat([visits, bought]), fresh, cut, cut + WEEK, 10)
 
 
-def mean_ap(evaluation_set: Exam, lists: Callable[[str], list[str]]) -> float:
+def mean_ap(task: Task, lists: Callable[[str], list[str]]) -> float:
     total = 0.0
-    for user, truth in evaluation_set.truth.items():
+    for user, truth in task.truth.items():
         hits = 0
-        for rank, item in enumerate(lists(user)[: evaluation_set.k], start=1):
+        for rank, item in enumerate(lists(user)[: task.k], start=1):
             if item in truth:
                 hits += 1
-                total += hits / rank / min(len(truth), evaluation_set.k)
-    return total / len(evaluation_set.truth)
+                total += hits / rank / min(len(truth), task.k)
+    return total / len(task.truth)
 
 
-def popular(evaluation_set: Exam, since: datetime) -> list[str]:
-    chosen = pl.col("item").is_in(evaluation_set.candidates) & (pl.col("time") >= since)
-    counts = evaluation_set.train.filter(chosen).group_by("item").len()
+def popular(task: Task, since: datetime) -> list[str]:
+    chosen = pl.col("item").is_in(task.candidates) & (pl.col("time") >= since)
+    counts = task.train.filter(chosen).group_by("item").len()
     return counts.sort("len", "item", descending=[True, False])["item"].to_list()
 
 
-def own(evaluation_set: Exam) -> dict[str, list[str]]:
+def own(task: Task) -> dict[str, list[str]]:
     """Candidates each user touched in train, latest first."""
-    touched = evaluation_set.train.filter(pl.col("item").is_in(evaluation_set.candidates)).sort(
+    touched = task.train.filter(pl.col("item").is_in(task.candidates)).sort(
         "time", maintain_order=True
     )
     latest: dict[str, dict[str, None]] = {}
@@ -101,60 +101,55 @@ def own(evaluation_set: Exam) -> dict[str, list[str]]:
     return {user: list(items) for user, items in latest.items()}
 
 
-def user_scores(evaluation_set: Exam) -> list[float]:
+def baseline_scores(task: Task) -> list[float]:
     """MAP@k of random, popular, popular last week, repurchase."""
     last_week, mine, dice = (
-        popular(evaluation_set, evaluation_set.cut - WEEK),
-        own(evaluation_set),
+        popular(task, task.cut - WEEK),
+        own(task),
         Random(7),  # noqa: S311
     )
-    chance = [
-        mean_ap(
-            evaluation_set, lambda user: dice.sample(evaluation_set.candidates, evaluation_set.k)
-        )
-        for _ in range(5)
-    ]
-    always = popular(evaluation_set, datetime.min)
+    chance = [mean_ap(task, lambda user: dice.sample(task.candidates, task.k)) for _ in range(5)]
+    always = popular(task, datetime.min)
     return [
         sum(chance) / len(chance),
-        mean_ap(evaluation_set, lambda user: always),
-        mean_ap(evaluation_set, lambda user: last_week),
-        mean_ap(evaluation_set, lambda user: list(dict.fromkeys(mine.get(user, []) + last_week))),
+        mean_ap(task, lambda user: always),
+        mean_ap(task, lambda user: last_week),
+        mean_ap(task, lambda user: list(dict.fromkeys(mine.get(user, []) + last_week))),
     ]
 
 
 @pytest.mark.parametrize(
-    ("evaluation_set", "sample", "users"),
+    ("task_of", "sample", "users"),
     [(hm, "data/hm-sample", 800), (ponpare, "data/ponpare-sample", 300)],
 )
 def test_each_baseline_of_the_samples_beats_the_one_before(
-    evaluation_set: Callable[[Path], Exam], sample: str, users: int
+    task_of: Callable[[Path], Task], sample: str, users: int
 ) -> None:
-    paper = evaluation_set(ROOT / sample)
-    assert len(paper.truth) >= users
-    scores = user_scores(paper)
+    task = task_of(ROOT / sample)
+    assert len(task.truth) >= users
+    scores = baseline_scores(task)
     for worse, better in pairwise(scores):
         assert better > CLEARLY * worse, scores
 
 
 @pytest.mark.parametrize(
-    ("layout", "evaluation_set", "size"),
+    ("layout", "task_of", "size"),
     [
         ("hm", hm, {"users": 10_000, "items": 1500, "events": 60_000}),
         ("ponpare", ponpare, {"users": 4000, "items": 2500, "events": 60_000}),
     ],
 )
 def test_larger_markets_with_other_seeds_keep_the_order(
-    layout: str, evaluation_set: Callable[[Path], Exam], size: dict[str, int], tmp_path: Path
+    layout: str, task_of: Callable[[Path], Task], size: dict[str, int], tmp_path: Path
 ) -> None:
     synthesise(layout, tmp_path, **size, seed=5, gzip=True)
-    scores = user_scores(evaluation_set(tmp_path))
+    scores = baseline_scores(task_of(tmp_path))
     assert scores == sorted(scores)
     assert scores[-1] > 2 * scores[0]
 
 
 def test_hm_scores_are_of_the_real_magnitude() -> None:
-    random, always, last_week, again = user_scores(hm(ROOT / "data/hm-sample"))
+    random, always, last_week, again = baseline_scores(hm(ROOT / "data/hm-sample"))
     assert random < 0.005
     assert 0.003 < always < 0.015
     assert 0.005 < last_week < 0.03

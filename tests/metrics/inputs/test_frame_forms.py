@@ -1,4 +1,4 @@
-"""One exam in every form that people hold lists and truth in: always the same figures."""
+"""The same lists and truth in every form that people hold them in: always the same values."""
 
 import copy
 from collections.abc import Callable
@@ -125,7 +125,7 @@ BY_POSITION: dict[str, Form] = {
 
 
 def numbered(rows: Rows) -> Rows:
-    """Return the same exam with whole numbers for ids."""
+    """Return the same with whole numbers for ids."""
     return {NUMBER[user]: [NUMBER[item] for item in row] for user, row in rows.items()}  # type: ignore[misc]
 
 

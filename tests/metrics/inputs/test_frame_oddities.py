@@ -132,7 +132,7 @@ def test_the_cut_off_of_an_audit(k: Any) -> None:
 
 
 def test_an_audit_far_behind_all_lists() -> None:
-    """Elliot averages P(i) over all places, hits/i behind the list."""
+    """Elliot averages P(i) over all ranks, hits/i behind the list."""
     found = audit({"ann": ["a"]}, TRUTH, 10_000_000)
     harmonic = np.log(1e7) + np.euler_gamma + 1 / 2e7
     assert found.iloc[:, 0]["elliot"] == pytest.approx(harmonic / 1e7, rel=1e-9)

@@ -406,7 +406,7 @@ def test_lists_a_row_are_as_many_as_rows_of_the_truth() -> None:
 
 
 def test_an_empty_place_before_an_item_of_an_array() -> None:
-    named = ["recommendations: items, row 1", "found −1", "move empty places to the end"]
+    named = ["recommendations: items, row 1", "found −1", "move empty positions to the end"]
     refused(DataError, named, np.array([[1, 2], [-1, 3]]), [[1], [3]])
 
 
@@ -553,7 +553,7 @@ def test_what_a_metric_needs_and_was_not_given(metric: str, named: list[str]) ->
 
 @pytest.mark.parametrize("metric", ["Coverage@3", "Gini@3"])
 def test_one_figure_of_all_lists_is_none_of_each_user(metric: str) -> None:
-    named = [f"metric {metric}", "one figure of all lists", "per_user=False"]
+    named = [f"metric {metric}", "one value for all lists", "per_user=False"]
     refused(UsageError, named, metrics=["MAP@3", metric], candidates=["a"], per_user=True)
 
 

@@ -1,1 +1,1 @@
-"""The figures of a page, as plain values that plotly.js draws."""
+"""The charts of a page, as plain values that plotly.js draws."""

@@ -1,6 +1,6 @@
-"""What all figures share: the look of a model, safe labels, axes.
+"""What all charts share: the look of a model, safe labels, axes.
 
-A figure is what ``page.js`` takes: ``data`` and ``layout`` for plotly.js, and beside them
+A chart is what ``page.js`` takes: ``data`` and ``layout`` for plotly.js, and beside them
 
 - ``grow``: the height, of a fixed part and one for each row and each point that is shown;
 - ``narrow``: labels for small screens, by the name of the axis;

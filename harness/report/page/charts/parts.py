@@ -1,4 +1,4 @@
-"""Where the labels of points go, so that none covers another or a point."""
+"""Charts of pairs, slices and coverage; labels are put where none covers another or a point."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from harness.report.page.charts.base import (
 )
 from harness.report.page.view import Document, View, cut, shown, spread
 from harness.stats.pairwise import pair_word
+from harness.stats.slices import column_title
 
 NEAR = 1
 """A label no further above or below its point needs no line to it."""
@@ -34,52 +35,6 @@ _MOST = 12
 
 Box = tuple[float, float, float, float]
 Point = tuple[float, float]
-
-
-def labels(
-    points: Sequence[Point], texts: Sequence[str], width: float, height: float
-) -> list[tuple[int, int]]:
-    """Return how far right of and below its point each label's near end is.
-
-    Parameters
-    ----------
-    points : sequence of (x, y)
-        In pixels of a picture of `width` and `height`, from its upper left corner.
-    """
-    taken: list[Box] = [(x - 7, y - 7, x + 7, y + 7) for x, y in points]
-    found: dict[int, tuple[int, int]] = {}
-    # From the right: lines to labels further left then pass none of those that are there.
-    for i in sorted(range(len(points)), key=lambda i: -points[i][0]):
-        point, text = points[i], texts[i]
-        others = taken[:i] + taken[i + 1 :]
-        free = (
-            (place, box)
-            for place, box in _tried(point, len(text) * _LETTER)
-            if _inside(box, width, height) and not any(_overlap(box, other) for other in others)
-        )
-        place, box = next(free, ((11, 0), taken[i]))
-        taken.append(box)
-        found[i] = place
-    return [found[i] for i in range(len(points))]
-
-
-def _tried(point: Point, wide: float) -> Iterator[tuple[tuple[int, int], Box]]:
-    """Yield the places of a label: beside its point, then above and below, first to the right."""
-    away = [sign * step * _STEP for step in range(1, _MOST) for sign in (-1, 1)]
-    places = [(11, 0), (-11, 0), *((11, down) for down in away), *((-11, down) for down in away)]
-    for right, down in places:
-        x, y = point[0] + right, point[1] + down
-        left = x if right > 0 else x - wide
-        yield (right, down), (left, y - _LINE / 2, left + wide, y + _LINE / 2)
-
-
-def _inside(box: Box, width: float, height: float) -> bool:
-    return box[0] >= 0 and box[1] >= 0 and box[2] <= width and box[3] <= height
-
-
-def _overlap(a: Box, b: Box) -> bool:
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
-
 
 VERDICTS = {"better": "#0072B2", "higher": "#0072B2", "worse": "#D55E00", "lower": "#D55E00"}
 _GREY = "#7A7F87"
@@ -127,7 +82,7 @@ def _difference(view: View, i: int, pair: Document) -> Figure:
 
 
 def slices(view: View, columns: list[str]) -> Figure | None:
-    """Return every model's figure in every slice, the slices of one column at a time."""
+    """Return every model's mean in every slice, the slices of one column at a time."""
     parts = view.document["slices"]
     if not parts:
         return None
@@ -155,7 +110,7 @@ def _slice(part: Document, longest: int) -> str:
 def _point(view: View, i: int, place: int, pick: str, part: Document) -> Figure:
     figure = part["models"][view.names[i]]
     text = (
-        f"<b>{full(view.names[i])}</b><br>{label(part['by'])}: {label(part['label'])}"
+        f"<b>{full(view.names[i])}</b><br>{label(column_title(part['by']))}: {label(part['label'])}"
         f"<br>{shown(figure['mean'], view.decimals)} ({spread(figure['ci95'], view.decimals)})"
         f"<br>{part['users']:,} users{', too few to tell' if part['small'] else ''}"
     )
@@ -246,3 +201,48 @@ def _labels(
         }
         for (x, y), name, (dx, dy) in zip(at, names, found, strict=True)
     ]
+
+
+def labels(
+    points: Sequence[Point], texts: Sequence[str], width: float, height: float
+) -> list[tuple[int, int]]:
+    """Return how far right of and below its point each label's near end is.
+
+    Parameters
+    ----------
+    points : sequence of (x, y)
+        In pixels of a picture of `width` and `height`, from its upper left corner.
+    """
+    taken: list[Box] = [(x - 7, y - 7, x + 7, y + 7) for x, y in points]
+    found: dict[int, tuple[int, int]] = {}
+    # From the right: lines to labels further left then pass none of those that are there.
+    for i in sorted(range(len(points)), key=lambda i: -points[i][0]):
+        point, text = points[i], texts[i]
+        others = taken[:i] + taken[i + 1 :]
+        free = (
+            (place, box)
+            for place, box in _tried(point, len(text) * _LETTER)
+            if _inside(box, width, height) and not any(_overlap(box, other) for other in others)
+        )
+        place, box = next(free, ((11, 0), taken[i]))
+        taken.append(box)
+        found[i] = place
+    return [found[i] for i in range(len(points))]
+
+
+def _tried(point: Point, wide: float) -> Iterator[tuple[tuple[int, int], Box]]:
+    """Yield positions of a label: beside its point, then above and below, to the right first."""
+    away = [sign * step * _STEP for step in range(1, _MOST) for sign in (-1, 1)]
+    places = [(11, 0), (-11, 0), *((11, down) for down in away), *((-11, down) for down in away)]
+    for right, down in places:
+        x, y = point[0] + right, point[1] + down
+        left = x if right > 0 else x - wide
+        yield (right, down), (left, y - _LINE / 2, left + wide, y + _LINE / 2)
+
+
+def _inside(box: Box, width: float, height: float) -> bool:
+    return box[0] >= 0 and box[1] >= 0 and box[2] <= width and box[3] <= height
+
+
+def _overlap(a: Box, b: Box) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]

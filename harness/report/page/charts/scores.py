@@ -1,4 +1,4 @@
-"""Charts of scores: every model's figures, and how they differ from user to user."""
+"""Charts of scores: every model's means, and how values differ from user to user."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _BINS = 20
 
 
 def distributions(user_scores: list[Floats]) -> list[Figure]:
-    """Return a small histogram for each model of the users' marks that are not 0."""
+    """Return a small histogram for each model of the per-user values that are not 0."""
     others = np.concatenate([values[values != 0] for values in user_scores])
     if not others.size:
         return []
@@ -67,9 +67,9 @@ def _bars(i: int, counts: Any, users: int, edges: Any, top: float) -> Figure:
 
 
 def by_user(view: View) -> list[Floats] | None:
-    """Return each model's marks under the first metric, a mean over repeats for each user.
+    """Return each model's per-user values of the first metric, the mean over repeats.
 
-    The marks are read by their column, so that no metric of the user's own has to be imported.
+    They are read by their column, so that no metric of the user's own has to be imported.
     """
     if view.metric not in view.run.user_scores.columns:
         return None
@@ -147,7 +147,7 @@ def _word(view: View) -> list[Figure]:
     return [{"text": text, "showarrow": False, "xanchor": "left", **place}]
 
 
-def _marked(view: View) -> list[float]:
+def _shown_values(view: View) -> list[float]:
     """Return every value that the chart shows."""
     means = [view.mean(m) for m in view.models]
     ends = [end for m in view.models for end in view.ends(m) or ()]
@@ -157,8 +157,8 @@ def _marked(view: View) -> list[float]:
 
 def _linear(view: View) -> Figure:
     """Return an axis from 0, or from below it where a value is."""
-    marked = _marked(view)
-    low, high = min(0.0, *marked), max(0.0, *marked)
+    values = _shown_values(view)
+    low, high = min(0.0, *values), max(0.0, *values)
     margin = 0.06 * (high - low) or 1.0
     return {
         "type": "linear",
@@ -171,12 +171,12 @@ def _log(view: View) -> Figure | None:
     """Return a logarithmic axis, where every mean is above 0."""
     if min(view.mean(m) for m in view.models) <= 0:
         return None
-    positive = [value for value in _marked(view) if value > 0]
+    positive = [value for value in _shown_values(view) if value > 0]
     return log_axis(min(positive) * 0.7, max(positive) * 1.4)
 
 
 def _scale(view: View, axis: Figure) -> Figure:
-    """Return what the chart changes to show an axis; labels stand in places, not in values."""
+    """Return what the chart changes to show an axis; labels are moved along."""
     changes: Figure = {f"xaxis.{name}": value for name, value in axis.items()}
     if view.chance is None:
         return changes
