@@ -22,7 +22,7 @@ from harness.submission.blocks import Block, Reader
 from harness.submission.format import Format, Named
 from harness.submission.frame_rows import Rows, is_parquet, parquet
 from harness.submission.keys import Known, Learning, nothing, packed
-from harness.submission.rules import CHECKS
+from harness.submission.rules import RULES
 from harness.submission.stream import Refused, opened
 
 if TYPE_CHECKING:
@@ -317,7 +317,7 @@ def _readable(path: Path) -> Iterator[None]:
     try:
         yield
     except Refused as error:
-        raise DataError(f"{path}: {CHECKS[error.check].says.format(value=error.value)}") from error
+        raise DataError(f"{path}: {RULES[error.check].says.format(value=error.value)}") from error
 
 
 @contextmanager

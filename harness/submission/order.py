@@ -16,7 +16,7 @@ from harness.submission.expected import Against
 from harness.submission.findings import Findings, shown
 from harness.submission.format import INDEX, Named
 from harness.submission.read import File
-from harness.submission.rules import CHECKS
+from harness.submission.rules import RULES
 from harness.submission.source import Source, source
 
 _NUMBER = re.compile(rb"\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*")
@@ -44,9 +44,9 @@ def refuse_unsaid(found: File, named: Named | None) -> None:
     used = (table.columns.user, table.columns.item, *INDEX)
     for column in found.frame:
         if column.name not in used and _holds_numbers(column):
-            check, name = CHECKS["SUB111"], shown(column.name)
-            says = check.says.format(value=name)
-            raise DataError(f"{found.path}: {says}; {check.hint.format(quoted=shlex.quote(name))}")
+            rule, name = RULES["SUB111"], shown(column.name)
+            says = rule.says.format(value=name)
+            raise DataError(f"{found.path}: {says}; {rule.hint.format(quoted=shlex.quote(name))}")
 
 
 def _holds_numbers(column: pl.Series) -> bool:

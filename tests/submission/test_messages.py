@@ -6,8 +6,7 @@ import pytest
 from test_rules import WITHOUT_EXAMPLE, against
 
 from harness.submission.expected import Against
-from harness.submission.rule_examples import BAD
-from harness.submission.rules import CHECKS
+from harness.submission.rules import EXAMPLES, RULES
 from harness.submission.validate import validate
 
 SAID = {
@@ -188,13 +187,13 @@ SAID = {
 
 
 def test_every_example_is_here() -> None:
-    assert set(SAID) == set(CHECKS) - WITHOUT_EXAMPLE
+    assert set(SAID) == set(RULES) - WITHOUT_EXAMPLE
 
 
 @pytest.mark.parametrize("code", SAID)
 def test_it_is_said_so(code: str, tmp_path: Path) -> None:
     path = tmp_path / "submission.csv"
-    path.write_bytes(BAD[code])
+    path.write_bytes(EXAMPLES[code])
     (problem,) = (p for p in validate(path, against(tmp_path, code)).problems if p.code == code)
     assert (problem.line, problem.message, problem.hint) == SAID[code]
 
