@@ -17,11 +17,11 @@ from harness.core.jit import compiled
 from harness.protocol.truth import Solution
 from harness.submission import faults
 from harness.submission.blocks import Block
-from harness.submission.fields import NO_ROW
+from harness.submission.fields import LIST, NO_ROW, ORDER, USER
 from harness.submission.findings import Findings, Lines, Place, places, shown
 from harness.submission.keys import Known, Learning, packed
 from harness.submission.scan import Scanned
-from harness.submission.scan_users import STRANGER
+from harness.submission.scan_users import STRANGER, Again
 
 
 class WideLists:
@@ -43,7 +43,7 @@ class WideLists:
         self,
         block: Block,
         found: Scanned,
-        again: tuple[Int64, Int64],
+        again: Again,
         line_of: Lines,
         findings: Findings,
     ) -> None:
@@ -51,9 +51,9 @@ class WideLists:
 
         `again` are its lines of users who were there before, with another list or with the same.
         """
-        for code, lines in zip(("SUB203", "SUB211"), again, strict=True):
+        for code, lines in (("SUB203", again.other), ("SUB211", again.same)):
             first = lines[: faults.EXAMPLES]
-            spans = np.stack((first, found.starts[first, 0], found.stops[first, 0]), axis=1)
+            spans = np.stack((first, found.starts[first, USER], found.stops[first, USER]), axis=1)
             findings.add(code, len(lines), places(block.text, spans, line_of))
         self._place(found)
         self._compare(found)
@@ -77,12 +77,11 @@ class WideLists:
         _put(found.rows, found.ends, found.items, self._lists, self._taken)
 
     def _compare(self, found: Scanned) -> None:
-        first, same = found.same.tolist()
-        if same > 0 and self._first is None:
-            self._first = first
-        self._same += same if first == self._first else 0
+        if found.n_same > 0 and self._first is None:
+            self._first = found.first_sum
+        self._same += found.n_same if found.first_sum == self._first else 0
         self._held += int(np.count_nonzero(found.users != NO_ROW))
-        self._single += int(found.counts[[faults.EMPTY, faults.ONE_ITEM], 1].sum())
+        self._single += int(found.tally.lines[[faults.EMPTY, faults.ONE_ITEM]].sum())
 
 
 @compiled
@@ -140,7 +139,7 @@ class LongLists:
         self,
         block: Block,
         found: Scanned,
-        again: tuple[Int64, Int64],
+        again: Again,
         line_of: Lines,
         findings: Findings,
     ) -> None:
@@ -196,7 +195,7 @@ class LongLists:
         """Return codes of items, known or not."""
         codes = found.items.copy()  # one each
         strange = codes >= self._known_items
-        starts, stops = (array[rows[strange], 1] for array in (found.starts, found.stops))
+        starts, stops = (array[rows[strange], LIST] for array in (found.starts, found.stops))
         codes[strange] = self._known_items + self._items.add(block.buffer, starts, stops)
         return codes
 
@@ -204,7 +203,7 @@ class LongLists:
         """Return what orders the items of a list, the first lowest, and where it is no number."""
         if not self._order:
             return np.zeros(len(rows)), np.zeros(len(rows), np.bool_)
-        starts, stops = found.starts[rows, 2], found.stops[rows, 2]
+        starts, stops = found.starts[rows, ORDER], found.stops[rows, ORDER]
         numbers, wrong = np.empty(len(rows)), np.zeros(len(rows), np.bool_)
         _parse(block.buffer, starts, stops, numbers, wrong)
         for row in np.flatnonzero(wrong).tolist():  # long, rare, or wrong

@@ -69,23 +69,23 @@ class Gathered:
         def line_of(row: int) -> int:
             return before + 1 + (row if block.lines is None else int(block.lines[row]))
 
-        for fault in np.flatnonzero(found.counts[:, 0]).tolist():
+        for fault in np.flatnonzero(found.tally.counts).tolist():
             if fault in OF_FAULT:
                 self._note(block, found, fault, line_of)
-        twice, same = self.users.admit(found.users, found.keys, found.list_keys)
+        again = self.users.admit(found.users, found.keys, found.list_keys)
         self.users.torn[found.torn] = True
         self._note_bytes(seen, line_of)
         self._note_lines("SUB011", block.unclosed, lambda line: before + 1 + line)
         self._note_lines("SUB017", block.torn, lambda line: before + 1 + line)
-        self.lists.take(block, found, (twice, same), line_of, self.findings)
+        self.lists.take(block, found, again, line_of, self.findings)
         self.answered += int(np.count_nonzero(self._examined[found.users[found.sound]]))
         self.examined += int(np.count_nonzero(self._examined[found.users[found.users >= 0]]))
         self.lines += seen.ends if block.ended is None else block.ended
 
     def _note(self, block: Block, found: Scanned, fault: int, line_of: Lines) -> None:
-        count, lines = found.counts[fault].tolist()
+        count, lines = int(found.tally.counts[fault]), int(found.tally.lines[fault])
         shown = min(lines, faults.EXAMPLES)
-        where = places(block.text, found.examples[fault, :shown], line_of)
+        where = places(block.text, found.tally.examples[fault, :shown], line_of)
         self.findings.add(OF_FAULT[fault], count, where, lines)
 
     def _note_bytes(self, seen: Survey, line_of: Lines) -> None:
