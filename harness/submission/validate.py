@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from collections import deque
 from collections.abc import Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,22 +13,20 @@ from harness.core.arrays import Int32, Ragged
 from harness.metrics import Judgments, judgments
 from harness.protocol.truth import Solution
 from harness.submission import faults, format, order
-from harness.submission.blocks import Block, Reader, Survey, survey
+from harness.submission.blocks import Block, Reader, Survey
 from harness.submission.expected import Against
 from harness.submission.findings import Findings, Lines, Place, places, shown
 from harness.submission.format import Format
 from harness.submission.frame_rows import Rows
 from harness.submission.keys import packed
-from harness.submission.lists import Answers, LongLists, WideLists
+from harness.submission.lists import Answers, Fault, LongLists, WideLists
 from harness.submission.problems import Validation, problems
 from harness.submission.rules import OF_FAULT
-from harness.submission.scan import Expected, Form, Scanned, scan
+from harness.submission.scan import Expected, Form, Scanned
+from harness.submission.scan_file import scan_file
 from harness.submission.scan_users import Admitted
 from harness.submission.source import Source, source
 from harness.submission.stream import Refused
-
-_AHEAD = 3
-"""Blocks that wait while one is scanned."""
 
 
 class Gathered:
@@ -108,27 +102,9 @@ def gather(
 ) -> Gathered:
     """Read a submission from behind its header to its end; note all that is wrong with it."""
     into = Gathered(expected, lists, findings, reader.header_lines)
-    waiting: deque[tuple[Block, Future[tuple[Scanned, Survey]]]] = deque()
-
-    def take() -> None:
-        block, done = waiting.popleft()
-        into.take(block, *done.result())
-        reader.give_back(block)
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for block in reader.blocks():
-            waiting.append((block, pool.submit(_scanned, block, form, expected)))
-            while len(waiting) > _AHEAD:
-                take()
-        while waiting:
-            take()
+    for block, found, seen in scan_file(reader, form, expected):
+        into.take(block, found, seen)
     return into
-
-
-def _scanned(block: Block, form: Form, expected: Expected) -> tuple[Scanned, Survey]:
-    own = form.of_block(block.separator, block.end)
-    found = scan(block.buffer, block.size, own, expected)
-    return found, survey(block.buffer, block.size, block.end)
 
 
 _FEWEST = 100
@@ -220,6 +196,8 @@ def examine(
     strict : bool
         Whether warnings are errors.
     """
+    if order.is_row_an_item(path, against):
+        against = replace(against, long=True)
     findings = Findings()
     wanted, found, lists, checked = against.format, None, None, ""
     try:
@@ -234,11 +212,6 @@ def examine(
     except Refused as refused:
         findings.note(refused.check, refused.value)
     rows = 0 if found is None else found.users.rows
-    again = {"SUB203", "SUB211"} & findings.found.keys()
-    if against.may_be_long and again and "SUB404" in findings.found:
-        # Users in several rows, each with one item: the order of rows is that of the items.
-        own = replace(against, long=True)
-        return examine(path, own, solution, places=places, strict=strict)
     if wanted is not None and found is not None:
         _ask_order(path, wanted, against, findings)
     if lists is not None and solution is not None:
@@ -316,10 +289,8 @@ def _read(
     rows = np.full(len(users), -1, np.int32) if answers is None else answers.rows
     kept = places or _ALL
     if wanted.long:
-        order = ("score" if wanted.descending else "rank") if wanted.order else ""
-        lists: WideLists | LongLists = LongLists(
-            len(users), len(items), rows, wanted.k, kept, order, partial(_texts, path, against)
-        )
+        by = ("score" if wanted.descending else "rank") if wanted.order else ""
+        lists: WideLists | LongLists = LongLists(len(users), len(items), rows, wanted.k, kept, by)
     else:
         lists = WideLists(int(rows.max(initial=-1)) + 1)
     expected = Expected(users, items, rows, kept)
@@ -327,16 +298,25 @@ def _read(
     _whole(found, opened, findings, against)
     if wanted.empty:
         findings.found.pop("SUB301", None)
-    held = lists.finish(findings)
-    if answers is None or held is None:
+    held = lists.finish()
+    _note_lists(held.faults, path, against, findings)
+    if answers is None or held.lists is None:
         return found, None
-    return found, answers.lists(held)
+    return found, answers.lists(held.lists)
 
 
-def _texts(path: Path | pl.DataFrame, against: Against, lines: list[int]) -> dict[int, str]:
-    """Return the items that stand in some lines of a submission, read once more."""
-    with source(path, against, Findings()) as opened:
-        return opened.cells(lines)
+def _note_lists(
+    wrong: list[Fault], path: Path | pl.DataFrame, against: Against, findings: Findings
+) -> None:
+    """Note what is wrong with whole lists; the lines to be shown are read once more."""
+    lines = {line for fault in wrong for line in fault.lines}
+    texts: dict[int, str] = {}
+    if lines:
+        with source(path, against, Findings()) as opened:
+            texts = opened.cells(sorted(lines))
+    for fault in wrong:
+        places = [Place(line, shown(texts[line])) for line in fault.lines]
+        findings.add(fault.code, fault.count, places)
 
 
 def _whole(found: Gathered, opened: Source, findings: Findings, against: Against) -> None:
