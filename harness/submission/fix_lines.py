@@ -71,7 +71,7 @@ def mended(
     """Return whole lines with what is mechanical mended, and the users they are of.
 
     Blank lines go; ids lose what is around them and get their zeros back; items lose brackets,
-    quotes and decimals, get zeros back and one separator; words for nothing, repeats and places
+    quotes and decimals, get zeros back and one separator; words for nothing, repeats and items
     behind the longest list go. Lines with too few or too many fields stay as they are.
 
     Parameters

@@ -306,7 +306,7 @@ def _number(text: bytes) -> float:
 
 @compiled
 def _parse(buffer: Any, starts: Any, stops: Any, numbers: Any, left: Any) -> None:
-    """Read plain decimals of up to 15 digits, which one division rounds right; mark all others."""
+    """Read plain decimals of up to 15 digits, which one division rounds right; tell all others."""
     for row in range(len(starts)):
         at, stop = starts[row], stops[row]
         negative = at < stop and buffer[at] == 45
@@ -338,7 +338,7 @@ class Answers:
     rows : int32 array, one a known user
         Rows of the solution, −1 without one.
     positions : int32 array, one a known item
-        Positions in the solution's key; items of which it says nothing stand behind.
+        Positions in the solution's judgments; items that these do not have stand behind.
     """
 
     rows: Int32

@@ -150,7 +150,7 @@ def _problem(
     """Return one kind of fault; `mends`: whether ``--fix`` writes anything."""
     rule = RULES[code]
     rows = wanted is not None and wanted.long
-    first = finding.places[0] if finding.places else Place(None, "")
+    first = next(iter(finding.places), Place(None, ""))
     words = {
         "value": f'"{first.value}"' if rule.of else first.value,
         "plain": first.value,
@@ -181,16 +181,15 @@ def _words(wanted: Format) -> dict[str, object]:
     words: dict[str, object] = {"k": wanted.k, "width": wanted.width, "allowed": allowed}
     if wanted.long:
         one = f"write one item a row: {allowed}"
-        return words | {"between": "a new row"} | dict.fromkeys(_OF_ITEMS, one)
+        hints = {"between_items": one, "apart": one, "joined": one}
+        return words | {"between": "a new row"} | hints
     put = f"put {between} between items"
-    apart = "put the list in quotes" if wanted.between == "," else put
-    joined = f"join the items: {wanted.between!r}.join(items)"
-    hints = dict(zip(_OF_ITEMS, (put, apart, joined), strict=True))
+    hints = {
+        "between_items": put,
+        "apart": "put the list in quotes" if wanted.between == "," else put,
+        "joined": f"join the items: {wanted.between!r}.join(items)",
+    }
     return words | {"between": between} | hints
-
-
-_OF_ITEMS = ("between_items", "apart", "joined")
-"""Hints of how to write items: beside each other, in a field, from a list of Python's."""
 
 
 _EDGE, _LEAST = 18, 30

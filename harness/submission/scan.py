@@ -34,7 +34,7 @@ class Form:
     separator, between, end : int
         Bytes: between fields, between items, and behind a line.
     width : int
-        Places that a list may have.
+        Positions that a list may have.
     order : int, optional
         The field with ranks or scores.
     long : bool
@@ -83,7 +83,7 @@ class Form:
 
     @property
     def numbers(self) -> Int64:
-        """The bytes between fields, between items and behind a line, and the places of a list."""
+        """The bytes between fields, between items and behind a line, and how long a list may be."""
         return np.array([self.separator, self.between, self.end, self.width])
 
     @property
@@ -110,7 +110,7 @@ class Expected:
     answered : int32 array, one a known user
         The user's row in the solution, −1 without one.
     kept : int
-        Places of a list that are kept.
+        Positions of a list that are kept.
     """
 
     users: Known

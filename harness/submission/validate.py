@@ -37,8 +37,8 @@ class Gathered:
     users : Admitted
     lines : int
         Physical lines so far.
-    answered, examined : int
-        Rows of the file whose lists are of examined users, and rows that mean such users.
+    answered, evaluated : int
+        Rows of the file whose lists are of evaluated users, and rows that mean such users.
     """
 
     def __init__(
@@ -48,13 +48,13 @@ class Gathered:
         self.users = Admitted(len(expected.users))
         self.lists = lists
         self.lines = header
-        self.answered = self.examined = 0
-        self._examined = expected.answered >= 0
+        self.answered = self.evaluated = 0
+        self._is_evaluated = expected.answered >= 0
 
     @property
     def users_outside(self) -> int:
-        """How many users of the file the solution does not examine."""
-        return self.users.strangers + int(np.count_nonzero(self.users.known & ~self._examined))
+        """How many users of the file the solution does not evaluate."""
+        return self.users.strangers + int(np.count_nonzero(self.users.known & ~self._is_evaluated))
 
     def take(self, block: Block, found: Scanned, seen: Survey) -> None:
         """Take in the next block."""
@@ -72,8 +72,8 @@ class Gathered:
         self._note_lines("SUB011", block.unclosed, lambda line: before + 1 + line)
         self._note_lines("SUB017", block.torn, lambda line: before + 1 + line)
         self.lists.take(block, found, again, line_of, self.findings)
-        self.answered += int(np.count_nonzero(self._examined[found.users[found.sound]]))
-        self.examined += int(np.count_nonzero(self._examined[found.users[found.users >= 0]]))
+        self.answered += int(np.count_nonzero(self._is_evaluated[found.users[found.sound]]))
+        self.evaluated += int(np.count_nonzero(self._is_evaluated[found.users[found.users >= 0]]))
         self.lines += seen.ends if block.ended is None else block.ended
 
     def _note(self, block: Block, found: Scanned, fault: int, line_of: Lines) -> None:
@@ -126,13 +126,13 @@ def note(lists: Int32, solution: Solution, findings: Findings) -> None:
         findings.note("SUB402", f"{hit:,} of {users:,}")
     if solution.history is None:
         return
-    places, known = int(np.count_nonzero(lists >= 0)), int(_held(lists, solution.history).sum())
-    if known > _MOST * places:
-        findings.note("SUB403", f"{known:,} of {places:,}")
+    items, known = int(np.count_nonzero(lists >= 0)), int(_held(lists, solution.history).sum())
+    if known > _MOST * items:
+        findings.note("SUB403", f"{known:,} of {items:,}")
 
 
 def _held(lists: Int32, rows: Ragged) -> Int32:
-    """Return how many places of each list hold an item of the user's row."""
+    """Return how many positions of each list hold an item of the user's row."""
     hits: Int32 = judgments.Block(lists, Judgments(rows, rows.sizes), lists.shape[1]).tally.hits
     return hits
 
@@ -147,12 +147,12 @@ class Examined:
     Attributes
     ----------
     lists : int32 array, (users of the solution, longest list), optional
-        Positions in the solution's key, as `Answers.lists` gives them; None where there is no
+        Positions in the solution's judgments, as `Answers.lists` gives them; None where there is no
         solution, or nothing could be read.
     users_outside, rows_outside : int
-        Users of the file whom the solution does not examine, and their rows.
+        Users of the file whom the solution does not evaluate, and their rows.
     answered : int
-        Rows whose lists are of examined users.
+        Rows whose lists are of evaluated users.
     against : Against
         What it was checked against; whether it is a file with a row an item is told there.
     """
@@ -184,7 +184,7 @@ def examine(
     places: int | None = None,
     strict: bool = False,
 ) -> Examined:
-    """Return everything that is wrong with a submission, and the lists of the examined users.
+    """Return everything that is wrong with a submission, and the lists of the evaluated users.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def examine(
     solution : Solution, optional
         Whose users and items are known to `against`.
     places : int, optional
-        Places of a list that are looked at; all there are by default.
+        Positions of a list that are looked at; all there are by default.
     strict : bool
         Whether warnings are errors.
     """
@@ -223,7 +223,7 @@ def examine(
     if found is None:
         return Examined(validation, against)
     return Examined(
-        validation, against, lists, found.users_outside, rows - found.examined, found.answered
+        validation, against, lists, found.users_outside, rows - found.evaluated, found.answered
     )
 
 

@@ -126,7 +126,7 @@ SAID = {
     "SUB303": (
         3,
         '"0706016003" stands in the list already',
-        "write each item once: a repeat uses a place and hits nothing",
+        "write each item once: a repeat uses a position and hits nothing",
     ),
     "SUB304": (3, '"0999999999" is no item', "write ids of the catalogue"),
     "SUB305": (
@@ -178,7 +178,7 @@ SAID = {
     ),
     "SUB316": (
         3,
-        'no item has the rank before that of "0706016002": the place stays empty',
+        'no item has the rank before that of "0706016002": the position stays empty',
         "write ranks 1, 2, 3 …",
     ),
     "SUB401": (None, "all 3 lists are the same", "look at what makes them"),

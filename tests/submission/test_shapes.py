@@ -78,8 +78,8 @@ def test_lists_that_are_too_long_are_told_once_each(folder: Path) -> None:
 
 def lists(path: Path, solution: Path, named: Named | None = None) -> Examined:
     terms = Terms(solution=solution, named=named)
-    marking = terms.marking()
-    return examine(path, terms.against().scored_by(marking), marking)
+    own = terms.marking()
+    return examine(path, terms.against().scored_by(own), own)
 
 
 @pytest.fixture
