@@ -18,8 +18,8 @@ from harness.metrics.conventions import CONVENTIONS, EXAMPLE
 from harness.submission.expected import Against, of_tables
 from harness.submission.format import FORMATS
 from harness.submission.problems import Problem
-from harness.submission.rule_examples import BAD, GOOD, ITEMS, SAMPLE
-from harness.submission.rules import CHECKS, Check
+from harness.submission.rules import RULES
+from harness.submission.rules.rule import GOOD, ITEMS, SAMPLE, Rule
 from harness.submission.validate import validate
 
 
@@ -246,15 +246,15 @@ def checks_document() -> dict[str, Any]:
     """Return the checks of submissions as the JSON document of ``harness list checks``."""
     return {
         "schema": 1,
-        "checks": [{"code": c, **_check_facts(check)} for c, check in CHECKS.items()],
+        "checks": [_check_facts(rule) for rule in RULES.values()],
     }
 
 
 def checks_sheet() -> Sheet:
     """Return the checks of submissions as a table."""
     rows = [
-        [code, check.severity, check.name, _plain(check.hint), "--fix" if check.fixed else ""]
-        for code, check in CHECKS.items()
+        [rule.code, rule.severity, rule.name, _plain(rule.hint), "--fix" if rule.fixed else ""]
+        for rule in RULES.values()
     ]
     return Sheet(
         ["check", "severity", "what", "how to mend it", "mended by"],
@@ -265,15 +265,15 @@ def checks_sheet() -> Sheet:
     )
 
 
-def _check_facts(check: Check) -> dict[str, Any]:
-    names = ("name", "severity", "says", "hint", "of", "column", "fixed")
-    return {name: getattr(check, name) for name in names}
+def _check_facts(rule: Rule) -> dict[str, Any]:
+    names = ("code", "name", "severity", "says", "hint", "of", "column", "fixed")
+    return {name: getattr(rule, name) for name in names}
 
 
 def checks_page() -> str:
     """Return docs/submission-checks.md."""
     with tempfile.TemporaryDirectory() as folder:
-        sections = [_checks_section(code, check, Path(folder)) for code, check in CHECKS.items()]
+        sections = [_checks_section(rule, Path(folder)) for rule in RULES.values()]
     formats = "\n".join(
         f"| {name} | `{','.join(f.columns)}` | {f.k} | {f.metric} | {f.source} |"
         for name, f in FORMATS.items()
@@ -317,24 +317,24 @@ Known by the header of the sample, or else of the file itself.
 _BY_ITSELF = ", or `--fix OUT`"
 
 
-def _checks_section(code: str, check: Check, folder: Path) -> str:
+def _checks_section(rule: Rule, folder: Path) -> str:
     lines = [
-        f"## {code} {check.name}",
+        f"## {rule.code} {rule.name}",
         "",
-        f"{check.severity}; to mend it: {_plain(check.hint)}{_BY_ITSELF * check.fixed}",
+        f"{rule.severity}; to mend it: {_plain(rule.hint)}{_BY_ITSELF * rule.fixed}",
     ]
-    if code in BAD:
-        problem = _found(code, folder)
+    if rule.example is not None:
+        problem = _found(rule.code, rule.example, folder)
         place = "" if problem.line is None else f"line {problem.line}: "
-        lines += ["", *_shown(BAD[code]), "", f"> {place}{problem.message}"]
+        lines += ["", *_shown(rule.example), "", f"> {place}{problem.message}"]
     return "\n".join(lines)
 
 
-def _found(code: str, folder: Path) -> Problem:
+def _found(code: str, example: bytes, folder: Path) -> Problem:
     (folder / "sample.csv").write_text(SAMPLE, encoding="utf-8")
     (folder / "articles.csv").write_text(ITEMS, encoding="utf-8")
     path = folder / "submission.csv"
-    path.write_bytes(BAD[code])
+    path.write_bytes(example)
     known = of_tables(folder / "sample.csv", folder / "articles.csv")
     # Where nobody says which ids there are, their shape alone can be looked at.
     against = Against(format=FORMATS["hm"]) if code in ("SUB210", "SUB312") else known

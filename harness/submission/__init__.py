@@ -1,1 +1,1 @@
-"""Files of lists: a CSV or Parquet file becomes a table of lists, and a paper to be marked."""
+"""Files of lists: CSV or Parquet becomes a table of lists, checked and ready to be scored."""

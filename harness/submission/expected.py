@@ -15,14 +15,11 @@ from harness.core import cache
 from harness.core.arrays import Int64
 from harness.core.errors import DataError, UsageError, printable, suggest
 from harness.submission import faults, fields, header
-from harness.submission import format as formats
-from harness.submission import format as separators
-from harness.submission import format as shape
 from harness.submission.blocks import Block, Reader
-from harness.submission.format import Format, Named
+from harness.submission.format import Format, Named, plain, recognised, shaped
 from harness.submission.frame_rows import Rows, is_parquet, parquet
 from harness.submission.keys import Known, Learning, nothing, packed
-from harness.submission.rules import CHECKS
+from harness.submission.rules import RULES
 from harness.submission.stream import Refused, opened
 
 if TYPE_CHECKING:
@@ -176,14 +173,14 @@ class Against:
 
     def wanted(self, header: tuple[str, ...]) -> Format:
         """Return the format of a file with this header."""
-        wanted = self.format or formats.recognised(header)
+        wanted = self.format or recognised(header)
         wanted = replace(wanted, between=self.between or wanted.between)
         if len(self.users) > 0:  # they tell what ids look like
             wanted = replace(wanted, letters="", length=0)
         if self.named is not None:
             user, items = self.named.user or wanted.user, self.named.item or wanted.items
             wanted = replace(wanted, user=user, items=items)
-        wanted = shape.shaped(wanted, header, self.named).cut_at(self.k)
+        wanted = shaped(wanted, header, self.named).cut_at(self.k)
         return replace(wanted, long=wanted.long or self.long)
 
     @property
@@ -217,7 +214,7 @@ def of_tables(sample: Path | None = None, items: Path | None = None) -> Against:
     if sample is None:
         return Against(items=known)
     head = columns(sample)
-    wanted = formats.recognised(head)
+    wanted = recognised(head)
     return Against.of_users(sample, known, wanted, spelt(wanted.user, head))
 
 
@@ -235,21 +232,19 @@ def separator_in(sample: Path, wanted: Format | None = None) -> str | None:
         The file cannot be read.
     """
     head = columns(sample)
-    column = spelt((wanted or formats.recognised(head)).items, head)
+    column = spelt((wanted or recognised(head)).items, head)
     if column is None or is_parquet(sample):  # there a list is no text
         return None
     for block, starts, stops in _cells(sample, column):
         first = block.texts(starts[:_FIRST], stops[:_FIRST])
-        return separators.plain(
-            pl.Series([t.decode("utf-8", "replace") for t in first], dtype=pl.String)
-        )
+        return plain(pl.Series([t.decode("utf-8", "replace") for t in first], dtype=pl.String))
     return None
 
 
 def spelt(name: str, head: Sequence[str]) -> str | None:
     """Return how a header spells a column, None where it has none."""
-    plain = {column.strip().casefold(): column for column in head}
-    return plain.get(name.casefold())
+    by_name = {column.strip().casefold(): column for column in head}
+    return by_name.get(name.casefold())
 
 
 def columns(path: Path) -> tuple[str, ...]:
@@ -317,7 +312,7 @@ def _readable(path: Path) -> Iterator[None]:
     try:
         yield
     except Refused as error:
-        raise DataError(f"{path}: {CHECKS[error.check].says.format(value=error.value)}") from error
+        raise DataError(f"{path}: {RULES[error.check].says.format(value=error.value)}") from error
 
 
 @contextmanager

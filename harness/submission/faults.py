@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,30 +40,47 @@ EXAMPLES = 5
 """Lines of each fault that are remembered."""
 
 
-def tally() -> tuple[Int64, Int64]:
-    """Return counts, (faults, 2): how often, and in how many lines; and examples, all empty.
+class Tally(NamedTuple):
+    """What was counted.
 
-    An example is a line of the block, its first byte and the byte behind the last.
+    Attributes
+    ----------
+    counts, lines : int64 array, (COUNT,)
+        How often each fault was found, and in how many lines.
+    examples : int64 array, (COUNT, EXAMPLES, 3)
+        The first of each: a line of the block, its first byte and the byte behind the last.
     """
-    return np.zeros((COUNT, 2), np.int64), np.zeros((COUNT, EXAMPLES, 3), np.int64)
+
+    counts: Int64
+    lines: Int64
+    examples: Int64
+
+
+def tally() -> Tally:
+    """Return a tally without faults."""
+    counts, lines = np.zeros(COUNT, np.int64), np.zeros(COUNT, np.int64)
+    return Tally(counts, lines, np.zeros((COUNT, EXAMPLES, 3), np.int64))
 
 
 @compiled
 def note(tally: Any, fault: int, line: int, start: int, stop: int) -> None:
     """Count a fault and its line; remember where it is, if it is among the first."""
-    counts, examples = tally
-    at = counts[fault, 1]
+    at = tally.lines[fault]
     if at < EXAMPLES:
-        examples[fault, at, 0], examples[fault, at, 1], examples[fault, at, 2] = line, start, stop
-    counts[fault, 0] += 1
-    counts[fault, 1] += 1
+        example = tally.examples[fault, at]
+        example[0], example[1], example[2] = line, start, stop
+    tally.counts[fault] += 1
+    tally.lines[fault] += 1
 
 
 @compiled
-def mark(tally: Any, fault: int, marks: int, line: int, start: int, stop: int) -> int:
-    """Count a fault that a line may have several times; return the marks of the line's faults."""
-    if marks & 1 << fault:
-        tally[0][fault, 0] += 1
+def note_once(tally: Any, fault: int, noted: int, line: int, start: int, stop: int) -> int:
+    """Count a fault that a line may have several times, the line once.
+
+    `noted` holds the line's faults so far, 1 << fault each; return it with this one.
+    """
+    if noted & 1 << fault:
+        tally.counts[fault] += 1
     else:
         note(tally, fault, line, start, stop)
-    return marks | 1 << fault
+    return noted | 1 << fault

@@ -9,8 +9,11 @@ import numpy as np
 from harness.core.arrays import Bytes, Int32, Int64, UInt64
 from harness.core.jit import compiled
 from harness.submission import faults
+from harness.submission.faults import Tally
 from harness.submission.keys import find_either, key
 
+USER, LIST, ORDER = range(3)
+"""Columns of `starts` and `stops` in a submission: the user's id, the list, what orders it."""
 NO_ROW = -2
 """The user of a line that is no row: blank, or with too few or too many fields."""
 
@@ -29,7 +32,7 @@ def wanted(fields: int, *places: int) -> Int32:
 
 
 def fields(
-    buffer: Bytes, size: int, separator: int, end: int, columns: Int32, tally: tuple[Int64, Int64]
+    buffer: Bytes, size: int, separator: int, end: int, columns: Int32, tally: Tally
 ) -> tuple[Int64, Int64, Int32]:
     """Return where the wanted fields of whole lines begin and end, and which lines are no rows.
 
@@ -37,7 +40,7 @@ def fields(
     ----------
     columns : int32 array
         What `wanted` gives.
-    tally : arrays
+    tally : Tally
         Takes lines with too few or too many fields, and blank ones.
 
     Returns

@@ -10,9 +10,8 @@ import numpy as np
 from harness.core.arrays import Bytes, Int32, Int64, UInt64
 from harness.core.ids import KeyTable, look_up
 from harness.core.jit import compiled
-from harness.submission import faults
-from harness.submission import fields as lines
-from harness.submission.fields import NO_ROW, trimmed
+from harness.submission import faults, fields
+from harness.submission.fields import LIST, NO_ROW, ORDER, USER, trimmed
 from harness.submission.keys import PAD, Known, find, key
 from harness.submission.repair import (
     LONGEST,
@@ -57,7 +56,7 @@ class Mended:
         `written` takes the others.
         """
         before = len(written)
-        codes = written.codes(lines.keys(self.text, self.starts, self.stops, self.secret))
+        codes = written.codes(fields.keys(self.text, self.starts, self.stops, self.secret))
         new = np.maximum.accumulate(np.concatenate(([before - 1], codes)))[:-1] < codes
         kept = np.ones(len(self.text), np.bool_)
         kept[-PAD:] = False
@@ -72,7 +71,7 @@ def mended(
     """Return whole lines with what is mechanical mended, and the users they are of.
 
     Blank lines go; ids lose what is around them and get their zeros back; items lose brackets,
-    quotes and decimals, get zeros back and one separator; words for nothing, repeats and places
+    quotes and decimals, get zeros back and one separator; words for nothing, repeats and items
     behind the longest list go. Lines with too few or too many fields stay as they are.
 
     Parameters
@@ -80,7 +79,7 @@ def mended(
     between : str
         What is written between items.
     """
-    starts, stops, codes = lines.fields(
+    starts, stops, codes = fields.fields(
         buffer, size, form.separator, form.end, form.wanted, faults.tally()
     )
     # A mended id is longer by at most its zeros; no item has fewer bytes than 1.
@@ -101,8 +100,8 @@ def mended(
         begins,
         spans,
     )
-    broken = np.flatnonzero((codes == NO_ROW) & (starts[:, 0] < stops[:, 0]))
-    torn = users.codes(buffer, starts[broken, 0], stops[broken, 0])
+    broken = np.flatnonzero((codes == NO_ROW) & (starts[:, USER] < stops[:, USER]))
+    torn = users.codes(buffer, starts[broken, USER], stops[broken, USER])
     rows = spans[:, 0] < spans[:, 1]
     there = np.concatenate((codes[codes >= 0], torn[torn >= 0]))
     return Mended(out[: length + PAD], spans[rows, 0], spans[rows, 1], there, users.secret)
@@ -132,17 +131,26 @@ def _mend(
             stop = begins[line + 1] - 1
             written = _raw(buffer, begins[line], stop, separator, starts.shape[1], out, written)
             continue
-        start, stop = trimmed(buffer, starts[line, 0], stops[line, 0])
+        start, stop = trimmed(buffer, starts[line, USER], stops[line, USER])
         begin, row, named = written, written, start < stop
         codes[line], written = _id(buffer, start, stop, users, own, out, written)
         written = _cell(out, begin, written)
         out[written] = _COMMA
         begin = written + 1
         written = _list(
-            buffer, starts[line, 1], stops[line, 1], between, space, width, items, own, out, begin
+            buffer,
+            starts[line, LIST],
+            stops[line, LIST],
+            between,
+            space,
+            width,
+            items,
+            own,
+            out,
+            begin,
         )
         written = _cell(out, begin, written)
-        for column in range(2, starts.shape[1]):  # what orders the items
+        for column in range(ORDER, starts.shape[1]):
             out[written] = _COMMA
             begin = written + 1
             start, stop = trimmed(buffer, starts[line, column], stops[line, column])
@@ -225,16 +233,15 @@ def _known(buffer: Any, start: int, stop: int, known: Any, own: Any) -> tuple[in
 
     The length is 0 where it stands there as it should, or where what it was cannot be told.
     """
-    table, traits, secret = known
     code = -1
     if stop - start <= _LONGEST_ID:  # else the rest of a long list would be read again for each
-        first, second = key(buffer, start, stop, secret)
-        code = look_up(first, second, table)
+        first, second = key(buffer, start, stop, known.secret)
+        code = look_up(first, second, known.table)
     if code >= 0:
         return code, 0, 0
     code, marks, length, spelling = restored(buffer, start, stop, known, own)
     cased = LOWER <= spelling <= UPPER
-    if traits[0]:
+    if known.complete:
         length = 0 if code < 0 else length
     elif cased and length < SURE:  # perhaps another id, of which nothing is known
         return -1, 0, 0
@@ -279,7 +286,7 @@ def _list(
         before = written
         if next_ > at:
             written = _item(buffer, at, next_, items, own, out, written + (held > 0))
-            first, _second = key(out, before + (held > 0), written, items[2])
+            first, _second = key(out, before + (held > 0), written, items.secret)
             if written == before + (held > 0) or _is_met(met, first):
                 written = before
             else:
@@ -319,7 +326,7 @@ def _item(buffer: Any, start: int, stop: int, items: Any, own: Any, out: Any, wr
         marks and length == 0 and _is_dressing(buffer, start, stop)
     ):
         return written
-    if length > 0 and (code >= 0 or not items[1][0]):
+    if length > 0 and (code >= 0 or not items.complete):
         return _copy(own, 0, length, out, written)  # type: ignore[no-any-return]
     return _copy(buffer, start, stop, out, written)  # type: ignore[no-any-return]
 

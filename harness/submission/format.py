@@ -98,7 +98,7 @@ class Format:
     k : int, optional
         The longest list; None: lists of any length.
     metric : str
-        What the competition marks.
+        What the competition scores by.
     between : str
         Between items.
     width : int

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from harness.core import parquet as notes
 from harness.core.arrays import Int64
+from harness.core.parquet import MAGIC, UNREADABLE, column_of, scan
 from harness.core.unpacking import SENT, UnpackingError
 from harness.submission.blocks import FIELD, LONGEST, RECORD, SIZE, Block
 from harness.submission.keys import PAD
@@ -28,7 +28,7 @@ def is_parquet(path: Path) -> bool:
     """Return whether a file is Parquet, by its first bytes."""
     try:
         with path.open("rb") as file:
-            return file.read(4) == notes.MAGIC
+            return file.read(4) == MAGIC
     except OSError:
         return False
 
@@ -42,10 +42,10 @@ def parquet(path: Path) -> pl.LazyFrame:
         It is damaged, or unpacks to too much.
     """
     try:
-        return notes.scan(path, SENT)
+        return scan(path, SENT)
     except UnpackingError as error:
         raise refused(error) from error
-    except notes.UNREADABLE as error:
+    except UNREADABLE as error:
         raise Refused("SUB015", str(error).partition("\n")[0]) from error
 
 
@@ -78,7 +78,7 @@ class Rows:
             pl.lit(0, pl.Int64), *(_bytes(n, kind) for n, kind in columns.items() if n in read)
         )
         own = [name for name in columns if name in read] or list(columns)[:1]
-        self._frame, self._packed = frame.select(map(notes.column_of, own)), packed
+        self._frame, self._packed = frame.select(map(column_of, own)), packed
 
     def blocks(self) -> Iterator[Block]:
         """Yield all blocks in order.
@@ -93,7 +93,7 @@ class Rows:
                 self._check(int(sizes.max(initial=0)), given)
                 for start, stop in _cuts(sizes):
                     yield self._block(batch[start:stop])
-        except notes.UNREADABLE as error:  # pages that are damaged
+        except UNREADABLE as error:  # pages that are damaged
             raise Refused("SUB015", str(error).partition("\n")[0]) from error
 
     def _check(self, longest: int, given: int) -> None:
@@ -132,8 +132,8 @@ def _column(rows: pl.DataFrame, values: pl.Expr) -> pl.Series:
 def _bytes(name: str, kind: pl.DataType) -> pl.Expr:
     """Return how long a column is as text."""
     if not isinstance(kind, pl.List | pl.Array):
-        return _length(notes.column_of(name), kind) + 1
-    items = notes.column_of(name).cast(pl.List(kind.inner))
+        return _length(column_of(name), kind) + 1
+    items = column_of(name).cast(pl.List(kind.inner))
     return items.list.eval(_length(pl.element(), kind.inner) + 1).list.sum().fill_null(0) + 1
 
 
@@ -145,8 +145,8 @@ def _length(column: pl.Expr, kind: Any) -> pl.Expr:
 def _text(name: str, kind: pl.DataType) -> pl.Expr:
     """Return a column as text; what is missing is empty, a missing item a word for nothing."""
     if not isinstance(kind, pl.List | pl.Array):
-        return _plain(notes.column_of(name).cast(pl.String)).fill_null("")
-    items = notes.column_of(name).cast(pl.List(pl.String))
+        return _plain(column_of(name).cast(pl.String)).fill_null("")
+    items = column_of(name).cast(pl.List(pl.String))
     return (
         items.list.eval(_plain(pl.element()).fill_null("null")).list.join(chr(GROUP)).fill_null("")
     )

@@ -14,7 +14,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -164,6 +164,18 @@ def key(buffer: Any, start: int, stop: int, secret: Any) -> tuple[Any, Any]:
     return a ^ b ^ c ^ d, a ^ c
 
 
+class KnownArrays(NamedTuple):
+    """What `Known` says, for compiled code."""
+
+    table: UInt64
+    secret: UInt64
+    size: int
+    complete: bool
+    digits: bool
+    width: int
+    telling: bool
+
+
 @dataclass(frozen=True, eq=False)
 class Known:
     """Ids and their codes, 0, 1, 2 … in the order they were given.
@@ -171,7 +183,7 @@ class Known:
     Attributes
     ----------
     table : uint64 array, (rows, 2)
-        Keys and codes, as `words.look_up` reads it.
+        Keys and codes, as `look_up` reads it.
     secret : uint64 array, (2,)
         What the keys are made with.
     size : int
@@ -198,10 +210,17 @@ class Known:
         return self.size
 
     @property
-    def arrays(self) -> tuple[UInt64, Int64, UInt64]:
-        """For compiled code: table; complete, digits, width, size and telling; secret."""
-        traits = [self.complete, self.digits, self.width, self.size, self.telling]
-        return self.table, np.array(traits), self.secret
+    def arrays(self) -> KnownArrays:
+        """The same for compiled code."""
+        return KnownArrays(
+            table=self.table,
+            secret=self.secret,
+            size=int(self.size),
+            complete=bool(self.complete),
+            digits=bool(self.digits),
+            width=int(self.width),
+            telling=bool(self.telling),
+        )
 
     def write(self, folder: Path) -> dict[str, Any]:
         """Keep these ids in a folder; return what is noted with it."""

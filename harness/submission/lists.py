@@ -4,24 +4,39 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.core.arrays import Bool, Int32, Int64
+from harness.core.arrays import Bool, Floats, Int32, Int64
 from harness.core.ids import KeyTable
 from harness.core.jit import compiled
 from harness.protocol.truth import Solution
 from harness.submission import faults
 from harness.submission.blocks import Block
-from harness.submission.fields import NO_ROW
-from harness.submission.findings import Findings, Lines, Place, places, shown
+from harness.submission.fields import LIST, NO_ROW, ORDER, USER
+from harness.submission.findings import Findings, Lines, places
 from harness.submission.keys import Known, Learning, packed
 from harness.submission.scan import Scanned
-from harness.submission.scan_users import STRANGER
+from harness.submission.scan_users import STRANGER, Again
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong with whole lists: a rule's code, how often, and the first lines, from 1."""
+
+    code: str
+    count: int
+    lines: tuple[int, ...] = ()
+
+
+class Finished(NamedTuple):
+    """All lists, −1 = empty, or None where ties leave them open; and what is wrong with them."""
+
+    lists: Int32 | None
+    faults: list[Fault]
 
 
 class WideLists:
@@ -43,7 +58,7 @@ class WideLists:
         self,
         block: Block,
         found: Scanned,
-        again: tuple[Int64, Int64],
+        again: Again,
         line_of: Lines,
         findings: Findings,
     ) -> None:
@@ -51,20 +66,18 @@ class WideLists:
 
         `again` are its lines of users who were there before, with another list or with the same.
         """
-        for code, lines in zip(("SUB203", "SUB211"), again, strict=True):
+        for code, lines in (("SUB203", again.other), ("SUB211", again.same)):
             first = lines[: faults.EXAMPLES]
-            spans = np.stack((first, found.starts[first, 0], found.stops[first, 0]), axis=1)
+            spans = np.stack((first, found.starts[first, USER], found.stops[first, USER]), axis=1)
             findings.add(code, len(lines), places(block.text, spans, line_of))
         self._place(found)
         self._compare(found)
 
-    def finish(self, findings: Findings) -> Int32:
-        """Note what all lists have in common; return them, −1 = empty."""
-        if self._held > 1 and self._same == self._held:
-            findings.add("SUB401", self._held, [])
-        if self._held > 1 and self._single == self._held:
-            findings.add("SUB404", self._held, [])
-        return self._lists
+    def finish(self) -> Finished:
+        """Return the lists, and what all have in common."""
+        common = {"SUB401": self._same, "SUB404": self._single} if self._held > 1 else {}
+        wrong = [Fault(code, self._held) for code, n in common.items() if n == self._held]
+        return Finished(self._lists, wrong)
 
     def _place(self, found: Scanned) -> None:
         """Put lists into their rows; the first of a user's stands."""
@@ -77,12 +90,11 @@ class WideLists:
         _put(found.rows, found.ends, found.items, self._lists, self._taken)
 
     def _compare(self, found: Scanned) -> None:
-        first, same = found.same.tolist()
-        if same > 0 and self._first is None:
-            self._first = first
-        self._same += same if first == self._first else 0
+        if found.n_same > 0 and self._first is None:
+            self._first = found.first_sum
+        self._same += found.n_same if found.first_sum == self._first else 0
         self._held += int(np.count_nonzero(found.users != NO_ROW))
-        self._single += int(found.counts[[faults.EMPTY, faults.ONE_ITEM], 1].sum())
+        self._single += int(found.tally.lines[[faults.EMPTY, faults.ONE_ITEM]].sum())
 
 
 @compiled
@@ -96,12 +108,31 @@ def _put(rows: Any, ends: Any, items: Any, lists: Any, taken: Any) -> None:
         start = stop
 
 
-Floats = NDArray[np.float64]
-Texts = Callable[[list[int]], dict[int, str]]
-
 _FEW_CELLS, _MOST_EMPTY = 1 << 22, 16
 _EXACT_DIGITS, _EXACT_POWER = 15, 22
 _NUMBER = re.compile(rb"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
+
+
+class _Rows(NamedTuple):
+    """Rows with an item each: codes of users and items, what orders them, and physical lines."""
+
+    users: Int32
+    items: Int32
+    numbers: Floats
+    lines: Int64
+
+    @classmethod
+    def joined(cls, parts: list[_Rows]) -> _Rows:
+        """Return the rows of all parts, those of a user together, in the order of their numbers."""
+        if not parts:
+            codes = np.zeros(0, np.int32)
+            return cls(codes, codes, np.zeros(0), np.zeros(0, np.int64))
+        users = np.concatenate([part.users for part in parts])
+        numbers = np.concatenate([part.numbers for part in parts])
+        order = np.lexsort((numbers, users))
+        items = np.concatenate([part.items for part in parts])
+        lines = np.concatenate([part.lines for part in parts])
+        return cls(users[order], items[order], numbers[order], lines[order])
 
 
 class LongLists:
@@ -114,33 +145,24 @@ class LongLists:
     rows : int32 array, one a known user
         Rows of the solution, −1 without one.
     k, kept : int
-        Places that a list may have, if there is a limit, and those that are looked at.
+        Positions that a list may have, if there is a limit, and those that are looked at.
     order : str
         ``rank``, ``score``, or empty: the order of the file.
-    texts : function
-        The items that stand in some lines.
     """
 
     def __init__(
-        self,
-        users: int,
-        items: int,
-        rows: Int32,
-        k: int | None,
-        kept: int,
-        order: str,
-        texts: Texts,
+        self, users: int, items: int, rows: Int32, k: int | None, kept: int, order: str
     ) -> None:
-        self._rows, self._k, self._kept, self._order, self._texts = rows, k, kept, order, texts
+        self._rows, self._k, self._kept, self._order = rows, k, kept, order
         self._known, self._known_items = users, items
         self._strangers, self._items = KeyTable(), Learning()
-        self._parts: list[tuple[Int32, Int32, Floats, Int64]] = []
+        self._parts: list[_Rows] = []
 
     def take(
         self,
         block: Block,
         found: Scanned,
-        again: tuple[Int64, Int64],
+        again: Again,
         line_of: Lines,
         findings: Findings,
     ) -> None:
@@ -150,39 +172,37 @@ class LongLists:
         spans = np.stack((rows, found.starts[rows, -1], found.stops[rows, -1]), axis=1)[wrong]
         findings.add("SUB313", len(spans), places(block.text, spans[: faults.EXAMPLES], line_of))
         lines = np.fromiter(map(line_of, rows.tolist()), np.int64, len(rows))
-        self._parts.append(
-            (self._users(found, rows), self._codes(block, found, rows), numbers, lines)
-        )
+        users, items = self._users(found, rows), self._codes(block, found, rows)
+        self._parts.append(_Rows(users, items, numbers, lines))
 
-    def finish(self, findings: Findings) -> Int32 | None:
-        """Note what is wrong with whole lists; return them, None where ties leave them open."""
-        empty = [(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0), np.zeros(0, np.int64))]
-        columns = [np.concatenate(column) for column in zip(*(self._parts or empty), strict=True)]
-        order = np.lexsort((columns[2], columns[0]))
-        user, item, number, line = (column[order] for column in columns)
+    def finish(self) -> Finished:
+        """Return the lists, and what is wrong with whole ones."""
+        user, item, number, line = _Rows.joined(self._parts)
         first = np.ones(len(user), np.bool_)
         first[1:] = user[1:] != user[:-1]
-        before = np.where(first, 0.0, np.roll(number, 1))
         nth = _nth(first)
-        place = number - 1 if self._order == "rank" else nth.astype(np.float64)
-        tied = ~first & (number == before) & np.isfinite(number)
-        self._note("SUB303", line[_repeated(user, item, nth)], findings)
-        if self._k is not None:
-            last = np.where(first, -1.0, np.roll(place, 1))
-            self._note(
-                "SUB302", line[np.isfinite(place) & (place >= self._k) & (last < self._k)], findings
-            )
-        if self._order == "rank":
-            self._note("SUB314", line[tied], findings)
-            self._note("SUB316", line[np.isfinite(number) & (number > before + 1)], findings)
-        elif self._order:
-            self._note("SUB315", line[tied], findings)
-        else:
-            tied[:] = False
-        self._note_sense(item, first, findings)
+        rank = number if self._order == "rank" else (nth + 1).astype(np.float64)
+        tied = _tied(number, first) & bool(self._order)
+        wrong = {
+            "SUB303": _repeated(user, item, nth),
+            "SUB302": _beyond(rank, first, self._k),
+            **self._of_order(number, first, tied),
+        }
+        told = [_fault(code, line[rows]) for code, rows in wrong.items()]
+        told += _in_common(item, first)
         if self._order == "score" and tied.any():
-            return None
-        return self._lists(user[~tied], item[~tied], place[~tied])  # of two on a rank the first
+            return Finished(None, told)
+        lists = self._lists(user[~tied], item[~tied], rank[~tied])  # of two on a rank the first
+        return Finished(lists, told)
+
+    def _of_order(self, number: Floats, first: Bool, tied: Bool) -> dict[str, Bool]:
+        """Return which rows have a rank or a score that is wrong beside that of the row before."""
+        if self._order == "score":
+            return {"SUB315": tied}
+        if not self._order:
+            return {}
+        gap = np.isfinite(number) & (number > _before(number, first) + 1)
+        return {"SUB314": tied, "SUB316": gap}
 
     def _users(self, found: Scanned, rows: Int64) -> Int32:
         """Return codes of users, known or not."""
@@ -196,7 +216,7 @@ class LongLists:
         """Return codes of items, known or not."""
         codes = found.items.copy()  # one each
         strange = codes >= self._known_items
-        starts, stops = (array[rows[strange], 1] for array in (found.starts, found.stops))
+        starts, stops = (array[rows[strange], LIST] for array in (found.starts, found.stops))
         codes[strange] = self._known_items + self._items.add(block.buffer, starts, stops)
         return codes
 
@@ -204,7 +224,7 @@ class LongLists:
         """Return what orders the items of a list, the first lowest, and where it is no number."""
         if not self._order:
             return np.zeros(len(rows)), np.zeros(len(rows), np.bool_)
-        starts, stops = found.starts[rows, 2], found.stops[rows, 2]
+        starts, stops = found.starts[rows, ORDER], found.stops[rows, ORDER]
         numbers, wrong = np.empty(len(rows)), np.zeros(len(rows), np.bool_)
         _parse(block.buffer, starts, stops, numbers, wrong)
         for row in np.flatnonzero(wrong).tolist():  # long, rare, or wrong
@@ -215,31 +235,51 @@ class LongLists:
         wrong |= (numbers < 1) | (numbers != np.floor(numbers))
         return np.where(wrong, np.inf, numbers), wrong
 
-    def _note(self, code: str, lines: Int64, findings: Findings) -> None:
-        first = np.sort(lines)[: faults.EXAMPLES].tolist()
-        texts = self._texts(first) if first else {}
-        findings.add(code, len(lines), [Place(line, shown(texts[line])) for line in first])
-
-    def _note_sense(self, item: Int32, first: Bool, findings: Findings) -> None:
-        """Note what all lists have in common."""
-        n, sizes = int(first.sum()), np.diff(np.flatnonzero(first), append=len(first))
-        if n < 2:
-            return
-        if bool((sizes == sizes[0]).all()):
-            lists = item.reshape(n, -1)
-            findings.add("SUB401", n if bool((lists == lists[0]).all()) else 0, [])
-        findings.add("SUB404", n if int(sizes.max()) == 1 else 0, [])
-
-    def _lists(self, user: Int32, item: Int32, place: Floats) -> Int32 | None:
+    def _lists(self, user: Int32, item: Int32, rank: Floats) -> Int32 | None:
         """Return the lists; None where ranks far too high leave nearly all cells empty."""
-        examined = np.concatenate((self._rows, np.full(len(self._strangers), -1, np.int32)))[user]
-        keep = (examined >= 0) & (place < self._kept)
-        rows, width = int(self._rows.max(initial=-1)) + 1, int(place[keep].max(initial=0)) + 1
+        own = np.concatenate((self._rows, np.full(len(self._strangers), -1, np.int32)))[user]
+        keep = (own >= 0) & (rank <= self._kept)
+        rows, width = int(self._rows.max(initial=-1)) + 1, int(rank[keep].max(initial=1))
         if rows * width > max(_FEW_CELLS, _MOST_EMPTY * len(item)):
             return None
         lists = np.full((rows, width), -1, np.int32)
-        lists[examined[keep], place[keep].astype(np.int64)] = item[keep]
+        lists[own[keep], rank[keep].astype(np.int64) - 1] = item[keep]
         return lists
+
+
+def _fault(code: str, lines: Int64) -> Fault:
+    return Fault(code, len(lines), tuple(np.sort(lines)[: faults.EXAMPLES].tolist()))
+
+
+def _in_common(item: Int32, first: Bool) -> Iterator[Fault]:
+    """Yield what all lists have in common, by their items and which row is the first of each."""
+    n, sizes = int(first.sum()), np.diff(np.flatnonzero(first), append=len(first))
+    if n < 2:
+        return
+    if bool((sizes == sizes[0]).all()):
+        lists = item.reshape(n, -1)
+        if bool((lists == lists[0]).all()):
+            yield Fault("SUB401", n)
+    if int(sizes.max()) == 1:
+        yield Fault("SUB404", n)
+
+
+def _before(number: Floats, first: Bool) -> Floats:
+    """Return the number of the row before, 0 for the first of a user's."""
+    return np.where(first, 0.0, np.roll(number, 1))
+
+
+def _tied(number: Floats, first: Bool) -> Bool:
+    """Return which rows have the number of the row before."""
+    tied: Bool = ~first & (number == _before(number, first)) & np.isfinite(number)
+    return tied
+
+
+def _beyond(rank: Floats, first: Bool, k: int | None) -> Bool:
+    """Return the first row of each user's that has a rank above k."""
+    if k is None:
+        return np.zeros(len(rank), np.bool_)
+    return np.isfinite(rank) & (rank > k) & (_before(rank, first) <= k)
 
 
 def _nth(first: Bool) -> Int64:
@@ -250,7 +290,7 @@ def _nth(first: Bool) -> Int64:
 
 
 def _repeated(user: Int32, item: Int32, nth: Int64) -> Bool:
-    """Return which rows hold an item that an earlier place of the user's list holds."""
+    """Return which rows hold an item that an earlier row of the user's holds."""
     order = np.lexsort((nth, item, user))
     again = np.zeros(len(user), np.bool_)
     same = (user[order][1:] == user[order][:-1]) & (item[order][1:] == item[order][:-1])
@@ -266,7 +306,7 @@ def _number(text: bytes) -> float:
 
 @compiled
 def _parse(buffer: Any, starts: Any, stops: Any, numbers: Any, left: Any) -> None:
-    """Read plain decimals of up to 15 digits, which one division rounds right; mark all others."""
+    """Read plain decimals of up to 15 digits, which one division rounds right; tell all others."""
     for row in range(len(starts)):
         at, stop = starts[row], stops[row]
         negative = at < stop and buffer[at] == 45
@@ -298,7 +338,7 @@ class Answers:
     rows : int32 array, one a known user
         Rows of the solution, −1 without one.
     positions : int32 array, one a known item
-        Positions in the solution's key; items of which it says nothing stand behind.
+        Positions in the solution's judgments; items that these do not have stand behind.
     """
 
     rows: Int32

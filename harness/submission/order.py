@@ -1,11 +1,13 @@
-"""Columns that may order the rows of a user, though nobody has said so."""
+"""What the rows of a user mean where nobody has said so: a row an item, columns that order them."""
 
 from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from harness.core.arrays import Int64
@@ -15,11 +17,68 @@ from harness.submission.blocks import Block
 from harness.submission.expected import Against
 from harness.submission.findings import Findings, shown
 from harness.submission.format import INDEX, Named
+from harness.submission.keys import behind_last
 from harness.submission.read import File
-from harness.submission.rules import CHECKS
+from harness.submission.rules import RULES
+from harness.submission.scan import Expected, Scanned
+from harness.submission.scan_file import scan_block, scan_file
+from harness.submission.scan_users import Admitted
 from harness.submission.source import Source, source
+from harness.submission.stream import Refused
 
+_FIRST = 1 << 16
+"""Bytes whose lists usually tell that a row holds several items."""
 _NUMBER = re.compile(rb"\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*")
+
+
+def is_row_an_item(path: Path | pl.DataFrame, against: Against) -> bool:
+    """Return whether users stand in several rows, each with one item, and no column orders them.
+
+    The order of rows is that of the items then. A list of several items, usually the first, tells
+    that it is otherwise.
+    """
+    try:
+        return against.may_be_long and not _several_items(path, against) and _again(path, against)
+    except Refused:
+        return False
+
+
+def _several_items(path: Path | pl.DataFrame, against: Against) -> bool:
+    """Return whether columns tell what a row holds, or one of the first lists has several items."""
+    with source(path, against, Findings()) as opened:
+        if not opened.readable or opened.wanted.long:
+            return True
+        block = next(opened.reader.blocks(), None)
+        if block is None:
+            return True
+        stop = behind_last(block.buffer, 0, min(block.size, _FIRST), block.end)
+        first = replace(block, size=stop or block.size)
+        return not _is_single(scan_block(first, opened.form, _expected(opened, against)).found)
+
+
+def _again(path: Path | pl.DataFrame, against: Against) -> bool:
+    """Return whether no list has several items, and a user stands in several rows."""
+    users, again = Admitted(len(against.users)), False
+    with source(path, against, Findings()) as opened:
+        for scanned in scan_file(opened.reader, opened.form, _expected(opened, against)):
+            found = scanned.found
+            if not _is_single(found):
+                return False
+            rows = users.admit(found.users, found.keys, found.list_keys)
+            again = again or len(rows.other) + len(rows.same) > 0
+    return again
+
+
+def _expected(opened: Source, against: Against) -> Expected:
+    """Return what is known, of which no list is kept."""
+    nobody = np.full(len(against.users), -1, np.int32)
+    return Expected(against.users, against.items_of(opened.wanted), nobody, 0)
+
+
+def _is_single(found: Scanned) -> bool:
+    """Return whether no list of a block has several items."""
+    single = found.tally.lines[[faults.EMPTY, faults.ONE_ITEM]].sum()
+    return bool(single == np.count_nonzero(found.users != fields.NO_ROW))
 
 
 def unsaid(path: Path | pl.DataFrame, against: Against) -> list[str]:
@@ -44,9 +103,9 @@ def refuse_unsaid(found: File, named: Named | None) -> None:
     used = (table.columns.user, table.columns.item, *INDEX)
     for column in found.frame:
         if column.name not in used and _holds_numbers(column):
-            check, name = CHECKS["SUB111"], shown(column.name)
-            says = check.says.format(value=name)
-            raise DataError(f"{found.path}: {says}; {check.hint.format(quoted=shlex.quote(name))}")
+            rule, name = RULES["SUB111"], shown(column.name)
+            says = rule.says.format(value=name)
+            raise DataError(f"{found.path}: {says}; {rule.hint.format(quoted=shlex.quote(name))}")
 
 
 def _holds_numbers(column: pl.Series) -> bool:

@@ -12,7 +12,7 @@ from harness.core.table import Sheet, Shown
 from harness.submission.findings import Finding, Findings, Place, shown
 from harness.submission.format import NAMES, Format
 from harness.submission.repair import SURE
-from harness.submission.rules import CHECKS
+from harness.submission.rules import RULES
 
 SCHEMA = 1
 
@@ -95,7 +95,7 @@ class Validation(Shown):
     @property
     def blocked(self) -> Problem | None:
         """The first problem that keeps ``--fix`` from writing anything."""
-        return next((p for p in self.problems if CHECKS[p.code].blocks), None)
+        return next((p for p in self.problems if RULES[p.code].blocks), None)
 
     @property
     def valid(self) -> bool:
@@ -132,7 +132,7 @@ def problems(
     all_items : bool
         Whether every item there is is known; else a short one in another case may be another.
     """
-    mends = not any(CHECKS[code].blocks for code in findings.found)
+    mends = not any(RULES[code].blocks for code in findings.found)
     found = [
         _problem(code, finding, wanted, strict, mends and _is_sure(code, finding, all_items))
         for code, finding in sorted(findings.found.items())
@@ -148,11 +148,11 @@ def _problem(
     code: str, finding: Finding, wanted: Format | None, strict: bool, mends: bool
 ) -> Problem:
     """Return one kind of fault; `mends`: whether ``--fix`` writes anything."""
-    check = CHECKS[code]
+    rule = RULES[code]
     rows = wanted is not None and wanted.long
-    first = finding.places[0] if finding.places else Place(None, "")
+    first = next(iter(finding.places), Place(None, ""))
     words = {
-        "value": f'"{first.value}"' if check.of else first.value,
+        "value": f'"{first.value}"' if rule.of else first.value,
         "plain": first.value,
         "quoted": shlex.quote(first.value),
         "values": ", ".join(place.value for place in finding.places),
@@ -162,16 +162,16 @@ def _problem(
     columns = {} if wanted is None else {"user": shown(wanted.user), "items": shown(wanted.items)}
     return Problem(
         code,
-        "error" if strict else check.severity,
+        "error" if strict else rule.severity,
         first.line,
-        columns.get(check.column),
+        columns.get(rule.column),
         first.value,
         finding.count,
         finding.lines,
-        check.says.format(**words),
-        check.hint.format(**words),
+        rule.says.format(**words),
+        rule.hint.format(**words),
         tuple(finding.places),
-        mends and check.fixed and not (check.of_lists and rows),
+        mends and rule.fixed and not (rule.of_lists and rows),
     )
 
 
@@ -181,16 +181,15 @@ def _words(wanted: Format) -> dict[str, object]:
     words: dict[str, object] = {"k": wanted.k, "width": wanted.width, "allowed": allowed}
     if wanted.long:
         one = f"write one item a row: {allowed}"
-        return words | {"between": "a new row"} | dict.fromkeys(_OF_ITEMS, one)
+        hints = {"between_items": one, "apart": one, "joined": one}
+        return words | {"between": "a new row"} | hints
     put = f"put {between} between items"
-    apart = "put the list in quotes" if wanted.between == "," else put
-    joined = f"join the items: {wanted.between!r}.join(items)"
-    hints = dict(zip(_OF_ITEMS, (put, apart, joined), strict=True))
+    hints = {
+        "between_items": put,
+        "apart": "put the list in quotes" if wanted.between == "," else put,
+        "joined": f"join the items: {wanted.between!r}.join(items)",
+    }
     return words | {"between": between} | hints
-
-
-_OF_ITEMS = ("between_items", "apart", "joined")
-"""Hints of how to write items: beside each other, in a field, from a list of Python's."""
 
 
 _EDGE, _LEAST = 18, 30
@@ -274,7 +273,7 @@ def _told(problem: Problem, width: int | None, fix: str) -> str:
 
 def _more(problem: Problem) -> list[str]:
     """Return how many there are, and where the next ones stand."""
-    unit = CHECKS[problem.code].of
+    unit = RULES[problem.code].of
     if problem.count == 1 or not problem.places:
         return []
     if not unit:  # of the header; missing ids are all named in the message

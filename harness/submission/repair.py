@@ -250,20 +250,19 @@ def restored(
         −1 where no known id is meant; marks of damage; bytes of `mended`, 0 where what the id was
         cannot be told; how it had to be spelt.
     """
-    table, traits, secret = known
-    marks, length = damage(buffer, start, stop, traits[1] != 0, traits[2], mended)
+    marks, length = damage(buffer, start, stop, known.digits, known.width, mended)
     code = -1
     if length > 0:
-        first, second = key(mended, 0, length, secret)
-        code = look_up(first, second, table)
-    if code >= 0 or length == 0 or traits[1] != 0 or traits[3] == 0:
+        first, second = key(mended, 0, length, known.secret)
+        code = look_up(first, second, known.table)
+    if code >= 0 or length == 0 or known.digits or known.size == 0:
         return code, marks, length, AS_IT_IS
     spelt = np.empty(LONGEST + PAD, np.uint8)
     for spelling in range(DECIMAL, WINDOWS + 1):
         own = _spelt(spelling, mended, length, spelt)
         if own > 0:
-            first, second = key(spelt, 0, own, secret)
-            code = look_up(first, second, table)
+            first, second = key(spelt, 0, own, known.secret)
+            code = look_up(first, second, known.table)
             if code >= 0:
                 mended[:own] = spelt[:own]
                 return code, marks, own, spelling
@@ -322,12 +321,11 @@ def is_cased(buffer: Any, start: int, stop: int, known: Any, spelt: Any) -> bool
     spelt : uint8 array, (LONGEST + PAD,)
         Takes what it is then.
     """
-    table, _traits, secret = known
     length = stop - start
     for upper in (False, True):
         if length <= LONGEST and _cased(buffer[start:stop], length, upper, spelt) > 0:
-            first, second = key(spelt, 0, length, secret)
-            if look_up(first, second, table) >= 0:
+            first, second = key(spelt, 0, length, known.secret)
+            if look_up(first, second, known.table) >= 0:
                 return True
     return False
 

@@ -7,11 +7,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from harness.core.arrays import Bool, Bytes, Int32, Int64, UInt64
-from harness.submission import faults, scan_items, scan_users
-from harness.submission import fields as lines
+from harness.submission import faults, fields, scan_items, scan_users
+from harness.submission.faults import Tally
+from harness.submission.fields import LIST, NO_ROW, USER
 from harness.submission.format import Format
 from harness.submission.header import Header
 from harness.submission.keys import Known
+from harness.submission.scan_items import Lists
+from harness.submission.scan_users import Shape
 
 LINE_END = 10
 GROUP = 0x1D
@@ -31,7 +34,7 @@ class Form:
     separator, between, end : int
         Bytes: between fields, between items, and behind a line.
     width : int
-        Places that a list may have.
+        Positions that a list may have.
     order : int, optional
         The field with ranks or scores.
     long : bool
@@ -80,22 +83,21 @@ class Form:
 
     @property
     def numbers(self) -> Int64:
-        """The bytes between fields, between items and behind a line, and the places of a list."""
+        """The bytes between fields, between items and behind a line, and how long a list may be."""
         return np.array([self.separator, self.between, self.end, self.width])
 
     @property
-    def shape(self) -> Int64:
-        """What ids of unknown users look like, as `users.read` takes it."""
-        shape = np.full(257, not self.letters, np.int64)
-        shape[list(self.letters)] = 1
-        shape[256] = self.length
-        return shape
+    def shape(self) -> Shape:
+        """What ids of unknown users look like."""
+        letters = np.full(256, not self.letters)
+        letters[list(self.letters)] = True
+        return Shape(letters, self.length)
 
     @property
     def wanted(self) -> Int32:
         """The columns of fields: first the user, then the list, then what orders it."""
         order = () if self.order is None else (self.order,)
-        return lines.wanted(self.fields, self.user, self.items, *order)
+        return fields.wanted(self.fields, self.user, self.items, *order)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +110,7 @@ class Expected:
     answered : int32 array, one a known user
         The user's row in the solution, −1 without one.
     kept : int
-        Places of a list that are kept.
+        Positions of a list that are kept.
     """
 
     users: Known
@@ -131,17 +133,15 @@ class Scanned:
         Keys of the lists as they stand.
     starts, stops : int64 array, (lines, 2)
         Where the user's id and the list of each line stand.
-    counts : int64 array, (faults.COUNT, 2)
-        Occurrences, and lines with any.
-    examples : int64 array, (faults.COUNT, faults.EXAMPLES, 3)
-        Line of the block, first byte, byte behind the last.
+    tally : Tally
+        Faults.
     rows : int32 array, (lists,)
         Rows of the solution whose lists follow; lines of the block where a row holds one item.
     ends : int64 array, (lists,)
         Where each of them ends in `items`.
     items : int32 array
-        Codes, as `items.read` gives them.
-    same : uint64 array, (2,)
+        Codes, as `scan_items.read` gives them.
+    first_sum, n_same : int
         A sum over the first list, and how many lists have the same.
     sound : bool array, (lines,)
         Whether the list is that of the known user.
@@ -154,18 +154,18 @@ class Scanned:
     list_keys: UInt64
     starts: Int64
     stops: Int64
-    counts: Int64
-    examples: Int64
+    tally: Tally
     rows: Int32
     ends: Int64
     items: Int32
-    same: UInt64
+    first_sum: int
+    n_same: int
     sound: Bool
     torn: Int32
 
 
 def scan(buffer: Bytes, size: int, form: Form, expected: Expected) -> Scanned:
-    """Read whole lines.
+    """Read whole fields.
 
     Parameters
     ----------
@@ -173,24 +173,23 @@ def scan(buffer: Bytes, size: int, form: Form, expected: Expected) -> Scanned:
         Lines without quotes, each ended by the form's byte.
     """
     tally = faults.tally()
-    starts, stops, codes = lines.fields(buffer, size, form.separator, form.end, form.wanted, tally)
+    starts, stops, codes = fields.fields(buffer, size, form.separator, form.end, form.wanted, tally)
     n = len(codes)
     keys, sound = np.empty((n, 2), np.uint64), np.zeros(n, np.bool_)
-    row_keys = lines.keys(buffer, starts[:, 1], stops[:, 1], expected.users.secret)
+    list_keys = fields.keys(buffer, starts[:, LIST], stops[:, LIST], expected.users.secret)
     scan_users.read(
         buffer, starts, stops, expected.users.arrays, form.shape, codes, keys, sound, tally
     )
-    broken = np.flatnonzero((codes == lines.NO_ROW) & (starts[:, 0] < stops[:, 0]))
-    torn = expected.users.codes(buffer, starts[broken, 0], stops[broken, 0])
+    broken = np.flatnonzero((codes == NO_ROW) & (starts[:, USER] < stops[:, USER]))
+    torn = expected.users.codes(buffer, starts[broken, USER], stops[broken, USER])
     wanted = np.full(n, -1, np.int32)
     if form.long:
         wanted[codes >= scan_users.STRANGER] = np.flatnonzero(codes >= scan_users.STRANGER)
     else:
         wanted[sound] = expected.answered[codes[sound]]
-    most = int((stops[:, 1] - starts[:, 1])[wanted >= 0].sum()) // 2 + n
-    lists = np.empty(n, np.int32), np.empty(n, np.int64), np.empty(most, np.int32)
-    same = np.zeros(2, np.uint64)
-    kept, cells = scan_items.read(
+    most = int((stops[:, LIST] - starts[:, LIST])[wanted >= 0].sum()) // 2 + n
+    lists = Lists(np.empty(n, np.int32), np.empty(n, np.int64), np.empty(most, np.int32))
+    read = scan_items.read(
         buffer,
         starts,
         stops,
@@ -202,20 +201,19 @@ def scan(buffer: Bytes, size: int, form: Form, expected: Expected) -> Scanned:
         expected.items.arrays,
         tally,
         lists,
-        same,
     )
-    rows, ends, found = lists
     return Scanned(
-        codes,
-        keys,
-        row_keys[:, 0].copy(),
-        starts,
-        stops,
-        *tally,
-        rows[:kept],
-        ends[:kept],
-        found[:cells],
-        same,
-        sound,
-        torn[torn >= 0],
+        users=codes,
+        keys=keys,
+        list_keys=list_keys[:, 0].copy(),
+        starts=starts,
+        stops=stops,
+        tally=tally,
+        rows=lists.rows[: read.n_lists],
+        ends=lists.ends[: read.n_lists],
+        items=lists.items[: read.n_items],
+        first_sum=read.first_sum,
+        n_same=read.n_same,
+        sound=sound,
+        torn=torn[torn >= 0],
     )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from harness.core.arrays import Int32, Int64, UInt64
 from harness.core.ids import look_up
 from harness.core.jit import compiled
 from harness.submission import faults
-from harness.submission.fields import NO_ROW
+from harness.submission.fields import LIST, NO_ROW
 from harness.submission.keys import PAD, find, key
 from harness.submission.repair import AS_IT_IS, DECIMAL, LONGEST, is_cased, is_plain, restored
 
@@ -20,6 +21,53 @@ _STAMPS = 256
 _COMPARED = 32
 """Items of a list that are compared with each other; a longer list is sorted."""
 _SUM = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Words(NamedTuple):
+    """The items of some lists.
+
+    Attributes
+    ----------
+    begin, end : int64 arrays
+        First byte, and the byte behind the last.
+    first, second : uint64 arrays
+        The key.
+    code : int32 array
+        −1 where it is not known.
+    """
+
+    begin: Int64
+    end: Int64
+    first: UInt64
+    second: UInt64
+    code: Int32
+
+
+class Lists(NamedTuple):
+    """Lists that are kept.
+
+    Attributes
+    ----------
+    rows : int32 array
+        The row of the truth that each belongs to.
+    ends : int64 array
+        Where each ends in `items`.
+    items : int32 array
+        Codes; one that is not known has the number of known items + its first rank in the list.
+    """
+
+    rows: Int32
+    ends: Int64
+    items: Int32
+
+
+class Read(NamedTuple):
+    """How many lists and items are kept; a sum over the first list, and how many have the same."""
+
+    n_lists: int
+    n_items: int
+    first_sum: int
+    n_same: int
 
 
 @compiled
@@ -35,9 +83,8 @@ def read(
     known: Any,
     tally: Any,
     lists: Any,
-    same: Any,
-) -> tuple[int, int]:
-    """Read every line's list; return how many are kept, and how many items they hold.
+) -> Read:
+    """Read every line's list.
 
     Parameters
     ----------
@@ -46,36 +93,36 @@ def read(
     between : int
         The byte between items.
     width, kept : int
-        Places that a list may have, and those that are kept.
-    lists : (rows, ends, items) arrays
-        Take, for each list that is kept, the row of the truth, where its items end, and all items:
-        codes; one that is not known has the number of known items + its first place in the list.
-    same : uint64 array, (2,)
-        Takes a sum over the first list, and how many lists have the same.
+        Positions that a list may have, and those that are kept.
+    lists : Lists
+        Takes the lists that are kept.
     """
     words = room(_WORDS)
     ends, odd = np.zeros(_GROUP + 1, np.int64), np.zeros(_GROUP, np.bool_)
     mended, stamps = np.zeros(LONGEST + PAD, np.uint8), np.zeros(_STAMPS, np.int64)
-    line = n_lists = n_cells = 0
+    line = n_lists = n_items = n_same = 0
+    first_sum: Any = np.uint64(0)
     while line < len(users):
         group = line
-        line, most = _group(starts, stops, group, len(words[4]))
-        if most > len(words[4]):
+        line, most = _group(starts, stops, group, len(words.code))
+        if most > len(words.code):
             words = room(most)
-        held = find_words(buffer, starts, stops, users, group, line, between, known[2], words, ends)
+        held = find_words(
+            buffer, starts, stops, users, group, line, between, known.secret, words, ends
+        )
         look_words_up(words, held, known)
-        if known[1][0] == 0:
+        if not known.complete:
             number_words(buffer, words, ends, line - group, known)
         _find_odd(starts, stops, users, group, line, width, words, ends, stamps, odd)
         for row in range(group, line):
             if odd[row - group]:
                 start, stop = ends[row - group], ends[row - group + 1]
                 _check(buffer, starts, stops, row, width, known, words, start, stop, mended, tally)
-        _compare(users, group, line, words[2], ends, same)
-        n_lists, n_cells = _keep(
-            users, wanted, group, line, kept, words[4], ends, lists, n_lists, n_cells
+        first_sum, n_same = _compare(users, group, line, words.first, ends, first_sum, n_same)
+        n_lists, n_items = _keep(
+            users, wanted, group, line, kept, words.code, ends, lists, n_lists, n_items
         )
-    return n_lists, n_cells
+    return Read(n_lists, n_items, first_sum, n_same)
 
 
 @compiled
@@ -83,7 +130,7 @@ def _group(starts: Any, stops: Any, group: int, most_words: int) -> tuple[int, i
     """Return the line behind those that go together, and how many words they have at most."""
     most = 0
     for line in range(group, min(group + _GROUP, len(starts))):
-        own = (stops[line, 1] - starts[line, 1]) // 2 + 1
+        own = (stops[line, LIST] - starts[line, LIST]) // 2 + 1
         if most > 0 and most + own > most_words:
             return line, most
         most += own
@@ -103,12 +150,12 @@ def _find_odd(
     stamps: Any,
     odd: Any,
 ) -> None:
-    """Mark the lines whose lists are to be looked at closely; with all others nothing is wrong.
+    """Find the lines whose lists are to be looked at closely; with all others nothing is wrong.
 
     A stamp of the same line may be another item's: that no item stands twice is certain, that one
     does is not.
     """
-    begin, end, first, _second, code = words
+    begin, end, first, code = words.begin, words.end, words.first, words.code
     for row in range(group, line):
         start, stop = np.uint64(ends[row - group]), np.uint64(ends[row - group + 1])
         letters, unknown, twice = 0, np.int32(0), 0
@@ -120,14 +167,19 @@ def _find_odd(
             twice |= int(stamps[stamp] == row + 1)
             stamps[stamp] = row + 1
         held = int(stop) - int(start)
-        spaced = stops[row, 1] - starts[row, 1] != letters + held - 1
+        spaced = stops[row, LIST] - starts[row, LIST] != letters + held - 1
         wrong = held < 2 or held > width or unknown < 0 or twice != 0 or spaced
         odd[row - group] = wrong and users[row] != NO_ROW
 
 
 @compiled
-def _compare(users: Any, group: int, line: int, first: Any, ends: Any, same: Any) -> None:
-    """Count the lists that are like the first one, by a sum that depends on their order."""
+def _compare(
+    users: Any, group: int, line: int, first: Any, ends: Any, first_sum: Any, n_same: int
+) -> tuple[Any, int]:
+    """Count the lists that are like the first one, by a sum that depends on their order.
+
+    Return the sum of the first list, and how many have it now.
+    """
     for row in range(group, line):
         if users[row] == NO_ROW:
             continue
@@ -135,9 +187,10 @@ def _compare(users: Any, group: int, line: int, first: Any, ends: Any, same: Any
         total = stop - start
         for word in range(start, stop):
             total = (total ^ first[word]) * _SUM
-        if same[1] == 0:
-            same[0] = total
-        same[1] += total == same[0]
+        if n_same == 0:
+            first_sum = total
+        n_same += total == first_sum
+    return first_sum, n_same
 
 
 @compiled
@@ -151,20 +204,19 @@ def _keep(
     ends: Any,
     lists: Any,
     n_lists: int,
-    n_cells: int,
+    n_items: int,
 ) -> tuple[int, int]:
     """Copy the lists that are wanted; return how many there are now, and how many items."""
-    rows, last, items = lists
     for row in range(group, line):
         if users[row] == NO_ROW or wanted[row] < 0:
             continue
         start, stop = ends[row - group], ends[row - group + 1]
         for word in range(start, min(stop, start + kept)):
-            items[n_cells] = code[word]
-            n_cells += 1
-        rows[n_lists], last[n_lists] = wanted[row], n_cells
+            lists.items[n_items] = code[word]
+            n_items += 1
+        lists.rows[n_lists], lists.ends[n_lists] = wanted[row], n_items
         n_lists += 1
-    return n_lists, n_cells
+    return n_lists, n_items
 
 
 @compiled
@@ -182,8 +234,8 @@ def _check(
     tally: Any,
 ) -> None:
     """Note what is wrong with a list; give items that are not known their codes."""
-    begin, end, _first, _second, code = words
-    at, behind, held = starts[line, 1], stops[line, 1], stop - start
+    begin, end, code = words.begin, words.end, words.code
+    at, behind, held = starts[line, LIST], stops[line, LIST], stop - start
     if held == 0:
         faults.note(tally, faults.EMPTY, line, at, behind)
         return
@@ -191,32 +243,32 @@ def _check(
         faults.note(tally, faults.ONE_ITEM, line, at, behind)
     if held > width:
         faults.note(tally, faults.LONG, line, at, behind)
-    letters, marks = 0, 0
+    letters, noted = 0, 0
     for word in range(start, stop):
         letters += end[word] - begin[word]
         if code[word] < 0:
-            marks = _unknown(buffer, begin[word], end[word], known, mended, marks, line, tally)
-            code[word] = known[1][3] + word - start
+            noted = _unknown(buffer, begin[word], end[word], known, mended, noted, line, tally)
+            code[word] = known.size + word - start
     if behind - at != letters + held - 1:  # else one byte stands between items, and none around
         faults.note(tally, faults.SPACES, line, at, behind)
-    _note_repeats(words, start, stop, marks, line, tally)
+    _note_repeats(words, start, stop, noted, line, tally)
 
 
 @compiled
-def _note_repeats(words: Any, start: int, stop: int, marks: int, line: int, tally: Any) -> None:
-    """Note items that an earlier place holds, and give them its code."""
-    begin, end, first, _second, code = words
-    earliest = _earliest(first, start, stop)
+def _note_repeats(words: Any, start: int, stop: int, noted: int, line: int, tally: Any) -> None:
+    """Note items that an earlier rank holds, and give them its code."""
+    begin, end, code = words.begin, words.end, words.code
+    earliest = _earliest(words.first, start, stop)
     for word in range(start, stop):
         before = earliest[word - start]
         if before != word:
-            marks = faults.mark(tally, faults.REPEATED, marks, line, begin[word], end[word])
+            noted = faults.note_once(tally, faults.REPEATED, noted, line, begin[word], end[word])
             code[word] = code[before]
 
 
 @compiled
 def _earliest(first: Any, start: int, stop: int) -> Any:
-    """Return the first place that holds the same item as each place from `start` to `stop`."""
+    """Return the first word that is the same item as each of the words from `start` to `stop`."""
     earliest = np.arange(start, stop)
     if stop - start <= _COMPARED:
         for word in range(start + 1, stop):
@@ -226,8 +278,8 @@ def _earliest(first: Any, start: int, stop: int) -> Any:
                     break
         return earliest
     order = np.argsort(first[start:stop], kind="mergesort")  # equal ones stay in their order
-    for place in range(1, len(order)):
-        word, before = order[place], order[place - 1]
+    for at in range(1, len(order)):
+        word, before = order[at], order[at - 1]
         if first[start + word] == first[start + before]:
             earliest[word] = earliest[before]
     return earliest
@@ -235,14 +287,13 @@ def _earliest(first: Any, start: int, stop: int) -> Any:
 
 @compiled
 def _unknown(
-    buffer: Any, start: int, stop: int, known: Any, mended: Any, marks: int, line: int, tally: Any
+    buffer: Any, start: int, stop: int, known: Any, mended: Any, noted: int, line: int, tally: Any
 ) -> int:
     """Note what is wrong with an item that is not known."""
-    _table, traits, _secret = known
-    complete = traits[0] != 0
+    complete = known.complete
     own, wrong, length, spelling = restored(buffer, start, stop, known, mended)
     strange = complete and (wrong == 0 or wrong & 1 << faults.MISSHAPEN != 0)
-    if not complete and traits[4] == 0:
+    if not complete and not known.telling:
         wrong &= ~(1 << faults.MISSHAPEN)
     if complete and length > 0 and own < 0:
         strange = True
@@ -254,14 +305,14 @@ def _unknown(
         wrong = (wrong & ~(1 << faults.MISSHAPEN)) | 1 << faults.UNKNOWN_ITEM
     for fault in range(faults.FIRST_OF_ITEMS, faults.COUNT):
         if wrong & 1 << fault:
-            marks = faults.mark(tally, fault, marks, line, start, stop)
-    return marks
+            noted = faults.note_once(tally, fault, noted, line, start, stop)
+    return noted
 
 
 @compiled
 def room(words: int) -> Any:
-    """Return arrays for so many words: first byte, byte behind the last, key, code."""
-    return (
+    """Return arrays for so many words."""
+    return Words(
         np.empty(words, np.int64),
         np.empty(words, np.int64),
         np.empty(words, np.uint64),
@@ -284,10 +335,10 @@ def find_words(
     ends: Any,
 ) -> int:
     """Find the words of the lists of some lines; return how many there are."""
-    begin, end, first, second, _code = words
+    begin, end, first, second = words.begin, words.end, words.first, words.second
     held = 0
     for row in range(group, line):
-        at, stop = starts[row, 1], stops[row, 1]
+        at, stop = starts[row, LIST], stops[row, LIST]
         while users[row] != NO_ROW and at < stop:
             next_ = find(buffer, at, stop, between)
             if next_ > at:
@@ -302,13 +353,11 @@ def find_words(
 @compiled
 def look_words_up(words: Any, held: int, known: Any) -> None:
     """Look words up, all together: the processor waits for many at a time; −1 is not known."""
-    _begin, _end, first, second, code = words
-    table, traits, _secret = known
-    if traits[3] == 0:
-        code[:held] = -1
+    if known.size == 0:
+        words.code[:held] = -1
         return
     for word in range(held):
-        code[word] = look_up(first[word], second[word], table)
+        words.code[word] = look_up(words.first[word], words.second[word], known.table)
 
 
 @compiled
@@ -317,13 +366,13 @@ def number_words(buffer: Any, words: Any, ends: Any, rows: int, known: Any) -> N
 
     A plain one that is known in another case is looked at too.
     """
-    begin, end, _first, _second, code = words
-    digits, width, size = known[1][1] != 0, known[1][2], known[1][3]
-    cased, spelt = size > 0 and not digits, np.empty(LONGEST + PAD, np.uint8)
+    begin, end, code = words.begin, words.end, words.code
+    digits, width = known.digits, known.width
+    cased, spelt = known.size > 0 and not digits, np.empty(LONGEST + PAD, np.uint8)
     for row in range(rows):
         for word in range(ends[row], ends[row + 1]):
             start, stop = begin[word], end[word]
             if code[word] >= 0 or not is_plain(buffer, start, stop, digits, width):
                 continue
             if not cased or not is_cased(buffer, start, stop, known, spelt):
-                code[word] = size + word - ends[row]
+                code[word] = known.size + word - ends[row]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,12 +10,27 @@ from harness.core.arrays import Bool, Int32, Int64, UInt64
 from harness.core.ids import KeyTable, look_up
 from harness.core.jit import compiled
 from harness.submission import faults
-from harness.submission.fields import NO_ROW, trimmed
+from harness.submission.fields import NO_ROW, USER, trimmed
 from harness.submission.keys import PAD, key
 from harness.submission.repair import LONGEST, restored
 
 STRANGER, NO_ID = -1, -3
 """The user of a row whose id is not known, and is empty."""
+
+
+class Shape(NamedTuple):
+    """What ids look like.
+
+    Attributes
+    ----------
+    letters : bool array, (256,)
+        Whether each byte may stand in one.
+    length : int
+        How many bytes it has; 0: any number.
+    """
+
+    letters: Bool
+    length: int
 
 
 @compiled
@@ -34,8 +49,8 @@ def read(
 
     Parameters
     ----------
-    shape : int64 array, (257,)
-        Whether each byte may stand in an id that is not known, and how many it has; 0: any number.
+    shape : Shape
+        What ids that are not known look like.
     users : int32 array, (lines,)
         Takes codes, STRANGER where the user is not known, NO_ID where there is no id; lines that
         are no rows are passed over.
@@ -44,35 +59,41 @@ def read(
     sound : bool array, (lines,)
         Takes whether the id stands there as it should, so that the line's list is the user's.
     """
-    table, traits, secret = known
     odd = np.zeros(len(users), np.bool_)
     for line in range(len(users)):
-        start, stop = trimmed(buffer, starts[line, 0], stops[line, 0])
-        keys[line, 0], keys[line, 1] = key(buffer, start, stop, secret)
-        odd[line] = start == stop or start > starts[line, 0] or stop < stops[line, 0]
+        start, stop = trimmed(buffer, starts[line, USER], stops[line, USER])
+        keys[line, 0], keys[line, 1] = key(buffer, start, stop, known.secret)
+        odd[line] = start == stop or start > starts[line, USER] or stop < stops[line, USER]
     for line in range(len(users)):  # apart, so that the processor waits for many at a time
         if users[line] != NO_ROW:
-            users[line] = look_up(keys[line, 0], keys[line, 1], table)
+            users[line] = look_up(keys[line, 0], keys[line, 1], known.table)
             sound[line] = users[line] >= 0 and not odd[line]
             odd[line] |= users[line] < 0 and (
-                traits[0] != 0
-                or traits[3] != 0
-                or not _is_shaped(buffer, starts[line, 0], stops[line, 0], shape)
+                known.complete
+                or known.size > 0
+                or not _is_shaped(buffer, starts[line, USER], stops[line, USER], shape)
             )
     mended = np.zeros(LONGEST + PAD, np.uint8)
     for line in range(len(users)):
         if odd[line] and users[line] != NO_ROW:
             users[line] = _checked(
-                buffer, starts[line, 0], stops[line, 0], known, users[line], mended, line, tally
+                buffer,
+                starts[line, USER],
+                stops[line, USER],
+                known,
+                users[line],
+                mended,
+                line,
+                tally,
             )
 
 
 @compiled
 def _is_shaped(buffer: Any, start: int, stop: int, shape: Any) -> bool:
     """Return whether an id is written with the letters it should be, and has so many."""
-    plain = shape[256] == 0 or stop - start == shape[256]
+    plain = shape.length == 0 or stop - start == shape.length
     for at in range(start, stop):
-        plain &= shape[buffer[at]] != 0
+        plain &= shape.letters[buffer[at]]
     return bool(plain)
 
 
@@ -86,22 +107,29 @@ def _checked(
         faults.note(tally, faults.NO_ID, line, begin, end)
         return NO_ID
     padded = start > begin or stop < end
-    strange, complete = code < 0, known[1][0] != 0
-    if strange and known[1][3] != 0:
+    strange = code < 0
+    if strange and known.size > 0:
         code, _marks, _length, _spelling = restored(buffer, start, stop, known, mended)
     if strange and code >= 0:
         faults.note(tally, faults.MANGLED_ID, line, start, stop)
-    elif strange and complete:
+    elif strange and known.complete:
         faults.note(tally, faults.UNKNOWN_ID, line, start, stop)
     elif padded:
         faults.note(tally, faults.PADDED_ID, line, begin, end)
-    elif strange and known[1][3] == 0:
+    elif strange and known.size == 0:
         faults.note(tally, faults.ODD_ID, line, start, stop)
     return code
 
 
 _OTHER, _SAME = 1, 2
 _FEW = 1 << 10
+
+
+class Again(NamedTuple):
+    """Lines of a block whose users were there before, with another list and with the same one."""
+
+    other: Int64
+    same: Int64
 
 
 class Admitted:
@@ -127,14 +155,8 @@ class Admitted:
         """How many users are not known."""
         return len(self._strangers)
 
-    def admit(self, users: Int32, keys: UInt64, lists: UInt64) -> tuple[Int64, Int64]:
-        """Take in the users of a block's lines, and keys of what else stands there.
-
-        Returns
-        -------
-        twice, same : int64 arrays
-            Lines of users who were there before, with another list and with the same one.
-        """
+    def admit(self, users: Int32, keys: UInt64, lists: UInt64) -> Again:
+        """Take in the users of a block's lines, and keys of what else stands there."""
         self.rows += int(np.count_nonzero(users != NO_ROW))
         again = np.zeros(len(users), np.int8)
         _admit(users, lists, self.known, self._lists, again)
@@ -147,7 +169,7 @@ class Admitted:
             self._strange_lists[codes[new]] = lists[strange[new]]
             same = self._strange_lists[codes] == lists[strange]
             again[strange] = np.where(new, 0, np.where(same, _SAME, _OTHER))
-        return np.flatnonzero(again == _OTHER), np.flatnonzero(again == _SAME)
+        return Again(np.flatnonzero(again == _OTHER), np.flatnonzero(again == _SAME))
 
     def _room(self, strangers: int) -> None:
         if strangers > len(self._strange_lists):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -12,11 +11,8 @@ from harness.core.errors import DataError, printable
 from harness.metrics import Judgments
 from harness.metrics.inputs import ids, truth
 from harness.protocol.truth import Solution
-from harness.submission import read as file
 from harness.submission.format import Named
-
-if TYPE_CHECKING:
-    pass
+from harness.submission.read import File, read
 
 _WRITTEN = r"^[\[(\{'\"]|[,;|]|[\])\}'\"]$"
 
@@ -42,22 +38,22 @@ def of_file(
     Raises
     ------
     DataError
-        A file that cannot be used, or one that examines nobody.
+        A file that cannot be used, or one that evaluates nobody.
     """
-    read = file.read(path, named, true=True, between=between)
+    file = read(path, named, true=True, between=between)
     with ids.coders() as coders:
-        found = truth.grouped(read.table, coders, truth.read(read.table, coders))
+        found = truth.grouped(file.table, coders, truth.read(file.table, coders))
         users, items = coders.users.ids().cast(pl.String), coders.items.ids().cast(pl.String)
-    _refuse_written_lists(read, items)
-    leaderboards = dict(read.leaderboards(users))
+    _refuse_written_lists(file, items)
+    leaderboards = dict(file.leaderboards(users))
     keep = ~leaderboards.pop("Ignored", np.zeros(len(users), np.bool_))
     if not keep.any():
-        raise DataError(f"{read.path}: every user is Ignored, so there is nobody to examine")
+        raise DataError(f"{file.path}: every user is Ignored, so there is nobody to evaluate")
     judgments = Judgments(found.rows, found.rows.sizes, found.grades).pick(keep)
     averaged = None if keep_users_without_items else np.asarray(judgments.relevant) > 0
     if averaged is not None and not averaged.any():
         raise DataError(
-            f"{read.path}: no user has a true item, so there is nobody to average; to count such "
+            f"{file.path}: no user has a true item, so there is nobody to average; to count such "
             "users with 0: --keep-users-without-items (Python: keep_users_without_items=True)"
         )
     return Solution(
@@ -65,25 +61,25 @@ def of_file(
         items=items,
         judgments=judgments,
         averaged=averaged,
-        leaderboards={name: board[keep] for name, board in leaderboards.items()},
+        leaderboards={name: rows[keep] for name, rows in leaderboards.items()},
         ignored=users.filter(pl.Series(~keep)),
         repeated=found.repeated,
-        between=read.between,
+        between=file.between,
     )
 
 
-def _refuse_written_lists(read: file.File, items: pl.Series) -> None:
+def _refuse_written_lists(file: File, items: pl.Series) -> None:
     """Raise DataError where most true items hold what separates items elsewhere, or any a NUL."""
     broken = items.filter(items.str.contains("\0", literal=True))
     if len(broken) > 0:
         raise DataError(
-            f'{read.path}: column "{read.table.columns.item}": found "{printable(broken[0])}", a '
+            f'{file.path}: column "{file.table.columns.item}": found "{printable(broken[0])}", a '
             "true item with a NUL byte, which no list can hit; save the file as UTF-8 text"
         )
     odd = items.filter(items.str.contains(_WRITTEN))
-    if read.table.wide and 2 * len(odd) >= len(items) > 0:
+    if file.table.wide and 2 * len(odd) >= len(items) > 0:
         raise DataError(
-            f'{read.path}: column "{read.table.columns.item}": found "{printable(odd[0])}" among '
+            f'{file.path}: column "{file.table.columns.item}": found "{printable(odd[0])}" among '
             "the true items; write them with one space between, without brackets, quotes and "
             "commas, or say what stands between them with --separator"
         )

@@ -14,6 +14,7 @@ from harness.core.errors import UsageError, suggest
 from harness.submission import faults, fields, header
 from harness.submission.blocks import Reader
 from harness.submission.expected import Against
+from harness.submission.fields import LIST
 from harness.submission.findings import Findings
 from harness.submission.format import Format, Named
 from harness.submission.frame_rows import Rows, is_parquet, parquet
@@ -62,7 +63,7 @@ class Source:
             )
             own = np.arange(len(starts)) if block.lines is None else block.lines
             for row in np.flatnonzero(np.isin(own + before + 1, wanted)).tolist():
-                text = block.text(int(starts[row, 1]), int(stops[row, 1]))
+                text = block.text(int(starts[row, LIST]), int(stops[row, LIST]))
                 found[int(own[row]) + before + 1] = text.decode("utf-8", "replace")
             before += len(starts) if block.ended is None else block.ended
         return found

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from collections import deque
 from collections.abc import Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,22 +13,20 @@ from harness.core.arrays import Int32, Ragged
 from harness.metrics import Judgments, judgments
 from harness.protocol.truth import Solution
 from harness.submission import faults, format, order
-from harness.submission.blocks import Block, Reader, Survey, survey
+from harness.submission.blocks import Block, Reader, Survey
 from harness.submission.expected import Against
 from harness.submission.findings import Findings, Lines, Place, places, shown
 from harness.submission.format import Format
 from harness.submission.frame_rows import Rows
 from harness.submission.keys import packed
-from harness.submission.lists import Answers, LongLists, WideLists
+from harness.submission.lists import Answers, Fault, LongLists, WideLists
 from harness.submission.problems import Validation, problems
 from harness.submission.rules import OF_FAULT
-from harness.submission.scan import Expected, Form, Scanned, scan
+from harness.submission.scan import Expected, Form, Scanned
+from harness.submission.scan_file import scan_file
 from harness.submission.scan_users import Admitted
 from harness.submission.source import Source, source
 from harness.submission.stream import Refused
-
-_AHEAD = 3
-"""Blocks that wait while one is scanned."""
 
 
 class Gathered:
@@ -43,8 +37,8 @@ class Gathered:
     users : Admitted
     lines : int
         Physical lines so far.
-    answered, examined : int
-        Rows of the file whose lists are of examined users, and rows that mean such users.
+    answered, evaluated : int
+        Rows of the file whose lists are of evaluated users, and rows that mean such users.
     """
 
     def __init__(
@@ -54,13 +48,13 @@ class Gathered:
         self.users = Admitted(len(expected.users))
         self.lists = lists
         self.lines = header
-        self.answered = self.examined = 0
-        self._examined = expected.answered >= 0
+        self.answered = self.evaluated = 0
+        self._is_evaluated = expected.answered >= 0
 
     @property
     def users_outside(self) -> int:
-        """How many users of the file the solution does not examine."""
-        return self.users.strangers + int(np.count_nonzero(self.users.known & ~self._examined))
+        """How many users of the file the solution does not evaluate."""
+        return self.users.strangers + int(np.count_nonzero(self.users.known & ~self._is_evaluated))
 
     def take(self, block: Block, found: Scanned, seen: Survey) -> None:
         """Take in the next block."""
@@ -69,23 +63,23 @@ class Gathered:
         def line_of(row: int) -> int:
             return before + 1 + (row if block.lines is None else int(block.lines[row]))
 
-        for fault in np.flatnonzero(found.counts[:, 0]).tolist():
+        for fault in np.flatnonzero(found.tally.counts).tolist():
             if fault in OF_FAULT:
                 self._note(block, found, fault, line_of)
-        twice, same = self.users.admit(found.users, found.keys, found.list_keys)
+        again = self.users.admit(found.users, found.keys, found.list_keys)
         self.users.torn[found.torn] = True
         self._note_bytes(seen, line_of)
         self._note_lines("SUB011", block.unclosed, lambda line: before + 1 + line)
         self._note_lines("SUB017", block.torn, lambda line: before + 1 + line)
-        self.lists.take(block, found, (twice, same), line_of, self.findings)
-        self.answered += int(np.count_nonzero(self._examined[found.users[found.sound]]))
-        self.examined += int(np.count_nonzero(self._examined[found.users[found.users >= 0]]))
+        self.lists.take(block, found, again, line_of, self.findings)
+        self.answered += int(np.count_nonzero(self._is_evaluated[found.users[found.sound]]))
+        self.evaluated += int(np.count_nonzero(self._is_evaluated[found.users[found.users >= 0]]))
         self.lines += seen.ends if block.ended is None else block.ended
 
     def _note(self, block: Block, found: Scanned, fault: int, line_of: Lines) -> None:
-        count, lines = found.counts[fault].tolist()
+        count, lines = int(found.tally.counts[fault]), int(found.tally.lines[fault])
         shown = min(lines, faults.EXAMPLES)
-        where = places(block.text, found.examples[fault, :shown], line_of)
+        where = places(block.text, found.tally.examples[fault, :shown], line_of)
         self.findings.add(OF_FAULT[fault], count, where, lines)
 
     def _note_bytes(self, seen: Survey, line_of: Lines) -> None:
@@ -108,27 +102,9 @@ def gather(
 ) -> Gathered:
     """Read a submission from behind its header to its end; note all that is wrong with it."""
     into = Gathered(expected, lists, findings, reader.header_lines)
-    waiting: deque[tuple[Block, Future[tuple[Scanned, Survey]]]] = deque()
-
-    def take() -> None:
-        block, done = waiting.popleft()
-        into.take(block, *done.result())
-        reader.give_back(block)
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for block in reader.blocks():
-            waiting.append((block, pool.submit(_scanned, block, form, expected)))
-            while len(waiting) > _AHEAD:
-                take()
-        while waiting:
-            take()
+    for block, found, seen in scan_file(reader, form, expected):
+        into.take(block, found, seen)
     return into
-
-
-def _scanned(block: Block, form: Form, expected: Expected) -> tuple[Scanned, Survey]:
-    own = form.of_block(block.separator, block.end)
-    found = scan(block.buffer, block.size, own, expected)
-    return found, survey(block.buffer, block.size, block.end)
 
 
 _FEWEST = 100
@@ -150,13 +126,13 @@ def note(lists: Int32, solution: Solution, findings: Findings) -> None:
         findings.note("SUB402", f"{hit:,} of {users:,}")
     if solution.history is None:
         return
-    places, known = int(np.count_nonzero(lists >= 0)), int(_held(lists, solution.history).sum())
-    if known > _MOST * places:
-        findings.note("SUB403", f"{known:,} of {places:,}")
+    items, known = int(np.count_nonzero(lists >= 0)), int(_held(lists, solution.history).sum())
+    if known > _MOST * items:
+        findings.note("SUB403", f"{known:,} of {items:,}")
 
 
 def _held(lists: Int32, rows: Ragged) -> Int32:
-    """Return how many places of each list hold an item of the user's row."""
+    """Return how many positions of each list hold an item of the user's row."""
     hits: Int32 = judgments.Block(lists, Judgments(rows, rows.sizes), lists.shape[1]).tally.hits
     return hits
 
@@ -171,12 +147,12 @@ class Examined:
     Attributes
     ----------
     lists : int32 array, (users of the solution, longest list), optional
-        Positions in the solution's key, as `Answers.lists` gives them; None where there is no
+        Positions in the solution's judgments, as `Answers.lists` gives them; None where there is no
         solution, or nothing could be read.
     users_outside, rows_outside : int
-        Users of the file whom the solution does not examine, and their rows.
+        Users of the file whom the solution does not evaluate, and their rows.
     answered : int
-        Rows whose lists are of examined users.
+        Rows whose lists are of evaluated users.
     against : Against
         What it was checked against; whether it is a file with a row an item is told there.
     """
@@ -208,7 +184,7 @@ def examine(
     places: int | None = None,
     strict: bool = False,
 ) -> Examined:
-    """Return everything that is wrong with a submission, and the lists of the examined users.
+    """Return everything that is wrong with a submission, and the lists of the evaluated users.
 
     Parameters
     ----------
@@ -216,10 +192,12 @@ def examine(
     solution : Solution, optional
         Whose users and items are known to `against`.
     places : int, optional
-        Places of a list that are looked at; all there are by default.
+        Positions of a list that are looked at; all there are by default.
     strict : bool
         Whether warnings are errors.
     """
+    if order.is_row_an_item(path, against):
+        against = replace(against, long=True)
     findings = Findings()
     wanted, found, lists, checked = against.format, None, None, ""
     try:
@@ -234,11 +212,6 @@ def examine(
     except Refused as refused:
         findings.note(refused.check, refused.value)
     rows = 0 if found is None else found.users.rows
-    again = {"SUB203", "SUB211"} & findings.found.keys()
-    if against.may_be_long and again and "SUB404" in findings.found:
-        # Users in several rows, each with one item: the order of rows is that of the items.
-        own = replace(against, long=True)
-        return examine(path, own, solution, places=places, strict=strict)
     if wanted is not None and found is not None:
         _ask_order(path, wanted, against, findings)
     if lists is not None and solution is not None:
@@ -250,7 +223,7 @@ def examine(
     if found is None:
         return Examined(validation, against)
     return Examined(
-        validation, against, lists, found.users_outside, rows - found.examined, found.answered
+        validation, against, lists, found.users_outside, rows - found.evaluated, found.answered
     )
 
 
@@ -316,10 +289,8 @@ def _read(
     rows = np.full(len(users), -1, np.int32) if answers is None else answers.rows
     kept = places or _ALL
     if wanted.long:
-        order = ("score" if wanted.descending else "rank") if wanted.order else ""
-        lists: WideLists | LongLists = LongLists(
-            len(users), len(items), rows, wanted.k, kept, order, partial(_texts, path, against)
-        )
+        by = ("score" if wanted.descending else "rank") if wanted.order else ""
+        lists: WideLists | LongLists = LongLists(len(users), len(items), rows, wanted.k, kept, by)
     else:
         lists = WideLists(int(rows.max(initial=-1)) + 1)
     expected = Expected(users, items, rows, kept)
@@ -327,16 +298,25 @@ def _read(
     _whole(found, opened, findings, against)
     if wanted.empty:
         findings.found.pop("SUB301", None)
-    held = lists.finish(findings)
-    if answers is None or held is None:
+    held = lists.finish()
+    _note_lists(held.faults, path, against, findings)
+    if answers is None or held.lists is None:
         return found, None
-    return found, answers.lists(held)
+    return found, answers.lists(held.lists)
 
 
-def _texts(path: Path | pl.DataFrame, against: Against, lines: list[int]) -> dict[int, str]:
-    """Return the items that stand in some lines of a submission, read once more."""
-    with source(path, against, Findings()) as opened:
-        return opened.cells(lines)
+def _note_lists(
+    wrong: list[Fault], path: Path | pl.DataFrame, against: Against, findings: Findings
+) -> None:
+    """Note what is wrong with whole lists; the lines to be shown are read once more."""
+    lines = {line for fault in wrong for line in fault.lines}
+    texts: dict[int, str] = {}
+    if lines:
+        with source(path, against, Findings()) as opened:
+            texts = opened.cells(sorted(lines))
+    for fault in wrong:
+        places = [Place(line, shown(texts[line])) for line in fault.lines]
+        findings.add(fault.code, fault.count, places)
 
 
 def _whole(found: Gathered, opened: Source, findings: Findings, against: Against) -> None:

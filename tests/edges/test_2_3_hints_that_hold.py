@@ -12,8 +12,8 @@ from harness.submission.fix import NotFixedError, fix
 from harness.submission.format import FORMATS, Named
 from harness.submission.keys import nothing
 from harness.submission.problems import Problem, Validation
-from harness.submission.rule_examples import BAD, GOOD, ITEMS, SAMPLE
-from harness.submission.rules import CHECKS
+from harness.submission.rules import EXAMPLES, RULES
+from harness.submission.rules.rule import GOOD, ITEMS, SAMPLE
 from harness.submission.validate import validate
 
 HEAD = "customer_id,article_id,rank\n"
@@ -58,7 +58,7 @@ RENAMED = LONG.replace("article_id,rank", "prediction,rank")
 OF_NOTHING = {"SUB301", "SUB401", "SUB404"}
 """What may be said of lists that nothing is left of."""
 FOLLOWED: dict[str, bytes] = {
-    **dict.fromkeys(sorted(BAD), GOOD.encode()),
+    **dict.fromkeys(sorted(EXAMPLES), GOOD.encode()),
     "SUB203": NEW_BOB,
     "SUB205": GOOD.replace("bob,0706016003", "bob,0706016003 0706016001").encode(),
     "SUB309": GOOD.replace("bob,0706016003", "bob,0706016003 0706016001").encode(),
@@ -92,8 +92,8 @@ def fault(found: Validation, code: str) -> Problem:
 
 @pytest.mark.parametrize(
     ("code", "content"),
-    [*BAD.items(), *OF_ROWS.items()],
-    ids=[*BAD, *(f"{c}-rows" for c in OF_ROWS)],
+    [*EXAMPLES.items(), *OF_ROWS.items()],
+    ids=[*EXAMPLES, *(f"{c}-rows" for c in OF_ROWS)],
 )
 def test_fix_does_what_it_is_said_to_do(tmp_path: Path, code: str, content: bytes | str) -> None:
     known, out = against(tmp_path, code), tmp_path / "fixed.csv"
@@ -112,10 +112,10 @@ def test_fix_does_what_it_is_said_to_do(tmp_path: Path, code: str, content: byte
     assert left <= {p.code for p in found.problems} | OF_NOTHING
 
 
-@pytest.mark.parametrize("code", BAD)
+@pytest.mark.parametrize("code", EXAMPLES)
 def test_a_file_is_rid_of_what_its_hint_is_followed_on(tmp_path: Path, code: str) -> None:
     known = against(tmp_path, code)
-    found, _ = checked(tmp_path, BAD[code], known)
+    found, _ = checked(tmp_path, EXAMPLES[code], known)
     assert fault(found, code).hint
     content = FOLLOWED[code]
     if code in ("SUB210", "SUB312"):
@@ -130,14 +130,14 @@ ANSWERS = [Named(score="votes"), Named(rank="votes"), Named(row_order=True)]
 
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_every_answer_to_what_orders_rows_is_one(tmp_path: Path, answer: Named) -> None:
-    found, path = checked(tmp_path, BAD["SUB111"], against(tmp_path))
+    found, path = checked(tmp_path, EXAMPLES["SUB111"], against(tmp_path))
     assert fault(found, "SUB111").hint.count("--") == len(ANSWERS)
     told = validate(path, replace(against(tmp_path), named=answer))
     assert "SUB111" not in {problem.code for problem in told.problems}
 
 
 def test_every_check_that_fix_mends_is_shown_here() -> None:
-    assert {code for code, check in CHECKS.items() if check.fixed} - {"SUB317"} <= set(BAD)
+    assert {code for code, rule in RULES.items() if rule.fixed} - {"SUB317"} <= set(EXAMPLES)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_a_hint_knows_what_stands_between_items(
     known = against(tmp_path)
     assert known.format is not None
     known = replace(known, format=replace(known.format, between=between))
-    found, _ = checked(tmp_path, BAD[code], known)
+    found, _ = checked(tmp_path, EXAMPLES[code], known)
     assert fault(found, code).hint == hint
 
 

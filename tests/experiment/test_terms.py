@@ -196,11 +196,11 @@ def told(folder: Path, lists: list[str]) -> dict[str, str]:
 def test_hardly_a_hit(tmp_path: Path) -> None:
     assert told(tmp_path, ["new other"] * 120) == {}
     found = told(tmp_path, ["other"] * 120)
-    assert found == {"SUB402": "of the examined users, 0 of 120 have a hit"}
+    assert found == {"SUB402": "of the evaluated users, 0 of 120 have a hit"}
 
 
 def test_bought_already(tmp_path: Path) -> None:
-    """Half of all places hold what the user has: that is not told yet."""
+    """Half of all positions hold what the user has: that is not told yet."""
     assert told(tmp_path, ["old new"] * 120) == {}
     found = told(tmp_path, ["old"] * 119 + ["new"])
     assert list(found) == ["SUB403"]

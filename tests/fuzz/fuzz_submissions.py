@@ -22,14 +22,17 @@ from harness.protocol.truth import Solution
 from harness.submission import blocks
 from harness.submission.expected import Against, of_tables
 from harness.submission.fix import fix
-from harness.submission.rule_examples import BAD, ITEMS, SAMPLE
+from harness.submission.rules import EXAMPLES
+from harness.submission.rules.rule import ITEMS, SAMPLE
 from harness.submission.solution import of_file
 from harness.submission.validate import Examined, examine
 
 HEAD = b"customer_id,prediction\n"
 GOOD = HEAD + b"ann,0706016001 0706016002\nbob,0706016003 0706016001\ncem,0706016002\n"
 LONG = b"customer_id,article_id,rank\nann,0706016001,1\nann,0706016002,2\nbob,0706016003,1\n"
-SEEDS = [GOOD] * 20 + [LONG] * 3 + [content for code, content in BAD.items() if code != "SUB014"]
+SEEDS = (
+    [GOOD] * 20 + [LONG] * 3 + [content for code, content in EXAMPLES.items() if code != "SUB014"]
+)
 WORDS = [
     *TOKENS,
     *(b"0706016001", b"706016001", b"0706016002.0", b"\x1d", b"1"),
@@ -54,7 +57,7 @@ def evaluation_set(tmp_path_factory: pytest.TempPathFactory) -> Exam:
     solution = of_file(pl.DataFrame({"user": list(TRUTH), "item": list(TRUTH.values())}))
     against = of_tables(folder / "sample.csv", folder / "articles.csv")
     found = Exam(against.scored_by(solution), solution)
-    for content in (GOOD, BAD["SUB310"], BAD["SUB011"], LONG):  # so that all is compiled
+    for content in (GOOD, EXAMPLES["SUB310"], EXAMPLES["SUB011"], LONG):  # so that all is compiled
         (folder / "warm.csv").write_bytes(content)
         read(folder / "warm.csv", found)
     return found

@@ -6,8 +6,7 @@ import pytest
 from test_rules import WITHOUT_EXAMPLE, against
 
 from harness.submission.expected import Against
-from harness.submission.rule_examples import BAD
-from harness.submission.rules import CHECKS
+from harness.submission.rules import EXAMPLES, RULES
 from harness.submission.validate import validate
 
 SAID = {
@@ -127,7 +126,7 @@ SAID = {
     "SUB303": (
         3,
         '"0706016003" stands in the list already',
-        "write each item once: a repeat uses a place and hits nothing",
+        "write each item once: a repeat uses a position and hits nothing",
     ),
     "SUB304": (3, '"0999999999" is no item', "write ids of the catalogue"),
     "SUB305": (
@@ -179,7 +178,7 @@ SAID = {
     ),
     "SUB316": (
         3,
-        'no item has the rank before that of "0706016002": the place stays empty',
+        'no item has the rank before that of "0706016002": the position stays empty',
         "write ranks 1, 2, 3 …",
     ),
     "SUB401": (None, "all 3 lists are the same", "look at what makes them"),
@@ -188,13 +187,13 @@ SAID = {
 
 
 def test_every_example_is_here() -> None:
-    assert set(SAID) == set(CHECKS) - WITHOUT_EXAMPLE
+    assert set(SAID) == set(RULES) - WITHOUT_EXAMPLE
 
 
 @pytest.mark.parametrize("code", SAID)
 def test_it_is_said_so(code: str, tmp_path: Path) -> None:
     path = tmp_path / "submission.csv"
-    path.write_bytes(BAD[code])
+    path.write_bytes(EXAMPLES[code])
     (problem,) = (p for p in validate(path, against(tmp_path, code)).problems if p.code == code)
     assert (problem.line, problem.message, problem.hint) == SAID[code]
 

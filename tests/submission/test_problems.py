@@ -11,7 +11,7 @@ from harness.core.table import as_csv
 from harness.submission import problems
 from harness.submission.expected import of_tables
 from harness.submission.problems import Validation
-from harness.submission.rule_examples import GOOD, ITEMS, SAMPLE
+from harness.submission.rules.rule import GOOD, ITEMS, SAMPLE
 from harness.submission.validate import validate
 
 BAD = GOOD.replace("bob,0706016003", "bob,706016003 706016001\nann,\nzoe,706016002")

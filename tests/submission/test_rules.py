@@ -9,8 +9,8 @@ from harness.report import docs
 from harness.submission.expected import Against, of_tables
 from harness.submission.faults import COUNT
 from harness.submission.format import FORMATS
-from harness.submission.rule_examples import BAD, GOOD, ITEMS, SAMPLE
-from harness.submission.rules import CHECKS, OF_FAULT
+from harness.submission.rules import EXAMPLES, OF_FAULT, RULES
+from harness.submission.rules.rule import GOOD, ITEMS, SAMPLE
 from harness.submission.validate import validate
 
 DOCS = Path(__file__).parents[2] / "docs" / "submission-checks.md"
@@ -39,12 +39,12 @@ def against(folder: Path, code: str) -> Against:
     return of_tables(folder / "sample.csv", folder / "articles.csv")
 
 
-@pytest.mark.parametrize("code", CHECKS)
+@pytest.mark.parametrize("code", RULES)
 def test_its_example_is_found(tmp_path: Path, code: str) -> None:
     if code in WITHOUT_EXAMPLE:
         pytest.skip("no text of three rows shows it")
     path = tmp_path / "submission.csv"
-    path.write_bytes(BAD[code])
+    path.write_bytes(EXAMPLES[code])
     found = {problem.code: problem for problem in validate(path, against(tmp_path, code)).problems}
     assert code in found
     assert "{" not in found[code].message + found[code].hint
@@ -63,8 +63,8 @@ def test_every_fault_of_a_line_has_a_check_but_single_items() -> None:
 
 
 def test_codes_are_of_one_shape_and_in_order() -> None:
-    assert list(CHECKS) == sorted(CHECKS)
-    assert all(len(code) == 6 and code[3] in "01234" for code in CHECKS)
+    assert list(RULES) == sorted(RULES)
+    assert all(len(code) == 6 and code[3] in "01234" for code in RULES)
 
 
 def test_the_page_is_made_from_the_declarations() -> None:
@@ -74,4 +74,4 @@ def test_the_page_is_made_from_the_declarations() -> None:
 def test_the_list_is_whole() -> None:
     document = docs.checks_document()
     json.dumps(document)
-    assert [check["code"] for check in document["checks"]] == list(CHECKS)
+    assert [check["code"] for check in document["checks"]] == list(RULES)

@@ -78,8 +78,8 @@ def test_lists_that_are_too_long_are_told_once_each(folder: Path) -> None:
 
 def lists(path: Path, solution: Path, named: Named | None = None) -> Examined:
     terms = Terms(solution=solution, named=named)
-    marking = terms.marking()
-    return examine(path, terms.against().scored_by(marking), marking)
+    own = terms.marking()
+    return examine(path, terms.against().scored_by(own), own)
 
 
 @pytest.fixture
@@ -230,3 +230,30 @@ def test_pages_that_are_damaged(tmp_path: Path, solution: Path) -> None:
     content[4:60] = bytes(56)
     path.write_bytes(content)
     assert [p.code for p in lists(path, solution).validation.problems] == ["SUB015"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "row_an_item"),
+    [
+        ("ann,1\nann,2\n", True),
+        ("ann,1\nann,1\n", True),
+        ("ann,1\nbob,\nann,2\n", True),
+        ("ann,1\nbob,2\n", False),
+        ("ann,1 2\nann,3\n", False),
+        ("ann,1\nann,2\nbob,3 4\n", False),
+        ("", False),
+    ],
+)
+def test_whether_a_row_holds_an_item_is_told_by_the_whole_file(
+    tmp_path: Path, rows: str, row_an_item: bool
+) -> None:
+    path = tmp_path / "lists.csv"
+    path.write_text("user,item\n" + rows)
+    assert examine(path, Against()).against.long == row_an_item
+
+
+def test_a_file_whose_format_is_known_is_read_as_that_says(folder: Path) -> None:
+    path = folder / "lists.csv"
+    path.write_text("customer_id,prediction\nann,0706016001\nann,0706016002\n")
+    against = of_tables(folder / "sample.csv")
+    assert not examine(path, against).against.long

@@ -15,8 +15,7 @@ from harness import config as config_
 from harness.core import cache
 from harness.core.errors import DataError, UsageError
 from harness.experiment.terms import Terms, of_config
-from harness.submission import blocks
-from harness.submission import expected as against_
+from harness.submission import blocks, expected
 from harness.submission.expected import Against, ids, of_tables
 from harness.submission.problems import Problem, Validation
 from harness.submission.validate import examine, validate
@@ -413,10 +412,10 @@ def test_a_line_without_an_end(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_ids_of_a_large_file_are_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(against_, "_LARGE", 1)
+    monkeypatch.setattr(expected, "_LARGE", 1)
     monkeypatch.setattr(cache, "_RECENT_NS", 0)
     before = [brief(problem) for problem in checked(folder, GOOD + "zoe,1\n").problems]
-    monkeypatch.setattr(against_, "_cells", lambda *_: pytest.fail("the file was read again"))
+    monkeypatch.setattr(expected, "_cells", lambda *_: pytest.fail("the file was read again"))
     assert [brief(problem) for problem in checked(folder, GOOD + "zoe,1\n").problems] == before
     monkeypatch.undo()
     (folder / "sample.csv").write_text(SAMPLE + "zoe,1\n")
