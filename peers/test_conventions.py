@@ -22,7 +22,7 @@ PRINTED = [  # the convention, and the tool's figure
 
 
 @pytest.mark.parametrize(("convention", "tool", "text"), PRINTED)
-def test_the_tool_prints_what_the_audit_says(
+def test_the_tool_prints_what_its_convention_says(
     random_exams: list[Scored], convention: str, tool: str, text: str
 ) -> None:
     """Repeated and empty lists included; truth here is a set, and an empty list is no list."""
@@ -32,7 +32,7 @@ def test_the_tool_prints_what_the_audit_says(
         if _repeats_truth(scored.exam) or (empty and tool == "pytrec_eval"):
             continue
         expected = scored.mean(tool, text)
-        assert _audit(scored.exam)[convention] == pytest.approx(expected, rel=0, abs=CLOSE)
+        assert _conventions(scored.exam)[convention] == pytest.approx(expected, rel=0, abs=CLOSE)
         compared += 1
     assert compared > len(random_exams) / 4
 
@@ -41,8 +41,8 @@ def _repeats_truth(exam: dict) -> bool:
     return any(len({item for item, _ in rows}) < len(rows) for rows in exam["truth"].values())
 
 
-def _audit(exam: dict) -> dict[str, float]:
+def _conventions(exam: dict) -> dict[str, float]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # users outside the truth are meant
-        found = harness.audit(exam["lists"], as_truth(exam), exam["k"])
+        found = harness.conventions(exam["lists"], as_truth(exam), exam["k"])
     return found[f"MAP@{exam['k']}"].to_dict()

@@ -13,7 +13,7 @@ import polars as pl
 
 from harness.core import cache as kept
 from harness.core.arrays import Bool, Ragged
-from harness.core.errors import DataError
+from harness.core.errors import DataError, UsageError
 from harness.metrics import Judgments, Metric
 
 if TYPE_CHECKING:
@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 FORMAT = 1
 """Raised whenever an exam would be set or kept differently."""
 _NO_IDS = pl.Series(dtype=pl.String)
+_NEEDS = {
+    "train": "the training events",
+    "attributes": "the items' attributes",
+    "candidates": "the candidates",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +76,26 @@ class Solution:
     k: int | None = None
     fingerprint: str | None = None
     between: str | None = None
+
+    @property
+    def counted(self) -> Bool:
+        """Whether each user's value is averaged, (n,)."""
+        return np.ones(len(self.users), np.bool_) if self.averaged is None else self.averaged
+
+    def require(self, metric: Metric) -> None:
+        """Raise UsageError where a metric looks further than k, or needs what is not known."""
+        if self.k is not None and metric.k is not None and metric.k > self.k:
+            raise UsageError(
+                f"metric {metric} looks at {metric.k} positions, but the evaluation set has "
+                f"k = {self.k}; set a smaller cut-off, or a larger k under [evaluation]"
+            )
+        if metric.graded and self.judgments.grades is None:
+            raise UsageError(f"metric {metric} needs grades, which the true items here do not have")
+        if metric.definition.needs and self.judgments.catalogue is None:
+            raise UsageError(
+                f"metric {metric} needs {_NEEDS[metric.definition.needs]}, of which a solution "
+                "says nothing; use --config instead of --solution"
+            )
 
     @property
     def left_out(self) -> dict[str, int]:

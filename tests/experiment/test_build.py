@@ -159,8 +159,8 @@ def test_a_whole_of_a_run_is_explained(tmp_path: Path) -> None:
     settings = config(tmp_path, fill("whole", "one"), part("one", order="ba"), part("two"))
     run(settings).write(tmp_path / "run")
     (tmp_path / "counts.txt").unlink()
-    paper = of_run(tmp_path / "run", "whole")
-    assert paper.items.gather(paper.lists[0]).to_list() == ["b", "a"]
+    found = of_run(tmp_path / "run", "whole")
+    assert found.items.gather(found.lists[0]).to_list() == ["b", "a"]
     assert counts(tmp_path, "made") == ["ba"], "two is not needed"
 
 
