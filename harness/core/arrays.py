@@ -9,11 +9,15 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
+from harness.core.jit import compiled
+
 Bool = npt.NDArray[np.bool_]
 Bytes = npt.NDArray[np.uint8]
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 UInt64 = npt.NDArray[np.uint64]
+Floats = NDArray[np.float64]
+Counts = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,5 +70,21 @@ def repeats(lists: NDArray[np.integer]) -> NDArray[np.bool_]:
     return result
 
 
-Floats = NDArray[np.float64]
-Counts = NDArray[np.integer[Any]]
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a view that cannot be written: of one type, so that loops are compiled once."""
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+@compiled
+def search(indices: Any, low: int, end: int, wanted: int) -> int:
+    """Return where `wanted` stands in an ascending row, or its end."""
+    high = end
+    while low < high:
+        middle = (low + high) // 2
+        if indices[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < end and indices[low] == wanted else end

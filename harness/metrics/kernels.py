@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.core.arrays import Counts, Floats
+from harness.core.arrays import Counts, Floats, read_only, search
 from harness.core.jit import compiled
 
 LARGEST = 2**31 - 1  # cut-offs and counts are int32
@@ -69,10 +69,9 @@ def ideal_dcg(relevant: Counts, k: int) -> Floats:
     return np.concatenate(([1.0], sums)).take(filled)
 
 
-__all__ = ["Tally", "partials", "ranks", "search", "tally"]
+__all__ = ["Tally", "ranks", "tally"]
 
 SCANNED_TRUTH = 128  # up to so many truth items a scan per item beats a search per place
-_MOST_PARTIALS = 64  # numbers of 53 bits that do not overlap fill a double's 2,098 bits with 40
 LANES = 8  # places compared at once: a fixed number, so that the compiler makes it one instruction
 
 
@@ -116,11 +115,11 @@ def tally(
     k = _count("k", k)
     given = _checked(items, truth_indptr, truth_indices)
     marked = _blank(k, _relevant(relevant, np.diff(truth_indptr)))
-    discount = _read_only(discounts(min(k, items.shape[1])))
+    discount = read_only(discounts(min(k, items.shape[1])))
     sums = marked.precision_sum, marked.dcg
     counts = marked.hits, marked.early_hits, marked.first_hit, marked.length
 
-    faulty = int(_mark(*given, _read_only(marked.relevant), discount, *sums, *counts))
+    faulty = int(_mark(*given, read_only(marked.relevant), discount, *sums, *counts))
     if faulty >= 0:
         raise ValueError(_describe_fault(faulty, given[0][:, :k], *given[1:]))
     return marked
@@ -150,41 +149,13 @@ def ranks(
     return found
 
 
-def partials(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a few numbers whose exact sum is that of `values`, (n,) float64, all finite.
-
-    Raises
-    ------
-    OverflowError
-        A sum is beyond the largest number.
-
-    Notes
-    -----
-    Source: Shewchuk 1997, Adaptive Precision Floating-Point Arithmetic; what `math.fsum` does, so
-    that `math.fsum` of the result is the exact sum, rounded once.
-
-    Examples
-    --------
-    1e16 + 1 does not fit one number; the sum keeps it.
-
-    >>> from math import fsum
-    >>> fsum(partials(np.array([1e16, 1.0, -1e16])))
-    1.0
-    """
-    held = np.empty(_MOST_PARTIALS)
-    count = int(_partials(_read_only(values), held))
-    if count < 0:
-        raise OverflowError("numbers too large to be added up")
-    return held[:count]
-
-
 def _checked(items: Any, indptr: Any, indices: Any) -> list[NDArray[Any]]:
     """Return lists and truth as the loops take them."""
     _require_int32("items", items, dimensions=2)
     _require_int32("truth_indices", indices, dimensions=1)
     _require_offsets(indptr, len(items), len(indices))
     # Read-only views have one type, so numba compiles once, whatever arrays a caller holds.
-    return [_read_only(array) for array in (items, indptr.astype(np.int64, copy=False), indices)]
+    return [read_only(array) for array in (items, indptr.astype(np.int64, copy=False), indices)]
 
 
 def _count(name: str, value: int) -> int:
@@ -249,12 +220,6 @@ def _blank(k: int, relevant: NDArray[np.int32]) -> Tally:
     precision_sum, dcg = np.empty((2, len(relevant)), np.float64)
     hits, early_hits, first_hit, length = np.empty((4, len(relevant)), np.int32)
     return Tally(k, precision_sum, dcg, hits, early_hits, first_hit, length, relevant)
-
-
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return view
 
 
 def _describe_fault(
@@ -336,29 +301,6 @@ def _mark(  # noqa: C901 - see above
 
 
 @compiled
-def _partials(values: Any, held: Any) -> int:
-    """Write partials that do not overlap, smallest first; return how many, −1 if too large."""
-    count = 0
-    for value in values:
-        x, kept = value, 0
-        for i in range(count):
-            y = held[i]
-            if abs(x) < abs(y):
-                x, y = y, x
-            high = x + y
-            low = y - (high - x)
-            if low != 0.0:
-                held[kept] = low
-                kept += 1
-            x = high
-        if not abs(x) < np.inf:  # beyond the largest number nothing is exact, and no place is left
-            return -1
-        held[kept] = x
-        count = kept + 1
-    return count
-
-
-@compiled
 def _rank(items: Any, indptr: Any, indices: Any, cut: int, found: Any) -> int:
     """Write the rank of every truth item; return the first user that is faulty, or -1."""
     for user in range(len(items)):
@@ -373,19 +315,6 @@ def _rank(items: Any, indptr: Any, indices: Any, cut: int, found: Any) -> int:
             if at < end and found[at] == 0:
                 found[at] = i + 1
     return -1
-
-
-@compiled
-def search(indices: Any, low: int, end: int, wanted: int) -> int:
-    """Return where `wanted` stands in an ascending row, or its end."""
-    high = end
-    while low < high:
-        middle = (low + high) // 2
-        if indices[middle] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < end and indices[low] == wanted else end
 
 
 @compiled
