@@ -281,5 +281,5 @@ def test_ready_lists_were_not_made_for_the_inner_exam(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         tune(settings)
     assert str(caught.value).startswith(
-        'model "whole": its part "ready" is a file of ready lists, which was not made for the '
+        'model "whole": base model "ready" is a file of precomputed lists, not made for the '
     )
