@@ -269,7 +269,7 @@ def _parts(model: config_.ModelConfig, config: config_.Config) -> list[list[Reco
         if settings[name].lists is not None:
             raise UsageError(
                 f'model "{model.name}": base model "{name}" is a file of precomputed lists, '
-                "not made for the inner evaluation set that models are tuned on; leave its space out"
+                "not made for the inner evaluation set of tuning; leave its space out"
             )
     if not model.parts:
         return [[]] * model.repeats
