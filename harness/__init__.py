@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from harness.experiment.leaderboard import leaderboard
     from harness.experiment.run import run
     from harness.experiment.submissions import score, validate
-    from harness.metrics.evaluate import audit, evaluate
+    from harness.metrics.evaluate import conventions, evaluate
     from harness.models.base import Draws, Recommender, Train
     from harness.models.topk import fill, top_k
     from harness.tuning.tuning import tune
@@ -22,8 +22,8 @@ __all__ = [
     "Draws",
     "Recommender",
     "Train",
-    "audit",
     "compare",
+    "conventions",
     "evaluate",
     "fill",
     "leaderboard",
@@ -38,8 +38,8 @@ _HOME = {
     "Draws": "harness.models.base",
     "Recommender": "harness.models.base",
     "Train": "harness.models.base",
-    "audit": "harness.metrics.evaluate",
     "compare": "harness.experiment.compare",
+    "conventions": "harness.metrics.evaluate",
     "evaluate": "harness.metrics.evaluate",
     "fill": "harness.models.topk",
     "leaderboard": "harness.experiment.leaderboard",

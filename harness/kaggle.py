@@ -1,7 +1,7 @@
 """A competition's metric on Kaggle: ``score`` as its custom metric is called.
 
 A host's notebook holds one line, ``from harness.kaggle import ParticipantVisibleError, score``.
-Kaggle hands over the rows of one board at a time, and shows participants the text of a
+Kaggle hands over the rows of one leaderboard at a time, and shows participants the text of a
 `ParticipantVisibleError` alone. Template: kaggle.com/code/metric/competition-metric-template.
 """
 
@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from harness.core.errors import HarnessError
-from harness.experiment.score import of_file, of_lists
-from harness.experiment.score import score as mark
+from harness.experiment.score import lists_of_file, lists_of_positions
+from harness.experiment.score import score as score_lists
 from harness.metrics import Metric, parse
 from harness.metrics.inputs.accept import as_polars
 from harness.protocol.truth import Solution
@@ -25,7 +25,7 @@ from harness.submission.expected import Against, ids
 from harness.submission.format import Format, Named, generic
 from harness.submission.keys import learnt, nothing
 from harness.submission.problems import Problem
-from harness.submission.solution import of_file as solution_of
+from harness.submission.solution import of_file
 from harness.submission.validate import examine
 
 if TYPE_CHECKING:
@@ -100,8 +100,10 @@ def score(
     """
     try:
         asked = parse(metric)
-        columns = (row_id_column_name, item_column)
-        key, users, wanted = _key(solution, *columns, item_digits, asked, keep_users_without_items)
+        rules = _Rules(
+            row_id_column_name, item_column, asked, item_digits, keep_users_without_items
+        )
+        truth, users, wanted = _truth(solution, rules)
         catalogue = ids(Path(items_path)) if items_path else nothing()
     except HarnessError as error:
         raise HostVisibleError(str(error)) from error
@@ -112,20 +114,20 @@ def score(
     problems = examine(given, against).validation.errors
     if problems:
         raise ParticipantVisibleError("\n".join(map(_told, problems)))
-    return _value(given, against.scored_by(key), key, asked)
+    return _value(given, against.scored_by(truth), truth, asked)
 
 
-def _value(given: pl.DataFrame, against: Against, key: Solution, metric: Metric) -> float:
-    """Return what a submission without faults earns."""
-    lists = examine(given, against, key, places=metric.k).lists
+def _value(given: pl.DataFrame, against: Against, truth: Solution, metric: Metric) -> float:
+    """Return the score of a submission without faults."""
+    lists = examine(given, against, truth, places=metric.k).lists
     if lists is None:  # scores that are tied
         wanted = against.wanted(tuple(given.columns))
         named = Named(wanted.user, wanted.items)
-        paper = of_file(given, key, named, metric.k, between=wanted.between)
+        submitted = lists_of_file(given, truth, named, metric.k, between=wanted.between)
     else:
-        paper = of_lists("submission", key, lists, key.items, {})
+        submitted = lists_of_positions("submission", truth, lists, truth.items, {})
     try:
-        value = mark(paper, (metric,), metric.k or 1).metrics[str(metric)].mean
+        value = score_lists(submitted, (metric,), metric.k or 1).metrics[str(metric)].mean
     except HarnessError as error:
         raise HostVisibleError(str(error)) from error
     if not math.isfinite(value):
@@ -133,24 +135,37 @@ def _value(given: pl.DataFrame, against: Against, key: Solution, metric: Metric)
     return value
 
 
-def _key(
-    solution: pd.DataFrame, user: str, item: str, digits: int, metric: Metric, keep: bool
-) -> tuple[Solution, pl.Series, Format]:
+@dataclass(frozen=True)
+class _Rules:
+    """What a host says besides the solution; see `score`."""
+
+    user: str
+    item: str
+    metric: Metric
+    digits: int
+    keep_users_without_items: bool
+
+
+def _truth(solution: pd.DataFrame, rules: _Rules) -> tuple[Solution, pl.Series, Format]:
     """Return the solution, the users of its rows, and what a submission looks like."""
     frame = _whole(as_polars(solution, "solution"))
+    user, keep = rules.user, rules.keep_users_without_items
     others = [name for name in frame.columns if name not in (user, "Usage")]
-    columns = [user, item or (others[0] if others else "")]
+    columns = [user, rules.item or (others[0] if others else "")]
     missing = [name for name in columns if name not in frame.columns]
     if missing:
         raise HostVisibleError(
             f'solution: no column "{missing[0]}"; it has {", ".join(frame.columns)}'
         )
-    frame = frame.select(pl.col(columns[0]).cast(pl.String), columns[1])
+    frame = frame.select(pl.col(user).cast(pl.String), columns[1])
     if frame[user].is_duplicated().any() or frame[user].null_count() > 0:
         raise HostVisibleError(f'solution: ids in column "{user}" are missing or stand twice')
-    key = solution_of(frame, Named(*columns), keep_users_without_items=keep)
-    wanted = replace(generic(*columns), k=metric.k, width=digits, between=key.between or " ")
-    return key, frame[user], wanted
+    truth = of_file(frame, Named(*columns), keep_users_without_items=keep)
+    wanted = generic(*columns)
+    wanted = replace(
+        wanted, k=rules.metric.k, width=rules.digits, between=truth.between or wanted.between
+    )
+    return truth, frame[user], wanted
 
 
 def _frame(submission: pd.DataFrame) -> pl.DataFrame:

@@ -22,7 +22,7 @@ PRINTED = [  # the convention, and the tool's value
 
 
 @pytest.mark.parametrize(("convention", "tool", "text"), PRINTED)
-def test_the_tool_prints_what_the_audit_says(
+def test_the_tool_prints_what_its_convention_says(
     random_cases: list[Scored], convention: str, tool: str, text: str
 ) -> None:
     """Repeated and empty lists included; truth here is a set, and an empty list is no list."""
@@ -32,7 +32,7 @@ def test_the_tool_prints_what_the_audit_says(
         if _repeats_truth(scored.case) or (empty and tool == "pytrec_eval"):
             continue
         expected = scored.mean(tool, text)
-        assert _audit(scored.case)[convention] == pytest.approx(expected, rel=0, abs=CLOSE)
+        assert _conventions(scored.case)[convention] == pytest.approx(expected, rel=0, abs=CLOSE)
         compared += 1
     assert compared > len(random_cases) / 4
 
@@ -41,8 +41,8 @@ def _repeats_truth(case: dict) -> bool:
     return any(len({item for item, _ in rows}) < len(rows) for rows in case["truth"].values())
 
 
-def _audit(case: dict) -> dict[str, float]:
+def _conventions(case: dict) -> dict[str, float]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # users outside the truth are meant
-        found = harness.audit(case["lists"], as_truth(case), case["k"])
+        found = harness.conventions(case["lists"], as_truth(case), case["k"])
     return found[f"MAP@{case['k']}"].to_dict()

@@ -25,7 +25,7 @@ INTERRUPTED = 130
 
 app = typer.Typer(
     name="harness",
-    help="One exam for recommender systems: same users, candidates, truth and k for every model.",
+    help="One evaluation of recommender systems: same users, candidates, truth and k for all.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -64,8 +64,8 @@ def run(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="The run folder, runs/<date>-<layout>-<exam> by default; an earlier run in it "
-            "is replaced."
+            help="The run folder, runs/<date>-<layout>-<fingerprint> by default; an earlier run in "
+            "it is replaced."
         ),
     ] = None,
     set_: SetOption = None,
@@ -74,7 +74,7 @@ def run(
     ] = False,
     format_: FormatOption = Format.TABLE,
 ) -> None:
-    """Let every model of a config sit one exam, print the table, write a run folder."""
+    """Evaluate every model of a config on one set, print the table, write a run folder."""
     from harness import config as config_
     from harness.experiment.run import run as run_
     from harness.experiment.run_folder import check_out
@@ -82,13 +82,13 @@ def run(
     settings = config_.read(config, set_ or [])
     here = Path.cwd()  # a model may go elsewhere
     check_out(out or Path("runs/any"))
-    with stdout_to_stderr():  # what a model prints must not mix with the figures
+    with stdout_to_stderr():  # what a model prints must not mix with the results
         result = run_(settings, progress=sys.stderr.isatty())
     name = f"{result.start}-{result.layout}-{result.evaluation_set.fingerprint[:6]}"
     folder = out or _claimed(here, Path("runs") / name)
     try:
         result.write(here / folder)
-    finally:  # a folder that cannot be written must not cost the figures
+    finally:  # a folder that cannot be written must not cost the results
         show(format_, result.to_dict(), result.sheets(verbose), result.records())
     if format_ is Format.TABLE:
         print("\n".join(_next(folder, result.comparison is not None)))

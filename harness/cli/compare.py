@@ -35,11 +35,11 @@ def compare(
         Correction | None, typer.Option(help="Of p values, for the number of pairs.")
     ] = None,
     resamples: Annotated[
-        int | None, typer.Option(help="B, of the bootstrap and of the sign flips.")
+        int | None, typer.Option(help="B, of the bootstrap and of the randomization test.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Equal seeds, equal figures.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Equal seeds, equal results.")] = None,
     public_share: Annotated[
-        list[float] | None, typer.Option(help="Users on the public board; repeatable.")
+        list[float] | None, typer.Option(help="Users on the public leaderboard; repeatable.")
     ] = None,
     by: Annotated[
         list[str] | None,
@@ -47,14 +47,14 @@ def compare(
     ] = None,
     format_: FormatOption = Format.TABLE,
 ) -> None:
-    """Compare models that sat the same exam, in one run or in several.
+    """Compare models on the same evaluation set, in one run or in several.
 
     What is not named is as in the first run's config. CSV has the pairs.
     """
-    from harness.experiment import compare as compared
+    from harness.experiment.compare import compare as compare_runs
 
-    with stdout_to_stderr():  # what a metric prints must not mix with the figures
-        found = compared.compare(
+    with stdout_to_stderr():  # what a metric prints must not mix with the results
+        found = compare_runs(
             *runs,
             metric=metric,
             models=model or (),

@@ -1,4 +1,4 @@
-"""``harness explain``: whose list earned what, from a file or from a model of a run."""
+"""``harness explain``: a user's list and its score, from a file or from a model of a run."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ from harness.cli.options import (
     SolutionOption,
     UserColumn,
     folder_of,
-    terms_of,
 )
 from harness.cli.show import Format, FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 from harness.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from harness.experiment.score import Paper
+    from harness.experiment.explain import Explanation
+    from harness.experiment.score import SubmittedLists
     from harness.experiment.terms import Terms
     from harness.metrics import Metric
+    from harness.submission.format import Named
 
 _K = 12
 
@@ -63,12 +64,7 @@ def explain(
     set_: SetOption = None,
     format_: FormatOption = Format.TABLE,
 ) -> None:
-    """Show a user's list place by place: hits, what each adds, and every convention's figure."""
-    from harness.experiment import explain as sheets
-    from harness.experiment import score
-    from harness.experiment.explain import explain as explained
-    from harness.experiment.explain import extremes, rows_of
-    from harness.metrics import parse
+    """Show a user's list position by position: hits, what each adds, every convention's value."""
     from harness.submission.format import Named
 
     if not (user or worst or best):
@@ -78,40 +74,88 @@ def explain(
     if not source.exists():
         raise UsageError(f"{source}: no such file or run folder")
     named = Named(user_column, item_column, rank_column, score_column, row_order=row_order)
-    with stdout_to_stderr():  # what a metric or a model prints must not mix with the figures
+    with stdout_to_stderr():  # what a metric or a model prints must not mix with the tables
         asked = _asked(source, metric, k, config)
         if source.is_dir():
-            paper = _of_run(source, model, repeat, config or solution or set_, asked)
+            submitted = _of_run(source, model, repeat, config or solution or set_, asked)
         elif model is not None or repeat:
             raise UsageError(f"{source}: --model and --repeat go with a run, not with a file")
         else:
-            if config is None and solution is None:
-                raise UsageError(
-                    f"{source}: marked by what? name one of --config CONFIG and --solution SOLUTION"
-                )
-            terms = terms_of(
-                config, None, None, solution, named, keep=keep, separator=separator, overrides=set_
-            )
-            paper = score.of_terms(source, terms, asked)
-            _tell_errors(source, terms, asked)
-        by = (asked or paper.metrics or (parse(f"MAP@{_K}"),))[0]
-        paper.require(by)
-        if by.definition.of == "set":
-            raise UsageError(f"metric {by} has no value for a user; name another with --metric")
-        rows = [*rows_of(paper, user or []), *extremes(paper, by, worst, best)]
-        cut = by.k or paper.k or _K
-        found = [explained(paper, row, cut, by) for row in dict.fromkeys(rows)]
-    document = {"schema": 1, "paper": paper.title, "users": [one.to_dict() for one in found]}
+            terms = _terms(source, config, solution, set_, named, separator, keep)
+            submitted = _of_file(source, terms, asked)
+        found = _explained(submitted, asked, user or [], worst, best)
+    _show(submitted.title, found, format_)
+
+
+def _terms(
+    file: Path,
+    config: Path | None,
+    solution: Path | None,
+    overrides: list[str] | None,
+    named: Named,
+    separator: str | None,
+    keep: bool,
+) -> Terms:
+    """Return what a file of lists is scored against."""
+    from harness.experiment.terms import Terms
+
+    if config is None and solution is None:
+        raise UsageError(
+            f"{file}: scored against what? name one of --config CONFIG and --solution SOLUTION"
+        )
+    return Terms.of(
+        config,
+        overrides=overrides or (),
+        solution=solution,
+        named=named,
+        separator=separator,
+        keep_users_without_items=keep,
+    )
+
+
+def _of_file(file: Path, terms: Terms, asked: tuple[Metric, ...]) -> SubmittedLists:
+    """Return the lists of a file; say it where the file would not be scored."""
+    from harness.experiment.score import lists_on_terms
+
+    submitted = lists_on_terms(file, terms, asked)
+    _tell_errors(file, terms, asked)
+    return submitted
+
+
+def _explained(
+    submitted: SubmittedLists,
+    asked: tuple[Metric, ...],
+    users: list[str],
+    worst: int,
+    best: int,
+) -> list[Explanation]:
+    """Return the explanations of the users named, and of the worst and the best."""
+    from harness.experiment.explain import explain, extremes, rows_of
+    from harness.metrics import parse
+
+    solution = submitted.solution
+    by = (asked or solution.metrics or (parse(f"MAP@{_K}"),))[0]
+    solution.require(by)
+    if by.definition.of == "set":
+        raise UsageError(f"metric {by} has no value for a user; name another with --metric")
+    rows = [*rows_of(solution, users), *extremes(submitted, by, worst, best)]
+    k = by.k or solution.k or _K
+    return [explain(submitted, row, k, by) for row in dict.fromkeys(rows)]
+
+
+def _show(title: str, found: list[Explanation], format_: Format) -> None:
+    from harness.experiment.explain import records, sheets
+
     show(
         format_,
-        document,
-        [sheet for one in found for sheet in sheets.sheets(one, paper.title)],
-        [record for one in found for record in sheets.records(one)],
+        {"schema": 1, "paper": title, "users": [one.to_dict() for one in found]},
+        [sheet for one in found for sheet in sheets(one, title)],
+        [record for one in found for record in records(one)],
     )
 
 
 def _tell_errors(file: Path, terms: Terms, asked: tuple[Metric, ...]) -> None:
-    """Say that a file would not be scored: what it earns here may be due to its errors."""
+    """Say that a file would not be scored: its values here may be due to its errors."""
     from harness.experiment.submissions import refused
 
     codes = [problem.code for problem in refused(file, terms, asked)]
@@ -137,17 +181,18 @@ def _asked(
 
 
 def _of_run(
-    folder: Path, model: str | None, repeat: int, evaluation_set: object, asked: tuple[Metric, ...]
-) -> Paper:
-
-    from harness.experiment import explain as run_papers
+    folder: Path, model: str | None, repeat: int, also: object, asked: tuple[Metric, ...]
+) -> SubmittedLists:
+    """Return the lists of a run's model; `also` is what was named besides, and is refused."""
+    from harness.experiment.explain import of_run
 
     if model is None and not (folder / "config.toml").is_file():
         raise UsageError(f"{folder}: is no run folder; name a file of lists, or a run")
     if model is None:
         raise UsageError(f"{folder}: which model? name one with --model")
-    if evaluation_set:
+    if also:
         raise UsageError(
-            f"{folder}: a run knows its exam; leave --config and --solution out, and --set"
+            f"{folder}: a run knows its evaluation set; leave --config and --solution out, and "
+            "--set"
         )
-    return run_papers.of_run(folder, model, repeat, asked)
+    return of_run(folder, model, repeat, asked)

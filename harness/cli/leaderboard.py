@@ -30,14 +30,14 @@ def leaderboard(
     sort: Annotated[Sort, typer.Option(help="Best, or latest, first; or by name.")] = Sort.SCORE,
     model: Annotated[str | None, typer.Option(help="Only names that hold this text.")] = None,
     evaluation_set: Annotated[
-        str | None, typer.Option(help="Only the exam whose fingerprint begins so.")
+        str | None, typer.Option(help="Only the evaluation set whose fingerprint begins so.")
     ] = None,
     format_: FormatOption = Format.TABLE,
 ) -> None:
-    """Show the best run of every model, grouped by the exam they sat."""
-    from harness.experiment.leaderboard import leaderboard as board_of
+    """Show the best run of every model, grouped by evaluation set."""
+    from harness.experiment.leaderboard import leaderboard as leaderboard_of
 
-    found = board_of(
+    found = leaderboard_of(
         folder, metric=metric, sort=sort.value, model=model, evaluation_set=evaluation_set
     )
     show(format_, found.to_dict(), found.sheets(), found.records())

@@ -1,21 +1,15 @@
-"""Options that several commands have, and what they say together."""
+"""Options that several commands have."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from harness.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from harness.experiment.terms import Terms
-    from harness.submission.format import Named
-
 ConfigOption = Annotated[
-    Path | None, typer.Option("--config", help="The config of the competition and its exam.")
+    Path | None,
+    typer.Option("--config", help="The config of the competition and its evaluation set."),
 ]
 SetOption = Annotated[
     list[str] | None,
@@ -57,34 +51,6 @@ ScoreColumn = Annotated[str | None, typer.Option("--score-column", help="Default
 RowOrder = Annotated[
     bool, typer.Option("--row-order", help="The rows of a user stand in order, the best first.")
 ]
-
-
-def terms_of(
-    config: Path | None,
-    sample: Path | None,
-    items: Path | None,
-    solution: Path | None,
-    named: Named | None = None,
-    *,
-    keep: bool = False,
-    separator: str | None = None,
-    overrides: Sequence[str] | None = None,
-) -> Terms:
-    """Return what options say of what a submission is checked against and marked by."""
-    from harness import config as config_
-    from harness.experiment.terms import Terms
-
-    if overrides and config is None:
-        raise UsageError(f"--set {overrides[0]} overrides a key of a config; name it with --config")
-    return Terms.of(
-        None if config is None else config_.read_for_submissions(config, overrides or ()),
-        sample=sample,
-        items=items,
-        solution=solution,
-        named=named,
-        keep_users_without_items=keep,
-        separator=separator,
-    )
 
 
 def folder_of(config: Path | None) -> Path:

@@ -16,7 +16,7 @@ def report(
         Path | None, typer.Option(help="The page to write; report.html in the run's folder.")
     ] = None,
 ) -> None:
-    """Write a run as one HTML page with figures and tables, which needs no network."""
+    """Write a run as one HTML page with charts and tables, which needs no network."""
     from harness.core.io import refuse_overwriting, whole_file
     from harness.experiment import run_folder
     from harness.experiment.run_folder import FILES, PAGE

@@ -1,4 +1,4 @@
-"""``harness score``: a file of lists validated, and marked."""
+"""``harness score``: a file of lists validated and scored."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from harness.cli.options import (
     StrictOption,
     UserColumn,
     folder_of,
-    terms_of,
 )
 from harness.cli.show import Format, FormatOption, show
 from harness.cli.streams import stdout_to_stderr
@@ -55,7 +54,7 @@ def score(
     separator: SeparatorOption = None,
     strict: StrictOption = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Mark a file with errors as it stands.")
+        bool, typer.Option("--force", help="Score a file with errors as it stands.")
     ] = False,
     codabench: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Write scores.json there, for Codabench.")
@@ -71,25 +70,32 @@ def score(
     set_: SetOption = None,
     format_: FormatOption = Format.TABLE,
 ) -> int:
-    """Validate a file of lists, and mark it by a config's exam or by a solution."""
+    """Validate a file of lists, and score it against a config's evaluation set or a solution."""
     from harness.core.io import refuse_overwriting
     from harness.experiment import export
-    from harness.experiment.submissions import SubmissionError
-    from harness.experiment.submissions import score_on as mark
+    from harness.experiment.submissions import SubmissionError, score_on
+    from harness.experiment.terms import Terms
     from harness.metrics import parse
     from harness.submission.format import Named
 
     if k is not None and k < 1:
         raise UsageError(f"--k is {k}; expected 1 or more")
     try:
-        with stdout_to_stderr():  # what a metric prints must not mix with the figures
+        with stdout_to_stderr():  # what a metric prints must not mix with the table
             asked = tuple(dict.fromkeys(parse(text, folder_of(config)) for text in metric or []))
-            named = Named(user, item, rank, score_, row_order=row_order)
-            files = (config, sample, items, solution)
-            terms = terms_of(*files, named, keep=keep, separator=separator, overrides=set_)
+            terms = Terms.of(
+                config,
+                overrides=set_ or (),
+                sample=sample,
+                items=items,
+                solution=solution,
+                named=Named(user, item, rank, score_, row_order=row_order),
+                separator=separator,
+                keep_users_without_items=keep,
+            )
             for out in filter(None, (evalai, codabench and codabench / "scores.json")):
-                refuse_overwriting(out, [file, *files, *terms.files])
-            scored = mark(
+                refuse_overwriting(out, [file, config, sample, items, solution, *terms.files])
+            scored = score_on(
                 file, terms, asked, k, conventions=conventions, strict=strict, force=force
             )
     except SubmissionError as error:
@@ -103,7 +109,7 @@ def score(
 
 
 def _refused(found: Validation, format_: Format) -> int:
-    """Print what is wrong with a file that is not marked."""
+    """Print what is wrong with a file that is not scored."""
     document = {
         "schema": 1,
         "evaluation": None,
@@ -112,5 +118,5 @@ def _refused(found: Validation, format_: Format) -> int:
         "problems": found.summary() | {"forced": False},
     }
     tell(found, document, format_, fix="harness validate FILE --fix OUT")
-    print("not marked: the file has errors; mend it, or mark it with --force", file=sys.stderr)
+    print("not scored: the file has errors; mend it, or score it with --force", file=sys.stderr)
     return 1

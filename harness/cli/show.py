@@ -1,4 +1,4 @@
-"""How figures are printed: as a table on a terminal or in a pipe, JSON, CSV or Markdown."""
+"""How results are printed: as a table on a terminal or in a pipe, JSON, CSV or Markdown."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Format(StrEnum):
-    """How figures are printed."""
+    """How results are printed."""
 
     TABLE = "table"
     JSON = "json"
@@ -32,7 +32,7 @@ def show(
     sheets: Sequence[Sheet],
     records: Sequence[Mapping[str, object]],
 ) -> None:
-    """Print figures: `document` as JSON, `records` as CSV, `sheets` for a reader."""
+    """Print results: `document` as JSON, `records` as CSV, `sheets` for a reader."""
     from harness.core import table, terminal
 
     match format_:

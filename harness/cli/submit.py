@@ -21,8 +21,8 @@ def submit(
         bool,
         typer.Option(
             "--all-events",
-            help="For an upload: learn from the exam's days too, and write the ids that the "
-            "competition asks for alone; such a file is not to be scored on this exam.",
+            help="For an upload: learn from the evaluated days too, and write the ids that the "
+            "competition asks for alone; such a file is not to be scored on this evaluation set.",
         ),
     ] = False,
     set_: SetOption = None,
@@ -39,7 +39,7 @@ def submit(
         print(f"note  {note}", file=sys.stderr)
     notes = {
         "users without any event, asked for like all others": done.without_history,
-        "rows of the exam's users for whom the sample does not ask, and which a host may refuse "
+        "rows of evaluated users for whom the sample does not ask, and which a host may refuse "
         "(--all-events leaves them out)": done.beyond_sample,
     }
     for note, count in notes.items():

@@ -44,7 +44,7 @@ def tune(
 ) -> None:
     """Search the parameters of every model with a space, on an inner split of train.
 
-    The exam is not looked at: what is found is marked on it by harness run. CSV has all trials.
+    The evaluation set is not looked at: harness run scores what is found. CSV has all trials.
     """
     from harness import config as config_
     from harness.core.io import refuse_overwriting
@@ -57,7 +57,7 @@ def tune(
     target = (out or config.with_name(f"{config.stem}-tuned.toml")).absolute()
     refuse_overwriting(target, [config])
     check_out(target, force)
-    with stdout_to_stderr():  # what a model prints must not mix with the figures
+    with stdout_to_stderr():  # what a model prints must not mix with the results
         found = tune_(settings, models=model or (), progress=sys.stderr.isatty())
     try:
         found.write(target, force=force)

@@ -22,7 +22,6 @@ from harness.cli.options import (
     SetOption,
     SolutionOption,
     UserColumn,
-    terms_of,
 )
 from harness.cli.show import Format, FormatOption, show
 
@@ -57,12 +56,20 @@ def validate(
     """Say everything that is wrong with a submission: where, how often, how to mend it."""
     from harness.core.io import refuse_overwriting
     from harness.experiment.submissions import examine_on
+    from harness.experiment.terms import Terms
     from harness.submission import problems
     from harness.submission.format import Named
 
     began = time.perf_counter()
-    named = Named(user, item, rank, score, row_order=row_order)
-    terms = terms_of(config, sample, items, solution, named, separator=separator, overrides=set_)
+    terms = Terms.of(
+        config,
+        overrides=set_ or (),
+        sample=sample,
+        items=items,
+        solution=solution,
+        named=Named(user, item, rank, score, row_order=row_order),
+        separator=separator,
+    )
     if fix is not None:
         refuse_overwriting(fix, [file, config, sample, items, solution, *terms.files])
     examined = examine_on(file, terms, k, strict=strict)

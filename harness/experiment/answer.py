@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Chance:
-    """What a uniformly random ranking earns: exact mean and standard deviation over rankings."""
+    """The score of a uniformly random ranking: exact mean and standard deviation over rankings."""
 
     mean: float
     sd: float
@@ -30,7 +30,7 @@ class Chance:
 
 @dataclass(frozen=True, eq=False)
 class ModelResult:
-    """Everything about one model's exam.
+    """Everything about one model on the evaluation set.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class ModelResult:
 
 
 class Ranking(Protocol):
-    """What the answer is read from: a whole run, of which these are a part."""
+    """What the answer is read from: these of a whole run."""
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
@@ -80,7 +80,7 @@ _INDENT = " " * 6
 
 
 def lines(result: Ranking) -> list[str]:
-    """Return what is known of the best model, the first of the lines its figures."""
+    """Return what is known of the best model, the first of the lines its scores."""
     said = [*_own_chance(result), *_pairs(result), *_others_chance(result)]
     return [_best(result), *(_INDENT + line for line in said)]
 
@@ -103,7 +103,7 @@ def standing(result: Ranking, model: ModelResult) -> str:
     if compared is not None and chance == "better":
         chance = ""
     if model.repeats > 1 and chance and compared == "behind":
-        compared = ""  # a random model's place is beside chance
+        compared = ""  # a random model stands beside chance
     z = f"z {model.verdict.z:+.1f}" if model.verdict and model.repeats > 1 else ""
     return ", ".join(filter(None, [compared, chance, z]))
 
@@ -115,7 +115,7 @@ def name_of(model: ModelResult) -> str:
 
 
 def spread(model: ModelResult, metric: str, digits: int) -> str:
-    """Return a figure's interval, of a model with repeats how far these lie apart."""
+    """Return an estimate's interval, of a model with repeats how far these lie apart."""
     estimate = model.metrics[metric]
     if estimate.sd_repeats is not None:
         return f"± {number(estimate.sd_repeats, digits)}"
@@ -191,7 +191,7 @@ def _chance(model: ModelResult) -> str:
 
 
 def _compared(result: Ranking, name: str) -> str | None:
-    """Return a model's place beside the best, or beside the baseline where there is one."""
+    """Return how a model stands beside the best, or beside the baseline where there is one."""
     comparison, best = result.comparison, result.models[0].name
     if comparison is None:
         return None

@@ -1,4 +1,4 @@
-"""A config in, its recommenders out: each made once, parts before what is made of them."""
+"""A config in, its recommenders out: each made once, base models before their ensemble."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from harness.models.base import Draws, Recommender, Train
 class Shared:
     """A model that others are made of: one object, fitted once on the same training data.
 
-    A copy (``copy.deepcopy``) is made anew and has learnt nothing, so that who wants a part to
-    learn from other data can fit a copy and leave this one as the others know it.
+    A copy (``copy.deepcopy``) is made anew and has learnt nothing, so that who wants a base model
+    to learn from other data can fit a copy and leave this one as the others know it.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Shared:
         return f'model "{self.name}"'
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Shared:
-        """Return the same model, made anew of copies of its parts."""
+        """Return the same model, made anew of copies of its base models."""
         return Shared(self.name, self.make, copy.deepcopy(self.parts, memo))
 
     def fit(self, train: Train) -> Self:
@@ -55,7 +55,7 @@ class Shared:
     def recommend(
         self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
     ) -> Int32:
-        """Return the model's lists; what it raises names it, and not only what it is a part of."""
+        """Return the model's lists; what it raises names it, and not only what is made of it."""
         answer = guard.guarded(
             self.name,
             "recommend",
@@ -70,7 +70,7 @@ class Factories:
     Parameters
     ----------
     only : str
-        The models that are wanted; these and their parts alone are looked for. All by default.
+        The models that are wanted; only these and their base models are looked for.
 
     Raises
     ------
@@ -90,8 +90,9 @@ class Factories:
     def made(self, repeat: int, *only: str) -> dict[str, Recommender]:
         """Return one repeat's recommenders by name, in the config's order.
 
-        Parts are made before what is made of them, once for all. Every `seed` and `random_state`
-        of theirs is its own value at repeat 0, and then follows from that value and the repeat.
+        Base models are made before what is made of them, once for all. Every `seed` and
+        `random_state` of theirs is its own value at repeat 0, and then follows from that value and
+        the repeat.
 
         Parameters
         ----------
@@ -131,7 +132,7 @@ def make(config: Config, *only: str, repeat: int = 0) -> dict[str, Recommender]:
     Parameters
     ----------
     only : str
-        The models that are wanted; these and their parts alone are made. All by default.
+        The models that are wanted; these and their base models alone are made. All by default.
 
     Raises
     ------
@@ -162,7 +163,7 @@ def itself(model: Recommender) -> Recommender:
 def load(
     config: Config, settings: ModelConfig, parts: Sequence[Sequence[Recommender]]
 ) -> Iterator[Recommender]:
-    """Yield every repeat of one model of a class, made of parts that are made already."""
+    """Yield every repeat of one model of a class, of base models that are made already."""
     use = str(settings.use)
     factory = plugins.factory(settings.name, use, config.folder)
     for repeat in range(settings.repeats):

@@ -75,7 +75,7 @@ class Compared(Shown):
         return sheets(self)
 
     def records(self) -> list[dict[str, object]]:
-        """Return one record a pair, with full figures."""
+        """Return one record a pair, in full precision."""
         from harness.stats import pairwise
 
         return pairwise.pair_records(self.comparison, self.shake_ups)
@@ -93,15 +93,15 @@ def compare(
     public_shares: Sequence[float] | None = None,
     by: Sequence[str] = (),
 ) -> Compared:
-    """Compare the models of runs that sat one exam.
+    """Compare the models of runs on one evaluation set.
 
     What is not named is as ``[compare]`` of the first run has it, and its seed.
 
     Parameters
     ----------
     *of : path of a run's folder, or Run
-        One or more. A model that several runs have, with the same marks, counts once; where the
-        marks differ, it is shown with its run.
+        One or more. A model that several runs have, with the same scores, counts once; where the
+        scores differ, it is shown with its run.
     metric : str, optional
         One of the runs' metrics, as text; by default the first.
     models : sequence of str
@@ -113,9 +113,9 @@ def compare(
     correction : str
         ``holm`` (any error at all) or ``bh`` (the share of errors), over all pairs.
     resamples : int
-        B, of the bootstrap and of the sign flips.
+        B, of the bootstrap and of the randomization test.
     public_shares : sequence of float
-        Shares of the users on the public board.
+        Shares of the users on the public leaderboard.
     by : sequence of str
         Columns to slice the users by: ``activity``, ``truth``, ``repeats``, or what
         ``[compare] slices`` of the run named.
@@ -123,8 +123,8 @@ def compare(
     Raises
     ------
     UsageError
-        No such run, metric, model or column; runs of different exams (the message lists the fields
-        that differ); fewer than two models.
+        No such run, metric, model or column; runs on different evaluation sets (the message lists
+        the fields that differ); fewer than two models.
     DataError
         A run folder that was changed or damaged.
     """
@@ -166,17 +166,20 @@ def _refuse_other_sets(opened: Sequence[Run]) -> None:
         if differ:
             agree = [name for name in first.fields if name not in differ]
             raise UsageError(
-                f"{run.folder}: sat another exam than {first.folder}: {', '.join(differ)} differ"
+                f"{run.folder}: has another evaluation set than {first.folder}: "
+                f"{', '.join(differ)} differ"
                 + (f" ({', '.join(agree)} agree)" if agree else "")
-                + "; only models of one exam can be compared: run both with the same data, [split] "
-                "and [evaluation]"
+                + "; only models on one evaluation set can be compared: run both with the same "
+                "data, [split] and [evaluation]"
             )
         if not run.user_ids.equals(first.user_ids):
-            raise DataError(f"{run.folder}/per_user.parquet: holds other users than its exam")
+            raise DataError(
+                f"{run.folder}/per_user.parquet: holds other users than its evaluation set"
+            )
 
 
 def _tables(opened: Sequence[Run]) -> tuple[dict[str, ScoreTable], dict[str, str]]:
-    """Return every model's marks and the folders of its runs, by a name of its own."""
+    """Return every model's scores and the folders of its runs, by a name of its own."""
     several: dict[str, list[tuple[ScoreTable, list[str]]]] = {}
     for run in opened:
         for name, table in run.tables.items():
@@ -197,7 +200,7 @@ def _tables(opened: Sequence[Run]) -> tuple[dict[str, ScoreTable], dict[str, str
 
 
 def _equal(one: ScoreTable, other: ScoreTable) -> bool:
-    """Return whether two models have the same marks under all metrics of both."""
+    """Return whether two models have the same scores under all metrics of both."""
     common = one.values.keys() & other.values.keys()
     return bool(common) and all(np.array_equal(one.values[m], other.values[m]) for m in common)
 
@@ -212,9 +215,9 @@ def _chosen(found: Tables, models: Sequence[str], baseline: str | None) -> Table
 
 
 def _metric(opened: Sequence[Run], wanted: str | None) -> Metric:
-    """Return a metric that all runs have marks under."""
-    marked = [{str(m): m for m in next(iter(run.tables.values())).values} for run in opened]
-    common = {name: m for name, m in marked[0].items() if all(name in other for other in marked)}
+    """Return a metric that all runs have scores under."""
+    scored = [{str(m): m for m in next(iter(run.tables.values())).values} for run in opened]
+    common = {name: m for name, m in scored[0].items() if all(name in other for other in scored)}
     # A function of one's own is named from beside its config in the table.
     named = {name: common[str(m)] for name, m in opened[0].metrics.items() if str(m) in common}
     known = named | common
@@ -223,7 +226,7 @@ def _metric(opened: Sequence[Run], wanted: str | None) -> Metric:
     if wanted is None:
         return next(iter(known.values()))
     if wanted not in known:
-        raise UsageError(f'not all runs were marked by "{wanted}"; {suggest(wanted, list(known))}')
+        raise UsageError(f'not all runs were scored by "{wanted}"; {suggest(wanted, list(known))}')
     return known[wanted]
 
 
@@ -295,7 +298,7 @@ def _set_line(compared: Compared) -> str:
     evaluation_set = compared.evaluation_set
     which = [str(evaluation_set[part]) for part in ("layout", "window") if part in evaluation_set]
     parts = [*which, f"k = {evaluation_set['k']}", f"{compared.comparison.users:,} users"]
-    return f"exam   {' · '.join(parts)} · {evaluation_set['fingerprint'][:6]}"
+    return f"evaluation set  {' · '.join(parts)} · {evaluation_set['fingerprint'][:6]}"
 
 
 def sliced(parts: Sequence[Slice], compared: Compared) -> Sheet:

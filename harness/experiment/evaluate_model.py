@@ -1,4 +1,4 @@
-"""One model sits the exam: fitted, asked in batches, its answers checked, its lists marked."""
+"""One model evaluated: fitted, asked in batches, its answers checked, its lists scored."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ASKED_AGAIN = 100
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedModel:
-    """What one model earned, and how its lists look.
+    """The scores of one model, and how its lists look.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class EvaluatedModel:
     curve : mapping of cut-off to float
         The first metric's mean at each.
     described : mapping of text to float
-        Coverage and popularity at the exam's k, whether they were asked for or not.
+        Coverage and popularity at the evaluation set's k, whether they were asked for or not.
     leaderboard_estimate : LeaderboardEstimate, optional
         The first metric as a leaderboard would count it, where users were left out to ask for.
     notes : tuple of str
@@ -65,7 +65,7 @@ class EvaluatedModel:
 
 
 def describing(k: int) -> tuple[metrics.Metric, ...]:
-    """Return the metrics that say how lists look, at the exam's k."""
+    """Return the metrics that say how lists look, at the evaluation set's k."""
     return metrics.Metric("Coverage", k), metrics.Metric("Popularity", k)
 
 
@@ -80,14 +80,14 @@ def evaluate_model(
     others: Task | None = None,
     seeded: bool = False,
 ) -> EvaluatedModel:
-    """Let one model sit the exam: each repeat fitted, asked, and marked under every metric.
+    """Evaluate one model: each repeat fitted, asked, and scored under every metric.
 
     Parameters
     ----------
     models : iterable of Recommender
         The model of each repeat, made for it; let go before the next one is asked for.
     others : Task, optional
-        The same with the users whom the exam leaves out and a leaderboard counts.
+        The same with the users whom the evaluation set leaves out and a leaderboard counts.
     seeded : bool
         Whether they have seeds of their own.
 
@@ -110,9 +110,9 @@ def evaluate_model(
     with clock.step("score"):
         extra = describing(evaluation_set.k)
         judgments = evaluation_set.judgments(catalogue)
-        marked = score(repeats, judgments, tuple(dict.fromkeys((*asked, *extra))))
-        scores = ScoreTable({metric: marked.values[metric] for metric in asked})
-        described = {str(metric): mean(marked.of_users(metric)) for metric in extra}
+        table = score(repeats, judgments, tuple(dict.fromkeys((*asked, *extra))))
+        scores = ScoreTable({metric: table.values[metric] for metric in asked})
+        described = {str(metric): mean(table.of_users(metric)) for metric in extra}
         points = curve(repeats, judgments, scores, asked[0])
         found = others and _estimate(
             asked[0], scores, evaluation_set, others.evaluation_set, answers, catalogue
@@ -129,7 +129,7 @@ def evaluate_model(
 
 _REPEATS_DIFFER = (
     'model "{}": its repeats differ, though it has no seed and takes nothing from draws; its '
-    "figures cannot be repeated: give it a parameter seed, or take random numbers from draws"
+    "scores cannot be repeated: give it a parameter seed, or take random numbers from draws"
 )
 
 
@@ -140,7 +140,7 @@ class _Answers:
     Attributes
     ----------
     others : Recommendations, optional
-        For the users whom the exam leaves out; None where the model cannot be asked for them.
+        For the users whom the evaluation set leaves out; None where the model gives none.
     drawn : bool
         Whether it asked anything of its draws.
     notes : tuple of str
@@ -187,11 +187,11 @@ def _answers(
 def _beyond(
     name: str, model: Recommender, evaluation_set: EvaluationSet, others: Task, repeat: int
 ) -> Recommendations:
-    """Return a model's lists for the users whom the exam leaves out."""
+    """Return a model's lists for the users whom the evaluation set leaves out."""
     precomputed = itself(model)
     if not isinstance(precomputed, PrecomputedLists):
         return recommend(name, model, others, repeat)
-    # Read with the exam's: a file that has none of the others is no file of other ids.
+    # Read with the evaluated users: a file that has none of the others is no file of other ids.
     every = pl.concat([evaluation_set.user_ids, others.evaluation_set.user_ids])
     found = precomputed.on(
         every, evaluation_set.candidate_ids, others.data.item_ids, evaluation_set.k
@@ -239,7 +239,7 @@ def _changing(
     """Return a note where a model that draws nothing answers otherwise when it is asked again."""
     n = min(_ASKED_AGAIN, _batch_size(evaluation_set), len(evaluation_set.users))
     again = f'model "{name}": asked again, '
-    cannot = "so its figures cannot be repeated: take random numbers from draws"
+    cannot = "so its scores cannot be repeated: take random numbers from draws"
     try:  # copied: a model may answer twice in the same array
         second = _batch(
             name, itself(model), evaluation_set, 0, evaluation_set.users[:n], draws
@@ -263,7 +263,7 @@ _BY_BATCH = (
 
 
 def fitted(name: str, model: Recommender, task: Task) -> Recommender:
-    """Return a model that has learnt from the setting's training events; ready lists do not."""
+    """Return a model that has learnt from the task's training events; a file of lists does not."""
     if isinstance(itself(model), PrecomputedLists):
         return model
     return cast(Recommender, guard.guarded(name, "fit", lambda: model.fit(task.train)))
@@ -275,9 +275,9 @@ def recommend(
     task: Task,
     repeat: int,
 ) -> Recommendations:
-    """Return a fitted model's checked lists for all users of the exam, asked for in batches.
+    """Return a fitted model's checked lists for all evaluated users, asked for in batches.
 
-    Ready lists are read as `harness score` reads them.
+    A file of lists is read as `harness score` reads them.
     """
     draws = Draws(task.config.evaluation.seed, repeat, task.hashes)
     return _recommend(name, model, task, draws)
@@ -299,7 +299,7 @@ def _recommend(
             evaluation_set.k,
         )
     batch = _batch_size(evaluation_set)
-    items = np.empty((len(evaluation_set.users), _places(evaluation_set)), np.int32)
+    items = np.empty((len(evaluation_set.users), _list_length(evaluation_set)), np.int32)
     for start in range(0, len(evaluation_set.users), batch):
         users = evaluation_set.users[start : start + batch]
         # Copied at once: a model may answer the next batch in the same array.
@@ -312,8 +312,8 @@ def _batch_size(evaluation_set: EvaluationSet) -> int:
     return max(1, BATCH_CELLS // len(evaluation_set.candidates))
 
 
-def _places(evaluation_set: EvaluationSet) -> int:
-    """Return how long a list can be: places beyond the last candidate would stay empty."""
+def _list_length(evaluation_set: EvaluationSet) -> int:
+    """Return how long a list can be: positions beyond the last candidate would stay empty."""
     return min(evaluation_set.k, len(evaluation_set.candidates))
 
 
@@ -334,8 +334,10 @@ def _batch(
         held = np.ones(len(seen.indices), np.bool_)
         shape = (len(users), len(evaluation_set.candidates))
         exclude = csr_array((held, seen.indices, seen.indptr), shape=shape)
-    answer = _answer(name, model, users, ids, _places(evaluation_set), draws, exclude)
-    return checked(name, answer, ids, _places(evaluation_set), len(evaluation_set.candidates), seen)
+    answer = _answer(name, model, users, ids, _list_length(evaluation_set), draws, exclude)
+    return checked(
+        name, answer, ids, _list_length(evaluation_set), len(evaluation_set.candidates), seen
+    )
 
 
 def _answer(
@@ -349,7 +351,7 @@ def _answer(
 ) -> Any:
     try:
         return model.recommend(users, k, draws, exclude=exclude)
-    except HarnessError:  # it says itself what is wrong, and with which part of a model
+    except HarnessError:  # it says itself what is wrong, and of which base model
         raise
     except BaseException as error:  # a stranger's code may raise anything
         plugins.raise_interrupt(error)

@@ -1,4 +1,4 @@
-"""One user's list, place by place: what was a hit, what it earned, and what others would print."""
+"""One user's list, position by position: its hits, what each adds, what others would print."""
 
 from __future__ import annotations
 
@@ -17,18 +17,21 @@ from harness.experiment import run_folder
 from harness.experiment.build import make
 from harness.experiment.evaluate_model import fitted, recommend
 from harness.experiment.run_folder import Run
-from harness.experiment.score import Paper, of_lists
+from harness.experiment.score import SubmittedLists, lists_of_positions
 from harness.metrics import DEFINITIONS, DIVISORS, Block, Metric, parse, per_user
-from harness.metrics.conventions import CONVENTIONS, audit
+from harness.metrics.conventions import CONVENTIONS, map_by_convention
 from harness.metrics.kernels import discounts
 from harness.metrics.scores import user_scores
 from harness.models.recommendations import Recommendations
 from harness.protocol import truth
 from harness.protocol.task import Task, make_task, model_of
+from harness.protocol.truth import Solution
 
 
-def of_run(folder: Path, model: str, repeat: int = 0, metrics: tuple[Metric, ...] = ()) -> Paper:
-    """Return the paper of a run's model, which sits the exam once more to give its lists again.
+def of_run(
+    folder: Path, model: str, repeat: int = 0, metrics: tuple[Metric, ...] = ()
+) -> SubmittedLists:
+    """Return the lists of a run's model, which is evaluated once more to give them again.
 
     Raises
     ------
@@ -47,15 +50,17 @@ def of_run(folder: Path, model: str, repeat: int = 0, metrics: tuple[Metric, ...
     return _on_task(title, task, found, metrics)
 
 
-def _on_task(title: str, task: Task, found: Recommendations, metrics: tuple[Metric, ...]) -> Paper:
+def _on_task(
+    title: str, task: Task, found: Recommendations, metrics: tuple[Metric, ...]
+) -> SubmittedLists:
     solution = truth.of_task(task, metrics)
     strange = found.strange.fill_null("(an item that nobody knows)")
     items = pl.concat([solution.items.alias(strange.name), strange])
-    return replace(of_lists(title, solution, found.items, items, {}), left_out={})
+    return replace(lists_of_positions(title, solution, found.items, items, {}), left_out={})
 
 
 def _refuse_changed(run: Run, task: Task) -> None:
-    """Raise UsageError where the exam is not the one that the run was on."""
+    """Raise UsageError where the evaluation set is not the one that the run was on."""
     differ = [
         name for name, now in task.evaluation_set.fields.items() if run.fields.get(name) != now
     ]
@@ -66,10 +71,10 @@ def _refuse_changed(run: Run, task: Task) -> None:
         )
 
 
-def _refuse_other_lists(run: Run, model: str, repeat: int, paper: Paper) -> None:
-    """Raise UsageError where the lists earn other marks than those of the run did."""
+def _refuse_other_lists(run: Run, model: str, repeat: int, submitted: SubmittedLists) -> None:
+    """Raise UsageError where the lists have other scores than those of the run."""
     then = run.tables[model].values
-    now = user_scores(paper.lists, paper.judgments, list(then))
+    now = user_scores(submitted.lists, submitted.solution.judgments, list(then))
     for metric, name in {m: name for name, m in run.metrics.items() if m in then}.items():
         if not np.array_equal(then[metric][repeat], now[metric]):
             raise UsageError(
@@ -84,19 +89,19 @@ _SEARCHED = 10_000
 
 
 @dataclass(frozen=True)
-class Place:
-    """One rank of a list.
+class ListPosition:
+    """One position of a list.
 
     Attributes
     ----------
     item : str, optional
-        None where the place is empty.
+        None where the position is empty.
     hit, repeat : bool
-        A true item for the first time; an item that an earlier place holds.
+        A true item for the first time; an item that an earlier position holds.
     precision : float
-        P(i), the hits among the first i places over i.
+        P(i), the hits among the first i positions over i.
     contribution : float
-        P(i)·hit(i)/D, what the place adds to AP@k.
+        P(i)·hit(i)/D, what the position adds to AP@k.
     discount : float
         1/log2(i+1), what a hit adds to DCG.
     """
@@ -112,7 +117,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A user's list and what it earned.
+    """A user's list and its score by every metric.
 
     Attributes
     ----------
@@ -123,6 +128,8 @@ class Explanation:
     averaged : bool
         Whether the user counts in means; who has no true items does not, where a solution's file
         says who counts.
+    places : tuple of ListPosition
+        Down to the last that is not empty.
     metrics : mapping of text to value
         The one that was asked for, every metric of accuracy, and AP under every divisor.
     conventions : mapping of name to value
@@ -135,7 +142,7 @@ class Explanation:
     candidates: int
     divisor: int
     averaged: bool
-    places: tuple[Place, ...]
+    places: tuple[ListPosition, ...]
     metrics: dict[str, float]
     conventions: dict[str, float | None]
 
@@ -144,36 +151,38 @@ class Explanation:
         return vars(self) | {"truth": list(self.truth), "places": [vars(p) for p in self.places]}
 
 
-def explain(paper: Paper, row: int, k: int, by: Metric | None = None) -> Explanation:
-    """Return the explanation of the user in a row of a paper, at the cut-off `k`.
+def explain(submitted: SubmittedLists, row: int, k: int, by: Metric | None = None) -> Explanation:
+    """Return the explanation of the user in a row of submitted lists, at the cut-off `k`.
 
     Parameters
     ----------
     by : Metric, optional
         Shown first, whatever it looks at; without a cut-off, or with this one.
     """
-    judgments = paper.judgments.rows(row, row + 1)
-    block = Block(paper.lists[row : row + 1], judgments, k)
+    solution = submitted.solution
+    judgments = solution.judgments.rows(row, row + 1)
+    block = Block(submitted.lists[row : row + 1], judgments, k)
     tally = block.tally
     d = DIVISORS["kaggle"].value(tally.relevant, k, tally.length, tally.hits)
     divisor = int(np.max(d))
+    candidates = submitted.items.gather(judgments.truth.indices)
     return Explanation(
-        user=paper.users[row],
+        user=solution.users[row],
         k=k,
-        truth=tuple(sorted([*paper.items.gather(judgments.truth.indices), *_outside(paper, row)])),
-        candidates=len(judgments.truth.indices),
+        truth=tuple(sorted([*candidates, *_outside(solution, row)])),
+        candidates=len(candidates),
         divisor=divisor,
-        averaged=bool(paper.counted[row]),
-        places=_places(paper, block, max(divisor, 1)),
+        averaged=bool(solution.counted[row]),
+        places=_list_positions(submitted.items, block, max(divisor, 1)),
         metrics={
             str(m): float(per_user(m, block)[0])
             for m in dict.fromkeys([*([] if by is None else [by]), *_accuracy(k)])
         },
-        conventions=audit(paper.whole[row : row + 1], judgments, k),
+        conventions=map_by_convention(submitted.whole[row : row + 1], judgments, k),
     )
 
 
-def _places(paper: Paper, block: Block, divisor: int) -> tuple[Place, ...]:
+def _list_positions(ids: pl.Series, block: Block, divisor: int) -> tuple[ListPosition, ...]:
     items = block.lists[0]
     hit = np.zeros(len(items), np.bool_)
     hit[block.found.rank - 1] = True
@@ -182,9 +191,9 @@ def _places(paper: Paper, block: Block, divisor: int) -> tuple[Place, ...]:
     discount = discounts(len(items))
     last = len(items) - int(np.argmax(items[::-1] >= 0)) if (items >= 0).any() else 0
     return tuple(
-        Place(
+        ListPosition(
             rank=i + 1,
-            item=None if items[i] < 0 else paper.items[int(items[i])],
+            item=None if items[i] < 0 else ids[int(items[i])],
             hit=bool(hit[i]),
             repeat=bool(again[i]),
             precision=float(precision[i]),
@@ -195,11 +204,11 @@ def _places(paper: Paper, block: Block, divisor: int) -> tuple[Place, ...]:
     )
 
 
-def _outside(paper: Paper, row: int) -> list[str]:
+def _outside(solution: Solution, row: int) -> list[str]:
     """Return a user's true items that are no candidates."""
-    counts = np.asarray(paper.judgments.relevant) - paper.judgments.truth.sizes
+    counts = np.asarray(solution.judgments.relevant) - solution.judgments.truth.sizes
     start = int(counts[:row].sum())
-    return paper.outside[start : start + int(counts[row])].to_list()
+    return solution.outside[start : start + int(counts[row])].to_list()
 
 
 def _accuracy(k: int) -> list[Metric]:
@@ -212,24 +221,26 @@ def _accuracy(k: int) -> list[Metric]:
     return found
 
 
-def rows_of(paper: Paper, users: Sequence[str]) -> list[int]:
+def rows_of(solution: Solution, users: Sequence[str]) -> list[int]:
     """Return the rows of users by id.
 
     Raises
     ------
     UsageError
-        A user whom the exam does not have.
+        A user whom the evaluation set does not have.
     """
-    known = dict(zip(paper.users.to_list(), range(len(paper.users)), strict=True))
+    known = dict(zip(solution.users.to_list(), range(len(solution.users)), strict=True))
     for user in users:
         if user not in known:
             near = suggest(user, known) if len(known) <= _SEARCHED else ""
-            hint = near if near.startswith("did you mean") else f'one is "{paper.users[0]}"'
-            raise UsageError(f'no user "{user}" among the {len(known):,} of the exam; {hint}')
+            hint = near if near.startswith("did you mean") else f'one is "{solution.users[0]}"'
+            raise UsageError(
+                f'no user "{user}" among the {len(known):,} of the evaluation set; {hint}'
+            )
     return [known[user] for user in users]
 
 
-def extremes(paper: Paper, metric: Metric, worst: int, best: int) -> list[int]:
+def extremes(submitted: SubmittedLists, metric: Metric, worst: int, best: int) -> list[int]:
     """Return the rows of the `worst` and the `best` users by a metric; ties by user id.
 
     Users who are not averaged are neither.
@@ -237,16 +248,16 @@ def extremes(paper: Paper, metric: Metric, worst: int, best: int) -> list[int]:
     Raises
     ------
     UsageError
-        The paper does not tell what the metric needs.
+        The solution does not tell what the metric needs.
     """
-    paper.require(metric)
-    values = user_scores(paper.lists, paper.judgments, [metric])[metric]
-    ids = paper.users.arg_sort().to_numpy()
-    place = np.empty(len(ids), np.int64)
-    place[ids] = np.arange(len(ids))
-    counted = paper.counted
-    orders = (np.lexsort((place, by)) for by in (values, -values))
-    low, high = (order[counted[order]] for order in orders)
+    solution = submitted.solution
+    solution.require(metric)
+    values = user_scores(submitted.lists, solution.judgments, [metric])[metric]
+    by_id = solution.users.arg_sort().to_numpy()
+    order_of_ids = np.empty(len(by_id), np.int64)
+    order_of_ids[by_id] = np.arange(len(by_id))
+    orders = (np.lexsort((order_of_ids, by)) for by in (values, -values))
+    low, high = (order[solution.counted[order]] for order in orders)
     return list(dict.fromkeys([*low[:worst].tolist(), *high[:best].tolist()]))
 
 
@@ -254,28 +265,28 @@ _SHOWN_TRUTH = 12
 
 
 def sheets(found: Explanation, title: str) -> list[Sheet]:
-    """Return the places, and what the list earns by every metric and convention.
+    """Return the positions, and the list's score by every metric and convention.
 
     Parameters
     ----------
     title : str
         What holds the list: a file, or a model of a run.
     """
-    return [_place_table(found, title), _metrics(found), _conventions(found)]
+    return [_positions_table(found, title), _metrics(found), _conventions(found)]
 
 
-def _place_table(found: Explanation, title: str) -> Sheet:
-    hits = [place for place in found.places if place.hit]
+def _positions_table(found: Explanation, title: str) -> Sheet:
+    hits = [position for position in found.places if position.hit]
     shown = ", ".join(printable(item) for item in found.truth[:_SHOWN_TRUTH])
     more = len(found.truth) - _SHOWN_TRUTH
     beyond = len(found.truth) - found.candidates
-    total = sum(place.precision for place in hits)
+    total = sum(position.precision for position in hits)
     return Sheet(
         ["rank", "item", "hit", "P(i)", "adds to AP", "discount"],
-        [_row(place) for place in found.places],
+        [_row(position) for position in found.places],
         left=frozenset({1, 2}),
         heading=[
-            f"paper  {printable(title)}",
+            f"lists  {printable(title)}",
             f"user   {printable(found.user)} · k = {found.k}",
             f"truth  R = {len(found.truth)}: {shown}" + (f" and {more} more" if more > 0 else ""),
             *([f"note   {beyond} of them could not be recommended"] if beyond else []),
@@ -293,20 +304,20 @@ def _place_table(found: Explanation, title: str) -> Sheet:
 
 
 def records(found: Explanation) -> list[dict[str, object]]:
-    """Return one record a place with full figures; an empty one where there is no list."""
-    places = [vars(place) for place in found.places] or [dict.fromkeys(Place.__annotations__)]
-    return [{"user": found.user, "k": found.k, **place} for place in places]
+    """Return one record a position in full precision; an empty one where there is no list."""
+    positions = [vars(p) for p in found.places] or [dict.fromkeys(ListPosition.__annotations__)]
+    return [{"user": found.user, "k": found.k, **position} for position in positions]
 
 
-def _row(place: Place) -> list[str]:
-    word = "hit" if place.hit else "repeated" if place.repeat else ""
+def _row(position: ListPosition) -> list[str]:
+    word = "hit" if position.hit else "repeated" if position.repeat else ""
     return [
-        str(place.rank),
-        "–" if place.item is None else printable(place.item),
+        str(position.rank),
+        "–" if position.item is None else printable(position.item),
         word,
-        f"{place.precision:.4f}",
-        f"{place.contribution:.6f}" if place.hit else "",
-        f"{place.discount:.4f}",
+        f"{position.precision:.4f}",
+        f"{position.contribution:.6f}" if position.hit else "",
+        f"{position.discount:.4f}",
     ]
 
 
@@ -320,10 +331,7 @@ def _conventions(found: Explanation) -> Sheet:
         [
             name,
             "not counted" if value is None else f"{value:.6f}",
-            *(
-                CONVENTIONS[name].to_dict()[judgments]
-                for judgments in ("tools", "divisor", "repeats")
-            ),
+            *(CONVENTIONS[name].to_dict()[column] for column in ("tools", "divisor", "repeats")),
         ]
         for name, value in found.conventions.items()
     ]

@@ -1,4 +1,4 @@
-"""A marked submission as the platforms of other hosts read it: Codabench, EvalAI."""
+"""A scored submission as the platforms of other hosts read it: Codabench, EvalAI."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ def codabench(scored: Scored, keys: Mapping[str, str] | None = None) -> dict[str
     Parameters
     ----------
     keys : mapping, optional
-        Which figure each column of the leaderboard shows: ``{"score": "MAP@12"}``; the metrics' own
-        names by default. A board's figure is ``MAP@12 Public``.
+        Which estimate each column of the leaderboard shows: ``{"score": "MAP@12"}``; the metrics'
+        own names by default. That of a part of the users is ``MAP@12 Public``.
 
     Raises
     ------
     UsageError
-        A figure that is not there.
+        An estimate that is not there.
     """
     estimates = {name: estimate.mean for name, estimate in scored.metrics.items()}
-    for board, own in scored.leaderboards.items():
-        estimates |= {f"{name} {board}": estimate.mean for name, estimate in own.items()}
+    for leaderboard, own in scored.leaderboards.items():
+        estimates |= {f"{name} {leaderboard}": estimate.mean for name, estimate in own.items()}
     for name in () if keys is None else keys.values():
         if name not in estimates:
-            raise UsageError(f'no figure "{name}"; {suggest(name, estimates)}')
+            raise UsageError(f'no estimate "{name}"; {suggest(name, estimates)}')
     return estimates if keys is None else {key: estimates[name] for key, name in keys.items()}
 
 
@@ -49,10 +49,10 @@ def evalai(scored: Scored, split: str = "all") -> dict[str, Any]:
     Parameters
     ----------
     split : str
-        What the challenge calls the data set split of all users; boards are splits of their own.
+        What the challenge calls the split of all users; Public and Private are splits of their own.
     """
-    boards = {split: scored.metrics, **scored.leaderboards}
-    result = [{name: {m: f.mean for m, f in own.items()}} for name, own in boards.items()]
+    parts = {split: scored.metrics, **scored.leaderboards}
+    result = [{name: {m: f.mean for m, f in own.items()}} for name, own in parts.items()]
     return {"result": result, "submission_result": result[0][split]}
 
 

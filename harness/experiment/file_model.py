@@ -1,4 +1,4 @@
-"""Precomputed recommendations: a file of lists in the place of a model."""
+"""Precomputed recommendations: a file of lists instead of a model."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from scipy.sparse import csr_array
 
 from harness.core.arrays import Int32, Ragged
 from harness.core.errors import DataError, UsageError
-from harness.experiment.score import Paper
-from harness.experiment.submissions import SubmissionError, paper_of
+from harness.experiment.score import SubmittedLists
+from harness.experiment.submissions import SubmissionError, lists_of_validated
 from harness.experiment.terms import Terms
 from harness.metrics import Judgments
 from harness.models.base import Draws, Train
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 class PrecomputedLists:
-    """The lists of a file: as they stand on an exam (`on`), and as a part of other models.
+    """The lists of a file: as they stand for users (`on`), and as a base model of other models.
 
-    On an exam they are read as ``harness score FILE --config CONFIG`` reads them: what is no
-    candidate, or stands twice, uses its place and never hits. A part must answer as every
-    recommender does, so there such items are passed over and the next ones move up.
+    They are evaluated as ``harness score FILE --config CONFIG`` reads them: what is no candidate,
+    or stands twice, uses its position and never hits. A base model must answer as every recommender
+    does, so there such items are passed over and the next ones move up.
 
     Raises
     ------
@@ -70,7 +70,7 @@ class PrecomputedLists:
         users, candidates, items : polars.Series of str
             Who is asked for, the items that may be recommended, and all there are.
         k : int, optional
-            Places of a list; all by default.
+            Positions of a list; all by default.
 
         Raises
         ------
@@ -79,20 +79,20 @@ class PrecomputedLists:
         DataError
             It has none of the users.
         """
-        paper = self._paper(users, candidates, k)
-        if paper.whole.max(initial=EMPTY) >= len(paper.items):  # read for their ids once more
+        found = self._read(users, candidates, k)
+        if found.whole.max(initial=EMPTY) >= len(found.items):  # read for their ids once more
             others = items.filter(~items.is_in(candidates.implode())).alias(candidates.name)
-            paper = self._paper(users, pl.concat([candidates, others]), k, force=True)
-        whole = np.ascontiguousarray(paper.whole[:, :k])
-        strange = paper.items[len(candidates) :].cast(pl.String)
-        nobodys = int(whole.max(initial=EMPTY)) + 1 - len(paper.items)
+            found = self._read(users, pl.concat([candidates, others]), k, force=True)
+        whole = np.ascontiguousarray(found.whole[:, :k])
+        strange = found.items[len(candidates) :].cast(pl.String)
+        nobodys = int(whole.max(initial=EMPTY)) + 1 - len(found.items)
         return Recommendations(whole, strange.extend_constant(None, max(nobodys, 0)))
 
-    def _paper(
+    def _read(
         self, users: pl.Series, items: pl.Series, k: int | None, *, force: bool = False
-    ) -> Paper:
-        """Return the file's lists; `force`: as they stand, for who knows more items may object."""
-        # Reading asks for no truth: nobody is marked here.
+    ) -> SubmittedLists:
+        """Return the file's lists; `force`: whatever errors are found in them."""
+        # Reading asks for no truth: nothing is scored here.
         nothing = Ragged(np.zeros(len(users) + 1, np.int64), np.zeros(0, np.int32))
         solution = Solution(users, items, Judgments(nothing, nothing.sizes), k=k)
         terms = Terms(self.config)
@@ -104,16 +104,16 @@ class PrecomputedLists:
             )
             raise SubmissionError(found.validation, refusal)
         try:
-            return paper_of(self.path, found, solution, terms, k)
+            return lists_of_validated(self.path, found, solution, terms, k)
         except DataError as error:
             raise DataError(f'model "{self.name}": {error}') from error
 
 
 def odd(name: str, found: Recommendations, evaluation_set: EvaluationSet) -> tuple[str, ...]:
-    """Return notes on ready lists: users without a list, and items that are no candidates."""
+    """Return notes on a file's lists: users without one, and items that are no candidates."""
     counts = {
-        "examined users have no list, and score 0": (found.items < 0).all(axis=1),
-        "places hold items that are no candidates, and cannot hit": (
+        "evaluated users have no list, and score 0": (found.items < 0).all(axis=1),
+        "positions hold items that are no candidates, and cannot hit": (
             found.items >= len(evaluation_set.candidates)
         ),
     }

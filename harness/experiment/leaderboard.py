@@ -26,12 +26,12 @@ Sort = Literal["score", "date", "model", "run"]
 
 @dataclass(frozen=True)
 class Entry:
-    """A model's best run of an exam.
+    """A model's best run on an evaluation set.
 
     Attributes
     ----------
     runs : int
-        How many runs of the exam have a model of this name.
+        How many runs on the evaluation set have a model of this name.
     date : str, ISO 8601
     mean, ci95
         As in the run's table, under the group's metric.
@@ -63,14 +63,14 @@ class Entry:
 
 @dataclass(frozen=True)
 class Group:
-    """All entries of one exam.
+    """All entries of one evaluation set.
 
     Attributes
     ----------
     better : str
         Which values of the metric are better: ``higher``, ``lower`` or ``neither``.
     runs, without : int
-        How many runs were marked by the metric, and how many were not.
+        How many runs were scored by the metric, and how many were not.
     """
 
     fingerprint: str
@@ -90,7 +90,7 @@ class Leaderboard(Shown):
     Attributes
     ----------
     groups : tuple of Group
-        One an exam; that of the latest run first.
+        One an evaluation set; that of the latest run first.
     left_out : tuple of str
         Why a folder with a result could not be read, or a run not be ranked.
     """
@@ -108,11 +108,11 @@ class Leaderboard(Shown):
         return {"schema": 1, "groups": groups, "left_out": list(self.left_out)}
 
     def sheets(self) -> list[Sheet]:
-        """Return a table an exam."""
+        """Return a table an evaluation set."""
         return sheets(self)
 
     def records(self) -> list[dict[str, object]]:
-        """Return one record an entry, with full figures."""
+        """Return one record an entry, in full precision."""
         return records(self)
 
 
@@ -124,20 +124,20 @@ def leaderboard(
     model: str | None = None,
     evaluation_set: str | None = None,
 ) -> Leaderboard:
-    """Return the best run of every model name, for every exam.
+    """Return the best run of every model name, for every evaluation set.
 
     Parameters
     ----------
     folder : path
         Runs may lie in it at any depth.
     metric : str, optional
-        One that runs were marked by; by default the first of most of an exam's runs.
+        One that runs were scored by; by default the first of most runs on a set.
     sort : str
         ``score``, best first; ``date``, latest first; ``model`` or ``run``, by name.
     model : str, optional
         Only names that hold this text, in whatever case.
     evaluation_set : str, optional
-        Only the exam whose fingerprint begins so.
+        Only the evaluation set whose fingerprint begins so.
 
     Raises
     ------
@@ -226,7 +226,7 @@ def _by_evaluation_set(
     }
     if not kept:
         there = ", ".join(name[:6] for name in evaluation_sets)
-        raise UsageError(f'no run sat an exam "{evaluation_set}…"; there are {there}')
+        raise UsageError(f'no run has an evaluation set "{evaluation_set}…"; there are {there}')
     return kept
 
 
@@ -237,22 +237,22 @@ def _group(
     model: str | None,
     unranked: list[str],
 ) -> Group | None:
-    """Return one exam's entries; None where no run was marked by the metric.
+    """Return one evaluation set's entries; None where no run was scored by the metric.
 
     Parameters
     ----------
     unranked : list of str
-        Takes why a run that was marked by the metric is not ranked.
+        Takes why a run that was scored by the metric is not ranked.
     """
     name = _usual(several) if metric is None else metric
     asked = [one for one in several if name in one.metrics]
-    better, marked = _one_way(asked, name, unranked)
+    better, scored = _one_way(asked, name, unranked)
     if better is None:
         return None
     sign = 1 if better == "lower" else -1
     best: dict[str, tuple[float, _Found, Mapping[str, Any]]] = {}
     times: dict[str, int] = {}
-    for one in marked:
+    for one in scored:
         for result in one.run.document["models"]:
             own, mean = str(result["name"]), float(result["metrics"][name]["mean"])
             times[own] = times.get(own, 0) + 1
@@ -271,26 +271,26 @@ def _group(
         int(evaluation_set["k"]),
         name,
         better,
-        len(marked),
+        len(scored),
         len(several) - len(asked),
         tuple(_sorted(entries, sort, sign)),
     )
 
 
 def _one_way(
-    marked: Sequence[_Found], metric: str, unranked: list[str]
+    scored: Sequence[_Found], metric: str, unranked: list[str]
 ) -> tuple[Better | None, list[_Found]]:
     """Return which values are better by the latest run that says so, and the runs that agree."""
-    ways = [one.run.better(metric) for one in marked]
+    ways = [one.run.better(metric) for one in scored]
     better = next((way for way in ways if way is not None), None)
-    for one, way in zip(marked, ways, strict=True):
+    for one, way in zip(scored, ways, strict=True):
         if way is None:
             said = f"does not say whether higher or lower is better by {metric}"
             unranked.append(f"{one.run.folder}: {said}; {one.run.again}")
         elif way != better:
             said = f"was made when {way} was better by {metric}, and a later run says {better}"
             unranked.append(f"{one.run.folder}: {said}; {one.run.again}")
-    return better, [one for one, way in zip(marked, ways, strict=True) if way == better]
+    return better, [one for one, way in zip(scored, ways, strict=True) if way == better]
 
 
 def _usual(several: Sequence[_Found]) -> str:
@@ -341,7 +341,7 @@ def _nothing_left(
         return "no run is left:" + "".join(f"\n{reason}" for reason in unranked)
     known = list(dict.fromkeys(name for one in found for name in one.metrics))
     if metric is not None and metric not in known:
-        return f'no run was marked by "{metric}"; {suggest(metric, known)}'
+        return f'no run was scored by "{metric}"; {suggest(metric, known)}'
     names = list(dict.fromkeys(str(m["name"]) for one in found for m in one.run.document["models"]))
     return f'no model\'s name holds "{model}"; {suggest(model or "", names)}'
 
@@ -350,13 +350,13 @@ _SHORT = 6
 _BETTER = {"higher": "", "lower": " · lower is better", "neither": " · neither end is better"}
 
 
-def sheets(board: Leaderboard) -> list[Sheet]:
-    """Return a table an exam; below the last, what is left out."""
-    found = [_table(group) for group in board.groups]
-    if board.left_out:
-        lines = [f"left out  {printable(reason)}" for reason in board.left_out]
-        found[-1].footing.extend(lines)
-    return found
+def sheets(found: Leaderboard) -> list[Sheet]:
+    """Return a table an evaluation set; below the last, what is left out."""
+    tables = [_table(group) for group in found.groups]
+    if found.left_out:
+        lines = [f"left out  {printable(reason)}" for reason in found.left_out]
+        tables[-1].footing.extend(lines)
+    return tables
 
 
 def _table(group: Group) -> Sheet:
@@ -368,8 +368,8 @@ def _table(group: Group) -> Sheet:
     if group.without:
         counted += f", {group.without:,} without {metric} left out"
     heading = (
-        f"exam   {printable(group.fingerprint[:_SHORT])} · k = {group.k} · {group.users:,} users · "
-        f"{counted}{_BETTER[group.better]}"
+        f"evaluation set  {printable(group.fingerprint[:_SHORT])} · k = {group.k} · "
+        f"{group.users:,} users · {counted}{_BETTER[group.better]}"
     )
     rows = [_row(entry, digits) for entry in group.entries]
     words = frozenset({3, 5, 6, 7, 10})
@@ -400,11 +400,11 @@ def _row(entry: Entry, digits: int) -> list[str]:
     ]
 
 
-def records(board: Leaderboard) -> list[dict[str, object]]:
-    """Return one record an entry with full figures."""
+def records(found: Leaderboard) -> list[dict[str, object]]:
+    """Return one record an entry in full precision."""
     return [
         {"fingerprint": group.fingerprint, "metric": group.metric, **_record(entry)}
-        for group in board.groups
+        for group in found.groups
         for entry in group.entries
     ]
 

@@ -1,4 +1,4 @@
-"""What a run found: frozen figures, their tables, their JSON."""
+"""What a run found: its estimates, their tables, their JSON."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Result(Shown):
     population : Population
         Whom a leaderboard may count.
     users : polars.DataFrame
-        Who the examined users are (`harness.protocol.users`).
+        Who the evaluated users are (`harness.protocol.users`).
     notes : tuple of str
         What was left out or looked odd.
     seconds : mapping of step to float
@@ -80,7 +80,7 @@ class Result(Shown):
         return sheets(self, verbose)
 
     def records(self) -> list[dict[str, object]]:
-        """Return one record a model with full figures."""
+        """Return one record a model in full precision."""
         return records(self)
 
     def to_dict(self) -> dict[str, Any]:
@@ -154,7 +154,7 @@ class Result(Shown):
     def write(self, folder: Path | str) -> None:
         """Write the run folder whole, or nothing.
 
-        It holds result.json, per_user.parquet (marks), users.parquet (who the users are),
+        It holds result.json, per_user.parquet (per-user values), users.parquet (who the users are),
         config.toml and environment.json (versions, and when it was written).
 
         Raises
@@ -237,7 +237,7 @@ def heading(result: Result) -> list[str]:
 
 
 def footing(result: Result, verbose: bool = False) -> list[str]:
-    """Return the lines below the table: the exam, who was tuned, what a leaderboard would say."""
+    """Return the lines below the table: evaluation set, tuned models, leaderboard estimate."""
     evaluation_set = result.evaluation_set
     funnel, users = evaluation_set.funnel, f"{len(evaluation_set.users):,} users"
     if funnel[0].users != len(evaluation_set.users):
@@ -275,7 +275,7 @@ def _leaderboard_line(result: Result) -> list[str]:
 
 
 def _same(result: Result) -> bool:
-    """Return whether a leaderboard would average just those who are examined."""
+    """Return whether a leaderboard would average just those who are evaluated."""
     people, with_items = result.population, int((result.evaluation_set.relevant > 0).sum())
     return people.sample is None and people.examined == with_items == people.with_items
 
@@ -351,7 +351,7 @@ def sheets(result: Result, verbose: bool = False) -> list[Sheet]:
 
 
 def records(result: Result) -> list[dict[str, object]]:
-    """Return one record a model with full figures."""
+    """Return one record a model in full precision."""
     return [_record(result, model) for model in result.models]
 
 

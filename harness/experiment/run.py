@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import polars as pl
 
-from harness import config as config_
-from harness import metrics
-from harness.config import Config, TunedRecord
+from harness.config import Config, read
+from harness.core.arrays import Floats
 from harness.core.errors import HarnessError
 from harness.core.progress import Clock
 from harness.data.dataset import Dataset
@@ -21,100 +19,24 @@ from harness.experiment.answer import Chance, ModelResult
 from harness.experiment.build import Factories
 from harness.experiment.evaluate_model import EvaluatedModel, describing, evaluate_model
 from harness.experiment.result import Result
-from harness.metrics import Metric
-from harness.models.base import Recommender
+from harness.experiment.terms import averaged_ids
+from harness.metrics import Metric, needs
 from harness.models.item_stats import of_train
 from harness.protocol.evaluation_set import EvaluationSet, left_out
 from harness.protocol.leaderboard_estimate import Population, population, with_items
 from harness.protocol.split import Split
-from harness.protocol.task import asked as asked_of
-from harness.protocol.task import make_task, of_users
+from harness.protocol.task import Task, asked, make_task, of_users
 from harness.protocol.users import profile
 from harness.stats import chance, chance_law, chance_moments
-from harness.stats.estimates import Estimate, bootstrap, estimates
+from harness.stats.estimates import Estimate, Tables, bootstrap, estimates
 from harness.stats.pairwise import Comparison, Rules, compare
 from harness.stats.shakeup import ShakeUp, shake_up
-from harness.stats.slices import Slice, slices
-
-if TYPE_CHECKING:
-    from harness.submission.keys import Known
+from harness.stats.slices import slices
+from harness.submission.keys import Known
 
 
-class Standings(NamedTuple):
-    """How the models of a run stand, to chance and to each other."""
-
-    models: tuple[ModelResult, ...]
-    comparison: Comparison | None
-    shake_ups: tuple[ShakeUp, ...]
-    slices: tuple[Slice, ...]
-
-
-def standings(
-    evaluated: Sequence[EvaluatedModel],
-    asked: Sequence[Metric],
-    evaluation_set: EvaluationSet,
-    users: pl.DataFrame,
-    config: Config,
-) -> Standings:
-    """Return every model's figures, and the comparisons that the config asks for.
-
-    Parameters
-    ----------
-    asked : sequence of Metric
-        The first is the one that models are compared by.
-    users : polars.DataFrame
-        `harness.protocol.users` of the exam's users.
-    """
-    first, wanted, seed = asked[0], config.compare, config.evaluation.seed
-    tables = {evaluated.name: evaluated.scores for evaluated in evaluated}
-    resampled = bootstrap(tables, asked, wanted.resamples, seed)
-    law = chance_law.law(
-        first.up_to(evaluation_set.k),
-        evaluation_set.n_candidates,
-        evaluation_set.truth.sizes,
-        evaluation_set.relevant,
-    )
-    found = estimates(tables, resampled)
-    tuned = {model.name: model.tuned for model in config.models}
-    models = [_model(s, found[s.name], first, law, tuned[s.name]) for s in evaluated]
-    several = first.definition.of == "user" and min(len(tables), len(evaluation_set.users)) > 1
-    rules = Rules(wanted.baseline, wanted.correction, wanted.resamples, seed)
-    shares = wanted.public_shares if several else ()
-    return Standings(
-        tuple(sorted(models, key=lambda m: first.definition.sign * m.metrics[str(first)].mean)),
-        compare(tables, first, rules, resampled[first]) if several else None,
-        tuple(shake_up(tables, first, share, seed) for share in shares),
-        slices(tables, first, users),
-    )
-
-
-def _model(
-    evaluated: EvaluatedModel,
-    found: dict[Metric, Estimate],
-    first: Metric,
-    law: chance_law.Law | None,
-    tuned: TunedRecord | None,
-) -> ModelResult:
-    scores = evaluated.scores
-    return ModelResult(
-        name=evaluated.name,
-        repeats=scores.repeats,
-        metrics={
-            str(metric): estimate if evaluated.random else replace(estimate, sd_repeats=None)
-            for metric, estimate in found.items()
-        },
-        verdict=None if law is None else chance.against_chance(scores, first, law),
-        curve=evaluated.curve,
-        described=evaluated.described,
-        seconds=evaluated.seconds,
-        scores=scores,
-        tuned=tuned,
-        leaderboard_estimate=evaluated.leaderboard_estimate,
-    )
-
-
-def run(config: config_.Config | str | Path, *, progress: bool = False) -> Result:
-    """Let every model of a config sit the exam it sets.
+def run(config: Config | str | Path, *, progress: bool = False) -> Result:
+    """Evaluate every model of a config on the evaluation set that it makes, and compare them.
 
     Parameters
     ----------
@@ -125,71 +47,129 @@ def run(config: config_.Config | str | Path, *, progress: bool = False) -> Resul
     Raises
     ------
     HarnessError
-        Anything a person can mend: the config, a file, an empty exam, a model that breaks its
-        contract.
+        Anything a person can mend: the config, a file, an empty evaluation set, a model that
+        breaks its contract.
     """
-    if not isinstance(config, config_.Config):
-        config = config_.read(Path(config))
-    asked = asked_of(config)
+    if not isinstance(config, Config):
+        config = read(Path(config))
+    metrics, clock = asked(config), Clock()
     factories = Factories(config)
     models = [factories.made(r) for r in range(max(model.repeats for model in config.models))]
     with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written
-        return _run(config, asked, factories, models, background, progress)
-
-
-def _run(
-    config: config_.Config,
-    asked: tuple[metrics.Metric, ...],
-    factories: Factories,
-    models: list[dict[str, Recommender]],
-    background: Executor,
-    progress: bool,
-) -> Result:
-    clock = Clock()
-    task = make_task(config, background=background, clock=clock, progress=progress)
-    evaluation_set = task.evaluation_set
-    with clock.step("chance"):
-        catalogue = of_train(task.train, metrics.needs((*asked, *describing(evaluation_set.k))))
-        floors = {m: _floor(m, evaluation_set) for m in asked}
-    with clock.step("users"):
-        users = profile(task, config.compare.slices)
-        others = of_users(task, left_out(evaluation_set, task.data, task.parts, config.evaluation))
-        sample, unread = _sample(config)
-    evaluated = [
-        evaluate_model(
-            # Taken out, so that a model's memory is free again unless it is a part of a later one.
-            (of_repeat.pop(model.name) for of_repeat in models[: model.repeats]),
-            model,
-            task,
-            catalogue,
-            asked,
-            progress,
-            # Nothing can be said for others of a metric that is not 0 for users without hits.
-            others=others if asked[0].definition.zero_without_hits else None,
-            seeded=factories.seeded(model.name),
-        )
-        for model in config.models
-    ]
-    with clock.step("compare"):
-        found = standings(evaluated, asked, evaluation_set, users, config)
+        task = make_task(config, background=background, clock=clock, progress=progress)
+        with clock.step("chance"):
+            catalogue = of_train(task.train, needs((*metrics, *describing(task.evaluation_set.k))))
+            moments = {metric: _chance_moments(metric, task.evaluation_set) for metric in metrics}
+        with clock.step("users"):
+            users, others = profile(task, config.compare.slices), _others(task)
+            sample, unread = _sample(config)
+        evaluated = [
+            evaluate_model(
+                # Taken out, so that a model's memory is free again unless others are made of it.
+                (of_repeat.pop(model.name) for of_repeat in models[: model.repeats]),
+                model,
+                task,
+                catalogue,
+                metrics,
+                progress,
+                # Nothing can be said for others of a metric that is not 0 for users without hits.
+                others=others if metrics[0].definition.zero_without_hits else None,
+                seeded=factories.seeded(model.name),
+            )
+            for model in config.models
+        ]
+        with clock.step("compare"):
+            tables = {one.name: one.scores for one in evaluated}
+            resampled = bootstrap(tables, metrics, config.compare.resamples, config.evaluation.seed)
+            results = _model_results(evaluated, estimates(tables, resampled), metrics[0], task)
+            comparison = _comparison(tables, metrics[0], resampled.get(metrics[0]), config)
+            shake_ups = _shake_ups(comparison, tables, metrics[0], config)
+            by_slice = slices(tables, metrics[0], users)
     return Result(
-        config=_resolved(config, task.data, asked),
+        config=_resolved(config, task.data, metrics),
         layout=task.data.layout,
         window=task.parts.summary(),
         start=_start(task.parts),
-        evaluation_set=evaluation_set,
-        metrics=asked,
-        chance={str(m): _chance(f) for m, f in floors.items() if f is not None},
-        population=_population(evaluation_set, others.evaluation_set, sample),
+        evaluation_set=task.evaluation_set,
+        metrics=metrics,
+        models=results,
+        chance={str(m): _chance(found) for m, found in moments.items() if found is not None},
+        comparison=comparison,
+        shake_ups=shake_ups,
+        slices=by_slice,
+        population=_population(task.evaluation_set, others.evaluation_set, sample),
         users=users,
-        notes=(
-            *_notes(task.data, task.parts, evaluation_set, floors),
-            *unread,
-            *(note for evaluated in evaluated for note in evaluated.notes),
-        ),
+        notes=(*_notes(task, moments), *unread, *(note for one in evaluated for note in one.notes)),
         seconds=clock.seconds,
-        **found._asdict(),
     )
+
+
+def _model_results(
+    evaluated: Sequence[EvaluatedModel],
+    found: Mapping[str, Mapping[Metric, Estimate]],
+    metric: Metric,
+    task: Task,
+) -> tuple[ModelResult, ...]:
+    """Return what is known of every model, best first by the metric."""
+    evaluation_set = task.evaluation_set
+    law = chance_law.law(
+        metric.up_to(evaluation_set.k),
+        evaluation_set.n_candidates,
+        evaluation_set.truth.sizes,
+        evaluation_set.relevant,
+    )
+    tuned = {model.name: model.tuned for model in task.config.models}
+    results = [
+        ModelResult(
+            name=one.name,
+            repeats=one.scores.repeats,
+            metrics=_estimates(one, found[one.name]),
+            verdict=None if law is None else chance.against_chance(one.scores, metric, law),
+            curve=one.curve,
+            described=one.described,
+            seconds=one.seconds,
+            scores=one.scores,
+            tuned=tuned[one.name],
+            leaderboard_estimate=one.leaderboard_estimate,
+        )
+        for one in evaluated
+    ]
+    sign = metric.definition.sign
+    return tuple(sorted(results, key=lambda model: sign * model.metrics[str(metric)].mean))
+
+
+def _estimates(evaluated: EvaluatedModel, found: Mapping[Metric, Estimate]) -> dict[str, Estimate]:
+    """Return a model's estimates by name; repeats that are all the same have no spread."""
+    return {
+        str(metric): estimate if evaluated.random else replace(estimate, sd_repeats=None)
+        for metric, estimate in found.items()
+    }
+
+
+def _comparison(
+    tables: Tables, metric: Metric, resampled: Mapping[str, Floats] | None, config: Config
+) -> Comparison | None:
+    """Return every pair of models; None for one model or user, or a metric of all lists."""
+    users = next(iter(tables.values())).of_users(metric)
+    if resampled is None or min(len(tables), len(users)) < 2:
+        return None
+    wanted = config.compare
+    rules = Rules(wanted.baseline, wanted.correction, wanted.resamples, config.evaluation.seed)
+    return compare(tables, metric, rules, resampled)
+
+
+def _shake_ups(
+    comparison: Comparison | None, tables: Tables, metric: Metric, config: Config
+) -> tuple[ShakeUp, ...]:
+    """Return how a private leaderboard would differ, for each public share; none without pairs."""
+    shares = () if comparison is None else config.compare.public_shares
+    return tuple(shake_up(tables, metric, share, config.evaluation.seed) for share in shares)
+
+
+def _others(task: Task) -> Task:
+    """Return the same with the users whom the evaluation set leaves out."""
+    rules = task.config.evaluation
+    return of_users(task, left_out(task.evaluation_set, task.data, task.parts, rules))
 
 
 def _population(
@@ -203,30 +183,26 @@ def _population(
     )
 
 
-def _sample(config: config_.Config) -> tuple[Known | None, tuple[str, ...]]:
+def _sample(config: Config) -> tuple[Known | None, tuple[str, ...]]:
     """Return the ids that a leaderboard averages with or without true items, and what to know.
 
-    A sample submission that cannot be read costs its figure, not the run.
+    A sample submission that cannot be read costs the score over its ids, not the run.
     """
-    from harness.experiment.terms import averaged_ids
-
     try:
         return averaged_ids(config), ()
     except HarnessError as error:
         return None, (f"no score over the sample submission: {error}",)
 
 
-def _resolved(
-    config: config_.Config, data: Dataset, asked: tuple[metrics.Metric, ...]
-) -> dict[str, Any]:
+def _resolved(config: Config, data: Dataset, metrics: tuple[Metric, ...]) -> dict[str, Any]:
     """Return the config with what the layout and the defaults decided written out."""
     values = config.resolved()
-    values["evaluation"]["metrics"] = [config.from_anywhere(str(metric)) for metric in asked]
+    values["evaluation"]["metrics"] = [config.from_anywhere(str(metric)) for metric in metrics]
     values["evaluation"].setdefault("candidates", data.candidates)
     return values
 
 
-def _floor(metric: metrics.Metric, evaluation_set: EvaluationSet) -> chance_moments.Moments | None:
+def _chance_moments(metric: Metric, evaluation_set: EvaluationSet) -> chance_moments.Moments | None:
     return chance_moments.exact(
         metric.up_to(evaluation_set.k),
         evaluation_set.n_candidates,
@@ -246,17 +222,13 @@ def _start(parts: Split) -> str:
     return str(np.datetime64(parts.cutoff, "us").astype("datetime64[D]"))
 
 
-def _notes(
-    data: Dataset,
-    parts: Split,
-    evaluation_set: EvaluationSet,
-    floors: dict[metrics.Metric, chance_moments.Moments | None],
-) -> tuple[str, ...]:
-    notes = [*data.notes, *parts.notes]
+def _notes(task: Task, moments: Mapping[Metric, chance_moments.Moments | None]) -> tuple[str, ...]:
+    evaluation_set, parts = task.evaluation_set, task.parts
+    notes = [*task.data.notes, *parts.notes]
     if evaluation_set.k > len(evaluation_set.candidates):
         n = len(evaluation_set.candidates)
         notes.append(f"k = {evaluation_set.k:,} is more than the {n:,} candidates")
-    unknown = [str(metric) for metric, floor in floors.items() if floor is None]
+    unknown = [str(metric) for metric, found in moments.items() if found is None]
     if unknown:
         notes.append(f"no exact chance value is known for {', '.join(unknown)}")
     if parts.held_back:

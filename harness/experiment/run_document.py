@@ -21,7 +21,7 @@ class _Metric(_Part):
     better: Better
 
 
-class _Figure(_Part):
+class _Estimate(_Part):
     mean: FiniteFloat
     ci95: Annotated[Ends, Field(strict=False)]
     sd_repeats: FiniteFloat | None = None
@@ -45,7 +45,7 @@ class _Tuned(_Part):
 class _Model(_Part):
     name: Annotated[str, Field(min_length=1)]
     repeats: Annotated[int, Field(ge=1)]
-    metrics: Annotated[dict[str, _Figure], Field(min_length=1)]
+    metrics: Annotated[dict[str, _Estimate], Field(min_length=1)]
     vs_random: _Versus | None = None
     curve: dict[str, FiniteFloat] = {}
     described: dict[str, FiniteFloat] = {}
@@ -96,7 +96,7 @@ class _Comparison(_Part):
     pairs: list[_Pair]
 
 
-class _Swap(_Part):
+class _RankFlip(_Part):
     one: str
     other: str
     changes: FiniteFloat
@@ -109,7 +109,7 @@ class _ShakeUp(_Part):
     users: Count
     times: Count
     leader_falls: FiniteFloat
-    pairs: list[_Swap]
+    pairs: list[_RankFlip]
 
 
 class _Slice(_Part):
@@ -117,21 +117,21 @@ class _Slice(_Part):
     label: str
     users: Count
     small: bool
-    models: dict[str, _Figure]
+    models: dict[str, _Estimate]
 
 
-class _Estimate(_Part):
+class _OnLeaderboard(_Part):
     window: FiniteFloat | None
     sample: FiniteFloat | None
     at_least: bool = True
 
 
-class _Bridge(_Part):
+class _LeaderboardEstimate(_Part):
     examined: Count
     window: Count
     with_items: Count | None = None
     sample: Count | None
-    models: dict[str, _Estimate]
+    models: dict[str, _OnLeaderboard]
 
 
 class _Document(_Part):
@@ -142,7 +142,7 @@ class _Document(_Part):
     comparison: _Comparison | None = None
     shake_up: list[_ShakeUp] = []
     slices: list[_Slice] = []
-    bridge: _Bridge | None = None
+    bridge: _LeaderboardEstimate | None = None
     notes: list[str] = []
     seconds: dict[str, FiniteFloat] = {}
 
@@ -163,14 +163,14 @@ class _Document(_Part):
             raise ValueError("not all slices have the same models")
         parts = [part.models for part in self.slices] + [self.bridge.models if self.bridge else {}]
         if any(part and part.keys() != set(names) for part in parts):
-            raise ValueError("a slice or the bridge has not all of its models")
+            raise ValueError("a slice or the leaderboard estimate has not all of its models")
         return self
 
     def _mentioned(self) -> Iterable[str]:
         for pair in self.comparison.pairs if self.comparison else ():
             yield from (pair.one, pair.other)
-        for swap in (swap for one in self.shake_up for swap in one.pairs):
-            yield from (swap.one, swap.other)
+        for flip in (flip for one in self.shake_up for flip in one.pairs):
+            yield from (flip.one, flip.other)
         for part in self.slices:
             yield from part.models
         yield from self.bridge.models if self.bridge else ()

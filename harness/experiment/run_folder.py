@@ -45,12 +45,12 @@ class Run:
 
     @property
     def fields(self) -> dict[str, str]:
-        """The digest of each part of the exam."""
+        """The digest of each part of the evaluation set."""
         return dict(self.document["evaluation"]["fields"])
 
     @property
     def fingerprint(self) -> str:
-        """The digest of the exam."""
+        """The digest of the evaluation set."""
         return str(self.document["evaluation"]["fingerprint"])
 
     @once
@@ -117,18 +117,18 @@ class Run:
 
     @once
     def user_scores(self) -> pl.DataFrame:
-        """Every mark: one row a user, model and repeat, ordered by repeat and user.
+        """Every score: one row a user, model and repeat, ordered by repeat and user.
 
         Raises
         ------
         DataError
-            A model has not one row for each user and repeat, or a mark is no number.
+            A model has not one row for each user and repeat, or a score is no number.
         """
         path = part(self.folder, "per_user.parquet")
         frame = _parquet(path)
         missing = {"user", "model", "repeat"} - set(frame.columns)
         if missing:
-            raise DataError(f"{path}: holds no marks of harness run: no column {min(missing)}")
+            raise DataError(f"{path}: holds no scores of harness run: no column {min(missing)}")
         others = [c for c in frame.columns if c not in ("user", "model", "repeat")]
         types: dict[str, Any] = {"user": pl.String, "model": pl.String, "repeat": pl.Int32}
         try:
@@ -136,31 +136,31 @@ class Run:
             numbers = all(column.abs().le(LARGEST_SCORE).all() for column in user_scores[others])
             numbers &= all(column.null_count() == 0 for column in user_scores)
         except pl.exceptions.PolarsError as error:
-            raise DataError(f"{path}: holds no marks of harness run ({error})") from error
+            raise DataError(f"{path}: holds no scores of harness run ({error})") from error
         if not numbers:
-            raise DataError(f"{path}: a mark is no number")
+            raise DataError(f"{path}: a score is no number")
         return user_scores.sort("repeat", "user", maintain_order=True)
 
     @once
     def user_ids(self) -> pl.Series:
-        """The examined users, in id order."""
+        """The evaluated users, in id order."""
         first = self.document["models"][0]["name"]
         ids = self.user_scores.filter(model=first, repeat=0)["user"]
         n = self.document["evaluation"]["users"]
         if len(ids) != n or ids.null_count() or ids.n_unique() != n:
             raise DataError(
-                f'{self.folder / "per_user.parquet"}: has not all marks of model "{first}": '
+                f'{self.folder / "per_user.parquet"}: has not all scores of model "{first}": '
                 f"expected one row for each of {n:,} users and repeat"
             )
         return ids
 
     def user_scores_of(self, model: str) -> pl.DataFrame:
-        """Return the marks of one model, checked to be whole.
+        """Return the scores of one model, checked to be whole.
 
         Raises
         ------
         DataError
-            They are not of the users of the exam, each once a repeat.
+            They are not of the users of the evaluation set, each once a repeat.
         """
         rows, n = self.user_scores.filter(model=model), len(self.user_ids)
         repeats = next(m["repeats"] for m in self.document["models"] if m["name"] == model)
@@ -171,19 +171,19 @@ class Run:
         )
         if not whole:
             raise DataError(
-                f'{self.folder / "per_user.parquet"}: has not all marks of model "{model}": '
+                f'{self.folder / "per_user.parquet"}: has not all scores of model "{model}": '
                 f"expected one row for each of {n:,} users and {repeats} repeats"
             )
         return rows
 
     @once
     def tables(self) -> dict[str, ScoreTable]:
-        """The marks of every model."""
+        """The scores of every model."""
         names = {m: n for n, m in self.metrics.items() if m.definition.of == "user"}
         lost = [name for name in names.values() if name not in self.user_scores.columns]
         if lost:
             path = self.folder / "per_user.parquet"
-            raise DataError(f"{path}: holds no marks of harness run: no column {lost[0]}")
+            raise DataError(f"{path}: holds no scores of harness run: no column {lost[0]}")
         n = len(self.user_ids)
         found = {}
         for model in self.document["models"]:
@@ -194,12 +194,12 @@ class Run:
 
     @once
     def users(self) -> pl.DataFrame:
-        """Who the examined users are (`harness.protocol.users`), rows in the order of the tables.
+        """Who the evaluated users are (`harness.protocol.users`), rows in the order of the tables.
 
         Raises
         ------
         DataError
-            It holds other users than the exam.
+            It holds other users than the evaluation set.
         """
         path = part(self.folder, "users.parquet")
         frame = _parquet(path)
@@ -207,7 +207,7 @@ class Run:
             raise DataError(f"{path}: holds no users of harness run")
         ordered = frame.with_columns(pl.col(USER).cast(pl.String)).sort(USER)
         if not ordered[USER].equals(self.user_ids):
-            raise DataError(f"{path}: holds other users than the exam")
+            raise DataError(f"{path}: holds other users than the evaluation set")
         return ordered
 
 
@@ -292,7 +292,7 @@ def check_out(folder: Path) -> None:
 
 
 def environment_of() -> dict[str, str]:
-    """Return the versions that a figure may depend on."""
+    """Return the versions that a score may depend on."""
     from importlib.metadata import PackageNotFoundError, version  # slow to import
 
     found = {"python": platform.python_version(), "platform": platform.platform()}

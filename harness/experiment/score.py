@@ -1,167 +1,98 @@
-"""Lists and a solution in, figures for everyone and each leaderboard out."""
+"""Lists and a solution in, estimates for everyone and for each leaderboard out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 import polars as pl
 
 from harness.core.arrays import Bool, Floats, Int32
-from harness.core.errors import UsageError, printable
+from harness.core.errors import printable
 from harness.core.table import Sheet, Shown
 from harness.experiment.result import SCHEMA
 from harness.experiment.terms import Terms
-from harness.metrics import Judgments, Metric
-from harness.metrics.conventions import CONVENTIONS, audit
-from harness.metrics.inputs import ids, lists
-from harness.metrics.inputs import read as strangers
+from harness.metrics import Metric
+from harness.metrics.conventions import CONVENTIONS, map_by_convention
+from harness.metrics.inputs.ids import coders
+from harness.metrics.inputs.lists import Reading
+from harness.metrics.inputs.read import refuse_users
 from harness.metrics.scores import user_scores
 from harness.protocol.truth import Solution
 from harness.stats.estimates import Estimate, estimate
-from harness.submission import format, order
-from harness.submission import read as file
+from harness.submission.format import Named
+from harness.submission.order import refuse_unsaid
 from harness.submission.problems import Validation
-
-if TYPE_CHECKING:
-    from harness.config import Config
-
-_NEEDS = {
-    "train": "the training events",
-    "attributes": "the items' attributes",
-    "candidates": "the candidates",
-}
+from harness.submission.read import read
 
 
 @dataclass(frozen=True, eq=False)
-class Paper:
-    """Everyone's list, and what it is marked by.
+class SubmittedLists:
+    """Lists from a file or from a run's model, with the solution they are scored against.
 
     Attributes
     ----------
     title : str
-        What is marked: a file, or a model of a run.
-    users : polars.Series of str, (n,)
+        Where the lists are from: a file, or a model of a run.
+    solution : Solution
+        Its users are those of the rows of `whole`.
     items : polars.Series of str
-        The id of every position in lists and key.
+        The id of every position in lists and judgments; first those of the solution.
     whole : int32 array, (n, K)
         The lists, as far as they were read; −1 = empty.
-    judgments : Judgments, n rows
     left_out : mapping
         Counts of what was left out, and of users without a list.
-    outside : polars.Series of str
-        True items that are no candidates, by user; they count in R alone.
-    averaged : bool array, (n,), optional
-        Whose values means are of; None: everyone's.
-    leaderboards : mapping of Public and Private to bool array, (n,)
-        Which users belong to which board, where the solution says so.
-    metrics : tuple of Metric
-        Those asked for, or the config's.
-    k : int, optional
-        Places that the exam looks at; None where all are.
-    fingerprint : str, optional
-        That of the exam, where a config sets one.
     """
 
     title: str
-    users: pl.Series
+    solution: Solution
     items: pl.Series
     whole: Int32
-    judgments: Judgments
     left_out: Mapping[str, int]
-    outside: pl.Series = field(default_factory=lambda: pl.Series(dtype=pl.String))
-    averaged: Bool | None = None
-    leaderboards: Mapping[str, Bool] = field(default_factory=dict)
-    metrics: tuple[Metric, ...] = ()
-    k: int | None = None
-    fingerprint: str | None = None
 
     @property
     def lists(self) -> Int32:
-        """The places that the exam looks at."""
-        return self.whole[:, : self.k]
-
-    @property
-    def counted(self) -> Bool:
-        """Whether each user's value is averaged, (n,)."""
-        return np.ones(len(self.users), np.bool_) if self.averaged is None else self.averaged
-
-    def require(self, metric: Metric) -> None:
-        """Raise UsageError where a metric looks further than the exam, or needs what is unknown."""
-        if self.k is not None and metric.k is not None and metric.k > self.k:
-            raise UsageError(
-                f"metric {metric} looks at {metric.k} places, but the exam has k = {self.k}; set a "
-                "smaller cut-off, or a larger k under [evaluation]"
-            )
-        if metric.graded and self.judgments.grades is None:
-            raise UsageError(f"metric {metric} needs grades, which the true items here do not have")
-        if metric.definition.needs and self.judgments.catalogue is None:
-            raise UsageError(
-                f"metric {metric} needs {_NEEDS[metric.definition.needs]}, of which a solution "
-                "says nothing; use --config instead of --solution"
-            )
+        """The lists up to the k of the evaluation set."""
+        return self.whole[:, : self.solution.k]
 
 
-def of_solution(
-    path: Path,
-    solution: Path,
-    named: format.Named | None = None,
-    *,
-    keep_users_without_items: bool = False,
-) -> Paper:
-    """Return the paper of a file of lists and a file of true items; see `of_terms`."""
-    keep = keep_users_without_items
-    return of_terms(path, Terms(solution=solution, named=named, keep_users_without_items=keep))
-
-
-def of_config(
-    path: Path,
-    config: Config,
-    named: format.Named | None = None,
-    metrics: tuple[Metric, ...] = (),
-) -> Paper:
-    """Return the paper of a file of lists on the exam that a config sets; see `of_terms`."""
-    return of_terms(path, Terms(config, named=named), metrics)
-
-
-def of_terms(path: Path, terms: Terms, metrics: tuple[Metric, ...] = ()) -> Paper:
-    """Return the paper of a file of lists, of any shape, on what a person names.
+def lists_on_terms(path: Path, terms: Terms, metrics: tuple[Metric, ...] = ()) -> SubmittedLists:
+    """Return a file of lists, of any shape, with the solution that a person names.
 
     Users outside the solution are counted, not blamed; those whose Usage is Ignored are left out.
 
     Parameters
     ----------
     metrics : tuple of Metric
-        What it is to be marked by; the config's own by default.
+        What they are to be scored by; the config's own by default.
 
     Raises
     ------
     HarnessError
-        A file or a config that cannot be used, an empty exam.
+        A file or a config that cannot be used, an empty evaluation set.
     """
-    solution = terms.marking(metrics)
+    solution = terms.scored_against(metrics)
     between = terms.between()[0] or solution.between or " "
-    return of_file(path, solution, terms.named, between=between, asks=True)
+    return lists_of_file(path, solution, terms.named, between=between, asks=True)
 
 
-def of_file(
+def lists_of_file(
     path: Path | pl.DataFrame,
     solution: Solution,
-    named: format.Named | None = None,
+    named: Named | None = None,
     longest: int | None = None,
     *,
     between: str = " ",
     asks: bool = False,
-) -> Paper:
-    """Return the paper of a file or frame of lists, of any shape, on a solution.
+) -> SubmittedLists:
+    """Return a file or frame of lists, of any shape, with a solution.
 
     Parameters
     ----------
     longest : int, optional
-        Places of a list that are looked at; all by default.
+        Positions of a list that are looked at; all by default.
     between : str
         What stands between the items of a list that is one text.
     asks : bool
@@ -172,31 +103,27 @@ def of_file(
     DataError
         A file that cannot be used.
     """
-    examined = len(solution.users)
-    with ids.coders() as coders:
-        coders.users.codes(solution.users, "the examined users")
-        coders.users.codes(solution.ignored, "the ignored users")
-        coders.items.codes(solution.items, "the items of the solution")
-        read = file.read(path, named, between=between)
+    evaluated = len(solution.users)
+    with coders() as of:
+        of.users.codes(solution.users, "the evaluated users")
+        of.users.codes(solution.ignored, "the ignored users")
+        of.items.codes(solution.items, "the items of the solution")
+        read_file = read(path, named, between=between)
         if asks:
-            order.refuse_unsaid(read, named)
-        found = lists.Reading(read.table, coders, longest).lists()
-        items = coders.items.ids()
+            refuse_unsaid(read_file, named)
+        found = Reading(read_file.table, of, longest).lists()
+        items = of.items.ids()
+    title = str(read_file.path)
     if found.outside_users > 0 and not found.known_users:
-        strangers.refuse_users(str(read.path), examined + len(solution.ignored), coders.users.ids())
-    return of_lists(
-        str(read.path),
-        solution,
-        found.items[:examined],
-        items,
-        {"users_outside": found.outside_users, "rows_outside": found.outside_rows},
-    )
+        refuse_users(title, evaluated + len(solution.ignored), of.users.ids())
+    left_out = {"users_outside": found.outside_users, "rows_outside": found.outside_rows}
+    return lists_of_positions(title, solution, found.items[:evaluated], items, left_out)
 
 
-def of_lists(
+def lists_of_positions(
     title: str, solution: Solution, whole: Int32, items: pl.Series, left_out: Mapping[str, int]
-) -> Paper:
-    """Return the paper of lists that hold positions; those behind the solution's never hit.
+) -> SubmittedLists:
+    """Return lists that hold positions, with a solution; those behind the solution's never hit.
 
     Parameters
     ----------
@@ -208,40 +135,31 @@ def of_lists(
     catalogue = judgments.catalogue and judgments.catalogue.wider(unknown)
     if solution.fingerprint is not None:
         left_out = {**left_out, "items_unknown": int((whole >= len(solution.items)).sum())}
-    without = ~(whole >= 0).any(axis=1)
-    if solution.averaged is not None:
-        without &= solution.averaged
-    return Paper(
+    without = solution.counted & ~(whole >= 0).any(axis=1)
+    return SubmittedLists(
         title=title,
-        users=solution.users,
+        solution=replace(solution, judgments=replace(judgments, catalogue=catalogue)),
         items=items,
         whole=whole,
-        judgments=replace(judgments, catalogue=catalogue),
         left_out={"users_without_list": int(without.sum()), **left_out, **solution.left_out},
-        outside=solution.outside,
-        averaged=solution.averaged,
-        leaderboards=solution.leaderboards,
-        metrics=solution.metrics,
-        k=solution.k,
-        fingerprint=solution.fingerprint,
     )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scored(Shown):
-    """What a paper earned.
+    """The estimates of submitted lists.
 
     Attributes
     ----------
     metrics : mapping of text to Estimate
-    leaderboards : mapping of board to the same of its users
+    leaderboards : mapping of Public and Private to the same of their users
     conventions : mapping of name to MAP@k, optional
         None where a convention averages none of these users.
     validation : Validation, optional
         What is wrong with the file.
     """
 
-    paper: Paper
+    submitted: SubmittedLists
     k: int
     metrics: Mapping[str, Estimate]
     leaderboards: Mapping[str, Mapping[str, Estimate]]
@@ -249,28 +167,26 @@ class Scored(Shown):
     validation: Validation | None = None
 
     def sheets(self) -> list[Sheet]:
-        """Return the figures, and the audit of conventions where it was asked for."""
+        """Return the estimates, and MAP@k by convention where it was asked for."""
         return sheets(self)
 
     def records(self) -> list[dict[str, object]]:
-        """Return one record a metric and one a convention, with full figures."""
+        """Return one record a metric and one a convention, in full precision."""
         return records(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document."""
-        paper = self.paper
+        solution = self.submitted.solution
         document: dict[str, Any] = {
             "schema": SCHEMA,
             "evaluation": {
                 "k": self.k,
-                "users": int(paper.counted.sum()),
-                "fingerprint": paper.fingerprint,
-                "left_out": dict(paper.left_out),
+                "users": int(solution.counted.sum()),
+                "fingerprint": solution.fingerprint,
+                "left_out": dict(self.submitted.left_out),
             },
             "metrics": _estimates(self.metrics),
-            "usage": {
-                board: _estimates(estimates) for board, estimates in self.leaderboards.items()
-            },
+            "usage": {name: _estimates(estimates) for name, estimates in self.leaderboards.items()},
         }
         if self.validation is not None:
             document["problems"] = self.validation.summary() | {"forced": not self.validation.valid}
@@ -282,8 +198,10 @@ class Scored(Shown):
         return document
 
 
-def score(paper: Paper, metrics: tuple[Metric, ...], k: int, conventions: bool = False) -> Scored:
-    """Mark a paper.
+def score(
+    submitted: SubmittedLists, metrics: tuple[Metric, ...], k: int, conventions: bool = False
+) -> Scored:
+    """Score submitted lists.
 
     Parameters
     ----------
@@ -293,21 +211,26 @@ def score(paper: Paper, metrics: tuple[Metric, ...], k: int, conventions: bool =
     Raises
     ------
     UsageError
-        A metric looks further than the exam, or needs what a solution alone does not tell.
+        A metric looks further than the evaluation set, or needs what a solution alone does not
+        tell.
     """
+    solution = submitted.solution
     for metric in (*metrics, *([Metric("MAP", k)] if conventions else [])):
-        paper.require(metric)
-    values = user_scores(paper.lists, paper.judgments, metrics)
-    counted = paper.counted
-    leaderboards = {board: users & counted for board, users in paper.leaderboards.items()}
-    estimates = {
-        board: _estimates_of(_of_users(paper, users, values))
-        for board, users in leaderboards.items()
-        if users.any()
-    }
-    audited = audit(paper.whole, paper.judgments, k) if conventions else None
-    everyone = _estimates_of(_of_users(paper, counted, values))
-    return Scored(paper, k, everyone, estimates, audited)
+        solution.require(metric)
+    values = user_scores(submitted.lists, solution.judgments, metrics)
+    counted = solution.counted
+    leaderboards = {name: users & counted for name, users in solution.leaderboards.items()}
+    return Scored(
+        submitted,
+        k,
+        _estimates_of(_of_users(submitted, counted, values)),
+        {
+            name: _estimates_of(_of_users(submitted, users, values))
+            for name, users in leaderboards.items()
+            if users.any()
+        },
+        map_by_convention(submitted.whole, solution.judgments, k) if conventions else None,
+    )
 
 
 def _estimates_of(values: Mapping[Metric, Floats]) -> dict[str, Estimate]:
@@ -315,13 +238,14 @@ def _estimates_of(values: Mapping[Metric, Floats]) -> dict[str, Estimate]:
 
 
 def _of_users(
-    paper: Paper, users: Bool, values: Mapping[Metric, Floats]
+    submitted: SubmittedLists, users: Bool, values: Mapping[Metric, Floats]
 ) -> Mapping[Metric, Floats]:
     """Return the values of some users; what is one of all lists is worked out anew."""
     if users.all():
         return values
-    whole = [metric for metric in values if metric.definition.of == "set"]
-    anew = user_scores(paper.lists[users], paper.judgments.pick(users), whole) if whole else {}
+    of_set = [metric for metric in values if metric.definition.of == "set"]
+    judgments = submitted.solution.judgments.pick(users) if of_set else None
+    anew = user_scores(submitted.lists[users], judgments, of_set) if judgments else {}
     return {m: anew[m] if m in anew else v[users] for m, v in values.items()}
 
 
@@ -335,13 +259,13 @@ _DIGITS = 6
 
 
 def sheets(scored: Scored) -> list[Sheet]:
-    """Return the figures, and the audit where it was asked for."""
+    """Return the estimates, and MAP@k by convention where it was asked for."""
     found = [_table(scored)]
-    return found if scored.conventions is None else [*found, _audit(scored)]
+    return found if scored.conventions is None else [*found, _conventions_table(scored)]
 
 
 def records(scored: Scored) -> list[dict[str, object]]:
-    """Return one record a metric and one a convention, with full figures."""
+    """Return one record a metric and one a convention, in full precision."""
     return [
         *(_record("metric", n, f.mean, f.ci95, scored) for n, f in scored.metrics.items()),
         *(_record("convention", n, v, None, scored) for n, v in (scored.conventions or {}).items()),
@@ -356,7 +280,9 @@ def _record(
     scored: Scored,
 ) -> dict[str, object]:
     low, high = ci95 or (None, None)
-    leaderboards = {board: estimates.get(name) for board, estimates in scored.leaderboards.items()}
+    leaderboards = {
+        leaderboard: estimates.get(name) for leaderboard, estimates in scored.leaderboards.items()
+    }
     return {
         "kind": kind,
         "name": name,
@@ -364,8 +290,8 @@ def _record(
         "low": low,
         "high": high,
         **{
-            board: None if estimate is None else estimate.mean
-            for board, estimate in leaderboards.items()
+            leaderboard: None if estimate is None else estimate.mean
+            for leaderboard, estimate in leaderboards.items()
         },
     }
 
@@ -377,7 +303,7 @@ def _table(scored: Scored) -> Sheet:
             name,
             _number(estimate.mean),
             _ends(estimate),
-            *(_of_board(scored, b, name) for b in leaderboards),
+            *(_on_leaderboard(scored, other, name) for other in leaderboards),
         ]
         for name, estimate in scored.metrics.items()
     ]
@@ -389,11 +315,11 @@ def _table(scored: Scored) -> Sheet:
 
 
 def _heading(scored: Scored) -> list[str]:
-    paper = scored.paper
-    evaluation_set = "" if paper.fingerprint is None else f" · {paper.fingerprint[:6]}"
-    users = int(paper.counted.sum())
-    lines = [f"paper  {printable(paper.title)} · {users:,} users{evaluation_set}"]
-    counts = {name: count for name, count in paper.left_out.items() if count > 0}
+    submitted, solution = scored.submitted, scored.submitted.solution
+    fingerprint = "" if solution.fingerprint is None else f" · {solution.fingerprint[:6]}"
+    users = int(solution.counted.sum())
+    lines = [f"lists  {printable(submitted.title)} · {users:,} users{fingerprint}"]
+    counts = {name: count for name, count in submitted.left_out.items() if count > 0}
     if counts.get("rows_outside") == counts.get("users_outside"):
         counts.pop("rows_outside", None)  # a row a user says nothing new
     lines += [f"note   {_NOTES[name]}: {count:,}" for name, count in counts.items()]
@@ -408,32 +334,32 @@ def _problems(found: Validation | None) -> list[str]:
         for p in problems
     ]
     forced = found is not None and not found.valid
-    return [*lines, *(["note   marked with its errors, as it was forced"] if forced else [])]
+    return [*lines, *(["note   scored with its errors, as it was forced"] if forced else [])]
 
 
 _NOTES = {
     "users_without_items": "users without true items, who are not averaged, as in H&M on Kaggle",
     "users_without_items_kept": "users without true items, who score 0",
     "users_without_list": "users without a list, who score 0",
-    "users_outside": "users of the file who are not examined",
+    "users_outside": "users of the file who are not evaluated",
     "rows_outside": "rows of those users, left out",
     "users_ignored": "users whom the solution ignores",
-    "items_unknown": "places that hold no candidate and never hit",
+    "items_unknown": "positions that hold no candidate and never hit",
     "true_items_repeated": "true items that stand again, counted once",
 }
 
 
-def _audit(scored: Scored) -> Sheet:
+def _conventions_table(scored: Scored) -> Sheet:
     values = scored.conventions or {}
-    own = values.get("ml_metrics" if scored.paper.averaged is None else "kaggle")
+    own = values.get("ml_metrics" if scored.submitted.solution.averaged is None else "kaggle")
     rows = [
         [
             name,
             "not counted" if value is None else _number(value),
             "" if value is None or own is None else f"{value - own:+.{_DIGITS}f}",
             *(
-                CONVENTIONS[name].to_dict()[judgments]
-                for judgments in ("tools", "divisor", "repeats", "users")
+                CONVENTIONS[name].to_dict()[column]
+                for column in ("tools", "divisor", "repeats", "users")
             ),
         ]
         for name, value in values.items()
@@ -451,8 +377,8 @@ def _audit(scored: Scored) -> Sheet:
     return Sheet(titles, rows, left=words | {0}, kept=3, wrapped=words)
 
 
-def _of_board(scored: Scored, board: str, metric: str) -> str:
-    estimate = scored.leaderboards[board].get(metric)
+def _on_leaderboard(scored: Scored, leaderboard: str, metric: str) -> str:
+    estimate = scored.leaderboards[leaderboard].get(metric)
     return "" if estimate is None else _number(estimate.mean)
 
 

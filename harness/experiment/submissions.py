@@ -10,14 +10,11 @@ from typing import Any
 import polars as pl
 
 from harness.config import Config
-from harness.config import read_for_submissions as read_config
-from harness.core.errors import HarnessError, UsageError
-from harness.experiment import score as papers
-from harness.experiment.score import Paper, Scored
-from harness.experiment.score import score as mark
-from harness.experiment.terms import Terms
+from harness.core.errors import HarnessError
+from harness.experiment.score import Scored, SubmittedLists, lists_of_file, lists_of_positions
+from harness.experiment.score import score as score_lists
+from harness.experiment.terms import Terms, path_or_frame
 from harness.metrics import USUAL, Metric, parse
-from harness.metrics.inputs.accept import as_polars
 from harness.protocol import truth
 from harness.protocol.truth import Solution
 from harness.submission.expected import Against, columns
@@ -82,7 +79,7 @@ _K = 12
 
 
 class SubmissionError(HarnessError):
-    """A submission with errors, which is not marked.
+    """A submission with errors, which is not scored.
 
     Attributes
     ----------
@@ -97,7 +94,7 @@ class SubmissionError(HarnessError):
             f"{p.code} {'' if p.line is None else f'line {p.line:,}: '}{p.message}; {p.hint}"
             for p in validation.errors
         )
-        refusal = refusal or "has errors and is not marked; mend it, or force it"
+        refusal = refusal or "has errors and is not scored; mend it, or force it"
         super().__init__(f"{validation.path}: {refusal}\n{problems}")
         self.validation = validation
 
@@ -112,7 +109,7 @@ def score_on(
     strict: bool = False,
     force: bool = False,
 ) -> Scored:
-    """Validate a submission and mark it.
+    """Validate a submission and score it.
 
     Parameters
     ----------
@@ -126,16 +123,16 @@ def score_on(
     strict : bool
         Whether warnings are errors.
     force : bool
-        Whether a submission with errors is marked as it stands.
+        Whether a submission with errors is scored as it stands.
 
     Raises
     ------
     SubmissionError
         It has errors, and `force` is not given.
     HarnessError
-        What it is checked against or marked by cannot be used.
+        What it is checked or scored against cannot be used.
     """
-    solution = terms.marking(metrics)
+    solution = terms.scored_against(metrics)
     against = terms.against().scored_by(solution)
     wanted = against.format
     cut = k or solution.k or (wanted and wanted.k) or _K
@@ -143,17 +140,18 @@ def score_on(
         solution = replace(solution, metrics=_usual(cut, wanted if k is None else None))
     if wanted is not None and wanted.kinds:
         solution = solution.of_kinds(wanted.kinds)
-    places = None if conventions else _longest(solution.metrics)
-    found = examine(path, against, solution, places=places, strict=strict)
+    longest = None if conventions else _longest(solution.metrics)
+    found = examine(path, against, solution, places=longest, strict=strict)
     if not found.validation.valid and not force:
         raise SubmissionError(found.validation)
-    paper = paper_of(path, found, solution, terms, places)
-    return replace(mark(paper, solution.metrics, cut, conventions), validation=found.validation)
+    submitted = lists_of_validated(path, found, solution, terms, longest)
+    scored = score_lists(submitted, solution.metrics, cut, conventions)
+    return replace(scored, validation=found.validation)
 
 
 def refused(path: Path, terms: Terms, metrics: tuple[Metric, ...] = ()) -> tuple[Problem, ...]:
     """Return the errors for which `score` refuses a submission."""
-    solution = terms.marking(metrics)
+    solution = terms.scored_against(metrics)
     return examine(path, terms.against().scored_by(solution), solution).validation.errors
 
 
@@ -165,33 +163,33 @@ def _usual(cut: int, wanted: Format | None) -> tuple[Metric, ...]:
 
 
 def _longest(metrics: tuple[Metric, ...]) -> int | None:
-    """Return how many places are looked at; None where a metric takes them all."""
+    """Return how many positions are looked at; None where a metric takes them all."""
     cuts = [metric.k for metric in metrics]
     return None if None in cuts else max(cut for cut in cuts if cut is not None)
 
 
-def paper_of(
+def lists_of_validated(
     path: Path | pl.DataFrame,
     found: Examined,
     solution: Solution,
     terms: Terms,
-    places: int | None,
-) -> Paper:
-    """Return the paper of a submission that was examined.
+    longest: int | None,
+) -> SubmittedLists:
+    """Return the lists of a submission that was validated, up to the `longest` if there is one.
 
     Raises
     ------
     DataError
         It has no user of the solution.
     """
-    strangers = found.validation.rows > 0 and found.answered == 0
-    if found.lists is None or strangers:  # these are told by whoever reads the ids
+    none_known = found.validation.rows > 0 and found.answered == 0
+    if found.lists is None or none_known:  # these are told by whoever reads the ids
         between = found.against.between or " "
         named = _named(path, found.against, terms.named or Named())
-        return papers.of_file(path, solution, named, places, between=between)
+        return lists_of_file(path, solution, named, longest, between=between)
     left_out = {"users_outside": found.users_outside, "rows_outside": found.rows_outside}
     title = str(found.validation.path)
-    return papers.of_lists(title, solution, found.lists, solution.items, left_out)
+    return lists_of_positions(title, solution, found.lists, solution.items, left_out)
 
 
 def _named(path: Path | pl.DataFrame, against: Against, named: Named) -> Named:
@@ -254,8 +252,10 @@ def validate(
         What the submission is checked against cannot be used.
     """
     named = Named(rank=rank_column, score=score_column, row_order=row_order)
-    terms = _terms(config, sample, items, solution, named, separator=separator)
-    return examine_on(_given(submission), terms, k, strict=strict).validation
+    terms = Terms.of(
+        config, sample=sample, items=items, solution=solution, named=named, separator=separator
+    )
+    return examine_on(path_or_frame(submission, "submission"), terms, k, strict=strict).validation
 
 
 def score(
@@ -276,7 +276,7 @@ def score(
     score_column: str | None = None,
     row_order: bool = False,
 ) -> Scored:
-    """Validate a submission and mark it.
+    """Validate a submission and score it.
 
     Parameters
     ----------
@@ -290,7 +290,7 @@ def score(
     conventions : bool
         Whether MAP@k is worked out under every convention.
     force : bool
-        Whether a submission with errors is marked as it stands.
+        Whether a submission with errors is scored as it stands.
     keep_users_without_items : bool
         Whether users of the solution without true items are averaged, with 0; H&M on Kaggle leaves
         them out, and so do we by default.
@@ -298,56 +298,24 @@ def score(
     Returns
     -------
     Scored
-        ``metrics["MAP@12"].mean``, ``boards["Public"]``, ``validation``, ``to_dict()``.
+        ``metrics["MAP@12"].mean``, ``leaderboards["Public"]``, ``validation``, ``to_dict()``.
 
     Raises
     ------
     SubmissionError
         The submission has errors, and `force` is not given.
     HarnessError
-        What it is checked against or marked by cannot be used.
+        What it is checked or scored against cannot be used.
     """
-    named = Named(rank=rank_column, score=score_column, row_order=row_order)
-    keep = keep_users_without_items
-    terms = _terms(config, sample, items, solution, named, separator=separator, keep=keep)
-    said = terms.config or terms.own
-    folder = Path() if said is None else said.folder
-    asked = tuple(m if isinstance(m, Metric) else parse(m, folder) for m in metrics)
-    given = _given(submission)
-    return score_on(given, terms, asked, k, conventions=conventions, strict=strict, force=force)
-
-
-def _terms(
-    config: Config | Path | str | None,
-    sample: Path | str | None,
-    items: Path | str | None,
-    solution: Any,
-    named: Named,
-    *,
-    separator: str | None,
-    keep: bool = False,
-) -> Terms:
-    path = None if isinstance(config, Config) else _path(config)
-    read = config if isinstance(config, Config) else None if path is None else read_config(path)
-    return Terms.of(
-        read,
-        sample=_path(sample),
-        items=_path(items),
-        solution=_given(solution, "solution"),
-        named=named,
+    terms = Terms.of(
+        config,
+        sample=sample,
+        items=items,
+        solution=solution,
+        named=Named(rank=rank_column, score=score_column, row_order=row_order),
         separator=separator,
-        keep_users_without_items=keep,
+        keep_users_without_items=keep_users_without_items,
     )
-
-
-def _path(path: Path | str | None) -> Path | None:
-    if path is not None and not isinstance(path, (str, Path)):
-        raise UsageError(f"found {type(path).__name__}; give the path of a file")
-    return None if path is None else Path(path)
-
-
-def _given(given: Any, role: str = "submission") -> Any:
-    """Return a path, or a frame as Polars holds it."""
-    if isinstance(given, (str, Path)) or (given is None and role == "solution"):
-        return _path(given)
-    return as_polars(given, role)
+    asked = tuple(m if isinstance(m, Metric) else parse(m, terms.folder) for m in metrics)
+    given = path_or_frame(submission, "submission")
+    return score_on(given, terms, asked, k, conventions=conventions, strict=strict, force=force)

@@ -38,7 +38,7 @@ class Submitted:
     without_history : int
         Users without any event in the data.
     beyond_sample : int
-        Users of the exam for whom the competition does not ask.
+        Users of the evaluation set for whom the competition does not ask.
     notes : tuple of str
         What looked odd in the data.
     """
@@ -56,14 +56,14 @@ def submit(
     """Write the lists of a config's model for everyone who needs a row.
 
     Those are the users of the sample submission, or else of the table of users, and those of the
-    evaluation set, whose lists are the ones that a run marks; for an upload, the first alone. Users
-    without any event are unknown to the model; it is fitted once more with them among its users, so
-    that it can be asked.
+    evaluation set, whose lists are the ones that a run scores; for an upload, the first alone.
+    Users without any event are unknown to the model; it is fitted once more with them among its
+    users, so that it can be asked.
 
     Parameters
     ----------
     all_events : bool
-        Whether it is for an upload: the model learns from the exam's days too, and nobody has a
+        Whether it is for an upload: the model learns from the evaluated days too, and nobody has a
         row for whom the competition does not ask.
 
     Raises
@@ -128,7 +128,7 @@ def _answer(
 
 
 def _asking(task: Task, users: Int32) -> Task:
-    """Return the setting with other users in the exam's place, in id order."""
+    """Return the task with other users in the place of its own, in id order."""
     evaluation_set = task.evaluation_set
     ids = task.data.user_ids.gather(users)
     asked = replace(
@@ -144,7 +144,7 @@ def _asking(task: Task, users: Int32) -> Task:
 
 
 def _on_everything(task: Task) -> Task:
-    """Return the setting with all events to learn from, the exam's users and k as they were."""
+    """Return the task with all events to learn from, its users and k as they were."""
     data = task.data
     cutoff = int(data.events.time.max()) + 1 if data.has_time else None
     parts = replace(task.parts, train=data.events, cutoff=cutoff, until=None)
@@ -167,7 +167,7 @@ def _on_everything(task: Task) -> Task:
 
 
 def _with_users(task: Task, ids: pl.Series) -> Task:
-    """Return the setting with more users, who have no events."""
+    """Return the task with more users, who have no events."""
     data = task.data
     every = pl.concat([data.user_ids, ids.alias(data.user_ids.name)]).sort()
     moved = positions(data.user_ids, every)

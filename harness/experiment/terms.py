@@ -1,30 +1,29 @@
-"""What a submission is checked and scored against, as a config or options say it."""
+"""What a submission is checked and scored against, as a config or options say."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
-from harness.config import Config, SubmissionConfig
+from harness.config import Config, SubmissionConfig, SubmissionOnly, read_for_submissions
 from harness.core.errors import DataError, UsageError
 from harness.core.io import find
 from harness.data import attributes, csv_errors
 from harness.data.layout import AttributeTable, Layout
 from harness.metrics import Metric
+from harness.metrics.inputs.accept import as_polars
 from harness.protocol import truth
 from harness.protocol.truth import Solution
 from harness.submission import expected, format
-from harness.submission import solution as solutions
 from harness.submission.expected import Against, columns, ids, separator_in, spelt
 from harness.submission.format import NAMES, Format, Named
 from harness.submission.keys import Known, learnt, nothing
-
-if TYPE_CHECKING:
-    from harness.config import Config, SubmissionOnly
+from harness.submission.solution import of_file
 
 _SAMPLE = "sample_submission.csv"
 _TEXT = (".csv", ".csv.gz", ".csv.zip", ".zip")
@@ -179,13 +178,44 @@ class Terms:
     own: SubmissionOnly | None = None
 
     @classmethod
-    def of(cls, config: Config | SubmissionOnly | None, **named: Any) -> Terms:
-        """Return the terms of a config, with data or without, and of what else is named."""
-        from harness.config import SubmissionOnly
+    def of(
+        cls,
+        config: Config | SubmissionOnly | Path | str | None = None,
+        *,
+        overrides: Sequence[str] = (),
+        sample: Path | str | None = None,
+        items: Path | str | None = None,
+        solution: Any = None,
+        named: Named | None = None,
+        separator: str | None = None,
+        keep_users_without_items: bool = False,
+    ) -> Terms:
+        """Return the terms of a config, with data or without, and of what else is named.
 
-        if isinstance(config, SubmissionOnly):
-            return cls(own=config, **named)
-        return cls(config, **named)
+        Parameters
+        ----------
+        config : Config, SubmissionOnly or path of a TOML file
+        overrides : sequence of str
+            Keys of the file with other values, as ``evaluation.k=5``.
+        solution : path or frame of any kind
+
+        Raises
+        ------
+        HarnessError
+            A file that cannot be used, or things that do not go together.
+        """
+        read = _read(config, overrides)
+        data, own = (None, read) if isinstance(read, SubmissionOnly) else (read, None)
+        return cls(
+            config=data,
+            own=own,
+            sample=_path(sample),
+            items=_path(items),
+            solution=None if solution is None else path_or_frame(solution, "solution"),
+            named=named,
+            separator=separator,
+            keep_users_without_items=keep_users_without_items,
+        )
 
     def __post_init__(self) -> None:
         if self.config is not None:
@@ -220,6 +250,12 @@ class Terms:
             )
 
     @property
+    def folder(self) -> Path:
+        """Where paths in the config start."""
+        read = self.config or self.own
+        return Path() if read is None else read.folder
+
+    @property
     def files(self) -> list[Path]:
         """The files of the config's competition that are there, its sample among them."""
         from harness.core.io import parts
@@ -249,11 +285,11 @@ class Terms:
         against = self.against().cut_at(k)
         if self.solution is None:
             return against, None
-        marking = self._of_file(keep=True)  # nobody is averaged
-        return against.scored_by(marking), marking
+        solution = self._of_file(keep=True)  # nothing is averaged
+        return against.scored_by(solution), solution
 
     def against(self) -> Against:
-        """Return what rows and lists are checked against; nothing is marked.
+        """Return what rows and lists are checked against; nothing is scored.
 
         Raises
         ------
@@ -289,8 +325,8 @@ class Terms:
         known = self._solution_format()  # the competition's own lists, however the truth is written
         return (None if known is None else known.between), ""
 
-    def marking(self, metrics: tuple[Metric, ...] = ()) -> Solution:
-        """Return the solution: that of the config's exam, or the file's.
+    def scored_against(self, metrics: tuple[Metric, ...] = ()) -> Solution:
+        """Return the solution: that of the config's evaluation set, or the file's.
 
         Raises
         ------
@@ -302,7 +338,7 @@ class Terms:
         if self.solution is None:
             also = "; this config has no [data]" if self.own is not None else ""
             raise UsageError(
-                f"marked by what? name one of --config CONFIG and --solution SOLUTION{also}"
+                f"scored against what? name one of --config CONFIG and --solution SOLUTION{also}"
             )
         return replace(self._of_file(keep=self.keep_users_without_items), metrics=metrics)
 
@@ -310,7 +346,7 @@ class Terms:
         """Return the solution in the file or frame that is named."""
         assert self.solution is not None  # noqa: S101 - asked for where there is one
         said = self.separator or (None if self.own is None else self.own.submission.separator)
-        return solutions.of_file(self.solution, keep_users_without_items=keep, between=said)
+        return of_file(self.solution, keep_users_without_items=keep, between=said)
 
     def _columns_format(self) -> Format:
         """Return the format of the solution's own columns."""
@@ -327,3 +363,28 @@ class Terms:
         if isinstance(self.solution, pl.DataFrame):
             return format.of_competition(self.solution.columns)
         return format.of_competition(expected.columns(self.solution))
+
+
+def _read(
+    config: Config | SubmissionOnly | Path | str | None, overrides: Sequence[str]
+) -> Config | SubmissionOnly | None:
+    if overrides and config is None:
+        raise UsageError(f"--set {overrides[0]} overrides a key of a config; name it with --config")
+    if config is None or isinstance(config, (Config, SubmissionOnly)):
+        return config
+    return read_for_submissions(_file(config), overrides)
+
+
+def _path(path: Path | str | None) -> Path | None:
+    return None if path is None else _file(path)
+
+
+def _file(path: Path | str) -> Path:
+    if not isinstance(path, (str, Path)):
+        raise UsageError(f"found {type(path).__name__}; give the path of a file")
+    return Path(path)
+
+
+def path_or_frame(given: Any, role: str) -> Path | pl.DataFrame:
+    """Return a path, or a frame of any kind as Polars holds it; `role` names it in messages."""
+    return Path(given) if isinstance(given, (str, Path)) else as_polars(given, role)

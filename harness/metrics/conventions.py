@@ -195,7 +195,7 @@ CONVENTIONS: dict[str, Convention] = {
 }
 
 
-def audit(items: Int32, judgments: Judgments, k: int) -> dict[str, float | None]:
+def map_by_convention(items: Int32, judgments: Judgments, k: int) -> dict[str, float | None]:
     """Return MAP@k under every convention; None under one that averages none of these users.
 
     Parameters
@@ -210,7 +210,7 @@ def audit(items: Int32, judgments: Judgments, k: int) -> dict[str, float | None]
 
     >>> from harness.core.arrays import Ragged
     >>> judgments = Judgments(Ragged(np.array([0, 2]), np.array([1, 2], np.int32)), np.array([2]))
-    >>> found = audit(np.array([[1, 1, 2]], np.int32), judgments, k=10)
+    >>> found = map_by_convention(np.array([[1, 1, 2]], np.int32), judgments, k=10)
     >>> round(found["kaggle"], 4), found["replay"]
     (0.8333, 1.5)
     """

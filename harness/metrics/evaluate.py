@@ -9,8 +9,8 @@ import polars as pl
 
 from harness.core.arrays import Floats, Int64
 from harness.core.errors import UsageError
-from harness.metrics import Metric, conventions, parse
-from harness.metrics.conventions import CONVENTIONS
+from harness.metrics import Metric, parse
+from harness.metrics.conventions import CONVENTIONS, map_by_convention
 from harness.metrics.inputs.beyond import Beside
 from harness.metrics.inputs.read import Names, read_both
 from harness.metrics.scores import mean, user_scores
@@ -100,7 +100,7 @@ def evaluate(
     return _result(values, read.users, per_user, read.report)
 
 
-def audit(
+def conventions(
     recommendations: Any,
     truth: Any,
     k: int,
@@ -110,7 +110,7 @@ def audit(
     rank: str | None = None,
     score: str | Literal[False] | None = None,
 ) -> pd.DataFrame:
-    """Return MAP@k under every convention, and which tools print it so.
+    """Return MAP@k under every convention, and which tools print which value.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def audit(
 
     Examples
     --------
-    >>> found = audit({"ann": ["a", "a", "b"]}, {"ann": ["a", "b"]}, k=10)
+    >>> found = conventions({"ann": ["a", "a", "b"]}, {"ann": ["a", "b"]}, k=10)
     >>> found["MAP@10"][["kaggle", "replay"]].round(4).to_dict()
     {'kaggle': 0.8333, 'replay': 1.5}
     """
@@ -137,7 +137,7 @@ def audit(
     nothing = Beside(None, None, None, user, item)
     columns = Names(user, item, rank, score, None)
     read = read_both(recommendations, truth, columns, nothing, (metric,), whole=True)
-    values = conventions.audit(read.lists, read.judgments, metric.k or 0)
+    values = map_by_convention(read.lists, read.judgments, metric.k or 0)
     rows = [{str(metric): v, **CONVENTIONS[name].to_dict()} for name, v in values.items()]
     found = pd.DataFrame(rows, index=pd.Index(values, name="convention"))
     found.attrs.update(read.report)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.core.arrays import Counts, Floats, Int32, Int64
+from harness.core.arrays import Counts, Floats, Int32, Int64, read_only, search
 from harness.core.jit import compiled
 
 LARGEST = 2**31 - 1  # cut-offs and counts are int32
@@ -113,11 +113,11 @@ def tally(
     k = _count("k", k)
     given = _checked(items, truth_indptr, truth_indices)
     found = _blank(k, _relevant(relevant, np.diff(truth_indptr)))
-    discount = _read_only(discounts(min(k, items.shape[1])))
+    discount = read_only(discounts(min(k, items.shape[1])))
     sums = found.precision_sum, found.dcg
     counts = found.hits, found.early_hits, found.first_hit, found.length
 
-    faulty = int(_tally(*given, _read_only(found.relevant), discount, *sums, *counts))
+    faulty = int(_tally(*given, read_only(found.relevant), discount, *sums, *counts))
     if faulty >= 0:
         raise ValueError(_describe_fault(faulty, given[0][:, :k], *given[1:]))
     return found
@@ -147,41 +147,13 @@ def ranks(
     return found
 
 
-def partials(values: Floats) -> Floats:
-    """Return a few numbers whose exact sum is that of `values`, (n,) float64, all finite.
-
-    Raises
-    ------
-    OverflowError
-        A sum is beyond the largest number.
-
-    Notes
-    -----
-    Source: Shewchuk 1997, Adaptive Precision Floating-Point Arithmetic; what `math.fsum` does, so
-    that `math.fsum` of the result is the exact sum, rounded once.
-
-    Examples
-    --------
-    1e16 + 1 does not fit one number; the sum keeps it.
-
-    >>> from math import fsum
-    >>> fsum(partials(np.array([1e16, 1.0, -1e16])))
-    1.0
-    """
-    held = np.empty(_MOST_PARTIALS)
-    count = int(_partials(_read_only(values), held))
-    if count < 0:
-        raise OverflowError("numbers too large to be added up")
-    return held[:count]
-
-
 def _checked(items: Any, indptr: Any, indices: Any) -> list[NDArray[Any]]:
     """Return lists and truth as the loops take them."""
     _require_int32("items", items, dimensions=2)
     _require_int32("truth_indices", indices, dimensions=1)
     _require_offsets(indptr, len(items), len(indices))
     # Read-only views have one type, so numba compiles once, whatever arrays a caller holds.
-    return [_read_only(array) for array in (items, indptr.astype(np.int64, copy=False), indices)]
+    return [read_only(array) for array in (items, indptr.astype(np.int64, copy=False), indices)]
 
 
 def _count(name: str, value: int) -> int:
@@ -244,12 +216,6 @@ def _blank(k: int, relevant: Int32) -> Tally:
     precision_sum, dcg = np.empty((2, len(relevant)), np.float64)
     hits, early_hits, first_hit, length = np.empty((4, len(relevant)), np.int32)
     return Tally(k, precision_sum, dcg, hits, early_hits, first_hit, length, relevant)
-
-
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return view
 
 
 def _describe_fault(user: int, items: Int32, indptr: Int64, indices: Int32) -> str:
@@ -329,29 +295,6 @@ def _tally(  # noqa: C901 - see above
 
 
 @compiled
-def _partials(values: Any, held: Any) -> int:
-    """Write partials that do not overlap, smallest first; return how many, −1 if too large."""
-    count = 0
-    for value in values:
-        x, kept = value, 0
-        for i in range(count):
-            y = held[i]
-            if abs(x) < abs(y):
-                x, y = y, x
-            high = x + y
-            low = y - (high - x)
-            if low != 0.0:
-                held[kept] = low
-                kept += 1
-            x = high
-        if not abs(x) < np.inf:  # beyond the largest number nothing is exact, and no place is left
-            return -1
-        held[kept] = x
-        count = kept + 1
-    return count
-
-
-@compiled
 def _rank(items: Any, indptr: Any, indices: Any, cut: int, found: Any) -> int:
     """Write the rank of every true item; return the first user that is faulty, or -1."""
     for user in range(len(items)):
@@ -366,19 +309,6 @@ def _rank(items: Any, indptr: Any, indices: Any, cut: int, found: Any) -> int:
             if at < end and found[at] == 0:
                 found[at] = i + 1
     return -1
-
-
-@compiled
-def search(indices: Any, low: int, end: int, wanted: int) -> int:
-    """Return where `wanted` is in an ascending row, or the row's end."""
-    high = end
-    while low < high:
-        middle = (low + high) // 2
-        if indices[middle] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < end and indices[low] == wanted else end
 
 
 @compiled

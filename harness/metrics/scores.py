@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,16 +10,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from harness.core.arrays import Floats, Int32
+from harness.core.exact_sum import exact_sum
 from harness.metrics import Block, Judgments, Metric, per_user
 from harness.models.recommendations import Recommendations
 
 BLOCK_USERS = 1 << 16
-"""Users marked at a time: what they earned stays in the cache until every metric is worked out."""
+"""Users scored at a time: what is counted of them stays in the processor's cache meanwhile."""
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreTable:
-    """The marks of one model.
+    """The per-user values of one model.
 
     Attributes
     ----------
@@ -33,13 +33,13 @@ class ScoreTable:
 
     @property
     def repeats(self) -> int:
-        """How often the model sat the exam."""
+        """How often the model was evaluated."""
         return len(next(iter(self.values.values())))
 
     def of_users(self, metric: Metric) -> Floats:
         """Return each user's value (or the one of all lists), the mean over repeats."""
         values = self.values[metric]
-        # What the others differ by is averaged, so that equal marks have a mean equal to them.
+        # What the others differ by is averaged, so that equal values have a mean equal to them.
         mean_of_repeats: Floats = values[0] + (values - values[0]).mean(axis=0)
         return values[0] if len(values) == 1 else mean_of_repeats
 
@@ -50,20 +50,13 @@ class ScoreTable:
 
 def mean(values: Floats) -> float:
     """Return the mean, rounded once, so that neither order nor blocks of users change a bit."""
-    return total(values) / len(values)
-
-
-def total(values: Floats) -> float:
-    """Return the exact sum, rounded once."""
-    from harness.metrics import kernels  # numba is slow to import
-
-    return math.fsum(kernels.partials(values).tolist())
+    return exact_sum(values) / len(values)
 
 
 def score(
     repeats: Sequence[Recommendations], judgments: Judgments, metrics: Sequence[Metric]
 ) -> ScoreTable:
-    """Mark the lists of every repeat under every metric.
+    """Score the lists of every repeat under every metric.
 
     Parameters
     ----------
@@ -77,8 +70,8 @@ def score(
     judgments = replace(
         judgments, catalogue=judgments.catalogue and judgments.catalogue.wider(beyond)
     )
-    marked = [user_scores(recommendations.items, judgments, metrics) for recommendations in repeats]
-    return ScoreTable({m: np.stack([values[m] for values in marked]) for m in metrics})
+    scored = [user_scores(recommendations.items, judgments, metrics) for recommendations in repeats]
+    return ScoreTable({m: np.stack([values[m] for values in scored]) for m in metrics})
 
 
 def user_scores(
@@ -92,24 +85,24 @@ def user_scores(
         One list a row, best first, −1 = empty.
     judgments : Judgments, n rows
     threads : int, optional
-        One a processor by default; each marks blocks of users. The result does not depend on it,
+        One a processor by default; each scores blocks of users. The result does not depend on it,
         to the last bit.
     """
     n = len(items)
     own = [metric for metric in metrics if metric.definition.of == "user"]
     values = {m: np.empty(n) for m in own}
 
-    def mark(start: int) -> None:
+    def score_block(start: int) -> None:
         users = slice(start, min(start + BLOCK_USERS, n))
         blocks = _blocks(items[users], judgments.rows(users.start, users.stop), own)
         for metric in own:
             values[metric][users] = per_user(metric, blocks[metric.k])
 
     if n <= BLOCK_USERS:
-        mark(0)
+        score_block(0)
     else:
         with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-            list(pool.map(mark, range(0, n, BLOCK_USERS)))
+            list(pool.map(score_block, range(0, n, BLOCK_USERS)))
     whole = _blocks(items, judgments, [m for m in metrics if m not in values])
     return {m: values[m] if m in values else per_user(m, whole[m.k]) for m in metrics}
 
@@ -136,7 +129,7 @@ def curve(
     """Return the mean at cut-offs up to the metric's own; about twenty where there are many.
 
     Lists without a hit at the last cut-off have none at an earlier one, so only the others are
-    marked again.
+    scored again.
     """
     if metric.k is None or not has_curve(metric):
         return {}

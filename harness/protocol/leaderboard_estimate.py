@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 
 from harness.core.arrays import Bool, Floats
+from harness.core.exact_sum import exact_sum
 from harness.metrics import Metric
-from harness.metrics.scores import ScoreTable, mean, score, total
+from harness.metrics.scores import ScoreTable, mean, score
 from harness.models.item_stats import Catalogue
 from harness.models.recommendations import Recommendations
 from harness.protocol.evaluation_set import EvaluationSet
@@ -44,7 +45,9 @@ class Population:
 
     def over_sample(self, found: LeaderboardEstimate) -> float | None:
         """Return a model's mean over all ids of the sample submission."""
-        return None if self.sample is None else total(found.values[self.in_sample]) / self.sample
+        return (
+            None if self.sample is None else exact_sum(found.values[self.in_sample]) / self.sample
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON holds of it."""

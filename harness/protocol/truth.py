@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from harness.core import cache as kept
+from harness.core import cache
 from harness.core.arrays import Bool, Ragged
-from harness.core.errors import DataError
+from harness.core.errors import DataError, UsageError
 from harness.metrics import Judgments, Metric
 
 if TYPE_CHECKING:
@@ -21,25 +21,30 @@ if TYPE_CHECKING:
     from harness.protocol.task import Task
 
 FORMAT = 1
-"""Raised whenever an exam would be set or kept differently."""
+"""Raised whenever a solution would be made or kept differently."""
 _NO_IDS = pl.Series(dtype=pl.String)
+_NEEDS = {
+    "train": "the training events",
+    "attributes": "the items' attributes",
+    "candidates": "the candidates",
+}
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What lists are marked by.
+    """What lists are scored against.
 
     Attributes
     ----------
     users : polars.Series of str, (n,)
-        Who is examined.
+        Who is evaluated.
     items : polars.Series of str
         The id of every position in `judgments`.
     judgments : Judgments, n rows
     leaderboards : mapping of Public and Private to bool array, (n,)
-        Which users belong to which board, where the solution says so.
+        Which users belong to which leaderboard, where the solution says so.
     ignored : polars.Series of str
-        Users whom the solution knows and does not examine.
+        Users whom the solution knows and does not evaluate.
     averaged : bool array, (n,), optional
         Whose values means are of; None: everyone's.
     repeated : int, optional
@@ -51,9 +56,9 @@ class Solution:
     metrics : tuple of Metric
         Those asked for, or the config's.
     k : int, optional
-        Places that the exam looks at; None where all are.
+        Positions that the evaluation set looks at; None where all are.
     fingerprint : str, optional
-        That of the exam, where a config sets one.
+        That of the evaluation set, where a config sets one.
     between : str, optional
         What stands between the items of its lists, where they are a file's.
     """
@@ -71,6 +76,26 @@ class Solution:
     k: int | None = None
     fingerprint: str | None = None
     between: str | None = None
+
+    @property
+    def counted(self) -> Bool:
+        """Whether each user's value is averaged, (n,)."""
+        return np.ones(len(self.users), np.bool_) if self.averaged is None else self.averaged
+
+    def require(self, metric: Metric) -> None:
+        """Raise UsageError where a metric looks further than k, or needs what is not known."""
+        if self.k is not None and metric.k is not None and metric.k > self.k:
+            raise UsageError(
+                f"metric {metric} looks at {metric.k} positions, but the evaluation set has "
+                f"k = {self.k}; set a smaller cut-off, or a larger k under [evaluation]"
+            )
+        if metric.graded and self.judgments.grades is None:
+            raise UsageError(f"metric {metric} needs grades, which the true items here do not have")
+        if metric.definition.needs and self.judgments.catalogue is None:
+            raise UsageError(
+                f"metric {metric} needs {_NEEDS[metric.definition.needs]}, of which a solution "
+                "says nothing; use --config instead of --solution"
+            )
 
     @property
     def left_out(self) -> dict[str, int]:
@@ -103,17 +128,17 @@ class Solution:
 
 
 def of_config(config: Config, metrics: tuple[Metric, ...] = ()) -> Solution:
-    """Return the solution of the exam that a config sets, kept from an earlier command if it can.
+    """Return the solution of a config's evaluation set, from an earlier command if it was kept.
 
     Parameters
     ----------
     metrics : tuple of Metric
-        What lists are to be marked by; the config's own by default.
+        What lists are to be scored by; the config's own by default.
 
     Raises
     ------
     HarnessError
-        A file or a config that cannot be used, an empty exam.
+        A file or a config that cannot be used, an empty evaluation set.
     """
     from harness.protocol.task import asked, make_task
 
@@ -129,16 +154,16 @@ def of_config(config: Config, metrics: tuple[Metric, ...] = ()) -> Solution:
     return replace(found, metrics=metrics)
 
 
-def _entry(config: Config) -> kept.Entry:
+def _entry(config: Config) -> cache.Entry:
     from harness.data import loading
 
     layout = config.layout()
     rules = config.evaluation.model_dump(exclude={"metrics", "seed"})
-    return kept.entry((FORMAT, loading.FORMAT, layout, config.split, rules), loading.files(layout))
+    return cache.entry((FORMAT, loading.FORMAT, layout, config.split, rules), loading.files(layout))
 
 
 def of_task(task: Task, metrics: tuple[Metric, ...] = ()) -> Solution:
-    """Return the solution of an exam that is set."""
+    """Return the solution of a task."""
     from harness.metrics import needs
     from harness.models.item_stats import of_train
     from harness.protocol.evaluation_set import items_of
@@ -162,7 +187,7 @@ _ROWS = ("truth", "history")
 
 
 def _write(solution: Solution, folder: Path) -> dict[str, Any]:
-    assert solution.history is not None  # noqa: S101 - that of a setting
+    assert solution.history is not None  # noqa: S101 - that of a task
     texts = {"users": solution.users, "items": solution.items, "outside": solution.outside}
     for name, series in texts.items():
         series.alias("id").to_frame().write_ipc(folder / f"{name}.arrow")

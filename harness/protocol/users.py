@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from harness.core.arrays import Counts
+from harness.core.arrays import Counts, search
 from harness.core.errors import UsageError, suggest
 from harness.core.jit import compiled
-from harness.metrics.kernels import search
 from harness.models.base import Train
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.task import Task

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.core.arrays import Floats
-from harness.metrics.scores import total
+from harness.core.exact_sum import exact_sum
 
 Interval = tuple[float, float]
 
@@ -37,14 +37,14 @@ class Sample:
     def of(cls, values: Floats) -> Sample:
         """Return what `values`, (n,), tell."""
         n, others = len(values), values[values != 0]  # most are 0, and are added up at once
-        middle, zeros = total(others) / n, n - len(others)
+        middle, zeros = exact_sum(others) / n, n - len(others)
         if n < 2 or values.min() == values.max():
             return cls(n, float(values[0]), 0.0, 0.0)
         centred = others - middle
-        deviation = math.sqrt((total(centred * centred) + zeros * middle**2) / (n - 1))
+        deviation = math.sqrt((exact_sum(centred * centred) + zeros * middle**2) / (n - 1))
         if deviation == 0:  # too small to be squared
             return cls(n, middle, 0.0, 0.0)
-        third = total((centred / deviation) ** 3) - zeros * (middle / deviation) ** 3
+        third = exact_sum((centred / deviation) ** 3) - zeros * (middle / deviation) ** 3
         return cls(n, middle, deviation / math.sqrt(n), third / n / math.sqrt(n))
 
 

@@ -28,7 +28,7 @@ _NEAR = 0.05
 
 @dataclass(frozen=True)
 class Trial:
-    """One choice of parameters and what it earned in the inner exam.
+    """One choice of parameters and its score on the inner evaluation set.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class Tuned(Shown):
     window : str
         The inner split in words.
     evaluation_set : EvaluationSet
-        The inner exam; none of it is of the config's own exam.
+        The inner one; none of it is of the config's own.
     models : tuple of TunedModel
     """
 
@@ -121,7 +121,7 @@ class Tuned(Shown):
         return sheets(self)
 
     def records(self) -> list[dict[str, object]]:
-        """Return one record a trial, with full figures."""
+        """Return one record a trial, in full precision."""
         return records(self)
 
     def to_dict(self) -> dict[str, Any]:
@@ -193,7 +193,7 @@ _SHOWN = 10
 
 
 def sheets(tuned: Tuned) -> list[Sheet]:
-    """Return a table a model; above the first, the inner exam."""
+    """Return a table a model; above the first, the inner evaluation set."""
     found = [_sheet(tuned, model) for model in tuned.models]
     evaluation_set = tuned.evaluation_set
     found[0].heading[:0] = [
@@ -280,7 +280,7 @@ def ranking(tuned: Tuned, model: TunedModel) -> list[Trial]:
 
 
 def shown(value: object) -> str:
-    """Return a parameter's value as it is printed, numbers with four figures.
+    """Return a parameter's value as it is printed, numbers with four digits.
 
     Examples
     --------
@@ -297,7 +297,7 @@ def _text(value: object) -> str:
 
 
 def records(tuned: Tuned) -> list[dict[str, object]]:
-    """Return one record a trial with full figures; a column for every parameter of a space."""
+    """Return one record a trial in full precision; a column for every parameter of a space."""
     names = list(dict.fromkeys(name for model in tuned.models for name in model.space))
     return [
         {

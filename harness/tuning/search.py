@@ -21,7 +21,7 @@ _PATIENCE = 20
 Params = Mapping[str, Any]
 Space = Mapping[str, Domain]
 Attempt = Callable[[dict[str, Any]], float | None]
-"""Parameters in, what they earned out; None where they failed."""
+"""Parameters in, their score out; None where they failed."""
 
 
 def trials_of(space: Space, search: SearchName, asked: int | None) -> int:
@@ -127,7 +127,7 @@ def _study(optuna: Any, sampler: Any, direction: str) -> Any:
 def _distribution(domain: Domain) -> BaseDistribution:
     from optuna import distributions
 
-    if isinstance(domain, tuple):  # places in the list: its values may be of any type
+    if isinstance(domain, tuple):  # positions in the list: its values may be of any type
         return distributions.CategoricalDistribution(range(len(domain)))
     if domain.whole:
         return distributions.IntDistribution(int(domain.low), int(domain.high), log=domain.log)
@@ -135,7 +135,7 @@ def _distribution(domain: Domain) -> BaseDistribution:
 
 
 def _value(domain: Domain, found: Any) -> Any:
-    """Return a drawn value, of a range of fractions with four figures, as it is shown."""
+    """Return a drawn value, of a range of fractions with four digits, as it is shown."""
     if isinstance(domain, tuple):
         return domain[found]
     if domain.whole:

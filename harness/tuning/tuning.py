@@ -40,11 +40,11 @@ from harness.tuning.search import require, run_search, trials_of
 
 
 def inner_task(config: Config, *, progress: bool = False) -> Task:
-    """Return an exam like the config's within its training events.
+    """Return a task like the config's within its training events.
 
-    Of a time split it examines the days just before the outer cut-off. All other rules are those
-    of `[evaluation]`. What lies behind the outer cut-off is dropped before anything is asked of it:
-    events, and the users and items that no training event and no table has.
+    Of a time split it evaluates on the days just before the outer cut-off. All other rules are
+    those of `[evaluation]`. What lies behind the outer cut-off is dropped before anything is asked
+    of it: events, and the users and items that no training event and no table has.
 
     Raises
     ------
@@ -64,12 +64,12 @@ def inner_task(config: Config, *, progress: bool = False) -> Task:
 
 
 def inner_split(config: Config) -> InnerSplit:
-    """Return how train is split again: as ``[tune] split`` says, or as the exam was.
+    """Return how train is split again: as ``[tune] split`` says, or as the data was.
 
     Raises
     ------
     UsageError
-        The exam is given, so nothing says how train is to be split.
+        The split is given, so nothing says how train is to be split.
     """
     if config.tune.split is not None:
         return config.tune.split
@@ -89,7 +89,7 @@ def inner_split(config: Config) -> InnerSplit:
 
 
 def _known(config: Config, rule: InnerSplit, progress: bool) -> tuple[Dataset, int | None]:
-    """Return what was known at the outer cut-off, and when that is; the exam is let go."""
+    """Return what was known at the outer cut-off, and when that is; the rest is let go."""
     with ThreadPoolExecutor(1) as background:
         data = read(config, background, progress, rule)
     outer = split(data, config.split)
@@ -101,11 +101,11 @@ def past(data: Dataset, events: Events) -> Dataset:
 
     Items that the table of items describes stay.
     """
-    users = _marked(len(data.user_ids), events.user)
-    items = _marked(len(data.item_ids), events.item)
+    users = _mask(len(data.user_ids), events.user)
+    items = _mask(len(data.item_ids), events.item)
     if data.catalogue is not None:
         items[data.catalogue] = True
-    user_at, item_at = _places(users), _places(items)
+    user_at, item_at = _new_positions(users), _new_positions(items)
     return replace(
         data,
         user_ids=data.user_ids.filter(users),
@@ -118,13 +118,13 @@ def past(data: Dataset, events: Events) -> Dataset:
     )
 
 
-def _marked(n: int, positions: Int32) -> Bool:
+def _mask(n: int, positions: Int32) -> Bool:
     found = np.zeros(n, np.bool_)
     found[positions] = True
     return found
 
 
-def _places(kept: Bool) -> Int32:
+def _new_positions(kept: Bool) -> Int32:
     """Return the position of every entry among those that are kept."""
     return np.cumsum(kept, dtype=np.int32) - np.int32(1)
 
@@ -137,8 +137,8 @@ def tune(
 ) -> Tuned:
     """Search the parameters of a config's models on an inner split of train.
 
-    How is said by the config: ``space`` of a model, and ``[tune]``. The exam itself is not looked
-    at.
+    How is said by the config: ``space`` of a model, and ``[tune]``. The evaluation set itself is
+    not looked at.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def tune(
     Raises
     ------
     HarnessError
-        Anything a person can mend: the config, a file, an empty inner exam, a model of which every
+        Anything a person can mend: the config, a file, an empty inner set, a model of which every
         trial failed.
     """
     if not isinstance(config, config_.Config):
@@ -164,10 +164,10 @@ def tune(
     catalogue = of_train(task.train, needs((rules.metric, *describing(task.evaluation_set.k))))
     found, best, settings = dict[str, TunedModel](), config, {m.name: m for m in config.models}
     for name in parts_first(settings, [*counts]):
-        if name in counts:  # a whole is tuned on its parts as they will be
+        if name in counts:  # an ensemble is tuned on its base models as they will be
             parts = _parts(settings[name], best)  # made once for all trials: they learn once
-            room = _Room(settings[name], rules, task, catalogue, parts)
-            found[name] = _tuned(room, counts[name], progress)
+            setup = _TrialSetup(settings[name], rules, task, catalogue, parts)
+            found[name] = _tuned(setup, counts[name], progress)
             best = _with_best(best, found[name], rules, task.evaluation_set.fingerprint)
     return Tuned(
         config=best,
@@ -203,8 +203,8 @@ class _Rules:
 
 
 @dataclass(frozen=True, eq=False)
-class _Room:
-    """Where one model's trials are made."""
+class _TrialSetup:
+    """What all trials of one model share."""
 
     model: config_.ModelConfig
     rules: _Rules
@@ -213,12 +213,12 @@ class _Room:
     parts: Sequence[Sequence[Recommender]]
 
     def trial(self, number: int, params: Mapping[str, Any]) -> Trial:
-        """Let the model with these parameters sit the inner exam."""
+        """Evaluate the model with these parameters on the inner set."""
         settings = self.model.model_copy(update={"params": dict(params)})
         metric = self.rules.metric
         try:
             made = load(self.task.config, settings, self.parts)
-            sat = evaluate_model(
+            evaluated = evaluate_model(
                 made, settings, self.task, self.catalogue, [metric], progress=False
             )
         except (
@@ -226,8 +226,8 @@ class _Room:
             UsageError,
         ) as error:  # perhaps parameters that do not go together
             return Trial(number, params, None, 0.0, str(error))
-        own = estimate(metric, sat.scores.of_users(metric))
-        return Trial(number, params, own, sum(sat.seconds.values()))
+        own = estimate(metric, evaluated.scores.of_users(metric))
+        return Trial(number, params, own, sum(evaluated.seconds.values()))
 
 
 def _wanted(config: config_.Config, names: Sequence[str]) -> list[config_.ModelConfig]:
@@ -262,14 +262,14 @@ def _checked(model: config_.ModelConfig, config: config_.Config) -> int:
 def _parts(model: config_.ModelConfig, config: config_.Config) -> list[list[Recommender]]:
     """Return what each repeat of a model is made of.
 
-    Not ready lists, which may know the inner exam's days.
+    Not files of lists, which may know the inner set's days.
     """
     settings = {one.name: one for one in config.models}
     for name in parts_first(settings, [model.name]):
         if settings[name].lists is not None:
             raise UsageError(
-                f'model "{model.name}": its part "{name}" is a file of ready lists, which was not '
-                "made for the inner exam that models are tuned on; leave its space out"
+                f'model "{model.name}": base model "{name}" is a file of precomputed lists, '
+                "not made for the inner evaluation set of tuning; leave its space out"
             )
     if not model.base_models:
         return [[]] * model.repeats
@@ -278,9 +278,9 @@ def _parts(model: config_.ModelConfig, config: config_.Config) -> list[list[Reco
     return [[of_repeat[part] for part in model.base_models] for of_repeat in made]
 
 
-def _tuned(room: _Room, count: int, progress: bool) -> TunedModel:
+def _tuned(setup: _TrialSetup, count: int, progress: bool) -> TunedModel:
     """Make all trials of a model: first as it is, then as the search proposes."""
-    model, rules, space = room.model, room.rules, domains(room.model.space)
+    model, rules, space = setup.model, setup.rules, domains(setup.model.space)
     trials: dict[str, Trial] = {}
 
     with steps(f"tuning {model.name}", count + 1, " trials", progress) as bar:
@@ -289,7 +289,7 @@ def _tuned(room: _Room, count: int, progress: bool) -> TunedModel:
             params = {**model.params, **found}
             key = repr(sorted((name, repr(value)) for name, value in params.items()))
             if key not in trials:
-                trials[key] = room.trial(len(trials), params)
+                trials[key] = setup.trial(len(trials), params)
                 bar.update()
             return None if trials[key].estimate is None else trials[key].mean
 

@@ -72,7 +72,7 @@ def test_a_run_takes_none(capfd: pytest.CaptureFixture[str]) -> None:
     by = ["explain", "mine", "--model", "popular", "--user", "ann"]
     status, _, err = run(capfd, *by, "--set", "data.path=there")
     assert status == 2
-    assert "a run knows its exam; leave --config and --solution out, and --set" in err
+    assert "a run knows its evaluation set; leave --config and --solution out, and --set" in err
 
 
 def test_a_folder_that_is_not_there_names_it(capfd: pytest.CaptureFixture[str]) -> None:

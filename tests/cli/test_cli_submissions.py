@@ -420,13 +420,14 @@ def test_list_in_other_formats(harness: Harness, topic: str, names: list[str]) -
 
 MISTAKES: dict[str, tuple[list[str], list[str]]] = {
     "neither config nor solution": (
-        ["score", "lists.csv"], ["marked by what?", "--config", "--solution"]
+        ["score", "lists.csv"], ["scored against what?", "--config", "--solution"]
     ),
     "both config and solution": (
         ["score", *BY_CONFIG, "--solution", "solution.csv"], ["--config", "--solution"]
     ),
     "explain: neither": (
-        ["explain", "lists.csv", "--user", "ann"], ["marked by what?", "--config", "--solution"]
+        ["explain", "lists.csv", "--user", "ann"],
+        ["scored against what?", "--config", "--solution"],
     ),
     "explain: both": (
         ["explain", *BY_CONFIG, "--solution", "solution.csv", "--best", "1"],
@@ -446,8 +447,8 @@ MISTAKES: dict[str, tuple[list[str], list[str]]] = {
     "k beyond counting": (
         ["score", *BY_SOLUTION, "--k", "99999999999"], ["the cut-off must be from 1 to 2147483647"]
     ),
-    "k beyond the exam": (
-        ["score", *BY_CONFIG, "--k", "3"], ["MAP@3", "3 places", "k = 2", "[evaluation]"]
+    "k beyond the evaluation set": (
+        ["score", *BY_CONFIG, "--k", "3"], ["MAP@3", "3 positions", "k = 2", "[evaluation]"]
     ),
     "no number for k": (["score", *BY_SOLUTION, "--k", "many"], ["--k"]),
     "unknown metric": (
@@ -542,7 +543,7 @@ def test_a_file_with_errors_is_not_marked_and_status_is_1(
     status, out, err = harness("score", file, *BY_SOLUTION[1:])
     assert status == 1
     assert code in out
-    assert "not marked" in err
+    assert "not scored" in err
     status, out, err = harness("score", file, *BY_SOLUTION[1:], "--format", "json")
     found = json.loads(out)
     assert (status, found["metrics"], found["evaluation"]) == (1, {}, None)
@@ -560,17 +561,17 @@ OF_A_RUN: dict[str, tuple[list[str], list[str]]] = {
     ),
     "a config beside": (
         ["--user", "ann", "--model", "random", "--config", "exam.toml"],
-        ["a run knows its exam", "leave --config and --solution out"],
+        ["a run knows its evaluation set", "leave --config and --solution out"],
     ),
     "a solution beside": (
         ["--user", "ann", "--model", "random", "--solution", "solution.csv"],
-        ["a run knows its exam"],
+        ["a run knows its evaluation set"],
     ),
     "nobody": (["--model", "random"], ["nobody to explain"]),
     "unknown user": (
         ["--user", "bobb", "--model", "random"], ['no user "bobb"', 'did you mean "bob"?']
     ),
-    "a metric beyond the exam": (
+    "a metric beyond the evaluation set": (
         ["--best", "1", "--model", "popular", "--metric", "MAP@9"], ["MAP@9", "k = 2"]
     ),
 }  # fmt: skip

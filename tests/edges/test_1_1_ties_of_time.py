@@ -196,4 +196,4 @@ def test_a_run_of_before_there_was_a_choice_is_explained_by_id(write: Write) -> 
     assert run_folder.read(folder / "run").config.split == LastNSplit(
         strategy="last_n", n=1, ties="id"
     )
-    assert of_run(folder / "run", "popular").fingerprint is not None
+    assert of_run(folder / "run", "popular").solution.fingerprint is not None

@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from harness import audit, evaluate
+from harness import conventions, evaluate
 from harness.core.errors import UsageError
 from harness.metrics.inputs.order import SCORE_NAMES, order_of
 
@@ -145,14 +145,14 @@ def test_truth_and_training_events_have_no_order() -> None:
         evaluate(ROWS, events, ["MAP@2", "Coverage@2"], train=events)
 
 
-def test_audit_asks_too() -> None:
+def test_conventions_ask_too() -> None:
     lists = pd.DataFrame(rows("prediction"))
     with pytest.raises(UsageError, match='score="prediction"'):
-        audit(lists, TRUTH, 2)
-    assert audit(lists, TRUTH, 2, score="prediction").loc["kaggle", MAP] == 1
-    assert audit(lists, TRUTH, 2, score=False).loc["kaggle", MAP] == 1 / 2
+        conventions(lists, TRUTH, 2)
+    assert conventions(lists, TRUTH, 2, score="prediction").loc["kaggle", MAP] == 1
+    assert conventions(lists, TRUTH, 2, score=False).loc["kaggle", MAP] == 1 / 2
     with pytest.warns(UserWarning, match='"price"') as told:
-        audit(pd.DataFrame(rows("price")), TRUTH, 2)
+        conventions(pd.DataFrame(rows("price")), TRUTH, 2)
     assert told[0].filename == __file__
 
 

@@ -183,7 +183,7 @@ def test_an_id_or_several(folder: Path, separator: str | None) -> None:
             harness.score("lists.csv", solution="solution.csv")
         return
     found = harness.score("lists.csv", solution="solution.csv", separator=separator, force=True)
-    whole = found.paper.items.to_list()
+    whole = found.submitted.items.to_list()
     assert ("a;b" in whole) == (separator == " ")
 
 

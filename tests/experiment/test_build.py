@@ -159,8 +159,8 @@ def test_a_whole_of_a_run_is_explained(tmp_path: Path) -> None:
     settings = config(tmp_path, fill("whole", "one"), part("one", order="ba"), part("two"))
     run(settings).write(tmp_path / "run")
     (tmp_path / "counts.txt").unlink()
-    paper = of_run(tmp_path / "run", "whole")
-    assert paper.items.gather(paper.lists[0]).to_list() == ["b", "a"]
+    found = of_run(tmp_path / "run", "whole")
+    assert found.items.gather(found.lists[0]).to_list() == ["b", "a"]
     assert counts(tmp_path, "made") == ["ba"], "two is not needed"
 
 
@@ -281,5 +281,5 @@ def test_ready_lists_were_not_made_for_the_inner_exam(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         tune(settings)
     assert str(caught.value).startswith(
-        'model "whole": its part "ready" is a file of ready lists, which was not made for the '
+        'model "whole": base model "ready" is a file of precomputed lists, not made for the '
     )

@@ -218,21 +218,21 @@ def test_a_damaged_folder(tmp_path: Path, name: str, content: str) -> None:
         _ = found.tables, found.environment
 
 
-def test_marks_that_were_changed(tmp_path: Path) -> None:
+def test_scores_that_were_changed(tmp_path: Path) -> None:
     folder = sat(tmp_path, "run", POPULAR, LAST)
     path = folder / "per_user.parquet"
     user_scores = pl.read_parquet(path)
     for changed, named in (
-        (user_scores[1:], "has not all marks"),
-        (user_scores[:-1], "has not all marks"),
-        (user_scores.with_columns(pl.lit("ann").alias("user")), "has not all marks"),
-        (user_scores.with_columns(pl.col("repeat") + 1), "has not all marks"),
+        (user_scores[1:], "has not all scores"),
+        (user_scores[:-1], "has not all scores"),
+        (user_scores.with_columns(pl.lit("ann").alias("user")), "has not all scores"),
+        (user_scores.with_columns(pl.col("repeat") + 1), "has not all scores"),
         (user_scores.drop("repeat"), "no column repeat"),
         (user_scores.drop("MAP@3"), "no column MAP@3"),
         (user_scores.with_columns(pl.lit(float("nan")).alias("MAP@3")), "is no number"),
         (user_scores.with_columns(pl.lit(1e300).alias("MAP@3")), "is no number"),
         (user_scores.with_columns(pl.lit(None).alias("MAP@3")), "is no number"),
-        (user_scores.with_columns(pl.lit("x").alias("MAP@3")), "holds no marks"),
+        (user_scores.with_columns(pl.lit("x").alias("MAP@3")), "holds no scores"),
     ):
         changed.write_parquet(path)
         with pytest.raises(DataError, match=named):
@@ -273,7 +273,7 @@ def test_users_of_another_exam(tmp_path: Path) -> None:
         (
             ("bridge", "models"),
             {"popular": {"window": 1, "sample": 1}},
-            "the bridge has not all of its models",
+            "the leaderboard estimate has not all of its models",
         ),
         (("evaluation", "k"), 0, "evaluation.k"),
         (("chance",), [], "chance"),

@@ -1,8 +1,9 @@
-"""One user's list, place by place: what each place earned, and who is worth a look."""
+"""One user's list, position by position: what each adds, and who is worth a look."""
 
 import json
 from dataclasses import replace
 from math import fsum, log2
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,15 +15,18 @@ from harness.core import table
 from harness.core.arrays import Ragged
 from harness.core.errors import UsageError
 from harness.experiment.explain import Explanation, explain, extremes, records, rows_of, sheets
-from harness.experiment.score import Paper
+from harness.experiment.score import SubmittedLists
 from harness.metrics import DEFINITIONS, DIVISORS, Judgments, parse
 from harness.metrics.conventions import CONVENTIONS
+from harness.protocol.truth import Solution
 
 ITEMS = list("abcdefghx")
 
 
-def paper(lists: list[str], truths: list[str], outside: list[list[str]] | None = None) -> Paper:
-    """Return a paper of texts, a letter an item, - an empty place; users are u0, u1 …
+def submitted(
+    lists: list[str], truths: list[str], outside: list[list[str]] | None = None
+) -> SubmittedLists:
+    """Return lists of texts, a letter an item, - an empty position; users are u0, u1 …
 
     `outside` are true items that are no candidates.
     """
@@ -32,19 +36,25 @@ def paper(lists: list[str], truths: list[str], outside: list[list[str]] | None =
     ends = np.cumsum([0, *map(len, rows)])
     truth = Ragged(ends, np.array([i for row in rows for i in row], np.int32))
     beyond = outside or [[] for _ in lists]
-    return Paper(
-        title="lists.csv",
+    solution = Solution(
         users=pl.Series([f"u{i}" for i in range(len(lists))]),
         items=pl.Series(ITEMS),
-        whole=np.array(items, np.int32),
         judgments=Judgments(truth, truth.sizes + np.array([len(row) for row in beyond])),
-        left_out={},
         outside=pl.Series([i for row in beyond for i in row], dtype=pl.String),
     )
+    return SubmittedLists("lists.csv", solution, solution.items, np.array(items, np.int32), {})
+
+
+def with_solution(given: SubmittedLists, **changed: Any) -> SubmittedLists:
+    return replace(given, solution=replace(given.solution, **changed))
+
+
+def with_users(given: SubmittedLists, users: list[str]) -> SubmittedLists:
+    return with_solution(given, users=pl.Series(users))
 
 
 def of_one(row: str, truth: str, k: int) -> Explanation:
-    return explain(paper([row], [truth]), 0, k)
+    return explain(submitted([row], [truth]), 0, k)
 
 
 def exactly(value: float) -> object:
@@ -108,7 +118,7 @@ def test_no_truth_divides_by_nothing() -> None:
 
 
 def test_true_items_that_are_no_candidates_count_in_r_and_are_named() -> None:
-    given = paper(["ab", "b", "c"], ["a", "b", "c"], [["new"], [], ["old", "older"]])
+    given = submitted(["ab", "b", "c"], ["a", "b", "c"], [["new"], [], ["old", "older"]])
     first, second, third = (explain(given, row, 2) for row in range(3))
     assert (first.truth, first.candidates, first.divisor) == (("a", "new"), 1, 2)
     assert first.metrics["MAP@2"] == exactly(1 / 2)
@@ -177,7 +187,7 @@ def test_a_place_is_what_its_definition_says(row: str, truth: str, k: int) -> No
 @quick
 def test_other_users_change_nothing(rows: list[tuple[str, str]], k: int) -> None:
     lists, keys = map(list, zip(*rows, strict=True))
-    given = paper(lists, keys)
+    given = submitted(lists, keys)
     for i, (row, truth) in enumerate(rows):
         found, alone = explain(given, i, k), of_one(row, truth, k)
         assert (found.places, found.metrics) == (alone.places, alone.metrics)
@@ -212,7 +222,7 @@ def test_a_record_a_place() -> None:
 
 def test_the_table_shows_the_sum_that_is_ap() -> None:
     lines = table.plain(sheets(of_one("aaxb", "abc", 4), "lists.csv")[0]).splitlines()
-    assert lines[:3] == ["paper  lists.csv", "user   u0 · k = 4", "truth  R = 3: a, b, c"]
+    assert lines[:3] == ["lists  lists.csv", "user   u0 · k = 4", "truth  R = 3: a, b, c"]
     cells = [line.split() for line in lines[5:9]]
     assert cells[0] == ["1", "a", "hit", "1.0000", "0.333333", "1.0000"]
     assert cells[1] == ["2", "a", "repeated", "0.5000", "0.6309"]
@@ -221,7 +231,7 @@ def test_the_table_shows_the_sum_that_is_ap() -> None:
 
 
 def test_many_true_items_are_counted_not_listed() -> None:
-    given = paper(["a"], ["a"], [[f"n{i:02}" for i in range(14)]])
+    given = submitted(["a"], ["a"], [[f"n{i:02}" for i in range(14)]])
     (line,) = (
         line
         for line in sheets(explain(given, 0, 3), "lists.csv")[0].heading
@@ -232,11 +242,8 @@ def test_many_true_items_are_counted_not_listed() -> None:
 
 
 def test_names_steer_no_terminal() -> None:
-    given = replace(
-        paper(["ax"], ["a"]),
-        users=pl.Series(["\x1b[31mann\n"]),
-        items=pl.Series(["\x07a", *ITEMS[1:]]),
-    )
+    given = replace(submitted(["ax"], ["a"]), items=pl.Series(["\x07a", *ITEMS[1:]]))
+    given = with_users(given, ["\x1b[31mann\n"])
     for page in sheets(explain(given, 0, 2), "lists.csv"):
         for text in (*page.heading, *page.footing, *(cell for row in page.rows for cell in row)):
             assert text.isprintable(), text
@@ -244,9 +251,8 @@ def test_names_steer_no_terminal() -> None:
 
 # Who is worth a look.
 
-FOUR = replace(
-    paper(["a", "x", "xa", "x"], ["a", "a", "a", "a"]),
-    users=pl.Series(["dee", "bob", "ann", "cid"]),
+FOUR = with_users(
+    submitted(["a", "x", "xa", "x"], ["a", "a", "a", "a"]), ["dee", "bob", "ann", "cid"]
 )
 """MRR is 1 for dee, 1/2 for ann, 0 for bob and cid."""
 
@@ -269,29 +275,32 @@ def test_extremes_stand_in_order_ties_by_id_and_nobody_twice(
     worst: int, best: int, names: list[str]
 ) -> None:
     rows = extremes(FOUR, parse("MRR"), worst, best)
-    assert [FOUR.users[row] for row in rows] == names
+    assert [FOUR.solution.users[row] for row in rows] == names
 
 
 def test_extremes_need_what_the_metric_needs() -> None:
     with pytest.raises(UsageError, match=r"Novelty@2 needs the training events"):
         extremes(FOUR, parse("Novelty@2"), 1, 0)
-    with pytest.raises(UsageError, match=r"MAP@3 looks at 3 places, but the exam has k = 2"):
-        extremes(replace(FOUR, k=2), parse("MAP@3"), 1, 0)
+    with pytest.raises(
+        UsageError, match=r"MAP@3 looks at 3 positions, but the evaluation set has k = 2"
+    ):
+        extremes(with_solution(FOUR, k=2), parse("MAP@3"), 1, 0)
 
 
 def test_rows_of_users_stand_in_the_order_asked_for() -> None:
-    assert rows_of(FOUR, ["cid", "dee"]) == [3, 0]
+    assert rows_of(FOUR.solution, ["cid", "dee"]) == [3, 0]
 
 
 @pytest.mark.parametrize(("user", "hint"), [("an", 'did you mean "ann"?'), ("zzz", 'one is "dee"')])
 def test_an_unknown_user_is_told_one_that_there_is(user: str, hint: str) -> None:
     with pytest.raises(UsageError) as refusal:
-        rows_of(FOUR, ["ann", user])
-    assert str(refusal.value) == f'no user "{user}" among the 4 of the exam; {hint}'
+        rows_of(FOUR.solution, ["ann", user])
+    assert str(refusal.value) == f'no user "{user}" among the 4 of the evaluation set; {hint}'
 
 
 def test_among_very_many_users_none_is_sought_that_is_near() -> None:
-    many = replace(FOUR, users=pl.Series([f"user{i}" for i in range(10_001)]))
+    many = with_users(FOUR, [f"user{i}" for i in range(10_001)])
     with pytest.raises(UsageError) as refusal:
-        rows_of(many, ["usr5"])
-    assert str(refusal.value) == 'no user "usr5" among the 10,001 of the exam; one is "user0"'
+        rows_of(many.solution, ["usr5"])
+    told = 'no user "usr5" among the 10,001 of the evaluation set; one is "user0"'
+    assert str(refusal.value) == told

@@ -29,7 +29,7 @@ def test_codabench(scored: Scored, tmp_path: Path) -> None:
     path = write_codabench(scored, tmp_path / "output", {"score": "MRR"})
     assert path.name == "scores.json"
     assert json.loads(path.read_text()) == {"score": 3 / 4}
-    with pytest.raises(UsageError, match='no figure "MAP@12"'):
+    with pytest.raises(UsageError, match='no estimate "MAP@12"'):
         codabench(scored, {"score": "MAP@12"})
 
 

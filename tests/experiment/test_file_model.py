@@ -62,9 +62,9 @@ def test_a_run_says_what_score_says(name: str, seen_items: str, tmp_path: Path) 
     result = run(config)
     scored = harness.score(tmp_path / "lists.csv", config=config)
     assert figures(result, "ready") == {m: f.mean for m, f in scored.metrics.items()}
-    n = scored.paper.left_out["users_without_list"]
+    n = scored.submitted.left_out["users_without_list"]
     assert n > 0
-    assert f'model "ready": {n} examined users have no list, and score 0' in result.notes
+    assert f'model "ready": {n} evaluated users have no list, and score 0' in result.notes
     odd = [note for note in result.notes if "items that are no candidates" in note]
     assert len(odd) == (name == "demo-ponpare")  # in H&M every article is a candidate
 
@@ -112,14 +112,14 @@ def test_items_that_cannot_hit_use_their_places(tmp_path: Path) -> None:
     text = "user,items\nann,zzz new b\nbob,b a a\ncid,new zzz c\n"
     result = run(config(tmp_path, text))
     assert user_scores(result) == [round(value, 12) for value in (1 / 3, 1 / 2, 1 / 6)]
-    assert result.notes == ('model "ready": 4 places hold items that are no candidates, and cannot '
-                            "hit",)  # fmt: skip
+    told = 'model "ready": 4 positions hold items that are no candidates, and cannot hit'
+    assert result.notes == (told,)
 
 
 def test_seen_items_use_their_places_where_the_exam_drops_them(tmp_path: Path) -> None:
     result = run(config(tmp_path, "user,items\nann,a b\nbob,b c a\n", seen_items="drop"))
     assert user_scores(result) == [1 / 2, round(1 / 3, 12), 0]
-    assert result.notes == ('model "ready": 1 examined users have no list, and score 0',)
+    assert result.notes == ('model "ready": 1 evaluated users have no list, and score 0',)
 
 
 def test_a_valid_file_is_not_refused_when_its_ids_are_looked_up(tmp_path: Path) -> None:
@@ -132,8 +132,8 @@ def test_a_valid_file_is_not_refused_when_its_ids_are_looked_up(tmp_path: Path) 
     result = run(settings)
     assert user_scores(result) == [round(1 / 3, 12), 0, 0]
     result.write(tmp_path / "run")
-    paper = of_run(tmp_path / "run", "ready")
-    names = paper.items.gather(paper.lists[0]).to_list()
+    found = of_run(tmp_path / "run", "ready")
+    names = found.items.gather(found.lists[0]).to_list()
     assert names == ["(an item that nobody knows)", "17", "2"]
 
 
@@ -193,10 +193,10 @@ def test_a_run_is_explained_and_repeated_from_elsewhere(
     monkeypatch.chdir(tmp_path.parent)
     again = run(tmp_path / folder / "config.toml")
     assert user_scores(again) == user_scores(result) == [round(1 / 3, 12), 1, 0]
-    paper = of_run(tmp_path / folder, "ready")
-    first = paper.items.gather(paper.lists[0]).to_list()
+    found = of_run(tmp_path / folder, "ready")
+    first = found.items.gather(found.lists[0]).to_list()
     assert first == ["new", "(an item that nobody knows)", "b"]
-    assert paper.users.to_list() == ["ann", "bob", "cid"]
+    assert found.solution.users.to_list() == ["ann", "bob", "cid"]
 
 
 def test_lists_that_changed_since_the_run_are_refused(tmp_path: Path) -> None:

@@ -206,7 +206,7 @@ def test_no_folder_and_no_run(tmp_path: Path) -> None:
 
 def test_a_table_an_exam_and_its_other_forms(folder: Path) -> None:
     found = leaderboard(folder)
-    assert repr(found).count("exam   ") == 2
+    assert repr(found).count("evaluation set  ") == 2
     assert set(found.to_pandas()["model"]) == {"popular", "again"}
     assert json.loads(json.dumps(found.to_dict()))["groups"][0]["entries"][0]["ci95"] is not None
     assert found._repr_html_().count("<table>") == 2

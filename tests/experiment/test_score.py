@@ -1,9 +1,10 @@
-"""A paper marked: means and intervals by hand, boards, the JSON document and the records."""
+"""Lists scored: means and intervals by hand, leaderboards, the JSON document, the records."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import replace
 from math import sqrt
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,42 +14,51 @@ from scipy import stats
 from harness.core import table as sheet
 from harness.core.arrays import Ragged
 from harness.core.errors import UsageError
-from harness.experiment.score import Paper, Scored, records, score, sheets
+from harness.experiment.score import Scored, SubmittedLists, records, score, sheets
 from harness.metrics import Judgments, parse
 from harness.metrics.conventions import CONVENTIONS
+from harness.protocol.truth import Solution
 
 ITEMS = list("abcdx")
 
 
-def paper(
+def submitted(
     lists: list[str], truths: list[str], leaderboards: Mapping[str, list[bool]] = {}
-) -> Paper:
-    """Return a paper of texts, a letter an item, a text a user."""
+) -> SubmittedLists:
+    """Return lists of texts and their solution, a letter an item, a text a user."""
     width = max([1, *map(len, lists)])
     items = [[ITEMS.index(c) for c in row] + [-1] * (width - len(row)) for row in lists]
     rows = [sorted(map(ITEMS.index, truth)) for truth in truths]
     ends = np.cumsum([0, *map(len, rows)])
     truth = Ragged(ends, np.array([i for row in rows for i in row], np.int32))
-    return Paper(
-        title="lists.csv",
+    solution = Solution(
         users=pl.Series([f"user {i}" for i in range(len(lists))]),
         items=pl.Series(ITEMS),
-        whole=np.array(items, np.int32),
         judgments=Judgments(truth, truth.sizes),
+        leaderboards={name: np.array(users) for name, users in leaderboards.items()},
+    )
+    return SubmittedLists(
+        title="lists.csv",
+        solution=solution,
+        items=solution.items,
+        whole=np.array(items, np.int32),
         left_out={"users_without_list": lists.count(""), "users_outside": 0},
-        leaderboards={name: np.array(board) for name, board in leaderboards.items()},
     )
 
 
-THREE = paper(["a", "xx", "xb"], ["a", "a", "b"])
+def with_solution(given: SubmittedLists, **changed: Any) -> SubmittedLists:
+    return replace(given, solution=replace(given.solution, **changed))
+
+
+THREE = submitted(["a", "xx", "xb"], ["a", "a", "b"])
 """AP@2 is 1, 0 and 1/2."""
-SIXTY = paper(["a", "xx", "xb"] * 20, ["a", "a", "b"] * 20)
+SIXTY = submitted(["a", "xx", "xb"] * 20, ["a", "a", "b"] * 20)
 """The same twenty times: no skewness, so the interval is Student's."""
 HALF = stats.t.ppf(0.975, 59) * sqrt(10 / 59) / sqrt(60)
 """The variance is 40 · (1/2)² / 59."""
 
 
-def marked(given: Paper, *metrics: str, k: int = 2, conventions: bool = False) -> Scored:
+def scored(given: SubmittedLists, *metrics: str, k: int = 2, conventions: bool = False) -> Scored:
     return score(given, tuple(map(parse, metrics)), k, conventions)
 
 
@@ -57,7 +67,7 @@ def exactly(value: float) -> object:
 
 
 def test_mean_and_interval_by_hand() -> None:
-    found = marked(SIXTY, "MAP@2", "HitRate@1")
+    found = scored(SIXTY, "MAP@2", "HitRate@1")
     assert list(found.metrics) == ["MAP@2", "HitRate@1"]
     assert found.metrics["MAP@2"].mean == 1 / 2
     assert found.metrics["MAP@2"].ci95 == exactly((1 / 2 - HALF, 1 / 2 + HALF))
@@ -65,21 +75,22 @@ def test_mean_and_interval_by_hand() -> None:
     assert found.metrics["MAP@2"].sd_repeats is None
 
 
-def test_an_interval_stays_where_marks_can_be() -> None:
+def test_an_interval_stays_where_values_can_be() -> None:
     """1, 0 and 1/2: Student's would be -0.742 to 1.742."""
-    assert marked(THREE, "MAP@2").metrics["MAP@2"].ci95 == (0, 1)
+    assert scored(THREE, "MAP@2").metrics["MAP@2"].ci95 == (0, 1)
 
 
 def test_of_two_users_with_everything_the_next_may_have_less() -> None:
     """If a share p earned everything, both of two would with p²: 0.025 at p = 0.158."""
-    figure = marked(paper(["a", "b"], ["a", "b"]), "MAP@1").metrics["MAP@1"]
+    figure = scored(submitted(["a", "b"], ["a", "b"]), "MAP@1").metrics["MAP@1"]
     assert (figure.mean, figure.ci95) == (1, exactly((sqrt(0.025), 1)))
 
 
 def test_boards_have_the_means_and_intervals_of_their_users() -> None:
     leaderboards = {"Public": [True, False, True], "Private": [False, True, False]}
-    found = marked(
-        replace(THREE, leaderboards={b: np.array(v) for b, v in leaderboards.items()}), "MAP@2"
+    found = scored(
+        with_solution(THREE, leaderboards={b: np.array(v) for b, v in leaderboards.items()}),
+        "MAP@2",
     )
     assert list(found.leaderboards) == ["Public", "Private"]
     public = found.leaderboards["Public"]["MAP@2"]
@@ -89,15 +100,15 @@ def test_boards_have_the_means_and_intervals_of_their_users() -> None:
     assert found.metrics["MAP@2"].mean == 1 / 2
 
 
-def test_a_board_without_users_has_no_figures() -> None:
-    given = paper(["a"], ["a"], {"Public": [True], "Private": [False]})
-    assert list(marked(given, "MAP@1").leaderboards) == ["Public"]
+def test_a_leaderboard_without_users_has_no_estimates() -> None:
+    given = submitted(["a"], ["a"], {"Public": [True], "Private": [False]})
+    assert list(scored(given, "MAP@1").leaderboards) == ["Public"]
 
 
 def test_conventions_are_there_where_they_are_asked_for() -> None:
-    assert marked(THREE, "MAP@2").conventions is None
-    given = paper(["aab", ""], ["ab", "a"])
-    found = marked(given, "MAP@3", k=3, conventions=True).conventions
+    assert scored(THREE, "MAP@2").conventions is None
+    given = submitted(["aab", ""], ["ab", "a"])
+    found = scored(given, "MAP@3", k=3, conventions=True).conventions
     assert found is not None
     assert list(found) == list(CONVENTIONS)
     assert found["kaggle"] == exactly((1 + 2 / 3) / 2 / 2)
@@ -105,8 +116,8 @@ def test_conventions_are_there_where_they_are_asked_for() -> None:
 
 
 def test_conventions_are_cut_at_their_own_k() -> None:
-    given = paper(["xa"], ["a"])
-    assert (marked(given, "MAP@2", k=1, conventions=True).conventions or {})["kaggle"] == 0
+    given = submitted(["xa"], ["a"])
+    assert (scored(given, "MAP@2", k=1, conventions=True).conventions or {})["kaggle"] == 0
 
 
 @pytest.mark.parametrize(
@@ -119,28 +130,30 @@ def test_conventions_are_cut_at_their_own_k() -> None:
 )
 def test_what_a_solution_does_not_tell_is_refused(name: str, needed: str) -> None:
     with pytest.raises(UsageError) as refusal:
-        marked(THREE, "MAP@2", name)
+        scored(THREE, "MAP@2", name)
     for word in (name, needed, "a solution says nothing", "use --config instead of --solution"):
         assert word in str(refusal.value)
 
 
-def test_a_metric_that_looks_further_than_the_exam_is_refused() -> None:
+def test_a_metric_that_looks_further_than_the_evaluation_set_is_refused() -> None:
     with pytest.raises(UsageError) as refusal:
-        marked(replace(THREE, k=2), "MAP@2", "Recall@3")
-    for word in ("Recall@3", "3 places", "k = 2", "smaller cut-off", "[evaluation]"):
+        scored(with_solution(THREE, k=2), "MAP@2", "Recall@3")
+    for word in ("Recall@3", "3 positions", "k = 2", "smaller cut-off", "[evaluation]"):
         assert word in str(refusal.value)
-    assert marked(replace(THREE, k=2), "MRR").metrics["MRR"].mean == 1 / 2
+    assert scored(with_solution(THREE, k=2), "MRR").metrics["MRR"].mean == 1 / 2
 
 
-def test_conventions_that_look_further_than_the_exam_are_refused() -> None:
-    """The lists are cut at the exam's k; behind it nothing is known."""
+def test_conventions_that_look_further_than_the_evaluation_set_are_refused() -> None:
+    """The lists are cut at the evaluation set's k; behind it nothing is known."""
     with pytest.raises(UsageError, match="k = 2"):
-        marked(replace(THREE, k=2), "MAP@2", k=3, conventions=True)
+        scored(with_solution(THREE, k=2), "MAP@2", k=3, conventions=True)
 
 
 def test_the_json_document() -> None:
-    given = replace(paper(["a", ""], ["a", "b"], {"Public": [True, False]}), fingerprint="3f9ac1")
-    document = marked(given, "HitRate@1", k=1).to_dict()
+    given = with_solution(
+        submitted(["a", ""], ["a", "b"], {"Public": [True, False]}), fingerprint="3f9ac1"
+    )
+    document = scored(given, "HitRate@1", k=1).to_dict()
     assert json.loads(json.dumps(document, allow_nan=False)) == {
         "schema": 1,
         "evaluation": {
@@ -155,8 +168,8 @@ def test_the_json_document() -> None:
 
 
 def test_the_json_of_conventions_says_what_each_decides() -> None:
-    given = paper(["aab"], [""])
-    document = marked(given, "MAP@3", k=3, conventions=True).to_dict()
+    given = submitted(["aab"], [""])
+    document = scored(given, "MAP@3", k=3, conventions=True).to_dict()
     told = {entry["name"]: entry for entry in document["conventions"]}
     assert list(told) == list(CONVENTIONS)
     assert told["rectools"] == {
@@ -174,8 +187,8 @@ def test_the_json_of_conventions_says_what_each_decides() -> None:
 
 def test_a_record_a_metric_and_a_convention_with_full_figures() -> None:
     leaderboards = {"Public": np.array([True, False, False] * 20)}
-    found = marked(
-        replace(SIXTY, leaderboards=leaderboards), "MAP@2", "HitRate@1", conventions=True
+    found = scored(
+        with_solution(SIXTY, leaderboards=leaderboards), "MAP@2", "HitRate@1", conventions=True
     )
     first, second, *others = records(found)
     assert first == {
@@ -194,28 +207,28 @@ def test_a_record_a_metric_and_a_convention_with_full_figures() -> None:
 
 
 def test_the_table_shows_who_is_left_out_and_every_board() -> None:
-    given = replace(THREE, leaderboards={"Private": np.array([False, True, True])})
+    given = with_solution(THREE, leaderboards={"Private": np.array([False, True, True])})
     given = replace(given, left_out={"users_without_list": 1234, "users_outside": 0})
-    table = sheet.plain(sheets(marked(given, "MAP@2"))[0]).splitlines()
-    assert table[0] == "paper  lists.csv · 3 users"
+    table = sheet.plain(sheets(scored(given, "MAP@2"))[0]).splitlines()
+    assert table[0] == "lists  lists.csv · 3 users"
     assert table[1] == "note   users without a list, who score 0: 1,234"
     assert table[3].split() == ["metric", "mean", "95", "%", "interval", "Private"]
     assert table[4].split() == ["MAP@2", "0.500000", "0.000000", "…", "1.000000", "0.250000"]
     assert len(table) == 5  # users_outside is 0, and not worth a line
 
 
-def test_the_audit_shows_how_far_each_convention_is_from_ours() -> None:
-    given = paper(["aab"], ["ab"])
-    audit = sheets(marked(given, "MAP@3", k=3, conventions=True))[1]
-    shown = {row[0]: row for row in audit.rows}
-    assert audit.titles[1] == "MAP@3"
+def test_the_table_shows_how_far_each_convention_is_from_ours() -> None:
+    given = submitted(["aab"], ["ab"])
+    conventions = sheets(scored(given, "MAP@3", k=3, conventions=True))[1]
+    shown = {row[0]: row for row in conventions.rows}
+    assert conventions.titles[1] == "MAP@3"
     assert shown["kaggle"][1:3] == ["0.833333", "+0.000000"]
     assert shown["replay"][1:3] == ["1.500000", "+0.666667"]
     assert shown["elliot"][1] == "1.000000"
-    nobody = sheets(marked(paper([""], ["a"]), "MAP@3", k=3, conventions=True))[1]
+    nobody = sheets(scored(submitted([""], ["a"]), "MAP@3", k=3, conventions=True))[1]
     assert {row[0]: row[1] for row in nobody.rows}["lenskit"] == "not counted"
 
 
 def test_a_name_of_a_file_steers_no_terminal() -> None:
     given = replace(THREE, title="a\x1b[31m\n.csv")
-    assert sheets(marked(given, "MAP@2"))[0].heading[0].isprintable()
+    assert sheets(scored(given, "MAP@2"))[0].heading[0].isprintable()

@@ -1,4 +1,4 @@
-"""A submission is validated and then marked; the quick reader and the general one give the same."""
+"""A submission is validated and scored; the quick reader and the general one give the same."""
 
 from pathlib import Path
 
@@ -7,9 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.core.errors import UsageError
-from harness.experiment import score as papers
-from harness.experiment.score import Scored
-from harness.experiment.score import score as mark
+from harness.experiment.score import Scored, lists_on_terms
+from harness.experiment.score import score as score_lists
 from harness.experiment.submissions import SubmissionError, score_on
 from harness.experiment.terms import Terms
 from harness.metrics import parse
@@ -30,13 +29,13 @@ def scored(solution: Path, content: str, *, force: bool = False) -> Scored:
     return score_on(path, Terms(solution=solution), METRICS, force=force)
 
 
-def test_two_boards(solution: Path) -> None:
-    """AP@3: ann 1 (both), bob 1/2 (c at the second place), cem 0; dee and zed do not count."""
+def test_two_leaderboards(solution: Path) -> None:
+    """AP@3: ann 1 (both), bob 1/2 (c at the second position), cem 0; dee and zed do not count."""
     found = scored(solution, "user,items\nann,b a\nbob,x c\nzed,a\ndee,a\n")
     assert found.metrics["MAP@3"].mean == (1 + 1 / 2 + 0) / 3
     assert found.leaderboards["Public"]["MAP@3"].mean == 1
     assert found.leaderboards["Private"]["MAP@3"].mean == (1 / 2 + 0) / 2
-    assert found.paper.left_out == {
+    assert found.submitted.left_out == {
         "users_without_list": 1,
         "users_outside": 2,
         "rows_outside": 2,
@@ -52,7 +51,7 @@ def test_two_boards(solution: Path) -> None:
     }
 
 
-def test_a_file_with_errors_is_marked_by_force_alone(solution: Path) -> None:
+def test_a_file_with_errors_is_scored_by_force_alone(solution: Path) -> None:
     content = "user,items\nann,b a\nann,c\nbob,c\n"
     with pytest.raises(SubmissionError, match="SUB203 line 3") as refusal:
         scored(solution, content)
@@ -84,7 +83,7 @@ def test_a_sample_says_who_must_be_there(solution: Path) -> None:
 
 
 def test_terms_that_go_apart() -> None:
-    with pytest.raises(UsageError, match="marked by what"):
+    with pytest.raises(UsageError, match="scored against what"):
         score_on(Path("lists.csv"), Terms())
 
 
@@ -100,7 +99,7 @@ LISTS = st.dictionaries(
     max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(lists=LISTS, data=st.data())
-def test_every_shape_and_reader_gives_the_same_marks(
+def test_every_shape_and_reader_gives_the_same_scores(
     solution: Path, lists: dict[str, list[str]], data: st.DataObject
 ) -> None:
     """Wide by the quick reader, quoted or not; long by rank; and wide by the general reader."""
@@ -118,7 +117,8 @@ def test_every_shape_and_reader_gives_the_same_marks(
     path.write_text(wide)
     if not set(lists) & {"ann", "bob", "cem", "dee"}:
         return
-    general = mark(papers.of_solution(path, solution), METRICS, 3, conventions=True)
+    submitted = lists_on_terms(path, Terms(solution=solution))
+    general = score_lists(submitted, METRICS, 3, conventions=True)
     found = [scored(solution, wide, force=True)]
     if any(lists.get(user) for user in ("ann", "bob", "cem", "dee")):
         found.append(scored(solution, long, force=True))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from harness.core.arrays import Ragged
 from harness.metrics import DIVISORS, Block, Judgments, conventions, parse, per_user
-from harness.metrics.conventions import CONVENTIONS, EXAMPLE, audit
+from harness.metrics.conventions import CONVENTIONS, EXAMPLE, map_by_convention
 
 TRUTH = "abcdefghijkl"
 """Twelve letters, an item each."""
@@ -34,8 +34,8 @@ def key_of(truths: Sequence[str]) -> Judgments:
     return Judgments(Ragged(ends, items), np.diff(ends))
 
 
-def audited(lists: Sequence[str], truths: Sequence[str], k: int) -> dict[str, float | None]:
-    return audit(matrix(lists), key_of(truths), k)
+def by_convention(lists: Sequence[str], truths: Sequence[str], k: int) -> dict[str, float | None]:
+    return map_by_convention(matrix(lists), key_of(truths), k)
 
 
 def exactly(value: float | Fraction) -> object:
@@ -43,9 +43,9 @@ def exactly(value: float | Fraction) -> object:
 
 
 @pytest.mark.parametrize("name", CONVENTIONS)
-def test_a_worked_example_is_what_the_audit_computes(name: str) -> None:
+def test_a_worked_example_is_what_is_computed(name: str) -> None:
     convention = CONVENTIONS[name]
-    found = audited([str(EXAMPLE["list"]).replace(" ", "")], ["abcde"], 4)
+    found = by_convention([str(EXAMPLE["list"]).replace(" ", "")], ["abcde"], 4)
     assert (EXAMPLE["truth"], EXAMPLE["k"]) == ("a b c d e", 4)
     assert found[name] == exactly(convention.value)
 
@@ -105,7 +105,7 @@ FIGURES = {
 @pytest.mark.parametrize("case", FIGURES)
 def test_the_columns_of_the_published_table(case: str) -> None:
     row, truth, figures = FIGURES[case]
-    found = audited([row], [truth], 10)
+    found = by_convention([row], [truth], 10)
     for name, figure in zip(COLUMNS, figures, strict=True):
         expected = None if figure is None else pytest.approx(figure, abs=5e-5)
         assert found[name] == expected, name
@@ -113,20 +113,20 @@ def test_the_columns_of_the_published_table(case: str) -> None:
 
 def test_the_columns_that_take_repeated_truth_as_a_set() -> None:
     """Case G: a, a, b; our truth is a set, and so is that of RX, IM, Spark, LK and EL."""
-    found = audited(["ab"], ["aab"], 10)
+    found = by_convention(["ab"], ["aab"], 10)
     assert found["ir_measures"] == found["trec_eval"] == found["lenskit"] == found["spark"] == 1
     assert found["elliot"] == pytest.approx(0.4858, abs=5e-5)
 
 
 def test_a_user_without_truth_is_averaged_by_some() -> None:
-    found = audited(["a", "a"], ["a", ""], 1)
+    found = by_convention(["a", "a"], ["a", ""], 1)
     everyone = {name for name, value in found.items() if value == 0.5}
     assert everyone == {"ml_metrics", "trec", "k", "retrieved", "hits", "spark"}
     assert {value for name, value in found.items() if name not in everyone} == {1}
 
 
 def test_a_user_without_a_list_is_left_out_by_some() -> None:
-    found = audited(["a", ""], ["a", "a"], 1)
+    found = by_convention(["a", ""], ["a", "a"], 1)
     left_out = {name for name, value in found.items() if value == 1}
     assert left_out == {"trec_eval", "recommenders", "recommenders-map", "lenskit", "elliot"}
     assert {value for name, value in found.items() if name not in left_out} == {0.5}
@@ -134,21 +134,21 @@ def test_a_user_without_a_list_is_left_out_by_some() -> None:
 
 def test_rectools_counts_a_copy_behind_k_in_r() -> None:
     """A hit at 1; R is 2 and the copy at 3: 1 / (2 + 1); divided by k nothing grows."""
-    found = audited(["axa"], ["ab"], 2)
+    found = by_convention(["axa"], ["ab"], 2)
     assert found["rectools"] == exactly(Fraction(1, 3))
     assert found["rectools-k"] == exactly(Fraction(1, 2))
 
 
 def test_a_list_without_its_repetitions_is_cut_at_k_afterwards() -> None:
     """trec_eval is given items and scores, a and b; map_cut.2 sees both."""
-    found = audited(["aab"], ["ab"], 2)
+    found = by_convention(["aab"], ["ab"], 2)
     assert found["trec_eval"] == found["ir_measures"] == 1
     assert found["kaggle"] == exactly(Fraction(1, 2))
 
 
 def test_an_empty_place_uses_its_rank() -> None:
     """The list is nothing, then a: P(2) = 1/2, of one true item; one place holds an item."""
-    found = audited(["-a"], ["a"], 10)
+    found = by_convention(["-a"], ["a"], 10)
     for name in ("kaggle", "trec", "retrieved", "hits", "replay", "lenskit"):
         assert found[name] == exactly(Fraction(1, 2)), name
 
@@ -188,11 +188,11 @@ quick = settings(deadline=None, max_examples=60)
 
 @given(evaluation_set=evaluation_sets, k=st.integers(1, 7))
 @quick
-def test_the_audit_is_what_the_tools_own_loops_compute(
+def test_conventions_are_what_the_tools_own_loops_compute(
     evaluation_set: list[tuple[str, str]], k: int
 ) -> None:
     evaluation_set = [(row, "".join(sorted(set(truth)))) for row, truth in evaluation_set]
-    found = audited(*zip(*evaluation_set, strict=True), k)
+    found = by_convention(*zip(*evaluation_set, strict=True), k)
     with_truth = [(row, truth) for row, truth in evaluation_set if truth]
     with_both = [(row, truth) for row, truth in with_truth if row]
     assert found["ml_metrics"] == average([apk(truth, row, k) for row, truth in evaluation_set])
@@ -223,7 +223,7 @@ AGREE = (
 def test_where_nothing_is_left_open_but_the_divisor_those_of_one_divisor_agree(
     evaluation_set: list[tuple[str, str]], k: int
 ) -> None:
-    found = audited(*zip(*evaluation_set, strict=True), k)
+    found = by_convention(*zip(*evaluation_set, strict=True), k)
     for first, *others in AGREE:
         assert [found[name] for name in others] == [exactly(found[first] or 0)] * len(others)
 
@@ -234,7 +234,7 @@ def test_ours_are_the_metric_under_each_divisor(
     evaluation_set: list[tuple[str, str]], k: int
 ) -> None:
     lists, truths = zip(*evaluation_set, strict=True)
-    found = audited(lists, truths, k)
+    found = by_convention(lists, truths, k)
     for divisor in DIVISORS:
         block = Block(matrix(lists), key_of(truths), k)
         values = per_user(parse(f"MAP(divisor={divisor})@{k}"), block)
@@ -246,10 +246,10 @@ def test_ours_are_the_metric_under_each_divisor(
 @quick
 def test_blocks_of_users_change_nothing(evaluation_set: list[tuple[str, str]], k: int) -> None:
     lists, truths = zip(*evaluation_set, strict=True)
-    whole = audited(lists, truths, k)
+    whole = by_convention(lists, truths, k)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(conventions, "_USERS", 2)
-        assert audited(lists, truths, k) == whole
+        assert by_convention(lists, truths, k) == whole
 
 
 @given(evaluation_set=evaluation_sets, k=st.integers(1, 7), random=st.randoms())
@@ -258,4 +258,6 @@ def test_the_order_of_users_changes_nothing(
     evaluation_set: list[tuple[str, str]], k: int, random: Random
 ) -> None:
     again = random.sample(evaluation_set, len(evaluation_set))
-    assert audited(*zip(*again, strict=True), k) == audited(*zip(*evaluation_set, strict=True), k)
+    assert by_convention(*zip(*again, strict=True), k) == by_convention(
+        *zip(*evaluation_set, strict=True), k
+    )

@@ -204,9 +204,9 @@ def test_a_model_of_such_a_run_is_explained(
     asked = read_run(Path()).metrics
     assert list(asked) == ["my_metrics:counts@2", "lib/deep/shop.py:early@1", "MRR@2"]
     early = asked["lib/deep/shop.py:early@1"]
-    paper = of_run(Path(), "popular", metrics=(early,))
-    assert explain(paper, 0, 1, early).metrics[str(early)] == 1 / 2  # b hits for ann: 1 of 2
-    assert explain(paper, 1, 1, early).metrics[str(early)] == 0
+    submitted = of_run(Path(), "popular", metrics=(early,))
+    assert explain(submitted, 0, 1, early).metrics[str(early)] == 1 / 2  # b hits for ann: 1 of 2
+    assert explain(submitted, 1, 1, early).metrics[str(early)] == 0
 
 
 def test_a_wrong_one_is_refused_before_anything_is_read(evaluation_set: Path) -> None:

@@ -78,7 +78,7 @@ def test_lists_that_are_too_long_are_told_once_each(folder: Path) -> None:
 
 def lists(path: Path, solution: Path, named: Named | None = None) -> Examined:
     terms = Terms(solution=solution, named=named)
-    own = terms.marking()
+    own = terms.scored_against()
     return examine(path, terms.against().scored_by(own), own)
 
 

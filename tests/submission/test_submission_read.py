@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from harness.core.errors import DataError, HarnessError
-from harness.experiment.score import of_solution
+from harness.experiment.score import lists_on_terms
+from harness.experiment.terms import Terms
 from harness.metrics.inputs import lists
 from harness.metrics.inputs.ids import coders as coders_
 from harness.submission.expected import Against, of_tables
@@ -232,7 +233,10 @@ def test_columns_that_are_no_numbers_order_nothing(tmp_path: Path) -> None:
     spans = [timedelta(1), timedelta(2)]
     pl.DataFrame({"user": ["ann"] * 2, "item": ["a", "b"], "x": spans}).write_parquet(path)
     solution.write_text(WIDE)
-    assert of_solution(path, solution).whole[:, :2].tolist() == [[0, 1], [-1, -1]]
+    assert lists_on_terms(path, Terms(solution=solution)).whole[:, :2].tolist() == [
+        [0, 1],
+        [-1, -1],
+    ]
 
 
 @pytest.mark.parametrize(

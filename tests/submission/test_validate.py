@@ -282,12 +282,12 @@ def test_a_solution_blames_nobody_who_is_not_in_it(folder: Path) -> None:
     path = folder / "submission.csv"
     path.write_text(GOOD + "zoe,706016001\n")
     terms = Terms(solution=folder / "solution.csv")
-    solution = terms.marking()
+    solution = terms.scored_against()
     found = examine(path, terms.against().scored_by(solution), solution).validation
     assert [brief(p)[:4] for p in found.problems] == [("SUB305", 5, "706016001", 1)]
     (folder / "solution.csv").write_text("customer_id,prediction\nann,a\n")
     path.write_text("customer_id,prediction\nann,a b\nbob,7\n")
-    solution = terms.marking()
+    solution = terms.scored_against()
     against = terms.against().scored_by(solution)
     assert examine(path, against, solution).validation.problems == ()  # ids of any shape
 
@@ -440,7 +440,7 @@ def test_a_file_without_a_header(folder: Path) -> None:
     (folder / "solution.csv").write_text("user,items\nann,a\nbob,b\n")
     (folder / "lists.csv").write_text("ann,a\nbob,b\n")
     terms = Terms(solution=folder / "solution.csv")
-    solution = terms.marking()
+    solution = terms.scored_against()
     told = examine(folder / "lists.csv", terms.against().scored_by(solution), solution)
     assert [brief(p)[:3] for p in told.validation.errors] == [("SUB109", 1, "ann")]
 

@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from harness import audit, evaluate
+from harness import conventions, evaluate
 from harness.core.errors import DataError, HarnessError, UsageError
 from harness.metrics import Metric
 
@@ -125,15 +125,15 @@ def test_attributes_that_are_neither_text_nor_number(values: Any) -> None:
 
 
 @pytest.mark.parametrize("k", ["3", 3])
-def test_the_cut_off_of_an_audit(k: Any) -> None:
-    assert audit({"ann": ["a"]}, TRUTH, k)["MAP@3"]["kaggle"] == 1 / 2
+def test_the_cut_off_of_the_conventions(k: Any) -> None:
+    assert conventions({"ann": ["a"]}, TRUTH, k)["MAP@3"]["kaggle"] == 1 / 2
     with pytest.raises(UsageError, match="cut-off"):
-        audit({"ann": ["a"]}, TRUTH, 0)
+        conventions({"ann": ["a"]}, TRUTH, 0)
 
 
-def test_an_audit_far_behind_all_lists() -> None:
+def test_conventions_far_behind_all_lists() -> None:
     """Elliot averages P(i) over all ranks, hits/i behind the list."""
-    found = audit({"ann": ["a"]}, TRUTH, 10_000_000)
+    found = conventions({"ann": ["a"]}, TRUTH, 10_000_000)
     harmonic = np.log(1e7) + np.euler_gamma + 1 / 2e7
     assert found.iloc[:, 0]["elliot"] == pytest.approx(harmonic / 1e7, rel=1e-9)
 

@@ -1,4 +1,4 @@
-"""Papers: whose lists are marked by what, from a solution, a config's exam, or a run's model."""
+"""Submitted lists: of a file or a run's model, against a solution or an evaluation set."""
 
 import json
 import os
@@ -10,10 +10,12 @@ import polars as pl
 import pytest
 
 from harness import config as config_
+from harness.config import Config
 from harness.core.errors import DataError, HarnessError, UsageError
 from harness.experiment.explain import explain, of_run
 from harness.experiment.run import run
-from harness.experiment.score import Paper, of_config, of_solution
+from harness.experiment.score import SubmittedLists, lists_on_terms
+from harness.experiment.terms import Terms
 from harness.metrics import Metric, parse
 from harness.metrics.scores import mean, user_scores
 from harness.submission import solution as solutions
@@ -30,8 +32,19 @@ def solution(tmp_path: Path) -> Path:
     return tmp_path / "solution.csv"
 
 
-def value(paper: Paper, metric: str) -> float:
-    return mean(user_scores(paper.lists, paper.judgments, [parse(metric)])[parse(metric)])
+def of_solution(
+    path: Path, solution: Path, named: Named | None = None, **others: bool
+) -> SubmittedLists:
+    return lists_on_terms(path, Terms(solution=solution, named=named, **others))
+
+
+def of_config(path: Path, config: Config, metrics: tuple[Metric, ...] = ()) -> SubmittedLists:
+    return lists_on_terms(path, Terms(config), metrics)
+
+
+def value(submitted: SubmittedLists, metric: str) -> float:
+    judgments = submitted.solution.judgments
+    return mean(user_scores(submitted.lists, judgments, [parse(metric)])[parse(metric)])
 
 
 def told(refusal: pytest.ExceptionInfo[HarnessError], *words: str) -> None:
@@ -46,17 +59,22 @@ def test_a_solution_says_who_counts(lists: Path, solution: Path) -> None:
     """AP@2 is 1/2 (a of a, b), 1/2 (c at the second place) and 0 (no list)."""
     lists.write_text("user,items\nbob,x c\nann,a\nzed,a\nyan,\n")
     solution.write_text("user,items\nann,a b\nbob,c\ncid,d\n")
-    paper = of_solution(lists, solution)
-    assert paper.title == str(lists)
-    assert paper.users.to_list() == ["ann", "bob", "cid"]
-    assert value(paper, "MAP@2") == (1 / 2 + 1 / 2 + 0) / 3
-    assert (paper.k, paper.fingerprint, paper.metrics, dict(paper.leaderboards)) == (
+    submitted = of_solution(lists, solution)
+    assert submitted.title == str(lists)
+    assert submitted.solution.users.to_list() == ["ann", "bob", "cid"]
+    assert value(submitted, "MAP@2") == (1 / 2 + 1 / 2 + 0) / 3
+    assert (
+        submitted.solution.k,
+        submitted.solution.fingerprint,
+        submitted.solution.metrics,
+        dict(submitted.solution.leaderboards),
+    ) == (
         None,
         None,
         (),
         {},
     )
-    assert paper.left_out == {
+    assert submitted.left_out == {
         "users_without_list": 1,
         "users_outside": 2,
         "rows_outside": 2,
@@ -79,9 +97,9 @@ def test_a_true_item_that_stands_again_counts_once(lists: Path, solution: Path) 
     lists.write_text("user,items\nann,a\n")
     for text in ("user,items\nann,a b a a\n", "user,item\nann,a\nann,b\nann,a\nann,a\n"):
         solution.write_text(text)
-        paper = of_solution(lists, solution)
-        assert value(paper, "Recall@1") == 1 / 2
-        assert paper.left_out["true_items_repeated"] == 2
+        submitted = of_solution(lists, solution)
+        assert value(submitted, "Recall@1") == 1 / 2
+        assert submitted.left_out["true_items_repeated"] == 2
 
 
 def test_a_user_without_true_items_counts_where_that_is_asked_for(
@@ -89,9 +107,9 @@ def test_a_user_without_true_items_counts_where_that_is_asked_for(
 ) -> None:
     lists.write_text("user,items\nann,a\nbob,b\n")
     solution.write_text("user,items\nann,a\nbob,\n")
-    assert of_solution(lists, solution).counted.tolist() == [True, False]
+    assert of_solution(lists, solution).solution.counted.tolist() == [True, False]
     kept = of_solution(lists, solution, keep_users_without_items=True)
-    assert kept.counted.tolist() == [True, True]
+    assert kept.solution.counted.tolist() == [True, True]
     assert value(kept, "MAP@1") == 1 / 2
 
 
@@ -100,16 +118,16 @@ def test_users_stand_on_boards_and_the_ignored_on_none(lists: Path, solution: Pa
     solution.write_text(
         "user,items,Usage\nbob,b,Ignored\nann,a,Public\ncid,c d,Private\ndee,d,Private\n"
     )
-    paper = of_solution(lists, solution)
-    assert paper.users.to_list() == ["ann", "cid", "dee"]
-    assert value(paper, "Recall@1") == (1 + 1 / 2 + 0) / 3
-    assert {name: board.tolist() for name, board in paper.leaderboards.items()} == {
+    submitted = of_solution(lists, solution)
+    assert submitted.solution.users.to_list() == ["ann", "cid", "dee"]
+    assert value(submitted, "Recall@1") == (1 + 1 / 2 + 0) / 3
+    assert {name: board.tolist() for name, board in submitted.solution.leaderboards.items()} == {
         "Public": [True, False, False],
         "Private": [False, True, True],
     }
-    assert paper.left_out["users_ignored"] == 1
-    assert paper.left_out["users_without_list"] == 1
-    assert paper.left_out["users_outside"] == 0  # the ignored are known
+    assert submitted.left_out["users_ignored"] == 1
+    assert submitted.left_out["users_without_list"] == 1
+    assert submitted.left_out["users_outside"] == 0  # the ignored are known
 
 
 def test_a_solution_that_ignores_everyone_is_refused(lists: Path, solution: Path) -> None:
@@ -125,11 +143,11 @@ def test_ids_that_are_numbers_in_both_files_match(tmp_path: Path) -> None:
     pl.DataFrame({"user": [1, 2], "item": [[10], [20]]}).write_parquet(lists)
     frame = pl.DataFrame({"user": [2, 1], "item": [[20], [11]], "Usage": ["Public", "Private"]})
     frame.drop("Usage").write_parquet(solution)
-    paper = of_solution(lists, solution)
-    assert paper.users.to_list() == ["2", "1"]
-    assert value(paper, "MAP@1") == 1 / 2
+    submitted = of_solution(lists, solution)
+    assert submitted.solution.users.to_list() == ["2", "1"]
+    assert value(submitted, "MAP@1") == 1 / 2
     frame.write_parquet(solution)
-    assert of_solution(lists, solution).leaderboards["Public"].tolist() == [True, False]
+    assert of_solution(lists, solution).solution.leaderboards["Public"].tolist() == [True, False]
 
 
 def test_numbers_in_one_file_are_the_same_ids_as_their_text_in_another(tmp_path: Path) -> None:
@@ -177,7 +195,7 @@ def test_a_solution_tells_nothing_of_the_items(lists: Path, solution: Path, name
     lists.write_text("user,items\nann,a\n")
     solution.write_text("user,items\nann,a\n")
     with pytest.raises(UsageError) as refusal:
-        of_solution(lists, solution).require(parse(name))
+        of_solution(lists, solution).solution.require(parse(name))
     told(refusal, name, "a solution says nothing", "use --config")
 
 
@@ -195,10 +213,10 @@ ann,new,2020-01-08
 bob,a,2020-01-08
 cid,d,2020-01-08
 """
-"""The exam, with valid_days = 1: ann c and new, bob a, cid d; the candidates are a, b, c, d."""
+"""With valid_days = 1 ann has c and new, bob a, cid d; the candidates are a, b, c, d."""
 ITEMS = "item,colour\na,red\nb,red\nc,red\nd,blue\nnew,red\n"
 LISTS = "user,items\nann,c zzz\nbob,x a\ndee,a b\n"
-"""cid has no list, dee is not examined; zzz and x are no candidates."""
+"""cid has no list, dee is not evaluated; zzz and x are no candidates."""
 
 
 def config(folder: Path, **evaluation: Any) -> config_.Config:
@@ -219,47 +237,45 @@ def config(folder: Path, **evaluation: Any) -> config_.Config:
     return config_.parse(values, folder)
 
 
-def test_a_config_sets_the_exam(tmp_path: Path, lists: Path) -> None:
+def test_a_config_makes_the_evaluation_set(tmp_path: Path, lists: Path) -> None:
     """AP@2: c of c and new, (1/1)/2; a of a at the second place, (1/2)/1; no list, 0."""
     lists.write_text(LISTS)
-    paper = of_config(lists, config(tmp_path))
-    assert paper.title == str(lists)
-    assert paper.users.to_list() == ["ann", "bob", "cid"]
-    assert np.asarray(paper.judgments.relevant).tolist() == [
+    submitted = of_config(lists, config(tmp_path))
+    assert submitted.title == str(lists)
+    assert submitted.solution.users.to_list() == ["ann", "bob", "cid"]
+    assert np.asarray(submitted.solution.judgments.relevant).tolist() == [
         2,
         1,
         1,
     ]  # new counts, a candidate or not
-    assert value(paper, "MAP@2") == (1 / 2 + 1 / 2 + 0) / 3
-    assert paper.left_out == {
+    assert value(submitted, "MAP@2") == (1 / 2 + 1 / 2 + 0) / 3
+    assert submitted.left_out == {
         "users_without_list": 1,
         "users_outside": 1,
         "rows_outside": 1,
         "items_unknown": 3 - 1,
     }
-    assert [str(m) for m in paper.metrics] == ["MAP@2", "Recall@2", "NDCG@2"]
-    assert (paper.k, len(paper.fingerprint or ""), dict(paper.leaderboards)) == (2, 64, {})
+    solution = submitted.solution
+    assert [str(m) for m in solution.metrics] == ["MAP@2", "Recall@2", "NDCG@2"]
+    assert (solution.k, len(solution.fingerprint or ""), dict(solution.leaderboards)) == (2, 64, {})
 
 
 def test_a_true_item_that_is_no_candidate_is_never_a_hit(tmp_path: Path, lists: Path) -> None:
     lists.write_text("user,items\nann,new c\n")
-    paper = of_config(lists, config(tmp_path))
-    assert user_scores(paper.lists, paper.judgments, [parse("MRR@2")])[parse("MRR@2")].tolist() == [
-        1 / 2,
-        0,
-        0,
-    ]
-    assert paper.outside.to_list() == ["new"]
+    submitted = of_config(lists, config(tmp_path))
+    judgments, mrr = submitted.solution.judgments, parse("MRR@2")
+    assert user_scores(submitted.lists, judgments, [mrr])[mrr].tolist() == [1 / 2, 0, 0]
+    assert submitted.solution.outside.to_list() == ["new"]
 
 
 def test_fingerprint_and_metrics_are_those_of_the_config(tmp_path: Path, lists: Path) -> None:
     lists.write_text(LISTS)
     task = config(tmp_path, metrics=["MRR@1", "Recall@2"])
-    paper = of_config(lists, task)
-    assert [str(m) for m in paper.metrics] == ["MRR@1", "Recall@2"]
-    assert paper.fingerprint == run(task).evaluation_set.fingerprint
+    submitted = of_config(lists, task)
+    assert [str(m) for m in submitted.solution.metrics] == ["MRR@1", "Recall@2"]
+    assert submitted.solution.fingerprint == run(task).evaluation_set.fingerprint
     asked = (parse("HitRate@2"),)
-    assert of_config(lists, task, metrics=asked).metrics == asked
+    assert of_config(lists, task, metrics=asked).solution.metrics == asked
 
 
 BEYOND = {
@@ -277,23 +293,25 @@ def test_beyond_accuracy_an_unknown_item_has_a_place_and_no_properties(
     tmp_path: Path, lists: Path, name: str
 ) -> None:
     lists.write_text(LISTS)
-    paper = of_config(lists, config(tmp_path), metrics=(parse(name),))
-    paper.require(parse(name))
-    assert value(paper, name) == pytest.approx(BEYOND[name], rel=0, abs=1e-12)
+    submitted = of_config(lists, config(tmp_path), metrics=(parse(name),))
+    submitted.solution.require(parse(name))
+    assert value(submitted, name) == pytest.approx(BEYOND[name], rel=0, abs=1e-12)
 
 
 def test_all_metrics_at_once_have_the_values_they_have_alone(tmp_path: Path, lists: Path) -> None:
     lists.write_text(LISTS)
     metrics = tuple(map(parse, BEYOND))
-    paper = of_config(lists, config(tmp_path), metrics=metrics)
-    values = user_scores(paper.lists, paper.judgments, metrics)
+    submitted = of_config(lists, config(tmp_path), metrics=metrics)
+    values = user_scores(submitted.lists, submitted.solution.judgments, metrics)
     assert {str(m): mean(v) for m, v in values.items()} == pytest.approx(BEYOND, rel=0, abs=1e-12)
 
 
 def test_known_items_are_as_like_as_their_attributes(tmp_path: Path, lists: Path) -> None:
     lists.write_text("user,items\nann,a b\nbob,c d\n")
-    paper = of_config(lists, config(tmp_path), metrics=(parse("ILD@2"),))
-    found = user_scores(paper.lists, paper.judgments, paper.metrics)[parse("ILD@2")]
+    submitted = of_config(lists, config(tmp_path), metrics=(parse("ILD@2"),))
+    found = user_scores(submitted.lists, submitted.solution.judgments, submitted.solution.metrics)[
+        parse("ILD@2")
+    ]
     assert found.tolist() == pytest.approx([0, 1, 0], rel=0, abs=1e-12)
 
 
@@ -301,13 +319,13 @@ def test_grades_of_a_solution_count(lists: Path, solution: Path) -> None:
     """b and c are judged irrelevant: the one true item is a, of grade 2."""
     lists.write_text("user,item\nann,b\nann,a\n")
     solution.write_text("user,item,grade\nann,a,2\nann,b,0\nann,c,0\n")
-    paper = of_solution(lists, solution)
-    assert value(paper, "MAP@4") == 1 / 2
-    assert value(paper, "NDCG(gain=linear)@4") == pytest.approx(1 / np.log2(3))
-    paper.require(parse("NDCG(gain=linear)@4"))
+    submitted = of_solution(lists, solution)
+    assert value(submitted, "MAP@4") == 1 / 2
+    assert value(submitted, "NDCG(gain=linear)@4") == pytest.approx(1 / np.log2(3))
+    submitted.solution.require(parse("NDCG(gain=linear)@4"))
     solution.write_text("user,item\nann,a\n")
     with pytest.raises(UsageError, match="needs grades"):
-        of_solution(lists, solution).require(parse("NDCG(gain=linear)@4"))
+        of_solution(lists, solution).solution.require(parse("NDCG(gain=linear)@4"))
 
 
 @pytest.mark.parametrize("header", ["user,Usage,items", "Usage,user,items", "user,items,Usage"])
@@ -315,8 +333,8 @@ def test_the_usage_may_stand_anywhere(lists: Path, solution: Path, header: str) 
     lists.write_text("user,items\nann,a\n")
     row = {"user": "ann", "items": "a", "Usage": "Public"}
     solution.write_text(header + "\n" + ",".join(row[name] for name in header.split(",")) + "\n")
-    paper = of_solution(lists, solution)
-    assert (value(paper, "MAP@1"), list(paper.leaderboards)) == (1, ["Public"])
+    submitted = of_solution(lists, solution)
+    assert (value(submitted, "MAP@1"), list(submitted.solution.leaderboards)) == (1, ["Public"])
 
 
 def test_categories_in_parquet_are_texts(tmp_path: Path, solution: Path) -> None:
@@ -352,20 +370,20 @@ def test_a_file_of_strangers_is_refused(tmp_path: Path) -> None:
     told(refusal, "lists.csv: not one of the users is in the truth: 'zed' here, 'ann' there")
 
 
-def test_a_metric_that_looks_further_than_the_exam_is_refused(tmp_path: Path, lists: Path) -> None:
+def test_a_metric_that_looks_further_is_refused(tmp_path: Path, lists: Path) -> None:
     lists.write_text(LISTS)
-    paper = of_config(lists, config(tmp_path))
-    paper.require(parse("MAP@2"))
-    paper.require(parse("MRR"))
+    submitted = of_config(lists, config(tmp_path))
+    submitted.solution.require(parse("MAP@2"))
+    submitted.solution.require(parse("MRR"))
     with pytest.raises(UsageError) as refusal:
-        paper.require(parse("MAP@3"))
-    told(refusal, "MAP@3", "3 places", "k = 2", "[evaluation]")
+        submitted.solution.require(parse("MAP@3"))
+    told(refusal, "MAP@3", "3 positions", "k = 2", "[evaluation]")
 
 
-def test_only_the_places_of_the_exam_are_kept(tmp_path: Path, lists: Path) -> None:
+def test_only_positions_up_to_k_are_kept(tmp_path: Path, lists: Path) -> None:
     lists.write_text("user,items\nann,a b c new\n")
-    paper = of_config(lists, config(tmp_path))
-    assert [paper.items[int(i)] for i in paper.lists[0]] == ["a", "b"]
+    submitted = of_config(lists, config(tmp_path))
+    assert [submitted.items[int(i)] for i in submitted.lists[0]] == ["a", "b"]
 
 
 # A run's model.
@@ -405,8 +423,8 @@ repeats = 4
 def folder(tmp_path: Path) -> Path:
     """Return the folder of a run of two models, one with four repeats."""
     write_log(tmp_path, EVENTS)
-    (tmp_path / "exam.toml").write_text(RUN % ", ".join(f'"{name}"' for name in METRICS))
-    run(tmp_path / "exam.toml").write(tmp_path / "run")
+    (tmp_path / "config.toml").write_text(RUN % ", ".join(f'"{name}"' for name in METRICS))
+    run(tmp_path / "config.toml").write(tmp_path / "run")
     return tmp_path / "run"
 
 
@@ -416,34 +434,38 @@ def write_log(folder: Path, events: list[str]) -> None:
 
 @pytest.mark.parametrize(("model", "repeat"), [("popular", 0), *(("random", r) for r in range(4))])
 def test_every_user_earns_again_what_the_run_wrote(folder: Path, model: str, repeat: int) -> None:
-    paper = of_run(folder, model, repeat)
+    submitted = of_run(folder, model, repeat)
     written = pl.read_parquet(folder / "per_user.parquet").filter(
         (pl.col("model") == model) & (pl.col("repeat") == repeat)
     )
-    assert paper.users.to_list() == written["user"].to_list() == [f"u{u}" for u in range(5)]
+    assert (
+        submitted.solution.users.to_list()
+        == written["user"].to_list()
+        == [f"u{u}" for u in range(5)]
+    )
     for row, marked in enumerate(written.iter_rows(named=True)):
-        earned = explain(paper, row, 3).metrics
+        earned = explain(submitted, row, 3).metrics
         assert {name: earned[name] for name in METRICS} == {name: marked[name] for name in METRICS}
 
 
 def test_repeats_are_told_apart(folder: Path) -> None:
-    papers = [of_run(folder, "random", repeat) for repeat in range(4)]
-    assert len({paper.lists.tobytes() for paper in papers}) == 4
-    assert papers[3].title == f'model "random" of {folder}, repeat 3'
+    several = [of_run(folder, "random", repeat) for repeat in range(4)]
+    assert len({submitted.lists.tobytes() for submitted in several}) == 4
+    assert several[3].title == f'model "random" of {folder}, repeat 3'
     assert of_run(folder, "popular").title == f'model "popular" of {folder}'
 
 
-def test_the_paper_of_a_run_is_on_its_exam(folder: Path) -> None:
+def test_the_lists_of_a_run_have_its_evaluation_set(folder: Path) -> None:
     document = json.loads((folder / "result.json").read_text())
-    paper = of_run(folder, "popular")
-    assert paper.fingerprint == document["evaluation"]["fingerprint"]
-    assert [str(m) for m in paper.metrics] == METRICS
-    assert (paper.k, dict(paper.left_out)) == (3, {})
+    submitted = of_run(folder, "popular")
+    assert submitted.solution.fingerprint == document["evaluation"]["fingerprint"]
+    assert [str(m) for m in submitted.solution.metrics] == METRICS
+    assert (submitted.solution.k, dict(submitted.left_out)) == (3, {})
     asked: tuple[Metric, ...] = (parse("Coverage@3"), parse("Novelty@3"))
     again = of_run(folder, "popular", metrics=asked)
-    assert again.metrics == asked
+    assert again.solution.metrics == asked
     for metric in asked:
-        again.require(metric)
+        again.solution.require(metric)
 
 
 @pytest.mark.parametrize(
@@ -468,7 +490,7 @@ def test_changed_data_are_refused_with_what_differs(
 
 
 def test_changed_training_is_refused_for_its_lists_are_others(folder: Path) -> None:
-    """The exam is the same, but i7 is now the most popular: the run gave other lists."""
+    """The evaluation set is the same, but i7 is now the most popular: the run gave other lists."""
     before = of_run(folder, "popular").lists
     write_log(folder.parent, [*EVENTS, *["u5,i7,2020-01-03"] * 30])
     try:

@@ -1,0 +1,23 @@
+"""Sums of arrays: those of `math.fsum`, to the last bit, whatever the order."""
+
+from math import fsum, inf
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.core.exact_sum import exact_sum
+
+
+@settings(deadline=None)  # the first call compiles
+@given(st.lists(st.floats(-1e300, 1e300), max_size=60))
+def test_the_sum_is_fsum_to_the_last_bit(values: list[float]) -> None:
+    assert exact_sum(np.array(values)) == fsum(values)
+
+
+@pytest.mark.parametrize("values", [[1e308, 1e308], [1e308, -1e308, 1e308, 1e308], [inf]])
+def test_sums_beyond_the_largest_number_are_refused(values: list[float]) -> None:
+    """Nothing is written beyond the places there are."""
+    with pytest.raises(OverflowError, match="too large"):
+        exact_sum(np.tile(values, 2000))
