@@ -168,7 +168,7 @@ def _alone(result: Ranking) -> str:
     if len(result.models) == 1:
         return "the only model"
     if result.metrics[0].definition.of == "set":
-        return f"not compared: {result.metrics[0]} is one figure of all lists"
+        return f"not compared: {result.metrics[0]} is one value for all lists"
     return "not compared: one user tells no two models apart"
 
 

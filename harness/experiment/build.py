@@ -30,10 +30,10 @@ class Shared:
         self,
         name: str,
         make: Callable[[Sequence[Recommender]], Recommender],
-        parts: Sequence[Recommender],
+        base_models: Sequence[Recommender],
     ) -> None:
-        self.name, self.make, self.parts = name, make, parts
-        self.model = make(parts)
+        self.name, self.make, self.base_models = name, make, base_models
+        self.model = make(base_models)
         self.train_: Train | None = None
 
     def __repr__(self) -> str:
@@ -42,7 +42,7 @@ class Shared:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Shared:
         """Return the same model, made anew of copies of its base models."""
-        return Shared(self.name, self.make, copy.deepcopy(self.parts, memo))
+        return Shared(self.name, self.make, copy.deepcopy(self.base_models, memo))
 
     def fit(self, train: Train) -> Self:
         """Learn from `train`, unless this is what was learnt from last."""
@@ -83,7 +83,7 @@ class Factories:
         self.settings = {model.name: model for model in config.models}
         self._classes = {
             name: plugins.factory(name, use, config.folder)
-            for name in parts_first(self.settings, only)
+            for name in base_models_first(self.settings, only)
             if (use := self.settings[name].use) is not None
         }
 
@@ -107,17 +107,17 @@ class Factories:
         wanted = only or [name for name, one in self.settings.items() if one.repeats > repeat]
         shared = {part for model in self.settings.values() for part in model.base_models}
         found: dict[str, Recommender] = {}
-        for name in parts_first(self.settings, wanted):
-            parts = [found[part] for part in self.settings[name].base_models]
+        for name in base_models_first(self.settings, wanted):
+            base_models = [found[model] for model in self.settings[name].base_models]
             make = partial(self._made, name, repeat)
-            found[name] = Shared(name, make, parts) if name in shared else make(parts)
+            found[name] = Shared(name, make, base_models) if name in shared else make(base_models)
         return {name: found[name] for name in wanted}
 
-    def _made(self, name: str, repeat: int, parts: Sequence[Recommender]) -> Recommender:
+    def _made(self, name: str, repeat: int, base_models: Sequence[Recommender]) -> Recommender:
         settings = self.settings[name]
         if settings.use is None:
             return PrecomputedLists(name, self.config)
-        return _made(settings, self._classes[name], parts, repeat)
+        return _made(settings, self._classes[name], base_models, repeat)
 
     def seeded(self, name: str) -> bool:
         """Return whether a model, or one that it is made of, has a seed."""
@@ -143,7 +143,7 @@ def make(config: Config, *only: str, repeat: int = 0) -> dict[str, Recommender]:
     return Factories(config, *only).made(repeat, *names)
 
 
-def parts_first(settings: Mapping[str, ModelConfig], only: Sequence[str]) -> Iterable[str]:
+def base_models_first(settings: Mapping[str, ModelConfig], only: Sequence[str]) -> Iterable[str]:
     """Return what has to be made for some models, or for all, in an order that serves."""
     waiting, needed = list(only or settings), set[str]()
     while waiting:
@@ -161,22 +161,22 @@ def itself(model: Recommender) -> Recommender:
 
 
 def load(
-    config: Config, settings: ModelConfig, parts: Sequence[Sequence[Recommender]]
+    config: Config, settings: ModelConfig, base_models: Sequence[Sequence[Recommender]]
 ) -> Iterator[Recommender]:
     """Yield every repeat of one model of a class, of base models that are made already."""
     use = str(settings.use)
     factory = plugins.factory(settings.name, use, config.folder)
     for repeat in range(settings.repeats):
-        yield _made(settings, factory, parts[repeat], repeat)
+        yield _made(settings, factory, base_models[repeat], repeat)
 
 
 def _made(
     settings: ModelConfig,
     factory: Callable[..., Any],
-    parts: Sequence[Recommender],
+    base_models: Sequence[Recommender],
     repeat: int,
 ) -> Recommender:
     own = guard.seeds(factory, settings.params)
     params = settings.params | {name: of_repeat(seed, repeat) for name, seed in own.items()}
-    given = params | ({"models": list(parts)} if parts else {})
+    given = params | ({"models": list(base_models)} if base_models else {})
     return guard.made(settings.name, str(settings.use), factory, given)

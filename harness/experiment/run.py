@@ -88,8 +88,8 @@ def run(config: Config | str | Path, *, progress: bool = False) -> Result:
     return Result(
         config=_resolved(config, task.data, metrics),
         layout=task.data.layout,
-        window=task.parts.summary(),
-        start=_start(task.parts),
+        window=task.split.summary(),
+        start=_start(task.split),
         evaluation_set=task.evaluation_set,
         metrics=metrics,
         models=results,
@@ -169,7 +169,7 @@ def _shake_ups(
 def _others(task: Task) -> Task:
     """Return the same with the users whom the evaluation set leaves out."""
     rules = task.config.evaluation
-    return of_users(task, left_out(task.evaluation_set, task.data, task.parts, rules))
+    return of_users(task, left_out(task.evaluation_set, task.data, task.split, rules))
 
 
 def _population(
@@ -223,7 +223,7 @@ def _start(parts: Split) -> str:
 
 
 def _notes(task: Task, moments: Mapping[Metric, chance_moments.Moments | None]) -> tuple[str, ...]:
-    evaluation_set, parts = task.evaluation_set, task.parts
+    evaluation_set, parts = task.evaluation_set, task.split
     notes = [*task.data.notes, *parts.notes]
     if evaluation_set.k > len(evaluation_set.candidates):
         n = len(evaluation_set.candidates)

@@ -139,7 +139,7 @@ def _asking(task: Task, users: Int32) -> Task:
         relevant=np.zeros(len(users), np.int64),
     )
     if evaluation_set.seen is not None:
-        asked = replace(asked, seen=items_of(asked, task.data, task.parts.train))
+        asked = replace(asked, seen=items_of(asked, task.data, task.split.train))
     return of_users(task, asked)
 
 
@@ -147,7 +147,7 @@ def _on_everything(task: Task) -> Task:
     """Return the task with all events to learn from, its users and k as they were."""
     data = task.data
     cutoff = int(data.events.time.max()) + 1 if data.has_time else None
-    parts = replace(task.parts, train=data.events, cutoff=cutoff, until=None)
+    parts = replace(task.split, train=data.events, cutoff=cutoff, until=None)
     rule = task.config.evaluation.candidates or data.candidates
     if rule == "shown":
         raise UsageError(
@@ -160,7 +160,7 @@ def _on_everything(task: Task) -> Task:
     )
     return replace(
         task,
-        parts=parts,
+        split=parts,
         evaluation_set=evaluation_set,
         train=Train(data, data.events, candidates, cutoff),
     )
@@ -172,12 +172,12 @@ def _with_users(task: Task, ids: pl.Series) -> Task:
     every = pl.concat([data.user_ids, ids.alias(data.user_ids.name)]).sort()
     moved = positions(data.user_ids, every)
     wider = replace(data, user_ids=every, events=_moved(data.events, moved), registered=None)
-    train = _moved(task.parts.train, moved)
+    train = _moved(task.split.train, moved)
     evaluation_set = task.evaluation_set
     return replace(
         task,
         data=wider,
-        parts=replace(task.parts, train=train),
+        split=replace(task.split, train=train),
         train=Train(wider, train, evaluation_set.candidates, task.train.cutoff),
     )
 

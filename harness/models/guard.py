@@ -5,27 +5,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from numbers import Integral
-from pathlib import Path
 from typing import Any, cast
 
 from harness.core.errors import HarnessError, RecommenderError, UsageError, suggest
 from harness.core.params import ParameterError
-from harness.core.plugins import factory, raise_interrupt, told
+from harness.core.plugins import raise_interrupt, told
 from harness.models.base import Recommender
 
 _SEEDS = ("seed", "random_state")
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-
-
-def load(name: str, use: str, params: Mapping[str, Any], folder: Path) -> Recommender:
-    """Return the recommender that ``use = "module:Class"`` names, made with `params`.
-
-    Raises
-    ------
-    UsageError
-        No such module, class or parameter; the message names the model and the nearest valid name.
-    """
-    return made(name, use, factory(name, use, folder), params)
 
 
 def made(

@@ -34,7 +34,7 @@ class Task:
 
     config: Config
     data: Dataset
-    parts: Split
+    split: Split
     evaluation_set: EvaluationSet
     train: Train
     hashes: UInt64

@@ -27,7 +27,7 @@ from harness.core.errors import (
 )
 from harness.core.progress import steps
 from harness.data.dataset import Dataset, Events
-from harness.experiment.build import Factories, load, parts_first
+from harness.experiment.build import Factories, base_models_first, load
 from harness.experiment.evaluate_model import describing, evaluate_model
 from harness.metrics import Metric, needs, parse
 from harness.models.base import Recommender
@@ -163,16 +163,16 @@ def tune(
     task = inner_task(config, progress=progress)
     catalogue = of_train(task.train, needs((rules.metric, *describing(task.evaluation_set.k))))
     found, best, settings = dict[str, TunedModel](), config, {m.name: m for m in config.models}
-    for name in parts_first(settings, [*counts]):
+    for name in base_models_first(settings, [*counts]):
         if name in counts:  # an ensemble is tuned on its base models as they will be
-            parts = _parts(settings[name], best)  # made once for all trials: they learn once
-            setup = _TrialSetup(settings[name], rules, task, catalogue, parts)
+            made = _base_models(settings[name], best)  # once for all trials: they learn once
+            setup = _TrialSetup(settings[name], rules, task, catalogue, made)
             found[name] = _tuned(setup, counts[name], progress)
             best = _with_best(best, found[name], rules, task.evaluation_set.fingerprint)
     return Tuned(
         config=best,
         layout=task.data.layout,
-        window=task.parts.summary(),
+        window=task.split.summary(),
         evaluation_set=task.evaluation_set,
         models=tuple(found[model.name] for model in wanted),
         metric=rules.metric,
@@ -210,14 +210,14 @@ class _TrialSetup:
     rules: _Rules
     task: Task
     catalogue: Catalogue | None
-    parts: Sequence[Sequence[Recommender]]
+    base_models: Sequence[Sequence[Recommender]]
 
     def trial(self, number: int, params: Mapping[str, Any]) -> Trial:
         """Evaluate the model with these parameters on the inner set."""
         settings = self.model.model_copy(update={"params": dict(params)})
         metric = self.rules.metric
         try:
-            made = load(self.task.config, settings, self.parts)
+            made = load(self.task.config, settings, self.base_models)
             evaluated = evaluate_model(
                 made, settings, self.task, self.catalogue, [metric], progress=False
             )
@@ -255,17 +255,17 @@ def _checked(model: config_.ModelConfig, config: config_.Config) -> int:
         raise UsageError(f'model "{model.name}": {error}') from error
     first = {n: d.low if isinstance(d, Range) else d[0] for n, d in space.items()}
     settings = model.model_copy(update={"params": {**model.params, **first}})
-    next(load(config, settings, _parts(model, config)))
+    next(load(config, settings, _base_models(model, config)))
     return count
 
 
-def _parts(model: config_.ModelConfig, config: config_.Config) -> list[list[Recommender]]:
+def _base_models(model: config_.ModelConfig, config: config_.Config) -> list[list[Recommender]]:
     """Return what each repeat of a model is made of.
 
     Not files of lists, which may know the inner set's days.
     """
     settings = {one.name: one for one in config.models}
-    for name in parts_first(settings, [model.name]):
+    for name in base_models_first(settings, [model.name]):
         if settings[name].lists is not None:
             raise UsageError(
                 f'model "{model.name}": base model "{name}" is a file of precomputed lists, '

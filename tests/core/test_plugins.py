@@ -10,7 +10,8 @@ import pytest
 
 from baselines.popular import Popular
 from harness.core.errors import UsageError
-from harness.models.guard import load
+from harness.core.plugins import factory
+from harness.models.guard import made
 
 GOOD = """
 class Model:
@@ -23,6 +24,10 @@ class Model:
     def recommend(self, users, k, draws, exclude=None):
         return None
 """
+
+
+def load(name: str, use: str, params: Mapping[str, Any], folder: Path) -> Any:
+    return made(name, use, factory(name, use, folder), params)
 
 
 def beside(folder: Path, text: str = GOOD, name: str = "my_model") -> Path:

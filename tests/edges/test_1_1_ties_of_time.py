@@ -40,7 +40,7 @@ def config_of(folder: Path, split: dict[str, Any] | None = None, **sections: Any
 
 def held_out(task: Task) -> dict[str, str]:
     """Return the last item held out of each user."""
-    data, valid = task.data, task.parts.valid
+    data, valid = task.data, task.split.valid
     users, items = data.user_ids.to_list(), data.item_ids.to_list()
     return {users[u]: items[i] for u, i in zip(valid.user, valid.item, strict=True)}
 

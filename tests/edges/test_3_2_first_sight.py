@@ -174,7 +174,7 @@ def test_a_figure_of_all_lists_compares_nothing(make: Make) -> None:
     result = make("first", "second", metrics=["Coverage@2"])
     assert answer.lines(result) == [
         "BEST  first: Coverage@2 0.5000",
-        "      not compared: Coverage@2 is one figure of all lists",
+        "      not compared: Coverage@2 is one value for all lists",
     ]
     assert column(result) == {"first": "", "second": ""}
 

@@ -59,17 +59,17 @@ def candidates(evaluation_set: EvaluationSet) -> str:
 
 def test_a_time_split_examines_the_days_before_the_cut_off(tmp_path: Path) -> None:
     inner = inner_task(config(tmp_path))
-    assert inner.parts.summary() == "1 day from 2020-01-08"
+    assert inner.split.summary() == "1 day from 2020-01-08"
     assert truth(inner.evaluation_set) == {"ann": "c", "bob": "c"}
     assert candidates(inner.evaluation_set) == "abcd"
     assert [step.users for step in inner.evaluation_set.funnel] == [3, 2, 2]
-    assert len(inner.parts.train) == 5
-    assert inner.train.cutoff == inner.parts.cutoff
+    assert len(inner.split.train) == 5
+    assert inner.train.cutoff == inner.split.cutoff
 
 
 def test_tune_split_says_another_length(tmp_path: Path) -> None:
     inner = inner_task(config(tmp_path, tune={"split": {"strategy": "time", "valid_days": 2}}))
-    assert inner.parts.summary() == "2 days from 2020-01-07"
+    assert inner.split.summary() == "2 days from 2020-01-07"
     assert truth(inner.evaluation_set) == {"ann": "c", "bob": "ac"}
 
 
@@ -79,7 +79,7 @@ def test_test_days_are_held_back_once(tmp_path: Path, window: str) -> None:
     log = LOG + EXAM + "bob,d,2020-01-10\n"
     settings = config(tmp_path, log, split=TIME | {"test_days": 1, "window": window})
     day = {"valid": "2020-01-08", "test": "2020-01-09"}[window]
-    assert inner_task(settings).parts.summary() == f"1 day from {day}"
+    assert inner_task(settings).split.summary() == f"1 day from {day}"
 
 
 def test_elapsed_days_end_at_the_very_cut_off(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_elapsed_days_end_at_the_very_cut_off(tmp_path: Path) -> None:
     header, *rows = (LOG + EXAM).splitlines()
     log = "".join(f"{line}\n" for line in [header, *(f"{row} 12:00:00" for row in rows)])
     inner = inner_task(config(tmp_path, log, split=TIME | {"days": "elapsed"}))
-    assert inner.parts.summary() == "1 day from 2020-01-07 12:00:00"
+    assert inner.split.summary() == "1 day from 2020-01-07 12:00:00"
     assert truth(inner.evaluation_set) == {"ann": "c", "bob": "c"}
 
 
@@ -132,7 +132,7 @@ def test_a_given_exam_says_no_inner_split(tmp_path: Path) -> None:
 
 def test_a_given_exam_with_a_split_for_tuning(tmp_path: Path) -> None:
     inner = inner_task(given(tmp_path, split=TIME))
-    assert inner.parts.summary() == "1 day from 2020-01-08"
+    assert inner.split.summary() == "1 day from 2020-01-08"
     assert truth(inner.evaluation_set) == {"ann": "c", "bob": "c"}
 
 
@@ -214,10 +214,10 @@ def test_candidates_shown_in_the_inner_window(tmp_path: Path) -> None:
     """The sample of Ponpare: coupons first shown in the seven days before the cut-off."""
     settings = config_.read(Path(__file__).parents[2] / "configs" / "demo-ponpare.toml")
     inner, outer = inner_task(settings), make_task(settings)
-    assert outer.parts.cutoff is not None
+    assert outer.split.cutoff is not None
     assert outer.data.shown_from is not None
     shown = dict(zip(outer.data.item_ids.to_list(), outer.data.shown_from.tolist(), strict=True))
-    end, week = outer.parts.cutoff, 7 * 86_400_000_000
+    end, week = outer.split.cutoff, 7 * 86_400_000_000
     expected = {item for item, time in shown.items() if end - week <= time < end}
     assert set(inner.evaluation_set.candidate_ids.to_list()) == expected
     assert expected.isdisjoint(outer.evaluation_set.candidate_ids.to_list())
