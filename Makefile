@@ -54,7 +54,7 @@ bench-tiny: $(VENV)/.installed-dev
 
 $(VENV)/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed, found " + sys.version.split()[0] + "; name one with: make PYTHON=python3.11")'
-	@echo "setting up $(VENV): about a minute"
+	@echo "setting up $(VENV), or bringing it up to date: a minute or two"
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[als,tune]'
 	touch $@

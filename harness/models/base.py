@@ -297,7 +297,14 @@ class Train:
         return weight_sums(item, weights if events is None else weights[events], n_items)
 
     def candidates_by_last_event(self) -> Int32:
-        """Return the candidates that have events, latest first; ties by item id ascending."""
+        """Return the candidates that have events, latest first; ties by item id ascending.
+
+        Raises
+        ------
+        ParameterError
+            The events carry no time.
+        """
+        self._cutoff()
         latest = np.full(len(self.item_ids), np.iinfo(np.int64).min)
         np.maximum.at(latest, self.events.item, self.events.time)
         had = np.bincount(self.events.item, minlength=len(self.item_ids)) > 0

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from harness.core.params import ParameterError
 from harness.data.layout import AttributeTable, Table
 from harness.models.base import Train
 from harness.testing import example_train
@@ -90,6 +91,13 @@ def test_candidates_by_count() -> None:
 def test_candidates_by_last_event() -> None:
     # a and d on day 9, b and e on day 8, c on day 3.
     assert example_train().candidates_by_last_event().tolist() == [0, 3, 1, 4, 2]
+
+
+def test_without_times_no_candidate_is_the_latest() -> None:
+    train = example_train()
+    without = Train(train.dataset, train.events, train.candidates, None)
+    with pytest.raises(ParameterError, match="carry no time"):
+        without.candidates_by_last_event()
 
 
 def test_ages_in_days() -> None:
