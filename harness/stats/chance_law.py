@@ -57,7 +57,8 @@ def law(
 ) -> Law | None:
     """Return the first three cumulants of a random ranking's scores.
 
-    Parameters, errors and None are those of `exact`.
+    Parameters and errors are those of `exact`; None also where lower scores are better, or where
+    `_RULES` has no rule of the metric: a verdict says how much higher than chance a score is.
 
     Examples
     --------
@@ -70,7 +71,7 @@ def law(
     (0.09375, 0.75)
     """
     moments = exact(metric, n_candidates, relevant_candidates, relevant)
-    if moments is None:
+    if moments is None or metric.name not in _RULES or metric.definition.better != "higher":
         return None
     n, r, whole = checked(n_candidates, relevant_candidates, relevant)
     cases, case_of_user = distinct(n.ravel(), r.ravel(), whole.ravel())

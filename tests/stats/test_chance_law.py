@@ -1,6 +1,7 @@
 """The third cumulant against the enumeration of every list, and the law of means by hand."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ from enumeration import of_all_lists
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.metrics import parse
+from harness.metrics import DEFINITIONS, parse
+from harness.stats import chance_law
 from harness.stats.chance_law import Law, law
 
 EXACT = [
@@ -84,3 +86,15 @@ def test_no_closed_form_no_law() -> None:
 
 def test_where_a_hit_cannot_be_missed_no_hit_has_no_chance() -> None:
     assert found_law("MAP", [5, 5], [5, 5], [5, 5], 3).of_no_hit() == 0.0
+
+
+def test_no_law_where_moments_alone_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(chance_law._RULES, "MRR")
+    assert law(parse("MRR@3"), 4, 1, 1) is None
+
+
+def test_no_law_where_lower_is_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A law tells how much higher than chance a score is."""
+    lower = replace(DEFINITIONS["MRR"], better="lower")
+    monkeypatch.setitem(DEFINITIONS, "MRR", lower)
+    assert law(parse("MRR@3"), 4, 1, 1) is None
