@@ -9,6 +9,7 @@ import numpy as np
 from harness.core.arrays import Int64
 from harness.core.jit import compiled
 
+COUNT = 22
 (
     BLANK,
     TOO_FEW,
@@ -32,8 +33,7 @@ from harness.core.jit import compiled
     SEPARATOR,
     BRACKETS,
     RESPELLED,
-) = range(22)
-COUNT = 22
+) = range(COUNT)
 FIRST_OF_ITEMS = UNKNOWN_ITEM
 """This fault and those behind it are of single items."""
 EXAMPLES = 5
