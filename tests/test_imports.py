@@ -173,6 +173,15 @@ def test_nothing_heavy_is_imported(statement: str) -> None:
     assert ("Usage" in done.stdout) == ("help" in statement)
 
 
+def test_metrics_are_known_without_frames() -> None:
+    """What only prints their names need not wait for a library of frames or a compiler."""
+    code = (
+        "import harness.metrics, sys; print(sorted({'numba', 'polars', 'scipy'} & {*sys.modules}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "[]\n")
+
+
 @every_module
 def test_imports_have_no_effect_but_definitions(module: str) -> None:
     """No statement of a module prints, writes, reads or changes anything elsewhere."""

@@ -10,10 +10,11 @@ from harness.core.arrays import Bool, Floats, Int64
 from harness.core.errors import UsageError, suggest
 from harness.metrics.judgments import Block
 from harness.metrics.ranking import Settings
-from harness.models.item_stats import Catalogue, TrainCounts
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+    from harness.models.item_stats import Catalogue, TrainCounts
 
 _BLOCK = 1 << 20
 

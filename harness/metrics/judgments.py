@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from harness.core.arrays import Bool, Counts, Floats, Int32, Int64, Ragged
 from harness.core.once import once
 from harness.metrics.kernels import Tally, ranks, tally
-from harness.models.item_stats import Catalogue
+
+if TYPE_CHECKING:
+    from harness.models.item_stats import Catalogue
 
 
 @dataclass(frozen=True, eq=False)
