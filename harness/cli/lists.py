@@ -42,8 +42,8 @@ def list_(
 
 
 def _checks(format_: Format) -> None:
-    from harness.report import docs
+    from harness.report import rule_docs
 
-    sheet = docs.checks_sheet()
+    sheet = rule_docs.checks_sheet()
     records = [dict(zip(sheet.titles, row, strict=True)) for row in sheet.rows]
-    show(format_, docs.checks_document(), [sheet], records)
+    show(format_, rule_docs.checks_document(), [sheet], records)

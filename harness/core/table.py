@@ -221,6 +221,10 @@ def _harmless(text: str) -> str:
     return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 
+SCHEMA = 1
+"""The version of the JSON documents."""
+
+
 class Shown(ABC):
     """A result with tables for readers and records for programs."""
 

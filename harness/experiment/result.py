@@ -15,7 +15,7 @@ import polars as pl
 
 from harness.core.errors import UsageError, printable
 from harness.core.io import whole_folder
-from harness.core.table import Sheet, Shown, digits_of, lift, number
+from harness.core.table import SCHEMA, Sheet, Shown, digits_of, lift, number
 from harness.experiment import answer
 from harness.experiment.answer import Chance, ModelResult
 from harness.experiment.run_folder import check_out, environment_of
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from harness.stats.pairwise import Comparison
     from harness.stats.shakeup import ShakeUp
     from harness.stats.slices import Slice
-
-SCHEMA = 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)

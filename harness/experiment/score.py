@@ -11,8 +11,7 @@ import polars as pl
 
 from harness.core.arrays import Bool, Floats, Int32
 from harness.core.errors import printable
-from harness.core.table import Sheet, Shown
-from harness.experiment.result import SCHEMA
+from harness.core.table import SCHEMA, Sheet, Shown
 from harness.experiment.terms import Terms
 from harness.metrics import Metric
 from harness.metrics.conventions import CONVENTIONS, map_by_convention

@@ -1,4 +1,4 @@
-"""The reference pages of docs/: metrics, checks of submissions, parameters of baselines."""
+"""The reference pages of docs/ on metrics and on the parameters of baselines."""
 
 from __future__ import annotations
 
@@ -6,21 +6,13 @@ import importlib
 import inspect
 import pkgutil
 import re
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from harness.core import table
 from harness.core.table import Sheet
 from harness.metrics import DEFINITIONS, DIVISORS, Definition, Example
 from harness.metrics.conventions import CONVENTIONS, EXAMPLE
-from harness.submission.expected import Against, of_tables
-from harness.submission.format import FORMATS
-from harness.submission.problems import Problem
-from harness.submission.rules import RULES
-from harness.submission.rules.rule import GOOD, ITEMS, SAMPLE, Rule
-from harness.submission.validate import validate
 
 
 def metrics() -> list[dict[str, Any]]:
@@ -236,142 +228,6 @@ def _params(d: Definition) -> str:
 def _range(d: Definition) -> str:
     low, high = d.range
     return f"{low:g} to {'∞' if high == float('inf') else f'{high:g}'}"
-
-
-_LONGEST = 400
-"""Bytes of an example that is shown."""
-
-
-def checks_document() -> dict[str, Any]:
-    """Return the checks of submissions as the JSON document of ``harness list checks``."""
-    return {
-        "schema": 1,
-        "checks": [_check_facts(rule) for rule in RULES.values()],
-    }
-
-
-def checks_sheet() -> Sheet:
-    """Return the checks of submissions as a table."""
-    rows = [
-        [rule.code, rule.severity, rule.name, _plain(rule.hint), "--fix" if rule.fixed else ""]
-        for rule in RULES.values()
-    ]
-    return Sheet(
-        ["check", "severity", "what", "how to mend it", "mended by"],
-        rows,
-        left=frozenset({0, 1, 2, 3, 4}),
-        kept=4,
-        wrapped=frozenset({2, 3}),
-    )
-
-
-def _check_facts(rule: Rule) -> dict[str, Any]:
-    names = ("code", "name", "severity", "says", "hint", "of", "column", "fixed")
-    return {name: getattr(rule, name) for name in names}
-
-
-def checks_page() -> str:
-    """Return docs/submission-checks.md."""
-    with tempfile.TemporaryDirectory() as folder:
-        sections = [_checks_section(rule, Path(folder)) for rule in RULES.values()]
-    formats = "\n".join(
-        f"| {name} | `{','.join(f.columns)}` | {f.k} | {f.metric} | {f.source} |"
-        for name, f in FORMATS.items()
-    )
-    head = _CHECKS_HEAD.strip().format(
-        sample=_block(SAMPLE.encode()), items=_block(ITEMS.encode()), good=_block(GOOD.encode())
-    )
-    return "\n\n".join([head, *sections, _FORMATS.strip() + "\n" + formats]) + "\n"
-
-
-_CHECKS_HEAD = """
-# What is looked at in a submission
-
-Made by `make docs` from the declarations in `harness/submission/`; `harness list checks` prints the
-same facts. Codes never change their meaning. An error is what a platform refuses, or what scores
-wrong in silence; a warning is worth a look (`--strict` makes them errors).
-
-The examples are checked with `harness validate submission.csv --sample sample.csv --items
-articles.csv`, where the sample and the articles are
-
-{sample}
-
-{items}
-
-and this file is good (of bad ones only the lines that differ are shown; SUB210 and SUB312 are found
-where nobody says which ids there are, without sample and articles):
-
-{good}
-"""
-
-_FORMATS = """
-## Formats
-
-Known by the header of the sample, or else of the file itself.
-
-| format | header | longest list | metric | competition |
-| :-- | :-- | --: | :-- | :-- |
-"""
-
-
-_BY_ITSELF = ", or `--fix OUT`"
-
-
-def _checks_section(rule: Rule, folder: Path) -> str:
-    lines = [
-        f"## {rule.code} {rule.name}",
-        "",
-        f"{rule.severity}; to mend it: {_plain(rule.hint)}{_BY_ITSELF * rule.fixed}",
-    ]
-    if rule.example is not None:
-        problem = _found(rule.code, rule.example, folder)
-        place = "" if problem.line is None else f"line {problem.line}: "
-        lines += ["", *_shown(rule.example), "", f"> {place}{problem.message}"]
-    return "\n".join(lines)
-
-
-def _found(code: str, example: bytes, folder: Path) -> Problem:
-    (folder / "sample.csv").write_text(SAMPLE, encoding="utf-8")
-    (folder / "articles.csv").write_text(ITEMS, encoding="utf-8")
-    path = folder / "submission.csv"
-    path.write_bytes(example)
-    known = of_tables(folder / "sample.csv", folder / "articles.csv")
-    # Where nobody says which ids there are, their shape alone can be looked at.
-    against = Against(format=FORMATS["hm"]) if code in ("SUB210", "SUB312") else known
-    return next(p for p in validate(path, against).problems if p.code == code)
-
-
-def _plain(hint: str) -> str:
-    return hint.format(
-        allowed="customer_id,prediction",
-        k="k",
-        between="one space",
-        quoted="NAME",
-        between_items="put one space between items",
-        apart="put one space between items",
-        joined="join the items: ' '.join(items)",
-    )
-
-
-def _shown(content: bytes) -> list[str]:
-    """Return the lines of a bad file that the good one has not, as a block."""
-    if not _is_text(content):
-        return []
-    good = GOOD.encode().splitlines(keepends=True)
-    odd = [line for line in content.splitlines(keepends=True) if line not in good]
-    return [_block(b"".join(odd) or content)]
-
-
-def _is_text(content: bytes) -> bool:
-    return len(content) < _LONGEST and content[:2] not in (b"PK", b"\x1f\x8b", b"\xff\xfe", b"Ra")
-
-
-def _block(content: bytes) -> str:
-    lines = content.decode("utf-8", "backslashreplace").split("\n")
-    shown = [
-        line.encode("unicode_escape").decode() if not line.isprintable() else line for line in lines
-    ]
-    return "```\n" + "\n".join(shown).rstrip("\n") + "\n```"
 
 
 _PARAMETERS_HEAD = """# {title}: parameters

@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from harness.core.errors import printable
-from harness.core.table import Sheet, Shown
+from harness.core.table import SCHEMA, Sheet, Shown
 from harness.submission.findings import Finding, Findings, Place, shown
 from harness.submission.format import NAMES, Format
 from harness.submission.repair import SURE
 from harness.submission.rules import RULES
-
-SCHEMA = 1
 
 
 @dataclass(frozen=True)

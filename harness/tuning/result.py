@@ -12,8 +12,7 @@ from harness.config import Config
 from harness.config.space import Domain, SearchName
 from harness.core.errors import UsageError, printable
 from harness.core.io import refuse_overwriting, whole_file
-from harness.core.table import MISSING, Sheet, Shown, digits_of, ends, number
-from harness.experiment.result import SCHEMA
+from harness.core.table import MISSING, SCHEMA, Sheet, Shown, digits_of, ends, number
 from harness.metrics import Metric
 from harness.stats.estimates import Estimate
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.report import docs
+from harness.report import rule_docs
 from harness.submission.expected import Against, of_tables
 from harness.submission.faults import COUNT
 from harness.submission.format import FORMATS
@@ -68,10 +68,10 @@ def test_codes_are_of_one_shape_and_in_order() -> None:
 
 
 def test_the_page_is_made_from_the_declarations() -> None:
-    assert DOCS.read_text(encoding="utf-8") == docs.checks_page()
+    assert DOCS.read_text(encoding="utf-8") == rule_docs.checks_page()
 
 
 def test_the_list_is_whole() -> None:
-    document = docs.checks_document()
+    document = rule_docs.checks_document()
     json.dumps(document)
     assert [check["code"] for check in document["checks"]] == list(RULES)
