@@ -120,7 +120,7 @@ def check(content: bytes, found: Examined, solution: Solution) -> None:
         assert lists is None or max(max(p, default=0) for p in lists.values()) > K
         return
     metric = parse("MAP@12")
-    score = mean(user_scores(found.lists, solution.key, [metric])[metric])
+    score = mean(user_scores(found.lists, solution.judgments, [metric])[metric])
     values = [average_precision(lists.get(user, {}), truth) for user, truth in TRUTH.items()]
     assert score == pytest.approx(sum(values) / len(values), rel=0, abs=1e-12)
 

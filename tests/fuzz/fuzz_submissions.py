@@ -75,7 +75,7 @@ def check(content: bytes, found: Examined, evaluation_set: Exam) -> None:
     assert told == reference(text)
     assert found.lists is not None
     metric = parse("MAP@12")
-    score = mean(user_scores(found.lists, evaluation_set.solution.key, [metric])[metric])
+    score = mean(user_scores(found.lists, evaluation_set.solution.judgments, [metric])[metric])
     assert score == pytest.approx(mean_average_precision(text, TRUTH), rel=0, abs=1e-12)
 
 
