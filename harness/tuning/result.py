@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +15,11 @@ from harness.core.errors import UsageError, printable
 from harness.core.io import refuse_overwriting, whole_file
 from harness.core.table import MISSING, SCHEMA, Sheet, Shown, digits_of, ends, number
 from harness.metrics import Metric
-from harness.stats.estimates import Estimate
+from harness.tuning.search import chosen
 
 if TYPE_CHECKING:
-    from harness.config.space import Domain
-    from harness.core.table import Sheet
+    from optuna.trial import FrozenTrial
+
     from harness.protocol.evaluation_set import EvaluationSet
 
 _NEAR = 0.05
@@ -26,65 +27,50 @@ _NEAR = 0.05
 
 
 @dataclass(frozen=True)
-class Trial:
-    """One choice of parameters and its score on the inner evaluation set.
-
-    Attributes
-    ----------
-    number : int
-        0 is the model as it is, with its `params`.
-    estimate : Estimate, optional
-        None where the model failed; `error` then says why.
-    """
-
-    number: int
-    params: Mapping[str, Any]
-    estimate: Estimate | None
-    seconds: float
-    error: str | None = None
-
-    @property
-    def mean(self) -> float:
-        """The mean over users; nan of a trial that failed."""
-        return math.nan if self.estimate is None else self.estimate.mean
-
-
-@dataclass(frozen=True)
 class TunedModel:
     """All trials of one model.
 
+    A trial's ``value`` is its mean over users on the inner set, None where the model failed; its
+    ``user_attrs`` hold ``seconds``, and ``ci95`` or, of one that failed, ``error``.
+
     Attributes
     ----------
-    trials : tuple of Trial
-        As they were made; no choice of parameters twice.
+    given : mapping
+        The model's `params` as they were.
+    trials : tuple of optuna.trial.FrozenTrial
+        First the model as it was, then those of the search, no choice of parameters twice.
     again : int
         Trials that were not made, since no choice came up that was not tried yet.
-    best : Trial
+    best : optuna.trial.FrozenTrial
         Of equally good ones the earliest.
     """
 
     name: str
+    given: Mapping[str, Any]
     space: Mapping[str, Domain]
-    trials: tuple[Trial, ...]
+    trials: tuple[FrozenTrial, ...]
     again: int
-    best: Trial
+    best: FrozenTrial
 
     @property
-    def untuned(self) -> Trial:
+    def untuned(self) -> FrozenTrial:
         """The model with its `params` as they were."""
         return self.trials[0]
 
     @property
-    def searched(self) -> tuple[Trial, ...]:
+    def searched(self) -> tuple[FrozenTrial, ...]:
         """The trials that the search made."""
         return self.trials[1:]
+
+    def params(self, trial: FrozenTrial) -> dict[str, Any]:
+        """Return all `params` of the model that a trial evaluated."""
+        return {**self.given, **chosen(self.space, trial)}
 
     @property
     def at_the_edge(self) -> dict[str, str]:
         """The best's parameters that lie at an end of their domain: ``low`` or ``high``."""
-        if self.best is self.untuned:
-            return {}
-        ends = {n: _end(domain, self.best.params[n]) for n, domain in self.space.items()}
+        best = chosen(self.space, self.best)
+        ends = {name: _end(self.space[name], value) for name, value in best.items()}
         return {name: end for name, end in ends.items() if end}
 
 
@@ -206,11 +192,11 @@ def sheets(tuned: Tuned) -> list[Sheet]:
 def _sheet(tuned: Tuned, model: TunedModel) -> Sheet:
     metric, names = str(tuned.metric), list(model.space)
     ranked = ranking(tuned, model)
-    digits = digits_of(trial.mean for trial in [*ranked, model.untuned] if trial.estimate)
+    digits = digits_of(t.value for t in [*ranked, model.untuned] if t.value is not None)
     rows = [
-        [str(rank), *_row(trial, names, digits)] for rank, trial in enumerate(ranked[:_SHOWN], 1)
+        [str(rank), *_row(model, trial, digits)] for rank, trial in enumerate(ranked[:_SHOWN], 1)
     ]
-    rows.append(["untuned", *_row(model.untuned, names, digits)])
+    rows.append(["untuned", *_row(model, model.untuned, digits)])
     words = frozenset(i for i, name in enumerate(names, 1) if _words(model.space[name]))
     return Sheet(
         ["rank", *map(printable, names), metric, "95 % interval", "time"],
@@ -233,7 +219,7 @@ def _words(domain: Domain) -> bool:
 
 def _made(tuned: Tuned, model: TunedModel) -> str:
     """Return in words how the trials were made."""
-    n, failed = len(model.searched), len([t for t in model.searched if t.estimate is None])
+    n, failed = len(model.searched), len([t for t in model.searched if t.value is None])
     parts = [f"{tuned.metric}", f"{tuned.search} search, {n:,} trial{'s' if n != 1 else ''}"]
     if failed:
         parts[-1] += f", {failed:,} failed"
@@ -242,13 +228,13 @@ def _made(tuned: Tuned, model: TunedModel) -> str:
     return " · ".join(parts if tuned.search == "grid" else [*parts, f"seed {tuned.seed}"])
 
 
-def _row(trial: Trial, names: list[str], digits: int) -> list[str]:
-    values = [shown(trial.params[name]) if name in trial.params else MISSING for name in names]
-    if trial.estimate is None:
+def _row(model: TunedModel, trial: FrozenTrial, digits: int) -> list[str]:
+    params, noted = model.params(trial), trial.user_attrs
+    values = [shown(params[name]) if name in params else MISSING for name in model.space]
+    if trial.value is None:
         return [*values, "failed", "", ""]
-    estimate = trial.estimate
-    own = [number(estimate.mean, digits), ends(estimate.ci95, digits)]
-    return [*values, *own, f"{trial.seconds:.1f} s"]
+    own = [number(trial.value, digits), ends(noted["ci95"], digits)]
+    return [*values, *own, f"{noted['seconds']:.1f} s"]
 
 
 def _notes(model: TunedModel) -> list[str]:
@@ -256,7 +242,7 @@ def _notes(model: TunedModel) -> list[str]:
     if model.best is model.untuned:
         notes.append("no trial was better than the model as it is; its params are kept")
     for name, end in model.at_the_edge.items():
-        value = shown(model.best.params[name])
+        value = shown(chosen(model.space, model.best)[name])
         notes.append(
             f"the best {name}, {value}, lies at the {end} end of its space; try a wider one"
         )
@@ -265,17 +251,16 @@ def _notes(model: TunedModel) -> list[str]:
         notes.append(
             f"{model.again:,} of {asked:,} trials not made: no other choice of parameters came up"
         )
-    failed = [trial for trial in model.trials if trial.error is not None]
-    for message in dict.fromkeys(trial.error or "" for trial in failed):
-        times = len([trial for trial in failed if trial.error == message])
+    failed = Counter(t.user_attrs["error"] for t in model.trials if t.value is None)
+    for message, times in failed.items():
         notes.append(f"failed{f' {times:,} times' if times > 1 else ''}: {message}")
     return [f"note   {printable(note)}" for note in notes]
 
 
-def ranking(tuned: Tuned, model: TunedModel) -> list[Trial]:
+def ranking(tuned: Tuned, model: TunedModel) -> list[FrozenTrial]:
     """Return the trials that the search made and that did not fail, the best first."""
     sign = tuned.metric.definition.sign
-    return sorted((t for t in model.searched if t.estimate), key=lambda t: sign * t.mean)
+    return sorted((t for t in model.searched if t.values), key=lambda t: sign * t.values[0])
 
 
 def shown(value: object) -> str:
@@ -301,24 +286,20 @@ def records(tuned: Tuned) -> list[dict[str, object]]:
     return [
         {
             "model": model.name,
-            "trial": trial.number,
-            **{f"params.{name}": _cell(trial.params.get(name)) for name in names},
+            "trial": at,
+            **{f"params.{name}": _cell(model.params(trial).get(name)) for name in names},
             **_figures(str(tuned.metric), trial),
         }
         for model in tuned.models
-        for trial in model.trials
+        for at, trial in enumerate(model.trials)
     ]
 
 
-def _figures(metric: str, trial: Trial) -> dict[str, object]:
-    low, high = (trial.estimate and trial.estimate.ci95) or (None, None)
-    return {
-        metric: None if trial.estimate is None else trial.mean,
-        f"{metric} low": low,
-        f"{metric} high": high,
-        "seconds": trial.seconds,
-        "error": trial.error,
-    }
+def _figures(metric: str, trial: FrozenTrial) -> dict[str, object]:
+    noted = trial.user_attrs
+    low, high = noted.get("ci95") or (None, None)
+    own = {metric: trial.value, f"{metric} low": low, f"{metric} high": high}
+    return own | {"seconds": noted["seconds"], "error": noted.get("error")}
 
 
 def _cell(value: object) -> object:
@@ -330,23 +311,23 @@ def document(model: TunedModel) -> dict[str, Any]:
     return {
         "name": model.name,
         "trials": len(model.searched),
-        "failed": len([trial for trial in model.searched if trial.estimate is None]),
+        "failed": len([t for t in model.searched if t.value is None]),
         "again": model.again,
-        "best": model.best.number,
+        "best": model.trials.index(model.best),
         "at_the_edge": model.at_the_edge,
-        "results": [_result(trial) for trial in model.trials],
+        "results": [_result(model, at, trial) for at, trial in enumerate(model.trials)],
     }
 
 
-def _result(trial: Trial) -> dict[str, Any]:
-    estimate = trial.estimate
+def _result(model: TunedModel, at: int, trial: FrozenTrial) -> dict[str, Any]:
+    noted = trial.user_attrs
     return {
-        "trial": trial.number,
-        "params": {name: _plain(value) for name, value in trial.params.items()},
-        "mean": None if estimate is None else estimate.mean,
-        "ci95": None if estimate is None or estimate.ci95 is None else list(estimate.ci95),
-        "seconds": trial.seconds,
-        "error": trial.error,
+        "trial": at,
+        "params": {name: _plain(value) for name, value in model.params(trial).items()},
+        "mean": trial.value,
+        "ci95": None if noted.get("ci95") is None else list(noted["ci95"]),
+        "seconds": noted["seconds"],
+        "error": noted.get("error"),
     }
 
 

@@ -13,6 +13,9 @@ from harness.core.random import generator
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
+    from optuna.samplers import BaseSampler
+    from optuna.study import Study
+    from optuna.trial import FrozenTrial, Trial
 
 DEFAULT_TRIALS = 30
 _PATIENCE = 20
@@ -20,8 +23,8 @@ _PATIENCE = 20
 
 Params = Mapping[str, Any]
 Space = Mapping[str, Domain]
-Attempt = Callable[[dict[str, Any]], float | None]
-"""Parameters in, their score out; None where they failed."""
+Score = Callable[[Params], tuple[float | None, dict[str, Any]]]
+"""Parameters in; their score out, None if they failed, and what a trial notes beside it."""
 
 
 def trials_of(space: Space, search: SearchName, asked: int | None) -> int:
@@ -50,76 +53,92 @@ def trials_of(space: Space, search: SearchName, asked: int | None) -> int:
 
 
 def run_search(
-    space: Space,
-    search: SearchName,
-    trials: int,
-    seed: int,
-    lower_is_better: bool,
-    attempt: Attempt,
-) -> None:
-    """Call `attempt` with so many different choices of parameters, one after the other.
-
-    A choice may come up again in between; a small space may have fewer than are asked for.
+    space: Space, given: Params, search: SearchName, trials: int, seed: int, sign: int, score: Score
+) -> tuple[FrozenTrial, ...]:
+    """Score a model as it is, then so many different choices of parameters, one after the other.
 
     ``random`` draws every parameter uniformly from its domain (of a range with log: its logarithm).
     ``grid`` goes through all combinations, the last parameter fastest. ``tpe`` is the
     tree-structured Parzen estimator (Bergstra et al., 2011) as Optuna has it, the first third of
     the trials, ten at most, at random.
 
-    Raises
-    ------
-    UsageError
-        Optuna, which the first and the last need, is not installed.
+    Parameters
+    ----------
+    given : mapping
+        The model's `params` as they are.
+    sign : int
+        −1 where more is better, +1 where less is.
+
+    Returns
+    -------
+    tuple of optuna.trial.FrozenTrial
+        First the model as it is, then those of the search. A choice that comes up again is
+        answered with the score it had, so a small space may have fewer than are asked for.
     """
-    if search == "grid":
-        for values in product(*(d for d in space.values() if isinstance(d, tuple))):
-            attempt(dict(zip(space, values, strict=True)))
-        return
-    optuna = _optuna()
-    narrow = int(generator(seed, "tune").integers(2**32))  # its generator takes no wider seed
-    sampler = _sampler(optuna, search, trials, narrow)
-    study = _study(optuna, sampler, "minimize" if lower_is_better else "maximize")
+    from optuna.trial import TrialState, create_trial
+
+    study = _study(search, trials, seed, sign)
     distributions = {name: _distribution(domain) for name, domain in space.items()}
-    seen = set[str]()
-    for _ in range(_PATIENCE * trials):
+    if search == "grid":  # GridSampler's order is one of chance
+        for at in product(*(range(len(d)) for d in space.values() if isinstance(d, tuple))):
+            study.enqueue_trial(dict(zip(space, at, strict=True)))
+    value, noted = score(given)
+    states = {True: TrialState.FAIL, False: TrialState.COMPLETE}
+    first = create_trial(state=states[value is None], value=value, user_attrs=noted)
+    made, drawn = {_written(given): first}, set[str]()
+    for _ in range(trials if search == "grid" else _PATIENCE * trials):
         trial = study.ask(distributions)
-        found = {name: _value(space[name], drawn) for name, drawn in trial.params.items()}
-        value = attempt(found)
-        study.tell(trial, value, state=optuna.trial.TrialState.FAIL if value is None else None)
-        seen.add(repr(found))
-        if len(seen) == trials:
+        params = {**given, **chosen(space, trial)}
+        known = made.get(_written(params))
+        value, noted = score(params) if known is None else (known.value, {})
+        for name, one in noted.items():
+            trial.set_user_attr(name, one)
+        told = study.tell(trial, value, state=states[value is None])
+        made.setdefault(_written(params), told)
+        drawn.add(_written(params))
+        if len(drawn) == trials:
             break
+    return tuple(made.values())
 
 
-def require(search: SearchName) -> None:
-    """Raise UsageError where a search needs what is not installed."""
-    if search != "grid":
-        _optuna()
+def _written(params: Params) -> str:
+    """Return parameters as they are compared: 1, 1.0 and true are three."""
+    return repr(sorted((name, repr(value)) for name, value in params.items()))
 
 
-def _optuna() -> Any:
+def chosen(space: Space, trial: Trial | FrozenTrial) -> dict[str, Any]:
+    """Return what a trial draws, as the model is given it; nothing of a trial without draws."""
+    return {n: _value(space[n], drawn) for n, drawn in trial.params.items()}
+
+
+def require() -> None:
+    """Raise UsageError where Optuna is not installed."""
     try:
-        import optuna
+        import optuna  # noqa: F401
     except ImportError as error:
         raise UsageError(
             'harness tune needs optuna, which is not installed: pip install "submission-harness'
-            '[tune]"; search = "grid" does without'
+            '[tune]"'
         ) from error
-    return optuna
 
 
-def _sampler(optuna: Any, search: SearchName, trials: int, seed: int) -> Any:
-    if search == "random":
-        return optuna.samplers.RandomSampler(seed=seed)
-    return optuna.samplers.TPESampler(seed=seed, n_startup_trials=max(1, min(10, trials // 3)))
-
-
-def _study(optuna: Any, sampler: Any, direction: str) -> Any:
+def _study(search: SearchName, trials: int, seed: int, sign: int) -> Study:
     """Return a study in memory; Optuna's own message of it is kept quiet."""
+    import optuna
+
+    narrow = int(generator(seed, "tune").integers(2**32))  # its generator takes no wider seed
+    startup = max(1, min(10, trials // 3))
+    sampler: BaseSampler = (
+        optuna.samplers.TPESampler(seed=narrow, n_startup_trials=startup)
+        if search == "tpe"
+        else optuna.samplers.RandomSampler(seed=narrow)
+    )
     level = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:
-        return optuna.create_study(direction=direction, sampler=sampler)
+        return optuna.create_study(
+            direction="minimize" if sign > 0 else "maximize", sampler=sampler
+        )
     finally:
         optuna.logging.set_verbosity(level)
 

@@ -6,11 +6,11 @@ The inner set is made from train's own last events alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,8 +35,11 @@ from harness.models.item_stats import Catalogue, of_train
 from harness.protocol.split import by_time, split
 from harness.protocol.task import Task, asked, read, task_of
 from harness.stats.estimates import estimate
-from harness.tuning.result import Trial, Tuned, TunedModel
-from harness.tuning.search import require, run_search, trials_of
+from harness.tuning.result import Tuned, TunedModel
+from harness.tuning.search import Params, require, run_search, trials_of
+
+if TYPE_CHECKING:
+    from optuna.trial import FrozenTrial
 
 
 def inner_task(config: Config, *, progress: bool = False) -> Task:
@@ -198,7 +201,7 @@ class _Rules:
                 f"{metric} describes lists and is neither better high nor low; name another "
                 "[tune] metric"
             )
-        require(own.search)
+        require()
         return cls(metric, own.search, config.evaluation.seed if own.seed is None else own.seed)
 
 
@@ -212,8 +215,16 @@ class _TrialSetup:
     catalogue: Catalogue | None
     base_models: Sequence[Sequence[Recommender]]
 
-    def trial(self, number: int, params: Mapping[str, Any]) -> Trial:
-        """Evaluate the model with these parameters on the inner set."""
+    def score(self, params: Params) -> tuple[float | None, dict[str, Any]]:
+        """Evaluate the model with these parameters on the inner set.
+
+        Returns
+        -------
+        float or None
+            The mean over users, None of a model that failed.
+        dict
+            What its trial notes beside it: ``seconds``, and ``ci95`` or ``error``.
+        """
         settings = self.model.model_copy(update={"params": dict(params)})
         metric = self.rules.metric
         try:
@@ -224,10 +235,10 @@ class _TrialSetup:
         except (
             RecommenderError,
             UsageError,
-        ) as error:  # perhaps parameters that do not go together
-            return Trial(number, params, None, 0.0, str(error))
+        ) as error:  # such parameters may not go together
+            return None, {"seconds": 0.0, "error": str(error)}
         own = estimate(metric, evaluated.scores.of_users(metric))
-        return Trial(number, params, own, sum(evaluated.seconds.values()))
+        return own.mean, {"seconds": sum(evaluated.seconds.values()), "ci95": own.ci95}
 
 
 def _wanted(config: config_.Config, names: Sequence[str]) -> list[config_.ModelConfig]:
@@ -281,44 +292,36 @@ def _base_models(model: config_.ModelConfig, config: config_.Config) -> list[lis
 def _tuned(setup: _TrialSetup, count: int, progress: bool) -> TunedModel:
     """Make all trials of a model: first as it is, then as the search proposes."""
     model, rules, space = setup.model, setup.rules, domains(setup.model.space)
-    trials: dict[str, Trial] = {}
-
     with steps(f"tuning {model.name}", count + 1, " trials", progress) as bar:
 
-        def attempt(found: Mapping[str, Any]) -> float | None:
-            params = {**model.params, **found}
-            key = repr(sorted((name, repr(value)) for name, value in params.items()))
-            if key not in trials:
-                trials[key] = setup.trial(len(trials), params)
-                bar.update()
-            return None if trials[key].estimate is None else trials[key].mean
+        def score(params: Params) -> tuple[float | None, dict[str, Any]]:
+            found = setup.score(params)
+            bar.update()
+            return found
 
-        attempt({})
-        lower = rules.metric.definition.sign > 0
-        run_search(space, rules.search, count, rules.seed, lower, attempt)
-    made = tuple(trials.values())
-    return TunedModel(
-        model.name, space, made, count + 1 - len(made), _best(model.name, made, rules)
-    )
+        sign = rules.metric.definition.sign
+        trials = run_search(space, model.params, rules.search, count, rules.seed, sign, score)
+    best = _best(model.name, trials, rules)
+    return TunedModel(model.name, model.params, space, trials, count + 1 - len(trials), best)
 
 
-def _best(name: str, trials: Sequence[Trial], rules: _Rules) -> Trial:
+def _best(name: str, trials: Sequence[FrozenTrial], rules: _Rules) -> FrozenTrial:
     """Return the best trial, of equally good ones the earliest."""
     searched = trials[1:] or trials
-    if all(trial.estimate is None for trial in searched):
+    if all(trial.value is None for trial in searched):
         raise RecommenderError(
             f'model "{name}": every trial failed ({len(searched):,}), the first with: '
-            f"{searched[0].error}"
+            f"{searched[0].user_attrs['error']}"
         )
     sign = rules.metric.definition.sign
-    return min(trials, key=lambda t: math.inf if t.estimate is None else sign * t.mean)
+    return min(trials, key=lambda t: math.inf if t.value is None else sign * t.value)
 
 
 def _with_best(
     config: config_.Config, found: TunedModel, rules: _Rules, fingerprint: str
 ) -> config_.Config:
     """Return the config with a model's best parameters, and where they come from, put in."""
-    update = {"params": dict(found.best.params), "tuned": _record(found, rules, fingerprint)}
+    update = {"params": found.params(found.best), "tuned": _record(found, rules, fingerprint)}
     models = [
         model.model_copy(update=update) if model.name == found.name else model
         for model in config.models
@@ -332,6 +335,6 @@ def _record(model: TunedModel, rules: _Rules, fingerprint: str) -> TunedRecord:
         search=rules.search,
         seed=rules.seed,
         metric=str(rules.metric),
-        value=model.best.mean,
+        value=model.best.values[0],
         exam=fingerprint,
     )

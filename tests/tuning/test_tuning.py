@@ -74,10 +74,13 @@ def config(
 
 
 def made(tuned: Tuned, model: int = 0) -> list[tuple[Any, float | None]]:
-    return [
-        (dict(trial.params), trial.estimate and trial.estimate.mean)
-        for trial in tuned.models[model].trials
-    ]
+    found = tuned.models[model]
+    return [(found.params(trial), trial.value) for trial in found.trials]
+
+
+def best(tuned: Tuned) -> Any:
+    (found,) = tuned.models
+    return found.params(found.best)
 
 
 @pytest.mark.parametrize("search", ["random", "tpe"])
@@ -86,9 +89,9 @@ def test_the_best_is_found(tmp_path: Path, search: str, space: dict[str, Any]) -
     tuned = tune(config(tmp_path, MODEL | {"space": space}, search=search))
     (model,) = tuned.models
     (name,) = space
-    assert int(model.best.params[name]) == 2
-    assert model.best.mean == 1
-    assert model.untuned.mean == 0
+    assert int(best(tuned)[name]) == 2
+    assert model.best.value == 1
+    assert model.untuned.value == 0
     assert int(tuned.config.models[0].params[name]) == 2
 
 
@@ -109,7 +112,7 @@ def test_a_whole_is_tuned_on_the_best_of_its_parts(tmp_path: Path) -> None:
         config(tmp_path, whole | {"space": {"depth": [1, 2]}}, part, search="grid"),
     )
     assert [model.name for model in tuned.models] == ["whole", "shelf"], "in the config's order"
-    assert tuned.models[0].untuned.mean == 1
+    assert tuned.models[0].untuned.value == 1
     assert tuned.config.models[0].tuned is not None
     assert tuned.config.models[0].tuned.value == 1
 
@@ -128,7 +131,7 @@ def test_a_grid_has_every_combination_once(tmp_path: Path) -> None:
         ({"place": 4, "tag": "y"}, None),
     ]
     (found,) = tuned.models
-    assert found.best.params == {"place": 2, "tag": "x"}  # as good as y, and earlier
+    assert best(tuned) == {"place": 2, "tag": "x"}  # as good as y, and earlier
     assert (len(found.searched), found.again) == (5, 1)
     assert "1 of 6 trials not made: no other choice of parameters came up" in repr(tuned)
     assert tuned.config.models[0].tuned == config_.TunedRecord(
@@ -155,7 +158,7 @@ def test_a_metric_of_which_less_is_better_is_made_small(tmp_path: Path) -> None:
     tuned = tune(settings.model_copy(update={"models": [place]}))
     assert tuned.metric.definition.better == "lower"
     assert tuned.models[0].best is tuned.models[0].untuned
-    assert tuned.models[0].best.mean == pytest.approx(4 / 5)
+    assert tuned.models[0].best.value == pytest.approx(4 / 5)
 
 
 def test_the_first_metric_counts_unless_another_is_named(tmp_path: Path) -> None:
@@ -168,9 +171,8 @@ def test_the_first_metric_counts_unless_another_is_named(tmp_path: Path) -> None
 def test_failed_trials_are_counted_and_told(tmp_path: Path) -> None:
     tuned = tune(config(tmp_path, MODEL | {"space": {"place": [2, 4, 3]}}, search="grid"))
     failed = tuned.models[0].trials[2]
-    assert failed.estimate is None
-    assert failed.error is not None
-    assert 'model "shelf" raised in fit: ValueError: nothing there' in failed.error
+    assert failed.value is None
+    assert 'model "shelf" raised in fit: ValueError: nothing there' in failed.user_attrs["error"]
     assert "3 trials, 1 failed" in repr(tuned)
     assert "nothing there" in repr(tuned)
     result = tuned.to_dict()["models"][0]
@@ -189,7 +191,7 @@ def test_a_parameter_without_a_value_before_the_search(tmp_path: Path) -> None:
     tuned = tune(
         config(tmp_path, MODEL | {"params": {}, "space": {"place": [0, 2]}}, search="grid")
     )
-    assert tuned.models[0].untuned.estimate is None
+    assert tuned.models[0].untuned.value is None
     assert tuned.config.models[0].params == {"place": 2}
 
 
@@ -242,7 +244,7 @@ def test_another_model_changes_no_trial(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "best", "end"),
+    ("values", "place", "end"),
     [
         ([0, 1, 2], 2, "high"),
         ([2, 3, 5], 2, "low"),
@@ -252,9 +254,9 @@ def test_another_model_changes_no_trial(tmp_path: Path) -> None:
         ({"low": 1, "high": 3}, 2, ""),
     ],
 )
-def test_the_best_at_the_edge_is_told(tmp_path: Path, values: Any, best: int, end: str) -> None:
+def test_the_best_at_the_edge_is_told(tmp_path: Path, values: Any, place: int, end: str) -> None:
     tuned = tune(config(tmp_path, MODEL | {"space": {"place": values}}))
-    assert tuned.models[0].best.params == {"place": best}
+    assert best(tuned) == {"place": place}
     assert tuned.models[0].at_the_edge == ({"place": end} if end else {})
     assert (f"the best place, 2, lies at the {end} end of its space" in repr(tuned)) == bool(end)
 
