@@ -45,21 +45,21 @@ def test_nothing_read_has_no_ids() -> None:
 
 
 def test_codes_stay_while_the_table_grows() -> None:
-    """It starts with 4,096 slots and grows at 2,048, 8,192 and 32,768 ids."""
+    """It starts with 4,096 slots, is filled to 7/10, and grows by four: at 2,867 and 11,468."""
     encoder = Encoder()
     ids = [f"user-{n}" for n in range(40_000)]
-    edges = (0, 1, 2_047, 2_048, 2_049, 9_000, 40_000)
+    edges = (0, 1, 2_866, 2_867, 2_868, 11_468, 11_469, 40_000)
     for start, stop in pairwise(edges):
         assert codes(encoder, ids[start:stop]) == list(range(start, stop))
         assert codes(encoder, ids[:stop:97]) == list(range(0, stop, 97))
     assert encoder.ids().to_list() == ids
 
 
-def test_ids_whose_first_hashes_agree_are_told_apart_by_the_second() -> None:
+def test_ids_whose_first_hashes_agree_are_told_apart_by_half_of_the_second() -> None:
     encoder = Encoder()
     ids = pl.Series(["a", "b", "a", "c"])
     first = pl.Series([5, 5, 5, 5 + 4096], dtype=pl.UInt64)
-    second = pl.Series([1, 2, 1, 1], dtype=pl.UInt64)
+    second = pl.Series([1 << 32, 2 << 32, 1 << 32, 1 << 32], dtype=pl.UInt64)
     assert encoder.codes(ids, (first, second)).tolist() == [0, 1, 0, 2]
     assert encoder.ids().to_list() == ["a", "b", "c"]
 
