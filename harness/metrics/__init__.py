@@ -3,8 +3,7 @@
 from harness.metrics.definition import Better, Definition, Example
 from harness.metrics.definitions import DEFINITIONS
 from harness.metrics.judgments import Block, Judgments
-from harness.metrics.kernels import LARGEST, Tally, discounts, ideal_dcg
-from harness.metrics.ml_metrics import apk, mapk
+from harness.metrics.kernels import LARGEST, Tally, apk, discounts, ideal_dcg, mapk
 from harness.metrics.ranking import DIVISORS, Divisor
 from harness.metrics.registry import USUAL, Metric, is_own, needs, parse, per_user
 

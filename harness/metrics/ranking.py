@@ -37,7 +37,7 @@ DIVISORS: Mapping[str, Divisor] = {
 
 
 def average_precision(b: Block, settings: Settings) -> Floats:
-    """AP@k = Σ_{i≤k} P(i)·hit(i) / D; `harness.metrics.ml_metrics.apk` is its plain reference."""
+    """AP@k = Σ_{i≤k} P(i)·hit(i) / D; `harness.metrics.apk` is its plain reference."""
     t = b.tally
     divisor = DIVISORS[settings["divisor"]].value(t.relevant, t.k, t.length, t.hits)
     return _over(t.precision_sum, divisor)

@@ -16,7 +16,7 @@ from mutation import SECONDS, TOKENS, batches, chances, mutated
 from reference import ITEMS, USERS, K
 
 from harness.core.errors import HarnessError
-from harness.metrics import parse
+from harness.metrics import apk, parse
 from harness.metrics.scores import mean, user_scores
 from harness.protocol.truth import Solution
 from harness.submission import blocks
@@ -101,12 +101,7 @@ def reference(text: str) -> tuple[Counter[str], dict[str, dict[float, str]] | No
 
 
 def average_precision(places: dict[float, str], truth: list[str]) -> float:
-    hits, value = set(), 0.0
-    for place in range(K):
-        if places.get(place) in truth and places[place] not in hits:
-            hits.add(places[place])
-            value += len(hits) / (place + 1)
-    return value / min(len(truth), K)
+    return apk(truth, [places.get(place, "") for place in range(K)], K)
 
 
 def check(content: bytes, found: Examined, solution: Solution) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from harness.core.arrays import Ragged
-from harness.metrics import DIVISORS, Block, Judgments, conventions, parse, per_user
+from harness.metrics import DIVISORS, Block, Judgments, apk, conventions, parse, per_user
 from harness.metrics.conventions import CONVENTIONS, EXAMPLE, map_by_convention
 
 TRUTH = "abcdefghijkl"
@@ -151,16 +151,6 @@ def test_an_empty_place_uses_its_rank() -> None:
     found = by_convention(["-a"], ["a"], 10)
     for name in ("kaggle", "trec", "retrieved", "hits", "replay", "lenskit"):
         assert found[name] == exactly(Fraction(1, 2)), name
-
-
-def apk(actual: str, predicted: str, k: int) -> float:
-    """Return AP@k as benhamner/Metrics does, where actual holds no item twice."""
-    score, hits = 0.0, 0.0
-    for i, p in enumerate(predicted[:k]):
-        if p in actual and p not in predicted[:i]:
-            hits += 1.0
-            score += hits / (i + 1.0)
-    return score / min(len(actual), k) if actual else 0.0
 
 
 def joined(actual: str, predicted: str, k: int) -> tuple[float, int]:
