@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
-from scipy.sparse import csr_array, diags_array, hstack, vstack
+import polars.selectors as cs
+from scipy.sparse import csr_array, diags_array, hstack
 
-from harness.core.arrays import Floats, Int32
+from harness.core.arrays import Floats
 from harness.core.errors import suggest
 from harness.core.params import ParameterError, require_texts
 from harness.models.base import Train
+
+if TYPE_CHECKING:
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import OneHotEncoder
 
 Owner = Literal["items", "users"]
 
@@ -20,6 +26,8 @@ _FAR = 3.0
 """Standard deviations from the median, beyond which a number is no further away."""
 _GRAIN = 2.0**24
 """Entries are whole multiples of 1/_GRAIN."""
+_ID, _KNOWN = "\0id", "\0known"
+_BLANK = ""
 _MOST_CODES = 250
 """How many values of a category have a code of their own; trees bin into fewer than 256."""
 
@@ -107,13 +115,15 @@ def feature_groups(
             f"no attributes of {of} are asked for; name columns of their table with one or more of "
             'categories = ["…"], numbers = ["…"], texts = ["…"]'
         )
-    made = {"categories": _one_hot, "numbers": _on_circles, "texts": _tf_idf}
-    rows = _rows(train, of)
-    return {
-        name: _exact(_in_order(made[name](_columns(train, of, columns)), rows))
-        for name, columns in asked.items()
-        if columns
-    }
+    encoders = {"categories": _one_hot, "numbers": _on_circles, "texts": _tf_idf}
+    groups = {}
+    for group, columns in asked.items():
+        if columns:
+            table = _columns(train, of, columns)
+            table = _numbers(table) if group == "numbers" else table.fill_null(_BLANK)
+            encoder = encoders[group](table).fit(table)
+            groups[group] = _exact(encoder.transform(_of_ids(train, of, table)))
+    return groups
 
 
 def unit_rows(matrix: Any) -> csr_array[Any]:
@@ -144,7 +154,7 @@ def number_columns(train: Train, of: Owner, columns: Sequence[str]) -> Floats:
     ValueError
         As in `feature_matrix`.
     """
-    return _plain(train, of, [_numbers(column) for column in _columns(train, of, columns)])
+    return _of_ids(train, of, _numbers(_columns(train, of, columns))).to_numpy()
 
 
 def category_columns(train: Train, of: Owner, columns: Sequence[str]) -> Floats:
@@ -158,49 +168,32 @@ def category_columns(train: Train, of: Owner, columns: Sequence[str]) -> Floats:
     ValueError
         As in `feature_matrix`.
     """
-    return _plain(train, of, [_codes(column) for column in _columns(train, of, columns)])
+    return _of_ids(train, of, pl.DataFrame(map(_codes, _columns(train, of, columns)))).to_numpy()
 
 
-def _ids(train: Train, of: Owner) -> pl.Series:
-    return train.item_ids if of == "items" else train.user_ids
-
-
-def _rows(train: Train, of: Owner) -> Int32:
-    """Return the row of the table of each item or user; −1, which is behind the last, for none."""
-    table, ids = _table(train, of), _ids(train, of)
-    own = table.columns[0]
-    numbered = table.select(own).with_row_index("\0row")
-    found = pl.DataFrame({own: ids}).join(numbered, on=own, how="left", maintain_order="left")
-    rows = found["\0row"].cast(pl.Int32)
-    if rows.null_count() == len(rows) > 0:
+def _of_ids(train: Train, of: Owner, columns: pl.DataFrame) -> pl.DataFrame:
+    """Return columns of the table in the order of the ids; blank or NaN where an id has no row."""
+    own, ids = _table(train, of).to_series(), train.item_ids if of == "items" else train.user_ids
+    rows = pl.DataFrame([own.alias(_ID), own.is_not_null().alias(_KNOWN), *columns])
+    known = pl.DataFrame({_ID: ids}).join(rows, on=_ID, how="left", maintain_order="left")
+    if len(known) > 0 and not known[_KNOWN].any():
         raise ParameterError(
             f'none of the {len(ids):,} ids of {of}, such as "{ids[0]}", stands in the column '
-            f'"{own}" of their table, which has {len(table):,} rows; are both written alike?'
+            f'"{own.name}" of their table, which has {len(own):,} rows; are both written alike?'
         )
-    return rows.fill_null(-1).to_numpy()
+    return known.drop(_ID, _KNOWN).with_columns(
+        cs.string().fill_null(_BLANK), cs.float().fill_null(np.nan)
+    )
 
 
-def _in_order(matrix: csr_array[Any], rows: Int32) -> csr_array[Any]:
-    empty = csr_array((1, matrix.shape[1]))
-    return csr_array(vstack([matrix, empty], format="csr")[rows])
-
-
-def _plain(train: Train, of: Owner, columns: list[Floats]) -> Floats:
-    if not columns:
-        return np.empty((len(_ids(train, of)), 0))
-    return np.column_stack([np.append(column, np.nan) for column in columns])[_rows(train, of)]
-
-
-def _columns(train: Train, of: Owner, names: Sequence[str]) -> list[pl.Series]:
+def _columns(train: Train, of: Owner, names: Sequence[str]) -> pl.DataFrame:
     """Return columns of the table; null where a cell is blank."""
-    if not names:
-        return []
     table = _table(train, of)
     others = table.columns[1:]
     for name in names:
         if name not in others:
             raise ParameterError(_no_column(name, of, others))
-    found = [table[name].str.strip_chars().replace("", None) for name in names]
+    found = table.select(pl.col(name).str.strip_chars().replace("", None) for name in names)
     for column in found:
         if column.null_count() == len(column):
             raise ParameterError(f'the column "{column.name}" of the table of {of} is empty')
@@ -223,42 +216,40 @@ def _no_column(name: str, of: Owner, others: list[str]) -> str:
     return f'the table of {of} has no column "{name}"; there are {", ".join(others)}{near}'
 
 
-def _numbers(column: pl.Series) -> Floats:
-    """Return a column as numbers, NaN where it is null; anything else must be finite."""
-    values = column.cast(pl.Float64, strict=False)
-    wrong = column.filter(column.is_not_null() & ~values.is_finite().fill_null(False))
-    if len(wrong) > 0:
-        raise ParameterError(
-            f'the column "{column.name}" holds "{wrong[0]}", which is no number; leave the cell '
-            "empty where there is none, or name the column among the categories"
-        )
-    return values.fill_null(np.nan).to_numpy()
+def _numbers(columns: pl.DataFrame) -> pl.DataFrame:
+    """Return columns as numbers, NaN where they are null; anything else must be finite."""
+    values = columns.cast(pl.Float64, strict=False)
+    for column, value in zip(columns, values, strict=True):
+        wrong = column.filter(column.is_not_null() & ~value.is_finite().fill_null(False))
+        if len(wrong) > 0:
+            raise ParameterError(
+                f'the column "{column.name}" holds "{wrong[0]}", which is no number; leave the '
+                "cell empty where there is none, or name the column among the categories"
+            )
+    return values.fill_null(np.nan)
 
 
-def _codes(column: pl.Series) -> Floats:
+def _codes(column: pl.Series) -> pl.Series:
     counts = column.drop_nulls().alias("value").value_counts(name="times")
     values = counts.sort("times", "value", descending=[True, False])["value"]
     code = np.minimum(np.arange(len(values)), _MOST_CODES - 1).astype(np.float64)
-    return column.replace_strict(values, code, default=np.nan).to_numpy()
+    return column.replace_strict(values, code, default=np.nan)
 
 
-def _one_hot(columns: list[pl.Series]) -> csr_array[Any]:
+def _one_hot(columns: pl.DataFrame) -> OneHotEncoder:
     from sklearn.preprocessing import OneHotEncoder
 
-    values = np.column_stack([c.fill_null("").to_numpy().astype(object) for c in columns])
-    known = [c.drop_nulls().unique().sort().to_numpy().astype(object) for c in columns]
+    known = [column.unique().sort().to_list() for column in columns]
     # A blank cell is a value that nobody knows: no column is 1.
-    encoder = OneHotEncoder(categories=known, handle_unknown="ignore")
-    return csr_array(encoder.fit_transform(values))
+    values = [[value for value in of_column if value != _BLANK] for of_column in known]
+    return OneHotEncoder(categories=values, handle_unknown="ignore")
 
 
-def _on_circles(columns: list[pl.Series]) -> csr_array[Any]:
+def _on_circles(_: pl.DataFrame) -> Pipeline:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import FunctionTransformer, RobustScaler
 
-    values = np.column_stack([_numbers(column) for column in columns])
-    pipeline = make_pipeline(RobustScaler(unit_variance=True), FunctionTransformer(_points))
-    return csr_array(pipeline.fit_transform(values))
+    return make_pipeline(RobustScaler(unit_variance=True), FunctionTransformer(_points))
 
 
 def _points(z: Floats) -> Floats:
@@ -267,14 +258,9 @@ def _points(z: Floats) -> Floats:
     return points
 
 
-def _tf_idf(columns: list[pl.Series]) -> csr_array[Any]:
-    return csr_array(hstack([_tf_idf_of(column) for column in columns], format="csr"))
-
-
-def _tf_idf_of(column: pl.Series) -> csr_array[Any]:
+def _tf_idf(columns: pl.DataFrame) -> ColumnTransformer:
+    from sklearn.compose import ColumnTransformer
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 3), sublinear_tf=True)
-    known = csr_array(vectorizer.fit_transform(column.drop_nulls().to_list()))
-    there = column.is_not_null().to_numpy()
-    return _in_order(known, np.where(there, np.cumsum(there) - 1, -1).astype(np.int32))
+    grams = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 3), sublinear_tf=True)
+    return ColumnTransformer([(f"{at}", grams, name) for at, name in enumerate(columns.columns)])
