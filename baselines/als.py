@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError("it needs implicit: pip install 'submission-harness[als]'") from error
 
 
+@dataclass(eq=False)
 class ALS:
     """Vectors of users and items that explain who had what, a missing pair weighing least.
 
@@ -44,27 +46,15 @@ class ALS:
         Which events count and how much: `harness.models.base.Train.interactions`.
     """
 
-    def __init__(
-        self,
-        factors: int = 64,
-        regularization: float = 0.01,
-        alpha: float = 1.0,
-        iterations: int = 15,
-        seed: int = 42,
-        window_days: float | None = None,
-        half_life_days: float | None = None,
-        weights: Mapping[str, float] | None = None,
-        counts: bool = True,
-    ) -> None:
-        self.factors = factors
-        self.regularization = regularization
-        self.alpha = alpha
-        self.iterations = iterations
-        self.seed = seed
-        self.window_days = window_days
-        self.half_life_days = half_life_days
-        self.weights = weights
-        self.counts = counts
+    factors: int = 64
+    regularization: float = 0.01
+    alpha: float = 1.0
+    iterations: int = 15
+    seed: int = 42
+    window_days: float | None = None
+    half_life_days: float | None = None
+    weights: Mapping[str, float] | None = None
+    counts: bool = True
 
     def fit(self, train: Train) -> Self:
         """Alternate between the users' vectors and the items'."""

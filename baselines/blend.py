@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -28,6 +29,7 @@ _LAST = 20
 """The last bits of a sum, which the rounding of shares may have touched."""
 
 
+@dataclass(eq=False)
 class Blend:
     """Candidates by Σ over base models of weight / (constant + rank), ranks from 1; most first.
 
@@ -52,17 +54,10 @@ class Blend:
     Lists ``a b`` and ``b c`` with constant 60: b has 1/62 + 1/61, a has 1/61, c has 1/62.
     """
 
-    def __init__(
-        self,
-        models: Sequence[Recommender],
-        weights: Sequence[float] | None = None,
-        depth: int = 100,
-        constant: float = 60,
-    ) -> None:
-        self.models = models
-        self.weights = weights
-        self.depth = depth
-        self.constant = constant
+    models: Sequence[Recommender]
+    weights: Sequence[float] | None = None
+    depth: int = 100
+    constant: float = 60
 
     def fit(self, train: Train) -> Self:
         """Fit every base model."""

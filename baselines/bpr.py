@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError("it needs implicit: pip install 'submission-harness[als]'") from error
 
 
+@dataclass(eq=False)
 class BPR:
     """Vectors of users and items, learnt from pairs: one item that the user had, one that not.
 
@@ -44,27 +46,15 @@ class BPR:
         Which events count and how much: `harness.models.base.Train.interactions`.
     """
 
-    def __init__(
-        self,
-        factors: int = 64,
-        learning_rate: float = 0.05,
-        regularization: float = 0.01,
-        iterations: int = 100,
-        seed: int = 42,
-        window_days: float | None = None,
-        half_life_days: float | None = None,
-        weights: Mapping[str, float] | None = None,
-        counts: bool = False,
-    ) -> None:
-        self.factors = factors
-        self.learning_rate = learning_rate
-        self.regularization = regularization
-        self.iterations = iterations
-        self.seed = seed
-        self.window_days = window_days
-        self.half_life_days = half_life_days
-        self.weights = weights
-        self.counts = counts
+    factors: int = 64
+    learning_rate: float = 0.05
+    regularization: float = 0.01
+    iterations: int = 100
+    seed: int = 42
+    window_days: float | None = None
+    half_life_days: float | None = None
+    weights: Mapping[str, float] | None = None
+    counts: bool = False
 
     def fit(self, train: Train) -> Self:
         """Learn from pairs of items, iteration by iteration."""

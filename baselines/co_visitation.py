@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from harness.models.products import as_matrix, in_order, in_threads, largest_pro
 _BLOCK = 256
 
 
+@dataclass(eq=False)
 class CoVisitation:
     """Σ over the items i of the last basket of the weight of i → j, divided by i's own weight.
 
@@ -44,21 +46,12 @@ class CoVisitation:
         How many j each i keeps, the heaviest ones.
     """
 
-    def __init__(
-        self,
-        within_days: float = 7,
-        gap_half_life_days: float = 7,
-        half_life_days: float | None = 30,
-        window_days: float | None = None,
-        basket_days: float = 1,
-        neighbours: int = 100,
-    ) -> None:
-        self.within_days = within_days
-        self.gap_half_life_days = gap_half_life_days
-        self.half_life_days = half_life_days
-        self.window_days = window_days
-        self.basket_days = basket_days
-        self.neighbours = neighbours
+    within_days: float = 7
+    gap_half_life_days: float = 7
+    half_life_days: float | None = 30
+    window_days: float | None = None
+    basket_days: float = 1
+    neighbours: int = 100
 
     def fit(self, train: Train) -> Self:
         """Weigh all pairs, and note everyone's last basket."""

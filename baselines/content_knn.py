@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from harness.models.products import as_matrix, largest_products
 from harness.models.similarity import documents
 
 
+@dataclass(eq=False)
 class ContentKNN:
     """Collaborative filtering for candidates that nobody has met yet.
 
@@ -51,27 +53,15 @@ class ContentKNN:
         Several events of a user with an item add up; by default the one of most weight counts.
     """
 
-    def __init__(
-        self,
-        categories: Sequence[str] = (),
-        numbers: Sequence[str] = (),
-        texts: Sequence[str] = (),
-        neighbours: int = 20,
-        carried: int = 10,
-        window_days: float | None = None,
-        half_life_days: float | None = None,
-        weights: Mapping[str, float] | None = None,
-        counts: bool = False,
-    ) -> None:
-        self.categories = categories
-        self.numbers = numbers
-        self.texts = texts
-        self.neighbours = neighbours
-        self.carried = carried
-        self.window_days = window_days
-        self.half_life_days = half_life_days
-        self.weights = weights
-        self.counts = counts
+    categories: Sequence[str] = ()
+    numbers: Sequence[str] = ()
+    texts: Sequence[str] = ()
+    neighbours: int = 20
+    carried: int = 10
+    window_days: float | None = None
+    half_life_days: float | None = None
+    weights: Mapping[str, float] | None = None
+    counts: bool = False
 
     def fit(self, train: Train) -> Self:
         """Work out what each item says of each candidate."""

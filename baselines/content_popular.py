@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from harness.models.features import feature_matrix
 from harness.models.topk import top_k
 
 
+@dataclass(eq=False)
 class ContentPopular:
     """One list for all: candidates by the mean popularity of the items that are most like them.
 
@@ -44,23 +46,13 @@ class ContentPopular:
         What an event of each type counts, such as ``{visit = 0.1}``; 1 by default.
     """
 
-    def __init__(
-        self,
-        categories: Sequence[str] = (),
-        numbers: Sequence[str] = (),
-        texts: Sequence[str] = (),
-        neighbours: int = 50,
-        window_days: float | None = None,
-        half_life_days: float | None = None,
-        weights: Mapping[str, float] | None = None,
-    ) -> None:
-        self.categories = categories
-        self.numbers = numbers
-        self.texts = texts
-        self.neighbours = neighbours
-        self.window_days = window_days
-        self.half_life_days = half_life_days
-        self.weights = weights
+    categories: Sequence[str] = ()
+    numbers: Sequence[str] = ()
+    texts: Sequence[str] = ()
+    neighbours: int = 50
+    window_days: float | None = None
+    half_life_days: float | None = None
+    weights: Mapping[str, float] | None = None
 
     def fit(self, train: Train) -> Self:
         """Carry the popularity of the items that have any to every candidate."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ MAX_ITEMS = 30_000
 _BLOCK = 512
 
 
+@dataclass(eq=False)
 class EASE:
     """x B, with B the ridge regression of every item on all others: B = I − P / diag(P).
 
@@ -40,19 +42,11 @@ class EASE:
     items, 10.8 GB, it is refused.
     """
 
-    def __init__(
-        self,
-        regularization: float = 500.0,
-        window_days: float | None = None,
-        half_life_days: float | None = None,
-        weights: Mapping[str, float] | None = None,
-        counts: bool = False,
-    ) -> None:
-        self.regularization = regularization
-        self.window_days = window_days
-        self.half_life_days = half_life_days
-        self.weights = weights
-        self.counts = counts
+    regularization: float = 500.0
+    window_days: float | None = None
+    half_life_days: float | None = None
+    weights: Mapping[str, float] | None = None
+    counts: bool = False
 
     def fit(self, train: Train) -> Self:
         """Solve for the weights of every item with events on every candidate."""

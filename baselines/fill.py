@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from harness.models.recommendations import EMPTY
 from harness.models.topk import ask, extend
 
 
+@dataclass(eq=False)
 class Fill:
     """One list behind the other, each item where it is first listed, until k items are listed.
 
@@ -27,8 +29,7 @@ class Fill:
         The base models, in the order of their lists; in a config: ``of``.
     """
 
-    def __init__(self, models: Sequence[Recommender]) -> None:
-        self.models = models
+    models: Sequence[Recommender]
 
     def fit(self, train: Train) -> Self:
         """Fit every base model."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +18,7 @@ from harness.models.recommendations import EMPTY
 from harness.models.topk import ask, excluded_rows
 
 
+@dataclass(eq=False)
 class Filter:
     """One model's lists, asked for without some candidates, so that they stay full.
 
@@ -32,15 +33,9 @@ class Filter:
         copy of the model is then fitted with the others as its only candidates.
     """
 
-    def __init__(
-        self,
-        models: Sequence[Recommender],
-        seen: bool = False,
-        out_of_stock_days: float | None = None,
-    ) -> None:
-        self.models = models
-        self.seen = seen
-        self.out_of_stock_days = out_of_stock_days
+    models: Sequence[Recommender]
+    seen: bool = False
+    out_of_stock_days: float | None = None
 
     def fit(self, train: Train) -> Self:
         """Find what is in stock, and fit the model."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from harness.models.products import as_matrix, largest_products
 from harness.models.similarity import documents
 
 
+@dataclass(eq=False)
 class ItemKNN:
     """Σ over the user's items of their similarity with the candidate, neighbours alone.
 
@@ -38,29 +40,16 @@ class ItemKNN:
         Which events count and how much: `harness.models.base.Train.interactions`.
     """
 
-    def __init__(
-        self,
-        neighbours: int = 100,
-        similarity: str = "cosine",
-        shrink: float | None = None,
-        alpha: float | None = None,
-        k1: float | None = None,
-        b: float | None = None,
-        window_days: float | None = None,
-        half_life_days: float | None = None,
-        weights: Mapping[str, float] | None = None,
-        counts: bool = False,
-    ) -> None:
-        self.neighbours = neighbours
-        self.similarity = similarity
-        self.shrink = shrink
-        self.alpha = alpha
-        self.k1 = k1
-        self.b = b
-        self.window_days = window_days
-        self.half_life_days = half_life_days
-        self.weights = weights
-        self.counts = counts
+    neighbours: int = 100
+    similarity: str = "cosine"
+    shrink: float | None = None
+    alpha: float | None = None
+    k1: float | None = None
+    b: float | None = None
+    window_days: float | None = None
+    half_life_days: float | None = None
+    weights: Mapping[str, float] | None = None
+    counts: bool = False
 
     def fit(self, train: Train) -> Self:
         """Find the neighbours of every item."""

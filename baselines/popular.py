@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 from scipy.sparse import csr_array
@@ -12,6 +13,7 @@ from harness.models.base import Draws, Train
 from harness.models.topk import top_k
 
 
+@dataclass(eq=False)
 class Popular:
     """Candidates by their number of events, most first; ties by item id ascending.
 
@@ -27,15 +29,9 @@ class Popular:
         What an event of each type counts, such as ``{visit = 0.1}``; 1 by default.
     """
 
-    def __init__(
-        self,
-        window_days: float | None = None,
-        half_life_days: float | None = None,
-        weights: Mapping[str, float] | None = None,
-    ) -> None:
-        self.window_days = window_days
-        self.half_life_days = half_life_days
-        self.weights = weights
+    window_days: float | None = None
+    half_life_days: float | None = None
+    weights: Mapping[str, float] | None = None
 
     def fit(self, train: Train) -> Self:
         """Count the events of every candidate."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Self
 
@@ -17,6 +18,7 @@ from harness.models.base import Draws, Train
 from harness.models.topk import fill, first_of
 
 
+@dataclass(eq=False)
 class PopularBySegment:
     """Candidates by their events within the user's segment, filled up with those of most overall.
 
@@ -37,21 +39,12 @@ class PopularBySegment:
         Which events count and how much: `harness.models.base.Train.event_weights`.
     """
 
-    def __init__(
-        self,
-        column: str,
-        bins: Sequence[float] | None = None,
-        prior: float = 10.0,
-        window_days: float | None = 7,
-        half_life_days: float | None = None,
-        weights: Mapping[str, float] | None = None,
-    ) -> None:
-        self.column = column
-        self.bins = bins
-        self.prior = prior
-        self.window_days = window_days
-        self.half_life_days = half_life_days
-        self.weights = weights
+    column: str
+    bins: Sequence[float] | None = None
+    prior: float = 10.0
+    window_days: float | None = 7
+    half_life_days: float | None = None
+    weights: Mapping[str, float] | None = None
 
     def fit(self, train: Train) -> Self:
         """Count every segment's events of every candidate."""

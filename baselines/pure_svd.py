@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from harness.models.base import Draws, Train
 from harness.models.factors import Factors, Vectors, compact
 
 
+@dataclass(eq=False)
 class PureSVD:
     """x V Vᵀ, with V the right singular vectors of the largest singular values.
 
@@ -30,19 +32,11 @@ class PureSVD:
         Which events count and how much: `harness.models.base.Train.interactions`.
     """
 
-    def __init__(
-        self,
-        factors: int = 50,
-        window_days: float | None = None,
-        half_life_days: float | None = None,
-        weights: Mapping[str, float] | None = None,
-        counts: bool = False,
-    ) -> None:
-        self.factors = factors
-        self.window_days = window_days
-        self.half_life_days = half_life_days
-        self.weights = weights
-        self.counts = counts
+    factors: int = 50
+    window_days: float | None = None
+    half_life_days: float | None = None
+    weights: Mapping[str, float] | None = None
+    counts: bool = False
 
     def fit(self, train: Train) -> Self:
         """Find the singular vectors."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from harness.models.recommendations import EMPTY
 from harness.models.topk import excluded_rows, fill
 
 
+@dataclass(eq=False)
 class Repurchase:
     """The user's own candidates by latest event (ties by item id), filled up with popular ones.
 
@@ -26,8 +28,7 @@ class Repurchase:
         The list is filled with the candidates of most events in the last so many days.
     """
 
-    def __init__(self, window_days: float = 7) -> None:
-        self.window_days = window_days
+    window_days: float = 7
 
     def fit(self, train: Train) -> Self:
         """Count the last days' events; the users' own are read when they are asked for."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from harness.models.base import Draws, Train
 from harness.models.topk import fill, first_of
 
 
+@dataclass(eq=False)
 class RepurchaseGaps:
     """The user's own candidates by their chance to come back in the next days, then popular ones.
 
@@ -37,9 +39,8 @@ class RepurchaseGaps:
     and Vassilvitskii (2014) describe how such gaps decide what is consumed again.
     """
 
-    def __init__(self, horizon_days: int = 7, window_days: float = 7) -> None:
-        self.horizon_days = horizon_days
-        self.window_days = window_days
+    horizon_days: int = 7
+    window_days: float = 7
 
     def fit(self, train: Train) -> Self:
         """Learn the gaps, and order every user's items by them."""

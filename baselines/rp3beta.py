@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from harness.models.base import Draws, Train
 from harness.models.products import as_matrix, itself, largest_products
 
 
+@dataclass(eq=False)
 class RP3beta:
     """User → item → user → item, each step in proportion to the weights to the power of α.
 
@@ -33,23 +35,13 @@ class RP3beta:
         Which events count and how much: `harness.models.base.Train.interactions`.
     """
 
-    def __init__(
-        self,
-        alpha: float = 0.5,
-        beta: float = 0.4,
-        neighbours: int = 100,
-        window_days: float | None = None,
-        half_life_days: float | None = None,
-        weights: Mapping[str, float] | None = None,
-        counts: bool = False,
-    ) -> None:
-        self.alpha = alpha
-        self.beta = beta
-        self.neighbours = neighbours
-        self.window_days = window_days
-        self.half_life_days = half_life_days
-        self.weights = weights
-        self.counts = counts
+    alpha: float = 0.5
+    beta: float = 0.4
+    neighbours: int = 100
+    window_days: float | None = None
+    half_life_days: float | None = None
+    weights: Mapping[str, float] | None = None
+    counts: bool = False
 
     def fit(self, train: Train) -> Self:
         """Walk from every item over its users to other items."""

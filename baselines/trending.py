@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 from scipy.sparse import csr_array
@@ -14,6 +15,7 @@ from harness.models.base import Draws, Train
 from harness.models.topk import top_k
 
 
+@dataclass(eq=False)
 class Trending:
     """Candidates by what they would sell next, were the change of the last two windows to go on.
 
@@ -34,17 +36,10 @@ class Trending:
         What an event of each type counts; 1 by default.
     """
 
-    def __init__(
-        self,
-        window_days: float = 7,
-        damping: float = 0.5,
-        prior: float = 10.0,
-        weights: Mapping[str, float] | None = None,
-    ) -> None:
-        self.window_days = window_days
-        self.damping = damping
-        self.prior = prior
-        self.weights = weights
+    window_days: float = 7
+    damping: float = 0.5
+    prior: float = 10.0
+    weights: Mapping[str, float] | None = None
 
     def fit(self, train: Train) -> Self:
         """Count the events of the last two windows."""

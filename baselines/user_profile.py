@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 from scipy.sparse import csr_array
@@ -13,6 +14,7 @@ from harness.models.features import feature_matrix
 from harness.models.products import largest_products
 
 
+@dataclass(eq=False)
 class UserProfile:
     """Candidates by the cosine of their attributes with the user's profile.
 
@@ -39,23 +41,13 @@ class UserProfile:
         Several events of a user with an item add up; by default the one of most weight counts.
     """
 
-    def __init__(
-        self,
-        categories: Sequence[str] = (),
-        numbers: Sequence[str] = (),
-        texts: Sequence[str] = (),
-        window_days: float | None = None,
-        half_life_days: float | None = None,
-        weights: Mapping[str, float] | None = None,
-        counts: bool = False,
-    ) -> None:
-        self.categories = categories
-        self.numbers = numbers
-        self.texts = texts
-        self.window_days = window_days
-        self.half_life_days = half_life_days
-        self.weights = weights
-        self.counts = counts
+    categories: Sequence[str] = ()
+    numbers: Sequence[str] = ()
+    texts: Sequence[str] = ()
+    window_days: float | None = None
+    half_life_days: float | None = None
+    weights: Mapping[str, float] | None = None
+    counts: bool = False
 
     def fit(self, train: Train) -> Self:
         """Make the features of all items; profiles are worked out when they are asked for."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ _CELLS = 1 << 18
 """Pairs whose features are held at a time."""
 
 
+@dataclass(eq=False)
 class Ranker:
     """Candidates by how likely boosted trees think them, learnt from the last `window_days`.
 
@@ -73,39 +75,21 @@ class Ranker:
         Of the drawn negatives and of the trees' bins.
     """
 
-    def __init__(
-        self,
-        categories: Sequence[str] = (),
-        numbers: Sequence[str] = (),
-        texts: Sequence[str] = (),
-        user_categories: Sequence[str] = (),
-        user_numbers: Sequence[str] = (),
-        window_days: float = 7,
-        half_life_days: float | None = None,
-        weights: Mapping[str, float] | None = None,
-        neighbours: int = 50,
-        negatives: int = 10,
-        shortlist: int = 500,
-        trees: int = 100,
-        learning_rate: float = 0.1,
-        leaves: int = 8,
-        seed: int = 0,
-    ) -> None:
-        self.categories = categories
-        self.numbers = numbers
-        self.texts = texts
-        self.user_categories = user_categories
-        self.user_numbers = user_numbers
-        self.window_days = window_days
-        self.half_life_days = half_life_days
-        self.weights = weights
-        self.neighbours = neighbours
-        self.negatives = negatives
-        self.shortlist = shortlist
-        self.trees = trees
-        self.learning_rate = learning_rate
-        self.leaves = leaves
-        self.seed = seed
+    categories: Sequence[str] = ()
+    numbers: Sequence[str] = ()
+    texts: Sequence[str] = ()
+    user_categories: Sequence[str] = ()
+    user_numbers: Sequence[str] = ()
+    window_days: float = 7
+    half_life_days: float | None = None
+    weights: Mapping[str, float] | None = None
+    neighbours: int = 50
+    negatives: int = 10
+    shortlist: int = 500
+    trees: int = 100
+    learning_rate: float = 0.1
+    leaves: int = 8
+    seed: int = 0
 
     def fit(self, train: Train) -> Self:
         """Learn from the last days what the next ones may bring.

@@ -40,7 +40,7 @@ def test_every_part_is_asked_the_same() -> None:
     [
         ([], "models is \\[\\]; expected a list of one recommender or more"),
         (["popular"], "models holds 'popular', which has no fit and recommend; .* under of"),
-        (Popular(), "models is <.*Popular.*>; expected a list"),
+        (Popular(), r"models is Popular\(.*\); expected a list"),
     ],
 )
 def test_what_it_is_not_made_of(models: object, message: str) -> None:
