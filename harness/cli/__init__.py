@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from harness.cli import compare, explain, leaderboard, lists, report, score, submit, tune, validate
-from harness.cli.options import SetOption
+from harness.cli.options import Set
 from harness.cli.show import Format, FormatOption, show
 from harness.cli.streams import guard_streams, stdout_to_stderr
 from harness.core.errors import HarnessError, printable
@@ -68,7 +68,7 @@ def run(
             "it is replaced."
         ),
     ] = None,
-    set_: SetOption = None,
+    set_: Set = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Times, pairs and leaderboards as well.")
     ] = False,

@@ -8,19 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli.options import (
-    ConfigOption,
-    ItemColumn,
-    KeepOption,
-    RankColumn,
-    RowOrder,
-    ScoreColumn,
-    SeparatorOption,
-    SetOption,
-    SolutionOption,
-    UserColumn,
-    folder_of,
-)
+from harness.cli import options
 from harness.cli.show import Format, FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 from harness.core.errors import UsageError
@@ -41,8 +29,8 @@ def explain(
     ],
     model: Annotated[str | None, typer.Option("--model", help="Which model of the run.")] = None,
     repeat: Annotated[int, typer.Option("--repeat", help="Which of its repeats.")] = 0,
-    config: ConfigOption = None,
-    solution: SolutionOption = None,
+    config: options.Config = None,
+    solution: options.Solution = None,
     user: Annotated[list[str] | None, typer.Option("--user", help="Whose; repeatable.")] = None,
     worst: Annotated[
         int, typer.Option("--worst", min=0, help="Explain this many of the worst users.")
@@ -54,14 +42,14 @@ def explain(
         str | None, typer.Option("--metric", help="What worst and best go by, and the cut-off.")
     ] = None,
     k: Annotated[int | None, typer.Option("--k", help="The cut-off, by MAP; 12.")] = None,
-    keep: KeepOption = False,
-    separator: SeparatorOption = None,
-    user_column: UserColumn = None,
-    item_column: ItemColumn = None,
-    rank_column: RankColumn = None,
-    score_column: ScoreColumn = None,
-    row_order: RowOrder = False,
-    set_: SetOption = None,
+    keep: options.Keep = False,
+    separator: options.Separator = None,
+    user_column: options.UserColumn = None,
+    item_column: options.ItemColumn = None,
+    rank_column: options.RankColumn = None,
+    score_column: options.ScoreColumn = None,
+    row_order: options.RowOrder = False,
+    set_: options.Set = None,
     format_: FormatOption = Format.TABLE,
 ) -> None:
     """Show a user's list position by position: hits, what each adds, every convention's value."""
@@ -177,7 +165,7 @@ def _asked(
     if metric is None:
         return () if k is None else (parse(f"MAP@{k}"),)
     named = run_folder.read(source).metrics if source.is_dir() else {}
-    return (named[metric] if metric in named else parse(metric, folder_of(config)),)
+    return (named[metric] if metric in named else parse(metric, options.folder_of(config)),)
 
 
 def _of_run(

@@ -7,34 +7,32 @@ from typing import Annotated
 
 import typer
 
-ConfigOption = Annotated[
+Config = Annotated[
     Path | None,
     typer.Option("--config", help="The config of the competition and its evaluation set."),
 ]
-SetOption = Annotated[
+Set = Annotated[
     list[str] | None,
     typer.Option(
         "--set", metavar="KEY=VALUE", help="Override a key, as evaluation.k=5; repeatable."
     ),
 ]
-SolutionOption = Annotated[
+Solution = Annotated[
     Path | None,
     typer.Option("--solution", help="A file of true items: the users' ids, and lists of items."),
 ]
-SampleOption = Annotated[
+Sample = Annotated[
     Path | None, typer.Option("--sample", help="A file with a row for each id that must be there.")
 ]
-ItemsOption = Annotated[
-    Path | None, typer.Option("--items", help="A table of all items, ids first.")
-]
-KeepOption = Annotated[
+Items = Annotated[Path | None, typer.Option("--items", help="A table of all items, ids first.")]
+Keep = Annotated[
     bool,
     typer.Option(
         "--keep-users-without-items",
         help="Count users whom the solution gives no true items with 0; H&M leaves them out.",
     ),
 ]
-SeparatorOption = Annotated[
+Separator = Annotated[
     str | None,
     typer.Option(
         "--separator",
@@ -42,7 +40,7 @@ SeparatorOption = Annotated[
         "solution, where that is plain; else a space.",
     ),
 ]
-StrictOption = Annotated[bool, typer.Option("--strict", help="Warnings are errors.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Warnings are errors.")]
 UserColumn = Annotated[str | None, typer.Option("--user-column", help="Default: user, or first.")]
 ItemColumn = Annotated[str | None, typer.Option("--item-column", help="Default: item, or next.")]
 RankColumn = Annotated[str | None, typer.Option("--rank-column", help="Default: rank, if any.")]

@@ -8,22 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli.options import (
-    ConfigOption,
-    ItemColumn,
-    ItemsOption,
-    KeepOption,
-    RankColumn,
-    RowOrder,
-    SampleOption,
-    ScoreColumn,
-    SeparatorOption,
-    SetOption,
-    SolutionOption,
-    StrictOption,
-    UserColumn,
-    folder_of,
-)
+from harness.cli import options
 from harness.cli.show import Format, FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 from harness.cli.validate import tell
@@ -37,10 +22,10 @@ def score(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="Lists in CSV (.gz, .zip) or Parquet.")
     ],
-    config: ConfigOption = None,
-    solution: SolutionOption = None,
-    sample: SampleOption = None,
-    items: ItemsOption = None,
+    config: options.Config = None,
+    solution: options.Solution = None,
+    sample: options.Sample = None,
+    items: options.Items = None,
     metric: Annotated[
         list[str] | None, typer.Option("--metric", help="As MAP@12; repeatable.")
     ] = None,
@@ -50,9 +35,9 @@ def score(
     conventions: Annotated[
         bool, typer.Option("--conventions", help="MAP@k as every tool would print it.")
     ] = False,
-    keep: KeepOption = False,
-    separator: SeparatorOption = None,
-    strict: StrictOption = False,
+    keep: options.Keep = False,
+    separator: options.Separator = None,
+    strict: options.Strict = False,
     force: Annotated[
         bool, typer.Option("--force", help="Score a file with errors as it stands.")
     ] = False,
@@ -62,12 +47,12 @@ def score(
     evalai: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the result there, for EvalAI.")
     ] = None,
-    user: UserColumn = None,
-    item: ItemColumn = None,
-    rank: RankColumn = None,
-    score_: ScoreColumn = None,
-    row_order: RowOrder = False,
-    set_: SetOption = None,
+    user: options.UserColumn = None,
+    item: options.ItemColumn = None,
+    rank: options.RankColumn = None,
+    score_: options.ScoreColumn = None,
+    row_order: options.RowOrder = False,
+    set_: options.Set = None,
     format_: FormatOption = Format.TABLE,
 ) -> int:
     """Validate a file of lists, and score it against a config's evaluation set or a solution."""
@@ -82,7 +67,9 @@ def score(
         raise UsageError(f"--k is {k}; expected 1 or more")
     try:
         with stdout_to_stderr():  # what a metric prints must not mix with the table
-            asked = tuple(dict.fromkeys(parse(text, folder_of(config)) for text in metric or []))
+            asked = tuple(
+                dict.fromkeys(parse(text, options.folder_of(config)) for text in metric or [])
+            )
             terms = Terms.of(
                 config,
                 overrides=set_ or (),

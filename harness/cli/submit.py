@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.options import SetOption
+from harness.cli import options
 from harness.cli.streams import stdout_to_stderr
 
 
@@ -25,7 +25,7 @@ def submit(
             "competition asks for alone; such a file is not to be scored on this evaluation set.",
         ),
     ] = False,
-    set_: SetOption = None,
+    set_: options.Set = None,
 ) -> None:
     """Write a model's lists for everyone whom the competition asks for."""
     from harness import config as config_

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.options import SetOption
+from harness.cli import options
 from harness.cli.show import Format, FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 from harness.core.errors import printable
@@ -32,7 +32,7 @@ def tune(
     ] = None,
     trials: Annotated[int | None, typer.Option(help="How many a model; 30.")] = None,
     search: Annotated[Search | None, typer.Option(help="The order of trials; random.")] = None,
-    set_: SetOption = None,
+    set_: options.Set = None,
     out: Annotated[
         Path | None,
         typer.Option(

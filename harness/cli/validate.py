@@ -10,19 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli.options import (
-    ConfigOption,
-    ItemColumn,
-    ItemsOption,
-    RankColumn,
-    RowOrder,
-    SampleOption,
-    ScoreColumn,
-    SeparatorOption,
-    SetOption,
-    SolutionOption,
-    UserColumn,
-)
+from harness.cli import options
 from harness.cli.show import Format, FormatOption, show
 
 if TYPE_CHECKING:
@@ -33,24 +21,24 @@ def validate(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="The submission: CSV (.gz, .zip) or Parquet.")
     ],
-    config: ConfigOption = None,
-    sample: SampleOption = None,
-    solution: SolutionOption = None,
-    items: ItemsOption = None,
+    config: options.Config = None,
+    sample: options.Sample = None,
+    solution: options.Solution = None,
+    items: options.Items = None,
     k: Annotated[
         int | None, typer.Option("--k", help="The longest list, if not the competition's.")
     ] = None,
     fix: Annotated[
         Path | None, typer.Option(metavar="OUT", help="Write the file there, mended.")
     ] = None,
-    separator: SeparatorOption = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Warnings are errors.")] = False,
-    user: UserColumn = None,
-    item: ItemColumn = None,
-    rank: RankColumn = None,
-    score: ScoreColumn = None,
-    row_order: RowOrder = False,
-    set_: SetOption = None,
+    separator: options.Separator = None,
+    strict: options.Strict = False,
+    user: options.UserColumn = None,
+    item: options.ItemColumn = None,
+    rank: options.RankColumn = None,
+    score: options.ScoreColumn = None,
+    row_order: options.RowOrder = False,
+    set_: options.Set = None,
     format_: FormatOption = Format.TABLE,
 ) -> int:
     """Say everything that is wrong with a submission: where, how often, how to mend it."""
