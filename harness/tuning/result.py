@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import BaseModel, field_serializer
+
 from harness.config import Config
 from harness.config.space import Domain, SearchName
 from harness.core.errors import UsageError, printable
 from harness.core.io import refuse_overwriting, whole_file
-from harness.core.table import MISSING, SCHEMA, Sheet, Shown, digits_of, ends, number
+from harness.core.table import MISSING, Sheet, Shown, digits_of, ends, number
+from harness.experiment.record import Evaluation
 from harness.metrics import Metric
 from harness.stats.estimates import Estimate
 
@@ -88,6 +91,45 @@ class TunedModel:
         return {name: end for name, end in ends.items() if end}
 
 
+@dataclass(frozen=True)
+class TrialRecord:
+    """What JSON holds of a trial."""
+
+    trial: int
+    params: dict[str, Any]
+    mean: float | None
+    ci95: tuple[float, float] | None
+    seconds: float
+    error: str | None
+
+
+@dataclass(frozen=True)
+class ModelTrials:
+    """What JSON holds of a model: how many trials, the best one's number, and each."""
+
+    name: str
+    trials: int
+    failed: int
+    again: int
+    best: int
+    at_the_edge: dict[str, str]
+    results: list[TrialRecord]
+
+
+class TuneRecord(BaseModel):
+    """What JSON holds of a search."""
+
+    evaluation: Evaluation
+    metric: str
+    search: str
+    seed: int
+    models: list[ModelTrials]
+
+    @field_serializer("evaluation")
+    def _without_funnel(self, evaluation: Evaluation) -> dict[str, Any]:
+        return evaluation.model_dump(exclude={"funnel"})
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Tuned(Shown):
     """What a search over the parameters of a config's models found.
@@ -123,25 +165,15 @@ class Tuned(Shown):
         """Return one record a trial, in full precision."""
         return records(self)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON document; the times under ``seconds`` alone may differ."""
-        evaluation_set = self.evaluation_set
-        return {
-            "schema": SCHEMA,
-            "evaluation": {
-                "k": evaluation_set.k,
-                "users": len(evaluation_set.users),
-                "candidates": len(evaluation_set.candidates),
-                "fingerprint": evaluation_set.fingerprint,
-                "fields": evaluation_set.fields,
-                "layout": self.layout,
-                "window": self.window,
-            },
-            "metric": str(self.metric),
-            "search": self.search,
-            "seed": self.seed,
-            "models": [document(model) for model in self.models],
-        }
+    def record(self) -> TuneRecord:
+        """Return what JSON holds."""
+        return TuneRecord(
+            evaluation=Evaluation.of(self.evaluation_set, self.layout, self.window),
+            metric=str(self.metric),
+            search=self.search,
+            seed=self.seed,
+            models=[_model(model) for model in self.models],
+        )
 
     def write(self, path: Path | str, *, force: bool = False) -> None:
         """Write the config with the best parameters put in.
@@ -325,29 +357,28 @@ def _cell(value: object) -> object:
     return value if value is None or isinstance(value, bool | int | float) else str(value)
 
 
-def document(model: TunedModel) -> dict[str, Any]:
-    """Return what JSON holds of a model."""
-    return {
-        "name": model.name,
-        "trials": len(model.searched),
-        "failed": len([trial for trial in model.searched if trial.estimate is None]),
-        "again": model.again,
-        "best": model.best.number,
-        "at_the_edge": model.at_the_edge,
-        "results": [_result(trial) for trial in model.trials],
-    }
+def _model(model: TunedModel) -> ModelTrials:
+    return ModelTrials(
+        name=model.name,
+        trials=len(model.searched),
+        failed=len([trial for trial in model.searched if trial.estimate is None]),
+        again=model.again,
+        best=model.best.number,
+        at_the_edge=model.at_the_edge,
+        results=[_result(trial) for trial in model.trials],
+    )
 
 
-def _result(trial: Trial) -> dict[str, Any]:
+def _result(trial: Trial) -> TrialRecord:
     estimate = trial.estimate
-    return {
-        "trial": trial.number,
-        "params": {name: _plain(value) for name, value in trial.params.items()},
-        "mean": None if estimate is None else estimate.mean,
-        "ci95": None if estimate is None or estimate.ci95 is None else list(estimate.ci95),
-        "seconds": trial.seconds,
-        "error": trial.error,
-    }
+    return TrialRecord(
+        trial=trial.number,
+        params={name: _plain(value) for name, value in trial.params.items()},
+        mean=None if estimate is None else estimate.mean,
+        ci95=None if estimate is None else estimate.ci95,
+        seconds=trial.seconds,
+        error=trial.error,
+    )
 
 
 def _plain(value: Any) -> Any:

@@ -11,7 +11,7 @@ import harness
 from harness import config as config_
 from harness.core.errors import DataError, HarnessError, UsageError
 from harness.experiment import run_folder
-from harness.experiment.compare import compare
+from harness.experiment.compare import Compared, compare
 from harness.experiment.run import run
 
 LOG = """user,item,time
@@ -60,6 +60,10 @@ def document(folder: Path) -> Any:
     return json.loads((folder / "result.json").read_text())
 
 
+def origin(found: Compared) -> dict[str, str]:
+    return {model.name: model.run for model in found.models}
+
+
 def test_a_run_reads_back_as_it_was(tmp_path: Path) -> None:
     folder = sat(tmp_path, "run", POPULAR, RANDOM)
     found = run_folder.read(folder)
@@ -88,7 +92,7 @@ def test_runs_of_one_exam_are_compared(tmp_path: Path) -> None:
     both = harness.compare(one, other)
     together = harness.compare(sat(tmp_path, "all", POPULAR, LAST, RANDOM))
     assert both.comparison == together.comparison
-    assert both.origin == {"popular": str(one), "last": str(other), "random": str(other)}
+    assert origin(both) == {"popular": str(one), "last": str(other), "random": str(other)}
 
 
 def test_equal_models_of_two_runs_count_once(tmp_path: Path) -> None:
@@ -96,7 +100,7 @@ def test_equal_models_of_two_runs_count_once(tmp_path: Path) -> None:
     other = sat(tmp_path, "two", POPULAR, LAST, RANDOM)
     both = harness.compare(one, other)
     assert both.comparison == harness.compare(other).comparison
-    assert both.origin["popular"] == f"{one}, {other}"
+    assert origin(both)["popular"] == f"{one}, {other}"
 
 
 def test_one_name_for_two_models_is_shown_with_its_run(tmp_path: Path) -> None:
@@ -130,8 +134,8 @@ def test_the_runs_own_rules_hold_unless_others_are_named(tmp_path: Path) -> None
     assert found.to_dict()["shake_up"] == document(folder)["shake_up"]
     assert len(harness.compare(folder, all_pairs=True).comparison.pairs) == 3
     other = harness.compare(folder, correction="holm", seed=1, public_shares=[0.25])
-    assert (other.comparison.rules.correction, other.comparison.rules.seed) == ("holm", 1)
-    assert [one.share for one in other.shake_ups] == [0.25]
+    assert (other.comparison.correction, other.comparison.seed) == ("holm", 1)
+    assert [one.share for one in other.shake_up] == [0.25]
 
 
 def test_another_exam_is_refused_and_the_fields_are_named(tmp_path: Path) -> None:
@@ -337,5 +341,5 @@ def test_results_as_other_tables(tmp_path: Path) -> None:
     assert (
         repr(found)
         .splitlines()[0]
-        .endswith("k = 3 · 4 users · " + found.evaluation_set["fingerprint"][:6])
+        .endswith("k = 3 · 4 users · " + found.evaluation.fingerprint[:6])
     )
