@@ -245,8 +245,8 @@ def _group(
 
     evaluated = [(m, one) for one in scored for m in one.run.record.models]
     times = Counter(m.name for m, _ in evaluated)
-    worst_last = sorted(evaluated, key=score)  # of equal ones the latest run's stands first
-    best = {m.name: (m, one) for m, one in reversed(worst_last)}
+    by_score = sorted(evaluated, key=score)  # of equal ones the latest run's stands first
+    best = {m.name: (m, one) for m, one in reversed(by_score)}
     leader = min((best[own] for own in times), key=score)[1]
     entries = [
         _entry(m, name, one, times[m.name], leader)

@@ -212,10 +212,11 @@ def read(folder: Path) -> Run:
     path = part(folder, "result.json")
     try:
         return Run(folder, RunRecord.model_validate_json(path.read_bytes()))
-    except (OSError, ValidationError) as error:
+    except OSError as error:
+        raise DataError(f"{path}: is no result of harness run ({error})") from error
+    except ValidationError as error:
         _json(path)  # says so where it is no JSON at all
-        why = fault_of(error) if isinstance(error, ValidationError) else error
-        raise DataError(f"{path}: is no result of harness run: {why}") from error
+        raise DataError(f"{path}: is no result of harness run: {fault_of(error)}") from error
 
 
 def part(folder: Path, name: str) -> Path:

@@ -9,6 +9,7 @@ import pytest
 
 import harness
 from harness import config as config_
+from harness.core import table
 from harness.core.errors import DataError, HarnessError, UsageError
 from harness.experiment import run_folder
 from harness.experiment.compare import Compared, compare
@@ -69,9 +70,9 @@ def test_a_run_reads_back_as_it_was(tmp_path: Path) -> None:
     found = run_folder.read(folder)
     written = document(folder)
     for model in written["models"]:
-        for metric, table in zip(found.metrics.values(), model["metrics"].values(), strict=True):
+        for metric, told in zip(found.metrics.values(), model["metrics"].values(), strict=True):
             mean = found.tables[model["name"]].of_users(metric).mean()
-            assert mean == pytest.approx(table["mean"], rel=1e-12)
+            assert mean == pytest.approx(told["mean"], rel=1e-12)
     assert found.tables["random"].repeats == 3
     assert found.user_ids.to_list() == found.users["user"].to_list()
     assert found.environment["written"].endswith("+00:00")
@@ -279,6 +280,17 @@ def test_users_of_another_exam(tmp_path: Path) -> None:
             {"popular": {"window": 1, "sample": 1}},
             "the leaderboard estimate has not all of its models",
         ),
+        (
+            ("comparison", "pairs", 0, "wins"),
+            -1,
+            "comparison.pairs.0.wins: Input should be greater",
+        ),
+        (
+            ("comparison", "correction"),
+            None,
+            "comparison.correction: Input should be a valid string",
+        ),
+        (("models", 0, "repeats"), 1.0, "models.0.repeats: Input should be a valid integer"),
         (("evaluation", "k"), 0, "evaluation.k"),
         (("chance",), [], "chance"),
     ],
@@ -295,6 +307,38 @@ def test_a_result_that_was_changed(tmp_path: Path, path: Any, value: Any, named:
         run_folder.read(folder)
     for word in ("result.json: is no result of harness run", named):
         assert word in str(refusal.value)
+
+
+def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
+    folder = sat(tmp_path, "run", POPULAR, LAST, RANDOM)
+    record = run_folder.read(folder).record
+    assert table.document(record) == document(folder)
+
+
+def test_keys_of_later_versions_are_let_be(tmp_path: Path) -> None:
+    folder = sat(tmp_path, "run", POPULAR, LAST)
+    expected, written = run_folder.read(folder).record, document(folder)
+    pair, model = written["comparison"]["pairs"][0], written["models"][0]
+    for part in (written, written["evaluation"], model, written["comparison"], pair):
+        part["later"] = {"x": [1]}
+    (folder / "result.json").write_text(json.dumps(written))
+    assert run_folder.read(folder).record == expected
+
+
+def test_a_run_of_the_first_version_reads(tmp_path: Path) -> None:
+    """It had models, their metrics and the evaluation set alone; the next one no means of pairs."""
+    folder = sat(tmp_path, "run", POPULAR, LAST)
+    written = document(folder)
+    del written["comparison"]["means"]
+    (folder / "result.json").write_text(json.dumps(written))
+    assert run_folder.read(folder).record.comparison
+    first = {"evaluation": written["evaluation"], "models": written["models"]}
+    for model in first["models"]:
+        del model["curve"], model["described"], model["tuned"]
+        for estimate in model["metrics"].values():
+            del estimate["ci95_t"], estimate["ci95_bootstrap"]
+    (folder / "result.json").write_text(json.dumps(first))
+    assert {model.name for model in compare(folder).models} == {"popular", "last"}
 
 
 def test_a_result_with_one_model_twice(tmp_path: Path) -> None:

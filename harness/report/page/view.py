@@ -71,13 +71,14 @@ class View:
 
 def _refuse_older(run: Run) -> LeaderboardEstimates:
     """Return the leaderboard estimates; raise UsageError where a run lacks what runs hold now."""
-    record = run.record
-    lacks = [key for part in (record, *record.models) for key in _lacking(part)]
-    if record.bridge is not None and record.bridge.with_items is not None and not lacks:
-        return record.bridge
+    lacks = [key for part in (run.record, *run.record.models) for key in _lacking(part)]
+    found = run.record.bridge
+    if found is not None and found.with_items is not None and not lacks:
+        return found
+    lacking = lacks[0] if lacks else "bridge.with_items"
     raise UsageError(
-        f"{run.folder}: was made by an earlier version (no {[*lacks, 'bridge.with_items'][0]} in "
-        f"its result.json); run it again: harness run {run.folder / 'config.toml'}"
+        f"{run.folder}: was made by an earlier version (no {lacking} in its result.json); "
+        f"run it again: harness run {run.folder / 'config.toml'}"
     )
 
 
