@@ -200,7 +200,8 @@ def test_repeats_show_their_spread_and_z(make: Make) -> None:
     result = against_chance(told(make("first", "last"), {("first", "last"): "better"}), last=LUCK)
     *others, last = result.models
     figure = replace(last.metrics["MAP@2"], sd_repeats=0.125)
-    random = replace(last, repeats=10, metrics=last.metrics | {"MAP@2": figure})
+    repeated = {"repeats": 10, "metrics": last.metrics | {"MAP@2": figure}}
+    random = last.model_copy(update=repeated)
     alone = replace(result, models=(random,), comparison=None)
     assert answer.lines(alone)[0] == "BEST  last × 10: MAP@2 0.5000 (± 0.1250), 1.1 × chance"
     beside = replace(result, models=(*others, random))
