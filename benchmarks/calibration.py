@@ -192,7 +192,7 @@ def random_models(task: tuple[int, int, int, int]) -> np.ndarray:
             hits += hit
             precision += hit * hits / rank
         table = ScoreTable({METRIC: (precision / np.minimum(relevant, K))[None, :]})
-        wrong += against_chance(table, METRIC, known).word != "not distinguishable"
+        wrong += against_chance(table, METRIC, known).verdict != "not distinguishable"
     return np.array([float(wrong)])
 
 

@@ -14,7 +14,7 @@ from harness.cli.streams import stdout_to_stderr
 from harness.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from harness.experiment.explain import Explanation
+    from harness.experiment.explain import Explanations
     from harness.experiment.score import SubmittedLists
     from harness.experiment.terms import Terms
     from harness.metrics import Metric
@@ -72,7 +72,7 @@ def explain(
             terms = _terms(source, config, solution, set_, named, separator, keep)
             submitted = _of_file(source, terms, asked)
         found = _explained(submitted, asked, user or [], worst, best)
-    _show(submitted.title, found, format_)
+    show(format_, found.to_dict(), found.sheets(), found.records())
 
 
 def _terms(
@@ -116,9 +116,9 @@ def _explained(
     users: list[str],
     worst: int,
     best: int,
-) -> list[Explanation]:
+) -> Explanations:
     """Return the explanations of the users named, and of the worst and the best."""
-    from harness.experiment.explain import explain, extremes, rows_of
+    from harness.experiment.explain import Explanations, explain, extremes, rows_of
     from harness.metrics import parse
 
     solution = submitted.solution
@@ -128,18 +128,8 @@ def _explained(
         raise UsageError(f"metric {by} has no value for a user; name another with --metric")
     rows = [*rows_of(solution, users), *extremes(submitted, by, worst, best)]
     k = by.k or solution.k or _K
-    return [explain(submitted, row, k, by) for row in dict.fromkeys(rows)]
-
-
-def _show(title: str, found: list[Explanation], format_: Format) -> None:
-    from harness.experiment.explain import records, sheets
-
-    show(
-        format_,
-        {"schema": 1, "paper": title, "users": [one.to_dict() for one in found]},
-        [sheet for one in found for sheet in sheets(one, title)],
-        [record for one in found for record in records(one)],
-    )
+    found = (explain(submitted, row, k, by) for row in dict.fromkeys(rows))
+    return Explanations(submitted.title, tuple(found))
 
 
 def _tell_errors(file: Path, terms: Terms, asked: tuple[Metric, ...]) -> None:

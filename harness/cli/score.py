@@ -97,13 +97,11 @@ def score(
 
 def _refused(found: Validation, format_: Format) -> int:
     """Print what is wrong with a file that is not scored."""
-    document = {
-        "schema": 1,
-        "evaluation": None,
-        "metrics": {},
-        "usage": {},
-        "problems": found.summary() | {"forced": False},
-    }
-    tell(found, document, format_, fix="harness validate FILE --fix OUT")
+    from harness.core.table import document
+    from harness.experiment.score import ScoreRecord
+
+    summary = found.summary(forced=False)
+    record = ScoreRecord(evaluation=None, metrics={}, usage={}, problems=summary)
+    tell(found, document(record), format_, fix="harness validate FILE --fix OUT")
     print("not scored: the file has errors; mend it, or score it with --force", file=sys.stderr)
     return 1

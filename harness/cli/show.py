@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -37,7 +36,7 @@ def show(
 
     match format_:
         case Format.JSON:
-            print(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+            print(table.as_json(document))
         case Format.CSV:
             print(table.as_csv(records))
         case Format.MARKDOWN:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness.core.errors import printable
 
@@ -159,15 +160,15 @@ def ends(bounds: tuple[float, float] | None, digits: int) -> str:
     return "" if bounds is None else " … ".join(number(end, digits) for end in bounds)
 
 
-def lift(times: float) -> str:
-    """Return how many times chance a mean is.
+def lift(times: float | None) -> str:
+    """Return how many times chance a mean is; a dash where chance has a mean of 0.
 
     Examples
     --------
-    >>> lift(12.345), lift(12345.6), lift(float("nan"))
+    >>> lift(12.345), lift(12345.6), lift(None)
     ('12.3', '12,346', '–')
     """
-    if times != times:
+    if times is None:
         return MISSING
     return f"{times:.1f}" if times < 1000 else f"{times:,.0f}"
 
@@ -225,6 +226,22 @@ SCHEMA = 1
 """The version of the JSON documents."""
 
 
+def document(record: object) -> dict[str, Any]:
+    """Return the JSON document of a record, a dataclass or a model of pydantic, as plain values.
+
+    What a model of pydantic was not given has no key.
+    """
+    from pydantic import TypeAdapter  # slow to import
+
+    values = TypeAdapter(type(record)).dump_python(record, mode="json", exclude_unset=True)
+    return {"schema": SCHEMA, **values}
+
+
+def as_json(document: object) -> str:
+    """Return JSON; a number that is none is an error."""
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+
+
 class Shown(ABC):
     """A result with tables for readers and records for programs."""
 
@@ -235,6 +252,18 @@ class Shown(ABC):
     @abstractmethod
     def records(self) -> list[dict[str, object]]:
         """Return records with all digits, all of the same keys."""
+
+    def record(self) -> object:
+        """Return what JSON holds, its fields the keys: the result itself, if it is no other."""
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON document as plain values; times under ``seconds`` alone may differ."""
+        return document(self.record())
+
+    def to_json(self) -> str:
+        """Return the JSON document as text."""
+        return as_json(self.to_dict())
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the records as a frame, one row each."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from harness.core.errors import printable
@@ -12,50 +11,8 @@ from harness.stats.chance import chance_word
 from harness.stats.pairwise import Comparison, Pair, pair_word
 
 if TYPE_CHECKING:
-    from harness.config import TunedRecord
+    from harness.experiment.record import ModelRecord
     from harness.metrics import Metric
-    from harness.metrics.scores import ScoreTable
-    from harness.protocol.leaderboard_estimate import LeaderboardEstimate
-    from harness.stats.chance import Verdict
-    from harness.stats.estimates import Estimate
-
-
-@dataclass(frozen=True)
-class Chance:
-    """The score of a uniformly random ranking: exact mean and standard deviation over rankings."""
-
-    mean: float
-    sd: float
-
-
-@dataclass(frozen=True, eq=False)
-class ModelResult:
-    """Everything about one model on the evaluation set.
-
-    Attributes
-    ----------
-    verdict : Verdict, optional
-        Against chance, on the first metric.
-    curve : mapping of cut-off to float
-        The first metric's mean at each.
-    described : mapping of text to float
-        Coverage and popularity of its lists.
-    tuned : TunedRecord, optional
-        How its parameters were found, where `harness tune` found them.
-    leaderboard_estimate : LeaderboardEstimate, optional
-        The first metric as a leaderboard would count it.
-    """
-
-    name: str
-    repeats: int
-    metrics: Mapping[str, Estimate]
-    verdict: Verdict | None
-    curve: Mapping[int, float]
-    described: Mapping[str, float]
-    seconds: Mapping[str, float]
-    scores: ScoreTable
-    tuned: TunedRecord | None = None
-    leaderboard_estimate: LeaderboardEstimate | None = None
 
 
 class Ranking(Protocol):
@@ -66,7 +23,7 @@ class Ranking(Protocol):
         """The metrics; models stand best first by the first."""
 
     @property
-    def models(self) -> tuple[ModelResult, ...]:
+    def models(self) -> Sequence[ModelRecord]:
         """Every model, best first."""
 
     @property
@@ -89,12 +46,12 @@ def title(result: Ranking) -> str:
     """Return the title of the column whose cells are `standing`."""
     if result.comparison is None:
         return "against chance"
-    if result.comparison.rules.baseline is not None:
+    if result.comparison.baseline is not None:
         return "against the baseline"
     return f"against the {_extreme(result)}"
 
 
-def standing(result: Ranking, model: ModelResult) -> str:
+def standing(result: Ranking, model: ModelRecord) -> str:
     """Return how a model stands, to the model that all are compared with and to chance.
 
     A model with repeats, as random ones are, has its z as well.
@@ -104,17 +61,17 @@ def standing(result: Ranking, model: ModelResult) -> str:
         chance = ""
     if model.repeats > 1 and chance and compared == "behind":
         compared = ""  # a random model stands beside chance
-    z = f"z {model.verdict.z:+.1f}" if model.verdict and model.repeats > 1 else ""
+    z = f"z {model.vs_random.z:+.1f}" if model.vs_random and model.repeats > 1 else ""
     return ", ".join(filter(None, [compared, chance, z]))
 
 
-def name_of(model: ModelResult) -> str:
+def name_of(model: ModelRecord) -> str:
     """Return a model's name, with the number of its repeats."""
     name = printable(model.name)
     return f"{name} × {model.repeats}" if model.repeats > 1 else name
 
 
-def spread(model: ModelResult, metric: str, digits: int) -> str:
+def spread(model: ModelRecord, metric: str, digits: int) -> str:
     """Return an estimate's interval, of a model with repeats how far these lie apart."""
     estimate = model.metrics[metric]
     if estimate.sd_repeats is not None:
@@ -133,8 +90,8 @@ def _best(result: Ranking) -> str:
     estimate = number(best.metrics[metric].mean, digits(result))
     bounds = spread(best, metric, digits(result))
     parts = [f"{name_of(best)}: {metric} {estimate}" + (f" ({bounds})" if bounds else "")]
-    if best.verdict is not None and best.verdict.lift == best.verdict.lift:
-        parts.append(f"{lift(best.verdict.lift)} × chance")
+    if best.vs_random is not None and best.vs_random.lift is not None:
+        parts.append(f"{lift(best.vs_random.lift)} × chance")
     if result.metrics[0].definition.better == "lower":
         parts.append("the lower the better")
     return f"{_extreme(result).upper()}  {', '.join(parts)}"
@@ -158,7 +115,7 @@ def _pairs(result: Ranking) -> list[str]:
         said.append(f"{word} than {_counted(beaten, others)}")
     unknown = [m for m in others if verdicts[m.name] is None]
     if unknown:
-        baseline = printable(result.comparison.rules.baseline or "")
+        baseline = printable(result.comparison.baseline or "")
         said.append(f"not compared with {_counted(unknown, others)}, only with {baseline}")
     return ["; ".join(said)]
 
@@ -186,8 +143,8 @@ def _others_chance(result: Ranking) -> list[str]:
     return found
 
 
-def _chance(model: ModelResult) -> str:
-    return "" if model.verdict is None else chance_word(model.verdict.word)
+def _chance(model: ModelRecord) -> str:
+    return "" if model.vs_random is None else chance_word(model.vs_random.verdict)
 
 
 def _compared(result: Ranking, name: str) -> str | None:
@@ -195,9 +152,9 @@ def _compared(result: Ranking, name: str) -> str | None:
     comparison, best = result.comparison, result.models[0].name
     if comparison is None:
         return None
-    if comparison.rules.baseline is not None:
-        known = _verdict(comparison, name, comparison.rules.baseline)
-        return "baseline" if name == comparison.rules.baseline else known or ""
+    if comparison.baseline is not None:
+        known = _verdict(comparison, name, comparison.baseline)
+        return "baseline" if name == comparison.baseline else known or ""
     if name == best:
         return _extreme(result)
     word = _verdict(comparison, best, name)
@@ -215,19 +172,19 @@ def _seen_from(pair: Pair, one: str) -> str:
     return pair.verdict if pair.one == one else opposite.get(pair.verdict, pair.verdict)
 
 
-def _listed(models: Sequence[ModelResult]) -> str:
+def _listed(models: Sequence[ModelRecord]) -> str:
     more = len(models) - _NAMED
     names = ", ".join(map(_quoted, models[:_NAMED]))
     return f"{names} and {more} more" if more > 0 else names
 
 
-def _quoted(model: ModelResult) -> str:
+def _quoted(model: ModelRecord) -> str:
     """Return a name that a comma does not end."""
     name = name_of(model)
     return f'"{name}"' if "," in name else name
 
 
-def _counted(models: Sequence[ModelResult], others: Sequence[ModelResult]) -> str:
+def _counted(models: Sequence[ModelRecord], others: Sequence[ModelRecord]) -> str:
     """Return some of the other models: by name if it is one, else by number."""
     if len(models) == 1:
         return name_of(models[0])

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,62 +12,51 @@ from harness.config import Config
 from harness.core.errors import DataError, UsageError, printable, suggest
 from harness.core.table import Sheet, Shown, digits_of, ends, number, percent
 from harness.experiment import run_folder
+from harness.experiment.record import Evaluation
 from harness.experiment.run_folder import Run
 from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable
 from harness.stats import estimates
-from harness.stats.estimates import Estimate, Tables
-from harness.stats.pairwise import Comparison, Rules, pair_table
+from harness.stats.estimates import ModelEstimate, Tables
+from harness.stats.pairwise import Comparison, Rules, pair_records, pair_table
 from harness.stats.pairwise import compare as compare_pairs
 from harness.stats.shakeup import ShakeUp, shake_up
 from harness.stats.slices import USER, Slice, column_title, slices
 from harness.stats.tests import CORRECTIONS
 
-if TYPE_CHECKING:
-    from harness.core.table import Sheet
+
+@dataclass(frozen=True)
+class ComparedModel:
+    """A model that was compared: the folders of its runs, and its estimate by the metric."""
+
+    name: str
+    run: str
+    metrics: dict[str, ModelEstimate]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Compared(Shown):
-    """What a comparison of runs found.
+    """What a comparison of runs found; names are the keys of its JSON.
 
     Attributes
     ----------
-    evaluation_set : mapping
-        What result.json says of it: layout, window, k, fingerprint.
+    evaluation : Evaluation
+        What the first run says of the evaluation set.
     metric : str
-    origin : mapping of model to str
-        The folders of its runs.
-    models : mapping of model to Estimate
+    models : tuple of ComparedModel
         Best first.
     comparison : Comparison
-    shake_ups : tuple of ShakeUp, one a public share
+    shake_up : tuple of ShakeUp, one a public share
     slices : tuple of Slice
         Of the columns asked for.
     """
 
-    evaluation_set: Mapping[str, Any]
+    evaluation: Evaluation
     metric: str
-    origin: Mapping[str, str]
-    models: Mapping[str, Estimate]
+    models: tuple[ComparedModel, ...]
     comparison: Comparison
-    shake_ups: tuple[ShakeUp, ...]
+    shake_up: tuple[ShakeUp, ...]
     slices: tuple[Slice, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON document."""
-        return {
-            "schema": 1,
-            "evaluation": dict(self.evaluation_set),
-            "metric": self.metric,
-            "models": [
-                {"name": name, "run": self.origin[name], "metrics": {self.metric: f.to_dict()}}
-                for name, f in self.models.items()
-            ],
-            "comparison": self.comparison.to_dict(),
-            "shake_up": [shaken.to_dict() for shaken in self.shake_ups],
-            "slices": [part.to_dict() for part in self.slices],
-        }
 
     def sheets(self) -> list[Sheet]:
         """Return the tables that are printed."""
@@ -76,9 +64,7 @@ class Compared(Shown):
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a pair, in full precision."""
-        from harness.stats import pairwise
-
-        return pairwise.pair_records(self.comparison, self.shake_ups)
+        return pair_records(self.comparison, self.shake_up)
 
 
 def compare(
@@ -143,14 +129,15 @@ def compare(
     resampled = estimates.bootstrap(found, [asked], rules.resamples, rules.seed).get(asked, {})
     comparison = compare_pairs(found, asked, rules, resampled)
     means = estimates.estimates(found, {asked: resampled})
-    order = list(comparison.means)
     return Compared(
-        evaluation_set=opened[0].document["evaluation"],
+        evaluation=opened[0].record.evaluation,
         metric=str(asked),
-        origin={name: origin[name] for name in order},
-        models={name: means[name][asked] for name in order},
+        models=tuple(
+            ComparedModel(name, origin[name], {str(asked): means[name][asked]})
+            for name in comparison.means
+        ),
         comparison=comparison,
-        shake_ups=tuple(shake_up(found, asked, share, rules.seed) for share in shares),
+        shake_up=tuple(shake_up(found, asked, share, rules.seed) for share in shares),
         slices=_slices(found, asked, opened[0], by),
     )
 
@@ -162,9 +149,10 @@ def _refuse_other_sets(opened: Sequence[Run]) -> None:
     for run in opened[1:]:
         if run.folder.resolve() == first.folder.resolve():
             raise UsageError(f"{run.folder}: is named twice; name each run once")
-        differ = [name for name, digest in first.fields.items() if run.fields.get(name) != digest]
+        fields, others = first.record.evaluation.fields, run.record.evaluation.fields
+        differ = [name for name, digest in fields.items() if others.get(name) != digest]
         if differ:
-            agree = [name for name in first.fields if name not in differ]
+            agree = [name for name in fields if name not in differ]
             raise UsageError(
                 f"{run.folder}: has another evaluation set than {first.folder}: "
                 f"{', '.join(differ)} differ"
@@ -266,7 +254,7 @@ def _slices(found: Tables, metric: Metric, run: Run, by: Sequence[str]) -> tuple
 
 def sheets(compared: Compared) -> list[Sheet]:
     """Return the models, the pairs, and a table for each column of slices."""
-    found = [_models(compared), pair_table(compared.comparison, compared.shake_ups)]
+    found = [_models(compared), pair_table(compared.comparison, compared.shake_up)]
     columns = dict.fromkeys(part.by for part in compared.slices)
     return found + [
         sliced([part for part in compared.slices if part.by == by], compared) for by in columns
@@ -274,19 +262,20 @@ def sheets(compared: Compared) -> list[Sheet]:
 
 
 def _models(compared: Compared) -> Sheet:
-    digits = digits_of(f.mean for f in compared.models.values())
+    digits = _digits(compared)
     hits = compared.comparison.any_hit
     rows = [
         [
-            printable(name),
+            printable(model.name),
             number(estimate.mean, digits),
             ends(estimate.ci95, digits),
             ends(estimate.ci95_t, digits),
             ends(estimate.ci95_bootstrap, digits),
-            percent(hits[name]),
-            printable(compared.origin[name]),
+            percent(hits[model.name]),
+            printable(model.run),
         ]
-        for name, estimate in compared.models.items()
+        for model in compared.models
+        for estimate in model.metrics.values()
     ]
     intervals = ["95 % interval", "Student's", "bootstrap"]
     titles = ["model", compared.metric, *intervals, "users above 0", "run"]
@@ -295,16 +284,20 @@ def _models(compared: Compared) -> Sheet:
 
 
 def _set_line(compared: Compared) -> str:
-    evaluation_set = compared.evaluation_set
-    which = [str(evaluation_set[part]) for part in ("layout", "window") if part in evaluation_set]
-    parts = [*which, f"k = {evaluation_set['k']}", f"{compared.comparison.users:,} users"]
-    return f"evaluation set  {' · '.join(parts)} · {evaluation_set['fingerprint'][:6]}"
+    found = compared.evaluation
+    which = [part for part in (found.layout, found.window) if part]
+    parts = [*which, f"k = {found.k}", f"{compared.comparison.users:,} users"]
+    return f"evaluation set  {' · '.join(parts)} · {found.fingerprint[:6]}"
+
+
+def _digits(compared: Compared) -> int:
+    return digits_of(model.metrics[compared.metric].mean for model in compared.models)
 
 
 def sliced(parts: Sequence[Slice], compared: Compared) -> Sheet:
     """Return the table of one column's slices, a column a model."""
-    names, metric = list(compared.models), compared.metric
-    digits = digits_of(estimate.mean for estimate in compared.models.values())
+    names, metric = [model.name for model in compared.models], compared.metric
+    digits = _digits(compared)
     rows = [
         [
             printable(part.label),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -25,7 +25,11 @@ from harness.models.base import Recommender
 from harness.models.item_stats import Catalogue
 from harness.models.recommendations import Recommendations, checked
 from harness.protocol.evaluation_set import EvaluationSet
-from harness.protocol.leaderboard_estimate import LeaderboardEstimate, leaderboard_estimate
+from harness.protocol.leaderboard_estimate import (
+    LeaderboardEstimate,
+    Sample,
+    leaderboard_estimate,
+)
 from harness.protocol.task import Task
 
 BATCH_CELLS = 1 << 28
@@ -57,9 +61,9 @@ class EvaluatedModel:
     name: str
     scores: ScoreTable
     random: bool
-    seconds: Mapping[str, float]
-    curve: Mapping[int, float]
-    described: Mapping[str, float]
+    seconds: dict[str, float]
+    curve: dict[int, float]
+    described: dict[str, float]
     leaderboard_estimate: LeaderboardEstimate | None
     notes: tuple[str, ...]
 
@@ -78,6 +82,7 @@ def evaluate_model(
     progress: bool,
     *,
     others: Task | None = None,
+    sample: Sample | None = None,
     seeded: bool = False,
 ) -> EvaluatedModel:
     """Evaluate one model: each repeat fitted, asked, and scored under every metric.
@@ -88,6 +93,8 @@ def evaluate_model(
         The model of each repeat, made for it; let go before the next one is asked for.
     others : Task, optional
         The same with the users whom the evaluation set leaves out and a leaderboard counts.
+    sample : Sample, optional
+        The ids that a leaderboard averages, with or without true items.
     seeded : bool
         Whether they have seeds of their own.
 
@@ -115,7 +122,7 @@ def evaluate_model(
         described = {str(metric): mean(table.of_users(metric)) for metric in extra}
         points = curve(repeats, judgments, scores, asked[0])
         found = others and _estimate(
-            asked[0], scores, evaluation_set, others.evaluation_set, answers, catalogue
+            asked[0], scores, evaluation_set, others.evaluation_set, answers, catalogue, sample
         )
     random = seeded or any(answer.drawn for answer in answers)
     refused = next((answer.refused for answer in answers if answer.refused), ())
@@ -212,11 +219,12 @@ def _estimate(
     others: EvaluationSet,
     answers: Sequence[_Answers],
     catalogue: Catalogue | None,
+    sample: Sample | None,
 ) -> LeaderboardEstimate:
     beyond = [answer.others for answer in answers if answer.others is not None]
     known = len(beyond) == len(answers) or len(others.users) == 0
     return leaderboard_estimate(
-        metric, scores, evaluation_set, others, beyond if known else None, catalogue
+        metric, scores, evaluation_set, others, beyond if known else None, catalogue, sample
     )
 
 

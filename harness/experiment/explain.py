@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from harness.core.arrays import repeats
 from harness.core.errors import UsageError, printable, suggest
-from harness.core.table import Sheet
+from harness.core.table import Sheet, Shown
 from harness.experiment import run_folder
 from harness.experiment.build import make
 from harness.experiment.evaluate_model import fitted, recommend
@@ -61,9 +60,8 @@ def _on_task(
 
 def _refuse_changed(run: Run, task: Task) -> None:
     """Raise UsageError where the evaluation set is not the one that the run was on."""
-    differ = [
-        name for name, now in task.evaluation_set.fields.items() if run.fields.get(name) != now
-    ]
+    then = run.record.evaluation.fields
+    differ = [name for name, now in task.evaluation_set.fields.items() if then.get(name) != now]
     if differ:
         raise UsageError(
             f"{run.folder}: the data has changed since this run ({', '.join(differ)} differ); run "
@@ -146,9 +144,21 @@ class Explanation:
     metrics: dict[str, float]
     conventions: dict[str, float | None]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the explanation as plain values."""
-        return vars(self) | {"truth": list(self.truth), "places": [vars(p) for p in self.places]}
+
+@dataclass(frozen=True, repr=False)
+class Explanations(Shown):
+    """The explanations of some users; `paper` is where their lists are from, as in JSON."""
+
+    paper: str
+    users: tuple[Explanation, ...]
+
+    def sheets(self) -> list[Sheet]:
+        """Return the tables of each user."""
+        return [sheet for one in self.users for sheet in sheets(one, self.paper)]
+
+    def records(self) -> list[dict[str, object]]:
+        """Return one record a position of each user."""
+        return [record for one in self.users for record in records(one)]
 
 
 def explain(submitted: SubmittedLists, row: int, k: int, by: Metric | None = None) -> Explanation:
@@ -331,9 +341,12 @@ def _conventions(found: Explanation) -> Sheet:
         [
             name,
             "not counted" if value is None else f"{value:.6f}",
-            *(CONVENTIONS[name].to_dict()[column] for column in ("tools", "divisor", "repeats")),
+            convention.tools,
+            convention.divisor_text,
+            convention.repeats_text,
         ]
         for name, value in found.conventions.items()
+        for convention in [CONVENTIONS[name]]
     ]
     titles = ["convention", f"AP@{found.k}", "who prints it", "divisor D", "repeated item"]
     return Sheet(titles, rows, left=frozenset({0, 2, 3, 4}), kept=2, wrapped=frozenset({2, 3, 4}))

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from harness.config.diff import differing, settings
 from harness.core.errors import DataError, HarnessError, UsageError, printable, suggest
 from harness.core.table import Sheet, Shown, digits_of, ends, lift, number
 from harness.experiment import run_folder
+from harness.experiment.record import ModelRecord
 from harness.experiment.run_folder import Run
 from harness.metrics import Better
 from harness.stats.chance import chance_word
 from harness.stats.pairwise import STYLES
-
-if TYPE_CHECKING:
-    from harness.core.table import Sheet
 
 Sort = Literal["score", "date", "model", "run"]
 
@@ -95,17 +94,8 @@ class Leaderboard(Shown):
         Why a folder with a result could not be read, or a run not be ranked.
     """
 
-    folder: str
     groups: tuple[Group, ...]
     left_out: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON document."""
-        groups = [
-            {**vars(group), "entries": [vars(entry) for entry in group.entries]}
-            for group in self.groups
-        ]
-        return {"schema": 1, "groups": groups, "left_out": list(self.left_out)}
 
     def sheets(self) -> list[Sheet]:
         """Return a table an evaluation set."""
@@ -157,7 +147,7 @@ def leaderboard(
     kept = tuple(group for group in groups if group is not None and group.entries)
     if not kept:
         raise UsageError(f"{folder}: {_nothing_left(found, metric, model, unranked)}")
-    return Leaderboard(str(folder), kept, (*left_out, *unranked))
+    return Leaderboard(kept, (*left_out, *unranked))
 
 
 @dataclass(frozen=True)
@@ -172,7 +162,7 @@ class _Found:
 
     @property
     def metrics(self) -> list[str]:
-        return list(self.run.document["models"][0]["metrics"])
+        return list(self.run.record.models[0].metrics)
 
 
 def _runs_in(folder: Path) -> tuple[list[_Found], list[str]]:
@@ -197,10 +187,9 @@ def _under_way(name: str) -> bool:
 
 def _found(run: Run) -> _Found:
     path = run_folder.part(run.folder, "config.toml")
-    names = [str(m["name"]) for m in run.document["models"]]
     try:
         config = tomllib.loads(path.read_text(encoding="utf-8"))
-        own = {name: settings(config, name) for name in names}
+        own = {model.name: settings(config, model.name) for model in run.record.models}
         seed = config.get("evaluation", {}).get("seed")
     except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise DataError(f"{path}: is no config of a run ({error})") from error
@@ -216,7 +205,7 @@ def _by_evaluation_set(
 ) -> dict[str, list[_Found]]:
     evaluation_sets: dict[str, list[_Found]] = {}
     for one in found:
-        evaluation_sets.setdefault(one.run.fingerprint, []).append(one)
+        evaluation_sets.setdefault(one.run.record.evaluation.fingerprint, []).append(one)
     if evaluation_set is None:
         return evaluation_sets
     kept = {
@@ -250,25 +239,25 @@ def _group(
     if better is None:
         return None
     sign = 1 if better == "lower" else -1
-    best: dict[str, tuple[float, _Found, Mapping[str, Any]]] = {}
-    times: dict[str, int] = {}
-    for one in scored:
-        for result in one.run.document["models"]:
-            own, mean = str(result["name"]), float(result["metrics"][name]["mean"])
-            times[own] = times.get(own, 0) + 1
-            if own not in best or sign * mean < sign * best[own][0]:
-                best[own] = (mean, one, result)
-    leader = min(best.values(), key=lambda entry: sign * entry[0])[1]
+
+    def score(found: tuple[ModelRecord, _Found]) -> float:
+        return sign * found[0].metrics[name].mean
+
+    evaluated = [(m, one) for one in scored for m in one.run.record.models]
+    times = Counter(m.name for m, _ in evaluated)
+    by_score = sorted(evaluated, key=score)  # of equal ones the latest run's stands first
+    best = {m.name: (m, one) for m, one in reversed(by_score)}
+    leader = min((best[own] for own in times), key=score)[1]
     entries = [
-        _entry(own, name, one, result, times[own], leader)
-        for own, (_mean, one, result) in best.items()
-        if model is None or model.casefold() in own.casefold()
+        _entry(m, name, one, times[m.name], leader)
+        for m, one in best.values()
+        if model is None or model.casefold() in m.name.casefold()
     ]
-    evaluation_set = several[0].run.document["evaluation"]
+    evaluation = several[0].run.record.evaluation
     return Group(
-        several[0].run.fingerprint,
-        int(evaluation_set["users"]),
-        int(evaluation_set["k"]),
+        evaluation.fingerprint,
+        evaluation.users,
+        evaluation.k,
         name,
         better,
         len(scored),
@@ -299,24 +288,21 @@ def _usual(several: Sequence[_Found]) -> str:
     return max(firsts, key=lambda name: (firsts.count(name), -firsts.index(name)))
 
 
-def _entry(
-    own: str, metric: str, one: _Found, result: Mapping[str, Any], times: int, leader: _Found
-) -> Entry:
-    estimate, bounds = result["metrics"][metric], result["metrics"][metric].get("ci95")
-    floor = float(one.run.document.get("chance", {}).get(metric, {}).get("mean", 0))
-    verdict = (result.get("vs_random") or {}) if metric == one.metrics[0] else {}
+def _entry(model: ModelRecord, metric: str, one: _Found, times: int, leader: _Found) -> Entry:
+    estimate, chance = model.metrics[metric], one.run.record.chance.get(metric)
+    verdict = model.vs_random if metric == one.metrics[0] else None
     return Entry(
-        model=own,
-        mean=float(estimate["mean"]),
-        ci95=None if bounds is None else (float(bounds[0]), float(bounds[1])),
-        lift=float(estimate["mean"]) / floor if floor > 0 else None,
-        verdict=verdict.get("verdict"),
+        model=model.name,
+        mean=estimate.mean,
+        ci95=estimate.ci95,
+        lift=estimate.mean / chance.mean if chance and chance.mean > 0 else None,
+        verdict=None if verdict is None else verdict.verdict,
         run=str(one.run.folder),
         runs=times,
         date=one.date,
         seed=one.seed,
-        settings=one.settings.get(own, ""),
-        tuned=int((result.get("tuned") or {}).get("trials", 0)),
+        settings=one.settings.get(model.name, ""),
+        tuned=0 if model.tuned is None else model.tuned.trials,
         differs=differing(one.config, leader.config),
     )
 
@@ -342,7 +328,7 @@ def _nothing_left(
     known = list(dict.fromkeys(name for one in found for name in one.metrics))
     if metric is not None and metric not in known:
         return f'no run was scored by "{metric}"; {suggest(metric, known)}'
-    names = list(dict.fromkeys(str(m["name"]) for one in found for m in one.run.document["models"]))
+    names = list(dict.fromkeys(m.name for one in found for m in one.run.record.models))
     return f'no model\'s name holds "{model}"; {suggest(model or "", names)}'
 
 

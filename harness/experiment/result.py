@@ -1,4 +1,4 @@
-"""What a run found: its estimates, their tables, their JSON."""
+"""What a run found: its estimates, their tables, its record and its folder."""
 
 from __future__ import annotations
 
@@ -12,26 +12,36 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from pydantic import ConfigDict
 
 from harness.core.errors import UsageError, printable
 from harness.core.io import whole_folder
-from harness.core.table import SCHEMA, Sheet, Shown, digits_of, lift, number
+from harness.core.table import Sheet, Shown, digits_of, lift, number
 from harness.experiment import answer
-from harness.experiment.answer import Chance, ModelResult
+from harness.experiment.record import Chance, Direction, Evaluation, ModelRecord, RunRecord
 from harness.experiment.run_folder import check_out, environment_of
 from harness.metrics import Metric
+from harness.metrics.scores import ScoreTable
 from harness.stats.pairwise import STYLES, pair_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from harness.core.table import Sheet
     from harness.protocol.evaluation_set import EvaluationSet
-    from harness.protocol.leaderboard_estimate import Population
-    from harness.stats.estimates import Estimate
+    from harness.protocol.leaderboard_estimate import LeaderboardEstimates
+    from harness.stats.chance import Verdict
+    from harness.stats.estimates import ModelEstimate
     from harness.stats.pairwise import Comparison
     from harness.stats.shakeup import ShakeUp
     from harness.stats.slices import Slice
+
+
+class ModelResult(ModelRecord):
+    """What is known of a model, and its scores, of which no record is kept."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    scores: ScoreTable
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,8 +58,8 @@ class Result(Shown):
         Every pair of models, on the first metric; None for a single model or user.
     shake_ups : tuple of ShakeUp, one a public share
     slices : tuple of Slice
-    population : Population
-        Whom a leaderboard may count.
+    leaderboard_estimates : LeaderboardEstimates
+        The first metric as a leaderboard would count it.
     users : polars.DataFrame
         Who the evaluated users are (`harness.protocol.users`).
     notes : tuple of str
@@ -68,7 +78,7 @@ class Result(Shown):
     comparison: Comparison | None
     shake_ups: tuple[ShakeUp, ...]
     slices: tuple[Slice, ...]
-    population: Population
+    leaderboard_estimates: LeaderboardEstimates
     users: pl.DataFrame
     notes: tuple[str, ...]
     seconds: Mapping[str, float]
@@ -81,43 +91,20 @@ class Result(Shown):
         """Return one record a model in full precision."""
         return records(self)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON document of the run; the times under ``seconds`` alone may differ."""
-        evaluation_set = self.evaluation_set
-        return {
-            "schema": SCHEMA,
-            "evaluation": {
-                "k": evaluation_set.k,
-                "users": len(evaluation_set.users),
-                "candidates": len(evaluation_set.candidates),
-                "fingerprint": evaluation_set.fingerprint,
-                "fields": evaluation_set.fields,
-                "funnel": [{"step": s.step, "users": s.users} for s in evaluation_set.funnel],
-                "layout": self.layout,
-                "window": self.window,
-            },
-            "metrics": {str(m): {"better": m.definition.better} for m in self.metrics},
-            "models": [_model(m) for m in self.models],
-            "chance": {k: {"mean": c.mean, "sd": c.sd} for k, c in self.chance.items()},
-            "comparison": None if self.comparison is None else self.comparison.to_dict(),
-            "shake_up": [shaken.to_dict() for shaken in self.shake_ups],
-            "slices": [part.to_dict() for part in self.slices],
-            "bridge": {**self.population.to_dict(), "models": self._estimates()},
-            "notes": list(self.notes),
-            "seconds": dict(self.seconds),
-        }
-
-    def _estimates(self) -> dict[str, dict[str, Any]]:
-        """Return every model's score as a leaderboard would count it, where that can be said."""
-        return {
-            m.name: m.leaderboard_estimate.to_dict(self.population)
-            for m in self.models
-            if m.leaderboard_estimate
-        }
-
-    def to_json(self) -> str:
-        """Return `to_dict` as text; a value that is no number is written as null."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+    def record(self) -> RunRecord:
+        """Return what result.json holds."""
+        return RunRecord(
+            evaluation=Evaluation.of(self.evaluation_set, self.layout, self.window),
+            metrics={str(m): Direction(better=m.definition.better) for m in self.metrics},
+            models=self.models,
+            chance=dict(self.chance),
+            comparison=self.comparison,
+            shake_up=self.shake_ups,
+            slices=self.slices,
+            bridge=self.leaderboard_estimates,
+            notes=self.notes,
+            seconds=dict(self.seconds),
+        )
 
     def to_pandas(self) -> pd.DataFrame:
         """Return one row a model: repeats, every metric's mean and interval, lift, p, verdict.
@@ -183,44 +170,28 @@ class Result(Shown):
         (target / "environment.json").write_text(environment + "\n", encoding="utf-8")
 
 
-def _model(m: ModelResult) -> dict[str, Any]:
-    verdict = m.verdict
-    return {
-        "name": m.name,
-        "repeats": m.repeats,
-        "metrics": {name: estimate.to_dict() for name, estimate in m.metrics.items()},
-        "vs_random": None
-        if verdict is None
-        else {
-            "lift": None if np.isnan(verdict.lift) else verdict.lift,
-            "z": verdict.z,
-            "p": verdict.p,
-            "verdict": verdict.word,
-        },
-        "curve": {str(k): value for k, value in m.curve.items()},
-        "described": dict(m.described),
-        "seconds": dict(m.seconds),
-        "tuned": None if m.tuned is None else m.tuned.model_dump(),
-    }
-
-
-def _ends(estimate: Estimate) -> tuple[tuple[str, float | None], ...]:
+def _ends(estimate: ModelEstimate) -> tuple[tuple[str, float | None], ...]:
     low, high = estimate.ci95 or (None, None)
     return ("low", low), ("high", high), ("sd_repeats", estimate.sd_repeats)
 
 
 def _row(m: ModelResult) -> dict[str, Any]:
-    verdict = m.verdict
+    verdict = m.vs_random
     return {
         "model": m.name,
         "repeats": m.repeats,
         "tuned": 0 if m.tuned is None else m.tuned.trials,
         **{k: f.mean for k, f in m.metrics.items()},
         **{f"{k} {end}": value for k, f in m.metrics.items() for end, value in _ends(f)},
-        "lift": np.nan if verdict is None else verdict.lift,
+        "lift": np.nan if verdict is None else _lift(verdict),
         "p": np.nan if verdict is None else verdict.p,
-        "verdict": None if verdict is None else verdict.word,
+        "verdict": None if verdict is None else verdict.verdict,
     }
+
+
+def _lift(verdict: Verdict) -> float:
+    """Return the lift, no number where chance has a mean of 0."""
+    return np.nan if verdict.lift is None else verdict.lift
 
 
 _SHORT = 6
@@ -258,23 +229,25 @@ def _tuned(result: Result) -> list[str]:
 
 def _leaderboard_line(result: Result) -> list[str]:
     """Return the best model's score as a leaderboard would count it."""
-    people, best = result.population, result.models[0]
-    if best.leaderboard_estimate is None or _same(result):
+    people, best = result.leaderboard_estimates, result.models[0].name
+    if best not in people.models or _same(result):
         return []
-    over = [
-        (best.leaderboard_estimate.mean, f"over the {people.with_items:,} users with true items")
-    ]
-    sample = people.over_sample(best.leaderboard_estimate)
-    if sample is not None:
-        over.append((sample, f"over all {people.sample:,} ids of the sample submission"))
-    least = "at least " if best.leaderboard_estimate.at_least else ""
-    told = " · ".join(f"{least}{number(v, digits_of([v]))} {users}" for v, users in over)
-    return [f"leaderboard estimate  {printable(best.name)}: {told}"]
+    found = people.models[best]
+    over = {
+        f"over the {people.with_items:,} users with true items": found.window,
+        f"over all {people.sample or 0:,} ids of the sample submission": found.sample,
+    }
+    least = "at least " if found.at_least else ""
+    told = (
+        f"{least}{number(v, digits_of([v]))} {users}" for users, v in over.items() if v is not None
+    )
+    return [f"leaderboard estimate  {printable(best)}: {' · '.join(told)}"]
 
 
 def _same(result: Result) -> bool:
     """Return whether a leaderboard would average just those who are evaluated."""
-    people, with_items = result.population, int((result.evaluation_set.relevant > 0).sum())
+    people = result.leaderboard_estimates
+    with_items = int((result.evaluation_set.relevant > 0).sum())
     return people.sample is None and people.examined == with_items == people.with_items
 
 
@@ -310,7 +283,7 @@ def _cells(result: Result, model: ModelResult, digits: int, verbose: bool) -> li
         answer.name_of(model),
         number(model.metrics[first].mean, digits),
         answer.spread(model, first, digits),
-        "" if model.verdict is None else lift(model.verdict.lift),
+        "" if model.vs_random is None else lift(model.vs_random.lift),
         answer.standing(result, model),
         *(number(model.metrics[m].mean, 4) for m in others),
     ]
@@ -337,7 +310,7 @@ def sheets(result: Result, verbose: bool = False) -> list[Sheet]:
     if comparison is None or not verbose:
         return [found]
     shown = comparison.pairs
-    if comparison.rules.baseline is None and len(shown) > _PAIRS:
+    if comparison.baseline is None and len(shown) > _PAIRS:
         names = list(comparison.means)
         next_to = set(pairwise(names))
         shown = tuple(pair for pair in shown if (pair.one, pair.other) in next_to)
@@ -354,14 +327,14 @@ def records(result: Result) -> list[dict[str, object]]:
 
 
 def _record(result: Result, model: ModelResult) -> dict[str, object]:
-    v = model.verdict
+    v = model.vs_random
     record: dict[str, object] = {
         "model": model.name,
         "repeats": model.repeats,
         "tuned": 0 if model.tuned is None else model.tuned.trials,
-        "lift": None if v is None else v.lift,
+        "lift": None if v is None else _lift(v),
         "p": None if v is None else v.p,
-        "verdict": None if v is None else v.word,
+        "verdict": None if v is None else v.verdict,
     }
     for name in map(str, result.metrics):
         f = model.metrics[name]

@@ -15,24 +15,23 @@ from harness.core.arrays import Floats
 from harness.core.errors import HarnessError
 from harness.core.progress import Clock
 from harness.data.dataset import Dataset
-from harness.experiment.answer import Chance, ModelResult
 from harness.experiment.build import Factories
 from harness.experiment.evaluate_model import EvaluatedModel, describing, evaluate_model
-from harness.experiment.result import Result
+from harness.experiment.record import Chance, Tuned
+from harness.experiment.result import ModelResult, Result
 from harness.experiment.terms import averaged_ids
 from harness.metrics import Metric, needs
 from harness.models.item_stats import of_train
 from harness.protocol.evaluation_set import EvaluationSet, left_out
-from harness.protocol.leaderboard_estimate import Population, population, with_items
+from harness.protocol.leaderboard_estimate import LeaderboardEstimates, Sample, with_items
 from harness.protocol.split import Split
 from harness.protocol.task import Task, asked, make_task, of_users
 from harness.protocol.users import profile
 from harness.stats import chance, chance_law, chance_moments
-from harness.stats.estimates import Estimate, Tables, bootstrap, estimates
+from harness.stats.estimates import ModelEstimate, Tables, bootstrap, estimates
 from harness.stats.pairwise import Comparison, Rules, compare
 from harness.stats.shakeup import ShakeUp, shake_up
 from harness.stats.slices import slices
-from harness.submission.keys import Known
 
 
 def run(config: Config | str | Path, *, progress: bool = False) -> Result:
@@ -62,7 +61,7 @@ def run(config: Config | str | Path, *, progress: bool = False) -> Result:
             moments = {metric: _chance_moments(metric, task.evaluation_set) for metric in metrics}
         with clock.step("users"):
             users, others = profile(task, config.compare.slices), _others(task)
-            sample, unread = _sample(config)
+            sample, unread = _sample(config, task.evaluation_set, others.evaluation_set)
         evaluated = [
             evaluate_model(
                 # Taken out, so that a model's memory is free again unless others are made of it.
@@ -74,6 +73,7 @@ def run(config: Config | str | Path, *, progress: bool = False) -> Result:
                 progress,
                 # Nothing can be said for others of a metric that is not 0 for users without hits.
                 others=others if metrics[0].definition.zero_without_hits else None,
+                sample=sample,
                 seeded=factories.seeded(model.name),
             )
             for model in config.models
@@ -97,7 +97,7 @@ def run(config: Config | str | Path, *, progress: bool = False) -> Result:
         comparison=comparison,
         shake_ups=shake_ups,
         slices=by_slice,
-        population=_population(task.evaluation_set, others.evaluation_set, sample),
+        leaderboard_estimates=_leaderboard(evaluated, results, task, others, sample),
         users=users,
         notes=(*_notes(task, moments), *unread, *(note for one in evaluated for note in one.notes)),
         seconds=clock.seconds,
@@ -106,7 +106,7 @@ def run(config: Config | str | Path, *, progress: bool = False) -> Result:
 
 def _model_results(
     evaluated: Sequence[EvaluatedModel],
-    found: Mapping[str, Mapping[Metric, Estimate]],
+    found: Mapping[str, Mapping[Metric, ModelEstimate]],
     metric: Metric,
     task: Task,
 ) -> tuple[ModelResult, ...]:
@@ -118,19 +118,18 @@ def _model_results(
         evaluation_set.truth.sizes,
         evaluation_set.relevant,
     )
-    tuned = {model.name: model.tuned for model in task.config.models}
+    tuned = {m.name: Tuned(**dict(m.tuned)) for m in task.config.models if m.tuned}
     results = [
         ModelResult(
             name=one.name,
             repeats=one.scores.repeats,
             metrics=_estimates(one, found[one.name]),
-            verdict=None if law is None else chance.against_chance(one.scores, metric, law),
+            vs_random=None if law is None else chance.against_chance(one.scores, metric, law),
             curve=one.curve,
             described=one.described,
             seconds=one.seconds,
             scores=one.scores,
-            tuned=tuned[one.name],
-            leaderboard_estimate=one.leaderboard_estimate,
+            tuned=tuned.get(one.name),
         )
         for one in evaluated
     ]
@@ -138,7 +137,9 @@ def _model_results(
     return tuple(sorted(results, key=lambda model: sign * model.metrics[str(metric)].mean))
 
 
-def _estimates(evaluated: EvaluatedModel, found: Mapping[Metric, Estimate]) -> dict[str, Estimate]:
+def _estimates(
+    evaluated: EvaluatedModel, found: Mapping[Metric, ModelEstimate]
+) -> dict[str, ModelEstimate]:
     """Return a model's estimates by name; repeats that are all the same have no spread."""
     return {
         str(metric): estimate if evaluated.random else replace(estimate, sd_repeats=None)
@@ -172,26 +173,38 @@ def _others(task: Task) -> Task:
     return of_users(task, left_out(task.evaluation_set, task.data, task.split, rules))
 
 
-def _population(
-    evaluation_set: EvaluationSet, others: EvaluationSet, sample: Known | None
-) -> Population:
-    """Return whom a leaderboard may count, with the ids of `sample` where it counts all of them."""
-    if not sample:
-        return population(evaluation_set, others)
-    return population(
-        evaluation_set, others, len(sample), sample.has(with_items(evaluation_set, others))
-    )
-
-
-def _sample(config: Config) -> tuple[Known | None, tuple[str, ...]]:
+def _sample(
+    config: Config, evaluation_set: EvaluationSet, others: EvaluationSet
+) -> tuple[Sample | None, tuple[str, ...]]:
     """Return the ids that a leaderboard averages with or without true items, and what to know.
 
     A sample submission that cannot be read costs the score over its ids, not the run.
     """
     try:
-        return averaged_ids(config), ()
+        known = averaged_ids(config)
     except HarnessError as error:
         return None, (f"no score over the sample submission: {error}",)
+    if not known:
+        return None, ()
+    return Sample(len(known), known.has(with_items(evaluation_set, others))), ()
+
+
+def _leaderboard(
+    evaluated: Sequence[EvaluatedModel],
+    results: Sequence[ModelResult],
+    task: Task,
+    others: Task,
+    sample: Sample | None,
+) -> LeaderboardEstimates:
+    """Return what a leaderboard would say of the models, where that can be said."""
+    found = {one.name: one.leaderboard_estimate for one in evaluated}
+    return LeaderboardEstimates(
+        examined=len(task.evaluation_set.users),
+        window=task.evaluation_set.funnel[0].users,
+        with_items=len(with_items(task.evaluation_set, others.evaluation_set)),
+        sample=None if sample is None else sample.ids,
+        models={m.name: one for m in results if (one := found[m.name]) is not None},
+    )
 
 
 def _resolved(config: Config, data: Dataset, metrics: tuple[Metric, ...]) -> dict[str, Any]:

@@ -7,9 +7,10 @@ import os
 import platform
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
+from pydantic import ValidationError
 
 from harness import config as config_
 from harness.core import parquet
@@ -17,15 +18,12 @@ from harness.core.errors import DataError, UsageError, printable
 from harness.core.io import unusable
 from harness.core.once import once
 from harness.core.unpacking import OWN, UnpackingError
-from harness.experiment.run_document import fault_of
+from harness.experiment.record import RunRecord, fault_of
 from harness.metrics import Better, Metric, is_own, parse
 from harness.metrics.registry import LARGEST_SCORE
 from harness.metrics.scores import ScoreTable
 from harness.protocol.task import asked
 from harness.stats.slices import USER
-
-if TYPE_CHECKING:
-    pass
 
 _CAP = replace(OWN, cure="harness run writes the folder again, from its config.toml", trusted=False)
 
@@ -36,22 +34,12 @@ class Run:
 
     Attributes
     ----------
-    document : dict
+    record : RunRecord
         What result.json holds.
     """
 
     folder: Path
-    document: dict[str, Any]
-
-    @property
-    def fields(self) -> dict[str, str]:
-        """The digest of each part of the evaluation set."""
-        return dict(self.document["evaluation"]["fields"])
-
-    @property
-    def fingerprint(self) -> str:
-        """The digest of the evaluation set."""
-        return str(self.document["evaluation"]["fingerprint"])
+    record: RunRecord
 
     @once
     def config(self) -> config_.Config:
@@ -73,7 +61,7 @@ class Run:
         DataError
             The config names other metrics, or a function calls other values better than the run.
         """
-        names = list(self.document["models"][0]["metrics"])
+        names = list(self.record.models[0].metrics)
         metrics = asked(self.config)
         if len(metrics) != len(names):
             raise DataError(f"{self.folder}/config.toml: names other metrics than result.json has")
@@ -92,10 +80,8 @@ class Run:
         No code of a stranger is run for it: a user's own metric is known where the run recorded it,
         which earlier versions did not.
         """
-        recorded = self.document.get("metrics", {}).get(name)
-        if recorded is not None:
-            better: Better = recorded["better"]
-            return better
+        if name in self.record.metrics:
+            return self.record.metrics[name].better
         try:
             return None if is_own(name) else parse(name).definition.better
         except UsageError:  # a metric of another version
@@ -144,9 +130,9 @@ class Run:
     @once
     def user_ids(self) -> pl.Series:
         """The evaluated users, in id order."""
-        first = self.document["models"][0]["name"]
+        first = self.record.models[0].name
         ids = self.user_scores.filter(model=first, repeat=0)["user"]
-        n = self.document["evaluation"]["users"]
+        n = self.record.evaluation.users
         if len(ids) != n or ids.null_count() or ids.n_unique() != n:
             raise DataError(
                 f'{self.folder / "per_user.parquet"}: has not all scores of model "{first}": '
@@ -163,7 +149,7 @@ class Run:
             They are not of the users of the evaluation set, each once a repeat.
         """
         rows, n = self.user_scores.filter(model=model), len(self.user_ids)
-        repeats = next(m["repeats"] for m in self.document["models"] if m["name"] == model)
+        repeats = next(m.repeats for m in self.record.models if m.name == model)
         whole = len(rows) == n * repeats and all(
             rows["repeat"][i * n] == rows["repeat"][(i + 1) * n - 1] == i
             and rows["user"][i * n : (i + 1) * n].equals(self.user_ids)
@@ -186,10 +172,10 @@ class Run:
             raise DataError(f"{path}: holds no scores of harness run: no column {lost[0]}")
         n = len(self.user_ids)
         found = {}
-        for model in self.document["models"]:
-            rows = self.user_scores_of(model["name"])
+        for model in self.record.models:
+            rows = self.user_scores_of(model.name)
             user_scores = {m: rows[name].to_numpy().reshape(-1, n) for m, name in names.items()}
-            found[str(model["name"])] = ScoreTable(user_scores)
+            found[model.name] = ScoreTable(user_scores)
         return found
 
     @once
@@ -224,11 +210,13 @@ def read(folder: Path) -> Run:
         No such folder, or it holds no run.
     """
     path = part(folder, "result.json")
-    document = _json(path)
-    fault = fault_of(document)
-    if fault is not None:
-        raise DataError(f"{path}: is no result of harness run: {fault}")
-    return Run(folder, document)
+    try:
+        return Run(folder, RunRecord.model_validate_json(path.read_bytes()))
+    except OSError as error:
+        raise DataError(f"{path}: is no result of harness run ({error})") from error
+    except ValidationError as error:
+        _json(path)  # says so where it is no JSON at all
+        raise DataError(f"{path}: is no result of harness run: {fault_of(error)}") from error
 
 
 def part(folder: Path, name: str) -> Path:

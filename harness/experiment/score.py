@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from pydantic import BaseModel
 
 from harness.core.arrays import Bool, Floats, Int32
 from harness.core.errors import printable
-from harness.core.table import SCHEMA, Sheet, Shown
+from harness.core.table import Sheet, Shown
 from harness.experiment.terms import Terms
 from harness.metrics import Metric
 from harness.metrics.conventions import CONVENTIONS, map_by_convention
@@ -23,7 +24,7 @@ from harness.protocol.truth import Solution
 from harness.stats.estimates import Estimate, estimate
 from harness.submission.format import Named
 from harness.submission.order import refuse_unsaid
-from harness.submission.problems import Validation
+from harness.submission.problems import Summary, Validation
 from harness.submission.read import read
 
 
@@ -144,6 +145,38 @@ def lists_of_positions(
     )
 
 
+@dataclass(frozen=True)
+class ScoredOn:
+    """What lists were scored on, and what was left out."""
+
+    k: int
+    users: int
+    fingerprint: str | None
+    left_out: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class OnConvention:
+    """MAP@k under one convention, and what that decides."""
+
+    name: str
+    value: float | None
+    divisor: str
+    repeats: str
+    users: str
+    tools: str
+
+
+class ScoreRecord(BaseModel):
+    """What JSON holds of scored lists; what was not asked for is not given, and has no key."""
+
+    evaluation: ScoredOn | None
+    metrics: dict[str, Estimate]
+    usage: dict[str, dict[str, Estimate]]
+    problems: Summary | None = None
+    conventions: list[OnConvention] | None = None
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Scored(Shown):
     """The estimates of submitted lists.
@@ -160,8 +193,8 @@ class Scored(Shown):
 
     submitted: SubmittedLists
     k: int
-    metrics: Mapping[str, Estimate]
-    leaderboards: Mapping[str, Mapping[str, Estimate]]
+    metrics: dict[str, Estimate]
+    leaderboards: dict[str, dict[str, Estimate]]
     conventions: Mapping[str, float | None] | None
     validation: Validation | None = None
 
@@ -173,28 +206,25 @@ class Scored(Shown):
         """Return one record a metric and one a convention, in full precision."""
         return records(self)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON document."""
-        solution = self.submitted.solution
-        document: dict[str, Any] = {
-            "schema": SCHEMA,
-            "evaluation": {
-                "k": self.k,
-                "users": int(solution.counted.sum()),
-                "fingerprint": solution.fingerprint,
-                "left_out": dict(self.submitted.left_out),
-            },
-            "metrics": _estimates(self.metrics),
-            "usage": {name: _estimates(estimates) for name, estimates in self.leaderboards.items()},
-        }
+    def record(self) -> ScoreRecord:
+        """Return what JSON holds."""
+        solution, asked = self.submitted.solution, dict[str, Any]()
         if self.validation is not None:
-            document["problems"] = self.validation.summary() | {"forced": not self.validation.valid}
+            asked["problems"] = self.validation.summary(forced=not self.validation.valid)
         if self.conventions is not None:
-            document["conventions"] = [
-                {"name": name, "value": value, **CONVENTIONS[name].to_dict()}
-                for name, value in self.conventions.items()
-            ]
-        return document
+            asked["conventions"] = [_on(name, v) for name, v in self.conventions.items()]
+        users = int(solution.counted.sum())
+        return ScoreRecord(
+            evaluation=ScoredOn(self.k, users, solution.fingerprint, self.submitted.left_out),
+            metrics=self.metrics,
+            usage=self.leaderboards,
+            **asked,
+        )
+
+
+def _on(name: str, value: float | None) -> OnConvention:
+    c = CONVENTIONS[name]
+    return OnConvention(name, value, c.divisor_text, c.repeats_text, c.users, c.tools)
 
 
 def score(
@@ -246,12 +276,6 @@ def _of_users(
     judgments = submitted.solution.judgments.pick(users) if of_set else None
     anew = user_scores(submitted.lists[users], judgments, of_set) if judgments else {}
     return {m: anew[m] if m in anew else v[users] for m, v in values.items()}
-
-
-def _estimates(estimates: Mapping[str, Estimate]) -> dict[str, Any]:
-    return {
-        name: {"mean": f.mean, "ci95": f.ci95 and list(f.ci95)} for name, f in estimates.items()
-    }
 
 
 _DIGITS = 6
@@ -356,12 +380,13 @@ def _conventions_table(scored: Scored) -> Sheet:
             name,
             "not counted" if value is None else _number(value),
             "" if value is None or own is None else f"{value - own:+.{_DIGITS}f}",
-            *(
-                CONVENTIONS[name].to_dict()[column]
-                for column in ("tools", "divisor", "repeats", "users")
-            ),
+            convention.tools,
+            convention.divisor_text,
+            convention.repeats_text,
+            convention.users,
         ]
         for name, value in values.items()
+        for convention in [CONVENTIONS[name]]
     ]
     titles = [
         "convention",

@@ -54,15 +54,6 @@ class Convention:
     value: float
     grows: bool = False
 
-    def to_dict(self) -> dict[str, str]:
-        """Return the decisions and the tools as plain values."""
-        return {
-            "divisor": self.divisor_text,
-            "repeats": self.repeats_text,
-            "users": self.users,
-            "tools": self.tools,
-        }
-
     @property
     def repeats_text(self) -> str:
         """What a repeated prediction counts, in words."""

@@ -138,8 +138,15 @@ def conventions(
     columns = Names(user, item, rank, score, None)
     read = read_both(recommendations, truth, columns, nothing, (metric,), whole=True)
     values = map_by_convention(read.lists, read.judgments, metric.k or 0)
-    rows = [{str(metric): v, **CONVENTIONS[name].to_dict()} for name, v in values.items()]
-    found = pd.DataFrame(rows, index=pd.Index(values, name="convention"))
+    known = [CONVENTIONS[name] for name in values]
+    told = {
+        str(metric): list(values.values()),
+        "divisor": [c.divisor_text for c in known],
+        "repeats": [c.repeats_text for c in known],
+        "users": [c.users for c in known],
+        "tools": [c.tools for c in known],
+    }
+    found = pd.DataFrame(told, index=pd.Index(values, name="convention"))
     found.attrs.update(read.report)
     return found
 

@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 import polars as pl
+from pydantic import NonNegativeInt
 
 from harness.config import EvaluationConfig
 from harness.core.arrays import Bool, Int32, Int64, Ragged
@@ -25,7 +26,7 @@ class Step:
     """One rule that selects users, and how many remain after it."""
 
     step: str
-    users: int
+    users: NonNegativeInt
 
 
 @dataclass(frozen=True, eq=False)

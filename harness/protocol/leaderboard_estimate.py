@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
+from pydantic import NonNegativeInt
 
-from harness.core.arrays import Bool, Floats
+from harness.core.arrays import Bool
 from harness.core.exact_sum import exact_sum
 from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable, mean, score
@@ -18,9 +18,28 @@ from harness.models.recommendations import Recommendations
 from harness.protocol.evaluation_set import EvaluationSet
 
 
-@dataclass(frozen=True, eq=False)
-class Population:
-    """The users whom a leaderboard may count.
+@dataclass(frozen=True)
+class LeaderboardEstimate:
+    """One model's score as a leaderboard would count it.
+
+    Attributes
+    ----------
+    window : float, optional
+        The mean over all users of the window who have a true item, 0 without any.
+    sample : float, optional
+        The mean over all ids of the sample submission, where a competition averages them.
+    at_least : bool
+        Whether the model has no lists for users outside the evaluation set, who then count as 0.
+    """
+
+    window: float | None
+    sample: float | None
+    at_least: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeaderboardEstimates:
+    """Every model's estimate, and the users whom a leaderboard may count.
 
     Attributes
     ----------
@@ -28,82 +47,40 @@ class Population:
         Users of the evaluation set.
     window : int
         Users with any event in the window.
-    with_items : int
-        Those of them who have a true item: competitions average these.
+    with_items : int, optional
+        Those of them who have a true item: competitions average these. Early runs do not say it.
     sample : int, optional
         Ids of the sample submission, where the competition averages all of them: those without
         true items score 0.
-    in_sample : bool array, (with_items,), optional
-        Which users with true items are among them: the evaluation set's, then the others.
+    models : mapping of model to LeaderboardEstimate
+        Empty where nothing can be said for other users.
     """
 
-    examined: int
-    window: int
-    with_items: int
-    sample: int | None = None
-    in_sample: Bool | None = None
-
-    def over_sample(self, found: LeaderboardEstimate) -> float | None:
-        """Return a model's mean over all ids of the sample submission."""
-        return (
-            None if self.sample is None else exact_sum(found.values[self.in_sample]) / self.sample
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON holds of it."""
-        return {name: value for name, value in vars(self).items() if name != "in_sample"}
+    examined: NonNegativeInt
+    window: NonNegativeInt
+    with_items: NonNegativeInt | None = None
+    sample: NonNegativeInt | None
+    models: Mapping[str, LeaderboardEstimate]
 
 
 @dataclass(frozen=True, eq=False)
-class LeaderboardEstimate:
-    """One model's score over all users of the window who have a true item.
+class Sample:
+    """The ids of a sample submission, where a competition averages all of them.
 
     Attributes
     ----------
-    values : float64 array
-        Each user's, the mean over repeats: the evaluation set's, then the others'.
-    at_least : bool
-        Whether the model has no lists for users outside the evaluation set, who then count as 0.
+    ids : int
+    has : bool array
+        Which of `with_items` are among them.
     """
 
-    values: Floats
-    at_least: bool
-
-    @property
-    def mean(self) -> float:
-        """The mean over users, 0 without any."""
-        return mean(self.values) if len(self.values) > 0 else 0.0
-
-    def to_dict(self, population: Population) -> dict[str, Any]:
-        """Return what JSON holds of it."""
-        sample = population.over_sample(self)
-        return {"window": self.mean, "sample": sample, "at_least": self.at_least}
+    ids: int
+    has: Bool
 
 
 def with_items(evaluation_set: EvaluationSet, others: EvaluationSet) -> pl.Series:
     """Return the ids of the users who have a true item: the evaluation set's, then the others."""
     return pl.concat([evaluation_set.user_ids.filter(evaluation_set.relevant > 0), others.user_ids])
-
-
-def population(
-    evaluation_set: EvaluationSet,
-    others: EvaluationSet,
-    sample: int | None = None,
-    in_sample: Bool | None = None,
-) -> Population:
-    """Return how many users there are.
-
-    Parameters
-    ----------
-    sample : int, optional
-        Ids of the sample submission, where a competition averages all of them.
-    in_sample : bool array, optional
-        Which of `with_items` are among them.
-    """
-    users = len(with_items(evaluation_set, others))
-    return Population(
-        len(evaluation_set.users), evaluation_set.funnel[0].users, users, sample, in_sample
-    )
 
 
 def leaderboard_estimate(
@@ -113,6 +90,7 @@ def leaderboard_estimate(
     others: EvaluationSet,
     lists: Sequence[Recommendations] | None,
     catalogue: Catalogue | None,
+    sample: Sample | None = None,
 ) -> LeaderboardEstimate:
     """Return a model's estimate.
 
@@ -131,4 +109,6 @@ def leaderboard_estimate(
     beyond = np.zeros(len(others.users))
     if lists is not None and len(beyond) > 0:
         beyond = score(lists, others.judgments(catalogue), [metric]).of_users(metric)
-    return LeaderboardEstimate(np.concatenate((values, beyond)), lists is None)
+    every = np.concatenate((values, beyond))
+    over_sample = None if sample is None else exact_sum(every[sample.has]) / sample.ids
+    return LeaderboardEstimate(mean(every) if len(every) > 0 else 0.0, over_sample, lists is None)

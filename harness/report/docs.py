@@ -39,7 +39,14 @@ def metrics() -> list[dict[str, Any]]:
 def conventions() -> list[dict[str, Any]]:
     """Return every convention of MAP@k as plain values."""
     return [
-        {"name": name, **c.to_dict(), "example": {**EXAMPLE, "steps": c.steps, "value": c.value}}
+        {
+            "name": name,
+            "divisor": c.divisor_text,
+            "repeats": c.repeats_text,
+            "users": c.users,
+            "tools": c.tools,
+            "example": {**EXAMPLE, "steps": c.steps, "value": c.value},
+        }
         for name, c in CONVENTIONS.items()
     ]
 

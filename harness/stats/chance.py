@@ -23,18 +23,20 @@ class Verdict:
 
     Attributes
     ----------
-    lift : float
-        Its mean over the exact mean of a random ranking; NaN where that is 0.
+    lift : float, optional
+        Its mean over the exact mean of a random ranking; None where that is 0.
     z : float
         How many standard deviations of a random ranking's mean it lies from its mean.
     p : float
         Two-sided: the chance that a random ranking lies as far out.
+    verdict : str
+        ``better``, ``worse`` or ``not distinguishable``.
     """
 
-    lift: float
+    lift: float | None
     z: float
     p: float
-    word: Word
+    verdict: str
 
 
 def against_chance(table: ScoreTable, metric: Metric, law: Law) -> Verdict:
@@ -59,7 +61,7 @@ def against_chance(table: ScoreTable, metric: Metric, law: Law) -> Verdict:
     >>> table = ScoreTable({parse("MAP@1"): np.array([[1.0, 0.5]])})
     >>> half = np.array([0.5, 0.5])
     >>> verdict = against_chance(table, parse("MAP@1"), Law(half, half / 2, 0 * half, half))
-    >>> round(verdict.lift, 2), round(verdict.z, 3), round(verdict.p, 2), verdict.word
+    >>> round(verdict.lift, 2), round(verdict.z, 3), round(verdict.p, 2), verdict.verdict
     (1.5, 0.707, 0.48, 'not distinguishable')
     """
     values, repeats = table.of_users(metric), _independent(table.values[metric], law)
@@ -69,7 +71,7 @@ def against_chance(table: ScoreTable, metric: Metric, law: Law) -> Verdict:
     p = _two_sided(z, skewness, law.of_no_hit(repeats)) if deviation > 0 else 1.0
     if _wider(values, law, repeats):
         p = max(p, _of_spread(values - law.mean))
-    return Verdict(mean(values) / floor if floor > 0 else math.nan, z, p, _word(difference, p))
+    return Verdict(mean(values) / floor if floor > 0 else None, z, p, _word(difference, p))
 
 
 def _word(difference: float, p: float) -> Word:

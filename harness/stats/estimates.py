@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ Tables = Mapping[str, ScoreTable]
 
 @dataclass(frozen=True)
 class Estimate:
-    """One metric of one model.
+    """One metric's mean.
 
     A metric of all lists together (coverage, Gini) has no interval, nor has a single user's score.
 
@@ -31,21 +30,27 @@ class Estimate:
         Over users, and over repeats.
     ci95 : (float, float), optional
         The interval that allows for skewness (`harness.stats.intervals.skewed`).
+    """
+
+    mean: float
+    ci95: Interval | None
+
+
+@dataclass(frozen=True)
+class ModelEstimate(Estimate):
+    """One metric of one model.
+
+    Attributes
+    ----------
     sd_repeats : float, optional
         The standard deviation of the repeats' means (n − 1).
     ci95_t, ci95_bootstrap : (float, float), optional
         Student's, and the percentile bootstrap's, which resamples users and repeats.
     """
 
-    mean: float
-    ci95: Interval | None
     sd_repeats: float | None = None
     ci95_t: Interval | None = None
     ci95_bootstrap: Interval | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON holds of it."""
-        return {name: list(v) if isinstance(v, tuple) else v for name, v in vars(self).items()}
 
 
 def estimate(metric: Metric, values: Floats) -> Estimate:
@@ -57,7 +62,7 @@ def estimate(metric: Metric, values: Floats) -> Estimate:
 
 def estimates(
     tables: Tables, resampled: Mapping[Metric, Mapping[str, Floats]]
-) -> dict[str, dict[Metric, Estimate]]:
+) -> dict[str, dict[Metric, ModelEstimate]]:
     """Return every model's estimates, by model and metric.
 
     Parameters
@@ -101,11 +106,12 @@ def _over_repeats(means: Floats, seed: int) -> Floats:
     return np.asarray(np.take_along_axis(means, drawn, axis=1).mean(axis=1))
 
 
-def _estimate(table: ScoreTable, metric: Metric, resampled: Floats | None) -> Estimate:
+def _estimate(table: ScoreTable, metric: Metric, resampled: Floats | None) -> ModelEstimate:
     values, repeats = table.of_users(metric), table.of_repeats(metric)
     found = estimate(metric, values)
     spread = float(np.std(repeats, ddof=1)) if len(repeats) > 1 else None
     if resampled is None or len(values) < 2:
-        return Estimate(found.mean, found.ci95, spread)
+        return ModelEstimate(found.mean, found.ci95, spread)
     bounds = intervals.percentile(resampled)
-    return Estimate(found.mean, found.ci95, spread, intervals.student(Sample.of(values)), bounds)
+    student = intervals.student(Sample.of(values))
+    return ModelEstimate(found.mean, found.ci95, spread, student, bounds)

@@ -6,11 +6,12 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
+from pydantic import NonNegativeInt
 
 from harness.core.arrays import Floats
 from harness.core.errors import UsageError, printable, suggest
@@ -86,23 +87,21 @@ class Pair:
     p_t: float
     p_sign_flip: float
     p_adjusted: float
-    wins: int
-    ties: int
-    losses: int
+    wins: NonNegativeInt
+    ties: NonNegativeInt
+    losses: NonNegativeInt
     detectable: float | None
     verdict: Word
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON holds of it."""
-        return {name: list(v) if isinstance(v, tuple) else v for name, v in vars(self).items()}
 
-
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Comparison(Shown):
     """All pairs under one metric; the better of two stands first.
 
     Attributes
     ----------
+    baseline, correction, resamples, seed
+        The rules that it was made by.
     means : mapping of model to float
         Best first.
     flips : int
@@ -113,24 +112,15 @@ class Comparison(Shown):
     """
 
     metric: str
-    users: int
-    rules: Rules
+    users: NonNegativeInt
+    baseline: str | None
+    correction: str
+    resamples: int
+    seed: int
     flips: int
-    means: Mapping[str, float]
+    means: Mapping[str, float] = field(default_factory=dict)  # the first runs wrote none
     any_hit: Mapping[str, float]
     pairs: tuple[Pair, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON holds of it."""
-        return {
-            "metric": self.metric,
-            "users": self.users,
-            **vars(self.rules),
-            "flips": self.flips,
-            "means": dict(self.means),
-            "any_hit": dict(self.any_hit),
-            "pairs": [pair.to_dict() for pair in self.pairs],
-        }
 
     def sheets(self) -> list[Sheet]:
         """Return the table of pairs."""
@@ -182,13 +172,13 @@ def compare(
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # NumPy lets go of Python's lock
         found = list(pool.map(compared, two))
     return Comparison(
-        str(metric),
-        len(user_scores),
-        rules,
-        flips,
-        means,
-        {name: float((tables[name].values[metric] != 0).mean()) for name in names},
-        _with_verdicts(found, rules.correction, metric.definition.better),
+        metric=str(metric),
+        users=len(user_scores),
+        **vars(rules),
+        flips=flips,
+        means=means,
+        any_hit={name: float((tables[name].values[metric] != 0).mean()) for name in names},
+        pairs=_with_verdicts(found, rules.correction, metric.definition.better),
     )
 
 
@@ -292,8 +282,8 @@ def pair_table(
     comparison: Comparison, shaken: Sequence[ShakeUp] = (), shown: Sequence[Pair] | None = None
 ) -> Sheet:
     """Return the table of pairs, those `shown` or all."""
-    rules, chosen = comparison.rules, comparison.pairs if shown is None else shown
-    corrected = CORRECTED[rules.correction]
+    chosen = comparison.pairs if shown is None else shown
+    corrected = CORRECTED[comparison.correction]
     titles = ["model", "against", "difference", "verdict", f"p ({corrected})", "95 % interval"]
     titles += [
         "relative",
@@ -309,7 +299,7 @@ def pair_table(
     heading = (
         f"pairs  {comparison.metric} · randomization test, {comparison.flips:,} draws, "
         f"{corrected} over {len(comparison.pairs):,} "
-        f"pair{'s' if len(comparison.pairs) > 1 else ''} · seed {rules.seed}"
+        f"pair{'s' if len(comparison.pairs) > 1 else ''} · seed {comparison.seed}"
     )
     rows = [[*_row(pair, digits), *_rank_flips(pair, told)] for pair in chosen]
     words, notes = frozenset({0, 1, 3}), list(map(_leaderboard, shaken))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
+from pydantic import NonNegativeInt
 
 from harness.core.arrays import Bool, Floats
 from harness.core.errors import UsageError
@@ -52,9 +52,9 @@ class ShakeUp:
 
     metric: str
     share: float
-    public: int
-    users: int
-    times: int
+    public: NonNegativeInt
+    users: NonNegativeInt
+    times: NonNegativeInt
     seed: int
     leader_falls: float
     pairs: tuple[RankFlip, ...]
@@ -63,10 +63,6 @@ class ShakeUp:
     def few(self) -> bool:
         """Whether the public leaderboard has too few users to be shown."""
         return self.public < FEW
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON holds of it."""
-        return {**vars(self), "pairs": [vars(pair) for pair in self.pairs]}
 
 
 def shake_up(

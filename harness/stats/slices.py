@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
+from pydantic import NonNegativeInt
 
 from harness.core.arrays import Bool
 from harness.metrics import Metric
@@ -39,17 +39,9 @@ class Slice:
 
     by: str
     label: str
-    users: int
+    users: NonNegativeInt
     models: Mapping[str, Estimate]
     small: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON holds of it."""
-        estimates = {
-            name: {"mean": f.mean, "ci95": f.ci95 and list(f.ci95)}
-            for name, f in self.models.items()
-        }
-        return {**vars(self), "models": estimates}
 
 
 def slices(tables: Tables, metric: Metric, profile: pl.DataFrame) -> tuple[Slice, ...]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from harness.core.errors import printable
-from harness.core.table import SCHEMA, Sheet, Shown
+from harness.core.table import Sheet, Shown
 from harness.submission.findings import Finding, Findings, Place, shown
 from harness.submission.format import NAMES, Format
 from harness.submission.repair import SURE
@@ -49,9 +48,25 @@ class Problem:
     places: tuple[Place, ...]
     fixed: bool = False
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return vars(self) | {"places": [vars(place) for place in self.places]}
+
+@dataclass(frozen=True)
+class Summary:
+    """What is wrong with a submission that was to be scored; `forced`: it was, with errors."""
+
+    errors: int
+    warnings: int
+    found: tuple[Problem, ...]
+    forced: bool
+
+
+@dataclass(frozen=True)
+class ValidationRecord:
+    """What JSON holds of a validation."""
+
+    valid: bool
+    rows: int
+    checked: str
+    problems: tuple[Problem, ...]
 
 
 @dataclass(frozen=True, repr=False)
@@ -100,24 +115,14 @@ class Validation(Shown):
         """Whether there are no errors."""
         return not self.errors
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self, forced: bool) -> Summary:
         """Return how many errors and warnings there are, and what they are."""
-        return {
-            "errors": len(self.errors),
-            "warnings": len(self.problems) - len(self.errors),
-            "found": [problem.to_dict() for problem in self.problems],
-        }
+        errors = len(self.errors)
+        return Summary(errors, len(self.problems) - errors, self.problems, forced)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON document."""
-        problems = [problem.to_dict() for problem in self.problems]
-        return {
-            "schema": SCHEMA,
-            "valid": self.valid,
-            "rows": self.rows,
-            "checked": self.checked,
-            "problems": problems,
-        }
+    def record(self) -> ValidationRecord:
+        """Return what JSON holds."""
+        return ValidationRecord(self.valid, self.rows, self.checked, self.problems)
 
 
 def problems(

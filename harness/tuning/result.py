@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import BaseModel, field_serializer
+
 from harness.config import Config
 from harness.config.space import Domain, SearchName
 from harness.core.errors import UsageError, printable
 from harness.core.io import refuse_overwriting, whole_file
-from harness.core.table import MISSING, SCHEMA, Sheet, Shown, digits_of, ends, number
+from harness.core.table import MISSING, Sheet, Shown, digits_of, ends, number
+from harness.experiment.record import Evaluation
 from harness.metrics import Metric
 from harness.tuning.search import chosen
 
@@ -74,6 +77,45 @@ class TunedModel:
         return {name: end for name, end in ends.items() if end}
 
 
+@dataclass(frozen=True)
+class TrialRecord:
+    """What JSON holds of a trial."""
+
+    trial: int
+    params: dict[str, Any]
+    mean: float | None
+    ci95: tuple[float, float] | None
+    seconds: float
+    error: str | None
+
+
+@dataclass(frozen=True)
+class ModelTrials:
+    """What JSON holds of a model: how many trials, the best one's number, and each."""
+
+    name: str
+    trials: int
+    failed: int
+    again: int
+    best: int
+    at_the_edge: dict[str, str]
+    results: list[TrialRecord]
+
+
+class TuneRecord(BaseModel):
+    """What JSON holds of a search."""
+
+    evaluation: Evaluation
+    metric: str
+    search: str
+    seed: int
+    models: list[ModelTrials]
+
+    @field_serializer("evaluation")
+    def _without_funnel(self, evaluation: Evaluation) -> dict[str, Any]:
+        return evaluation.model_dump(exclude={"funnel"})
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Tuned(Shown):
     """What a search over the parameters of a config's models found.
@@ -109,25 +151,15 @@ class Tuned(Shown):
         """Return one record a trial, in full precision."""
         return records(self)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON document; the times under ``seconds`` alone may differ."""
-        evaluation_set = self.evaluation_set
-        return {
-            "schema": SCHEMA,
-            "evaluation": {
-                "k": evaluation_set.k,
-                "users": len(evaluation_set.users),
-                "candidates": len(evaluation_set.candidates),
-                "fingerprint": evaluation_set.fingerprint,
-                "fields": evaluation_set.fields,
-                "layout": self.layout,
-                "window": self.window,
-            },
-            "metric": str(self.metric),
-            "search": self.search,
-            "seed": self.seed,
-            "models": [document(model) for model in self.models],
-        }
+    def record(self) -> TuneRecord:
+        """Return what JSON holds."""
+        return TuneRecord(
+            evaluation=Evaluation.of(self.evaluation_set, self.layout, self.window),
+            metric=str(self.metric),
+            search=self.search,
+            seed=self.seed,
+            models=[_model(model) for model in self.models],
+        )
 
     def write(self, path: Path | str, *, force: bool = False) -> None:
         """Write the config with the best parameters put in.
@@ -306,29 +338,28 @@ def _cell(value: object) -> object:
     return value if value is None or isinstance(value, bool | int | float) else str(value)
 
 
-def document(model: TunedModel) -> dict[str, Any]:
-    """Return what JSON holds of a model."""
-    return {
-        "name": model.name,
-        "trials": len(model.searched),
-        "failed": len([t for t in model.searched if t.value is None]),
-        "again": model.again,
-        "best": model.trials.index(model.best),
-        "at_the_edge": model.at_the_edge,
-        "results": [_result(model, at, trial) for at, trial in enumerate(model.trials)],
-    }
+def _model(model: TunedModel) -> ModelTrials:
+    return ModelTrials(
+        name=model.name,
+        trials=len(model.searched),
+        failed=len([trial for trial in model.searched if trial.value is None]),
+        again=model.again,
+        best=model.trials.index(model.best),
+        at_the_edge=model.at_the_edge,
+        results=[_result(model, at, trial) for at, trial in enumerate(model.trials)],
+    )
 
 
-def _result(model: TunedModel, at: int, trial: FrozenTrial) -> dict[str, Any]:
+def _result(model: TunedModel, at: int, trial: FrozenTrial) -> TrialRecord:
     noted = trial.user_attrs
-    return {
-        "trial": at,
-        "params": {name: _plain(value) for name, value in model.params(trial).items()},
-        "mean": trial.value,
-        "ci95": None if noted.get("ci95") is None else list(noted["ci95"]),
-        "seconds": noted["seconds"],
-        "error": noted.get("error"),
-    }
+    return TrialRecord(
+        trial=at,
+        params={name: _plain(value) for name, value in model.params(trial).items()},
+        mean=trial.value,
+        ci95=noted.get("ci95"),
+        seconds=noted["seconds"],
+        error=noted.get("error"),
+    )
 
 
 def _plain(value: Any) -> Any:

@@ -8,10 +8,9 @@ import pytest
 from conftest import Write
 
 from harness import config as config_
-from harness.experiment.answer import ModelResult
 from harness.experiment.build import make
 from harness.experiment.explain import of_run
-from harness.experiment.result import Result
+from harness.experiment.result import ModelResult, Result
 from harness.experiment.run import run
 from harness.experiment.submit import submit
 

@@ -16,7 +16,7 @@ from harness.experiment import answer
 from harness.experiment.result import Result
 from harness.experiment.run import run
 from harness.stats.chance import Verdict
-from harness.stats.pairwise import Comparison, Pair, Rules
+from harness.stats.pairwise import Comparison, Pair
 from harness.stats.shakeup import RankFlip, ShakeUp
 
 LOG = """user,item,time
@@ -61,11 +61,13 @@ def told(
         replace(found.pairs[0], one=one, other=other, verdict=word)
         for (one, other), word in verdicts.items()
     )
-    return replace(result, comparison=replace(found, rules=Rules(baseline), pairs=pairs))
+    return replace(result, comparison=replace(found, baseline=baseline, pairs=pairs))
 
 
 def against_chance(result: Result, **words: Verdict | None) -> Result:
-    models = (replace(m, verdict=words.get(m.name, m.verdict)) for m in result.models)
+    models = (
+        m.model_copy(update={"vs_random": words.get(m.name, m.vs_random)}) for m in result.models
+    )
     return replace(result, models=tuple(models))
 
 
@@ -198,7 +200,8 @@ def test_repeats_show_their_spread_and_z(make: Make) -> None:
     result = against_chance(told(make("first", "last"), {("first", "last"): "better"}), last=LUCK)
     *others, last = result.models
     figure = replace(last.metrics["MAP@2"], sd_repeats=0.125)
-    random = replace(last, repeats=10, metrics=last.metrics | {"MAP@2": figure})
+    repeated = {"repeats": 10, "metrics": last.metrics | {"MAP@2": figure}}
+    random = last.model_copy(update=repeated)
     alone = replace(result, models=(random,), comparison=None)
     assert answer.lines(alone)[0] == "BEST  last × 10: MAP@2 0.5000 (± 0.1250), 1.1 × chance"
     beside = replace(result, models=(*others, random))

@@ -52,7 +52,7 @@ def as_csv(found: Result) -> str:
 
 
 def with_popular(found: Result, **changes: object) -> Result:
-    return replace(found, models=(replace(found.models[0], **changes),))
+    return replace(found, models=(found.models[0].model_copy(update=changes),))
 
 
 def line(table: str, start: str) -> list[str]:
@@ -110,11 +110,11 @@ def test_repeats_stand_beside_the_name_with_their_spread(tmp_path: Path) -> None
         (Verdict(0.5, -9.0, 0.0, "worse"), "0.5", "worse than chance"),
         (Verdict(1.04, 0.1, 0.9, "not distinguishable"), "1.0", "no better than chance"),
         (Verdict(12345.6, 9.0, 0.0, "better"), "12,346", "better"),
-        (Verdict(float("nan"), 0.0, 1.0, "not distinguishable"), "–", "no better than chance"),
+        (Verdict(None, 0.0, 1.0, "not distinguishable"), "–", "no better than chance"),
     ],
 )
 def test_the_verdict_in_words(tmp_path: Path, verdict: Verdict, lift: str, word: str) -> None:
-    cells = line(printed(with_popular(result(tmp_path), verdict=verdict)), "popular")
+    cells = line(printed(with_popular(result(tmp_path), vs_random=verdict)), "popular")
     assert cells[3:5] == [lift, word]
 
 
@@ -148,8 +148,8 @@ def test_csv_keeps_every_digit(tmp_path: Path) -> None:
             ends = ["", ""] if figure.ci95 is None else list(map(repr, figure.ci95))
             assert [row[f"{metric} low"], row[f"{metric} high"]] == ends
             assert row[f"{metric} sd_repeats"] == str(figure.sd_repeats or "")
-        assert model.verdict is not None
-        assert float(row["p"]) == model.verdict.p
+        assert model.vs_random is not None
+        assert float(row["p"]) == model.vs_random.p
     assert rows["random"]["repeats"] == "10"
 
 

@@ -9,9 +9,10 @@ import pytest
 
 import harness
 from harness import config as config_
+from harness.core import table
 from harness.core.errors import DataError, HarnessError, UsageError
 from harness.experiment import run_folder
-from harness.experiment.compare import compare
+from harness.experiment.compare import Compared, compare
 from harness.experiment.run import run
 
 LOG = """user,item,time
@@ -60,14 +61,18 @@ def document(folder: Path) -> Any:
     return json.loads((folder / "result.json").read_text())
 
 
+def origin(found: Compared) -> dict[str, str]:
+    return {model.name: model.run for model in found.models}
+
+
 def test_a_run_reads_back_as_it_was(tmp_path: Path) -> None:
     folder = sat(tmp_path, "run", POPULAR, RANDOM)
     found = run_folder.read(folder)
     written = document(folder)
     for model in written["models"]:
-        for metric, table in zip(found.metrics.values(), model["metrics"].values(), strict=True):
+        for metric, told in zip(found.metrics.values(), model["metrics"].values(), strict=True):
             mean = found.tables[model["name"]].of_users(metric).mean()
-            assert mean == pytest.approx(table["mean"], rel=1e-12)
+            assert mean == pytest.approx(told["mean"], rel=1e-12)
     assert found.tables["random"].repeats == 3
     assert found.user_ids.to_list() == found.users["user"].to_list()
     assert found.environment["written"].endswith("+00:00")
@@ -88,7 +93,7 @@ def test_runs_of_one_exam_are_compared(tmp_path: Path) -> None:
     both = harness.compare(one, other)
     together = harness.compare(sat(tmp_path, "all", POPULAR, LAST, RANDOM))
     assert both.comparison == together.comparison
-    assert both.origin == {"popular": str(one), "last": str(other), "random": str(other)}
+    assert origin(both) == {"popular": str(one), "last": str(other), "random": str(other)}
 
 
 def test_equal_models_of_two_runs_count_once(tmp_path: Path) -> None:
@@ -96,7 +101,7 @@ def test_equal_models_of_two_runs_count_once(tmp_path: Path) -> None:
     other = sat(tmp_path, "two", POPULAR, LAST, RANDOM)
     both = harness.compare(one, other)
     assert both.comparison == harness.compare(other).comparison
-    assert both.origin["popular"] == f"{one}, {other}"
+    assert origin(both)["popular"] == f"{one}, {other}"
 
 
 def test_one_name_for_two_models_is_shown_with_its_run(tmp_path: Path) -> None:
@@ -130,8 +135,8 @@ def test_the_runs_own_rules_hold_unless_others_are_named(tmp_path: Path) -> None
     assert found.to_dict()["shake_up"] == document(folder)["shake_up"]
     assert len(harness.compare(folder, all_pairs=True).comparison.pairs) == 3
     other = harness.compare(folder, correction="holm", seed=1, public_shares=[0.25])
-    assert (other.comparison.rules.correction, other.comparison.rules.seed) == ("holm", 1)
-    assert [one.share for one in other.shake_ups] == [0.25]
+    assert (other.comparison.correction, other.comparison.seed) == ("holm", 1)
+    assert [one.share for one in other.shake_up] == [0.25]
 
 
 def test_another_exam_is_refused_and_the_fields_are_named(tmp_path: Path) -> None:
@@ -275,6 +280,17 @@ def test_users_of_another_exam(tmp_path: Path) -> None:
             {"popular": {"window": 1, "sample": 1}},
             "the leaderboard estimate has not all of its models",
         ),
+        (
+            ("comparison", "pairs", 0, "wins"),
+            -1,
+            "comparison.pairs.0.wins: Input should be greater",
+        ),
+        (
+            ("comparison", "correction"),
+            None,
+            "comparison.correction: Input should be a valid string",
+        ),
+        (("models", 0, "repeats"), 1.0, "models.0.repeats: Input should be a valid integer"),
         (("evaluation", "k"), 0, "evaluation.k"),
         (("chance",), [], "chance"),
     ],
@@ -291,6 +307,38 @@ def test_a_result_that_was_changed(tmp_path: Path, path: Any, value: Any, named:
         run_folder.read(folder)
     for word in ("result.json: is no result of harness run", named):
         assert word in str(refusal.value)
+
+
+def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
+    folder = sat(tmp_path, "run", POPULAR, LAST, RANDOM)
+    record = run_folder.read(folder).record
+    assert table.document(record) == document(folder)
+
+
+def test_keys_of_later_versions_are_let_be(tmp_path: Path) -> None:
+    folder = sat(tmp_path, "run", POPULAR, LAST)
+    expected, written = run_folder.read(folder).record, document(folder)
+    pair, model = written["comparison"]["pairs"][0], written["models"][0]
+    for part in (written, written["evaluation"], model, written["comparison"], pair):
+        part["later"] = {"x": [1]}
+    (folder / "result.json").write_text(json.dumps(written))
+    assert run_folder.read(folder).record == expected
+
+
+def test_a_run_of_the_first_version_reads(tmp_path: Path) -> None:
+    """It had models, their metrics and the evaluation set alone; the next one no means of pairs."""
+    folder = sat(tmp_path, "run", POPULAR, LAST)
+    written = document(folder)
+    del written["comparison"]["means"]
+    (folder / "result.json").write_text(json.dumps(written))
+    assert run_folder.read(folder).record.comparison
+    first = {"evaluation": written["evaluation"], "models": written["models"]}
+    for model in first["models"]:
+        del model["curve"], model["described"], model["tuned"]
+        for estimate in model["metrics"].values():
+            del estimate["ci95_t"], estimate["ci95_bootstrap"]
+    (folder / "result.json").write_text(json.dumps(first))
+    assert {model.name for model in compare(folder).models} == {"popular", "last"}
 
 
 def test_a_result_with_one_model_twice(tmp_path: Path) -> None:
@@ -337,5 +385,5 @@ def test_results_as_other_tables(tmp_path: Path) -> None:
     assert (
         repr(found)
         .splitlines()[0]
-        .endswith("k = 3 · 4 users · " + found.evaluation_set["fingerprint"][:6])
+        .endswith("k = 3 · 4 users · " + found.evaluation.fingerprint[:6])
     )

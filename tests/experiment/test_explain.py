@@ -14,7 +14,15 @@ from hypothesis import strategies as st
 from harness.core import table
 from harness.core.arrays import Ragged
 from harness.core.errors import UsageError
-from harness.experiment.explain import Explanation, explain, extremes, records, rows_of, sheets
+from harness.experiment.explain import (
+    Explanation,
+    Explanations,
+    explain,
+    extremes,
+    records,
+    rows_of,
+    sheets,
+)
 from harness.experiment.score import SubmittedLists
 from harness.metrics import DEFINITIONS, DIVISORS, Judgments, parse
 from harness.metrics.conventions import CONVENTIONS
@@ -196,7 +204,7 @@ def test_other_users_change_nothing(rows: list[tuple[str, str]], k: int) -> None
 
 
 def test_the_plain_values_are_json() -> None:
-    document = json.loads(json.dumps(of_one("a-a", "a", 3).to_dict(), allow_nan=False))
+    (document,) = json.loads(Explanations("lists", (of_one("a-a", "a", 3),)).to_json())["users"]
     assert list(document) == [
         "user", "k", "truth", "candidates", "divisor", "averaged", "places", "metrics",
         "conventions",

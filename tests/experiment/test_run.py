@@ -292,17 +292,17 @@ def test_metrics_without_exact_chance_run(tmp_path: Path) -> None:
     result = run(config(tmp_path, metrics=["MAP(divisor=hits)@2"]))
     assert values(result, "MAP(divisor=hits)@2") == [[1, 0, 1 / 2]]
     assert result.chance == {}
-    assert result.models[0].verdict is None
+    assert result.models[0].vs_random is None
     assert result.to_dict()["models"][0]["vs_random"] is None
 
 
 def test_the_verdict_is_on_the_first_metric_or_on_none(tmp_path: Path) -> None:
     result = run(config(tmp_path, metrics=["MAP(divisor=hits)@2", "Recall@2", "MAP@2"]))
     assert list(result.chance) == ["Recall@2", "MAP@2"]
-    assert result.models[0].verdict is None
+    assert result.models[0].vs_random is None
     assert result.notes == ("no exact chance value is known for MAP(divisor=hits)@2",)
     result = run(config(tmp_path, metrics=["Recall@2", "MAP(divisor=hits)@2"]))
-    verdict = result.models[0].verdict
+    verdict = result.models[0].vs_random
     assert verdict is not None
     assert verdict.lift == pytest.approx((2 / 3) / (1 / 2), abs=1e-15)
 

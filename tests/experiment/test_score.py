@@ -72,7 +72,6 @@ def test_mean_and_interval_by_hand() -> None:
     assert found.metrics["MAP@2"].mean == 1 / 2
     assert found.metrics["MAP@2"].ci95 == exactly((1 / 2 - HALF, 1 / 2 + HALF))
     assert found.metrics["HitRate@1"].mean == exactly(1 / 3)
-    assert found.metrics["MAP@2"].sd_repeats is None
 
 
 def test_an_interval_stays_where_values_can_be() -> None:

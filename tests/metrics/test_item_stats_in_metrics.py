@@ -188,7 +188,7 @@ def test_chance_is_known_for_accuracy_and_not_beyond(tmp_path: Path) -> None:
     expected = {"RPrecision@2": 1 / 4, "pFound@2": 1.85 / 4, "pFound": 1.85 / 4}
     assert found == pytest.approx(expected, abs=1e-12)
     assert "no exact chance value is known for Novelty@2, Gini@2" in result.notes
-    assert result.models[0].verdict is not None
+    assert result.models[0].vs_random is not None
 
 
 def test_counts_of_coded_events() -> None:

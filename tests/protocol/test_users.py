@@ -68,6 +68,6 @@ def test_a_column_that_is_called_as_ours_is_refused(tmp_path: Path) -> None:
 
 def test_a_sample_that_cannot_be_read_costs_its_figure_alone(tmp_path: Path) -> None:
     found = evaluated(tmp_path, "")
-    assert found.population.sample is None
+    assert found.leaderboard_estimates.sample is None
     (note,) = (note for note in found.notes if "sample" in note)
     assert "no score over the sample submission" in note

@@ -35,7 +35,7 @@ def test_z_is_in_standard_deviations_of_a_random_ranking() -> None:
     found = verdict([1, 1, 0, 0], mean=1 / 4, var=1)
     assert (found.lift, found.z) == (2, 0.5)
     assert found.p == pytest.approx(2 * stats.norm.sf(0.5), rel=1e-12)
-    assert found.word == "not distinguishable"
+    assert found.verdict == "not distinguishable"
 
 
 def test_repeats_shrink_the_deviation() -> None:
@@ -51,7 +51,9 @@ def test_repeats_that_are_alike_are_one() -> None:
 
 def test_no_hit_in_any_of_many_equal_repeats_is_one_exam_without_a_hit() -> None:
     table = ScoreTable({METRIC: np.zeros((100, 1000))})
-    assert against_chance(table, METRIC, of_random_lists(1000, 1000)).word == "not distinguishable"
+    assert (
+        against_chance(table, METRIC, of_random_lists(1000, 1000)).verdict == "not distinguishable"
+    )
 
 
 def test_independent_repeats_count_each() -> None:
@@ -64,7 +66,7 @@ def test_independent_repeats_count_each() -> None:
         )
         for _ in range(500)
     ]
-    assert 10 <= sum(v.word != "not distinguishable" for v in found) <= 40
+    assert 10 <= sum(v.verdict != "not distinguishable" for v in found) <= 40
 
 
 def test_users_are_compared_with_their_own_chance() -> None:
@@ -84,7 +86,7 @@ def test_tails_are_pearsons_type_three(z: float, skewness: float) -> None:
 @pytest.mark.parametrize(("sign", "word"), [(1, "better"), (-1, "worse")])
 def test_far_from_chance_is_better_or_worse(sign: int, word: str) -> None:
     found = verdict([0.5 + sign * 0.2, 0.5 + sign * 0.3] * 20, mean=0.5, var=0.01)
-    assert found.word == word
+    assert found.verdict == word
     assert found.p < 1e-6
     assert math.copysign(1, found.z) == sign
 
@@ -92,7 +94,7 @@ def test_far_from_chance_is_better_or_worse(sign: int, word: str) -> None:
 @pytest.mark.parametrize(("z", "word"), [(1.95, "not distinguishable"), (1.97, "better")])
 def test_the_level_is_five_per_cent(z: float, word: str) -> None:
     """1.96 is the limit of a normal distribution."""
-    assert verdict([0.5 + z * 0.01] * 100, mean=0.5, var=0.01).word == word
+    assert verdict([0.5 + z * 0.01] * 100, mean=0.5, var=0.01).verdict == word
 
 
 def test_no_hits_are_not_worse_where_chance_often_has_none() -> None:
@@ -102,7 +104,7 @@ def test_no_hits_are_not_worse_where_chance_often_has_none() -> None:
     assert found.lift == 0
     assert found.z == pytest.approx(-math.sqrt(0.1), rel=1e-3)
     assert found.p > 0.8
-    assert found.word == "not distinguishable"
+    assert found.verdict == "not distinguishable"
 
 
 def test_no_hits_are_as_likely_as_they_are() -> None:
@@ -110,7 +112,7 @@ def test_no_hits_are_as_likely_as_they_are() -> None:
     table = ScoreTable({METRIC: np.zeros((1, 1000))})
     found = against_chance(table, METRIC, of_random_lists(1000, 250))
     assert found.p == pytest.approx(2 * (1 - 1 / 250) ** 1000, rel=1e-9)
-    assert found.word == "worse"
+    assert found.verdict == "worse"
 
 
 def test_binomial_hits_have_nearly_the_binomials_p_value() -> None:
@@ -131,13 +133,13 @@ def test_marks_that_vary_more_than_random_ones_are_less_certain() -> None:
     assert found.z == pytest.approx(10)
     t = 0.05 / math.sqrt(0.55 * 0.45 / 99)
     assert found.p == pytest.approx(2 * stats.t.sf(t, 99), rel=0.05)
-    assert found.word == "not distinguishable"
+    assert found.verdict == "not distinguishable"
 
 
 def test_no_chance_at_all_has_no_lift() -> None:
     found = verdict([0, 0], mean=0, var=0)
-    assert math.isnan(found.lift)
-    assert (found.z, found.p, found.word) == (0, 1, "not distinguishable")
+    assert found.lift is None
+    assert (found.z, found.p, found.verdict) == (0, 1, "not distinguishable")
 
 
 @pytest.mark.parametrize(("candidates", "users"), [(60, 300), (800, 500), (310, 500)])
@@ -157,5 +159,5 @@ def test_a_random_model_is_rejected_in_about_five_per_cent(candidates: int, user
             precision += hit * hits / rank
         user_scores = precision / np.minimum(relevant, 12)
         found = against_chance(ScoreTable({metric: user_scores[None, :]}), metric, known)
-        rejected += found.word != "not distinguishable"
+        rejected += found.verdict != "not distinguishable"
     assert 30 <= rejected <= 70

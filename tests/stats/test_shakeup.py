@@ -76,8 +76,8 @@ def test_seeds_and_order() -> None:
     rng = np.random.default_rng(3)
     user_scores = {name: rng.random(60) for name in "abc"}
     one = shaken(user_scores, 0.3, 500)
-    assert one.to_dict() == shaken(dict(reversed(user_scores.items())), 0.3, 500).to_dict()
-    assert one.to_dict() != shaken(user_scores, 0.3, 500, seed=2).to_dict()
+    assert one == shaken(dict(reversed(user_scores.items())), 0.3, 500)
+    assert one != shaken(user_scores, 0.3, 500, seed=2)
 
 
 @pytest.mark.parametrize("share", [0, 1, -0.1, 2])

@@ -54,8 +54,8 @@ def _content(view: View) -> dict[str, Any]:
     charts = _charts(view, spread)
     return {
         "view": view,
-        "doc": view.document,
-        "evaluation": view.document["evaluation"],
+        "record": view.record,
+        "evaluation": view.record.evaluation,
         "charts": charts,
         "zeros": zeros,
         "unread": unread,

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import Any
 
 from harness.core.table import MISSING, p_value, percent
 from harness.core.table import lift as times
-from harness.report.page.view import Document, View, decimals, shown, spread
+from harness.protocol.leaderboard_estimate import LeaderboardEstimate
+from harness.report.page.view import View, decimals, shown, spread
 from harness.stats.chance import chance_word
-from harness.stats.pairwise import CORRECTED, pair_word
-from harness.stats.shakeup import FEW
+from harness.stats.pairwise import CORRECTED, Pair, pair_word
+from harness.stats.shakeup import FEW, ShakeUp
+from harness.stats.slices import Slice
 
 
 def models(view: View) -> Table:
@@ -40,29 +41,24 @@ _HINTS = {
 
 
 def _described(view: View) -> list[str]:
-    return list(dict.fromkeys(name for m in view.models for name in m["described"]))
+    return list(dict.fromkeys(name for m in view.models for name in m.described))
 
 
 def _cells(view: View, i: int) -> list[Cell]:
     found = view.models[i]
-    mean, ends, against = view.mean(found), view.ends(found), found["vs_random"] or {}
-    lift = against.get("lift")
-    columns = {name: [m["metrics"][name]["mean"] for m in view.models] for name in view.metrics[1:]}
+    mean, ends, against = view.mean(found), view.ends(found), found.vs_random
+    lift = None if against is None else against.lift
+    columns = {name: [m.metrics[name].mean for m in view.models] for name in view.metrics[1:]}
     return [
         model(view, i),
         figure(mean, view.decimals, spread(ends, view.decimals) if ends else ""),
         Cell("", kind="bar", bar=_bar(view, mean, ends)),
-        Cell(MISSING if lift is None else times(lift), lift),
-        Cell(_verdict(against.get("verdict")), kind="verdict"),
-        *(figure(found["metrics"][n]["mean"], decimals(all_)) for n, all_ in columns.items()),
-        *(_description(n, found["described"].get(n)) for n in _described(view)),
-        _seconds(sum(found["seconds"].values())),
+        Cell(times(lift), lift),
+        Cell(MISSING if against is None else chance_word(against.verdict), kind="verdict"),
+        *(figure(found.metrics[n].mean, decimals(all_)) for n, all_ in columns.items()),
+        *(_description(n, found.described.get(n)) for n in _described(view)),
+        _seconds(sum(found.seconds.values())),
     ]
-
-
-def _verdict(word: str | None) -> str:
-    """Return the verdict on chance, in the word that the terminal has for it."""
-    return chance_word(word or MISSING)
 
 
 def _seconds(value: float) -> Cell:
@@ -80,17 +76,17 @@ def _bar(view: View, mean: float, ends: tuple[float, float] | None) -> dict[str,
     tops = [max(view.mean(m), *(view.ends(m) or (0.0,))) for m in view.models]
     widest = max(tops) or 1.0
     low, high = ends or (mean, mean)
-    places = {"mean": mean, "low": low, "high": high, "chance": (view.chance or {}).get("mean", -1)}
+    chance = view.chance.mean if view.chance else -1
+    places = {"mean": mean, "low": low, "high": high, "chance": chance}
     return {name: round(100 * value / widest, 2) for name, value in places.items()}
 
 
 def _floor(view: View, columns: int) -> list[Row]:
-    chance: Document = view.document["chance"]
-    if not chance:
+    if not view.record.chance:
         return []
     own = [_exact(view, name) for name in view.metrics]
     if view.chance:
-        own[0] = replace(own[0], note=f"± {shown(view.chance['sd'], view.decimals)}")
+        own[0] = replace(own[0], note=f"± {shown(view.chance.sd, view.decimals)}")
     lift = Cell("1.0" if view.chance else MISSING)
     dash = Cell(MISSING)
     head = [words("chance (exact)"), own[0], words(""), lift, words("")]
@@ -98,9 +94,9 @@ def _floor(view: View, columns: int) -> list[Row]:
 
 
 def _exact(view: View, name: str) -> Cell:
-    means = [m["metrics"][name]["mean"] for m in view.models]
-    found = view.document["chance"].get(name)
-    return figure(found and found["mean"], decimals(means))
+    means = [m.metrics[name].mean for m in view.models]
+    found = view.record.chance.get(name)
+    return figure(None if found is None else found.mean, decimals(means))
 
 
 def pairs(view: View) -> Table | None:
@@ -118,77 +114,77 @@ def pairs(view: View) -> Table | None:
         Column("wins / ties / losses", "users; sorted by wins less losses"),
         Column("min. detectable", "the smallest true difference found with a chance of 80 %"),
     ]
-    return Table(columns, [_pair(view, pair) for pair in view.comparison["pairs"]])
+    return Table(columns, [_pair(view, pair) for pair in view.comparison.pairs])
 
 
 def correction(view: View) -> str:
     """Return the name of the correction for the number of pairs."""
-    name = (view.comparison or {}).get("correction", "")
-    return CORRECTED.get(name, str(name))
+    name = view.comparison.correction if view.comparison else ""
+    return CORRECTED.get(name, name)
 
 
-def _pair(view: View, pair: Document) -> Row:
+def _pair(view: View, pair: Pair) -> Row:
     places = view.decimals
-    tally = f"{pair['wins']:,} / {pair['ties']:,} / {pair['losses']:,}"
-    both = view.at[pair["one"]], view.at[pair["other"]]
+    tally = f"{pair.wins:,} / {pair.ties:,} / {pair.losses:,}"
+    both = view.at[pair.one], view.at[pair.other]
     cells = [
-        Cell(pair["one"], kind="pair", note=f"− {pair['other']}"),
-        figure(pair["difference"], places, spread(pair["ci95"], places)),
-        Cell(pair_word(pair["verdict"]), kind="verdict"),
-        *(Cell(p_value(pair[p]), pair[p]) for p in ("p_adjusted", "p_sign_flip", "p_t")),
-        figure(pair["effect_size"], 2),
-        Cell(tally, pair["wins"] - pair["losses"]),
-        figure(pair["detectable"], places),
+        Cell(pair.one, kind="pair", note=f"− {pair.other}"),
+        figure(pair.difference, places, spread(pair.ci95, places)),
+        Cell(pair_word(pair.verdict), kind="verdict"),
+        *(Cell(p_value(p), p) for p in (pair.p_adjusted, pair.p_sign_flip, pair.p_t)),
+        figure(pair.effect_size, 2),
+        Cell(tally, pair.wins - pair.losses),
+        figure(pair.detectable, places),
     ]
     return Row(cells, both, ("all", *map(str, both)))
 
 
 def slice_columns(view: View) -> list[str]:
     """Return the columns by which users are divided."""
-    return list(dict.fromkeys(str(part["by"]) for part in view.document["slices"]))
+    return list(dict.fromkeys(part.by for part in view.record.slices))
 
 
 def slices(view: View) -> list[Table]:
     """Return a table for each column, with a row a model and a column a slice."""
-    grouped = groupby(view.document["slices"], key=lambda part: part["by"])
+    grouped = groupby(view.record.slices, key=lambda part: part.by)
     return [_sliced(view, list(parts)) for _, parts in grouped]
 
 
-def _sliced(view: View, parts: Sequence[Document]) -> Table:
+def _sliced(view: View, parts: Sequence[Slice]) -> Table:
     columns = [Column("model", words=True)]
     for part in parts:
-        few = ", few users" if part["small"] else ""
-        columns.append(Column(str(part["label"]), f"n = {part['users']:,}{few}"))
+        few = ", few users" if part.small else ""
+        columns.append(Column(part.label, f"n = {part.users:,}{few}"))
     rows = []
     for i, name in enumerate(view.names):
-        found = [part["models"][name] for part in parts]
-        cells = [figure(f["mean"], view.decimals, spread(f["ci95"], view.decimals)) for f in found]
+        found = [part.models[name] for part in parts]
+        cells = [figure(f.mean, view.decimals, spread(f.ci95, view.decimals)) for f in found]
         rows.append(Row([model(view, i), *cells], (i,)))
     return Table(columns, rows)
 
 
 def leaderboard_estimates(view: View) -> Table | None:
     """Return every model's leaderboard estimates; None for a metric that has none."""
-    found = view.document["bridge"]
-    if not found["models"]:
+    found = view.bridge
+    if not found.models:
         return None
-    wider = {"window": ("users with true items", found["with_items"])}
-    if found["sample"] is not None:
-        wider["sample"] = ("all ids of the sample submission", found["sample"])
+    wider = {"users with true items": found.with_items}
+    if found.sample is not None:
+        wider["all ids of the sample submission"] = found.sample
     columns = [
         Column("model", words=True),
-        Column("this evaluation set", f"{found['examined']:,} users"),
-        *(Column(title, f"{users:,} users") for title, users in wider.values()),
+        Column("this evaluation set", f"{found.examined:,} users"),
+        *(Column(title, f"{users:,} users") for title, users in wider.items()),
     ]
-    counted: dict[str, Any] = found["models"]
-    values = [by[key] for by in counted.values() for key in wider if by[key] is not None]
+    counted = {name: (by.window, by.sample)[: len(wider)] for name, by in found.models.items()}
+    values = [value for of_model in counted.values() for value in of_model if value is not None]
     places = max(view.decimals, decimals(values))
     rows = [
         Row(
             [
                 model(view, i),
                 figure(view.mean(view.models[i]), places),
-                *(_estimate(counted[name], key, places) for key in wider),
+                *(_estimate(v, found.models[name], places) for v in counted[name]),
             ],
             (i,),
         )
@@ -197,9 +193,9 @@ def leaderboard_estimates(view: View) -> Table | None:
     return Table(columns, rows)
 
 
-def _estimate(of_model: Document, key: str, places: int) -> Cell:
-    cell = figure(of_model[key], places)
-    least = of_model[key] is not None and of_model.get("at_least", True)
+def _estimate(value: float | None, of_model: LeaderboardEstimate, places: int) -> Cell:
+    cell = figure(value, places)
+    least = value is not None and of_model.at_least
     return replace(cell, text=f"at least {cell.text}") if least else cell
 
 
@@ -225,41 +221,38 @@ class RankFlips:
 
 def rank_flips(view: View) -> list[RankFlips]:
     """Return every public share that was tried and has users enough to show anything."""
-    tried = view.document["shake_up"]
-    return [
-        _rank_flips(view, found) for found in tried if found["pairs"] and found["public"] >= FEW
-    ]
+    tried = view.record.shake_up
+    return [_rank_flips(view, found) for found in tried if found.pairs and not found.few]
 
 
 def few(view: View) -> list[str]:
     """Return a line for each share that has too few."""
-    tried = view.document["shake_up"]
     return [
         f"{_title(found)}: not shown, as fewer than {FEW} users tell nothing."
-        for found in tried
-        if found["public"] < FEW
+        for found in view.record.shake_up
+        if found.few
     ]
 
 
-def _rank_flips(view: View, found: Document) -> RankFlips:
-    order = list(dict.fromkeys(view.at[p[end]] for p in found["pairs"] for end in ("one", "other")))
-    cells: dict[tuple[int, int], tuple[float, str]] = {}
-    for pair in found["pairs"]:
-        cells[view.at[pair["one"]], view.at[pair["other"]]] = (
-            float(pair["changes"]),
-            percent(pair["changes"]),
-        )
+def _rank_flips(view: View, found: ShakeUp) -> RankFlips:
+    order = list(dict.fromkeys(view.at[name] for p in found.pairs for name in (p.one, p.other)))
+    cells = {
+        (view.at[pair.one], view.at[pair.other]): (pair.changes, percent(pair.changes))
+        for pair in found.pairs
+    }
     return RankFlips(_title(found), _words(found), order, cells)
 
 
-def _title(found: dict[str, Any]) -> str:
-    public, users = found["public"], found["users"]
-    return f"{found['share'] * 100:g} % public: {public:,} of {users:,} users"
+def _title(found: ShakeUp) -> str:
+    return f"{found.share * 100:g} % public: {found.public:,} of {found.users:,} users"
 
 
-def _words(found: dict[str, Any]) -> str:
-    how_often, times = percent(found["leader_falls"]), found["times"]
-    return f"In {how_often} of {times:,} random divisions, no model is first on both leaderboards."
+def _words(found: ShakeUp) -> str:
+    how_often = percent(found.leader_falls)
+    return (
+        f"In {how_often} of {found.times:,} random divisions, no model is first on both "
+        "leaderboards."
+    )
 
 
 @dataclass(frozen=True)
@@ -330,7 +323,7 @@ def words(text: str) -> Cell:
 
 def model(view: View, place: int) -> Cell:
     """Return a model's name behind its marker."""
-    repeats, tuned = view.models[place]["repeats"], view.models[place].get("tuned")
+    repeats, tuned = view.models[place].repeats, view.models[place].tuned
     notes = [f"mean of {repeats} repeats"] if repeats > 1 else []
-    notes += [f"tuned on train × {tuned['trials']:,}"] if tuned else []
+    notes += [f"tuned on train × {tuned.trials:,}"] if tuned else []
     return Cell(view.names[place], kind="model", note="; ".join(notes), place=place)

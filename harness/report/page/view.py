@@ -1,19 +1,19 @@
-"""What a page shows of a run: its document, with what every chart and table asks of it."""
+"""What a page shows of a run: its record, with what every chart and table asks of it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from harness.core.errors import UsageError, printable
 from harness.core.once import once
 from harness.core.table import MISSING, digits_of
+from harness.experiment.record import Chance, ModelRecord, Part
 from harness.experiment.run_folder import Run
+from harness.protocol.leaderboard_estimate import LeaderboardEstimates
+from harness.stats.pairwise import Comparison
 
-_PARTS = ("chance", "comparison", "shake_up", "slices", "bridge", "notes", "seconds")
-_OF_MODEL = ("repeats", "vs_random", "curve", "described", "seconds")
-
-Document = dict[str, Any]
+_MAY_LACK = {"metrics", "tuned"}
+"""Keys of result.json that the page does without."""
 
 
 class View:
@@ -26,12 +26,12 @@ class View:
     """
 
     def __init__(self, run: Run) -> None:
-        _refuse_older(run)
         self.run = run
-        self.document: Document = run.document
-        self.models: list[Document] = list(run.document["models"])
-        self.names = [str(m["name"]) for m in self.models]
-        self.metrics = [str(m) for m in self.models[0]["metrics"]]
+        self.record = run.record
+        self.models = self.record.models
+        self.bridge = _refuse_older(run)
+        self.names = [model.name for model in self.models]
+        self.metrics = list(self.models[0].metrics)
         self.metric = self.metrics[0]
 
     @once
@@ -42,47 +42,49 @@ class View:
     @once
     def decimals(self) -> int:
         """How many decimals the first metric needs."""
-        return decimals([m["metrics"][self.metric]["mean"] for m in self.models])
+        return decimals([self.mean(model) for model in self.models])
 
     @once
     def higher_first(self) -> bool:
         """Whether the best stands first because its mean is the highest."""
-        first, last = (self.models[i]["metrics"][self.metric]["mean"] for i in (0, -1))
-        return bool(first >= last)
+        return self.mean(self.models[0]) >= self.mean(self.models[-1])
 
     @property
-    def chance(self) -> Document | None:
+    def chance(self) -> Chance | None:
         """The first metric of a random ranking, if that is known."""
-        found = self.document["chance"].get(self.metric)
-        return None if found is None else dict(found)
+        return self.record.chance.get(self.metric)
 
     @property
-    def comparison(self) -> Document | None:
+    def comparison(self) -> Comparison | None:
         """The pairs of models, if there are any."""
-        found = self.document["comparison"]
-        return dict(found) if found and found["pairs"] else None
+        found = self.record.comparison
+        return found if found and found.pairs else None
 
-    def mean(self, model: Document) -> float:
+    def mean(self, model: ModelRecord) -> float:
         """Return a model's mean under the first metric."""
-        return float(model["metrics"][self.metric]["mean"])
+        return model.metrics[self.metric].mean
 
-    def ends(self, model: Document) -> tuple[float, float] | None:
+    def ends(self, model: ModelRecord) -> tuple[float, float] | None:
         """Return the 95 % interval of that mean, if it has one."""
-        bounds = model["metrics"][self.metric]["ci95"]
-        return None if bounds is None else (float(bounds[0]), float(bounds[1]))
+        return model.metrics[self.metric].ci95
 
 
-def _refuse_older(run: Run) -> None:
-    """Raise UsageError where a run lacks what this version writes."""
-    lacks = [part for part in _PARTS if part not in run.document]
-    lacks += [part for m in run.document["models"] for part in _OF_MODEL if part not in m]
-    if (run.document.get("bridge") or {}).get("with_items") is None:
-        lacks.append("bridge.with_items")
-    if lacks:
-        raise UsageError(
-            f"{run.folder}: was made by an earlier version (no {lacks[0]} in its result.json); "
-            f"run it again: harness run {run.folder / 'config.toml'}"
-        )
+def _refuse_older(run: Run) -> LeaderboardEstimates:
+    """Return the leaderboard estimates; raise UsageError where a run lacks what runs hold now."""
+    lacks = [key for part in (run.record, *run.record.models) for key in _lacking(part)]
+    found = run.record.bridge
+    if found is not None and found.with_items is not None and not lacks:
+        return found
+    lacking = lacks[0] if lacks else "bridge.with_items"
+    raise UsageError(
+        f"{run.folder}: was made by an earlier version (no {lacking} in its result.json); "
+        f"run it again: harness run {run.folder / 'config.toml'}"
+    )
+
+
+def _lacking(part: Part) -> list[str]:
+    keys = type(part).model_fields
+    return [key for key in keys if key not in part.model_fields_set | _MAY_LACK]
 
 
 def decimals(values: Sequence[float]) -> int:

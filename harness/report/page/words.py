@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from harness.core import table
 from harness.core.errors import printable
-from harness.report.page.view import Document, View, shown, spread
-from harness.stats.pairwise import pair_word
+from harness.report.page.view import View, shown, spread
+from harness.stats.pairwise import Comparison, pair_word
 
 _NAMED = 3
 """More models than these are counted, not named."""
@@ -24,7 +24,7 @@ def _best(view: View) -> str:
     ends = view.ends(best)
     interval = f" (95 % interval {spread(ends, view.decimals)})" if ends else ""
     score = f"{view.metric}, {shown(view.mean(best), view.decimals)}{interval}"
-    lift = (best["vs_random"] or {}).get("lift")
+    lift = None if best.vs_random is None else best.vs_random.lift
     times = f", {table.lift(lift)} times chance" if lift else ""
     if len(view.models) == 1:
         return f"{name(view.names[0])} is the only model: {score}{times}."
@@ -35,12 +35,12 @@ def _against_others(view: View) -> list[str]:
     """Return which models the best one is better than, or how many are better than the baseline."""
     if view.comparison is None:
         return []
-    if view.comparison["baseline"] is not None:
-        return [_against_baseline(view.comparison)]
-    own = [p for p in view.comparison["pairs"] if p["one"] == view.names[0]]
-    even = [p["other"] for p in own if p["verdict"] == "not distinguishable"]
+    if view.comparison.baseline is not None:
+        return [_against_baseline(view.comparison, view.comparison.baseline)]
+    own = [p for p in view.comparison.pairs if p.one == view.names[0]]
+    even = [p.other for p in own if p.verdict == "not distinguishable"]
     beaten = len(own) - len(even)
-    word = next((p["verdict"] for p in own if p["other"] not in even), "better")
+    word = next((p.verdict for p in own if p.other not in even), "better")
     if not even:
         return [f"It is {word} than {_each(beaten)}."]
     if not beaten:
@@ -48,11 +48,11 @@ def _against_others(view: View) -> list[str]:
     return [f"It is tied with {_named(even)}, and {word} than the other {beaten}."]
 
 
-def _against_baseline(found: Document) -> str:
-    verdicts = [pair_word(pair["verdict"]) for pair in found["pairs"]]
+def _against_baseline(found: Comparison, baseline: str) -> str:
+    verdicts = [pair_word(pair.verdict) for pair in found.pairs]
     words = ("better", "higher", "lower", "worse", "tied")
     counts = [f"{verdicts.count(word)} {word}" for word in words if word in verdicts]
-    return f"Of the others, compared with {name(found['baseline'])}: {', '.join(counts)}."
+    return f"Of the others, compared with {name(baseline)}: {', '.join(counts)}."
 
 
 def _each(count: int) -> str:
@@ -73,10 +73,10 @@ def name(text: str) -> str:
 
 def few(view: View) -> bool:
     """Return whether any slice is too small to tell anything."""
-    return any(part["small"] for part in view.document["slices"])
+    return any(part.small for part in view.record.slices)
 
 
 def verdicts(view: View) -> tuple[str, str]:
     """Return the words for two models that differ, which depend on what the metric calls good."""
-    found = {pair["verdict"] for pair in (view.comparison or {"pairs": []})["pairs"]}
+    found = {pair.verdict for pair in (view.comparison.pairs if view.comparison else ())}
     return ("higher", "lower") if found & {"higher", "lower"} else ("better", "worse")

@@ -22,9 +22,9 @@ from harness.report.page.charts.base import (
     trace,
     whisker,
 )
-from harness.report.page.view import Document, View, cut, shown, spread
-from harness.stats.pairwise import pair_word
-from harness.stats.slices import column_title
+from harness.report.page.view import View, cut, shown, spread
+from harness.stats.pairwise import Pair, pair_word
+from harness.stats.slices import Slice, column_title
 
 NEAR = 1
 """A label no further above or below its point needs no line to it."""
@@ -45,9 +45,9 @@ def differences(view: View) -> Figure | None:
     """Return every pair's difference with its interval, one row each."""
     if view.comparison is None:
         return None
-    pairs = view.comparison["pairs"]
-    names = [f"{label(p['one'])} − {label(p['other'])}" for p in pairs]
-    small = [f"{label(p['one'], NARROW)}<br>− {label(p['other'], NARROW)}" for p in pairs]
+    pairs = view.comparison.pairs
+    names = [f"{label(p.one)} − {label(p.other)}" for p in pairs]
+    small = [f"{label(p.one, NARROW)}<br>− {label(p.other, NARROW)}" for p in pairs]
     x = {"title": title(f"difference in {view.metric}"), "zeroline": True, "zerolinewidth": 1.5}
     x |= {"rangemode": "tozero"}
     return {
@@ -59,31 +59,31 @@ def differences(view: View) -> Figure | None:
     }
 
 
-def _difference(view: View, i: int, pair: Document) -> Figure:
-    colour = VERDICTS.get(pair["verdict"], _GREY)
-    models = [view.at[pair["one"]], view.at[pair["other"]]]
+def _difference(view: View, i: int, pair: Pair) -> Figure:
+    colour = VERDICTS.get(pair.verdict, _GREY)
+    models = [view.at[pair.one], view.at[pair.other]]
     places_ = view.decimals
     text = (
-        f"<b>{full(pair['one'])}</b><br>− <b>{full(pair['other'])}</b>"
-        f"<br>{shown(pair['difference'], places_)} ({spread(pair['ci95'], places_)})"
-        f"<br>adjusted p {p_value(pair['p_adjusted'])}: {pair_word(pair['verdict'])}"
+        f"<b>{full(pair.one)}</b><br>− <b>{full(pair.other)}</b>"
+        f"<br>{shown(pair.difference, places_)} ({spread(pair.ci95, places_)})"
+        f"<br>adjusted p {p_value(pair.p_adjusted)}: {pair_word(pair.verdict)}"
     )
-    hollow = pair["verdict"] not in VERDICTS
+    hollow = pair.verdict not in VERDICTS
     look_ = {"color": colour, "size": 9, "symbol": "circle-open" if hollow else "circle"}
     return trace(
         models,
         ["all", *map(str, models)],
-        x=[pair["difference"]],
+        x=[pair.difference],
         y=[row(i)],
         hovertext=[text],
         marker=look_ | {"line": {"width": 1.5 if hollow else 0, "color": colour}},
-        error_x=whisker(pair["difference"], pair["ci95"], colour),
+        error_x=whisker(pair.difference, pair.ci95, colour),
     )
 
 
 def slices(view: View, columns: list[str]) -> Figure | None:
     """Return every model's mean in every slice, the slices of one column at a time."""
-    parts = view.document["slices"]
+    parts = view.record.slices
     if not parts:
         return None
     names, small = ([_slice(part, longest) for part in parts] for longest in (30, 14))
@@ -91,7 +91,7 @@ def slices(view: View, columns: list[str]) -> Figure | None:
     group = {"scattermode": "group", "scattergap": 0.2}
     return {
         "data": [
-            _point(view, i, place, str(columns.index(part["by"])), part)
+            _point(view, i, place, str(columns.index(part.by)), part)
             for place, part in enumerate(parts)
             for i in range(len(view.models))
         ],
@@ -102,28 +102,28 @@ def slices(view: View, columns: list[str]) -> Figure | None:
     }
 
 
-def _slice(part: Document, longest: int) -> str:
-    few = "<br>few users" if part["small"] else ""
-    return f"{label(part['label'], longest)}<br>n = {part['users']:,}{few}"
+def _slice(part: Slice, longest: int) -> str:
+    few = "<br>few users" if part.small else ""
+    return f"{label(part.label, longest)}<br>n = {part.users:,}{few}"
 
 
-def _point(view: View, i: int, place: int, pick: str, part: Document) -> Figure:
-    figure = part["models"][view.names[i]]
+def _point(view: View, i: int, place: int, pick: str, part: Slice) -> Figure:
+    figure = part.models[view.names[i]]
     text = (
-        f"<b>{full(view.names[i])}</b><br>{label(column_title(part['by']))}: {label(part['label'])}"
-        f"<br>{shown(figure['mean'], view.decimals)} ({spread(figure['ci95'], view.decimals)})"
-        f"<br>{part['users']:,} users{', too few to tell' if part['small'] else ''}"
+        f"<b>{full(view.names[i])}</b><br>{label(column_title(part.by))}: {label(part.label)}"
+        f"<br>{shown(figure.mean, view.decimals)} ({spread(figure.ci95, view.decimals)})"
+        f"<br>{part.users:,} users{', too few to tell' if part.small else ''}"
     )
     return trace(
         [i],
         [pick],
-        x=[figure["mean"]],
+        x=[figure.mean],
         y=[row(place)],
         orientation="h",
         offsetgroup=str(i),
         hovertext=[text],
-        marker=marker(i, hollow=part["small"]),
-        error_x=whisker(figure["mean"], figure["ci95"], look(i)[0]),
+        marker=marker(i, hollow=part.small),
+        error_x=whisker(figure.mean, figure.ci95, look(i)[0]),
     )
 
 
@@ -159,9 +159,9 @@ def described(view: View) -> list[tuple[int, tuple[float, float]]]:
     """Return each model's coverage and popularity, where both are known."""
     found = []
     for i, model in enumerate(view.models):
-        figures = {name.partition("@")[0]: v for name, v in model["described"].items()}
-        if figures.get("Coverage") is not None and figures.get("Popularity") is not None:
-            found.append((i, (float(figures["Coverage"]), float(figures["Popularity"]))))
+        figures = {name.partition("@")[0]: v for name, v in model.described.items()}
+        if {"Coverage", "Popularity"} <= figures.keys():
+            found.append((i, (figures["Coverage"], figures["Popularity"])))
     return found
 
 

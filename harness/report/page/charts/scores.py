@@ -73,7 +73,7 @@ def by_user(view: View) -> list[Floats] | None:
     """
     if view.metric not in view.run.user_scores.columns:
         return None
-    of_models = (view.run.user_scores_of(m["name"])[view.metric].to_numpy() for m in view.models)
+    of_models = (view.run.user_scores_of(m.name)[view.metric].to_numpy() for m in view.models)
     n = len(view.run.user_ids)
     return [values.reshape(-1, n).mean(axis=0) for values in of_models]
 
@@ -131,7 +131,7 @@ def _mean(view: View, i: int) -> Figure:
 def _line(view: View) -> list[Figure]:
     if view.chance is None:
         return []
-    mean, sd = view.chance["mean"], view.chance["sd"]
+    mean, sd = view.chance.mean, view.chance.sd
     low = max(mean - sd, mean / 1000)  # a logarithmic axis has no 0
     tall = {"yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
     band = {"type": "rect", "x0": low, "x1": mean + sd, "line": {"width": 0}, "opacity": 0.16}
@@ -142,8 +142,8 @@ def _line(view: View) -> list[Figure]:
 def _word(view: View) -> list[Figure]:
     if view.chance is None:
         return []
-    text = f"chance {shown(view.chance['mean'], view.decimals)}"
-    place = {"x": view.chance["mean"], "y": 1, "yref": "paper", "yanchor": "bottom"}
+    text = f"chance {shown(view.chance.mean, view.decimals)}"
+    place = {"x": view.chance.mean, "y": 1, "yref": "paper", "yanchor": "bottom"}
     return [{"text": text, "showarrow": False, "xanchor": "left", **place}]
 
 
@@ -152,7 +152,7 @@ def _shown_values(view: View) -> list[float]:
     means = [view.mean(m) for m in view.models]
     ends = [end for m in view.models for end in view.ends(m) or ()]
     chance = view.chance
-    return [*means, *ends, *([chance["mean"], chance["mean"] + chance["sd"]] if chance else [])]
+    return [*means, *ends, *([chance.mean, chance.mean + chance.sd] if chance else [])]
 
 
 def _linear(view: View) -> Figure:
@@ -180,23 +180,23 @@ def _scale(view: View, axis: Figure) -> Figure:
     changes: Figure = {f"xaxis.{name}": value for name, value in axis.items()}
     if view.chance is None:
         return changes
-    at = view.chance["mean"]
+    at = view.chance.mean
     return changes | {"annotations[0].x": math.log10(at or 1) if axis["type"] == "log" else at}
 
 
 def growth(view: View) -> Figure | None:
     """Return the first metric at every cut-off, or nothing where it has none."""
-    if not any(len(m["curve"]) > 1 for m in view.models):
+    if not any(len(m.curve) > 1 for m in view.models):
         return None
-    longest = max(int(k) for m in view.models for k in m["curve"])
+    longest = max(k for m in view.models for k in m.curve)
     x: Figure = {"title": title("length of the list, k"), "range": [0.6, longest * 1.02 + 0.2]}
     x |= {"showgrid": False} | ({"dtick": 1} if longest <= 15 else {})
     y = {"title": title(view.metric.partition("@")[0] + "@k"), "rangemode": "tozero"}
-    lines = [_curve(view, i, m["curve"]) for i, m in enumerate(view.models) if m["curve"]]
+    lines = [_curve(view, i, m.curve) for i, m in enumerate(view.models) if m.curve]
     return {"data": lines, "layout": layout(x, y), "grow": {"base": 380}}
 
 
-def _curve(view: View, i: int, curve: Mapping[str, float]) -> Figure:
+def _curve(view: View, i: int, curve: Mapping[int, float]) -> Figure:
     values = list(curve.values())
     texts = [
         f"<b>{full(view.names[i])}</b><br>k = {k}: {shown(v, view.decimals)}"
@@ -206,7 +206,7 @@ def _curve(view: View, i: int, curve: Mapping[str, float]) -> Figure:
         [i],
         mode="lines+markers",
         cliponaxis=False,
-        x=[int(k) for k in curve],
+        x=list(curve),
         y=values,
         hovertext=texts,
         marker=marker(i, size=7),

@@ -1,0 +1,171 @@
+"""The record of a run: what result.json holds, written by this class and read back by it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError, model_validator
+
+from harness.config import TunedRecord
+from harness.metrics import Better
+from harness.protocol.evaluation_set import EvaluationSet, Step
+from harness.protocol.leaderboard_estimate import LeaderboardEstimates
+from harness.stats.chance import Verdict
+from harness.stats.estimates import ModelEstimate
+from harness.stats.pairwise import Comparison
+from harness.stats.shakeup import ShakeUp
+from harness.stats.slices import Slice
+
+Positive = Annotated[int, Field(ge=1)]
+
+
+class Part(BaseModel):
+    """A part of the record, of exact types and finite numbers; keys of later versions are let be.
+
+    The dataclasses within it are checked by the same rules.
+    """
+
+    model_config = ConfigDict(strict=True, allow_inf_nan=False, frozen=True)
+
+
+class Evaluation(Part):
+    """What the models were evaluated on."""
+
+    k: Positive
+    users: Positive
+    candidates: NonNegativeInt
+    fingerprint: str
+    fields: dict[str, str]
+    funnel: tuple[Step, ...]
+    layout: str = ""
+    window: str = ""
+
+    @classmethod
+    def of(cls, evaluation_set: EvaluationSet, layout: str, window: str) -> Evaluation:
+        """Return what is told of an evaluation set, and of its data and split in words."""
+        return cls(
+            k=evaluation_set.k,
+            users=len(evaluation_set.users),
+            candidates=len(evaluation_set.candidates),
+            fingerprint=evaluation_set.fingerprint,
+            fields=evaluation_set.fields,
+            funnel=evaluation_set.funnel,
+            layout=layout,
+            window=window,
+        )
+
+
+class Direction(Part):
+    """Which values of a metric are better."""
+
+    better: Better
+
+
+class Tuned(TunedRecord):
+    """How a model's parameters were found, as its config says it."""
+
+    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
+
+
+class ModelRecord(Part):
+    """What is known of one model.
+
+    Attributes
+    ----------
+    metrics : dict of text to ModelEstimate
+        The first is the one that models are ordered and compared by.
+    vs_random : Verdict, optional
+        Against chance, on the first metric.
+    curve : dict of cut-off to float
+        The first metric's mean at each.
+    described : dict of text to float
+        Coverage and popularity of its lists.
+    tuned : Tuned, optional
+        How its parameters were found, where `harness tune` found them.
+    """
+
+    name: Annotated[str, Field(min_length=1)]
+    repeats: Positive
+    metrics: Annotated[dict[str, ModelEstimate], Field(min_length=1)]
+    vs_random: Verdict | None = None
+    curve: dict[int, float] = {}
+    described: dict[str, float] = {}
+    seconds: dict[str, float] = {}
+    tuned: Tuned | None = None
+
+
+@dataclass(frozen=True)
+class Chance:
+    """The score of a uniformly random ranking: exact mean and standard deviation over rankings."""
+
+    mean: float
+    sd: float
+
+
+class RunRecord(Part):
+    """A whole run; models stand best first. Names are the keys of result.json.
+
+    What has a default is what runs of earlier versions may lack.
+
+    Attributes
+    ----------
+    metrics : dict of text to Direction
+    chance : dict of text to Chance
+        The metrics whose exact chance is known.
+    comparison : Comparison, optional
+        Every pair of models, on the first metric; None for a single model or user.
+    shake_up : tuple of ShakeUp, one a public share
+    bridge : LeaderboardEstimates, optional
+    notes : tuple of str
+        What was left out or looked odd.
+    seconds : dict of step to float
+    """
+
+    evaluation: Evaluation
+    metrics: dict[str, Direction] = {}
+    models: Annotated[tuple[ModelRecord, ...], Field(min_length=1)]
+    chance: dict[str, Chance] = {}
+    comparison: Comparison | None = None
+    shake_up: tuple[ShakeUp, ...] = ()
+    slices: tuple[Slice, ...] = ()
+    bridge: LeaderboardEstimates | None = None
+    notes: tuple[str, ...] = ()
+    seconds: dict[str, float] = {}
+
+    @model_validator(mode="after")
+    def _of_one_piece(self) -> RunRecord:
+        names = [model.name for model in self.models]
+        metrics = list(self.models[0].metrics)
+        if len(set(names)) < len(names):
+            raise ValueError("two models have one name")
+        if any(list(model.metrics) != metrics for model in self.models):
+            raise ValueError("not all models have the same metrics")
+        if self.metrics and self.metrics.keys() != set(metrics):
+            raise ValueError("its metrics are not those of its models")
+        for name in self._mentioned():
+            if name not in names:
+                raise ValueError(f'"{name}" is none of its models')
+        if any(list(part.models) != list(self.slices[0].models) for part in self.slices):
+            raise ValueError("not all slices have the same models")
+        parts = [part.models for part in self.slices] + [self.bridge.models if self.bridge else {}]
+        if any(part and part.keys() != set(names) for part in parts):
+            raise ValueError("a slice or the leaderboard estimate has not all of its models")
+        return self
+
+    def _mentioned(self) -> Iterable[str]:
+        for pair in self.comparison.pairs if self.comparison else ():
+            yield from (pair.one, pair.other)
+        for flip in (flip for one in self.shake_up for flip in one.pairs):
+            yield from (flip.one, flip.other)
+        for part in self.slices:
+            yield from part.models
+        yield from self.bridge.models if self.bridge else ()
+
+
+def fault_of(error: ValidationError) -> str:
+    """Return what is wrong with a record that was read, and where."""
+    fault = error.errors()[0]
+    where = ".".join(map(str, fault["loc"]))
+    return f"{where}: {fault['msg']}" if where else str(fault["msg"])
