@@ -60,7 +60,11 @@ class Compared(Shown):
 
     def sheets(self) -> list[Sheet]:
         """Return the tables that are printed."""
-        return sheets(self)
+        found = [_models(self), pair_table(self.comparison, self.shake_up)]
+        columns = dict.fromkeys(part.by for part in self.slices)
+        return found + [
+            sliced([part for part in self.slices if part.by == by], self) for by in columns
+        ]
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a pair, in full precision."""
@@ -250,15 +254,6 @@ def _slices(found: Tables, metric: Metric, run: Run, by: Sequence[str]) -> tuple
                 f'of the table of users is there after a run with [compare] slices = ["{name}"]'
             )
     return slices(found, metric, users.select(list(dict.fromkeys(by))))
-
-
-def sheets(compared: Compared) -> list[Sheet]:
-    """Return the models, the pairs, and a table for each column of slices."""
-    found = [_models(compared), pair_table(compared.comparison, compared.shake_up)]
-    columns = dict.fromkeys(part.by for part in compared.slices)
-    return found + [
-        sliced([part for part in compared.slices if part.by == by], compared) for by in columns
-    ]
 
 
 def _models(compared: Compared) -> Sheet:

@@ -99,11 +99,19 @@ class Leaderboard(Shown):
 
     def sheets(self) -> list[Sheet]:
         """Return a table an evaluation set."""
-        return sheets(self)
+        tables = [_table(group) for group in self.groups]
+        if self.left_out:
+            lines = [f"left out  {printable(reason)}" for reason in self.left_out]
+            tables[-1].footing.extend(lines)
+        return tables
 
     def records(self) -> list[dict[str, object]]:
         """Return one record an entry, in full precision."""
-        return records(self)
+        return [
+            {"fingerprint": group.fingerprint, "metric": group.metric, **_record(entry)}
+            for group in self.groups
+            for entry in group.entries
+        ]
 
 
 def leaderboard(
@@ -336,15 +344,6 @@ _SHORT = 6
 _BETTER = {"higher": "", "lower": " · lower is better", "neither": " · neither end is better"}
 
 
-def sheets(found: Leaderboard) -> list[Sheet]:
-    """Return a table an evaluation set; below the last, what is left out."""
-    tables = [_table(group) for group in found.groups]
-    if found.left_out:
-        lines = [f"left out  {printable(reason)}" for reason in found.left_out]
-        tables[-1].footing.extend(lines)
-    return tables
-
-
 def _table(group: Group) -> Sheet:
     digits = digits_of(entry.mean for entry in group.entries)
     metric = printable(group.metric)
@@ -383,15 +382,6 @@ def _row(entry: Entry, digits: int) -> list[str]:
         "" if entry.seed is None else str(entry.seed),
         str(entry.runs),
         printable(", ".join(entry.differs)),
-    ]
-
-
-def records(found: Leaderboard) -> list[dict[str, object]]:
-    """Return one record an entry in full precision."""
-    return [
-        {"fingerprint": group.fingerprint, "metric": group.metric, **_record(entry)}
-        for group in found.groups
-        for entry in group.entries
     ]
 
 

@@ -85,11 +85,23 @@ class Result(Shown):
 
     def sheets(self, verbose: bool = False) -> list[Sheet]:
         """Return the tables that are printed: the models; `verbose`, times and pairs as well."""
-        return sheets(self, verbose)
+        found, comparison = sheet(self, verbose), self.comparison
+        if comparison is None or not verbose:
+            return [found]
+        shown = comparison.pairs
+        if comparison.baseline is None and len(shown) > _PAIRS:
+            names = list(comparison.means)
+            next_to = set(pairwise(names))
+            shown = tuple(pair for pair in shown if (pair.one, pair.other) in next_to)
+        compared = pair_table(comparison, self.shake_ups, shown)
+        if len(shown) < len(comparison.pairs):
+            more = f"more   harness compare prints all {len(comparison.pairs)} pairs"
+            compared = replace(compared, footing=[*compared.footing, more])
+        return [found, compared]
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a model in full precision."""
-        return records(self)
+        return [_record(self, model) for model in self.models]
 
     def record(self) -> RunRecord:
         """Return what result.json holds."""
@@ -302,28 +314,6 @@ def sheet(result: Result, verbose: bool = False) -> Sheet:
         wrapped=frozenset({_STANDING}),
         styles=STYLES,
     )
-
-
-def sheets(result: Result, verbose: bool = False) -> list[Sheet]:
-    """Return the table; `verbose`, the pairs too: all, or of many each model and the next."""
-    found, comparison = sheet(result, verbose), result.comparison
-    if comparison is None or not verbose:
-        return [found]
-    shown = comparison.pairs
-    if comparison.baseline is None and len(shown) > _PAIRS:
-        names = list(comparison.means)
-        next_to = set(pairwise(names))
-        shown = tuple(pair for pair in shown if (pair.one, pair.other) in next_to)
-    compared = pair_table(comparison, result.shake_ups, shown)
-    if len(shown) < len(comparison.pairs):
-        more = f"more   harness compare prints all {len(comparison.pairs)} pairs"
-        compared = replace(compared, footing=[*compared.footing, more])
-    return [found, compared]
-
-
-def records(result: Result) -> list[dict[str, object]]:
-    """Return one record a model in full precision."""
-    return [_record(result, model) for model in result.models]
 
 
 def _record(result: Result, model: ModelResult) -> dict[str, object]:

@@ -200,11 +200,15 @@ class Scored(Shown):
 
     def sheets(self) -> list[Sheet]:
         """Return the estimates, and MAP@k by convention where it was asked for."""
-        return sheets(self)
+        found = [_table(self)]
+        return found if self.conventions is None else [*found, _conventions_table(self)]
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a metric and one a convention, in full precision."""
-        return records(self)
+        return [
+            *(_record("metric", n, f.mean, f.ci95, self) for n, f in self.metrics.items()),
+            *(_record("convention", n, v, None, self) for n, v in (self.conventions or {}).items()),
+        ]
 
     def record(self) -> ScoreRecord:
         """Return what JSON holds."""
@@ -279,20 +283,6 @@ def _of_users(
 
 
 _DIGITS = 6
-
-
-def sheets(scored: Scored) -> list[Sheet]:
-    """Return the estimates, and MAP@k by convention where it was asked for."""
-    found = [_table(scored)]
-    return found if scored.conventions is None else [*found, _conventions_table(scored)]
-
-
-def records(scored: Scored) -> list[dict[str, object]]:
-    """Return one record a metric and one a convention, in full precision."""
-    return [
-        *(_record("metric", n, f.mean, f.ci95, scored) for n, f in scored.metrics.items()),
-        *(_record("convention", n, v, None, scored) for n, v in (scored.conventions or {}).items()),
-    ]
 
 
 def _record(

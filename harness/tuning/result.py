@@ -145,11 +145,28 @@ class Tuned(Shown):
 
     def sheets(self) -> list[Sheet]:
         """Return a table a model: its best trials, and last the model as it was."""
-        return sheets(self)
+        found = [_sheet(self, model) for model in self.models]
+        inner = self.evaluation_set
+        found[0].heading[:0] = [
+            f"inner  {self.layout} · {self.window}, of train · k = {inner.k} · "
+            f"{len(inner.users):,} users · {len(inner.candidates):,} candidates · "
+            f"{inner.fingerprint[:_SHORT]}"
+        ]
+        return found
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a trial, in full precision."""
-        return records(self)
+        names = list(dict.fromkeys(name for model in self.models for name in model.space))
+        return [
+            {
+                "model": model.name,
+                "trial": at,
+                **{f"params.{name}": _cell(model.params(trial).get(name)) for name in names},
+                **_figures(str(self.metric), trial),
+            }
+            for model in self.models
+            for at, trial in enumerate(model.trials)
+        ]
 
     def record(self) -> TuneRecord:
         """Return what JSON holds."""
@@ -207,18 +224,6 @@ def _end(domain: Domain, value: Any) -> str:
 _SHORT = 6
 _SHOWN = 10
 """How many trials a table has; JSON and CSV have all."""
-
-
-def sheets(tuned: Tuned) -> list[Sheet]:
-    """Return a table a model; above the first, the inner evaluation set."""
-    found = [_sheet(tuned, model) for model in tuned.models]
-    evaluation_set = tuned.evaluation_set
-    found[0].heading[:0] = [
-        f"inner  {tuned.layout} · {tuned.window}, of train · k = {evaluation_set.k} · "
-        f"{len(evaluation_set.users):,} users · {len(evaluation_set.candidates):,} candidates · "
-        f"{evaluation_set.fingerprint[:_SHORT]}"
-    ]
-    return found
 
 
 def _sheet(tuned: Tuned, model: TunedModel) -> Sheet:
@@ -310,21 +315,6 @@ def shown(value: object) -> str:
 
 def _text(value: object) -> str:
     return f"{value:.0f}" if isinstance(value, float) else printable(str(value))
-
-
-def records(tuned: Tuned) -> list[dict[str, object]]:
-    """Return one record a trial in full precision; a column for every parameter of a space."""
-    names = list(dict.fromkeys(name for model in tuned.models for name in model.space))
-    return [
-        {
-            "model": model.name,
-            "trial": at,
-            **{f"params.{name}": _cell(model.params(trial).get(name)) for name in names},
-            **_figures(str(tuned.metric), trial),
-        }
-        for model in tuned.models
-        for at, trial in enumerate(model.trials)
-    ]
 
 
 def _figures(metric: str, trial: FrozenTrial) -> dict[str, object]:
