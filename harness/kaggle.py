@@ -19,7 +19,7 @@ from harness.core.errors import HarnessError
 from harness.experiment.score import lists_of_file, lists_of_positions
 from harness.experiment.score import score as score_lists
 from harness.metrics import Metric, parse
-from harness.metrics.inputs.accept import as_polars
+from harness.metrics.inputs.frame import as_polars
 from harness.protocol.truth import Solution
 from harness.submission.expected import Against, ids
 from harness.submission.format import Format, Named, generic

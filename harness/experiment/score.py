@@ -16,8 +16,8 @@ from harness.core.table import Sheet, Shown
 from harness.experiment.terms import Terms
 from harness.metrics import Metric
 from harness.metrics.conventions import CONVENTIONS, map_by_convention
-from harness.metrics.inputs.ids import coders
-from harness.metrics.inputs.lists import Reading
+from harness.metrics.inputs.codes import Coders
+from harness.metrics.inputs.lists import read_lists
 from harness.metrics.inputs.read import refuse_users
 from harness.metrics.scores import user_scores
 from harness.protocol.truth import Solution
@@ -104,20 +104,19 @@ def lists_of_file(
         A file that cannot be used.
     """
     evaluated = len(solution.users)
-    with coders() as of:
-        of.users.codes(solution.users, "the evaluated users")
-        of.users.codes(solution.ignored, "the ignored users")
-        of.items.codes(solution.items, "the items of the solution")
-        read_file = read(path, named, between=between)
-        if asks:
-            refuse_unsaid(read_file, named)
-        found = Reading(read_file.table, of, longest).lists()
-        items = of.items.ids()
+    of = Coders()
+    of.users.codes(solution.users, "the evaluated users")
+    of.users.codes(solution.ignored, "the ignored users")
+    of.items.codes(solution.items, "the items of the solution")
+    read_file = read(path, named, between=between)
+    if asks:
+        refuse_unsaid(read_file, named)
+    found = read_lists(read_file.table, of, longest)
     title = str(read_file.path)
     if found.outside_users > 0 and not found.known_users:
-        refuse_users(title, evaluated + len(solution.ignored), of.users.ids())
+        refuse_users(title, evaluated + len(solution.ignored), of.users.ids)
     left_out = {"users_outside": found.outside_users, "rows_outside": found.outside_rows}
-    return lists_of_positions(title, solution, found.items[:evaluated], items, left_out)
+    return lists_of_positions(title, solution, found.items[:evaluated], of.items.ids, left_out)
 
 
 def lists_of_positions(

@@ -16,7 +16,7 @@ from harness.core.io import find
 from harness.data import attributes, csv_errors
 from harness.data.layout import AttributeTable, Layout
 from harness.metrics import Metric
-from harness.metrics.inputs.accept import as_polars
+from harness.metrics.inputs.frame import as_polars
 from harness.protocol import truth
 from harness.protocol.truth import Solution
 from harness.submission import expected, format

@@ -97,10 +97,10 @@ def refuse_unsaid(found: File, named: Named | None) -> None:
     Nothing else is known to be wrong with such a table, which is read without being validated.
     """
     table = found.table
-    said = table.columns.number is not None or (named is not None and named.row_order)
+    said = "number" in table.names or (named is not None and named.row_order)
     if table.wide or said:
         return
-    used = (table.columns.user, table.columns.item, *INDEX)
+    used = (*table.names.values(), *INDEX)
     for column in found.frame:
         if column.name not in used and _holds_numbers(column):
             rule, name = RULES["SUB111"], shown(column.name)

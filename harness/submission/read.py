@@ -15,8 +15,7 @@ from harness.core.unpacking import UnpackingError
 from harness.data import layout
 from harness.data.csv_errors import FieldRule
 from harness.data.csv_source import Source, sources
-from harness.metrics.inputs.accept import accept
-from harness.metrics.inputs.table import Table
+from harness.metrics.inputs.frame import Table, accept
 from harness.submission import format
 from harness.submission.format import Named
 
@@ -48,7 +47,7 @@ class File:
         """
         if "Usage" not in self.frame.columns:
             return {}
-        user_column = pl.col(self.table.columns.user).cast(pl.String)
+        user_column = pl.col(self.table.names["user"]).cast(pl.String)
         if self.frame["Usage"].dtype not in (pl.String, pl.Null):
             raise DataError(f'{self.path}: column "Usage" holds no text')
         rows = self.frame.select(user=user_column, usage=pl.col("Usage").cast(pl.String))

@@ -9,7 +9,8 @@ import polars as pl
 
 from harness.core.errors import DataError, printable
 from harness.metrics import Judgments
-from harness.metrics.inputs import ids, truth
+from harness.metrics.inputs.codes import Coders
+from harness.metrics.inputs.lists import read_truth
 from harness.protocol.truth import Solution
 from harness.submission.format import Named
 from harness.submission.read import File, read
@@ -41,9 +42,9 @@ def of_file(
         A file that cannot be used, or one that evaluates nobody.
     """
     file = read(path, named, true=True, between=between)
-    with ids.coders() as coders:
-        found = truth.grouped(file.table, coders, truth.read(file.table, coders))
-        users, items = coders.users.ids().cast(pl.String), coders.items.ids().cast(pl.String)
+    coders = Coders()
+    found = read_truth(file.table, coders)
+    users, items = coders.users.ids.cast(pl.String), coders.items.ids.cast(pl.String)
     _refuse_written_lists(file, items)
     leaderboards = dict(file.leaderboards(users))
     keep = ~leaderboards.pop("Ignored", np.zeros(len(users), np.bool_))
@@ -73,13 +74,13 @@ def _refuse_written_lists(file: File, items: pl.Series) -> None:
     broken = items.filter(items.str.contains("\0", literal=True))
     if len(broken) > 0:
         raise DataError(
-            f'{file.path}: column "{file.table.columns.item}": found "{printable(broken[0])}", a '
+            f'{file.path}: column "{file.table.names["item"]}": found "{printable(broken[0])}", a '
             "true item with a NUL byte, which no list can hit; save the file as UTF-8 text"
         )
     odd = items.filter(items.str.contains(_WRITTEN))
     if file.table.wide and 2 * len(odd) >= len(items) > 0:
         raise DataError(
-            f'{file.path}: column "{file.table.columns.item}": found "{printable(odd[0])}" among '
+            f'{file.path}: column "{file.table.names["item"]}": found "{printable(odd[0])}" among '
             "the true items; write them with one space between, without brackets, quotes and "
             "commas, or say what stands between them with --separator"
         )

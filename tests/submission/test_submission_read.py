@@ -11,8 +11,8 @@ import pytest
 from harness.core.errors import DataError, HarnessError
 from harness.experiment.score import lists_on_terms
 from harness.experiment.terms import Terms
-from harness.metrics.inputs import lists
-from harness.metrics.inputs.ids import coders as coders_
+from harness.metrics.inputs.codes import Coders
+from harness.metrics.inputs.lists import read_lists
 from harness.submission.expected import Against, of_tables
 from harness.submission.format import Named
 from harness.submission.read import File, read
@@ -25,11 +25,10 @@ LISTS = {"ann": ["a", "b"], "bob": ["c"]}
 
 def lists_of(file: File) -> dict[str, list[str]]:
     """Return everyone's list as the scorer reads it."""
-    table = file.table
-    with coders_() as coders:
-        coders.users.codes(file.frame[table.columns.user].unique(maintain_order=True), "users")
-        found = lists.Reading(table, coders, None).lists().items.tolist()
-    users, items = coders.users.ids().to_list(), coders.items.ids().to_list()
+    coders = Coders()
+    coders.users.codes(file.frame[file.table.names["user"]].unique(maintain_order=True), "users")
+    found = read_lists(file.table, coders, None).items.tolist()
+    users, items = coders.users.ids.to_list(), coders.items.ids.to_list()
     return {u: [items[i] for i in row if i >= 0] for u, row in zip(users, found, strict=True)}
 
 

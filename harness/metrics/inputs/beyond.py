@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
@@ -13,11 +13,10 @@ import polars as pl
 from harness.core.arrays import Int32
 from harness.core.errors import DataError, UsageError
 from harness.metrics import Metric
-from harness.metrics.inputs.accept import accept, frame_of, require
 from harness.metrics.inputs.cells import MISMATCH, as_list, ids_of, shown
-from harness.metrics.inputs.ids import Coder, Coders
+from harness.metrics.inputs.codes import Coder, Coders
+from harness.metrics.inputs.frame import Table, accept, frame_of, require
 from harness.metrics.inputs.lists import id_order
-from harness.metrics.inputs.table import Columns, Table
 from harness.models.item_stats import Catalogue, attribute_columns, train_counts
 
 
@@ -55,7 +54,7 @@ def read(beside: Beside, coders: Coders, metrics: tuple[Metric, ...]) -> Catalog
     events = None if beside.train is None else _events(beside, coders)
     candidate = _candidates(beside, coders, events)
     n_items = len(coders.items)
-    ids = coders.items.ids()
+    ids = coders.items.ids
     return Catalogue(
         np.isin(np.arange(n_items), candidate),
         None if events is None else train_counts(*events, n_items, id_order(ids)),
@@ -72,12 +71,8 @@ _ASKED = {
 
 def _events(beside: Beside, coders: Coders) -> tuple[Int32, Int32]:
     table = accept(beside.train, "train", user=beside.user, item=beside.item, numbers={})
-    own = replace(coders, users=Coder())
-    users, items = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
-    for part, user, item in own.read(table):
-        users.append(np.repeat(user, part.sizes) if table.wide else user)
-        items.append(item)
-    return np.concatenate(users), np.concatenate(items)
+    rows = Coders(items=coders.items).read(table)
+    return rows.users, rows.item
 
 
 def _candidates(beside: Beside, coders: Coders, events: tuple[Int32, Int32] | None) -> Int32:
@@ -101,8 +96,8 @@ def _attributes(beside: Beside, ids: pl.Series) -> dict[str, Any]:
         raise DataError(
             f'attributes: there is nothing beside the column "{beside.item}"; add attributes'
         )
-    own = Table("attributes", frame, Columns(beside.item, beside.item), wide=False)
-    items = own.convert(frame, "item")
+    own = Table("attributes", {"item": beside.item}, "", False, frame)
+    items = own.column("item")
     if items.null_count() > 0:
         raise DataError(f"{own.where('item')}: an id is missing; give every row one")
     # A coder that is told of the lists' and the truth's items first says whether ids are alike.
@@ -124,7 +119,7 @@ _CODE = "\x00code"
 
 def _attribute(frame: nw.DataFrame[Any], name: str) -> pl.Series:
     try:
-        column = Table("attributes", frame, Columns(name, name), wide=False).convert(frame, "item")
+        column = Table("attributes", {"item": name}, "", False, frame).column("item")
         column.cast(pl.Float64 if column.dtype.is_numeric() else pl.String)
     except MISMATCH as error:
         raise DataError(

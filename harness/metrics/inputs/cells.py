@@ -23,7 +23,6 @@ MISMATCH = (
 )
 """What libraries raise over values that they cannot hold."""
 
-
 _NUMBERS = (int, float, np.integer, np.floating, np.bool_, Decimal)
 
 
@@ -49,20 +48,7 @@ def as_list(cell: Any) -> Any:
 
 
 def ids_of(values: list[Any], where: str, row_of: Callable[[int], int] = int) -> pl.Series:
-    """Return ids as a column; they must be of one type.
-
-    Parameters
-    ----------
-    where : str
-        The column, for messages.
-    row_of : function
-        Which row of it a value stands in.
-
-    Raises
-    ------
-    DataError
-        Values of several types; the message names the first that is of another than the first.
-    """
+    """Return ids, which must be of one type, as a column; `row_of` a value is its row."""
     cells = [None if missing(value) else value for value in values]
     kinds = set(map(type, cells)) - {type(None)}
     if len(kinds) > 1 and kinds & {bool, np.bool_}:  # True would be the id 1
@@ -74,18 +60,7 @@ def ids_of(values: list[Any], where: str, row_of: Callable[[int], int] = int) ->
 
 
 def numbers_of(values: list[Any], where: str, row_of: Callable[[int], int] = int) -> pl.Series:
-    """Return numbers as a column: whole ones, or floats where any is one.
-
-    Parameters
-    ----------
-    where, row_of
-        As in `ids_of`.
-
-    Raises
-    ------
-    DataError
-        A value that is no number.
-    """
+    """Return numbers as a column: whole ones, or floats where any is one."""
     cells = [None if missing(v) and not isinstance(v, (float, np.floating)) else v for v in values]
     for at, cell in enumerate(cells):
         if cell is not None and not isinstance(cell, _NUMBERS):
@@ -95,11 +70,10 @@ def numbers_of(values: list[Any], where: str, row_of: Callable[[int], int] = int
         with suppress(*MISMATCH):  # whole numbers too large become floats
             return pl.Series(cells, dtype=pl.Int64 if not cells else None, strict=True)
     try:
-        return pl.Series(
-            [None if cell is None else float(cell) for cell in cells], dtype=pl.Float64
-        )
+        floats = [None if cell is None else float(cell) for cell in cells]
     except MISMATCH as error:
         raise DataError(f"{where}: holds a number that is too large ({error})") from error
+    return pl.Series(floats, dtype=pl.Float64)
 
 
 def mixed(where: str, values: list[Any], row_of: Callable[[int], int] = int) -> DataError:
@@ -129,11 +103,5 @@ def row_text(row: int) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun.
-
-    Examples
-    --------
-    >>> counted(1, "row"), counted(2000, "user")
-    ('1 row', '2,000 users')
-    """
+    """Return a number with its noun, as in ``2,000 users``."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")

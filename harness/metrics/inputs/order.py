@@ -11,7 +11,7 @@ import narwhals as nw
 
 from harness.core.errors import UsageError, printable
 from harness.metrics.inputs.cells import missing
-from harness.metrics.inputs.table import Held, Table
+from harness.metrics.inputs.frame import Table
 
 RANK_NAMES: Final = frozenset({"rank", "ranks", "ranking"})
 SCORE_NAMES: Final = frozenset(
@@ -53,10 +53,10 @@ def check_order(table: Table) -> None:
     UsageError
         A column of numbers with one of `RANK_NAMES` or `SCORE_NAMES`, as `order_of` reads them.
     """
-    if isinstance(table.given, Held) or table.wide or table.columns.number is not None:
+    if table.frame is None or table.wide or "number" in table.names:
         return
-    used = (table.columns.user, table.columns.item)
-    others = [table.given.get_column(name) for name in table.given.columns if name not in used]
+    used = table.names.values()
+    others = [table.frame.get_column(name) for name in table.frame.columns if name not in used]
     telling = [column for column in others if order_of(column.name) and _holds_numbers(column)]
     if telling:
         raise UsageError(_refusal(table.role, telling))

@@ -13,14 +13,12 @@ import polars as pl
 from harness.core.arrays import Floats, Int32
 from harness.core.errors import DataError, UsageError
 from harness.metrics import Judgments, Metric
-from harness.metrics.inputs import beyond, ids, lists
-from harness.metrics.inputs.accept import ROWS, accept
+from harness.metrics.inputs import beyond
 from harness.metrics.inputs.cells import counted, shown
-from harness.metrics.inputs.ids import Coders
+from harness.metrics.inputs.codes import Coders
+from harness.metrics.inputs.frame import ROWS, Table, accept
+from harness.metrics.inputs.lists import Lists, read_lists, read_truth
 from harness.metrics.inputs.order import check_order
-from harness.metrics.inputs.table import Held, Table
-from harness.metrics.inputs.truth import grouped as grouped_truth
-from harness.metrics.inputs.truth import read as read_truth
 from harness.models.item_stats import Catalogue
 
 _CALLER = 4
@@ -77,16 +75,14 @@ def read_both(
         check_order(given)
     true = accept(truth, "truth", **names, numbers={"grade": columns.grade})
     _refuse_unequal(recommendations, truth)
-    with ids.coders() as coders:
-        codes = read_truth(true, coders)
-        users, true_items = coders.users.ids(), len(coders.items)
-        reading = lists.Reading(given, coders, None if whole else _longest(asked))
-        answers = grouped_truth(true, coders, codes)  # while the first lists are coded
-        _check_grades(asked, answers.grades)
-        found = reading.lists()
-        _refuse_strangers(given, true, coders, users, true_items, found)
-        report = _report(found, len(users), coders, true_items)
-        catalogue = beyond.read(beside, coders, asked)
+    coders = Coders()
+    answers = read_truth(true, coders)
+    users, true_items = coders.users.ids, len(coders.items)
+    _check_grades(asked, answers.grades)
+    found = read_lists(given, coders, None if whole else _longest(asked))
+    _refuse_strangers(given, true, coders, users, true_items, found)
+    report = _report(found, len(users), coders, true_items)
+    catalogue = beyond.read(beside, coders, asked)
     report["true_items_repeated"] = answers.repeated
     if any(metric.definition.needs == "candidates" for metric in asked) and catalogue:
         report["items_no_candidates"] = _no_candidates(found.items, catalogue)
@@ -153,12 +149,12 @@ def _check_grades(metrics: tuple[Metric, ...], grades: Floats | None) -> None:
 
 
 def _refuse_strangers(
-    given: Table, true: Table, coders: Coders, users: pl.Series, true_items: int, found: lists.Lists
+    given: Table, true: Table, coders: Coders, users: pl.Series, true_items: int, found: Lists
 ) -> None:
     """Raise DataError where lists and truth plainly do not speak of the same ids."""
     if found.outside_users > 0 and not found.known_users:
-        refuse_users(given.role, len(users), coders.users.ids())
-    every = coders.items.ids()
+        refuse_users(given.role, len(users), coders.users.ids)
+    every = coders.items.ids
     with_list = int(np.count_nonzero((found.items >= 0).any(axis=1))) + found.outside_users
     refuse_written_lists(given, with_list, every[true_items:], every)
     # An id that both sides write alike is no list, or a list that both write alike.
@@ -172,19 +168,17 @@ def _no_candidates(items: Int32, catalogue: Catalogue) -> int:
     return int(np.count_nonzero(listed & ~catalogue.candidate))
 
 
-def _report(
-    found: lists.Lists, users: int, coders: Coders, true_items: int
-) -> dict[str, str | int]:
+def _report(found: Lists, users: int, coders: Coders, true_items: int) -> dict[str, str | int]:
     """Return, and warn of, what a reader of the results must know."""
     without = users - int(np.count_nonzero((found.items >= 0).any(axis=1)))
     if found.outside_rows > 0:
         warnings.warn(
             f"left out: {counted(found.outside_rows, 'row')} of "
             f"{counted(found.outside_users, 'user')} who are not in the truth, such as "
-            f"{shown(coders.users.ids()[users])}",
+            f"{shown(coders.users.ids[users])}",
             stacklevel=_CALLER,
         )
-    items = coders.items.ids()
+    items = coders.items.ids
     if true_items > 0 and len(items) > true_items and not found.known_items:
         warnings.warn(
             f"no recommended item is a true item of anyone: {shown(items[true_items])} here, "
@@ -234,9 +228,9 @@ def refuse_written_lists(table: Table, users: int, ids: pl.Series, every: pl.Ser
     every : polars.Series
         The ids of both sides.
     """
-    if isinstance(table.given, Held) or table.wide or table.columns.number is not None:
+    if table.frame is None or table.wide or "number" in table.names:
         return
-    if len(table) != users or every.dtype != pl.String or len(ids) == 0:
+    if len(table.frame) != users or every.dtype != pl.String or len(ids) == 0:
         return
     words = ids.str.extract_all(_WORDS)
     several = ids.to_frame("id").with_columns(words.alias("word")).filter(words.list.len() > 1)

@@ -1,4 +1,4 @@
-"""Where the order of a list comes from, and tables that are read in several pieces."""
+"""Where the order of a list comes from, and ids that are told apart."""
 
 from fractions import Fraction
 from typing import Any
@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from harness import evaluate
 from harness.core.errors import DataError
 from harness.metrics import scores as scoring
-from harness.metrics.inputs import table
 
 TRUTH = {"ann": ["a", "b"], "bob": ["c"]}
 ROWS = pd.DataFrame(
@@ -191,22 +190,6 @@ def evaluation_set(seed: int, form: str) -> tuple[Any, pd.DataFrame]:
 METRICS = ["MAP@5", "MAP(divisor=hits)@40", "pFound", "Novelty@5", "Coverage@5", "Gini@5"]
 
 
-@pytest.mark.parametrize("form", ["rows", "rank", "score", "wide"])
-@pytest.mark.parametrize("text", [False, True])
-@pytest.mark.parametrize("size", [1, 2, 7])
-def test_tables_read_in_pieces_say_the_same(
-    monkeypatch: pytest.MonkeyPatch, form: str, text: bool, size: int
-) -> None:
-    lists, truth = evaluation_set(5, form)
-    if text and form != "wide":
-        lists, truth = (t.astype({"user": str, "item": str}) for t in (lists, truth))
-    whole = evaluate(lists, truth, METRICS, train=truth)
-    monkeypatch.setattr(table, "ROWS", size)
-    monkeypatch.setattr(table, "LISTS", size)
-    assert evaluate(lists, truth, METRICS, train=truth).to_dict() == whole.to_dict()
-    assert evaluate(lists, truth, METRICS, train=truth).attrs == whole.attrs
-
-
 @pytest.mark.parametrize("form", ["rows", "rank", "score"])
 def test_every_form_of_order_says_what_the_lists_say(form: str) -> None:
     lists, truth = evaluation_set(6, form)
@@ -230,8 +213,7 @@ def test_blocks_of_users_and_threads_change_nothing(
     pd.testing.assert_frame_equal(again, each, check_exact=True)
 
 
-def test_a_rank_that_stands_twice_in_two_pieces_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table, "ROWS", 2)
+def test_a_rank_that_stands_twice_in_rows_that_lie_apart_is_seen() -> None:
     rows = ROWS[["user", "item"]].assign(rank=[1, 1, 2, 2, 1])
     with pytest.raises(DataError, match=r"row 4 .*'ann' has rank 1 twice"):
         figure(rows)
@@ -244,28 +226,24 @@ far_apart = st.one_of(
 )
 
 
-@given(ids=st.lists(far_apart, min_size=3, max_size=12, unique=True), size=st.integers(1, 20))
+@given(ids=st.lists(far_apart, min_size=3, max_size=12, unique=True))
 @quick
-def test_numbers_however_far_apart_are_told_apart(ids: list[int], size: int) -> None:
+def test_numbers_however_far_apart_are_told_apart(ids: list[int]) -> None:
     rows = pd.DataFrame({"user": ids, "item": ids[::-1]})
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(table, "ROWS", size)
-        found = evaluate(rows, rows, "MRR@1", per_user=True)
+    found = evaluate(rows, rows, "MRR@1", per_user=True)
     assert found["MRR@1"].tolist() == [1] * len(ids)
     assert found.index.tolist() == sorted(ids)
 
 
-@given(ids=st.lists(far_apart, min_size=4, max_size=12, unique=True), size=st.integers(1, 9))
+@given(ids=st.lists(far_apart, min_size=4, max_size=12, unique=True))
 @quick
-def test_ids_that_grow_over_pieces_keep_their_users_and_items(ids: list[int], size: int) -> None:
+def test_ids_that_only_the_lists_have_keep_their_users_and_items(ids: list[int]) -> None:
     half = len(ids) // 2
     truth = pd.DataFrame({"user": ids, "item": ids})
     hit = [*ids[:half], *ids[half + 1 :], ids[half]]  # the later half misses: moved by one
     lists = pd.DataFrame({"user": ids, "item": hit})
     expected = {user: float(user == item) for user, item in zip(ids, hit, strict=True)}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(table, "ROWS", size)
-        found = evaluate(lists, truth, "HitRate@1", per_user=True)["HitRate@1"]
+    found = evaluate(lists, truth, "HitRate@1", per_user=True)["HitRate@1"]
     assert found.to_dict() == expected
 
 

@@ -1,0 +1,345 @@
+"""Any form that holds lists or truth in, a `Table` out; any frame as Polars holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from harness.core.arrays import Int64
+from harness.core.errors import DataError, UsageError, suggest
+from harness.metrics.inputs.cells import (
+    MISMATCH,
+    as_list,
+    ids_of,
+    missing,
+    mixed,
+    numbers_of,
+    row_text,
+    shown,
+)
+
+_FORMS = (
+    "a pandas, Polars or Arrow frame, a dict {user: [item, …]} or {user: {item: number}}, or one "
+    "list a row"
+)
+
+ROWS = (np.ndarray, list, tuple)
+"""What holds one list a row."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows with a user and an item, or, if `wide`, a user and a list of items.
+
+    Attributes
+    ----------
+    role : str
+        What the table is, for messages: ``recommendations``, ``truth`` or ``train``.
+    names : mapping of ``user``, ``item`` and ``number`` to str
+        What the columns are called; without ``number`` there are no numbers.
+    meaning : str
+        What the numbers are: ``rank``, ``score`` or ``grade``.
+    frame : narwhals.DataFrame, optional
+        What was given, if it was a frame.
+    held : mapping of the same keys to lists
+        What a dict or lists held: the items of all lists one after another, and their numbers.
+    sizes : int64 array, optional
+        How long each list of `held` is.
+    """
+
+    role: str
+    names: Mapping[str, str]
+    meaning: str
+    wide: bool
+    frame: nw.DataFrame[Any] | None = None
+    held: Mapping[str, Any] | None = None
+    sizes: Int64 | None = None
+
+    def where(self, name: str) -> str:
+        """Return how a message names a column: ``user``, ``item`` or ``number``."""
+        if self.frame is None:
+            return f"{self.role}: {self.meaning if name == 'number' else name + 's'}"
+        return f'{self.role}: column "{self.names[name]}"'
+
+    def column(self, name: str) -> pl.Series:
+        """Return a column, converted anew: nothing is held that is not looked at.
+
+        Raises
+        ------
+        DataError
+            A cell of another type than its column's.
+        """
+        row_of = partial(row_within, self.sizes if name == "item" else None)
+        make = partial(numbers_of if name == "number" else ids_of, where=self.where(name))
+        if self.frame is None:
+            cells = (self.held or {})[name]
+            return cells if isinstance(cells, pl.Series) else make(cells, row_of=row_of)
+        column = self.frame.get_column(self.names[name])
+        try:
+            if column.dtype != nw.Object:
+                return column.to_polars()
+        except ImportError:  # pandas without pyarrow
+            pass
+        except MISMATCH as error:
+            raise mixed(self.where(name), column.to_list()) from error
+        return make(column.to_list())
+
+    def lists(self) -> tuple[pl.Series, Int64]:
+        """Return the items of all lists one after another, and how long each list is.
+
+        Raises
+        ------
+        DataError
+            A cell that is no list, or holds items of several types.
+        """
+        if self.frame is None or self.sizes is not None:
+            return self.column("item"), np.asarray(self.sizes)
+        column, where = self.frame.get_column(self.names["item"]), self.where("item")
+        try:
+            if column.dtype in (nw.List, nw.Array):
+                return _apart(column.to_polars())
+        except MISMATCH as error:
+            raise mixed(where, column.to_list()) from error
+        items, sizes = flat(self, [(row_text(n), cell) for n, cell in enumerate(column.to_list())])
+        return ids_of(items, where, partial(row_within, sizes)), sizes
+
+
+def row_within(sizes: Int64 | None, entry: int) -> int:
+    """Return the row that an item stands in, where rows hold lists of these sizes."""
+    return entry if sizes is None else int(np.searchsorted(np.cumsum(sizes), entry, "right"))
+
+
+def flat(table: Table, cells: list[tuple[str, Any]]) -> tuple[list[Any], Int64]:
+    """Return the items of Python lists one after another, and how long each list is.
+
+    Parameters
+    ----------
+    cells : list of (str, object)
+        Each list with how messages name it.
+
+    Raises
+    ------
+    DataError
+        A cell that is no list, or has no order.
+    """
+    lists: list[list[Any]] = []
+    for where, cell in cells:
+        plain = as_list(cell)
+        if plain is not None and not isinstance(plain, list):
+            raise DataError(
+                f"{table.where('item')}, {where}: found {shown(cell)} ({type(cell).__name__}) "
+                "where a list of items was expected; split a text first, as in "
+                'frame["item"].str.split(" ")'
+            )
+        if isinstance(cell, (set, frozenset)) and table.role == "recommendations":
+            raise DataError(
+                f"{table.where('item')}, {where}: found {shown(cell)}, a set, which has no order; "
+                "give a list"
+            )
+        lists.append(plain or [])
+    return [item for items in lists for item in items], np.array(list(map(len, lists)), np.int64)
+
+
+def _apart(lists: pl.Series) -> tuple[pl.Series, Int64]:
+    if isinstance(lists.dtype, pl.Array):
+        lists = lists.arr.to_list()
+    sizes = lists.list.len().fill_null(0).cast(pl.Int64).to_numpy()
+    return lists.explode(empty_as_null=False, keep_nulls=False), sizes
+
+
+def accept(
+    given: Any, role: str, *, user: str, item: str, numbers: Mapping[str, str | None]
+) -> Table:
+    """Return a table of what a person gave.
+
+    Parameters
+    ----------
+    role : str
+        What it is, for messages.
+    user, item : str
+        Column names, where columns have names.
+    numbers : mapping of meaning to column name or None
+        ``rank``, ``score`` or ``grade``; where none is named, a column of that very name is taken.
+
+    Raises
+    ------
+    DataError, UsageError
+        A form that is not known, a missing column, something that is no list among lists.
+    """
+    if not isinstance(given, (Mapping, *ROWS)):
+        return _of_frame(frame_of(given, role), role, user, item, numbers)
+    for meaning, name in numbers.items():
+        if name is not None:
+            raise UsageError(f'{role}: {meaning}="{name}" names a column, but this is no frame')
+    if not isinstance(given, Mapping):
+        return _of_rows(given, role)
+    if isinstance(next((v for v in given.values() if not missing(v)), None), Mapping):
+        return _of_dicts(given, role, list(numbers)[-1] if numbers else "")
+    return _of_lists(role, list(given), list(given.values()))
+
+
+def frame_of(given: Any, role: str) -> nw.DataFrame[Any]:
+    """Return any frame as narwhals holds it.
+
+    Raises
+    ------
+    UsageError, DataError
+        Something that is no frame, or a frame with two columns of one name.
+    """
+    try:
+        if isinstance(given, pl.LazyFrame):
+            given = given.collect()
+        return nw.from_native(given, eager_only=True)
+    except nw.exceptions.DuplicateError as error:
+        raise DataError(f"{role}: two columns have one name; rename one of them") from error
+    except pl.exceptions.PolarsError as error:
+        raise DataError(f"{role}: the lazy frame cannot be worked out: {error}") from error
+    except TypeError:
+        pass
+    if hasattr(given, "__arrow_c_stream__") or hasattr(given, "__arrow_c_array__"):
+        with suppress(*MISMATCH):  # a single column, as a Series is
+            return nw.from_native(pl.DataFrame(given))
+    raise UsageError(f"{role}: found {type(given).__name__}; give {_FORMS}")
+
+
+def _of_frame(
+    frame: nw.DataFrame[Any], role: str, user: str, item: str, numbers: Mapping[str, str | None]
+) -> Table:
+    kinds = frame.schema  # asked once: it takes as long as there are columns
+    lists = [n for n in frame.columns if n != user and _holds_lists(frame, n, kinds[n])]
+    if item not in frame.columns and len(lists) == 1:
+        item = lists[0]
+    named = {meaning: name for meaning, name in numbers.items() if name is not None}
+    for parameter, name in (("user", user), ("item", item)):
+        require(frame, role, parameter, name)
+    if len(named) > 1:
+        raise UsageError(f"{role}: give {' or '.join(named)}, not both")
+    for parameter, name in named.items():
+        require(frame, role, parameter, name)
+    named = named or {meaning: meaning for meaning in numbers if meaning in frame.columns}
+    meaning, number = next(iter(named.items()), ("", ""))
+    if item in lists and number:
+        raise UsageError(
+            f'{role}: the {meaning} in column "{number}" says nothing of the items of lists in '
+            f'column "{item}"; drop that column, or give one row an item'
+        )
+    names = {"user": user, "item": item} | ({"number": number} if meaning else {})
+    return Table(role, names, meaning, item in lists, frame)
+
+
+def require(frame: nw.DataFrame[Any], role: str, parameter: str, name: str) -> None:
+    """Raise DataError where a frame has no column of this name."""
+    if name not in frame.columns:
+        raise DataError(
+            f'{role}: no column "{name}"; {suggest(str(name), map(str, frame.columns))} '
+            f'(another is named with {parameter}="…")'
+        )
+
+
+def _holds_lists(frame: nw.DataFrame[Any], name: str, dtype: Any) -> bool:
+    if dtype in (nw.List, nw.Array):
+        return True
+    column = frame.get_column(name)
+    if dtype == nw.Object:
+        return any(isinstance(as_list(cell), list) for cell in column)
+    if dtype != nw.String or str(getattr(column.to_native(), "dtype", "")) != "object":
+        return False
+    # What pandas calls text may begin with many missing lists.
+    return isinstance(next((as_list(c) for c in column if not missing(c)), None), list)
+
+
+def _of_dicts(given: Mapping[Any, Any], role: str, meaning: str) -> Table:
+    rows = [{} if missing(row) else row for row in given.values()]
+    for user, row in zip(given, rows, strict=True):
+        if not isinstance(row, Mapping):
+            raise DataError(
+                f"{role}: user {user!r}: found {type(row).__name__} where others have a dict of "
+                f"items and {meaning}s; give every user the same form"
+            )
+    items, numbers = [i for row in rows for i in row], [n for row in rows for n in row.values()]
+    held = {"user": list(given), "item": items} | ({"number": numbers} if meaning else {})
+    sizes = np.array(list(map(len, rows)), np.int64)
+    return Table(role, dict.fromkeys(held, ""), meaning, wide=True, held=held, sizes=sizes)
+
+
+def _of_rows(given: Any, role: str) -> Table:
+    if isinstance(given, np.matrix):
+        given = np.asarray(given)
+    if isinstance(given, np.ndarray):
+        of_objects = given.dtype == np.object_
+        if given.ndim != 2 and not (of_objects and given.ndim == 1):
+            raise UsageError(f"{role}: an array of {given.ndim} dimensions; give one list a row")
+        if not of_objects:
+            return _of_array(given, role)
+    return _of_lists(role, list(range(len(given))), list(given))
+
+
+def _of_lists(role: str, users: list[Any], lists: list[Any]) -> Table:
+    table = Table(role, {"user": "", "item": ""}, "", wide=True)
+    named = [(f"user {user!r}", cell) for user, cell in zip(users, lists, strict=True)]
+    items, sizes = flat(table, named)
+    return Table(role, table.names, "", True, held={"user": users, "item": items}, sizes=sizes)
+
+
+def _of_array(lists: np.ndarray[Any, Any], role: str) -> Table:
+    """Return a 2-d array, less the −1 that fill rows up."""
+    empty = (lists == -1) if lists.dtype.kind == "i" else np.zeros(lists.shape, np.bool_)
+    sizes = np.full(len(lists), lists.shape[1], np.int64) - empty.sum(axis=1)
+    inside = empty & (np.arange(lists.shape[1]) < sizes[:, None])
+    if inside.any():
+        row = int(inside.any(axis=1).argmax())
+        raise DataError(
+            f"{role}: items, {row_text(row)}: found −1, an empty position, before an item; move "
+            "empty positions to the end"
+        )
+    try:
+        held = {"user": pl.Series(np.arange(len(lists))), "item": pl.Series(lists[~empty])}
+    except MISMATCH as error:
+        raise mixed(f"{role}: items", lists.ravel().tolist()) from error
+    return Table(role, dict.fromkeys(held, ""), "", wide=True, held=held, sizes=sizes)
+
+
+def as_polars(given: Any, role: str) -> pl.DataFrame:
+    """Return a frame with columns of text, numbers or lists of text.
+
+    Parameters
+    ----------
+    given : pandas, Polars or Arrow frame
+    role : str
+        What it is, for messages.
+
+    Raises
+    ------
+    UsageError, DataError
+        Something that is no frame, or a frame with two columns of one name.
+    """
+    columns = getattr(given, "columns", ())
+    if any(not isinstance(name, str) for name in columns):
+        raise UsageError(f"{role}: names of columns are text; found {shown(list(columns)[:5])}")
+    frame = frame_of(given, role)
+    return pl.DataFrame({name: _readable(frame.get_column(name)) for name in frame.columns})
+
+
+def _readable(column: nw.Series[Any]) -> pl.Series:
+    try:
+        if column.dtype != nw.Object:
+            return column.to_polars()
+    except (ImportError, *MISMATCH):  # pandas without pyarrow, cells of several types
+        pass
+    cells = [as_list(cell) for cell in column.to_list()]
+    if not any(isinstance(cell, list) for cell in cells):
+        return pl.Series(list(map(_text, cells)), dtype=pl.String)
+    lists = [c if isinstance(c, list) else [] if c is None else [c] for c in cells]
+    return pl.Series([list(map(_text, items)) for items in lists], dtype=pl.List(pl.String))
+
+
+def _text(cell: Any) -> str | None:
+    """Return a cell as text; half of a character, which no file can hold, becomes a question."""
+    return None if missing(cell) else str(cell).encode("utf-8", "replace").decode()
