@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
@@ -127,7 +127,6 @@ def plain(rows: list[Row], user: str, candidates: str, exclude: set[str], k: int
     return "".join([*own, *more, *"-" * k][:k])
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from(["ann", "bob"]), st.sampled_from("abcdef"), st.integers(1, 19)),

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import small
+from small import POPULAR
 
 LOG = """user,item,time
 ann,a,2020-01-01
@@ -19,28 +21,11 @@ bob,b,2020-01-07
 ann,b,2020-01-08
 bob,a,2020-01-08
 """
-CONFIG = """
-[data]
-layout = "table"
-path = "."
-events = "log.csv"
-cache = false
-[split]
-strategy = "time"
-valid_days = 1
-[evaluation]
-k = 2
-[compare]
-resamples = 100
-[[models]]
-name = "popular"
-use = "baselines.popular:Popular"
-[models.space]
-window_days = [1, 2]
-[[models]]
-name = "again"
-use = "baselines.repurchase:Repurchase"
-"""
+CONFIG = small.toml(
+    POPULAR | {"space": {"window_days": [1, 2]}},
+    {"name": "again", "use": "baselines.repurchase:Repurchase"},
+    compare={"resamples": 100},
+)
 COMMANDS = {
     "validate bad.csv": 1,
     "validate bad.csv --format json": 1,
@@ -88,8 +73,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "good.csv": "user,items\nann,a b\nbob,b\n",
         "bad.csv": "user,items\nann,a a\nann,b b\n,a\n",
     }
-    for name, text in files.items():
-        (folder / name).write_text(text)
+    small.write(folder, files)
     assert harness(folder, "run exam.toml --out one", capture_output=True).returncode == 0
     return folder
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from enumeration import of_all_lists
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.metrics import DEFINITIONS, parse
@@ -50,7 +50,6 @@ def test_equals_the_enumeration_of_lists(name: str, n: int, r: int, relevant: in
 
 
 @pytest.mark.parametrize("name", EXACT)
-@settings(max_examples=15)
 @given(data=st.data())
 def test_equals_the_enumeration_of_any_lists(name: str, data: Any) -> None:
     n = data.draw(st.integers(1, 6))

@@ -357,9 +357,7 @@ PIECES = [
 ]
 
 
-@settings(
-    max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     pieces=st.lists(st.sampled_from(PIECES), max_size=60), size=st.sampled_from([64, 97, 1 << 22])
 )
