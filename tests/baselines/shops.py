@@ -38,9 +38,11 @@ def shop(
     """
     listed = [] if items is None else [i for i in next(iter(items.values())) if i is not None]
     ids = sorted({*candidates, *(row[1] for row in rows), *listed, *others})
+    code = {item: n for n, item in enumerate(ids)}
+    position = {user: n for n, user in enumerate(everyone)}
     events = Events(
-        np.array([everyone.index(row[0]) for row in rows], np.int32),
-        np.array([ids.index(row[1]) for row in rows], np.int32),
+        np.array([position[row[0]] for row in rows], np.int32),
+        np.array([code[row[1]] for row in rows], np.int32),
         np.array([CUTOFF - round(row[2] * DAY) for row in rows], np.int64),
         np.array([KINDS.index(row[3]) if len(row) == 4 else 0 for row in rows], np.uint8),
     )
@@ -49,13 +51,13 @@ def shop(
     if shown is not None:
         times = np.full(len(ids), NO_TIME, np.int64)
         for item, age in shown.items():
-            times[ids.index(item)] = CUTOFF - round(age * DAY)
+            times[code[item]] = CUTOFF - round(age * DAY)
     data = Dataset(
         "table", pl.Series(everyone), pl.Series(ids), ordered, KINDS, "train", shown_from=times,
         users_table=None if users is None else pl.DataFrame(users),
         items_table=None if items is None else pl.DataFrame(items),
     )  # fmt: skip
-    return Train(data, ordered, np.array([ids.index(c) for c in candidates], np.int32), cutoff)
+    return Train(data, ordered, np.array([code[c] for c in candidates], np.int32), cutoff)
 
 
 def train_of(
