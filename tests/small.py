@@ -22,6 +22,19 @@ cid,a,2020-01-08
 POPULAR = {"name": "popular", "use": "baselines.popular:Popular"}
 RANDOM = {"name": "random", "use": "baselines.random_items:RandomItems"}
 
+LATEST_FIRST = """
+import harness
+
+class LatestFirst:
+    def fit(self, train):
+        self.latest_ = train.candidates_by_last_event()
+        return self
+
+    def recommend(self, users, k, draws, exclude=None):
+        return harness.top_k(self.latest_, users, k, exclude)
+"""
+"""The model of the README."""
+
 
 def values(*models: dict[str, Any], **sections: Any) -> dict[str, Any]:
     """Return a config of `models` on log.csv; keys of [data] and [evaluation] are added."""

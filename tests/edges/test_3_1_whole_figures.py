@@ -19,17 +19,7 @@ from conftest import Cli
 
 from harness.experiment.run import run
 
-LOG = """user,item,time
-ann,a,2020-01-01
-ann,b,2020-01-02
-bob,b,2020-01-03
-bob,c,2020-01-03
-cid,d,2020-01-04
-bob,a,2020-01-07
-ann,b,2020-01-08
-bob,d,2020-01-08
-cid,a,2020-01-08
-"""
+LOG = small.LOG + "bob,a,2020-01-07\n"  # the day that is tuned on
 SHARED = "neighbours of items in the log of a shop, with shrinkage, counts and half-life"
 NAMES = [f"{SHARED}, cosine", f"{SHARED}, tf-idf", "last", f"best {SHARED}, cosine"]
 

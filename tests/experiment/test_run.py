@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import small
-from small import LOG, POPULAR, RANDOM
+from small import LATEST_FIRST, LOG, POPULAR, RANDOM
 
 from harness import config as config_
 from harness.config import Config
@@ -15,18 +15,6 @@ from harness.core.errors import RecommenderError, UsageError
 from harness.experiment import evaluate_model
 from harness.experiment.result import Result
 from harness.experiment.run import run
-
-LATEST_FIRST = """
-import harness
-
-class LatestFirst:
-    def fit(self, train):
-        self.latest_ = train.candidates_by_last_event()
-        return self
-
-    def recommend(self, users, k, draws, exclude=None):
-        return harness.top_k(self.latest_, users, k, exclude)
-"""
 
 BROKEN = """
 import sys

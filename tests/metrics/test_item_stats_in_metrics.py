@@ -12,24 +12,15 @@ import numpy as np
 import polars as pl
 import pytest
 import small
-from small import POPULAR
+from small import LATEST_FIRST, POPULAR
 
 from harness.core.errors import UsageError
 from harness.experiment.result import Result
 from harness.experiment.run import run
 from harness.models.item_stats import attribute_columns, train_counts
 
-MODELS = """
+MODELS = f"""{LATEST_FIRST}
 import numpy as np
-import harness
-
-class LatestFirst:
-    def fit(self, train):
-        self.latest_ = train.candidates_by_last_event()
-        return self
-
-    def recommend(self, users, k, draws, exclude=None):
-        return harness.top_k(self.latest_, users, k, exclude)
 
 class Spread:
     def fit(self, train):
