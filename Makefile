@@ -4,15 +4,21 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+WORKERS ?= 2
 
-.PHONY: demo test browser lint docs bench bench-tiny peers fuzz clean
+.PHONY: demo test test-full browser lint docs bench bench-tiny peers fuzz clean
 
 demo: $(VENV)/.installed
 	$(BIN)/harness run configs/demo.toml
 	$(BIN)/harness run configs/demo-ponpare.toml
 
+# A file's tests stay in one process, which makes a run or opens a browser for them once.
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+
+# With the studies (marked slow), and many examples of each property.
+test-full: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m '' --hypothesis-profile=full
 
 # The tests of the report's page need a browser; without one they are skipped, and say so.
 browser:

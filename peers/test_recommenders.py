@@ -31,7 +31,8 @@ MODELS = {
     "pure_svd": (PureSVD(8), 1e-6),
 }
 DENSE = ("als", "ease", "pure_svd")
-RATINGS = HERE.parents[1] / "shared/data/ml-latest-small/ratings.csv"
+RATINGS = [HERE.parent / "tests/data/movielens/ratings.csv"]
+RATINGS += (HERE.parent / "data/ml-latest-small").glob("ratings.csv")
 
 
 def at_random(seed: int) -> np.ndarray:
@@ -44,9 +45,9 @@ def at_random(seed: int) -> np.ndarray:
     return np.argwhere(has)
 
 
-def of_movielens() -> np.ndarray:
+def of_movielens(ratings: Path) -> np.ndarray:
     """Return the ratings of 4 and more of films that five users gave."""
-    frame = pl.read_csv(RATINGS).filter(pl.col("rating") >= 4)
+    frame = pl.read_csv(ratings).filter(pl.col("rating") >= 4)
     frame = frame.filter(pl.len().over("movieId") >= 5)
     user, item = (np.unique(frame[c], return_inverse=True)[1] for c in ("userId", "movieId"))
     return np.column_stack([user, item])
@@ -55,9 +56,7 @@ def of_movielens() -> np.ndarray:
 @pytest.fixture(scope="module")
 def compared() -> list[tuple[Train, dict]]:
     """Return every matrix as training data, and what the peers recommend on it."""
-    matrices = [at_random(seed) for seed in (1, 2, 3)]
-    if RATINGS.is_file():
-        matrices.append(of_movielens())
+    matrices = [*map(at_random, (1, 2, 3)), *map(of_movielens, RATINGS)]
     documents = [
         {"users": int(p[:, 0].max() + 1), "items": int(p[:, 1].max() + 1), "pairs": p.tolist()}
         for p in matrices

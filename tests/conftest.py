@@ -5,16 +5,44 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from harness import config as config_
+from harness.cli import app, guarded
 from harness.experiment.run import run
 
 ROOT = Path(__file__).parents[1]
+
+# How many examples a property is tried on: --hypothesis-profile=full in `make test-full`.
+settings.register_profile("quick", max_examples=25, deadline=None)
+settings.register_profile("full", max_examples=400, deadline=None)
+settings.load_profile("quick")
 
 
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+
+
+Cli = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder of the test's own, which is the current one."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def cli(here: Path, capfd: pytest.CaptureFixture[str]) -> Cli:
+    """Return a function that runs a command there: exit status, output and errors come out."""
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        status = guarded(lambda: app(list(arguments), standalone_mode=False))
+        return (status, *capfd.readouterr())
+
+    return call
 
 
 Write = Callable[..., Path]

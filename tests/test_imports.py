@@ -44,7 +44,6 @@ def sources(package: str) -> dict[str, Path]:
 
 
 MODULES = sources("harness") | sources("baselines")
-every_module = pytest.mark.parametrize("module", MODULES)
 
 
 @cache
@@ -81,27 +80,28 @@ def package_of(module: str) -> str:
     return ".".join(module.split(".")[:2])
 
 
-@pytest.mark.parametrize("module", sources("baselines"))
-def test_baselines_know_the_contract_alone(module: str) -> None:
-    names = set(imported(ast.walk(tree(module))))
-    assert {package_of(name) for name in in_package(names, "harness")} <= CONTRACT
-    assert {package_of(name) for name in in_package(names, "baselines")} <= {package_of(module)}
+def test_baselines_know_the_contract_alone() -> None:
+    for module in sources("baselines"):
+        names = set(imported(ast.walk(tree(module))))
+        assert {package_of(name) for name in in_package(names, "harness")} <= CONTRACT, module
+        own = {package_of(name) for name in in_package(names, "baselines")}
+        assert own <= {package_of(module)}, module
 
 
-@pytest.mark.parametrize("module", sorted(sources("harness").keys() - {"harness"}))
-def test_a_package_knows_those_below_it_alone(module: str) -> None:
+def test_a_package_knows_those_below_it_alone() -> None:
     """Imports within functions and for types count: who reads one module must read the other."""
-    (floor,) = (i for i, layer in enumerate(LAYERS) if package_of(module) in layer)
-    below = {package_of(module)}.union(*LAYERS[floor + 1 :])
-    names = in_package(set(imported(ast.walk(tree(module)))), "harness")
-    assert {package_of(name) for name in names} <= below
+    for module in sources("harness").keys() - {"harness"}:
+        (floor,) = (i for i, layer in enumerate(LAYERS) if package_of(module) in layer)
+        below = {package_of(module)}.union(*LAYERS[floor + 1 :])
+        names = in_package(set(imported(ast.walk(tree(module)))), "harness")
+        assert {package_of(name) for name in names} <= below, module
 
 
-@pytest.mark.parametrize("module", sources("harness"))
-def test_harness_knows_no_baseline(module: str) -> None:
-    assert not in_package(imported(ast.walk(tree(module))), "baselines")
-    for text in texts_that_are_no_message(tree(module)):
-        assert "baselines" not in text
+def test_harness_knows_no_baseline() -> None:
+    for module in sources("harness"):
+        assert not in_package(imported(ast.walk(tree(module))), "baselines"), module
+        for text in texts_that_are_no_message(tree(module)):
+            assert "baselines" not in text, module
 
 
 def texts_that_are_no_message(node: ast.AST) -> Iterator[str]:
@@ -115,25 +115,28 @@ def texts_that_are_no_message(node: ast.AST) -> Iterator[str]:
         yield from texts_that_are_no_message(child)
 
 
-@every_module
-def test_no_code_comes_from_data(module: str) -> None:
-    assert not {n.partition(".")[0] for n in imported(ast.walk(tree(module)))} & UNSAFE
-    for node in ast.walk(tree(module)):
+def nodes() -> Iterator[tuple[str, ast.AST]]:
+    return ((module, node) for module in MODULES for node in ast.walk(tree(module)))
+
+
+def test_no_code_comes_from_data() -> None:
+    for module, node in nodes():
+        assert not {name.partition(".")[0] for name in imported(iter([node]))} & UNSAFE, module
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            assert node.func.id not in ("eval", "exec", "__import__")
+            assert node.func.id not in ("eval", "exec", "__import__"), module
         if isinstance(node, ast.keyword) and node.arg == "allow_pickle":
-            assert ast.unparse(node.value) == "False"
+            assert ast.unparse(node.value) == "False", module
 
 
-# harness.testing watches that models leave the global generators alone.
-@pytest.mark.parametrize("module", sorted(MODULES.keys() - {"harness.testing"}))
-def test_no_global_generator(module: str) -> None:
-    assert "random" not in imported(ast.walk(tree(module)))
-    for node in ast.walk(tree(module)):
+def test_no_global_generator() -> None:
+    for module, node in nodes():
+        if module == "harness.testing":  # it watches that models leave these alone
+            continue
+        assert "random" not in imported(iter([node])), module
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "np.random":
-            assert node.attr in OWN_STREAMS
+            assert node.attr in OWN_STREAMS, module
         if isinstance(node, ast.ImportFrom) and node.module == "numpy.random":
-            assert {alias.name for alias in node.names} <= OWN_STREAMS
+            assert {alias.name for alias in node.names} <= OWN_STREAMS, module
 
 
 def test_no_circles() -> None:
@@ -182,18 +185,17 @@ def test_metrics_are_known_without_frames() -> None:
     assert (done.returncode, done.stdout) == (0, "[]\n")
 
 
-@every_module
-def test_imports_have_no_effect_but_definitions(module: str) -> None:
+def test_imports_have_no_effect_but_definitions() -> None:
     """No statement of a module prints, writes, reads or changes anything elsewhere."""
-    for node in tree(module).body:
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            assert ast.unparse(node).startswith("app.command"), ast.unparse(node)
-        if isinstance(node, ast.Assign):
-            assert all(isinstance(t, ast.Name | ast.Tuple) for t in node.targets)
-    calls = {
-        ast.unparse(node.func) for node in at_import(tree(module)) if isinstance(node, ast.Call)
-    }
-    assert not calls & {"open", "print", "np.seterr", "warnings.filterwarnings", "os.environ.get"}
+    effects = {"open", "print", "np.seterr", "warnings.filterwarnings", "os.environ.get"}
+    for module in MODULES:
+        for node in tree(module).body:
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+                assert ast.unparse(node).startswith("app.command"), module
+            if isinstance(node, ast.Assign):
+                assert all(isinstance(t, ast.Name | ast.Tuple) for t in node.targets), module
+        calls = [node for node in at_import(tree(module)) if isinstance(node, ast.Call)]
+        assert not {ast.unparse(call.func) for call in calls} & effects, module
 
 
 @pytest.mark.parametrize("name", ["Draws", "Recommender", "Train", "fill", "run", "top_k", "tune"])

@@ -74,7 +74,8 @@ def _plain(
     unclosed: Any,
     torn: Any,
 ) -> tuple[int, int, int, int, int, int]:
-    at = written = n = line = n_unclosed = n_torn = 0
+    zero: Any = np.int64(0)  # a literal 0 would have callees compiled twice
+    at = written = n = line = n_unclosed = n_torn = zero
     while at < size:
         state = _record(buffer, at, size, separator, True, out, written)
         after, wrote, ends, whole, tears = state

@@ -60,7 +60,7 @@ def fields(
 def keys(buffer: Bytes, starts: Int64, stops: Int64, secret: UInt64) -> UInt64:
     """Return the key of each field, (n, 2), made with a secret."""
     found = np.empty((len(starts), 2), np.uint64)
-    _keys(buffer, starts, stops, secret, found)
+    _keys(buffer, np.ascontiguousarray(starts), np.ascontiguousarray(stops), secret, found)
     return found
 
 
@@ -91,7 +91,7 @@ def _cut(
     tally: Any,
 ) -> None:
     """Find the wanted fields of every line; `wanted`, `starts` and the others as in `fields`."""
-    at = 0
+    at: Any = np.int64(0)  # a literal 0 would have callees compiled twice
     for line in range(len(users)):
         begin, field, ends = at, 0, False
         while not ends:

@@ -125,7 +125,7 @@ def _mend(
     separator, between, end, width = form
     _line_begins(buffer, size, end, begins)
     own = np.zeros(LONGEST + PAD, np.uint8)
-    written = 0
+    written: Any = np.int64(0)  # a literal 0 would have callees compiled twice
     for line in range(len(codes)):
         if codes[line] == NO_ROW:
             stop = begins[line + 1] - 1
@@ -159,7 +159,7 @@ def _mend(
         written += 1
         if named:
             spans[line, 0], spans[line, 1] = row, written
-    return written
+    return written  # type: ignore[no-any-return]
 
 
 @compiled

@@ -13,7 +13,7 @@ from harness.core.arrays import Int64
 from harness.core.parquet import MAGIC, UNREADABLE, column_of, scan
 from harness.core.unpacking import SENT, UnpackingError
 from harness.submission.blocks import FIELD, LONGEST, RECORD, SIZE, Block
-from harness.submission.keys import PAD
+from harness.submission.keys import padded
 from harness.submission.scan import GROUP
 from harness.submission.stream import Refused, refused
 
@@ -108,8 +108,7 @@ class Rows:
     def _block(self, rows: pl.DataFrame) -> Block:
         lines = _column(rows, self._line)
         text = "".join(lines.to_list()).encode()
-        buffer = np.frombuffer(text + bytes(PAD), np.uint8)
-        return Block(buffer, len(text), FIELD, RECORD, ord(","), ended=len(lines))
+        return Block(padded(text), len(text), FIELD, RECORD, ord(","), ended=len(lines))
 
     def give_back(self, block: Block) -> None:
         """Do nothing: no buffer is used again."""

@@ -8,12 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
-import numpy as np
-
 from harness.submission.blocks import FIELD, plain
 from harness.submission.findings import Findings
 from harness.submission.format import INDEX, Format
-from harness.submission.keys import PAD
+from harness.submission.keys import padded
 from harness.submission.stream import Refused
 
 _LONGEST = 1 << 16
@@ -95,8 +93,7 @@ def _has_row_names(stream: BinaryIO, separator: str, columns: int) -> bool:
 def _fields(line: bytes, separator: str) -> list[str]:
     """Return the fields of a line as those of all others are read."""
     whole = line.replace(b"\n", b" ") + b"\n"
-    buffer = np.frombuffer(whole + bytes(PAD), np.uint8)
-    found = plain(buffer, len(whole), ord(separator), last=True)
+    found = plain(padded(whole), len(whole), ord(separator), last=True)
     text = found.buffer[: found.size - 1].tobytes().decode("utf-8", "replace")
     return text.split(chr(FIELD)) if line else []
 

@@ -118,7 +118,7 @@ def find_either(buffer: Any, start: int, stop: int, one: Any, other: Any) -> int
 
 def secret() -> UInt64:
     """Return a secret for `key`, (2,), drawn at random."""
-    return np.frombuffer(secrets.token_bytes(16), np.uint64)
+    return np.frombuffer(bytearray(secrets.token_bytes(16)), np.uint64)
 
 
 @compiled
@@ -327,5 +327,11 @@ def packed(ids: pl.Series) -> tuple[Bytes, Int64, Int64]:
     """Return texts one behind the other, PAD bytes behind the last, and where each stands."""
     lengths = ids.str.len_bytes().to_numpy().astype(np.int64)
     stops = np.cumsum(lengths)
-    text = "".join(ids.to_list()).encode() + bytes(PAD)
-    return np.frombuffer(text, np.uint8), stops - lengths, stops
+    return padded("".join(ids.to_list()).encode()), stops - lengths, stops
+
+
+def padded(text: bytes) -> Bytes:
+    """Return bytes with PAD bytes behind the last, as a buffer like those that files fill."""
+    buffer = np.zeros(len(text) + PAD, np.uint8)
+    buffer[: len(text)] = np.frombuffer(text, np.uint8)
+    return buffer

@@ -100,7 +100,8 @@ def read(
     words = room(_WORDS)
     ends, odd = np.zeros(_GROUP + 1, np.int64), np.zeros(_GROUP, np.bool_)
     mended, stamps = np.zeros(LONGEST + PAD, np.uint8), np.zeros(_STAMPS, np.int64)
-    line = n_lists = n_items = n_same = 0
+    zero: Any = np.int64(0)  # the type of a literal 0 would have callees compiled twice
+    line = n_lists = n_items = n_same = zero
     first_sum: Any = np.uint64(0)
     while line < len(users):
         group = line

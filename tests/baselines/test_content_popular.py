@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from attributed import Row, listed, shop
 from scipy.sparse import csr_array
+from shops import Row, listed, shop
 
 from baselines.content_popular import ContentPopular
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from shops import lists, train_of, words
@@ -28,7 +28,6 @@ def test_items_without_events_are_in_nobodys_list() -> None:
     assert lists(EASE(1.0), train, "1x", 3) == ["ba-", "---"]
 
 
-@settings(deadline=None, max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.5, 1.0, 300.0]))
 def test_as_numpy_inverts(seed: int, regularization: float) -> None:
     has = np.random.default_rng(seed).random((7, 6)) < 0.5

@@ -126,7 +126,16 @@ def test_without_implicit_the_extra_is_named(use: str, monkeypatch: pytest.Monke
         guard.made("m", use, factory("m", use, Path()), {})
 
 
-@pytest.mark.parametrize("name", ["pure_svd:PureSVD", "nmf:NMF", "als:ALS", "ease:EASE"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "als:ALS",
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("pure_svd:PureSVD", "nmf:NMF", "ease:EASE")
+        ),
+    ],
+)
 def test_lists_do_not_depend_on_threads(name: str) -> None:
     """One thread or four, for BLAS and for OpenMP: the same lists, ties and all."""
     module, model = name.split(":")

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from parts import USERS, Fixed, Row, held, listed, shop
 
@@ -100,7 +100,6 @@ def test_events_without_times_have_no_stock_and_can_be_seen() -> None:
         Filter([Fixed(**ALL)], out_of_stock_days=4).fit(train)
 
 
-@settings(max_examples=200)
 @given(
     st.lists(
         st.tuples(st.sampled_from(["ann", "bob"]), st.sampled_from("abcdefxy"), st.integers(1, 9)),

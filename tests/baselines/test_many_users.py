@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from attributed import NO_DRAWS, Row, shop
+from shops import NO_DRAWS, Row, shop
 
 from baselines.content_knn import ContentKNN
 from baselines.content_popular import ContentPopular

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from shops import NO_DRAWS, lists, train_of, words
 
@@ -89,7 +89,6 @@ def test_parameters_that_cannot_be(model: Any, message: str) -> None:
         model.fit(train_of(words("ab")))
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 5))
 def test_item_knn_as_numpy_says(seed: int, neighbours: int, k: int) -> None:
     has = np.random.default_rng(seed).random((6, 5)) < 0.5

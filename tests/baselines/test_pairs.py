@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from attributed import Row, shop
 from scipy.sparse import csr_array
+from shops import Row, shop
 
 from baselines.ranker.pair_features import Pairs, attributes
 

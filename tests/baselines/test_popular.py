@@ -5,47 +5,30 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
+import shops
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
+from shops import CUTOFF, DAY, NO_DRAWS
 
 from baselines.popular import Popular
-from harness.core.random import Draws
-from harness.data.dataset import Dataset, Events, canonical
 from harness.models.base import Train
 
-DAY = 86_400_000_000
-CUTOFF = 10 * DAY
-NO_DRAWS = Draws(0, 0, np.zeros(0, np.uint64))
 Row = tuple[str, float] | tuple[str, float, str]
 
 
 def shop(rows: list[Row], candidates: str = "abcd", cutoff: int | None = CUTOFF) -> Train:
     """Return a shop of (item, days before the cut-off, kind) events; each has a user of its own."""
-    users = [f"u{n:02}" for n in range(len(rows))]
-    items = sorted({*candidates, *(row[0] for row in rows), "zz"})
-    kinds = ("purchase", "visit")
-    events = Events(
-        np.arange(len(rows), dtype=np.int32),
-        np.array([items.index(row[0]) for row in rows], np.int32),
-        np.array([CUTOFF - round(row[1] * DAY) for row in rows], np.int64),
-        np.array([kinds.index(row[2]) if len(row) == 3 else 0 for row in rows], np.uint8),
-    )
-    ordered = canonical([events], len(users), len(items), 2)
-    data = Dataset("table", pl.Series(users), pl.Series(items), ordered, kinds, "train")
-    positions = np.array([items.index(c) for c in candidates], np.int32)
-    return Train(data, ordered, positions, cutoff)
+    numbered = [(f"u{n:02}", *row) for n, row in enumerate(rows)]
+    everyone = [row[0] for row in numbered]
+    return shops.shop(numbered, candidates, cutoff=cutoff, everyone=everyone)
 
 
 def listed(train: Train, k: int = 4, exclude: Any = None, users: int = 1, **params: Any) -> Any:
     """Return each user's list as a word of candidate ids, with "-" where it is empty."""
-    model = Popular(**params).fit(train)
-    found = model.recommend(np.arange(users, dtype=np.int32), k, NO_DRAWS, exclude=exclude)
-    assert found.shape == (users, k)
-    names = [*train.candidate_ids.to_list(), "-"]
-    return ["".join(names[i] for i in row) for row in found]
+    first = " ".join(train.user_ids.to_list()[:users])
+    return shops.listed(Popular(**params), train, first, k, exclude)
 
 
 def test_most_events_first_ties_by_item_id() -> None:

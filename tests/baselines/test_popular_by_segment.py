@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from attributed import listed, shop
 from hypothesis import given
 from hypothesis import strategies as st
+from shops import listed, shop
 
 from baselines.popular_by_segment import PopularBySegment, segments
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from attributed import NO_DRAWS, USERS, Row, listed, shop
 from scipy.sparse import csr_array
+from shops import NO_DRAWS, USERS, Row, listed, shop
 from threadpoolctl import threadpool_limits
 
 from baselines.ranker import Ranker

@@ -3,46 +3,23 @@
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
-from hypothesis import given, settings
+import shops
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
+from shops import CUTOFF, DAY, Row
 
 from baselines.repurchase import Repurchase
-from harness.core.random import Draws
-from harness.data.dataset import Dataset, Events, canonical
 from harness.models.base import Train
-
-DAY = 86_400_000_000
-CUTOFF = 20 * DAY
-NO_DRAWS = Draws(0, 0, np.zeros(0, np.uint64))
-USERS = ["ann", "bob", "new"]
-Row = tuple[str, str, float]
 
 
 def shop(rows: list[Row], candidates: str = "abcd", cutoff: int | None = CUTOFF) -> Train:
-    """Return a shop of (user, item, days before the cut-off) events."""
-    items = sorted({*candidates, *(item for _, item, _ in rows), "z"})
-    events = Events(
-        np.array([USERS.index(user) for user, _, _ in rows], np.int32),
-        np.array([items.index(item) for _, item, _ in rows], np.int32),
-        np.array([CUTOFF - round(age * DAY) for _, _, age in rows], np.int64),
-        np.zeros(len(rows), np.uint8),
-    )
-    ordered = canonical([events], len(USERS), len(items), 1)
-    data = Dataset("table", pl.Series(USERS), pl.Series(items), ordered, ("event",), "train")
-    positions = np.array([items.index(c) for c in candidates], np.int32)
-    return Train(data, ordered, positions, cutoff)
+    return shops.shop(rows, candidates, cutoff=cutoff)
 
 
 def listed(train: Train, users: str, k: int = 4, exclude: Any = None, **params: Any) -> list[str]:
-    """Return the users' lists as words of candidate ids, with "-" where they are empty."""
-    positions = np.array([USERS.index(user) for user in users.split()], np.int32)
-    found = Repurchase(**params).fit(train).recommend(positions, k, NO_DRAWS, exclude=exclude)
-    assert found.shape == (len(positions), k)
-    names = [*train.candidate_ids.to_list(), "-"]
-    return ["".join(names[i] for i in row) for row in found]
+    return shops.listed(Repurchase(**params), train, users, k, exclude)
 
 
 OLD: list[Row] = [("ann", "c", 15), ("ann", "a", 12), ("ann", "b", 9), ("bob", "d", 16)]
@@ -127,7 +104,6 @@ def plain(rows: list[Row], user: str, candidates: str, exclude: set[str], k: int
     return "".join([*own, *more, *"-" * k][:k])
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from(["ann", "bob"]), st.sampled_from("abcdef"), st.integers(1, 19)),
@@ -142,7 +118,8 @@ def test_equals_plain_python(
     rows: list[Row], candidates: str, exclude: list[set[str]], k: int
 ) -> None:
     held = csr_array(np.array([[c in items for c in candidates] for items in exclude], bool))
+    users = ["ann", "bob", "new"]
     expected = [
-        plain(rows, user, candidates, items, k) for user, items in zip(USERS, exclude, strict=True)
+        plain(rows, user, candidates, items, k) for user, items in zip(users, exclude, strict=True)
     ]
-    assert listed(shop(rows, candidates), "ann bob new", k, held) == expected
+    assert listed(shop(rows, candidates), " ".join(users), k, held) == expected

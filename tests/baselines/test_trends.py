@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from shops import lists, train_of
@@ -59,7 +59,6 @@ events_ = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60)
 @given(events_, st.sampled_from([1, 3]))
 def test_chances_as_a_life_table_counts_them(rows: list[tuple[str, str, int]], ahead: int) -> None:
     train = train_of([(user, item, day - 0.25) for user, item, day in rows], candidates="abc")
@@ -160,7 +159,6 @@ def test_fewer_neighbours_keep_the_heaviest() -> None:
     assert lists(CoVisitation(neighbours=1), train_of(rows), "u", 2) == ["b-"]
 
 
-@settings(deadline=None, max_examples=40)
 @given(
     st.lists(
         st.tuples(st.sampled_from("uvw"), st.sampled_from("abcd"), st.integers(1, 12)),

@@ -8,44 +8,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import small
+from conftest import Cli
+from small import LOG, POPULAR
 
-from harness.cli import app, guarded, main
+from harness.cli import guarded, main
 from harness.core.table import Sheet
 
-LOG = """user,item,time
-ann,a,2020-01-01
-ann,b,2020-01-02
-bob,b,2020-01-03
-bob,c,2020-01-03
-cid,d,2020-01-04
-ann,b,2020-01-08
-bob,d,2020-01-08
-cid,a,2020-01-08
-"""
-
-TOML = """
-[data]
-layout = "table"
-path = "."
-events = "log.csv"
-cache = false
-
-[split]
-strategy = "time"
-valid_days = 1
-
-[evaluation]
-k = 2
-
-[[models]]
-name = "popular"
-use = "baselines.popular:Popular"
-"""
-
+TOML = small.toml()
 PLUG_INS = """
 import pathlib
 import time
@@ -73,23 +46,12 @@ class Talks(Model):
         return self
 """
 
-Harness = Callable[..., tuple[int, str, str]]
-
 
 @pytest.fixture
-def harness(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Harness:
-    """Return a function: arguments in; exit status, standard output and standard error out."""
-    for name, text in {"log.csv": LOG, "exam.toml": TOML, "plugged.py": PLUG_INS}.items():
-        (tmp_path / name).write_text(text)
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        status = guarded(lambda: app(list(arguments), standalone_mode=False))
-        return (status, *capfd.readouterr())
-
-    return call
+def harness(here: Path, cli: Cli) -> Cli:
+    """Return what runs a command where a log, a config and models are."""
+    small.write(here, {"log.csv": LOG, "exam.toml": TOML, "plugged.py": PLUG_INS})
+    return cli
 
 
 def command(*arguments: str, **options: object) -> "subprocess.Popen[str]":
@@ -103,7 +65,7 @@ def runs(folder: Path) -> list[str]:
     return sorted(p.name for p in (folder / "runs").glob("*"))
 
 
-def test_a_run_prints_its_table_and_writes_its_folder(harness: Harness, tmp_path: Path) -> None:
+def test_a_run_prints_its_table_and_writes_its_folder(harness: Cli, tmp_path: Path) -> None:
     status, out, err = harness("run", "exam.toml")
     (name,) = runs(tmp_path)
     fingerprint = json.loads((tmp_path / "runs" / name / "result.json").read_text())["evaluation"][
@@ -115,14 +77,14 @@ def test_a_run_prints_its_table_and_writes_its_folder(harness: Harness, tmp_path
     assert out.endswith(f"written to runs/{name}/\nnext  harness report runs/{name}\n")
 
 
-def test_a_second_run_gets_a_number(harness: Harness, tmp_path: Path) -> None:
+def test_a_second_run_gets_a_number(harness: Cli, tmp_path: Path) -> None:
     for _ in range(3):
         assert harness("run", "exam.toml")[0] == 0
     first = runs(tmp_path)[0]
     assert runs(tmp_path) == [first, f"{first}-2", f"{first}-3"]
 
 
-def test_out_names_the_folder_and_may_name_an_earlier_run(harness: Harness, tmp_path: Path) -> None:
+def test_out_names_the_folder_and_may_name_an_earlier_run(harness: Cli, tmp_path: Path) -> None:
     for _ in range(2):
         status, out, _err = harness("run", "exam.toml", "--out", "mine/one")
         assert status == 0
@@ -132,7 +94,7 @@ def test_out_names_the_folder_and_may_name_an_earlier_run(harness: Harness, tmp_
 
 
 def test_a_foreign_folder_is_refused_before_any_work(
-    harness: Harness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    harness: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter.doc").touch()
@@ -145,7 +107,7 @@ def test_a_foreign_folder_is_refused_before_any_work(
     assert [p.name for p in (tmp_path / "thesis").iterdir()] == ["chapter.doc"]
 
 
-def test_json_is_one_document_and_nothing_else(harness: Harness, tmp_path: Path) -> None:
+def test_json_is_one_document_and_nothing_else(harness: Cli, tmp_path: Path) -> None:
     status, out, err = harness("run", "exam.toml", "--format", "json", "--out", "one")
     assert status == 0
     assert out == (tmp_path / "one" / "result.json").read_text()
@@ -153,7 +115,7 @@ def test_json_is_one_document_and_nothing_else(harness: Harness, tmp_path: Path)
     assert err == "written to one/\n"
 
 
-def test_what_a_model_prints_is_kept_out_of_the_json(harness: Harness) -> None:
+def test_what_a_model_prints_is_kept_out_of_the_json(harness: Cli) -> None:
     talks = ("--set", "models.0.use=plugged:Talks")
     status, out, err = harness("run", "exam.toml", "--format", "json", *talks)
     assert status == 0
@@ -161,7 +123,7 @@ def test_what_a_model_prints_is_kept_out_of_the_json(harness: Harness) -> None:
     assert "epoch 1" in err
 
 
-def test_csv_parses(harness: Harness) -> None:
+def test_csv_parses(harness: Cli) -> None:
     status, out, err = harness("run", "exam.toml", "--format", "csv")
     (row,) = csv.DictReader(io.StringIO(out))
     assert status == 0
@@ -171,7 +133,7 @@ def test_csv_parses(harness: Harness) -> None:
     assert err.startswith("written to runs/")
 
 
-def test_markdown_is_a_table(harness: Harness) -> None:
+def test_markdown_is_a_table(harness: Cli) -> None:
     status, out, err = harness("run", "exam.toml", "--format", "markdown")
     rows = [line for line in out.splitlines() if line.startswith("|")]
     assert status == 0
@@ -181,7 +143,7 @@ def test_markdown_is_a_table(harness: Harness) -> None:
     assert err.startswith("written to runs/")
 
 
-def test_set_overrides_a_key(harness: Harness) -> None:
+def test_set_overrides_a_key(harness: Cli) -> None:
     _, out, _ = harness(
         "run", "exam.toml", "--format", "json", "--set", "evaluation.k=1",
         "--set", "models.0.name=best seller",
@@ -233,9 +195,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_a_message_and_status_2(
-    harness: Harness, tmp_path: Path, mistake: str
-) -> None:
+def test_a_mistake_is_a_message_and_status_2(harness: Cli, tmp_path: Path, mistake: str) -> None:
     arguments, named = MISTAKES[mistake]
     before = sorted(p.name for p in tmp_path.iterdir() if p.name != "__pycache__")
     status, out, err = harness(*arguments)
@@ -247,7 +207,7 @@ def test_a_mistake_is_a_message_and_status_2(
     assert sorted(p.name for p in tmp_path.iterdir() if p.name != "__pycache__") == before
 
 
-def test_no_arguments_show_the_help(harness: Harness) -> None:
+def test_no_arguments_show_the_help(harness: Cli) -> None:
     status, out, err = harness()
     assert status == 2
     assert "Usage: " in out + err
@@ -281,7 +241,7 @@ def test_an_interrupt_before_the_command_begins(monkeypatch: pytest.MonkeyPatch)
     assert ended.value.code == 130
 
 
-def test_ctrl_c_while_a_model_fits(harness: Harness, tmp_path: Path) -> None:
+def test_ctrl_c_while_a_model_fits(harness: Cli, tmp_path: Path) -> None:
     slow = command("run", "exam.toml", "--set", "models.0.use=plugged:Slow", cwd=tmp_path)
     patience = time.monotonic() + 30
     while not (tmp_path / "fitting").exists() and time.monotonic() < patience:
@@ -294,9 +254,7 @@ def test_ctrl_c_while_a_model_fits(harness: Harness, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_a_reader_that_has_gone_is_no_error(
-    harness: Harness, tmp_path: Path, unbuffered: str
-) -> None:
+def test_a_reader_that_has_gone_is_no_error(harness: Cli, tmp_path: Path, unbuffered: str) -> None:
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(
@@ -309,7 +267,7 @@ def test_a_reader_that_has_gone_is_no_error(
     assert (tmp_path / "one" / "result.json").exists()
 
 
-def test_no_file_steers_the_terminal_by_an_error(harness: Harness, tmp_path: Path) -> None:
+def test_no_file_steers_the_terminal_by_an_error(harness: Cli, tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("user,\x1b]0;title\x07,\x9b31m\nann,a,2020-01-01\n")
     status, _, err = harness("run", "exam.toml")
     assert status == 2
@@ -319,7 +277,7 @@ def test_no_file_steers_the_terminal_by_an_error(harness: Harness, tmp_path: Pat
 
 
 @pytest.mark.parametrize("format_", ["table", "markdown", "csv"])
-def test_no_name_steers_the_terminal(harness: Harness, tmp_path: Path, format_: str) -> None:
+def test_no_name_steers_the_terminal(harness: Cli, tmp_path: Path, format_: str) -> None:
     named = TOML.replace('"popular"', '"pop\\u001b[31mular\\u009b1m"')
     (tmp_path / "odd.toml").write_text(named)
     status, out, _ = harness("run", "odd.toml", "--format", format_)
@@ -328,7 +286,7 @@ def test_no_name_steers_the_terminal(harness: Harness, tmp_path: Path, format_: 
     assert all(c.isprintable() or c == "\n" for c in out)
 
 
-def test_no_file_steers_the_terminal_by_a_note(harness: Harness, tmp_path: Path) -> None:
+def test_no_file_steers_the_terminal_by_a_note(harness: Cli, tmp_path: Path) -> None:
     data = tmp_path / "hm"
     data.mkdir()
     odd = "\x1b[31mabcd"  # nine characters: taken for an id that lost its zero
@@ -344,7 +302,7 @@ def test_no_file_steers_the_terminal_by_a_note(harness: Harness, tmp_path: Path)
     assert all(c.isprintable() or c == "\n" for c in out)
 
 
-def test_a_terminal_gets_the_rich_table(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_gets_the_rich_table(harness: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[Sheet] = []
     monkeypatch.setattr("harness.core.terminal.print_rich", shown.append)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
@@ -353,7 +311,7 @@ def test_a_terminal_gets_the_rich_table(harness: Harness, monkeypatch: pytest.Mo
     assert [row[0] for row in shown[0].rows] == ["popular", "chance (exact)"]
 
 
-def test_synth_writes_and_names_its_files(harness: Harness, tmp_path: Path) -> None:
+def test_synth_writes_and_names_its_files(harness: Cli, tmp_path: Path) -> None:
     size = ("--users", "30", "--items", "20", "--events", "200")
     status, out, _ = harness("synth", "kion", "--out", "made", *size)
     assert status == 0
@@ -362,7 +320,7 @@ def test_synth_writes_and_names_its_files(harness: Harness, tmp_path: Path) -> N
     assert all(f"made/{name}  " in out for name in written)
 
 
-def test_synth_replaces_nothing_unless_told(harness: Harness, tmp_path: Path) -> None:
+def test_synth_replaces_nothing_unless_told(harness: Cli, tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "real" / "transactions_train.csv").write_text("mine")
     small = ["synth", "hm", "--out", "real", "--users", "9", "--items", "20", "--events", "30"]
@@ -375,14 +333,14 @@ def test_synth_replaces_nothing_unless_told(harness: Harness, tmp_path: Path) ->
     assert "transactions_train.csv" in out
 
 
-def test_the_version(harness: Harness) -> None:
+def test_the_version(harness: Cli) -> None:
     status, out, _ = harness("--version")
     assert (status, out.split()[0]) == (0, "submission-harness")
 
 
-def test_compare_prints_models_pairs_and_slices(harness: Harness, tmp_path: Path) -> None:
-    more = '\n[[models]]\nname = "last"\nuse = "baselines.popular:Popular"\n'
-    (tmp_path / "two.toml").write_text(f"{TOML}{more}params = {{ window_days = 5 }}\n")
+def test_compare_prints_models_pairs_and_slices(harness: Cli, tmp_path: Path) -> None:
+    last = POPULAR | {"name": "last", "params": {"window_days": 5}}
+    small.write(tmp_path, {"two.toml": small.toml(POPULAR, last)})
     assert harness("run", "two.toml", "--out", "run")[0] == 0
     status, out, _err = harness("compare", "run", "--by", "truth", "--public-share", "0.5")
     assert status == 0
@@ -400,7 +358,7 @@ def test_compare_prints_models_pairs_and_slices(harness: Harness, tmp_path: Path
     assert set(rows[0]) >= {"one", "other", "difference", "ci95 low", "p_adjusted", "verdict"}
 
 
-def test_compare_says_what_it_cannot_do(harness: Harness) -> None:
+def test_compare_says_what_it_cannot_do(harness: Cli) -> None:
     assert harness("run", "exam.toml", "--out", "run")[0] == 0
     status, out, err = harness("compare", "run")
     assert (status, out) == (2, "")

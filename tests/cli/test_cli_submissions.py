@@ -3,51 +3,19 @@
 import csv
 import io
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+import small
+from conftest import Cli
+from small import LOG, POPULAR, RANDOM
 
-from harness.cli import app, guarded
 from harness.metrics import DEFINITIONS
 from harness.metrics.conventions import CONVENTIONS
 
-LOG = """user,item,time
-ann,a,2020-01-01
-ann,b,2020-01-02
-bob,b,2020-01-03
-bob,c,2020-01-03
-cid,d,2020-01-04
-ann,b,2020-01-08
-bob,d,2020-01-08
-cid,a,2020-01-08
-"""
-"""The exam: ann b, bob d, cid a; b is the most popular, then a, c, d."""
-TOML = """
-[data]
-layout = "table"
-path = "."
-events = "log.csv"
-cache = false
-
-[split]
-strategy = "time"
-valid_days = 1
-
-[evaluation]
-k = 2
-
-[[models]]
-name = "popular"
-use = "baselines.popular:Popular"
-
-[[models]]
-name = "random"
-use = "baselines.random_items:RandomItems"
-repeats = 3
-"""
+TOML = small.toml(POPULAR, RANDOM | {"repeats": 3})
 LISTS = "user,items\nann,b a\nbob,x d\ncid,\nzed,a\n"
 SOLUTION = "user,items,Usage\nann,a b,Public\nbob,d,Private\ncid,a,Private\ndee,c,Ignored\n"
 PLUG_INS = """
@@ -68,40 +36,23 @@ def early(hits, n_relevant, k):
     return float(hits[0])
 """
 
-Harness = Callable[..., tuple[int, str, str]]
+
+@pytest.fixture
+def harness(here: Path, cli: Cli) -> Cli:
+    """Return what runs a command where a config and files to score are."""
+    small.write(here, {"log.csv": LOG, "exam.toml": TOML, "talking.py": PLUG_INS})
+    small.write(here, {"lists.csv": LISTS, "solution.csv": SOLUTION})
+    return cli
 
 
 @pytest.fixture
-def harness(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Harness:
-    """Return a function: arguments in; exit status, standard output and standard error out."""
-    files = {
-        "log.csv": LOG,
-        "exam.toml": TOML,
-        "lists.csv": LISTS,
-        "solution.csv": SOLUTION,
-        "talking.py": PLUG_INS,
-    }
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        status = guarded(lambda: app(list(arguments), standalone_mode=False))
-        return (status, *capfd.readouterr())
-
-    return call
-
-
-@pytest.fixture
-def ran(harness: Harness) -> Harness:
+def ran(harness: Cli) -> Cli:
     """Return the same where a run stands in the folder `run`."""
     assert harness("run", "exam.toml", "--out", "run")[0] == 0
     return harness
 
 
-def document(harness: Harness, *arguments: str) -> Any:
+def document(harness: Cli, *arguments: str) -> Any:
     """Return the JSON of a command that prints one document and nothing else."""
     status, out, err = harness(*arguments, "--format", "json")
     assert (status, err) == (0, "")
@@ -118,7 +69,7 @@ BY_CONFIG = ("lists.csv", "--config", "exam.toml")
 # harness score.
 
 
-def test_score_by_a_solution(harness: Harness) -> None:
+def test_score_by_a_solution(harness: Cli) -> None:
     """AP@12 is 1 (b and a of a and b), 1/2 (d at the second place), 0 (no list)."""
     found = document(harness, "score", *BY_SOLUTION)
     assert list(found["metrics"]) == ["MAP@12", "Recall@12", "NDCG@12"]
@@ -143,7 +94,7 @@ def test_score_by_a_solution(harness: Harness) -> None:
     assert "conventions" not in found
 
 
-def test_score_by_a_config(ran: Harness) -> None:
+def test_score_by_a_config(ran: Cli) -> None:
     """AP@2 is 1 (b of b), 1/2 (d of d at the second place), 0."""
     found = document(ran, "score", *BY_CONFIG)
     assert list(found["metrics"]) == ["MAP@2", "Recall@2", "NDCG@2"]
@@ -155,14 +106,14 @@ def test_score_by_a_config(ran: Harness) -> None:
     assert found["evaluation"]["k"] == 2
 
 
-def test_metrics_that_are_asked_for(harness: Harness) -> None:
+def test_metrics_that_are_asked_for(harness: Cli) -> None:
     asked = ("--metric", "HitRate@1", "--metric", "MAP(divisor=k)@2", "--metric", "HitRate@1")
     found = document(harness, "score", *BY_SOLUTION, *asked)
     means = {name: figure["mean"] for name, figure in found["metrics"].items()}
     assert means == {"HitRate@1": exactly(1 / 3), "MAP(divisor=k)@2": exactly((1 + 1 / 4) / 3)}
 
 
-def test_metrics_beyond_accuracy_go_with_a_config(harness: Harness) -> None:
+def test_metrics_beyond_accuracy_go_with_a_config(harness: Cli) -> None:
     """Of a, b, c, d the lists of ann and bob hold a, b and d; nobody knows x."""
     found = document(harness, "score", *BY_CONFIG, "--metric", "Coverage@2", "--metric", "MAP@1")
     assert found["metrics"]["Coverage@2"] == {"mean": 3 / 4, "ci95": None}
@@ -171,7 +122,7 @@ def test_metrics_beyond_accuracy_go_with_a_config(harness: Harness) -> None:
 
 @pytest.mark.parametrize("by", [BY_SOLUTION, BY_CONFIG])
 def test_k_is_the_cut_off_of_the_usual_metrics_and_of_conventions(
-    harness: Harness, by: tuple[str, ...]
+    harness: Cli, by: tuple[str, ...]
 ) -> None:
     found = document(harness, "score", *by, "--k", "1", "--conventions")
     assert list(found["metrics"]) == ["MAP@1", "Recall@1", "NDCG@1"]
@@ -182,13 +133,13 @@ def test_k_is_the_cut_off_of_the_usual_metrics_and_of_conventions(
     assert told["recommenders"] == exactly(1 / 2)  # without cid, who has no list
 
 
-def test_an_own_metric_stands_beside_the_config(harness: Harness) -> None:
+def test_an_own_metric_stands_beside_the_config(harness: Cli) -> None:
     status, out, _ = harness("score", *BY_CONFIG, "--metric", "talking:early@2", "--format", "csv")
     assert status == 0
     assert "talking:early@2" in out
 
 
-def test_what_an_own_metric_prints_does_not_spoil_the_json(harness: Harness) -> None:
+def test_what_an_own_metric_prints_does_not_spoil_the_json(harness: Cli) -> None:
     status, out, err = harness(
         "score", *BY_CONFIG, "--metric", "talking:early@2", "--format", "json"
     )
@@ -197,7 +148,7 @@ def test_what_an_own_metric_prints_does_not_spoil_the_json(harness: Harness) -> 
     assert "marking" in err
 
 
-def test_conventions_that_drop_repeats_look_behind_the_exams_places(harness: Harness) -> None:
+def test_conventions_that_drop_repeats_look_behind_the_exams_places(harness: Cli) -> None:
     """k = 2: of x, x and b only trec_eval's b moves up, to the second place."""
     Path("lists.csv").write_text("user,items\nann,x x b\nbob,x\ncid,x\n")
     found = document(harness, "score", *BY_CONFIG, "--conventions")
@@ -207,7 +158,7 @@ def test_conventions_that_drop_repeats_look_behind_the_exams_places(harness: Har
     assert document(harness, "score", *BY_CONFIG, "--metric", "MRR")["metrics"]["MRR"]["mean"] == 0
 
 
-def test_columns_may_be_named(harness: Harness) -> None:
+def test_columns_may_be_named(harness: Cli) -> None:
     Path("odd.csv").write_text("place,what,who\n2,x,ann\n1,a,ann\n")
     named = ("--user-column", "who", "--item-column", "what", "--rank-column", "place")
     found = document(harness, "score", "odd.csv", "--solution", "solution.csv", *named)
@@ -217,7 +168,7 @@ def test_columns_may_be_named(harness: Harness) -> None:
     assert found["usage"]["Public"]["MAP@12"]["mean"] == exactly(1 / 4)
 
 
-def test_score_as_csv_has_a_line_a_metric_and_a_convention(harness: Harness) -> None:
+def test_score_as_csv_has_a_line_a_metric_and_a_convention(harness: Cli) -> None:
     status, out, err = harness("score", *BY_SOLUTION, "--conventions", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(out)))
     assert (status, err) == (0, "")
@@ -229,7 +180,7 @@ def test_score_as_csv_has_a_line_a_metric_and_a_convention(harness: Harness) -> 
 
 
 @pytest.mark.parametrize("format_", ["table", "markdown"])
-def test_score_as_a_table(harness: Harness, format_: str) -> None:
+def test_score_as_a_table(harness: Cli, format_: str) -> None:
     status, out, err = harness("score", *BY_SOLUTION, "--conventions", "--format", format_)
     assert (status, err) == (0, "")
     for text in (
@@ -242,7 +193,7 @@ def test_score_as_a_table(harness: Harness, format_: str) -> None:
         assert [len({row.count("|") for row in table.splitlines()}) for table in tables] == [1, 1]
 
 
-def test_a_solution_of_any_form(harness: Harness) -> None:
+def test_a_solution_of_any_form(harness: Cli) -> None:
     rows = [(u, i) for u, row in {"ann": "ab", "bob": "d", "cid": "a"}.items() for i in row]
     pl.DataFrame(rows, schema=["u", "i"], orient="row").write_parquet("solution.parquet")
     found = document(harness, "score", "lists.csv", "--solution", "solution.parquet")
@@ -252,7 +203,7 @@ def test_a_solution_of_any_form(harness: Harness) -> None:
 # harness explain.
 
 
-def test_explain_a_file(harness: Harness) -> None:
+def test_explain_a_file(harness: Cli) -> None:
     found = document(harness, "explain", *BY_SOLUTION, "--user", "bob", "--user", "ann")
     assert (found["schema"], found["paper"]) == (1, "lists.csv")
     bob, ann = found["users"]
@@ -263,13 +214,13 @@ def test_explain_a_file(harness: Harness) -> None:
     assert sum(p["contribution"] for p in ann["places"]) == exactly(1)
 
 
-def test_the_cut_off_is_that_of_the_metric_or_of_the_config(harness: Harness) -> None:
+def test_the_cut_off_is_that_of_the_metric_or_of_the_config(harness: Cli) -> None:
     one = ("--user", "ann", "--metric", "MAP@1")
     assert document(harness, "explain", *BY_SOLUTION, *one)["users"][0]["k"] == 1
     assert document(harness, "explain", *BY_CONFIG, "--user", "ann")["users"][0]["k"] == 2
 
 
-def test_a_cut_off_behind_the_exams_is_refused_whoever_is_explained(harness: Harness) -> None:
+def test_a_cut_off_behind_the_exams_is_refused_whoever_is_explained(harness: Cli) -> None:
     for who in (("--worst", "1"), ("--user", "ann")):
         status, out, err = harness("explain", *BY_CONFIG, *who, "--metric", "MAP@5")
         assert (status, out) == (2, "")
@@ -277,25 +228,25 @@ def test_a_cut_off_behind_the_exams_is_refused_whoever_is_explained(harness: Har
         assert "k = 2" in err
 
 
-def test_conventions_behind_the_exams_places_are_refused(harness: Harness) -> None:
+def test_conventions_behind_the_exams_places_are_refused(harness: Cli) -> None:
     arguments = ("--metric", "MAP@2", "--k", "5", "--conventions")
     status, out, err = harness("score", *BY_CONFIG, *arguments)
     assert (status, out) == (2, "")
     assert "k = 2" in err
 
 
-def test_explain_takes_a_cut_off_as_score_does(harness: Harness) -> None:
+def test_explain_takes_a_cut_off_as_score_does(harness: Cli) -> None:
     found = document(harness, "explain", *BY_SOLUTION, "--user", "bob", "--k", "1")
     assert found["users"][0]["metrics"]["MAP@1"] == 0  # d stands second
 
 
-def test_explain_shows_the_metric_that_was_asked_for_first(ran: Harness) -> None:
+def test_explain_shows_the_metric_that_was_asked_for_first(ran: Cli) -> None:
     asked = ("--best", "1", "--metric", "Novelty@2")
     found = document(ran, "explain", "run", "--model", "popular", *asked)
     assert next(iter(found["users"][0]["metrics"])) == "Novelty@2"
 
 
-def test_worst_and_best(harness: Harness) -> None:
+def test_worst_and_best(harness: Cli) -> None:
     """By MAP ann has 1, bob 1/2, cid 0; by HitRate@1 bob and cid have 0, bob stands first."""
 
     def names(*arguments: str) -> list[str]:
@@ -312,7 +263,7 @@ def test_worst_and_best(harness: Harness) -> None:
 @pytest.mark.parametrize(
     ("model", "repeat"), [("popular", 0), ("random", 0), ("random", 1), ("random", 2)]
 )
-def test_explain_a_model_of_a_run(ran: Harness, model: str, repeat: int) -> None:
+def test_explain_a_model_of_a_run(ran: Cli, model: str, repeat: int) -> None:
     users = [argument for user in ("ann", "bob", "cid") for argument in ("--user", user)]
     which = ("--model", model, "--repeat", str(repeat))
     found = document(ran, "explain", "run", *which, *users)
@@ -325,7 +276,7 @@ def test_explain_a_model_of_a_run(ran: Harness, model: str, repeat: int) -> None
             assert user["metrics"][name] == row[name]
 
 
-def test_a_model_that_prints_does_not_spoil_the_json(ran: Harness) -> None:
+def test_a_model_that_prints_does_not_spoil_the_json(ran: Cli) -> None:
     talks = ("--set", "models.0.use=talking:Talks", "--set", "models.0.name=talks")
     assert ran("run", "exam.toml", *talks, "--out", "run")[0] == 0
     status, out, err = ran(
@@ -337,7 +288,7 @@ def test_a_model_that_prints_does_not_spoil_the_json(ran: Harness) -> None:
     assert "asked" in err
 
 
-def test_a_metric_that_prints_does_not_spoil_the_json_of_explain(harness: Harness) -> None:
+def test_a_metric_that_prints_does_not_spoil_the_json_of_explain(harness: Cli) -> None:
     arguments = ("--worst", "1", "--metric", "talking:early@2")
     status, out, err = harness("explain", *BY_SOLUTION, *arguments, "--format", "json")
     assert status == 0
@@ -345,7 +296,7 @@ def test_a_metric_that_prints_does_not_spoil_the_json_of_explain(harness: Harnes
     assert "marking" in err
 
 
-def test_explain_as_csv_has_a_line_a_place(harness: Harness) -> None:
+def test_explain_as_csv_has_a_line_a_place(harness: Cli) -> None:
     status, out, err = harness(
         "explain", *BY_SOLUTION, "--user", "ann", "--user", "bob", "--format", "csv"
     )
@@ -360,7 +311,7 @@ def test_explain_as_csv_has_a_line_a_place(harness: Harness) -> None:
     assert sum(float(row["contribution"]) for row in rows) == exactly(1 + 1 / 2)
 
 
-def test_explain_as_csv_of_no_list_is_a_user_without_ranks(harness: Harness) -> None:
+def test_explain_as_csv_of_no_list_is_a_user_without_ranks(harness: Cli) -> None:
     status, out, _ = harness("explain", *BY_SOLUTION, "--user", "cid", "--format", "csv")
     assert status == 0
     assert out.startswith("user,k,rank,item,hit")
@@ -369,7 +320,7 @@ def test_explain_as_csv_of_no_list_is_a_user_without_ranks(harness: Harness) -> 
 
 
 @pytest.mark.parametrize("format_", ["table", "markdown"])
-def test_explain_as_a_table(harness: Harness, format_: str) -> None:
+def test_explain_as_a_table(harness: Cli, format_: str) -> None:
     status, out, err = harness(
         "explain", *BY_SOLUTION, "--user", "ann", "--user", "cid", "--format", format_
     )
@@ -385,13 +336,13 @@ def test_explain_as_a_table(harness: Harness, format_: str) -> None:
 # harness list.
 
 
-def test_list_metrics_as_json_is_complete(harness: Harness) -> None:
+def test_list_metrics_as_json_is_complete(harness: Cli) -> None:
     found = document(harness, "list", "metrics")
     assert [entry["name"] for entry in found] == list(DEFINITIONS)
     assert all(entry["examples"] for entry in found)
 
 
-def test_list_conventions_as_json_is_complete(harness: Harness) -> None:
+def test_list_conventions_as_json_is_complete(harness: Cli) -> None:
     found = document(harness, "list", "conventions")
     assert [entry["name"] for entry in found] == list(CONVENTIONS)
     for entry in found:
@@ -401,7 +352,7 @@ def test_list_conventions_as_json_is_complete(harness: Harness) -> None:
 @pytest.mark.parametrize(
     ("topic", "names"), [("metrics", list(DEFINITIONS)), ("conventions", list(CONVENTIONS))]
 )
-def test_list_in_other_formats(harness: Harness, topic: str, names: list[str]) -> None:
+def test_list_in_other_formats(harness: Cli, topic: str, names: list[str]) -> None:
     status, out, err = harness("list", topic, "--format", "csv")
     assert (status, err) == (0, "")
     header, *rows = csv.reader(io.StringIO(out))
@@ -527,7 +478,7 @@ MISTAKES: dict[str, tuple[list[str], list[str]]] = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_a_message_and_status_2(harness: Harness, mistake: str) -> None:
+def test_a_mistake_is_a_message_and_status_2(harness: Cli, mistake: str) -> None:
     arguments, named = MISTAKES[mistake]
     status, out, err = harness(*arguments)
     assert (status, out) == (2, ""), err
@@ -538,7 +489,7 @@ def test_a_mistake_is_a_message_and_status_2(harness: Harness, mistake: str) -> 
 
 @pytest.mark.parametrize(("file", "code"), [("list.csv", "SUB001"), ("talking.py", "SUB101")])
 def test_a_file_with_errors_is_not_marked_and_status_is_1(
-    harness: Harness, file: str, code: str
+    harness: Cli, file: str, code: str
 ) -> None:
     status, out, err = harness("score", file, *BY_SOLUTION[1:])
     assert status == 1
@@ -578,7 +529,7 @@ OF_A_RUN: dict[str, tuple[list[str], list[str]]] = {
 
 
 @pytest.mark.parametrize("mistake", OF_A_RUN)
-def test_a_mistake_about_a_run_is_a_message_and_status_2(ran: Harness, mistake: str) -> None:
+def test_a_mistake_about_a_run_is_a_message_and_status_2(ran: Cli, mistake: str) -> None:
     arguments, named = OF_A_RUN[mistake]
     status, out, err = ran("explain", "run", *arguments)
     assert (status, out) == (2, ""), err
@@ -586,7 +537,7 @@ def test_a_mistake_about_a_run_is_a_message_and_status_2(ran: Harness, mistake: 
     assert [word for word in named if word not in err] == [], err
 
 
-def test_changed_data_are_told_with_the_next_step(ran: Harness) -> None:
+def test_changed_data_are_told_with_the_next_step(ran: Cli) -> None:
     Path("log.csv").write_text(LOG + "ann,c,2020-01-08\n")
     status, out, err = ran("explain", "run", "--model", "popular", "--user", "ann")
     assert (status, out) == (2, "")
@@ -602,7 +553,7 @@ def test_changed_data_are_told_with_the_next_step(ran: Harness) -> None:
         "no rows": "",
     }.values(),
 )
-def test_a_solution_that_cannot_be_used_is_named(harness: Harness, rows: str) -> None:
+def test_a_solution_that_cannot_be_used_is_named(harness: Cli, rows: str) -> None:
     Path("other.csv").write_text("user,items,Usage\n" + rows)
     status, out, err = harness("score", "lists.csv", "--solution", "other.csv")
     assert (status, out) == (2, "")
@@ -610,7 +561,7 @@ def test_a_solution_that_cannot_be_used_is_named(harness: Harness, rows: str) ->
     assert "Traceback" not in err
 
 
-def test_the_options_of_columns_are_named_as_they_are_written(harness: Harness) -> None:
+def test_the_options_of_columns_are_named_as_they_are_written(harness: Cli) -> None:
     status, _, err = harness("score", *BY_SOLUTION, "--item-column", "itmes")
     assert status == 2
     assert 'did you mean "items"?' in err
@@ -618,7 +569,7 @@ def test_the_options_of_columns_are_named_as_they_are_written(harness: Harness) 
 
 
 @pytest.mark.parametrize("format_", ["table", "markdown", "csv"])
-def test_no_name_in_a_file_steers_the_terminal(harness: Harness, format_: str) -> None:
+def test_no_name_in_a_file_steers_the_terminal(harness: Cli, format_: str) -> None:
     Path("odd.csv").write_text("user,items\nann\x1b[31m,\x9b2Ja =1+1\n")
     Path("key.csv").write_text("user,items\nann\x1b[31m,a\n")
     odd = ("odd.csv", "--solution", "key.csv", "--format", format_)
@@ -635,7 +586,7 @@ def test_no_name_in_a_file_steers_the_terminal(harness: Harness, format_: str) -
 # harness submit.
 
 
-def test_submit_with_a_key_overridden(harness: Harness, tmp_path: Path) -> None:
+def test_submit_with_a_key_overridden(harness: Cli, tmp_path: Path) -> None:
     status, out, err = harness(
         "submit", "exam.toml", "--model", "popular", "--out", "own.csv", "--set", "evaluation.k=1"
     )

@@ -5,12 +5,12 @@ import io
 import json
 import sys
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-from harness.cli import app, guarded
+import small
+from conftest import Cli
+from small import POPULAR
 
 LOG = """user,item,time
 ann,a,2020-01-01
@@ -23,24 +23,9 @@ bob,b,2020-01-08
 cid,a,2020-01-09
 """
 """On the 8th, the inner exam, both want b, which only the last two days have most of."""
-TOML = """
-[data]
-layout = "table"
-path = "."
-events = "log.csv"
-cache = false
-[split]
-strategy = "time"
-valid_days = 1
-[evaluation]
-k = 1
-[[models]]
-name = "popular"
-use = "baselines.popular:Popular"
-space = { window_days = [1, 2, 7] }
-[tune]
-search = "grid"
-"""
+TOML = small.toml(
+    POPULAR | {"space": {"window_days": [1, 2, 7]}}, evaluation={"k": 1}, tune={"search": "grid"}
+)
 PLUG_IN = """
 class Talks:
     def __init__(self, depth=1):
@@ -55,26 +40,15 @@ class Talks:
         return np.zeros((len(users), k), np.int32)
 """
 
-Harness = Callable[..., tuple[int, str, str]]
-
 
 @pytest.fixture
-def harness(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Harness:
-    """Return a function: arguments in; exit status, standard output and standard error out."""
-    for name, text in {"log.csv": LOG, "exam.toml": TOML, "plugged.py": PLUG_IN}.items():
-        (tmp_path / name).write_text(text)
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        status = guarded(lambda: app(list(arguments), standalone_mode=False))
-        return (status, *capfd.readouterr())
-
-    return call
+def harness(here: Path, cli: Cli) -> Cli:
+    """Return what runs a command where a config to tune is."""
+    small.write(here, {"log.csv": LOG, "exam.toml": TOML, "plugged.py": PLUG_IN})
+    return cli
 
 
-def test_the_table_and_the_config(harness: Harness, tmp_path: Path) -> None:
+def test_the_table_and_the_config(harness: Cli, tmp_path: Path) -> None:
     status, out, err = harness("tune", "exam.toml")
     assert (status, err) == (0, "")
     lines = out.splitlines()
@@ -97,7 +71,7 @@ def test_the_table_and_the_config(harness: Harness, tmp_path: Path) -> None:
     assert "tuned on train × 3" in (tmp_path / "run" / "report.html").read_text()
 
 
-def test_a_run_with_a_space_alone_says_nothing_of_it(harness: Harness, tmp_path: Path) -> None:
+def test_a_run_with_a_space_alone_says_nothing_of_it(harness: Cli, tmp_path: Path) -> None:
     status, out, _ = harness("run", "exam.toml", "--out", "run", "--format", "json")
     assert (status, json.loads(out)["models"][0]["tuned"]) == (0, None)
     assert "tuned" not in harness("leaderboard", "run")[1]
@@ -105,7 +79,7 @@ def test_a_run_with_a_space_alone_says_nothing_of_it(harness: Harness, tmp_path:
     assert "tuned on train" not in (tmp_path / "run" / "report.html").read_text().lower()
 
 
-def test_a_run_of_an_earlier_version_is_read(harness: Harness, tmp_path: Path) -> None:
+def test_a_run_of_an_earlier_version_is_read(harness: Cli, tmp_path: Path) -> None:
     assert harness("run", "exam.toml", "--out", "run")[0] == 0
     path = tmp_path / "run" / "result.json"
     document = json.loads(path.read_text())
@@ -118,7 +92,7 @@ def test_a_run_of_an_earlier_version_is_read(harness: Harness, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("format_", ["json", "csv", "markdown"])
-def test_other_formats_have_standard_output_for_themselves(harness: Harness, format_: str) -> None:
+def test_other_formats_have_standard_output_for_themselves(harness: Cli, format_: str) -> None:
     status, out, err = harness("tune", "exam.toml", "--format", format_)
     assert (status, err.strip().split(maxsplit=1)[0]) == (0, "written")
     match format_:
@@ -131,7 +105,7 @@ def test_other_formats_have_standard_output_for_themselves(harness: Harness, for
             assert out.count("| untuned |") == 1
 
 
-def test_options_go_before_the_config(harness: Harness, tmp_path: Path) -> None:
+def test_options_go_before_the_config(harness: Cli, tmp_path: Path) -> None:
     options = ("--search", "random", "--trials", "2", "--set", "tune.seed=5", "--out", "o/x.toml")
     status, out, _ = harness("tune", "exam.toml", *options)
     assert (status, "random search" in out, "seed 5" in out) == (0, True, True)
@@ -140,7 +114,7 @@ def test_options_go_before_the_config(harness: Harness, tmp_path: Path) -> None:
     assert harness("run", "o/x.toml", "--out", "run")[0] == 0
 
 
-def test_one_model_of_several(harness: Harness, tmp_path: Path) -> None:
+def test_one_model_of_several(harness: Cli, tmp_path: Path) -> None:
     more = '[[models]]\nname = "talks"\nuse = "plugged:Talks"\nspace = { depth = [2] }\n'
     (tmp_path / "exam.toml").write_text(TOML + more)
     status, out, err = harness("tune", "exam.toml", "--model", "talks")
@@ -150,7 +124,7 @@ def test_one_model_of_several(harness: Harness, tmp_path: Path) -> None:
     assert ["tuned" in model for model in models] == [False, True]
 
 
-def test_no_file_is_overwritten_unasked(harness: Harness, tmp_path: Path) -> None:
+def test_no_file_is_overwritten_unasked(harness: Cli, tmp_path: Path) -> None:
     (tmp_path / "exam-tuned.toml").write_text("mine")
     status, out, err = harness("tune", "exam.toml")
     assert (status, out) == (2, "")
@@ -173,13 +147,13 @@ def test_no_file_is_overwritten_unasked(harness: Harness, tmp_path: Path) -> Non
         (["--set", "tune.split={strategy='time', valid_days=9}"], ["the inner split of train"]),
     ],
 )
-def test_mistakes_are_told(harness: Harness, arguments: list[str], parts: list[str]) -> None:
+def test_mistakes_are_told(harness: Cli, arguments: list[str], parts: list[str]) -> None:
     status, out, err = harness("tune", "exam.toml", *arguments)
     assert (status, out) == (2, "")
     assert [part for part in parts if part not in err] == []
 
 
-def test_without_optuna(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_optuna(harness: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
     status, out, err = harness("tune", "exam.toml", "--search", "tpe")
     assert (status, out) == (2, "")

@@ -4,13 +4,12 @@ from math import fsum, inf
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.core.exact_sum import exact_sum
 
 
-@settings(deadline=None)  # the first call compiles
 @given(st.lists(st.floats(-1e300, 1e300), max_size=60))
 def test_the_sum_is_fsum_to_the_last_bit(values: list[float]) -> None:
     assert exact_sum(np.array(values)) == fsum(values)

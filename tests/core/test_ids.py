@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.core.ids import Encoder, hashes_of
@@ -70,7 +70,6 @@ def test_a_hash_of_zero_is_an_id_too() -> None:
     assert encoder.codes(pl.Series(["a", "a"]), (zero, zero)).tolist() == [0, 0]
 
 
-@settings(max_examples=60)
 @given(st.lists(st.lists(st.one_of(st.text("ab", max_size=2), st.text(max_size=3)), max_size=20)))
 def test_equals_a_dict(batches: list[list[str]]) -> None:
     encoder = Encoder()
@@ -80,7 +79,6 @@ def test_equals_a_dict(batches: list[list[str]]) -> None:
     assert encoder.ids().to_list() == list(known)
 
 
-@settings(max_examples=20)
 @given(st.lists(st.integers(0, 30_000), min_size=1, max_size=200), st.integers(1, 400))
 def test_equals_a_dict_over_many_ids(starts: list[int], width: int) -> None:
     encoder, known = Encoder(), dict[str, int]()

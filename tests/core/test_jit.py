@@ -1,5 +1,6 @@
 """Compiled functions: kept for their user alone, and never run when any source has changed."""
 
+import importlib
 import os
 import stat
 import subprocess
@@ -7,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import small
 
 from harness.core import cache, jit
-from harness.submission import fields
 
 PLUG_IN = """
 import numpy as np
@@ -73,15 +74,19 @@ def test_code_is_kept_in_a_folder_of_the_users_own(tmp_path: Path) -> None:
     assert answer(tmp_path) == ["2", "1"]
 
 
-def test_code_of_other_source_lies_elsewhere(tmp_path: Path) -> None:
-    assert answer(tmp_path) == ["2", "0"]
-    source = Path(fields.__file__).with_name("keys.py")
-    times = source.stat()
-    os.utime(source)
-    try:
-        assert answer(tmp_path) == ["2", "0"]
-    finally:
-        os.utime(source, ns=(times.st_atime_ns, times.st_mtime_ns))
+def test_code_of_other_source_lies_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of another's package here: ours is what other tests run meanwhile."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "own"))
+    monkeypatch.syspath_prepend(tmp_path)
+    package = tmp_path / "strangers"
+    small.write(package, {"__init__.py": "", "helper.py": HELPER.format(added=1)})
+    importlib.import_module("strangers")
+    first = jit._place.__wrapped__("strangers")
+    assert jit._place.__wrapped__("strangers") == first
+    os.utime(package / "helper.py", (1, 1))
+    assert jit._place.__wrapped__("strangers") not in (None, first)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="owners and modes are POSIX's")

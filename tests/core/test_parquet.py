@@ -9,8 +9,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from conftest import Cli
 
-from harness.cli import app, guarded
 from harness.core import parquet
 from harness.core.errors import DataError
 from harness.core.thrift import ThriftError, read
@@ -423,12 +423,6 @@ BOMBS = {
 }
 
 
-def run(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
-    status = guarded(lambda: app(list(arguments), standalone_mode=False))
-    told = capfd.readouterr()
-    return status, told.out + told.err
-
-
 @pytest.mark.parametrize(
     "command",
     [
@@ -446,16 +440,14 @@ def test_every_command_refuses_a_bomb(
     command: str,
     bomb: str,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+    cli: Cli,
 ) -> None:
     (tmp_path / "two.csv").write_text("user,items\nu1,i1 i2\nu2,i2\n")
     (tmp_path / "sol.csv").write_text("user,items\nu1,i1\nu2,i2\n")
     written(BOMBS[bomb], tmp_path / "bomb.parquet")
-    monkeypatch.chdir(tmp_path)
-    status, said = run(capfd, *command.split())
+    status, out, err = cli(*command.split())
     assert status in (1, 2)
-    assert "unpacks to more than 16,777,216 bytes" in said
+    assert "unpacks to more than 16,777,216 bytes" in out + err
 
 
 def test_a_run_folder_that_swells_is_refused(
@@ -492,8 +484,7 @@ def test_a_long_id_counts_for_every_mark_of_a_run(
 def test_pages_that_are_damaged_are_told(
     damage: bytes,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+    cli: Cli,
 ) -> None:
     """The notes are whole, and the text of the first page is none."""
     (tmp_path / "two.csv").write_text("user,items\nu1,i1 i2\nu2,i2\n")
@@ -501,8 +492,7 @@ def test_pages_that_are_damaged_are_told(
     whole = path.read_bytes()
     at = whole.index(b"a b")
     path.write_bytes(whole[: at - 6] + damage + whole[at + 2 :])
-    monkeypatch.chdir(tmp_path)
-    status, said = run(capfd, "score", "two.csv", "--solution", "bad.parquet")
-    assert (status, said.startswith("bad.parquet: cannot be read")) == (2, True), said
-    status, said = run(capfd, "validate", "bad.parquet")
-    assert (status, "SUB015" in said) == (1, True), said
+    status, out, err = cli("score", "two.csv", "--solution", "bad.parquet")
+    assert (status, err.startswith("bad.parquet: cannot be read")) == (2, True), out + err
+    status, out, err = cli("validate", "bad.parquet")
+    assert (status, "SUB015" in out) == (1, True), out + err

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import small
 
 import harness
 from harness.core import table
@@ -15,22 +16,11 @@ NAME = "a|b <i>&_%#"
 TRUTH = "user,items\nann,a b\nbob,c\n"
 LISTS = "user,items\nann,a x\nbob,y c\n"
 LOG = "user,item,time\nann,a,2020-01-01\nbob,b,2020-01-01\nann,b,2020-01-08\nbob,a,2020-01-08\n"
-CONFIG = f"""
-[data]
-layout = "table"
-path = "."
-events = "log.csv"
-cache = false
-[split]
-strategy = "time"
-valid_days = 1
-[[models]]
-name = "{NAME}"
-use = "baselines.popular:Popular"
-[[models]]
-name = "again"
-use = "baselines.repurchase:Repurchase"
-"""
+CONFIG = small.toml(
+    {"name": NAME, "use": "baselines.popular:Popular"},
+    {"name": "again", "use": "baselines.repurchase:Repurchase"},
+    evaluation={"k": 12},
+)
 
 
 class Tags(HTMLParser):
@@ -51,10 +41,8 @@ class Tags(HTMLParser):
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    for name, text in {
-        "truth.csv": TRUTH, "lists.csv": LISTS, "log.csv": LOG, "exam.toml": CONFIG
-    }.items():  # fmt: skip
-        (tmp_path / name).write_text(text)
+    small.write(tmp_path, {"truth.csv": TRUTH, "lists.csv": LISTS})
+    small.write(tmp_path, {"log.csv": LOG, "exam.toml": CONFIG})
     return tmp_path
 
 

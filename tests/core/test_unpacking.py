@@ -9,8 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import small
+from conftest import Cli
 
-from harness.cli import app, guarded
 from harness.config import sections
 from harness.core import unpacking
 from harness.core.errors import DataError
@@ -21,20 +22,6 @@ from harness.submission.validate import validate
 
 MB = 1 << 20
 FREE = "16,777,216 bytes"
-CONFIG = """
-[data]
-layout = "table"
-path = "."
-events = "log.csv"
-
-[split]
-strategy = "time"
-valid_days = 3
-
-[[models]]
-name = "popular"
-use = "baselines.popular:Popular"
-"""
 BOMB = gzip.compress(b"user,items\n" + b"u1,i1 i2\n" * (8 * MB))
 
 
@@ -51,12 +38,6 @@ def content(packed: bytes, cap: Cap) -> bytes:
         raw.seek(0)
         with unpacking.content(raw, unpacking.kind(packed), len(packed), cap) as stream:
             return stream.read()
-
-
-def run(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    status = guarded(lambda: app(list(arguments), standalone_mode=False))
-    told = capfd.readouterr()
-    return status, told.out, told.err
 
 
 @pytest.mark.parametrize(
@@ -172,43 +153,36 @@ def test_swelling_lines_are_never_looked_at(
         "explain bomb.csv.gz --solution sol.csv --worst 1",
     ],
 )
-def test_every_command_refuses_a_bomb(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_every_command_refuses_a_bomb(command: str, tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "two.csv").write_text("user,items\nu1,i1 i2\nu2,i2\n")
     (tmp_path / "sol.csv").write_text("user,items\nu1,i1\nu2,i2\n")
     (tmp_path / "bomb.csv.gz").write_bytes(BOMB)
-    monkeypatch.chdir(tmp_path)
-    status, out, err = run(capfd, *command.split())
+    status, out, err = cli(*command.split())
     assert status in (1, 2)
     assert f"unpacks to more than {FREE}" in out + err
     assert not (tmp_path / "out.csv").exists()
 
 
 def test_a_config_lifts_the_cap_of_its_tables(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.setattr(sections, "OWN", replace(OWN, free=MB))
     rows = "user,item,time\n" + "ann,a,2020-01-01\n" * 150_000 + "ann,a,2020-01-09\n"
     (tmp_path / "log.csv.gz").write_bytes(gzip.compress(rows.encode()))
-    (tmp_path / "exam.toml").write_text(CONFIG)
-    monkeypatch.chdir(tmp_path)
-    status, _, err = run(capfd, "run", "exam.toml")
+    (tmp_path / "exam.toml").write_text(small.toml())
+    status, _, err = cli("run", "exam.toml")
     assert status == 2
     assert err.strip().endswith(
         "log.csv.gz: unpacks to more than 1,048,576 bytes; set max_unpacked_gb under [data] to "
         "what it unpacks to, in GB, if that is right (--set data.max_unpacked_gb=…)"
     )
     by = ["run", "exam.toml", "--set", "data.max_unpacked_gb=0.003"]
-    assert run(capfd, *by)[0] == 0
+    assert cli(*by)[0] == 0
 
 
 @pytest.mark.parametrize("wrong", ["0", "-1", "inf", "nan", '"much"'])
-def test_a_cap_is_a_number_of_gb(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], wrong: str
-) -> None:
-    (tmp_path / "exam.toml").write_text(CONFIG)
-    monkeypatch.chdir(tmp_path)
-    status, _, err = run(capfd, "run", "exam.toml", "--set", f"data.max_unpacked_gb={wrong}")
+def test_a_cap_is_a_number_of_gb(tmp_path: Path, cli: Cli, wrong: str) -> None:
+    (tmp_path / "exam.toml").write_text(small.toml())
+    status, _, err = cli("run", "exam.toml", "--set", f"data.max_unpacked_gb={wrong}")
     assert status == 2
     assert "[data] max_unpacked_gb" in err

@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import small
 from conftest import ROOT, Write
+from small import POPULAR
 
 from harness import config as config_
 from harness.experiment import run_folder
@@ -45,20 +47,14 @@ class KnowsWhom:
                 raise KeyError(user)
         return harness.top_k(self.ranked_, users, k, exclude)
 """
-POPULAR = {"name": "popular", "use": "baselines.popular:Popular"}
 KNOWS_WHOM = {"name": "knows whom", "use": "plugged:KnowsWhom"}
 
 
 def sat(folder: Path, *models: dict[str, Any], **sections: Any) -> Result:
     (folder / "plugged.py").write_text(PLUGGED)
-    values: dict[str, Any] = {
-        "data": {"layout": "table", "path": ".", "events": "log.csv", "cache": False},
-        "split": {"strategy": "time", "valid_days": 1},
-        "evaluation": {"k": 2, "metrics": ["MAP@2"]} | sections.pop("evaluation", {}),
-        "compare": {"resamples": 100},
-        "models": list(models),
-    }
-    return run(config_.parse(values | sections, folder))
+    asked = {"metrics": ["MAP@2"]} | sections.pop("evaluation", {})
+    sections = {"compare": {"resamples": 100}} | sections
+    return run(config_.parse(small.values(*models, evaluation=asked, **sections), folder))
 
 
 def estimates(result: Result) -> dict[str, Any]:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from conftest import Cli
 
 import harness
 from harness import kaggle
-from harness.cli import app, guarded
 from harness.core.errors import HarnessError
 
 SOLUTION = (
@@ -20,17 +20,10 @@ LEFT_OUT, KEPT = (1 / 2 + 1 / 2 + 0) / 3, (1 / 2 + 1 / 2 + 0) / 5
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "solution.csv").write_text(SOLUTION)
-    (tmp_path / "lists.csv").write_text(LISTS)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    status = guarded(lambda: app(list(arguments), standalone_mode=False))
-    told = capsys.readouterr()
-    return status, told.out, told.err
+def folder(here: Path) -> Path:
+    (here / "solution.csv").write_text(SOLUTION)
+    (here / "lists.csv").write_text(LISTS)
+    return here
 
 
 BY = ("lists.csv", "--solution", "solution.csv")
@@ -47,36 +40,34 @@ def test_one_figure_for_the_same_files(folder: Path, keep: bool, figure: float) 
     assert told == pytest.approx(figure, rel=1e-15)
 
 
-def test_the_command_notes_how_many_and_counts_them_by_an_option(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    status, out, _ = run(capsys, "score", *BY)
+def test_the_command_notes_how_many_and_counts_them_by_an_option(folder: Path, cli: Cli) -> None:
+    status, out, _ = cli("score", *BY)
     assert status == 0
     assert "3 users" in out.splitlines()[0]
     assert "users without true items, who are not averaged, as in H&M on Kaggle: 2" in out
     assert "users without a list" not in out  # eva is not averaged in any case
     assert "users of the file who are not examined" not in out
     assert "MAP@12     0.333333" in out
-    status, out, _ = run(capsys, "score", *BY, KEEP)
+    status, out, _ = cli("score", *BY, KEEP)
     assert "5 users" in out.splitlines()[0]
     assert "users without true items, who score 0: 2" in out
     assert "MAP@12     0.200000" in out
 
 
-def test_the_document_and_every_board(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_document_and_every_board(folder: Path, cli: Cli) -> None:
     """Public: ann and bob, 1/2 each, and dee; private: cem, 0, and eva."""
-    found = json.loads(run(capsys, "score", *BY, "--format", "json")[1])
+    found = json.loads(cli("score", *BY, "--format", "json")[1])
     assert found["evaluation"]["users"] == 3
     assert found["evaluation"]["left_out"]["users_without_items"] == 2
     assert found["usage"]["Public"]["MAP@12"]["mean"] == (1 / 2 + 1 / 2) / 2
-    kept = json.loads(run(capsys, "score", *BY, KEEP, "--format", "json")[1])
+    kept = json.loads(cli("score", *BY, KEEP, "--format", "json")[1])
     assert kept["evaluation"]["users"] == 5
     assert kept["evaluation"]["left_out"]["users_without_items_kept"] == 2
     assert kept["usage"]["Public"]["MAP@12"]["mean"] == pytest.approx((1 / 2 + 1 / 2) / 3)
 
 
-def test_hosts_get_the_same_figures(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(capsys, "score", *BY, "--codabench", "out", "--evalai", "result.json")
+def test_hosts_get_the_same_figures(folder: Path, cli: Cli) -> None:
+    cli("score", *BY, "--codabench", "out", "--evalai", "result.json")
     assert json.loads(Path("out/scores.json").read_text())["MAP@12"] == pytest.approx(LEFT_OUT)
     assert json.loads(Path("result.json").read_text())["submission_result"]["MAP@12"] == (
         pytest.approx(LEFT_OUT)
@@ -98,29 +89,27 @@ def test_a_metric_of_all_lists_is_one_of_those_who_are_averaged(tmp_path: Path) 
         assert found.metrics["Precision@1"].mean == (1 / 2 if keep else 1)
 
 
-def test_conventions_say_which_is_which(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_conventions_say_which_is_which(folder: Path, cli: Cli) -> None:
     """H&M averages users with true items; ml_metrics averages all, with 0."""
     for option in ([], [KEEP]):
-        out = run(capsys, "score", *BY, "--conventions", *option, "--format", "json")[1]
+        out = cli("score", *BY, "--conventions", *option, "--format", "json")[1]
         told = {entry["name"]: entry for entry in json.loads(out)["conventions"]}
         assert told["kaggle"]["value"] == pytest.approx(LEFT_OUT)
         assert told["kaggle"]["users"] == "with truth"
         assert told["ml_metrics"]["value"] == pytest.approx(KEPT)
         assert told["ml_metrics"]["users"] == "all"
-        table = run(capsys, "score", *BY, "--conventions", *option)[1].splitlines()
+        table = cli("score", *BY, "--conventions", *option)[1].splitlines()
         own = next(line for line in table if "+0.000000" in line)
         assert own.startswith("ml_metrics" if option else "kaggle")
 
 
-def test_explain_takes_nobody_who_is_not_averaged_for_the_worst(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_explain_takes_nobody_who_is_not_averaged_for_the_worst(folder: Path, cli: Cli) -> None:
     arguments = ("explain", *BY, "--worst", "1", "--user", "dee", "--format", "json")
-    found = json.loads(run(capsys, *arguments)[1])["users"]
+    found = json.loads(cli(*arguments)[1])["users"]
     assert [(one["user"], one["averaged"]) for one in found] == [("dee", False), ("cem", True)]
-    out = run(capsys, *arguments[:-2])[1]
+    out = cli(*arguments[:-2])[1]
     assert "no true items: the user is not averaged" in out
-    found = json.loads(run(capsys, "explain", *BY, KEEP, "--worst", "3", "--format", "json")[1])
+    found = json.loads(cli("explain", *BY, KEEP, "--worst", "3", "--format", "json")[1])
     assert [one["user"] for one in found["users"]] == ["cem", "dee", "eva"]
 
 
@@ -133,10 +122,10 @@ def test_a_solution_without_any_true_item(folder: Path) -> None:
     assert harness.validate("lists.csv", solution="solution.csv").valid
 
 
-def test_a_config_says_itself_who_counts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_config_says_itself_who_counts(folder: Path, cli: Cli) -> None:
     config = Path(__file__).parents[2] / "configs" / "demo.toml"
     for command in ("score", "explain"):
         options = ["--user", "ann"] if command == "explain" else []
-        status, _, err = run(capsys, command, "lists.csv", "--config", str(config), KEEP, *options)
+        status, _, err = cli(command, "lists.csv", "--config", str(config), KEEP, *options)
         assert status == 2
         assert "--keep-users-without-items goes with --solution" in err

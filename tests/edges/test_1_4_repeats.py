@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import small
 from conftest import Write
 
 from harness import config as config_
@@ -111,14 +112,9 @@ def model(kind: str, repeats: int = 1, name: str = "", **keys: Any) -> dict[str,
 
 
 def config(folder: Path, *models: dict[str, Any]) -> config_.Config:
-    values = {
-        "data": {"layout": "table", "path": ".", "events": "log.csv", "cache": False},
-        "split": {"strategy": "time", "valid_days": 1},
-        "evaluation": {"k": 3, "metrics": ["MAP@3"]},
-        "compare": {"resamples": 100},
-        "models": list(models),
-    }
-    return config_.parse(values, folder)
+    asked = {"k": 3, "metrics": ["MAP@3"]}
+    sections = small.values(*models, evaluation=asked, compare={"resamples": 100})
+    return config_.parse(sections, folder)
 
 
 def learnt(folder: Path) -> list[str]:

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import small
 from typer.testing import CliRunner
 
-from harness import config as config_
 from harness.cli import app
 from harness.core.errors import DataError, UsageError
 from harness.experiment.compare import compare
@@ -45,20 +45,14 @@ def sat(folder: Path, name: str, *metrics: str, models: Any = MODELS, **more: An
     """Let models sit, and return the run's folder."""
     folder.mkdir(parents=True, exist_ok=True)
     log = "user,item,time\n" + LOG.replace(",1\n", ",2020-01-01\n").replace(",9\n", ",2020-01-09\n")
-    (folder / "log.csv").write_text(log)
     (folder / "mine.py").write_text(more.get("own", OWN))
     for model, item in (("good", "a"), ("bad", "c")):
         rows = "".join(f"{user},{item}\n" for user in USERS)
         (folder / f"{model}.csv").write_text("user,items\n" + rows)
-    values = {
-        "data": {"layout": "table", "path": ".", "events": "log.csv", "cache": False},
-        "split": {"strategy": "time", "valid_days": 1},
-        "evaluation": {"k": 1, "metrics": list(metrics)},
-        "compare": {"resamples": 100},
-        "models": models,
-    }
+    asked = {"k": 1, "metrics": list(metrics)}
     target = folder / "runs" / name
-    run(config_.parse(values, folder)).write(target)
+    config = small.config(folder, *models, log=log, evaluation=asked, compare={"resamples": 100})
+    run(config).write(target)
     return target
 
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+import small
 from conftest import Write
 
 from harness import config as config_
@@ -36,14 +37,10 @@ class Few:
 
 def sat(folder: Path, known: int) -> Result:
     (folder / "plugged.py").write_text(PLUGGED)
-    values = {
-        "data": {"layout": "table", "path": ".", "events": "log.csv"},
-        "split": {"strategy": "time", "valid_days": 1},
-        "evaluation": {"k": 2, "require_hit": False},
-        "compare": {"resamples": 100},
-        "models": [{"name": "few", "use": "plugged:Few", "params": {"known": known}}],
-    }
-    return run(config_.parse(values, folder))
+    few = {"name": "few", "use": "plugged:Few", "params": {"known": known}}
+    asked = {"require_hit": False}
+    sections = small.values(few, evaluation=asked, compare={"resamples": 100})
+    return run(config_.parse(sections, folder))
 
 
 @pytest.mark.parametrize(

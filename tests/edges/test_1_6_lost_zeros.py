@@ -3,8 +3,7 @@
 from pathlib import Path
 
 import pytest
-
-from harness.cli import app, guarded
+from conftest import Cli
 
 TRANSACTIONS = """t_dat,customer_id,article_id,price,sales_channel_id
 2020-09-10,c1,0706016001,0.05,2
@@ -32,31 +31,24 @@ CURE = "restore_zeros = true"
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "transactions_train.csv").write_text(TRANSACTIONS.replace(",07", ",7"))
-    (tmp_path / "articles.csv").write_text(ARTICLES.replace("\n0", "\n"))
-    (tmp_path / "customers.csv").write_text("customer_id,FN\nc1,\nc2,1\n")
-    (tmp_path / "nine.csv").write_text(NINE)
-    (tmp_path / "ten.csv").write_text(TEN)
-    write(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+def folder(here: Path) -> Path:
+    (here / "transactions_train.csv").write_text(TRANSACTIONS.replace(",07", ",7"))
+    (here / "articles.csv").write_text(ARTICLES.replace("\n0", "\n"))
+    (here / "customers.csv").write_text("customer_id,FN\nc1,\nc2,1\n")
+    (here / "nine.csv").write_text(NINE)
+    (here / "ten.csv").write_text(TEN)
+    write(here)
+    return here
 
 
 def write(folder: Path, data: str = "") -> None:
     (folder / "hm.toml").write_text(CONFIG.format(data=data))
 
 
-def run(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    status = guarded(lambda: app(list(arguments), standalone_mode=False))
-    told = capfd.readouterr()
-    return status, told.out, told.err
-
-
-def test_run_and_submit_say_it(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_run_and_submit_say_it(folder: Path, cli: Cli) -> None:
     submit = ("submit", "hm.toml", "--model", "popular", "--out", "out.csv")
     for arguments in (("run", "hm.toml", "--out", "run"), submit):
-        status, out, err = run(capfd, *arguments)
+        status, out, err = cli(*arguments)
         assert status == 0
         for words in (
             "LOST ZEROS: 2 of 2 item ids in transactions_train.csv and 3 of 3 item ids in "
@@ -68,65 +60,59 @@ def test_run_and_submit_say_it(folder: Path, capfd: pytest.CaptureFixture[str]) 
     assert "706016001" in Path("out.csv").read_text().replace("0706016001", "")
 
 
-def test_validate_finds_the_fault(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = run(capfd, "validate", "nine.csv", "--config", "hm.toml")
+def test_validate_finds_the_fault(folder: Path, cli: Cli) -> None:
+    status, out, _ = cli("validate", "nine.csv", "--config", "hm.toml")
     assert status == 1
     assert '"706016001" lost its leading zeros: ids have 10 digits' in out
     assert '3 of 3 in articles.csv, such as "706016001"' in out
     assert CURE in out
 
 
-def test_a_right_file_is_told_the_cause(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = run(capfd, "validate", "ten.csv", "--config", "hm.toml")
+def test_a_right_file_is_told_the_cause(folder: Path, cli: Cli) -> None:
+    status, out, _ = cli("validate", "ten.csv", "--config", "hm.toml")
     assert status == 0
     assert "is no item" not in out
     assert "SUB318" in out
     assert CURE in out
-    status, out, _ = run(capfd, "validate", "ten.csv", "--config", "hm.toml", "--strict")
+    status, out, _ = cli("validate", "ten.csv", "--config", "hm.toml", "--strict")
     assert status == 1
 
 
-def test_by_such_data_a_right_file_gets_no_figure(
-    folder: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_by_such_data_a_right_file_gets_no_figure(folder: Path, cli: Cli) -> None:
     """The ids without zeros are those of the data: they are marked, with a warning."""
-    status, out, _ = run(capfd, "score", "ten.csv", "--config", "hm.toml")
+    status, out, _ = cli("score", "ten.csv", "--config", "hm.toml")
     assert status == 1
     assert "MAP" not in out
     assert "SUB318" in out
     assert CURE in out
-    status, out, _ = run(capfd, "score", "nine.csv", "--config", "hm.toml")
+    status, out, _ = cli("score", "nine.csv", "--config", "hm.toml")
     assert status == 0
     assert "MAP@12     0.250000" in out  # c1 hits at the second place, 1/2; c2 does not
     assert "SUB318" in out
 
 
 @pytest.mark.parametrize("command", ["validate", "score"])
-def test_the_cure_works(folder: Path, capfd: pytest.CaptureFixture[str], command: str) -> None:
+def test_the_cure_works(folder: Path, cli: Cli, command: str) -> None:
     write(folder, "restore_zeros = true")
-    status, out, _ = run(capfd, command, "ten.csv", "--config", "hm.toml")
+    status, out, _ = cli(command, "ten.csv", "--config", "hm.toml")
     assert status == 0
     assert "SUB318" not in out
-    status, out, _ = run(capfd, command, "nine.csv", "--config", "hm.toml")
+    status, out, _ = cli(command, "nine.csv", "--config", "hm.toml")
     assert status == 1
     assert "SUB305" in out
 
 
-def test_one_row_of_another_length_does_not_hide_it(
-    folder: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_one_row_of_another_length_does_not_hide_it(folder: Path, cli: Cli) -> None:
     articles = Path("articles.csv")
     articles.write_text(articles.read_text() + "1000000000,3\n")
-    status, out, _ = run(capfd, "validate", "nine.csv", "--config", "hm.toml")
+    status, out, _ = cli("validate", "nine.csv", "--config", "hm.toml")
     assert status == 1
     assert "SUB305" in out
     assert "3 of 4 in articles.csv" in out
 
 
 @pytest.mark.parametrize("command", ["run", "submit", "score"])
-def test_times_of_a_spreadsheet_do_not_hide_it(
-    folder: Path, capfd: pytest.CaptureFixture[str], command: str
-) -> None:
+def test_times_of_a_spreadsheet_do_not_hide_it(folder: Path, cli: Cli, command: str) -> None:
     path = Path("transactions_train.csv")
     path.write_text(path.read_text().replace("2020-09-", "9/").replace(",c", "/2020,c"))
     rows = path.read_text().splitlines()
@@ -136,21 +122,19 @@ def test_times_of_a_spreadsheet_do_not_hide_it(
         "submit": ["hm.toml", "--model", "popular", "--out", "out.csv"],
         "score": ["nine.csv", "--config", "hm.toml"],
     }
-    status, _, err = run(capfd, command, *options[command])
+    status, _, err = cli(command, *options[command])
     assert status == 2
     assert 'column "t_dat": found "9/10/2020"' in err
     assert 'item ids, such as "706016001", have 9 digits' in err
     assert CURE in err
     write(folder, 'restore_zeros = true\ntime_format = "%m/%d/%Y"')  # what the two hints say
-    assert run(capfd, "run", "hm.toml", "--out", "run")[0] == 0
+    assert cli("run", "hm.toml", "--out", "run")[0] == 0
 
 
-def test_a_split_that_fails_does_not_hide_it(
-    folder: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_split_that_fails_does_not_hide_it(folder: Path, cli: Cli) -> None:
     config = Path("hm.toml")
     config.write_text(config.read_text().replace("valid_days = 7", "valid_days = 700"))
-    status, _, err = run(capfd, "run", "hm.toml", "--out", "run")
+    status, _, err = cli("run", "hm.toml", "--out", "run")
     assert status == 2
     assert "LOST ZEROS" in err
     assert CURE in err

@@ -24,6 +24,7 @@ def python(*line: str, **environment: str) -> "subprocess.CompletedProcess[str]"
     )
 
 
+@pytest.mark.slow  # `make bench-tiny` runs every benchmark
 def test_the_random_baseline_runs_and_judges_no_bound() -> None:
     done = python(str(BENCHMARKS / "random_baseline.py"), BENCH_SIZE="tiny", BENCH_COMMIT="abc1234")
     assert (done.returncode, done.stderr) == (0, "")
@@ -34,6 +35,7 @@ def test_the_random_baseline_runs_and_judges_no_bound() -> None:
     assert last.endswith("| not judged |")
 
 
+@pytest.mark.slow
 def test_a_tiny_run_of_all_writes_no_results() -> None:
     before = (BENCHMARKS / "results.md").read_bytes()
     done = python(str(BENCHMARKS / "run_all.py"), "startup", BENCH_SIZE="tiny")

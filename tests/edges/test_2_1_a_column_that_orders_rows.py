@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 import pytest
+from conftest import Cli
 
 import harness
-from harness.cli import app, guarded
 from harness.experiment.submissions import SubmissionError
 
 TRUTH = "user,items\nann,a b\nbob,d\n"
@@ -17,15 +17,9 @@ BY_SCORE, BY_RANK, BY_ROW = 1.0, (1 / 2 + 2 / 3) / 2 / 2 + 1 / 4, (1 / 2 + 2 / 3
 """By score: a b c and d a. As the rows stand, and by the lowest number first: c b a and a d."""
 
 
-def command(*arguments: str) -> int:
-    return guarded(lambda: app(list(arguments), standalone_mode=False)) or 0
-
-
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "truth.csv").write_text(TRUTH)
-    return tmp_path
+def _files(here: Path) -> None:
+    (here / "truth.csv").write_text(TRUTH)
 
 
 def errors(content: str, **given: Any) -> list[tuple[str, str]]:
@@ -39,10 +33,10 @@ def test_it_is_asked_for(column: str) -> None:
     assert errors(f"user,item,{column}\n{ROWS}") == [("SUB111", column)]
 
 
-def test_the_message_names_the_column_and_what_to_type(capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_message_names_the_column_and_what_to_type(cli: Cli) -> None:
     Path("long.csv").write_text(f"user,item,my pred\n{ROWS}")
-    assert command("validate", "long.csv", "--solution", "truth.csv", "--fix", "out.csv") == 1
-    out, err = capfd.readouterr()
+    status, out, err = cli("validate", "long.csv", "--solution", "truth.csv", "--fix", "out.csv")
+    assert status == 1
     for told in (out, err):
         assert 'the column "my pred" holds numbers, which may order the rows of a user' in told
         for option in ("--score-column 'my pred'", "--rank-column 'my pred'", "--row-order"):
@@ -89,21 +83,21 @@ def test_an_answer_is_enough(answer: dict[str, Any], score: float) -> None:
     assert found.metrics["MAP@10"].mean == pytest.approx(score, abs=1e-12)
 
 
-def test_what_is_mended_scores_what_the_file_does(capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_is_mended_scores_what_the_file_does(cli: Cli) -> None:
     Path("long.csv").write_text(
         "user,item,prediction,note\n" + "".join(f"{row},x\n" for row in ROWS.splitlines())
     )
     options = ["--solution", "truth.csv", "--score-column", "prediction"]
-    assert command("validate", "long.csv", *options, "--fix", "out.csv") == 0
+    assert cli("validate", "long.csv", *options, "--fix", "out.csv")[0] == 0
     assert Path("out.csv").read_text() == f"user,item,prediction\n{ROWS}"
-    assert command("score", "out.csv", *options, "--metric", "MAP@10") == 0
-    assert "1.000000" in capfd.readouterr().out
+    status, out, _ = cli("score", "out.csv", *options, "--metric", "MAP@10")
+    assert (status, "1.000000" in out) == (0, True)
 
 
-def test_without_an_answer_nothing_is_marked(capfd: pytest.CaptureFixture[str]) -> None:
+def test_without_an_answer_nothing_is_marked(cli: Cli) -> None:
     Path("long.csv").write_text(f"user,item,prediction\n{ROWS}")
-    assert command("score", "long.csv", "--solution", "truth.csv") == 1
-    assert "SUB111" in capfd.readouterr().out
+    status, out, _ = cli("score", "long.csv", "--solution", "truth.csv")
+    assert (status, "SUB111" in out) == (1, True)
     with pytest.raises(SubmissionError, match="SUB111"):
         harness.score("long.csv", solution="truth.csv")
 
@@ -149,8 +143,8 @@ def test_what_orders_no_rows_is_not_asked_for(
     assert errors(content) == expected
 
 
-def test_two_answers_are_one_too_many(capfd: pytest.CaptureFixture[str]) -> None:
+def test_two_answers_are_one_too_many(cli: Cli) -> None:
     Path("long.csv").write_text(f"user,item,prediction\n{ROWS}")
     options = ["--solution", "truth.csv", "--score-column", "prediction", "--row-order"]
-    assert command("validate", "long.csv", *options) == 2
-    assert "name one" in capfd.readouterr().err
+    status, _, err = cli("validate", "long.csv", *options)
+    assert (status, "name one" in err) == (2, True)

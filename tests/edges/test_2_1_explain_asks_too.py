@@ -5,33 +5,25 @@ import io
 from pathlib import Path
 
 import pytest
-
-from harness.cli import app, guarded
+from conftest import Cli
 
 ROWS = "ann,x,0.1\nann,a,0.9\nbob,b,0.5\nbob,c,0.4\n"
 OPTIONS = ("--solution", "truth.csv", "--user", "ann", "--format", "csv")
 
 
-def command(*arguments: str) -> int:
-    return guarded(lambda: app(list(arguments), standalone_mode=False)) or 0
-
-
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "truth.csv").write_text("user,items\nann,a\nbob,b\n")
-    (tmp_path / "long.csv").write_text(f"user,item,my pred\n{ROWS}")
-    return tmp_path
+def _files(here: Path) -> None:
+    (here / "truth.csv").write_text("user,items\nann,a\nbob,b\n")
+    (here / "long.csv").write_text(f"user,item,my pred\n{ROWS}")
 
 
 def items(text: str) -> list[str]:
     return [row["item"] for row in csv.DictReader(io.StringIO(text))]
 
 
-def test_it_is_asked_for(capfd: pytest.CaptureFixture[str]) -> None:
-    assert command("explain", "long.csv", *OPTIONS) == 2
-    out, err = capfd.readouterr()
-    assert out == ""
+def test_it_is_asked_for(cli: Cli) -> None:
+    status, out, err = cli("explain", "long.csv", *OPTIONS)
+    assert (status, out) == (2, "")
     assert 'the column "my pred" holds numbers, which may order the rows of a user' in err
     for option in ("--score-column 'my pred'", "--rank-column 'my pred'", "--row-order"):
         assert option in err
@@ -45,14 +37,13 @@ def test_it_is_asked_for(capfd: pytest.CaptureFixture[str]) -> None:
         (["--row-order"], ["x", "a"]),
     ],
 )
-def test_every_answer_is_taken(
-    answer: list[str], expected: list[str], capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_every_answer_is_taken(answer: list[str], expected: list[str], cli: Cli) -> None:
     rows = ROWS.replace("0.1", "1").replace("0.9", "2").replace("0.5", "1").replace("0.4", "2")
     scores = "--score-column" in answer
     Path("long.csv").write_text(f"user,item,my pred\n{ROWS if scores else rows}")
-    assert command("explain", "long.csv", *OPTIONS, *answer) == 0
-    assert items(capfd.readouterr().out) == expected
+    status, out, _ = cli("explain", "long.csv", *OPTIONS, *answer)
+    assert status == 0
+    assert items(out) == expected
 
 
 @pytest.mark.parametrize(
@@ -63,9 +54,8 @@ def test_every_answer_is_taken(
         "user,item,rank,n\nann,x,1,0\nann,a,2,9\n",  # another column orders them
     ],
 )
-def test_what_orders_no_rows_is_not_asked_for(
-    content: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_what_orders_no_rows_is_not_asked_for(content: str, cli: Cli) -> None:
     Path("long.csv").write_text(content)
-    assert command("explain", "long.csv", *OPTIONS) == 0
-    assert items(capfd.readouterr().out) == ["x", "a"]
+    status, out, _ = cli("explain", "long.csv", *OPTIONS)
+    assert status == 0
+    assert items(out) == ["x", "a"]

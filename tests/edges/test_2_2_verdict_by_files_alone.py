@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+import small
 
 import harness
 from harness import config as config_
@@ -37,13 +38,7 @@ def config(folder: Path, **data: Any) -> Config:
     }.items():
         if not (folder / f"{name}.csv").exists():
             (folder / f"{name}.csv").write_text(text)
-    values = {
-        "data": {"layout": "table", "path": ".", "events": "log.csv", **data},
-        "split": {"strategy": "time", "valid_days": 1},
-        "evaluation": {"k": 2},
-        "models": [{"name": "popular", "use": "baselines.popular:Popular"}],
-    }
-    return config_.parse(values, folder)
+    return config_.parse(small.values(data={"cache": True} | data), folder)
 
 
 def told(folder: Path, text: str, one: Config | None = None, **more: Any) -> list[tuple[str, ...]]:

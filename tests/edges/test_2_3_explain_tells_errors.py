@@ -3,8 +3,7 @@
 from pathlib import Path
 
 import pytest
-
-from harness.cli import app, guarded
+from conftest import Cli
 
 
 @pytest.mark.parametrize(
@@ -15,32 +14,19 @@ from harness.cli import app, guarded
         ("ann,x a1\nbob,b\nbob,b\n", "SUB211"),
     ],
 )
-def test_what_score_refuses_is_not_explained_in_silence(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-    rows: str,
-    code: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_score_refuses_is_not_explained_in_silence(cli: Cli, rows: str, code: str) -> None:
     Path("truth.csv").write_text("user,items\nann,a1\nbob,b\n")
     Path("file.csv").write_text("user,items\n" + rows)
     options = ["--solution", "truth.csv"]
-    assert guarded(lambda: app(["score", "file.csv", *options], standalone_mode=False)) == 1
-    assert code in capfd.readouterr().out
-    explain = ["explain", "file.csv", *options, "--user", "bob"]
-    guarded(lambda: app(explain, standalone_mode=False))
-    told = capfd.readouterr().err
+    status, out, _ = cli("score", "file.csv", *options)
+    assert (status, code in out) == (1, True)
+    told = cli("explain", "file.csv", *options, "--user", "bob")[2]
     assert code in told
     assert "harness validate" in told
 
 
-def test_of_a_sound_file_nothing_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_of_a_sound_file_nothing_is_said(cli: Cli) -> None:
     Path("truth.csv").write_text("user,items\nann,a1\nbob,b\n")
     Path("file.csv").write_text("user,items\nann,x a1\nbob,b\n")
-    explain = ["explain", "file.csv", "--solution", "truth.csv", "--user", "bob"]
-    assert not guarded(lambda: app(explain, standalone_mode=False))
-    assert capfd.readouterr().err == ""
+    status, _, err = cli("explain", "file.csv", "--solution", "truth.csv", "--user", "bob")
+    assert (status, err) == (0, "")

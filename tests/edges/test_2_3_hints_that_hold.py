@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from conftest import Cli
 
-from harness.cli import app, guarded
 from harness.submission import problems
 from harness.submission.expected import Against, of_tables
 from harness.submission.fix import NotFixedError, fix
@@ -166,27 +166,20 @@ def test_a_hint_on_rows_of_one_item_speaks_of_rows(tmp_path: Path, code: str) ->
     assert fault(found, code).hint == f"write one item a row: {HEAD.strip()}"
 
 
-def test_a_score_says_which_command_mends(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_score_says_which_command_mends(cli: Cli) -> None:
     Path("truth.csv").write_text("user,items\nann,a\n")
     Path("lists.csv").write_text("user;items\nann;a b\n")
-    arguments = ["score", "lists.csv", "--solution", "truth.csv"]
-    assert guarded(lambda: app(arguments, standalone_mode=False)) == 1
-    assert "or harness validate FILE --fix OUT" in capfd.readouterr().out
+    status, out, _ = cli("score", "lists.csv", "--solution", "truth.csv")
+    assert status == 1
+    assert "or harness validate FILE --fix OUT" in out
 
 
-def test_notes_of_a_forced_score_are_words_apart(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_notes_of_a_forced_score_are_words_apart(cli: Cli) -> None:
     """A padded id is one row of an examined user, not a row of somebody else's."""
-    monkeypatch.chdir(tmp_path)
     Path("truth.csv").write_text("user,items\nann,a b\nbob,d\n")
     Path("lists.csv").write_text("user,items\n ann,a b\nbob,d d\n")
-    arguments = ["score", "lists.csv", "--solution", "truth.csv", "--force"]
-    assert not guarded(lambda: app(arguments, standalone_mode=False))
-    out = capfd.readouterr().out
+    status, out, _ = cli("score", "lists.csv", "--solution", "truth.csv", "--force")
+    assert status == 0
     assert 'warning SUB303 "d" stands in the list already' in out
     assert 'error   SUB207 spaces stand around " ann"' in out
     assert "users without a list, who score 0: 1" in out

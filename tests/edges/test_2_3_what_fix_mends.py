@@ -4,9 +4,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from conftest import Cli
 
 import harness
-from harness.cli import app, guarded
 from harness.submission import blocks
 from harness.submission.expected import of_tables
 from harness.submission.fix import fix
@@ -137,18 +137,13 @@ def test_ids_of_a_solution_alone_are_known_in_another_spelling(tmp_path: Path) -
     assert (problem.code, problem.count) == ("SUB209", 2)
 
 
-def test_what_was_done_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_was_done_is_said(cli: Cli) -> None:
     Path("sample.csv").write_text("user,items\nann,\nbob,\ncem,\n")
     Path("file.csv").write_text(GOOD + "bob,y\n")
-    arguments = ["validate", "file.csv", "--sample", "sample.csv", "--fix", "out.csv"]
-    assert not guarded(lambda: app(arguments, standalone_mode=False))
-    assert (
-        "1 missing row appended, 1 repeated row dropped; no errors are left"
-        in capfd.readouterr().err
-    )
+    mend = ("validate", "file.csv", "--sample", "sample.csv", "--fix", "out.csv")
+    status, _, err = cli(*mend)
+    assert status == 0
+    assert "1 missing row appended, 1 repeated row dropped; no errors are left" in err
 
 
 def test_blocks_of_any_size_say_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

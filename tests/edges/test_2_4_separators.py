@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from conftest import Cli
 
 import harness
-from harness.cli import app, guarded
 from harness.core.errors import HarnessError, UsageError
 
 SOLUTION = "user,items\nann,a;b\nbob,b\n"
@@ -16,22 +16,15 @@ MAP = 1 / 2
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "solution.csv").write_text(SOLUTION)
-    (tmp_path / "lists.csv").write_text(LISTS)
-    (tmp_path / "sample.csv").write_text("user,items\nann,q;r\nbob,q;r\n")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+def folder(here: Path) -> Path:
+    (here / "solution.csv").write_text(SOLUTION)
+    (here / "lists.csv").write_text(LISTS)
+    (here / "sample.csv").write_text("user,items\nann,q;r\nbob,q;r\n")
+    return here
 
 
-def run(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    status = guarded(lambda: app(list(arguments), standalone_mode=False))
-    told = capfd.readouterr()
-    return status, told.out, told.err
-
-
-def figure(capfd: pytest.CaptureFixture[str], *arguments: str) -> float:
-    status, out, err = run(capfd, "score", "lists.csv", *arguments, "--format", "json")
+def figure(cli: Cli, *arguments: str) -> float:
+    status, out, err = cli("score", "lists.csv", *arguments, "--format", "json")
     assert (status, err) == (0, ""), out + err
     found: float = json.loads(out)["metrics"]["MAP@12"]["mean"]
     return found
@@ -40,52 +33,52 @@ def figure(capfd: pytest.CaptureFixture[str], *arguments: str) -> float:
 BY = ("--solution", "solution.csv")
 
 
-def test_it_is_plain_in_the_solution(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert figure(capfd, *BY) == MAP
-    status, out, _ = run(capfd, "validate", "lists.csv", *BY)
+def test_it_is_plain_in_the_solution(folder: Path, cli: Cli) -> None:
+    assert figure(cli, *BY) == MAP
+    status, out, _ = cli("validate", "lists.csv", *BY)
     assert status == 0
     assert "lists, a semicolon between them as in the solution" in out
 
 
-def test_it_is_plain_in_the_sample(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = run(capfd, "validate", "lists.csv", "--sample", "sample.csv")
+def test_it_is_plain_in_the_sample(folder: Path, cli: Cli) -> None:
+    status, out, _ = cli("validate", "lists.csv", "--sample", "sample.csv")
     assert status == 0
     assert "lists, a semicolon between them as in sample.csv" in out
     Path("solution.csv").write_text(SOLUTION.replace(";", " "))  # each is read as it is
-    assert figure(capfd, *BY, "--sample", "sample.csv") == MAP
+    assert figure(cli, *BY, "--sample", "sample.csv") == MAP
 
 
-def test_it_is_named(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_it_is_named(folder: Path, cli: Cli) -> None:
     Path("sample.csv").write_text("user,items\nann,\nbob,\n")
     arguments = ("validate", "lists.csv", "--sample", "sample.csv")
-    status, out, _ = run(capfd, *arguments)
+    status, out, _ = cli(*arguments)
     assert status == 1
     assert "SUB309" in out
     assert "between them" not in out
-    status, out, _ = run(capfd, *arguments, "--separator", ";")
+    status, out, _ = cli(*arguments, "--separator", ";")
     assert status == 0
     assert "lists, a semicolon between them as named" in out
     for solution in (SOLUTION, SOLUTION.replace(";", " ")):
         Path("solution.csv").write_text(solution)
-        assert figure(capfd, *BY, "--separator", ";") == MAP
+        assert figure(cli, *BY, "--separator", ";") == MAP
     Path("lists.csv").write_text(LISTS.replace(";", "|"))
-    status, out, _ = run(capfd, *arguments, "--separator", ";")
+    status, out, _ = cli(*arguments, "--separator", ";")
     assert status == 1
     assert "put a semicolon between items" in out
 
 
-def test_commas_within_quotes(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_commas_within_quotes(folder: Path, cli: Cli) -> None:
     Path("solution.csv").write_text('user,items\nann,"a,b"\nbob,b\n')
     Path("lists.csv").write_text('user,items\nann,"a,x"\nbob,"x,b"\n')
-    assert figure(capfd, *BY) == MAP
-    assert figure(capfd, *BY, "--separator", ",") == MAP
+    assert figure(cli, *BY) == MAP
+    assert figure(cli, *BY, "--separator", ",") == MAP
 
 
-def test_fix_writes_what_is_named(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_fix_writes_what_is_named(folder: Path, cli: Cli) -> None:
     Path("lists.csv").write_text("user,items\nann,a b\nbob,b\n")
     for between, row in ((";", "ann,a;b"), (",", 'ann,"a,b"')):
         arguments = ("validate", "lists.csv", *BY, "--separator", between, "--fix", "out.csv")
-        assert run(capfd, *arguments)[0] == 0
+        assert cli(*arguments)[0] == 0
         assert row in Path("out.csv").read_text().splitlines()
 
 
@@ -95,7 +88,7 @@ def test_rows_of_one_item_have_none(folder: Path) -> None:
     assert found.metrics["MAP@12"].mean == MAP
 
 
-def test_a_config_of_submission_alone(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_config_of_submission_alone(folder: Path, cli: Cli) -> None:
     Path("own.toml").write_text(
         '[submission]\nuser = "who"\nitems = "what"\nseparator = ";"\nsample = "asked.csv"\n'
     )
@@ -104,41 +97,39 @@ def test_a_config_of_submission_alone(folder: Path, capfd: pytest.CaptureFixture
         Path("solution.csv").write_text(solution)
         lists = LISTS.replace("user,items", "who,what")
         Path("lists.csv").write_text(lists)
-        assert figure(capfd, *BY, "--config", "own.toml") == MAP
+        assert figure(cli, *BY, "--config", "own.toml") == MAP
         assert (
             harness.score("lists.csv", config="own.toml", solution="solution.csv")
             .metrics["MAP@12"]
             .mean
             == MAP
         )
-    status, out, _ = run(capfd, "validate", "lists.csv", "--config", "own.toml")
+    status, out, _ = cli("validate", "lists.csv", "--config", "own.toml")
     assert status == 0
     assert "a semicolon between them as the config says; 2 ids must be there" in out
     Path("lists.csv").write_text("who,what\nann,a;x\n")
-    status, out, _ = run(capfd, "validate", "lists.csv", "--config", "own.toml", *BY)
+    status, out, _ = cli("validate", "lists.csv", "--config", "own.toml", *BY)
     assert status == 1
     assert "SUB201" in out
 
 
-def test_what_such_a_config_cannot_do(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_such_a_config_cannot_do(folder: Path, cli: Cli) -> None:
     Path("own.toml").write_text('[submission]\nseparator = ";"\n')
-    status, _, err = run(capfd, "score", "lists.csv", "--config", "own.toml")
+    status, _, err = cli("score", "lists.csv", "--config", "own.toml")
     assert status == 2
     assert "--solution SOLUTION; this config has no [data]" in err
-    status, _, err = run(capfd, "run", "own.toml")
+    status, _, err = cli("run", "own.toml")
     assert status == 2
     assert "[data] is missing" in err
     Path("own.toml").write_text('[submission]\nseparator = "/"\n')
-    status, _, err = run(capfd, "score", "lists.csv", *BY, "--config", "own.toml")
+    status, _, err = cli("score", "lists.csv", *BY, "--config", "own.toml")
     assert status == 2
     assert "[submission] separator = '/'; allowed:" in err
 
 
-def test_explain_reads_lists_in_the_same_way(
-    folder: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_explain_reads_lists_in_the_same_way(folder: Path, cli: Cli) -> None:
     def items(*arguments: str) -> list[str]:
-        out = run(capfd, "explain", "lists.csv", *arguments, "--user", "ann", "--format", "json")[1]
+        out = cli("explain", "lists.csv", *arguments, "--user", "ann", "--format", "json")[1]
         return [place["item"] for place in json.loads(out)["users"][0]["places"]]
 
     Path("log.csv").write_text(
@@ -157,12 +148,12 @@ def test_explain_reads_lists_in_the_same_way(
     assert items(*BY, "--config", "own.toml") == ["a", "x"]
 
 
-def test_a_config_with_data_says_it_itself(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_config_with_data_says_it_itself(folder: Path, cli: Cli) -> None:
     config = str(Path(__file__).parents[2] / "configs" / "demo.toml")
     for command in ("validate", "score", "explain"):
         options = ["--user", "ann"] if command == "explain" else []
         arguments = (command, "lists.csv", "--config", config, "--separator", ";", *options)
-        status, _, err = run(capfd, *arguments)
+        status, _, err = cli(*arguments)
         assert status == 2
         assert "leave --separator out, and set separator under [submission]" in err
 

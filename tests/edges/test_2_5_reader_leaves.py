@@ -4,10 +4,13 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import small
+from small import POPULAR
 
 LOG = """user,item,time
 ann,a,2020-01-01
@@ -19,28 +22,11 @@ bob,b,2020-01-07
 ann,b,2020-01-08
 bob,a,2020-01-08
 """
-CONFIG = """
-[data]
-layout = "table"
-path = "."
-events = "log.csv"
-cache = false
-[split]
-strategy = "time"
-valid_days = 1
-[evaluation]
-k = 2
-[compare]
-resamples = 100
-[[models]]
-name = "popular"
-use = "baselines.popular:Popular"
-[models.space]
-window_days = [1, 2]
-[[models]]
-name = "again"
-use = "baselines.repurchase:Repurchase"
-"""
+CONFIG = small.toml(
+    POPULAR | {"space": {"window_days": [1, 2]}},
+    {"name": "again", "use": "baselines.repurchase:Repurchase"},
+    compare={"resamples": 100},
+)
 COMMANDS = {
     "validate bad.csv": 1,
     "validate bad.csv --format json": 1,
@@ -69,6 +55,13 @@ TOLD = (
     "list metrics",
     "--help",
 )
+
+
+def slow_but(quick: set[str], commands: Iterable[str]) -> list[Any]:
+    """Mark all commands but some as slow: each is a process of its own."""
+    return [c if c in quick else pytest.param(c, marks=pytest.mark.slow) for c in commands]
+
+
 FULL = "standard output cannot be written: No space left on device"
 CLOSED = "standard output cannot be written: Bad file descriptor"
 
@@ -88,24 +81,27 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "good.csv": "user,items\nann,a b\nbob,b\n",
         "bad.csv": "user,items\nann,a a\nann,b b\n,a\n",
     }
-    for name, text in files.items():
-        (folder / name).write_text(text)
+    small.write(folder, files)
     assert harness(folder, "run exam.toml --out one", capture_output=True).returncode == 0
     return folder
 
 
-@pytest.mark.parametrize(("command", "status"), COMMANDS.items())
-def test_a_reader_that_has_gone_changes_nothing(made: Path, command: str, status: int) -> None:
+@pytest.mark.parametrize(
+    "command", slow_but({"validate bad.csv", "run exam.toml --out again", "--help"}, COMMANDS)
+)
+def test_a_reader_that_has_gone_changes_nothing(made: Path, command: str) -> None:
     read, write = os.pipe()
     os.close(read)
     done = harness(made, command, stdout=write, stderr=subprocess.PIPE)
     os.close(write)
-    assert done.returncode == status
+    assert done.returncode == COMMANDS[command]
     assert "Traceback" not in done.stderr
     assert "standard output" not in done.stderr
 
 
-@pytest.mark.parametrize("trial", range(6))
+@pytest.mark.parametrize(
+    "trial", [0, 1, *(pytest.param(trial, marks=pytest.mark.slow) for trial in range(2, 6))]
+)
 def test_a_reader_that_leaves_after_a_line_changes_nothing(made: Path, trial: int) -> None:
     """By the shell's own pipe: who is first, command or reader, differs from trial to trial."""
     line = f"{sys.executable} -m harness validate bad.csv | head -{trial % 2 + 1} > head.txt"
@@ -123,7 +119,7 @@ def test_what_a_command_writes_is_written_though_the_reader_has_gone(made: Path)
     assert (made / "mended.csv").exists()
 
 
-@pytest.mark.parametrize("command", TOLD)
+@pytest.mark.parametrize("command", slow_but({"validate bad.csv", "list metrics"}, TOLD))
 def test_a_full_device_is_told_and_is_status_2(made: Path, command: str) -> None:
     with Path("/dev/full").open("w") as full:
         done = harness(made, command, stdout=full, stderr=subprocess.PIPE)
@@ -132,7 +128,10 @@ def test_a_full_device_is_told_and_is_status_2(made: Path, command: str) -> None
     assert (FULL in done.stderr) == (COMMANDS[command] != 2)
 
 
-@pytest.mark.parametrize("command", ["validate bad.csv", "run exam.toml --out two", "--version"])
+@pytest.mark.parametrize(
+    "command",
+    slow_but({"--version"}, ["validate bad.csv", "run exam.toml --out two", "--version"]),
+)
 def test_a_closed_output_is_told_and_is_status_2(made: Path, command: str) -> None:
     line = f"{sys.executable} -m harness {command} >&-"
     done = subprocess.run(

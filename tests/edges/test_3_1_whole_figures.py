@@ -4,58 +4,39 @@ import fcntl
 import os
 import pty
 import re
+import shutil
 import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import small
+from conftest import Cli
 
-from harness.cli import app, guarded
+from harness.experiment.run import run
 
-LOG = """user,item,time
-ann,a,2020-01-01
-ann,b,2020-01-02
-bob,b,2020-01-03
-bob,c,2020-01-03
-cid,d,2020-01-04
-bob,a,2020-01-07
-ann,b,2020-01-08
-bob,d,2020-01-08
-cid,a,2020-01-08
-"""
+LOG = small.LOG + "bob,a,2020-01-07\n"  # the day that is tuned on
 SHARED = "neighbours of items in the log of a shop, with shrinkage, counts and half-life"
 NAMES = [f"{SHARED}, cosine", f"{SHARED}, tf-idf", "last", f"best {SHARED}, cosine"]
-MODEL = """
-[[models]]
-name = "{name}"
-use = "baselines.popular:Popular"
-params = {{ window_days = {days} }}
-"""
-EXAM = """
-[data]
-layout = "table"
-path = "."
-events = "log.csv"
-cache = false
-[split]
-strategy = "time"
-valid_days = 1
-[evaluation]
-k = 2
-metrics = ["MAP@2", "Recall@2", "NDCG(ideal=retrieved)@2"]
-[compare]
-public_shares = [0.5]
-[tune]
-trials = 4
-"""
-SPACE = """
-[models.space]
-window_days = { low = 1, high = 6 }
-half_life_days = { low = 0.5, high = 50.0 }
-"""
+
+
+def toml(days: Any, *names: str, **keys: Any) -> str:
+    models = [
+        {"name": name, "use": "baselines.popular:Popular", "params": {"window_days": days - n}}
+        for n, name in enumerate(names)
+    ]
+    return small.toml(
+        models[0] | keys, *models[1:],
+        evaluation={"metrics": ["MAP@2", "Recall@2", "NDCG(ideal=retrieved)@2"]},
+        compare={"public_shares": [0.5]},
+        tune={"trials": 4},
+    )  # fmt: skip
+
+
 COMMANDS = {
     "run": ["run", "exam.toml", "--out", "again"],
     "run -v": ["run", "exam.toml", "--out", "again", "-v"],
@@ -74,33 +55,35 @@ WIDTHS = (60, 80, 120)
 Printed = Callable[[list[str], int | None], str]
 
 
-@pytest.fixture
-def printed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Iterator[Printed]:
-    """Return a function: a command and a width in, what a terminal (or a pipe) shows out."""
-    models = "".join(MODEL.format(name=name, days=9 - i) for i, name in enumerate(NAMES))
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with all that the commands need, a run among it."""
+    folder = tmp_path_factory.mktemp("made")
+    grid = {"window_days": [1, 6], "half_life_days": [0.5, 2.0]}
     files = {
         "log.csv": LOG,
-        "exam.toml": EXAM + models,
-        "tune.toml": EXAM + MODEL.format(name=NAMES[0], days=9) + SPACE.replace(
-            "{ low = 1, high = 6 }", "[1, 6]").replace("{ low = 0.5, high = 50.0 }", "[0.5, 2.0]"),
+        "exam.toml": toml(9, *NAMES),
+        "tune.toml": toml(9, NAMES[0], space=grid),
         "truth.csv": "user,items\nann,a b c\nbob,c\ncid,a\n",
         "lists.csv": "user,items\nann,a a b\nbob,x c\n",
         "bad.csv": "user,items\nann,a a b\nann,x c\n" + "".join(f"u{i},a\n" for i in range(1200)),
     }  # fmt: skip
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
-    monkeypatch.chdir(tmp_path)
+    small.write(folder, files)
+    run(folder / "exam.toml").write(folder / "first")
+    return folder
+
+
+@pytest.fixture
+def printed(made: Path, here: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> Printed:
+    """Return a function: a command and a width in, what a terminal (or a pipe) shows out."""
+    shutil.copytree(made, here, dirs_exist_ok=True)
 
     def call(arguments: list[str], width: int | None) -> str:
         monkeypatch.setenv("COLUMNS", str(80 if width is None else width))
         monkeypatch.setattr(sys.stdout, "isatty", lambda: width is not None)
-        guarded(lambda: app(arguments, standalone_mode=False))
-        return re.sub(r"\x1b\[[0-9;]*m", "", capfd.readouterr().out)
+        return re.sub(r"\x1b\[[0-9;]*m", "", cli(*arguments)[1])
 
-    call(["run", "exam.toml", "--out", "first"], None)
-    yield call
+    return call
 
 
 def figures(text: str) -> set[str]:
@@ -109,15 +92,16 @@ def figures(text: str) -> set[str]:
     return set(re.findall(r"[<>+-]?\d(?:[\d.,:/-]*\d)?", text))
 
 
-@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_figure_is_whole(printed: Printed, command: str, width: int) -> None:
-    shown = printed(COMMANDS[command], width)
-    assert shown.strip()
-    assert figures(shown) - figures(printed(COMMANDS[command], None)) == set()
-    for line in shown.splitlines():
-        assert len(line) <= width
-        assert not re.search(r"^\s*[…×±]|\d\.\d+ […×]$|±$", line)  # an interval on two lines
+def test_every_figure_is_whole(printed: Printed, command: str) -> None:
+    whole = figures(printed(COMMANDS[command], None))
+    for width in WIDTHS:
+        shown = printed(COMMANDS[command], width)
+        assert shown.strip()
+        assert figures(shown) - whole == set()
+        for line in shown.splitlines():
+            assert len(line) <= width
+            assert not re.search(r"^\s*[…×±]|\d\.\d+ […×]$|±$", line)  # an interval on two lines
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -145,10 +129,9 @@ def test_names_are_shortened_in_the_middle_and_distinct(
         assert width < 200 or command == "leaderboard"  # which has more columns
 
 
-@pytest.mark.parametrize("width", [0, 7, 40])
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_narrower_terminal_is_no_crash(printed: Printed, command: str, width: int) -> None:
-    assert printed(COMMANDS[command], width).strip()
+def test_a_narrower_terminal_is_no_crash(printed: Printed, command: str) -> None:
+    assert all(printed(COMMANDS[command], width).strip() for width in (0, 7, 40))
 
 
 def test_a_pipe_has_no_width(printed: Printed) -> None:

@@ -3,14 +3,12 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
+import small
+from conftest import Cli
 
-from harness import config as config_
-from harness.cli import app, guarded
 from harness.core import table
 from harness.experiment import answer
 from harness.experiment.result import Result
@@ -19,16 +17,6 @@ from harness.stats.chance import Verdict
 from harness.stats.pairwise import Comparison, Pair
 from harness.stats.shakeup import RankFlip, ShakeUp
 
-LOG = """user,item,time
-ann,a,2020-01-01
-ann,b,2020-01-02
-bob,b,2020-01-03
-bob,c,2020-01-03
-cid,d,2020-01-04
-ann,b,2020-01-08
-bob,d,2020-01-08
-cid,a,2020-01-08
-"""
 POPULAR = "baselines.popular:Popular"
 NAMES = ("first", "second", "third", "last")
 Make = Callable[..., Result]
@@ -39,14 +27,8 @@ def make(tmp_path: Path) -> Make:
     """Return a function: model names and keys of [evaluation] in, a small run out."""
 
     def make(*names: str, **evaluation: object) -> Result:
-        (tmp_path / "log.csv").write_text(LOG)
-        values: dict[str, Any] = {
-            "data": {"layout": "table", "path": ".", "events": "log.csv", "cache": False},
-            "split": {"strategy": "time", "valid_days": 1},
-            "evaluation": {"k": 2, **evaluation},
-            "models": [{"name": name, "use": POPULAR} for name in names],
-        }
-        return run(config_.parse(values, tmp_path))
+        models = [{"name": name, "use": POPULAR} for name in names]
+        return run(small.config(tmp_path, *models, evaluation=evaluation))
 
     return make
 
@@ -221,23 +203,17 @@ def test_many_are_counted(make: Make) -> None:
     assert "      tied with m0, m1, m2, m3, m4, m5, m6, m7 and 3 more" in answer.lines(result)
 
 
-def test_times_pairs_and_leaderboards_follow_with_verbose(
-    tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_times_pairs_and_leaderboards_follow_with_verbose(make: Make, cli: Cli) -> None:
     result = make("first", "second")
     assert len(result.sheets()) == 1
     assert len(result.sheets(verbose=True)) == 2
-    monkeypatch.chdir(tmp_path)
-    models = "".join(f'[[models]]\nname = "{n}"\nuse = "{POPULAR}"\n' for n in ("first", "second"))
-    (tmp_path / "exam.toml").write_text(
-        '[data]\nlayout = "table"\npath = "."\nevents = "log.csv"\ncache = false\n'
-        f'[split]\nstrategy = "time"\nvalid_days = 1\n[evaluation]\nk = 2\n{models}'
-    )
+    models = [{"name": name, "use": POPULAR} for name in ("first", "second")]
+    small.write(Path(), {"exam.toml": small.toml(*models)})
     shown = {}
     for option in ([], ["-v"], ["--verbose"]):
-        arguments = ["run", "exam.toml", "--out", "one two", *option]
-        assert guarded(partial(app, arguments, standalone_mode=False)) == 0
-        shown[tuple(option)] = re.sub(r"\d+\.\d s", "", capsys.readouterr().out)
+        status, out, _ = cli("run", "exam.toml", "--out", "one two", *option)
+        assert status == 0
+        shown[tuple(option)] = re.sub(r"\d+\.\d s", "", out)
     short, long = shown[()], shown["-v",]
     assert shown["--verbose",] == long
     for words in ("pairs  MAP@2", "p (Holm)", "time ", "leaderboards  ", "users  3 active"):

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import small
+from small import POPULAR
 
-from harness import config as config_
 from harness.core import table as records
 from harness.core import table as sheet
 from harness.core import terminal
@@ -18,29 +19,11 @@ from harness.experiment.result import Result
 from harness.experiment.run import run
 from harness.stats.chance import Verdict
 
-LOG = """user,item,time
-ann,a,2020-01-01
-ann,b,2020-01-02
-bob,b,2020-01-03
-bob,c,2020-01-03
-cid,d,2020-01-04
-ann,b,2020-01-08
-bob,d,2020-01-08
-cid,a,2020-01-08
-"""
-POPULAR: dict[str, Any] = {"name": "popular", "use": "baselines.popular:Popular"}
-RANDOM = {"name": "random", "use": "baselines.random_items:RandomItems", "repeats": 10}
+RANDOM = small.RANDOM | {"repeats": 10}
 
 
 def result(folder: Path, *models: dict[str, Any], **evaluation: object) -> Result:
-    (folder / "log.csv").write_text(LOG)
-    values = {
-        "data": {"layout": "table", "path": ".", "events": "log.csv", "cache": False},
-        "split": {"strategy": "time", "valid_days": 1},
-        "evaluation": {"k": 2, **evaluation},
-        "models": list(models or (POPULAR,)),
-    }
-    return run(config_.parse(values, folder))
+    return run(small.config(folder, *models, evaluation=evaluation))
 
 
 def printed(found: Result) -> str:

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import small
+from small import LOG
 
-from harness import config as config_
 from harness import testing
 from harness.config import Config
 from harness.config.diff import settings
@@ -16,18 +17,6 @@ from harness.experiment.explain import of_run
 from harness.experiment.run import run
 from harness.experiment.submit import submit
 from harness.tuning.tuning import tune
-
-LOG = """user,item,time
-ann,a,2020-01-01
-ann,b,2020-01-02
-bob,b,2020-01-03
-bob,c,2020-01-03
-cid,d,2020-01-04
-ann,b,2020-01-08
-bob,d,2020-01-08
-cid,a,2020-01-08
-"""
-"""The exam is the last day: ann's truth is b, bob's d, cid's a; in training b has two events."""
 
 COUNTING = """
 from pathlib import Path
@@ -86,16 +75,9 @@ def fill(name: str, *of: str) -> dict[str, Any]:
 
 
 def config(folder: Path, *models: dict[str, Any]) -> Config:
-    (folder / "log.csv").write_text(LOG)
-    (folder / "plugged.py").write_text(COUNTING)
-    values = {
-        "data": {"layout": "table", "path": ".", "events": "log.csv", "cache": False},
-        "split": {"strategy": "time", "valid_days": 1},
-        "evaluation": {"k": 2, "metrics": ["MAP@2"]},
-        "compare": {"resamples": 100},
-        "models": list(models),
-    }
-    return config_.parse(values, folder)
+    small.write(folder, {"plugged.py": COUNTING})
+    asked = {"metrics": ["MAP@2"]}
+    return small.config(folder, *models, evaluation=asked, compare={"resamples": 100})
 
 
 def counts(folder: Path, what: str) -> list[str]:

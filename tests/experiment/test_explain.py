@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.core import table
@@ -156,11 +156,9 @@ def test_conventions_of_one_user_by_hand() -> None:
 
 words = st.text("abcdefgh-", max_size=8)
 truths = st.lists(st.sampled_from("abcdefgh"), unique=True).map("".join)
-quick = settings(deadline=None, max_examples=60)
 
 
 @given(row=words, truth=truths, k=st.integers(1, 9))
-@quick
 def test_what_the_places_add_is_the_metric(row: str, truth: str, k: int) -> None:
     found = of_one(row, truth, k)
     hits = [p for p in found.places if p.hit]
@@ -176,7 +174,6 @@ def test_what_the_places_add_is_the_metric(row: str, truth: str, k: int) -> None
 
 
 @given(row=words, truth=truths, k=st.integers(1, 9))
-@quick
 def test_a_place_is_what_its_definition_says(row: str, truth: str, k: int) -> None:
     for p in of_one(row, truth, k).places:
         before = row[: p.rank - 1]
@@ -192,7 +189,6 @@ def test_a_place_is_what_its_definition_says(row: str, truth: str, k: int) -> No
     rows=st.lists(st.tuples(words, truths), min_size=2, max_size=4),
     k=st.integers(1, 9),
 )
-@quick
 def test_other_users_change_nothing(rows: list[tuple[str, str]], k: int) -> None:
     lists, keys = map(list, zip(*rows, strict=True))
     given = submitted(lists, keys)

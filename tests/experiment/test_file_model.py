@@ -10,6 +10,8 @@ from typing import Any
 
 import polars as pl
 import pytest
+import small
+from small import POPULAR
 
 import harness
 from harness import config as config_
@@ -81,24 +83,16 @@ cid,c,2020-01-09
 """
 """The exam is the last day: ann's truth is b, bob's a, cid's c and new, which is no candidate."""
 
-POPULAR = {"name": "popular", "use": "baselines.popular:Popular"}
 READY = {"name": "ready", "lists": "lists.csv"}
 FILL = {"name": "fill", "use": "baselines.fill:Fill", "of": ["ready", "popular"]}
 
 
 def config(folder: Path, text: str, *models: dict[str, Any], **evaluation: Any) -> Config:
     """Return a config on `LOG` in a folder, with lists of this text, and write it there too."""
-    folder.mkdir(exist_ok=True)
-    (folder / "log.csv").write_text(LOG)
-    (folder / "lists.csv").write_text(text)
-    values = {
-        "data": {"layout": "table", "path": ".", "events": "log.csv"},
-        "split": {"strategy": "time", "valid_days": 1},
-        "evaluation": {"k": 3, "metrics": ["MAP@3", "Recall@3"], **evaluation},
-        "compare": {"resamples": 100},
-        "models": list(models or (READY,)),
-    }
-    return config_.parse(values, folder)
+    small.write(folder, {"lists.csv": text})
+    asked = {"k": 3, "metrics": ["MAP@3", "Recall@3"]} | evaluation
+    models = models or (READY,)
+    return small.config(folder, *models, log=LOG, evaluation=asked, compare={"resamples": 100})
 
 
 def user_scores(result: Result, model: str = "ready", metric: str = "MAP@3") -> list[float]:

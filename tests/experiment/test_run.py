@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import small
+from small import LATEST_FIRST, LOG, POPULAR, RANDOM
 
 from harness import config as config_
 from harness.config import Config
@@ -13,30 +15,6 @@ from harness.core.errors import RecommenderError, UsageError
 from harness.experiment import evaluate_model
 from harness.experiment.result import Result
 from harness.experiment.run import run
-
-LOG = """user,item,time
-ann,a,2020-01-01
-ann,b,2020-01-02
-bob,b,2020-01-03
-bob,c,2020-01-03
-cid,d,2020-01-04
-ann,b,2020-01-08
-bob,d,2020-01-08
-cid,a,2020-01-08
-"""
-"""The exam is the last day: ann's truth is b, bob's d, cid's a; all four items are candidates."""
-
-LATEST_FIRST = """
-import harness
-
-class LatestFirst:
-    def fit(self, train):
-        self.latest_ = train.candidates_by_last_event()
-        return self
-
-    def recommend(self, users, k, draws, exclude=None):
-        return harness.top_k(self.latest_, users, k, exclude)
-"""
 
 BROKEN = """
 import sys
@@ -121,19 +99,9 @@ MESSAGES = {
     "ForgetsSelf": r'model "mine": fit returned None; expected self',
 }
 
-POPULAR = {"name": "popular", "use": "baselines.popular:Popular"}
-RANDOM = {"name": "random", "use": "baselines.random_items:RandomItems"}
-
 
 def config(folder: Path, *models: dict[str, Any], **evaluation: object) -> Config:
-    (folder / "log.csv").write_text(LOG)
-    values = {
-        "data": {"layout": "table", "path": ".", "events": "log.csv", "cache": False},
-        "split": {"strategy": "time", "valid_days": 1},
-        "evaluation": {"k": 2, **evaluation},
-        "models": list(models or (POPULAR,)),
-    }
-    return config_.parse(values, folder)
+    return small.config(folder, *models, evaluation=evaluation)
 
 
 def plug_in(folder: Path, source: str, name: str, **evaluation: object) -> Config:

@@ -95,9 +95,7 @@ LISTS = st.dictionaries(
 )
 
 
-@settings(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lists=LISTS, data=st.data())
 def test_every_shape_and_reader_gives_the_same_scores(
     solution: Path, lists: dict[str, list[str]], data: st.DataObject

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+import small
 
 import harness
 from harness import config as config_
@@ -53,16 +54,9 @@ bob,d,2020-01-09
 
 @pytest.fixture
 def config(tmp_path: Path) -> Config:
-    (tmp_path / "log.csv").write_text(LOG)
-    (tmp_path / "people.csv").write_text("user,age\nann,30\ncid,40\nnew,50\n")
-    values = {
-        "data": {"layout": "table", "path": ".", "events": "log.csv", "users": "people.csv"},
-        "split": {"strategy": "time", "valid_days": 1},
-        "evaluation": {"k": 2},
-        "submission": {"user": "who", "items": "what", "separator": "|"},
-        "models": [{"name": "popular", "use": "baselines.popular:Popular"}],
-    }
-    return config_.parse(values, tmp_path)
+    small.write(tmp_path, {"people.csv": "user,age\nann,30\ncid,40\nnew,50\n"})
+    columns = {"user": "who", "items": "what", "separator": "|"}
+    return small.config(tmp_path, log=LOG, data={"users": "people.csv"}, submission=columns)
 
 
 def test_who_has_a_row(config: Config, tmp_path: Path) -> None:

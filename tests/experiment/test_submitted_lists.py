@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+import small
+from small import POPULAR, RANDOM
 
-from harness import config as config_
 from harness.config import Config
 from harness.core.errors import DataError, HarnessError, UsageError
 from harness.experiment.explain import explain, of_run
@@ -219,22 +220,9 @@ LISTS = "user,items\nann,c zzz\nbob,x a\ndee,a b\n"
 """cid has no list, dee is not evaluated; zzz and x are no candidates."""
 
 
-def config(folder: Path, **evaluation: Any) -> config_.Config:
-    (folder / "log.csv").write_text(LOG)
-    (folder / "items.csv").write_text(ITEMS)
-    values = {
-        "data": {
-            "layout": "table",
-            "path": ".",
-            "events": "log.csv",
-            "items": "items.csv",
-            "cache": False,
-        },
-        "split": {"strategy": "time", "valid_days": 1},
-        "evaluation": {"k": 2, **evaluation},
-        "models": [{"name": "popular", "use": "baselines.popular:Popular"}],
-    }
-    return config_.parse(values, folder)
+def config(folder: Path, **evaluation: Any) -> Config:
+    small.write(folder, {"items.csv": ITEMS})
+    return small.config(folder, log=LOG, evaluation=evaluation, data={"items": "items.csv"})
 
 
 def test_a_config_makes_the_evaluation_set(tmp_path: Path, lists: Path) -> None:
@@ -393,37 +381,15 @@ EVENTS = [
     *(f"u{u},i{(5 * u + j) % 12},2020-01-08" for u in range(5) for j in range(2)),
 ]
 METRICS = ["MAP@3", "NDCG@3", "MRR@3", "Recall@3", "pFound@3", "MAP(divisor=trec)@3"]
-RUN = """
-[data]
-layout = "table"
-path = "."
-events = "log.csv"
-cache = false
-
-[split]
-strategy = "time"
-valid_days = 1
-
-[evaluation]
-k = 3
-metrics = [%s]
-
-[[models]]
-name = "popular"
-use = "baselines.popular:Popular"
-
-[[models]]
-name = "random"
-use = "baselines.random_items:RandomItems"
-repeats = 4
-"""
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Return the folder of a run of two models, one with four repeats."""
     write_log(tmp_path, EVENTS)
-    (tmp_path / "config.toml").write_text(RUN % ", ".join(f'"{name}"' for name in METRICS))
+    asked = {"k": 3, "metrics": METRICS}
+    text = small.toml(POPULAR, RANDOM | {"repeats": 4}, evaluation=asked)
+    (tmp_path / "config.toml").write_text(text)
     run(tmp_path / "config.toml").write(tmp_path / "run")
     return tmp_path / "run"
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import polars as pl
 import pytest
+import small
 
 import harness
-from harness import config as config_
 from harness.config import Config
 from harness.core.errors import DataError, UsageError
 from harness.submission.format import FORMATS, of_competition, recognised
@@ -107,15 +107,7 @@ LOG = "user,item,time\nann,a,2020-01-01\nbob,b,2020-01-02\nann,b,2020-01-09\nbob
 
 
 def evaluation_set(folder: Path, **sections: Any) -> Config:
-    write(folder, log=LOG)
-    values = {
-        "data": {"layout": "table", "path": ".", "events": "log.csv", **sections.pop("data", {})},
-        "split": {"strategy": "time", "valid_days": 1},
-        "evaluation": {"k": 2},
-        "models": [{"name": "popular", "use": "baselines.popular:Popular"}],
-        **sections,
-    }
-    return config_.parse(values, folder)
+    return small.config(folder, log=LOG, **sections)
 
 
 def test_without_a_table_of_users_nobody_is_missing(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness import evaluate
@@ -19,7 +19,6 @@ LISTS = {"ann": ["a", "b", "c"], "bob": ["d", "a", "e"]}
 TRAIN = {"ann": ["a", "a", "b"], "bob": ["a", "c"], "cem": ["a"], "dee": ["b", "b", "b"]}
 """a: 4 events of 3 users; b: 4 events of 2 users; c: 1 event of 1 user; of 4 users."""
 
-quick = settings(deadline=None, max_examples=40)
 items = st.sampled_from("abcdef")
 rows = st.lists(items, max_size=7)
 logs = st.dictionaries(st.sampled_from(["u", "v", "w", "x"]), rows, min_size=1)
@@ -67,7 +66,6 @@ def test_short_and_empty_lists_are_divided_by_what_they_hold() -> None:
 
 
 @given(lists=evaluation_sets, train=logs, k=cuts)
-@quick
 def test_novelty_is_what_plain_python_says(lists: Lists, train: Lists, k: int) -> None:
     holders = Counter(item for held in train.values() for item in set(held))
     users = sum(1 for held in train.values() if held)
@@ -82,7 +80,6 @@ def test_novelty_is_what_plain_python_says(lists: Lists, train: Lists, k: int) -
 
 
 @given(lists=evaluation_sets, train=logs, k=cuts)
-@quick
 def test_popularity_and_serendipity_are_what_plain_python_says(
     lists: Lists, train: Lists, k: int
 ) -> None:
@@ -185,7 +182,6 @@ looks = st.fixed_dictionaries(
 
 
 @given(lists=evaluation_sets, known=st.dictionaries(items, looks, min_size=1), k=cuts)
-@quick
 def test_diversity_is_the_mean_over_all_pairs(
     lists: Lists, known: Mapping[str, Mapping[str, Any]], k: int
 ) -> None:
@@ -234,7 +230,6 @@ def test_without_candidates_those_are_the_items_of_training() -> None:
 
 
 @given(lists=evaluation_sets, candidates=st.sets(st.sampled_from("abcdefgh"), min_size=1), k=cuts)
-@quick
 def test_gini_is_the_mean_absolute_difference(lists: Lists, candidates: set[str], k: int) -> None:
     places = Counter(item for row in lists.values() for item in row[:k])
     x = [places[item] for item in candidates]

@@ -7,7 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -172,11 +172,9 @@ def average(values: Sequence[float]) -> object:
 
 words = st.text("abcd", max_size=6)
 evaluation_sets = st.lists(st.tuples(words, st.text("abc", max_size=3)), min_size=1, max_size=5)
-quick = settings(deadline=None, max_examples=60)
 
 
 @given(evaluation_set=evaluation_sets, k=st.integers(1, 7))
-@quick
 def test_conventions_are_what_the_tools_own_loops_compute(
     evaluation_set: list[tuple[str, str]], k: int
 ) -> None:
@@ -208,7 +206,6 @@ AGREE = (
 @given(
     evaluation_set=st.lists(st.tuples(plain, plain), min_size=1, max_size=5), k=st.integers(1, 7)
 )
-@quick
 def test_where_nothing_is_left_open_but_the_divisor_those_of_one_divisor_agree(
     evaluation_set: list[tuple[str, str]], k: int
 ) -> None:
@@ -218,7 +215,6 @@ def test_where_nothing_is_left_open_but_the_divisor_those_of_one_divisor_agree(
 
 
 @given(evaluation_set=evaluation_sets, k=st.integers(1, 7))
-@quick
 def test_ours_are_the_metric_under_each_divisor(
     evaluation_set: list[tuple[str, str]], k: int
 ) -> None:
@@ -232,7 +228,6 @@ def test_ours_are_the_metric_under_each_divisor(
 
 
 @given(evaluation_set=evaluation_sets, k=st.integers(1, 7))
-@quick
 def test_blocks_of_users_change_nothing(evaluation_set: list[tuple[str, str]], k: int) -> None:
     lists, truths = zip(*evaluation_set, strict=True)
     whole = by_convention(lists, truths, k)
@@ -242,7 +237,6 @@ def test_blocks_of_users_change_nothing(evaluation_set: list[tuple[str, str]], k
 
 
 @given(evaluation_set=evaluation_sets, k=st.integers(1, 7), random=st.randoms())
-@quick
 def test_the_order_of_users_changes_nothing(
     evaluation_set: list[tuple[str, str]], k: int, random: Random
 ) -> None:

@@ -1,4 +1,7 @@
-"""What is known of the items beside hits, and metrics that look at it in a run."""
+"""What is known of the items beside hits, and metrics that look at it in a run.
+
+In training b has two events of two users, the others one each; there are three users.
+"""
 
 import json
 from math import log2
@@ -8,39 +11,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+import small
+from small import LATEST_FIRST, POPULAR
 
-from harness import config as config_
 from harness.core.errors import UsageError
 from harness.experiment.result import Result
 from harness.experiment.run import run
 from harness.models.item_stats import attribute_columns, train_counts
 
-LOG = """user,item,time
-ann,a,2020-01-01
-ann,b,2020-01-02
-bob,b,2020-01-03
-bob,c,2020-01-03
-cid,d,2020-01-04
-ann,b,2020-01-08
-bob,d,2020-01-08
-cid,a,2020-01-08
-"""
-"""The last day is held out: ann's truth is b, bob's d, cid's a; all four items are candidates.
-
-In training b has two events of two users, the others one each; there are three users.
-"""
-
-MODELS = """
+MODELS = f"""{LATEST_FIRST}
 import numpy as np
-import harness
-
-class LatestFirst:
-    def fit(self, train):
-        self.latest_ = train.candidates_by_last_event()
-        return self
-
-    def recommend(self, users, k, draws, exclude=None):
-        return harness.top_k(self.latest_, users, k, exclude)
 
 class Spread:
     def fit(self, train):
@@ -51,7 +31,6 @@ class Spread:
 """
 ITEMS = "item,colour,kind,price\na,red,hat,3\nb,blue,hat,4\nc,red,hat,5\nd,blue,hat,6\n"
 
-POPULAR = {"name": "popular", "use": "baselines.popular:Popular"}
 LATEST = {"name": "latest", "use": "models:LatestFirst"}
 SPREAD = {"name": "spread", "use": "models:Spread"}
 
@@ -60,16 +39,8 @@ def evaluate_model(
     folder: Path, metrics: list[str], *models: dict[str, str], **data: str
 ) -> Result:
     """Run models on the log: popular lists b, a; latest d, b; spread a, b or c, d."""
-    (folder / "log.csv").write_text(LOG)
-    (folder / "items.csv").write_text(ITEMS)
-    (folder / "models.py").write_text(MODELS)
-    values = {
-        "data": {"layout": "table", "path": ".", "events": "log.csv", "cache": False, **data},
-        "split": {"strategy": "time", "valid_days": 1},
-        "evaluation": {"k": 2, "metrics": metrics},
-        "models": list(models or (POPULAR,)),
-    }
-    return run(config_.parse(values, folder))
+    small.write(folder, {"items.csv": ITEMS, "models.py": MODELS})
+    return run(small.config(folder, *models, evaluation={"metrics": metrics}, data=data))
 
 
 def means(result: Result, model: str) -> dict[str, float]:

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from harness import evaluate
@@ -26,7 +26,6 @@ LOOKS = pl.DataFrame(
     {"item": list(ITEMS), "kind": list("xyxyxyxy"), "size": [1, 2, 3, 4, 5, 6, 7, 8]}
 )
 
-quick = settings(deadline=None, max_examples=40)
 rows = st.lists(st.sampled_from(ITEMS), max_size=6)
 unique_rows = st.lists(st.sampled_from(ITEMS), max_size=6, unique=True)
 truths = st.dictionaries(
@@ -52,7 +51,6 @@ def figures(lists: Any, truth: Any, rename: Callable[[str], str] = str) -> dict[
 
 
 @given(evaluation_set=evaluation_sets(rows))
-@quick
 def test_every_value_lies_within_the_declared_range(evaluation_set: Any) -> None:
     each = evaluate(*evaluation_set, OF_USERS, train=TRAIN, attributes=LOOKS, per_user=True)
     for name, value in [*each.melt().to_numpy().tolist(), *figures(*evaluation_set).items()]:
@@ -61,7 +59,6 @@ def test_every_value_lies_within_the_declared_range(evaluation_set: Any) -> None
 
 
 @given(evaluation_set=evaluation_sets(rows))
-@quick
 def test_the_mean_of_the_users_values_is_the_figure(evaluation_set: Any) -> None:
     each = evaluate(*evaluation_set, OF_USERS, train=TRAIN, attributes=LOOKS, per_user=True)
     found = figures(*evaluation_set)
@@ -70,7 +67,6 @@ def test_the_mean_of_the_users_values_is_the_figure(evaluation_set: Any) -> None
 
 
 @given(evaluation_set=evaluation_sets(rows), order=st.permutations(["ann", "bob", "cem"]))
-@quick
 def test_the_order_of_users_changes_nothing(evaluation_set: Any, order: list[str]) -> None:
     lists, truth = evaluation_set
     again = {user: lists[user] for user in order}, {user: truth[user] for user in reversed(order)}
@@ -78,7 +74,6 @@ def test_the_order_of_users_changes_nothing(evaluation_set: Any, order: list[str
 
 
 @given(evaluation_set=evaluation_sets(rows), mirrored=st.booleans())
-@quick
 def test_other_names_of_items_change_nothing(evaluation_set: Any, mirrored: bool) -> None:
     def rename(item: str) -> str:
         return f"item {ITEMS[::-1][ITEMS.index(item)] if mirrored else item}"
@@ -107,7 +102,6 @@ def long(lists: Any, column: str) -> pd.DataFrame:
 
 @pytest.mark.parametrize("column", ["rank", "score"])
 @given(evaluation_set=evaluation_sets(unique_rows), seed=st.integers(0, 99))
-@quick
 def test_the_order_of_rows_changes_nothing_where_a_column_orders(
     column: str, evaluation_set: Any, seed: int
 ) -> None:
@@ -120,7 +114,6 @@ def test_the_order_of_rows_changes_nothing_where_a_column_orders(
     evaluation_set=evaluation_sets(st.lists(st.sampled_from(ITEMS), min_size=3, max_size=3)),
     more=rows,
 )
-@quick
 def test_what_follows_the_cut_changes_nothing(evaluation_set: Any, more: list[str]) -> None:
     lists, truth = evaluation_set
     longer = lists | {user: lists[user] + more for user in ("ann", "bob")}
@@ -132,7 +125,6 @@ def test_what_follows_the_cut_changes_nothing(evaluation_set: Any, more: list[st
     truth=truths,
     data=st.data(),
 )
-@quick
 def test_moving_a_graded_hit_up_never_lowers(
     row: list[str], truth: dict[str, float], data: Any
 ) -> None:

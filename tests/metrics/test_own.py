@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+import small
 
 from harness import config as config_
 from harness import evaluate
@@ -145,22 +146,8 @@ bob,b,2020-01-03
 ann,b,2020-01-08
 bob,a,2020-01-08
 """
-CONFIG = """
-[data]
-layout = "table"
-path = "."
-events = "log.csv"
-cache = false
-[split]
-strategy = "time"
-valid_days = 1
-[evaluation]
-k = 2
-metrics = ["my_metrics:counts@2", "lib/deep/shop.py:early@1", "MRR@2"]
-[[models]]
-name = "popular"
-use = "baselines.popular:Popular"
-"""
+METRICS = ["my_metrics:counts@2", "lib/deep/shop.py:early@1", "MRR@2"]
+CONFIG = small.toml(evaluation={"metrics": METRICS})
 
 
 @pytest.fixture
@@ -202,7 +189,7 @@ def test_a_model_of_such_a_run_is_explained(
     run(evaluation_set).write(tmp_path / "out")
     monkeypatch.chdir(tmp_path / "out")
     asked = read_run(Path()).metrics
-    assert list(asked) == ["my_metrics:counts@2", "lib/deep/shop.py:early@1", "MRR@2"]
+    assert list(asked) == METRICS
     early = asked["lib/deep/shop.py:early@1"]
     submitted = of_run(Path(), "popular", metrics=(early,))
     assert explain(submitted, 0, 1, early).metrics[str(early)] == 1 / 2  # b hits for ann: 1 of 2

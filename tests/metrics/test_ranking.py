@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness import evaluate
@@ -101,7 +101,6 @@ def test_r_precision_divides_by_true_items_that_cannot_be_recommended_too() -> N
 
 
 @given(evaluation_set=evaluation_sets(st.just(1.0)), k=cuts, more=st.integers(0, 3))
-@settings(deadline=None)
 def test_r_precision_is_what_plain_python_says(
     evaluation_set: list[Any], k: int, more: int
 ) -> None:
@@ -132,7 +131,6 @@ def test_p_found_by_hand(name: str, row: list[int], truth: Grades, k: int, expec
     k=cuts,
     p_break=st.sampled_from([0.0, 0.15, 0.3, 0.5, 1.0]),
 )
-@settings(deadline=None)
 def test_p_found_is_what_plain_python_says(
     evaluation_set: list[Any], k: int, p_break: float
 ) -> None:
@@ -143,7 +141,6 @@ def test_p_found_is_what_plain_python_says(
 
 
 @given(lists=st.lists(ranked, min_size=1, max_size=4), truth=st.sets(st.integers(0, 9), min_size=1))
-@settings(deadline=None, max_examples=50)
 def test_p_found_without_grades_and_with_grade_1_are_the_same(
     lists: list[list[int]], truth: set[int]
 ) -> None:
@@ -188,7 +185,6 @@ def test_the_ideal_of_graded_ndcg_ends_at_the_cut() -> None:
 @pytest.mark.parametrize("gain", ["binary", "linear", "exponential"])
 @pytest.mark.parametrize("ideal", ["relevant", "retrieved"])
 @given(evaluation_set=evaluation_sets(st.sampled_from([0.5, 1.0, 2.0, 3.0])), k=cuts)
-@settings(deadline=None)
 def test_ndcg_is_what_plain_python_says(
     gain: str, ideal: str, evaluation_set: list[Any], k: int
 ) -> None:
@@ -203,7 +199,6 @@ def test_ndcg_is_what_plain_python_says(
 @given(
     truth=st.dictionaries(st.integers(0, 9), st.floats(0.01, 9), min_size=1), k=cuts, rest=ranked
 )
-@settings(deadline=None, max_examples=50)
 def test_a_list_in_the_order_of_grades_gets_exactly_1(
     name: str, ideal: str, truth: Grades, k: int, rest: list[int]
 ) -> None:
@@ -245,7 +240,6 @@ def test_ranks_by_hand() -> None:
     ),
     k=cuts,
 )
-@settings(deadline=None)
 def test_ranks_are_first_places_within_the_cut(evaluation_set: list[Any], k: int) -> None:
     width = max(len(row) for row, _ in evaluation_set)
     items = np.array([[*row, *[-1] * (width - len(row))] for row, _ in evaluation_set], np.int32)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
@@ -53,7 +53,6 @@ def test_neighbours_are_a_whole_number(value: Any) -> None:
         similar([0], [1], value)
 
 
-@settings(max_examples=50, deadline=None)  # the first call compiles
 @given(st.integers(1, 6), st.integers(1, 5), st.integers(0, 2**32 - 1))
 def test_as_numpy_sorts(n: int, neighbours: int, seed: int) -> None:
     rows = np.random.default_rng(seed).integers(-1, 3, (n, 3)).astype(np.float64)

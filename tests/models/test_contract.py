@@ -89,13 +89,7 @@ CHECKS = testing.recommender_checks()
 
 
 @pytest.mark.parametrize("model", BASELINES.values(), ids=BASELINES)
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_baselines_keep_the_contract(check: testing.Check, model: Any) -> None:
-    check(model)
-
-
-@pytest.mark.parametrize("model", BASELINES.values(), ids=BASELINES)
-def test_all_checks_at_once(model: Any) -> None:
+def test_baselines_keep_the_contract(model: Any) -> None:
     testing.check_recommender(model)
     assert not any(name.endswith("_") for name in vars(model)), "copies are fitted, not the model"
 

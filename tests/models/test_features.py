@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.data.dataset import Dataset, Events
@@ -237,7 +237,6 @@ def test_rows_divided() -> None:
 cells = st.one_of(st.none(), st.sampled_from(["1", "2", "300", "-4.5"]))
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(cells, cells, cells), min_size=1, max_size=8), st.permutations(range(8)))
 def test_rows_are_units_whatever_the_order_of_the_table(rows: Any, order: Any) -> None:
     ids = "abcdefgh"

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
@@ -91,7 +91,6 @@ def reference(scores: Any, k: int, may: Any) -> list[list[int]]:
 shapes = st.tuples(st.integers(1, 5), st.integers(1, 5), st.integers(1, 7))
 
 
-@settings(deadline=None)  # the first call compiles
 @given(shapes, st.integers(1, 8), st.integers(0, 2**32 - 1))
 def test_as_numpy_multiplies(shape: tuple[int, int, int], k: int, seed: int) -> None:
     draw = np.random.default_rng(seed)

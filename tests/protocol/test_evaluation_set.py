@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.config import EvaluationConfig
@@ -381,7 +381,6 @@ def without_raising(make: Callable[[], EvaluationSet]) -> EvaluationSet | None:
         return None
 
 
-@settings(max_examples=300)
 @given(log, log, st.sets(st.sampled_from("abcdefg"), min_size=1), rules)
 def test_equals_a_plain_python_exam(
     train: list[tuple[str, str]],

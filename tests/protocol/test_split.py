@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from conftest import LOG, Write
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.config import FractionSplit, GivenSplit, LastNSplit, SplitConfig, TimeSplit, parse
@@ -137,7 +137,6 @@ moments = st.one_of(
 )
 
 
-@settings(max_examples=150)
 @given(st.lists(moments, min_size=1, max_size=12), moments)
 def test_elapsed_is_the_ponpare_protocol(times: list[int], origin: int) -> None:
     rows = [("ann", f"i{n}", origin + t) for n, t in enumerate([*times, 0, -8 * DAY, -40 * DAY])]
@@ -269,7 +268,6 @@ def tried(data: Dataset, config: SplitConfig) -> Split | None:
         return None
 
 
-@settings(max_examples=250)
 @given(rows_strategy, configs, st.randoms(use_true_random=False))
 def test_what_holds_for_every_split(rows: list[Row], config: SplitConfig, random: Any) -> None:
     data = dataset(rows)

@@ -1,11 +1,10 @@
 """Who the evaluated users are, counted by hand; and what a leaderboard would count."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
+from small import config
 
-from harness import config as config_
 from harness.core.errors import UsageError
 from harness.experiment.result import Result
 from harness.experiment.run import run
@@ -26,42 +25,29 @@ new,a,2020-01-08
 """
 
 
-def config(folder: Path, **more: Any) -> config_.Config:
-    (folder / "log.csv").write_text(LOG)
-    values = {
-        "data": {"layout": "table", "path": ".", "events": "log.csv", "cache": False},
-        "split": {"strategy": "time", "valid_days": 1},
-        "evaluation": {"k": 2},
-        "models": [{"name": "popular", "use": "baselines.popular:Popular"}],
-        **more,
-    }
-    return config_.parse(values, folder)
-
-
 def evaluated(folder: Path, sample: str | None = None) -> Result:
     if sample is not None:
         (folder / "sample_submission.csv").write_text(sample)
-    return run(config(folder))
+    return run(config(folder, log=LOG))
 
 
 def test_activity_truth_and_repeats(tmp_path: Path) -> None:
     """ann: 3 events, 4 true items of which one is no candidate, 2 had before; bob: 1, 1, 0."""
-    found = profile(make_task(config(tmp_path)))
+    found = profile(make_task(config(tmp_path, log=LOG)))
     assert found.to_dict(as_series=False) == {
         "user": ["ann", "bob"], "activity": [3, 1], "truth": [4, 1], "repeats": [2, 0]
     }  # fmt: skip
 
 
 def test_items_seen_and_dropped_are_no_repeats(tmp_path: Path) -> None:
-    dropped = config(tmp_path, evaluation={"k": 2, "seen_items": "drop"})
+    dropped = config(tmp_path, log=LOG, evaluation={"seen_items": "drop"})
     assert profile(make_task(dropped))["repeats"].to_list() == [0, 0]
 
 
 def test_a_column_that_is_called_as_ours_is_refused(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("user,activity\nann,x\n")
-    users = {"layout": "table", "path": ".", "events": "log.csv", "cache": False}
     for column in ("user", "activity"):
-        given = config(tmp_path, data={**users, "users": "people.csv"})
+        given = config(tmp_path, log=LOG, data={"users": "people.csv"})
         with pytest.raises(UsageError, match=f'every evaluation set has "{column}"'):
             profile(make_task(given), [column])
 

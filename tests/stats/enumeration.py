@@ -15,3 +15,14 @@ def of_all_lists(name: str, n: int, r: int, relevant: int, k: int) -> Any:
     rows = np.tile(np.arange(r, dtype=np.int32), len(lists))
     key = Judgments(Ragged(np.arange(len(lists) + 1) * r, rows), np.full(len(lists), relevant))
     return per_user(parse(f"{name}@{k}"), Block(lists, key, k))
+
+
+EXACT = [
+    *("MAP", "MAP(divisor=trec)", "MAP(divisor=k)", "MAP(divisor=retrieved)"),
+    *("Precision", "Recall", "F1", "HitRate", "MRR", "NDCG", "RPrecision"),
+    *("pFound", "pFound(p_break=0.5)"),
+]
+SIZES = [  # candidates, relevant ones, all relevant items, k
+    *((1, 1, 1, 12), (1, 0, 0, 1), (2, 1, 1, 1), (3, 2, 5, 2), (5, 2, 2, 3), (5, 5, 6, 3)),
+    *((5, 4, 4, 10), (6, 3, 4, 6), (7, 2, 3, 4), (7, 6, 6, 5), (8, 3, 3, 5), (4, 0, 3, 2)),
+]

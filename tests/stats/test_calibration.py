@@ -28,6 +28,7 @@ def around(share: float, trials: int) -> Any:
     return pytest.approx(share, abs=4 * (share * (1 - share) / trials) ** 0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("users", "hits"), [(500, 0.2), (2000, 0.1)])
 def test_two_equal_models(calibration: Any, users: int, hits: float) -> None:
     t, flips, difference, ours, _student, _percentile = (
@@ -39,6 +40,7 @@ def test_two_equal_models(calibration: Any, users: int, hits: float) -> None:
     assert ours == around(0.95, 600)
 
 
+@pytest.mark.slow
 def test_ten_equal_models(calibration: Any) -> None:
     """Holm's rate is at most 5 %; pairs of ten models depend on each other, so it is less."""
     (wrong,) = calibration.ten_equal_models((500, 0.2, 300, 0)) / 300

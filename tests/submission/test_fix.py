@@ -146,9 +146,7 @@ PIECES = [
 ]
 
 
-@settings(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(pieces=st.lists(st.sampled_from(PIECES), max_size=60), size=st.sampled_from([64, 1 << 22]))
 def test_what_is_mended_once_is_mended(tmp_path: Path, pieces: list[str], size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:

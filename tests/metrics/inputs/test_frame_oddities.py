@@ -25,7 +25,7 @@ def told(refusal: pytest.ExceptionInfo[HarnessError], *named: str) -> None:
 @pytest.mark.parametrize(
     "score",
     [[1, 2], [], np.array([1, 2]), timedelta(1), "1", b"1", 1j, {"x": 1}, object()],
-    ids=repr,
+    ids=lambda score: type(score).__name__,
 )
 def test_a_score_of_a_dict_that_is_no_number(score: Any) -> None:
     with pytest.raises(DataError) as refusal:
