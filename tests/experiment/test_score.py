@@ -14,7 +14,7 @@ from scipy import stats
 from harness.core import table as sheet
 from harness.core.arrays import Ragged
 from harness.core.errors import UsageError
-from harness.experiment.score import Scored, SubmittedLists, records, score, sheets
+from harness.experiment.score import Scored, SubmittedLists, score
 from harness.metrics import Judgments, parse
 from harness.metrics.conventions import CONVENTIONS
 from harness.protocol.truth import Solution
@@ -189,7 +189,7 @@ def test_a_record_a_metric_and_a_convention_with_full_figures() -> None:
     found = scored(
         with_solution(SIXTY, leaderboards=leaderboards), "MAP@2", "HitRate@1", conventions=True
     )
-    first, second, *others = records(found)
+    first, second, *others = found.records()
     assert first == {
         "kind": "metric",
         "name": "MAP@2",
@@ -208,7 +208,7 @@ def test_a_record_a_metric_and_a_convention_with_full_figures() -> None:
 def test_the_table_shows_who_is_left_out_and_every_board() -> None:
     given = with_solution(THREE, leaderboards={"Private": np.array([False, True, True])})
     given = replace(given, left_out={"users_without_list": 1234, "users_outside": 0})
-    table = sheet.plain(sheets(scored(given, "MAP@2"))[0]).splitlines()
+    table = sheet.plain(scored(given, "MAP@2").sheets()[0]).splitlines()
     assert table[0] == "lists  lists.csv · 3 users"
     assert table[1] == "note   users without a list, who score 0: 1,234"
     assert table[3].split() == ["metric", "mean", "95", "%", "interval", "Private"]
@@ -218,16 +218,16 @@ def test_the_table_shows_who_is_left_out_and_every_board() -> None:
 
 def test_the_table_shows_how_far_each_convention_is_from_ours() -> None:
     given = submitted(["aab"], ["ab"])
-    conventions = sheets(scored(given, "MAP@3", k=3, conventions=True))[1]
+    conventions = scored(given, "MAP@3", k=3, conventions=True).sheets()[1]
     shown = {row[0]: row for row in conventions.rows}
     assert conventions.titles[1] == "MAP@3"
     assert shown["kaggle"][1:3] == ["0.833333", "+0.000000"]
     assert shown["replay"][1:3] == ["1.500000", "+0.666667"]
     assert shown["elliot"][1] == "1.000000"
-    nobody = sheets(scored(submitted([""], ["a"]), "MAP@3", k=3, conventions=True))[1]
+    nobody = scored(submitted([""], ["a"]), "MAP@3", k=3, conventions=True).sheets()[1]
     assert {row[0]: row[1] for row in nobody.rows}["lenskit"] == "not counted"
 
 
 def test_a_name_of_a_file_steers_no_terminal() -> None:
     given = replace(THREE, title="a\x1b[31m\n.csv")
-    assert sheets(scored(given, "MAP@2"))[0].heading[0].isprintable()
+    assert scored(given, "MAP@2").sheets()[0].heading[0].isprintable()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,25 +11,28 @@ import polars as pl
 
 from harness.core.arrays import Floats, Int32, Int64
 from harness.core.errors import DataError
-from harness.metrics.inputs.cells import row_text, shown
+from harness.core.ids import Encoder, hashes_of
+from harness.metrics.inputs.cells import MISMATCH, row_text, shown
 from harness.metrics.inputs.frame import Table, row_within
+
+_PART = 1 << 20
+"""Rows that are hashed at a time: what is half done stays small."""
 
 
 class Coder:
-    """One code for every id, whichever table holds it; every table must hold ids of one kind.
-
-    Attributes
-    ----------
-    ids : polars.Series of str or Int128
-        The id of every code.
-    """
+    """One code for every id, whichever table holds it; every table must hold ids of one kind."""
 
     def __init__(self) -> None:
-        self.ids = pl.Series(dtype=pl.String)
-        self._met = ""
+        self._encoder = Encoder()
+        self._kind = self._met = ""
 
     def __len__(self) -> int:
-        return len(self.ids)
+        return len(self._encoder)
+
+    @property
+    def ids(self) -> pl.Series:
+        """The id of every code, String or Int128."""
+        return self._encoder.ids()
 
     def codes(self, ids: pl.Series, where: str) -> Int32:
         """Return the code of every id (none missing).
@@ -43,69 +47,42 @@ class Coder:
         DataError
             Ids that are neither text nor whole numbers, or of another kind than those before.
         """
-        ids = self.checked(ids, where)
-        # Numbers of 64 bits are looked up much faster than texts.
-        known, codes = self._looked_up(ids, by_hash=ids.dtype != pl.Int64)
-        if not known.gather(codes).equals(ids):  # two ids have one hash
-            known, codes = self._looked_up(ids, by_hash=False)
-        self.ids = known
-        return codes
-
-    def checked(self, ids: pl.Series, where: str) -> pl.Series:
-        """Return ids as text, or as numbers of the width of those before, or raise DataError."""
         if len(ids) == 0:
-            return self.ids.clear()
+            return np.zeros(0, np.int32)
         kind = _kind(ids, where)
         met = f"{where} holds {kind} (first {shown(ids[0])})"
-        if self._met and (kind == "text") != (self.ids.dtype == pl.String):
+        self._kind, self._met = self._kind or kind, self._met or met
+        if kind != self._kind:
             raise DataError(
                 f"{met}, {self._met}: no id would match; make both text or both whole numbers "
                 "(in pandas: .astype(str))"
             )
-        if kind == "text":
-            ids = ids.cast(pl.String)
-        else:
-            narrow = ids.cast(pl.Int64, strict=False)
-            fits = narrow.null_count() == 0 and self.ids.dtype != pl.Int128
-            ids = narrow if fits else ids.cast(pl.Int128)
-        self._met = self._met or met
-        self.ids = self.ids.cast(ids.dtype)
-        return ids
+        parts = [ids[start : start + _PART] for start in range(0, len(ids), _PART)]
+        return np.concatenate([self._codes(part, where) for part in parts])
 
-    def _looked_up(self, ids: pl.Series, by_hash: bool) -> tuple[pl.Series, Int32]:
-        """Return all ids known now, and the code of every one that was given."""
-        key, known = (ids.hash(), self.ids.hash()) if by_hash else (ids, self.ids)
-        if len(known) == 0:
-            first, codes = _by_first(key)
-            return ids.gather(first), codes
-        places = pl.int_range(len(known), dtype=pl.Int32, eager=True)
-        found = key.replace_strict(known, places, default=None, return_dtype=pl.Int32)
-        unknown = found.is_null()
-        if not unknown.any():
-            return self.ids, found.to_numpy()
-        first, new = _by_first(key.filter(unknown))
-        codes = found.fill_null(-1).to_numpy().copy()
-        codes[codes < 0] = len(known) + new
-        return pl.concat([self.ids, ids.filter(unknown).gather(first)]), codes
-
-
-def _by_first(keys: pl.Series) -> tuple[pl.Series, Int32]:
-    """Return where each key stands first, and the code of every one in that order."""
-    first, rank = keys.arg_unique(), keys.rank("dense").to_numpy() - 1
-    codes = np.empty(len(first), np.int32)
-    codes[rank[first.to_numpy()]] = np.arange(len(first))
-    return first, codes[rank]
+    def _codes(self, ids: pl.Series, where: str) -> Int32:
+        try:  # equal numbers of any width have equal hashes
+            own = ids.cast(pl.String if self._kind == "text" else pl.Int128).alias("id")
+        except MISMATCH as error:
+            raise _no_ids(ids, where) from error
+        first, second = hashes_of("id")
+        hashed = own.to_frame().select(first.alias("first"), second.alias("second"))
+        return self._encoder.codes(own, (hashed["first"], hashed["second"]))
 
 
 def _kind(ids: pl.Series, where: str) -> str:
     if ids.dtype == pl.String or isinstance(ids.dtype, (pl.Categorical, pl.Enum)):
         return "text"
-    if ids.dtype.is_integer() and ids.dtype != pl.UInt128:
+    if ids.dtype.is_integer():
         return "whole numbers"
+    raise _no_ids(ids, where)
+
+
+def _no_ids(ids: pl.Series, where: str) -> DataError:
     hint = ""
     if ids.dtype.is_float():
         hint = '; a missing value turns numbers into decimals in pandas: use astype("Int64")'
-    raise DataError(
+    return DataError(
         f"{where} holds {ids.dtype} values (first {shown(ids[0])}); ids are text or "
         f"whole numbers{hint}"
     )
@@ -137,31 +114,38 @@ class Rows:
 
 @dataclass(frozen=True)
 class Coders:
-    """Codes of users and of items."""
+    """Codes of users and of items, each worked out by a thread of its own."""
 
     users: Coder = field(default_factory=Coder)
     items: Coder = field(default_factory=Coder)
 
     def read(self, table: Table) -> Rows:
-        """Return a table in codes; one column is converted at a time.
+        """Return a table in codes.
 
         Raises
         ------
         DataError
             A missing id, a cell of another type than its column's, ids of several kinds.
         """
-        users = table.column("user")
-        _refuse_missing(table, "user", users, None)
-        users, sizes = self.users.checked(users, table.where("user")), None
-        if not table.wide:
-            runs = users.rle().struct.unnest()
-            users, sizes = runs["value"], runs["len"].cast(pl.Int64).to_numpy()
-            del runs
-        user = self.users.codes(users, table.where("user"))
-        del users
-        items, lengths = (table.column("item"), sizes) if sizes is not None else table.lists()
-        _refuse_missing(table, "item", items, None if sizes is not None else lengths)
-        return Rows(user, np.asarray(lengths), self.items.codes(items, table.where("item")))
+        with ThreadPoolExecutor(2) as threads:
+            of_users = threads.submit(self._users, table)
+            of_items = threads.submit(self._items, table)
+            user, (item, sizes) = of_users.result(), of_items.result()
+        if sizes is None:
+            runs = pl.Series(user).rle().struct.unnest()
+            user, sizes = runs["value"].to_numpy(), runs["len"].cast(pl.Int64).to_numpy()
+        return Rows(user, sizes, item)
+
+    def _users(self, table: Table) -> Int32:
+        ids = table.column("user")
+        _refuse_missing(table, "user", ids, None)
+        return self.users.codes(ids, table.where("user"))
+
+    def _items(self, table: Table) -> tuple[Int32, Int64 | None]:
+        """Return the codes of all items and, of lists, how many each has."""
+        ids, sizes = table.lists() if table.wide else (table.column("item"), None)
+        _refuse_missing(table, "item", ids, sizes)
+        return self.items.codes(ids, table.where("item")), sizes
 
 
 def _refuse_missing(table: Table, name: str, ids: pl.Series, sizes: Int64 | None) -> None:

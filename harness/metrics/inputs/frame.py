@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import narwhals as nw
 import numpy as np
@@ -83,6 +83,8 @@ class Table:
             return cells if isinstance(cells, pl.Series) else make(cells, row_of=row_of)
         column = self.frame.get_column(self.names[name])
         try:
+            if column.dtype == nw.String and not column.implementation.is_polars():
+                return cast(pl.Series, pl.from_arrow(column.to_arrow(), rechunk=False))
             if column.dtype != nw.Object:
                 return column.to_polars()
         except ImportError:  # pandas without pyarrow

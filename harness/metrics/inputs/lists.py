@@ -59,7 +59,7 @@ def read_lists(table: Table, coders: Coders, longest: int | None) -> Lists:
     rows = coders.read(table)
     outside = rows.user >= n
     return Lists(
-        _matrix(table, *_places(table, rows, coders, n), n, longest),
+        _matrix(table, _places(table, rows, coders, n), n, longest),
         _order(table),
         int(np.count_nonzero(outside) if table.wide else rows.sizes[outside].sum()),
         len(coders.users) - n,
@@ -77,59 +77,58 @@ def _order(table: Table) -> str:
     return "lists as they stand" if table.wide else "rows as they stand"
 
 
-def _places(table: Table, rows: Rows, coders: Coders, n: int) -> tuple[Int32, Int32, Int64]:
+def _places(table: Table, rows: Rows, coders: Coders, n: int) -> pl.DataFrame:
     """Return the user, the item and the place, from 0, of every item."""
+    cells = pl.DataFrame({"user": rows.users, "item": rows.item})
     if table.meaning == "rank":
-        return rows.users, rows.item, ranks_of(table) - 1
+        return cells.insert_column(2, pl.Series("place", ranks_of(table)) - 1)
     if table.meaning == "score":
-        cells = pl.DataFrame({"user": rows.users, "item": rows.item})
-        order = id_order(coders.items.ids)[rows.item]
-        cells = cells.with_columns(score=scores_of(table) + 0, id=order)  # -0.0 is 0.0
-        return _sorted(cells, n, "score", "id")
+        id = pl.Series("id", id_order(coders.items.ids)[rows.item])
+        return _sorted(cells.hstack([scores_of(table).alias("score") + 0, id]), n)  # -0.0 is 0.0
     users = pl.Series(rows.user)
     again = users.is_duplicated() & (users < n)
     if table.wide and again.any():
         row = int((again & ~users.is_first_distinct()).arg_true()[0])
         raise _fault(table, row, "has a list already; give each user one")
     if again.any():
-        return _sorted(pl.DataFrame({"user": rows.users, "item": rows.item}), n)
-    return rows.users, rows.item, _counted(rows.sizes)
+        return _sorted(cells, n)
+    return cells.insert_column(2, _counted(rows.sizes))
 
 
-def _sorted(cells: pl.DataFrame, n: int, *numbers: str) -> tuple[Int32, Int32, Int64]:
-    """Return the user, the item and the place of every item of the first `n` users."""
-    down = [False, True, False][: 1 + len(numbers)]
-    cells = cells.filter(pl.col("user") < n)
-    cells = cells.sort("user", *numbers, descending=down, maintain_order=not numbers)
+def _sorted(cells: pl.DataFrame, n: int) -> pl.DataFrame:
+    """Return the items of the first `n` users by score, where there are any, or as they stand."""
+    by = [name for name in ("user", "score", "id") if name in cells.columns]
+    down = [name == "score" for name in by]
+    cells = cells.filter(cells["user"] < n).sort(by, descending=down, maintain_order=True)
     sizes = cells["user"].rle().struct.field("len").cast(pl.Int64).to_numpy()
-    return cells["user"].to_numpy(), cells["item"].to_numpy(), _counted(sizes)
+    return cells.select("user", "item").insert_column(2, _counted(sizes))
 
 
-def _counted(sizes: Int64) -> Int64:
+def _counted(sizes: Int64) -> pl.Series:
     """Return 0, 1, 2 … for every run of these sizes."""
-    return np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return pl.Series("place", np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes))
 
 
-def _matrix(
-    table: Table, user: Int32, item: Int32, place: Int64, n: int, longest: int | None
-) -> Int32:
+def _matrix(table: Table, cells: pl.DataFrame, n: int, longest: int | None) -> Int32:
     """Return the items of the first `n` users at their places, as many as anyone looks at."""
-    known = user < n
-    width = 1 + int(place.max(initial=0, where=known))
+    known = cells["user"] < n
+    last = cells["place"].filter(known).max()
+    width = 1 + (last if isinstance(last, int) else 0)
     width = width if longest is None else min(width, longest)
     if n * width > MOST_CELLS:
         raise DataError(
             f"{table.role}: {n:,} users with lists of {width:,} places do not fit in "
             "memory; look for a rank that is far too high, or give every metric a cut-off"
         )
-    seen = known & (place < width)
-    at = (user.astype(np.int64) * width + place)[seen]
+    seen = known & (cells["place"] < width)
+    cells = cells.filter(seen)
+    at = cells["user"] * width + cells["place"].cast(pl.Int32)  # no more than MOST_CELLS
     lists = np.full(n * width, -1, np.int32)
-    lists[at] = item[seen]
+    lists[at.to_numpy()] = cells["item"].to_numpy()
     if np.count_nonzero(lists >= 0) < len(at):
-        again = np.flatnonzero(seen)[~pl.Series(at).is_first_distinct().to_numpy()]
-        row = int(again[0])
-        raise _fault(table, row, f"has rank {place[row] + 1} twice; give a rank one item")
+        twice = int(at.is_first_distinct().arg_min() or 0)
+        row, place = int(seen.arg_true()[twice]), cells["place"][twice]
+        raise _fault(table, row, f"has rank {place + 1} twice; give a rank one item")
     return lists.reshape(n, width)
 
 

@@ -311,6 +311,7 @@ def test_frames_are_read_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> Non
         raise ImportError("pyarrow is required")
 
     monkeypatch.setattr("narwhals.Series.to_polars", refuse)
+    monkeypatch.setattr("narwhals.Series.to_arrow", refuse)
     long = pd.DataFrame({"user": ["ann", "ann", "bob"], "item": ["a", "x", "b"]})
     wide = pd.DataFrame({"user": ["ann", "bob"], "item": [["a", "x"], ["b"]]})
     for lists in (long, wide):
