@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,9 +15,6 @@ from harness.core.errors import DataError
 from harness.core.ids import Encoder, hashes_of
 from harness.metrics.inputs.cells import MISMATCH, row_text, shown
 from harness.metrics.inputs.frame import Table, row_within
-
-_PART = 1 << 20
-"""Rows that are hashed at a time: what is half done stays small."""
 
 
 class Coder:
@@ -57,10 +55,6 @@ class Coder:
                 f"{met}, {self._met}: no id would match; make both text or both whole numbers "
                 "(in pandas: .astype(str))"
             )
-        parts = [ids[start : start + _PART] for start in range(0, len(ids), _PART)]
-        return np.concatenate([self._codes(part, where) for part in parts])
-
-    def _codes(self, ids: pl.Series, where: str) -> Int32:
         try:  # equal numbers of any width have equal hashes
             own = ids.cast(pl.String if self._kind == "text" else pl.Int128).alias("id")
         except MISMATCH as error:
@@ -137,24 +131,31 @@ class Coders:
         return Rows(user, sizes, item)
 
     def _users(self, table: Table) -> Int32:
-        ids = table.column("user")
-        _refuse_missing(table, "user", ids, None)
-        return self.users.codes(ids, table.where("user"))
+        return _coded(self.users, table, "user", table.parts("user"))
 
     def _items(self, table: Table) -> tuple[Int32, Int64 | None]:
         """Return the codes of all items and, of lists, how many each has."""
-        ids, sizes = table.lists() if table.wide else (table.column("item"), None)
-        _refuse_missing(table, "item", ids, sizes)
-        return self.items.codes(ids, table.where("item")), sizes
+        if not table.wide:
+            return _coded(self.items, table, "item", table.parts("item")), None
+        items, sizes = table.lists()
+        return _coded(self.items, table, "item", [items], sizes), sizes
 
 
-def _refuse_missing(table: Table, name: str, ids: pl.Series, sizes: Int64 | None) -> None:
-    if ids.null_count() > 0:
-        row = row_within(sizes, int(ids.is_null().arg_true()[0]))
-        raise DataError(
-            f"{table.where(name)}, {row_text(row)}: the id is missing; drop such rows, or give "
-            "them an id"
-        )
+def _coded(
+    coder: Coder, table: Table, name: str, parts: Iterable[pl.Series], sizes: Int64 | None = None
+) -> Int32:
+    """Return the codes of a column, or raise DataError where an id of it is missing."""
+    found, rows = [np.zeros(0, np.int32)], 0
+    for ids in parts:
+        if ids.null_count() > 0:
+            row = row_within(sizes, rows + int(ids.is_null().arg_true()[0]))
+            raise DataError(
+                f"{table.where(name)}, {row_text(row)}: the id is missing; drop such rows, or give "
+                "them an id"
+            )
+        found.append(coder.codes(ids, table.where(name)))
+        rows += len(ids)
+    return np.concatenate(found)
 
 
 def ranks_of(table: Table) -> Int64:

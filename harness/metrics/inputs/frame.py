@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -32,6 +32,8 @@ _FORMS = (
 
 ROWS = (np.ndarray, list, tuple)
 """What holds one list a row."""
+_PART = 1 << 18
+"""Rows that are converted at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +94,20 @@ class Table:
         except MISMATCH as error:
             raise mixed(self.where(name), column.to_list()) from error
         return make(column.to_list())
+
+    def parts(self, name: str) -> Iterator[pl.Series]:
+        """Yield a column, of a frame a part at a time: what is converted at once stays small."""
+        whole = None if self.frame is None else self.frame.get_column(self.names[name])
+        if whole is None or whole.dtype == nw.Object:
+            yield self.column(name)
+            return
+        for start in range(0, len(whole), _PART):
+            try:
+                part = whole[start : start + _PART].to_polars()
+            except (ImportError, *MISMATCH):  # converted, or told, as a whole
+                yield self.column(name)[start:]
+                return
+            yield part
 
     def lists(self) -> tuple[pl.Series, Int64]:
         """Return the items of all lists one after another, and how long each list is.

@@ -17,6 +17,10 @@ MOST_CELLS = 1 << 28
 """More places than this (1 GiB) come from a rank that is a mistake, or from one endless list."""
 
 
+_PART = 1 << 18
+"""Items that are put in their places at a time."""
+
+
 @dataclass(frozen=True, eq=False)
 class Lists:
     """Everyone's list.
@@ -59,7 +63,7 @@ def read_lists(table: Table, coders: Coders, longest: int | None) -> Lists:
     rows = coders.read(table)
     outside = rows.user >= n
     return Lists(
-        _matrix(table, _places(table, rows, coders, n), n, longest),
+        _matrix(table, _ranked(table, rows, coders, n), n, longest),
         _order(table),
         int(np.count_nonzero(outside) if table.wide else rows.sizes[outside].sum()),
         len(coders.users) - n,
@@ -77,11 +81,11 @@ def _order(table: Table) -> str:
     return "lists as they stand" if table.wide else "rows as they stand"
 
 
-def _places(table: Table, rows: Rows, coders: Coders, n: int) -> pl.DataFrame:
-    """Return the user, the item and the place, from 0, of every item."""
+def _ranked(table: Table, rows: Rows, coders: Coders, n: int) -> pl.DataFrame:
+    """Return the user, the item and the rank, from 1, of every item."""
     cells = pl.DataFrame({"user": rows.users, "item": rows.item})
     if table.meaning == "rank":
-        return cells.insert_column(2, pl.Series("place", ranks_of(table)) - 1)
+        return cells.insert_column(2, pl.Series("rank", ranks_of(table)))
     if table.meaning == "score":
         id = pl.Series("id", id_order(coders.items.ids)[rows.item])
         return _sorted(cells.hstack([scores_of(table).alias("score") + 0, id]), n)  # -0.0 is 0.0
@@ -105,31 +109,37 @@ def _sorted(cells: pl.DataFrame, n: int) -> pl.DataFrame:
 
 
 def _counted(sizes: Int64) -> pl.Series:
-    """Return 0, 1, 2 … for every run of these sizes."""
-    return pl.Series("place", np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes))
+    """Return 1, 2, 3 … for every run of these sizes."""
+    before = np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return pl.Series("rank", np.arange(1, len(before) + 1) - before)
 
 
 def _matrix(table: Table, cells: pl.DataFrame, n: int, longest: int | None) -> Int32:
-    """Return the items of the first `n` users at their places, as many as anyone looks at."""
-    known = cells["user"] < n
-    last = cells["place"].filter(known).max()
-    width = 1 + (last if isinstance(last, int) else 0)
-    width = width if longest is None else min(width, longest)
+    """Return the items of the first `n` users at their ranks, as many as anyone looks at."""
+    known = cells.lazy().filter(pl.col("user") < n)
+    last = known.select(pl.col("rank").max()).collect(engine="streaming").item() or 1
+    width = last if longest is None else min(last, longest)
     if n * width > MOST_CELLS:
         raise DataError(
             f"{table.role}: {n:,} users with lists of {width:,} places do not fit in "
             "memory; look for a rank that is far too high, or give every metric a cut-off"
         )
-    seen = known & (cells["place"] < width)
-    cells = cells.filter(seen)
-    at = cells["user"] * width + cells["place"].cast(pl.Int32)  # no more than MOST_CELLS
-    lists = np.full(n * width, -1, np.int32)
-    lists[at.to_numpy()] = cells["item"].to_numpy()
-    if np.count_nonzero(lists >= 0) < len(at):
-        twice = int(at.is_first_distinct().arg_min() or 0)
-        row, place = int(seen.arg_true()[twice]), cells["place"][twice]
-        raise _fault(table, row, f"has rank {place + 1} twice; give a rank one item")
+    seen = (pl.col("user") < n) & (pl.col("rank") <= width)
+    lists, put = np.full(n * width, -1, np.int32), 0
+    for part in cells.iter_slices(_PART):
+        part = part.filter(seen)
+        lists[(part["user"].cast(pl.Int64) * width + part["rank"] - 1).to_numpy()] = part["item"]
+        put += len(part)
+    if np.count_nonzero(lists >= 0) < put:
+        raise _repeated(table, cells.with_row_index("row").filter(seen))
     return lists.reshape(n, width)
+
+
+def _repeated(table: Table, cells: pl.DataFrame) -> DataError:
+    """Return what to say of the first row whose rank its user has already."""
+    again = cells.filter(~pl.struct("user", "rank").is_first_distinct())
+    rank, row = again.select("rank", "row").row(0)
+    return _fault(table, row, f"has rank {rank} twice; give a rank one item")
 
 
 def id_order(ids: pl.Series) -> Int64:
