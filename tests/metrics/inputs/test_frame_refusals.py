@@ -162,6 +162,39 @@ def test_a_missing_user_in_a_dict() -> None:
     )
 
 
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have frames read two rows at a time."""
+    monkeypatch.setattr("harness.metrics.inputs.frame._PART", 2)
+    monkeypatch.setattr("harness.metrics.inputs.lists._PART", 2)
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_rows_of_later_parts_are_counted_from_the_first() -> None:
+    rows = pd.concat([ROWS, ROWS.assign(user=["cid", "cid", "ann"])], ignore_index=True)
+    for number, name in enumerate(["item", "user"], 3):
+        cells = objects(*(None if row == number else v for row, v in enumerate(rows[name])))
+        refused(DataError, [f'"{name}", row {number} ', "missing"], rows.assign(**{name: cells}))
+    ranked = rows.assign(rank=[1, 2, 1, 3, 4, 2])
+    refused(DataError, ["row 5 ", "user 'ann' has rank 2 twice"], ranked)
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_parts_make_no_difference() -> None:
+    """Ann's a hits first, her b third: (1/1 + 2/3) / 2; bob's c second, behind x: 1/2."""
+    rows = pd.DataFrame(
+        {
+            "user": ["ann", "bob", "ann", "bob", "ann"],
+            "item": list("bxacx"),
+            "rank": [3, 1, 1, 2, 2],
+        }
+    )
+    for ids in (rows, rows.astype({"user": "category"}), pl.from_pandas(rows)):
+        assert evaluate(ids, TRUTH, "MAP@3", per_user=True)["MAP@3"].to_dict() == pytest.approx(
+            {"ann": 5 / 6, "bob": 1 / 2}
+        )
+
+
 @pytest.mark.parametrize(
     ("rank", "found"),
     [
