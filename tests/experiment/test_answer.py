@@ -31,7 +31,7 @@ def printed(found: Result) -> str:
 
 
 def as_csv(found: Result) -> str:
-    return records.as_csv(text.records(found))
+    return records.as_csv(found.records())
 
 
 def with_popular(found: Result, **changes: object) -> Result:
