@@ -16,6 +16,9 @@ from harness.core.ids import Encoder, hashes_of
 from harness.metrics.inputs.cells import MISMATCH, row_text, shown
 from harness.metrics.inputs.frame import Table, row_within
 
+_WORTH_A_THREAD = 1 << 15
+"""Rows from which users and items are coded at the same time."""
+
 
 class Coder:
     """One code for every id, whichever table holds it; every table must hold ids of one kind."""
@@ -108,7 +111,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Coders:
-    """Codes of users and of items, each worked out by a thread of its own."""
+    """Codes of users and of items."""
 
     users: Coder = field(default_factory=Coder)
     items: Coder = field(default_factory=Coder)
@@ -121,10 +124,12 @@ class Coders:
         DataError
             A missing id, a cell of another type than its column's, ids of several kinds.
         """
-        with ThreadPoolExecutor(2) as threads:
-            of_users = threads.submit(self._users, table)
-            of_items = threads.submit(self._items, table)
-            user, (item, sizes) = of_users.result(), of_items.result()
+        if table.frame is None or len(table.frame) < _WORTH_A_THREAD:
+            user, (item, sizes) = self._users(table), self._items(table)
+        else:
+            with ThreadPoolExecutor(1) as thread:
+                of_items = thread.submit(self._items, table)
+                user, (item, sizes) = self._users(table), of_items.result()
         if sizes is None:
             runs = pl.Series(user).rle().struct.unnest()
             user, sizes = runs["value"].to_numpy(), runs["len"].cast(pl.Int64).to_numpy()

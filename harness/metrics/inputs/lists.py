@@ -116,22 +116,25 @@ def _counted(sizes: Int64) -> pl.Series:
 
 def _matrix(table: Table, cells: pl.DataFrame, n: int, longest: int | None) -> Int32:
     """Return the items of the first `n` users at their ranks, as many as anyone looks at."""
-    known = cells.lazy().filter(pl.col("user") < n)
-    last = known.select(pl.col("rank").max()).collect(engine="streaming").item() or 1
+    ranks = (part["rank"].filter(part["user"] < n).max() for part in cells.iter_slices(_PART))
+    last = max((rank for rank in ranks if isinstance(rank, int)), default=1)
     width = last if longest is None else min(last, longest)
     if n * width > MOST_CELLS:
         raise DataError(
             f"{table.role}: {n:,} users with lists of {width:,} places do not fit in "
             "memory; look for a rank that is far too high, or give every metric a cut-off"
         )
-    seen = (pl.col("user") < n) & (pl.col("rank") <= width)
     lists, put = np.full(n * width, -1, np.int32), 0
     for part in cells.iter_slices(_PART):
-        part = part.filter(seen)
-        lists[(part["user"].cast(pl.Int64) * width + part["rank"] - 1).to_numpy()] = part["item"]
-        put += len(part)
+        seen = (part["user"] < n) & (part["rank"] <= width)
+        user, item, rank = part.filter(seen).get_columns()
+        lists[(user.cast(pl.Int64) * width + rank - 1).to_numpy()] = item
+        put += len(item)
     if np.count_nonzero(lists >= 0) < put:
-        raise _repeated(table, cells.with_row_index("row").filter(seen))
+        raise _repeated(
+            table,
+            cells.with_row_index("row").filter((cells["user"] < n) & (cells["rank"] <= width)),
+        )
     return lists.reshape(n, width)
 
 
