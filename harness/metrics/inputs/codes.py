@@ -204,7 +204,7 @@ def _numbers(table: Table) -> pl.Series:
             f"a {table.meaning} is a number"
         )
     _refuse(table, numbers, numbers.is_null(), "a number")
-    return numbers
+    return numbers.cast(pl.Int64) if numbers.dtype == pl.Null else numbers  # without rows
 
 
 def _refuse(table: Table, numbers: pl.Series, wrong: pl.Series, wanted: str) -> None:

@@ -252,3 +252,10 @@ def test_two_numbers_far_apart(ids: list[int]) -> None:
     frame = pl.DataFrame({"user": ids, "item": ids})
     found = evaluate(frame, frame, "HitRate@1", per_user=True)
     assert found["HitRate@1"].to_dict() == {ids[0]: 1, ids[1]: 1}
+
+
+@pytest.mark.parametrize("column", ["rank", "score"])
+def test_no_rows_at_all(column: str) -> None:
+    """A column without cells has no type."""
+    rows = pl.DataFrame({"user": [], "item": [], column: []})
+    assert evaluate(rows, TRUTH, "MAP@3")["MAP@3"] == 0
