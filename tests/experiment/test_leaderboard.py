@@ -7,38 +7,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import small
+from small import POPULAR
 
 import harness
-from harness import config as config_
 from harness.core.errors import UsageError
 from harness.experiment.leaderboard import Leaderboard, leaderboard
 from harness.experiment.run import run
 
-LOG = """user,item,time
-ann,a,2020-01-01
-ann,b,2020-01-02
-bob,b,2020-01-03
-bob,c,2020-01-03
-cid,d,2020-01-06
-ann,b,2020-01-08
-bob,d,2020-01-08
-cid,a,2020-01-08
-"""
-POPULAR = {"name": "popular", "use": "baselines.popular:Popular"}
+LOG = small.LOG.replace("2020-01-04", "2020-01-06")
 LAST = {**POPULAR, "params": {"window_days": 3}}
 OTHER = {"name": "again", "use": "baselines.repurchase:Repurchase"}
 
 
 def sat(folder: Path, name: str, *models: Any, written: str, **evaluation: Any) -> None:
-    (folder / "log.csv").write_text(LOG)
-    values = {
-        "data": {"layout": "table", "path": ".", "events": "log.csv", "cache": False},
-        "split": {"strategy": "time", "valid_days": 1},
-        "evaluation": {"k": 2, "metrics": ["MAP@2", "Recall@1"], **evaluation},
-        "models": list(models),
-    }
+    asked = {"metrics": ["MAP@2", "Recall@1"], **evaluation}
     target = folder / "runs" / name
-    run(config_.parse(values, folder)).write(target)
+    run(small.config(folder, *models, log=LOG, evaluation=asked)).write(target)
     environment = json.loads((target / "environment.json").read_text())
     (target / "environment.json").write_text(json.dumps(environment | {"written": written}))
 

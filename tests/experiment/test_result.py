@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+import small
 
 from harness import config as config_
 from harness.config import Config
@@ -18,17 +19,6 @@ from harness.core.errors import UsageError
 from harness.experiment.result import Result
 from harness.experiment.run import run
 from harness.experiment.run_folder import is_run
-
-LOG = """user,item,time
-ann,a,2020-01-01
-ann,b,2020-01-02
-bob,b,2020-01-03
-bob,c,2020-01-03
-cid,d,2020-01-04
-ann,b,2020-01-08
-bob,d,2020-01-08
-cid,a,2020-01-08
-"""
 
 TOML = """
 [data]
@@ -58,9 +48,7 @@ repeats = 3
 
 @pytest.fixture
 def config(tmp_path: Path) -> Config:
-    for name, text in {"logs/log.csv": LOG, "configs/exam.toml": TOML}.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
+    small.write(tmp_path, {"logs/log.csv": small.LOG, "configs/exam.toml": TOML})
     return config_.read(tmp_path / "configs" / "exam.toml")
 
 

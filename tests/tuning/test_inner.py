@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import small
 
 from harness import config as config_
 from harness.config import Config
@@ -29,19 +30,10 @@ EXAM = "cid,b,2020-01-09\nann,d,2020-01-09\n"
 OTHER = "zoe,e,2020-01-09\naaa,0,2020-01-09\nann,a,2020-01-09\nann,b,2020-01-09\n"
 """Other users and items, first and last by name, that nobody knew before."""
 TIME = {"strategy": "time", "valid_days": 1}
-POPULAR = {"name": "popular", "use": "baselines.popular:Popular"}
 
 
 def config(folder: Path, log: str = LOG + EXAM, **sections: Any) -> Config:
-    folder.mkdir(exist_ok=True)
-    (folder / "log.csv").write_text(log)
-    values = {
-        "data": {"layout": "table", "path": ".", "events": "log.csv", "cache": False},
-        "split": TIME,
-        "evaluation": {"k": 2},
-        "models": [POPULAR],
-    }
-    return config_.parse(values | sections, folder)
+    return small.config(folder, log=log, **sections)
 
 
 def truth(evaluation_set: EvaluationSet) -> dict[str, str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import small
 
 import harness
 from harness import config as config_
@@ -60,17 +61,10 @@ def config(
     evaluation: Any = None,
     **tune: Any,
 ) -> Config:
-    folder.mkdir(exist_ok=True)
-    (folder / "log.csv").write_text(LOG + evaluation_set)
-    (folder / "plugged.py").write_text(SHELF)
-    values = {
-        "data": {"layout": "table", "path": ".", "events": "log.csv", "cache": False},
-        "split": {"strategy": "time", "valid_days": 1},
-        "evaluation": evaluation or {"k": 2, "metrics": ["MAP@1"]},
-        "models": list(models or (MODEL,)),
-        "tune": tune,
-    }
-    return config_.parse(values, folder)
+    small.write(folder, {"plugged.py": SHELF})
+    asked = evaluation or {"metrics": ["MAP@1"]}
+    log = LOG + evaluation_set
+    return small.config(folder, *(models or (MODEL,)), log=log, evaluation=asked, tune=tune)
 
 
 def made(tuned: Tuned, model: int = 0) -> list[tuple[Any, float | None]]:
