@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 
 from harness.core.errors import DataError, printable
-from harness.metrics import Judgments
 from harness.metrics.inputs.codes import Coders
 from harness.metrics.inputs.lists import read_truth
 from harness.protocol.truth import Solution
@@ -43,14 +42,14 @@ def of_file(
     """
     file = read(path, named, true=True, between=between)
     coders = Coders()
-    found = read_truth(file.table, coders)
+    judgments, repeated = read_truth(file.table, coders)
     users, items = coders.users.ids.cast(pl.String), coders.items.ids.cast(pl.String)
     _refuse_written_lists(file, items)
     leaderboards = dict(file.leaderboards(users))
     keep = ~leaderboards.pop("Ignored", np.zeros(len(users), np.bool_))
     if not keep.any():
         raise DataError(f"{file.path}: every user is Ignored, so there is nobody to evaluate")
-    judgments = Judgments(found.rows, found.rows.sizes, found.grades).pick(keep)
+    judgments = judgments.pick(keep)
     averaged = None if keep_users_without_items else np.asarray(judgments.relevant) > 0
     if averaged is not None and not averaged.any():
         raise DataError(
@@ -64,7 +63,7 @@ def of_file(
         averaged=averaged,
         leaderboards={name: rows[keep] for name, rows in leaderboards.items()},
         ignored=users.filter(pl.Series(~keep)),
-        repeated=found.repeated,
+        repeated=repeated,
         between=file.between,
     )
 

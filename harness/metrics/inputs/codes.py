@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from harness.core.arrays import Floats, Int32, Int64
+from harness.core.arrays import Int32, Int64
 from harness.core.errors import DataError
 from harness.core.ids import Encoder, hashes_of
 from harness.metrics.inputs.cells import MISMATCH, row_text, shown
@@ -124,7 +124,7 @@ class Coders:
         DataError
             A missing id, a cell of another type than its column's, ids of several kinds.
         """
-        if table.frame is None or len(table.frame) < _WORTH_A_THREAD:
+        if len(table) < _WORTH_A_THREAD:
             user, (item, sizes) = self._users(table), self._items(table)
         else:
             with ThreadPoolExecutor(1) as thread:
@@ -187,12 +187,12 @@ def scores_of(table: Table) -> pl.Series:
     return values
 
 
-def grades_of(table: Table) -> Floats:
-    """Return float64 grades from 0, or raise DataError."""
+def grades_of(table: Table) -> pl.Series:
+    """Return Float64 grades from 0, or raise DataError."""
     numbers = _numbers(table)
     values = numbers.cast(pl.Float64)
     _refuse(table, numbers, ~values.is_finite() | (values < 0), "a number from 0")
-    return values.to_numpy()
+    return values.alias("grade")
 
 
 def _numbers(table: Table) -> pl.Series:

@@ -64,6 +64,9 @@ class Table:
     held: Mapping[str, Any] | None = None
     sizes: Int64 | None = None
 
+    def __len__(self) -> int:
+        return len((self.held or {})["user"] if self.frame is None else self.frame)
+
     def where(self, name: str) -> str:
         """Return how a message names a column: ``user``, ``item`` or ``number``."""
         if self.frame is None:

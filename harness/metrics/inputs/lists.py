@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from harness.core.arrays import Floats, Int32, Int64, Ragged
+from harness.core.arrays import Int32, Int64, Ragged
 from harness.core.errors import DataError
+from harness.metrics import Judgments
 from harness.metrics.inputs.cells import row_text, shown
 from harness.metrics.inputs.codes import Coders, Rows, grades_of, ranks_of, scores_of
 from harness.metrics.inputs.frame import Table
@@ -157,29 +158,15 @@ def _fault(table: Table, row: int, what: str) -> DataError:
     return DataError(f"{table.role}: {row_text(row)}: user {user} {what}")
 
 
-@dataclass(frozen=True, eq=False)
-class Truth:
-    """What is true of every user.
-
-    Attributes
-    ----------
-    rows : Ragged, a row a user
-        Item codes.
-    grades : float64 array, optional
-        The grade of each entry of ``rows.indices``, above 0.
-    repeated : int
-        How many (user, item) pairs stood once more, and were counted once.
-    """
-
-    rows: Ragged
-    grades: Floats | None
-    repeated: int
-
-
-def read_truth(table: Table, coders: Coders) -> Truth:
-    """Return the true items of every user, and their grades where the table has any.
+def read_truth(table: Table, coders: Coders) -> tuple[Judgments, int]:
+    """Return the true items of every user, with grades where the table has any.
 
     An item that stands twice counts once; items of grade 0 are no true items.
+
+    Returns
+    -------
+    Judgments, int
+        And how many (user, item) pairs stood once more.
 
     Raises
     ------
@@ -189,24 +176,22 @@ def read_truth(table: Table, coders: Coders) -> Truth:
     """
     rows = coders.read(table)
     graded = "number" in table.names
-    grade = grades_of(table) if graded else np.ones(len(rows.item))
+    grades = [grades_of(table)] if graded else []
     if len(coders.users) == 0:
         raise DataError(f"{table.role}: there are no rows, so there is nobody to evaluate")
-    n, n_items = len(coders.users), max(1, len(coders.items))
-    pair = pl.Series("pair", rows.users.astype(np.int64) * n_items + rows.item)
-    pairs = pair.unique().sort()
-    grades = None
+    n_items = max(1, len(coders.items))
+    pairs = pl.Series("pair", rows.users.astype(np.int64) * n_items + rows.item)
+    once = pairs.unique().sort().to_frame()
+    repeated = len(pairs) - len(once)
     if graded:
-        held = pl.DataFrame({"pair": pair, "grade": grade}).unique().sort("pair", "grade")
-        if len(held) > len(pairs):
-            raise _contradiction(table, coders, held)
-        held = held.filter(pl.col("grade") > 0)
-        grades, true = held["grade"].to_numpy(), held["pair"]
-    else:
-        true = pairs
-    user, item = np.divmod(true.to_numpy(), n_items)
-    indptr = np.concatenate(([0], np.cumsum(np.bincount(user, minlength=n))))
-    return Truth(Ragged(indptr, item.astype(np.int32)), grades, len(pair) - len(pairs))
+        once = pl.DataFrame([pairs, *grades]).unique().sort("pair", "grade")
+        if len(once) > len(pairs) - repeated:
+            raise _contradiction(table, coders, once)
+        once = once.filter(pl.col("grade") > 0)
+    user, item = np.divmod(once["pair"].to_numpy(), n_items)
+    sizes = np.bincount(user, minlength=len(coders.users))
+    true = Ragged(np.concatenate(([0], np.cumsum(sizes))), item.astype(np.int32))
+    return Judgments(true, sizes, once["grade"].to_numpy() if graded else None), repeated
 
 
 def _contradiction(table: Table, coders: Coders, held: pl.DataFrame) -> DataError:
@@ -214,6 +199,5 @@ def _contradiction(table: Table, coders: Coders, held: pl.DataFrame) -> DataErro
     user, item = divmod(pair, len(coders.items))
     return DataError(
         f"{table.role}: user {shown(coders.users.ids[user])}, item "
-        f"{shown(coders.items.ids[item])} has two grades, {low:g} and "
-        f"{high:g}; give it one"
+        f"{shown(coders.items.ids[item])} has two grades, {low:g} and {high:g}; give it one"
     )

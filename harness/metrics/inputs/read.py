@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -76,18 +76,17 @@ def read_both(
     true = accept(truth, "truth", **names, numbers={"grade": columns.grade})
     _refuse_unequal(recommendations, truth)
     coders = Coders()
-    answers = read_truth(true, coders)
+    judgments, repeated = read_truth(true, coders)
     users, true_items = coders.users.ids, len(coders.items)
-    _check_grades(asked, answers.grades)
+    _check_grades(asked, judgments.grades)
     found = read_lists(given, coders, None if whole else _longest(asked))
     _refuse_strangers(given, true, coders, users, true_items, found)
     report = _report(found, len(users), coders, true_items)
     catalogue = beyond.read(beside, coders, asked)
-    report["true_items_repeated"] = answers.repeated
+    report["true_items_repeated"] = repeated
     if any(metric.definition.needs == "candidates" for metric in asked) and catalogue:
         report["items_no_candidates"] = _no_candidates(found.items, catalogue)
-    judgments = Judgments(answers.rows, answers.rows.sizes, answers.grades, catalogue)
-    return Read(found.items, judgments, users, report)
+    return Read(found.items, replace(judgments, catalogue=catalogue), users, report)
 
 
 def _orders(recommendations: Any, columns: Names) -> dict[str, str | None]:
@@ -230,7 +229,7 @@ def refuse_written_lists(table: Table, users: int, ids: pl.Series, every: pl.Ser
     """
     if table.frame is None or table.wide or "number" in table.names:
         return
-    if len(table.frame) != users or every.dtype != pl.String or len(ids) == 0:
+    if len(table) != users or every.dtype != pl.String or len(ids) == 0:
         return
     words = ids.str.extract_all(_WORDS)
     several = ids.to_frame("id").with_columns(words.alias("word")).filter(words.list.len() > 1)
