@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test test-full browser lint docs bench bench-tiny peers fuzz clean
+.PHONY: demo test test-full browser compiler wheels lint docs bench bench-tiny peers fuzz clean
 
 demo: $(VENV)/.installed
 	$(BIN)/harness run configs/demo.toml
@@ -58,7 +58,18 @@ bench: $(VENV)/.installed-dev
 bench-tiny: $(VENV)/.installed-dev
 	BENCH_SIZE=tiny $(BIN)/python benchmarks/run_all.py
 
-$(VENV)/.installed: pyproject.toml
+# What is compiled when the package is installed.
+KERNELS := setup.py $(wildcard harness/*/*.pyx harness/*/*.pxd harness/*/_kernels.py baselines/_kernels.py)
+
+# Compiling needs a C compiler and Python's headers.
+compiler:
+	@command -v cc >/dev/null && test -e "$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" || { \
+	    command -v apt-get >/dev/null || { echo "install a C compiler and the headers of Python"; exit 1; }; \
+	    as=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+	    $$as apt-get update --quiet && \
+	    $$as apt-get install --quiet --yes --no-install-recommends gcc libc6-dev python3-dev; }
+
+$(VENV)/.installed: pyproject.toml $(KERNELS) | compiler
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed, found " + sys.version.split()[0] + "; name one with: make PYTHON=python3.11")'
 	@echo "setting up $(VENV), or bringing it up to date: a minute or two"
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -71,3 +82,4 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 
 clean:
 	rm -rf $(VENV) .venv-peers build dist *.egg-info runs
+	find harness baselines -name "*.so" -delete

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from baselines import _kernels
 from harness.core.arrays import Int32, Int64
-from harness.core.jit import compiled
 from harness.core.params import (
     ParameterError,
     is_number,
@@ -77,7 +77,8 @@ class Blend:
         fused = np.full((len(users), k), EMPTY, np.int32)
         n = self.n_candidates_
         lists = np.stack([ask(model, users, depth, n, draws, exclude) for model in self.models_])
-        _fuse(lists, self._shares(depth), np.zeros(n, np.int64), fused)
+        scratch = np.zeros(n, np.int64), np.zeros(k, np.int64)
+        _kernels.fuse(lists, self._shares(depth), _LAST, *scratch, fused)
         return fused
 
     def _shares(self, depth: int) -> Int64:
@@ -104,38 +105,3 @@ def _require_weights(weights: object, models: int) -> None:
     for weight in weights:
         if not is_number(weight) or weight <= 0:
             raise ParameterError(f"weights holds {weight!r}; expected numbers above 0")
-
-
-@compiled
-def _fuse(lists: Any, shares: Any, sums: Any, fused: Any) -> None:
-    """Put the candidates of the highest sums into the rows of `fused`; `sums` are all 0 again."""
-    models, n, depth = lists.shape
-    best = np.zeros(fused.shape[1], np.int64)
-    for row in range(n):
-        for model in range(models):
-            for place in range(depth):
-                candidate = lists[model, row, place]
-                if candidate >= 0:
-                    sums[candidate] += shares[model, place]
-        filled = 0
-        for model in range(models):
-            for candidate in lists[model, row]:
-                if candidate >= 0 and sums[candidate] > 0:
-                    total = (sums[candidate] + (1 << (_LAST - 1))) >> _LAST  # rounded
-                    filled = _put(best, fused[row], filled, total, candidate)
-                    sums[candidate] = 0
-
-
-@compiled
-def _put(best: Any, fused: Any, filled: int, total: int, candidate: int) -> int:
-    """Put a candidate behind those that are better; return how many are held now."""
-    at, k = filled, len(fused)
-    while at > 0 and (
-        best[at - 1] < total or (best[at - 1] == total and fused[at - 1] > candidate)
-    ):
-        at -= 1
-    for place in range(min(filled, k - 1), at, -1):
-        best[place], fused[place] = best[place - 1], fused[place - 1]
-    if at < k:
-        best[at], fused[at] = total, candidate
-    return min(filled + 1, k)

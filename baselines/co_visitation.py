@@ -8,14 +8,14 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from harness.core.arrays import Floats, Int32, Int64
-from harness.core.jit import compiled
+from baselines import _kernels
+from harness.core.arrays import Floats, Int32
 from harness.core.params import require_above, require_whole
 from harness.data import dataset
 from harness.data.dataset import Events
 from harness.data.interactions import pair_matrix
 from harness.models.base import Draws, Train
-from harness.models.products import as_matrix, in_order, in_threads, largest_products, push
+from harness.models.products import as_matrix, in_threads, largest_products
 
 _BLOCK = 256
 
@@ -87,7 +87,10 @@ class CoVisitation:
         def block(first: int) -> None:
             last = min(first + _BLOCK, n_items)
             width = len(train.candidates)
-            _pairs(first, last, starts, order, *given, span, half, width, columns, values)
+            scratch = np.zeros(width), np.empty(width + 1, np.int32)
+            _kernels.pairs(
+                first, last, starts, order, *given, span, half, *scratch, columns, values
+            )
 
         in_threads(block, range(0, n_items, _BLOCK))
         own = np.bincount(events.item, value, n_items)
@@ -108,50 +111,3 @@ def _baskets(train: Train, days: float) -> csr_array[Any]:
     user, item = events.user[keep], events.item[keep]
     shape = (len(train.user_ids), len(train.item_ids))
     return pair_matrix(user, item, np.ones(len(user), np.float32), shape, counts=False)
-
-
-@compiled
-def _pairs(
-    first: int,
-    last: int,
-    starts: Int64,
-    order: Int64,
-    users: Int32,
-    candidates: Int32,
-    times: Int64,
-    weights: Floats,
-    span: float,
-    half: float,
-    width: int,
-    columns: Int32,
-    values: Floats,
-) -> None:
-    """Add up the pairs of items `first` to `last`, and keep the heaviest of each."""
-    sums, touched = np.zeros(width), np.empty(width + 1, np.int32)
-    for item in range(first, last):
-        n_touched = 0
-        for event in order[starts[item] : starts[item + 1]]:
-            own, other = candidates[event], _together(event, users, times)
-            while other < len(users) and users[other] == users[event]:
-                gap, candidate = times[other] - times[event], candidates[other]
-                if gap > span:
-                    break
-                if candidate >= 0 and candidate != own:
-                    weight = weights[other] * 2.0 ** (-gap / half)
-                    touched[n_touched] = candidate
-                    n_touched += sums[candidate] == 0 and weight > 0
-                    sums[candidate] += weight
-                other += 1
-        filled = 0
-        for candidate in touched[:n_touched]:
-            filled = push(values[item], columns[item], filled, sums[candidate], candidate)
-            sums[candidate] = 0.0
-        in_order(values[item], columns[item], filled)
-
-
-@compiled
-def _together(event: int, users: Int32, times: Int64) -> int:
-    """Return the first event of the same user at the same time."""
-    while event > 0 and users[event - 1] == users[event] and times[event - 1] == times[event]:
-        event -= 1
-    return event

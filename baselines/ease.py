@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from baselines import _kernels
 from harness.core.arrays import Bool, Floats, Int32, Int64
-from harness.core.jit import compiled
 from harness.core.params import ParameterError, require_above
 from harness.models.base import Draws, Train
 from harness.models.products import in_threads, largest_scores
@@ -84,35 +84,15 @@ def gram(users: csr_array[Any]) -> Floats:
     n = items.shape[0]
     found = np.zeros((n, n))
     parts = [
-        (m.indptr.astype(np.int64), m.indices.astype(np.uint32), m.data) for m in (items, users)
+        (m.indptr.astype(np.int64), m.indices.astype(np.int32, copy=False), m.data)
+        for m in (items, users)
     ]
 
     def rows(start: int) -> None:
-        _gram(start, min(start + _BLOCK, n), *parts[0], *parts[1], found)
+        _kernels.gram(start, min(start + _BLOCK, n), *parts[0], *parts[1], found)
 
     in_threads(rows, range(0, n, _BLOCK))
     return found
-
-
-@compiled
-def _gram(
-    first: int,
-    last: int,
-    item_starts: Int64,
-    item_users: Any,
-    item_values: Any,
-    user_starts: Int64,
-    user_items: Any,
-    user_values: Any,
-    found: Any,
-) -> None:
-    for item in range(first, last):
-        row = found[item]
-        for at in range(item_starts[item], item_starts[item + 1]):
-            user, weight = item_users[at], np.float64(item_values[at])
-            begin, end = np.uint64(user_starts[user]), np.uint64(user_starts[user + 1])
-            for other in range(begin, end):
-                row[user_items[other]] += weight * user_values[other]
 
 
 def _inverse(gram: Floats, regularization: float) -> Floats:

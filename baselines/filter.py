@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array
 
+from baselines import _kernels
 from harness.core.arrays import Int32
-from harness.core.jit import compiled
 from harness.core.params import ParameterError, require_above, require_flag, require_models
 from harness.models.base import Draws, Recommender, Train
 from harness.models.recommendations import EMPTY
@@ -93,41 +93,11 @@ def _with_seen(exclude: csr_array[Any] | None, users: Int32, train: Train) -> cs
     starts = train.user_starts
     most = len(places) + int((starts[users + 1] - starts[users]).sum())
     ends, both = np.zeros(len(users) + 1, np.int64), np.zeros(most, np.int64)
-    _unite(users, starts, train.events.item, train.candidate_of_item, indptr, places, ends, both)
+    given = users, starts, train.events.item, train.candidate_of_item, indptr, places
+    _kernels.unite(*given, np.empty(most, np.int64), ends, both)
     return _matrix(ends, both[: ends[-1]], len(train.candidates))
 
 
 def _matrix(ends: Any, columns: Any, width: int) -> csr_array[Any]:
     held = np.ones(len(columns), np.bool_)
     return csr_array((held, columns, ends), shape=(len(ends) - 1, width))
-
-
-@compiled
-def _unite(
-    users: Any,
-    starts: Any,
-    items: Any,
-    candidate_of: Any,
-    indptr: Any,
-    places: Any,
-    ends: Any,
-    both: Any,
-) -> None:
-    """Write the candidates of each user's events and of `places`, ascending, each once."""
-    written = 0
-    for row in range(len(users)):
-        first = last = written
-        for at in range(indptr[row], indptr[row + 1]):
-            both[last] = places[at]
-            last += 1
-        for event in range(starts[users[row]], starts[users[row] + 1]):
-            candidate = candidate_of[items[event]]
-            if candidate >= 0:
-                both[last] = candidate
-                last += 1
-        both[first:last].sort()
-        for at in range(first, last):
-            if at == first or both[at] != both[written - 1]:
-                both[written] = both[at]
-                written += 1
-        ends[row + 1] = written

@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array
 
+from baselines import _kernels
 from harness.core.arrays import Floats, Int32, Int64
-from harness.core.jit import compiled
 from harness.core.params import ParameterError, require_above, require_whole
 from harness.data import dataset
 from harness.models.base import Draws, Train
@@ -51,7 +51,9 @@ class RepurchaseGaps:
         self.chances_ = returning(closed, open_, self.horizon_days)
         place = np.empty(len(self.chances_), np.int64)  # of each age: the best chance first
         place[np.lexsort((np.arange(len(place)), -self.chances_))] = np.arange(len(place))
-        _order_by(place[ages], self.starts_, self.own_)
+        scratch = _scratch(self.starts_)
+        own, self.own_ = self.own_, np.empty_like(self.own_)
+        _kernels.order_by(place[ages], self.starts_, *scratch, own, self.own_)
         return self
 
     def recommend(
@@ -80,58 +82,16 @@ def _gaps(train: Train) -> tuple[Int64, Int64, Int64, Int32, Int32]:
     closed, open_ = np.zeros(longest + 1, np.int64), np.zeros(longest + 1, np.int64)
     starts, own = np.zeros(n_users + 1, np.int64), np.empty(len(events), np.int32)
     ages = np.empty(len(events), np.int32)
-    of_item, given = train.candidate_of_item, (train.user_starts, events.item, events.time)
-    _walk(*given, train.cutoff, dataset.DAY_US, of_item, closed, open_, starts, own, ages)
+    given = train.user_starts, events.item, events.time, train.cutoff, dataset.DAY_US
+    scratch, found = _scratch(train.user_starts), (closed, open_, starts, own, ages)
+    _kernels.count_gaps(*given, train.candidate_of_item, *scratch, *found)
     return closed, open_, starts, own[: starts[-1]], ages[: starts[-1]]
 
 
-@compiled
-def _walk(
-    user_starts: Int64,
-    items: Int32,
-    times: Int64,
-    cutoff: int,
-    day: int,
-    candidate_of: Int32,
-    closed: Int64,
-    open_: Int64,
-    starts: Int64,
-    own: Int32,
-    ages: Int32,
-) -> None:
-    """Count the gaps of every pair of user and item; note its candidate and its last day."""
-    written = 0
-    for user in range(len(starts) - 1):
-        first, n = user_starts[user], user_starts[user + 1] - user_starts[user]
-        keys = np.empty(n, np.int64)
-        for at in range(n):
-            keys[at] = np.int64(items[first + at]) * n + at
-        keys.sort()  # by item; events of an item stay in order of time
-        item, age = -1, 0
-        for at in range(n):
-            before, item = item, keys[at] // n
-            last, age = age, -((times[first + keys[at] % n] - cutoff) // day)
-            if item == before and last > age:
-                closed[last - age] += 1
-            if at + 1 == n or keys[at + 1] // n != item:
-                open_[age - 1] += 1
-                own[written], ages[written] = candidate_of[item], age
-                written += candidate_of[item] >= 0
-        starts[user + 1] = written
-
-
-@compiled
-def _order_by(places: Int64, starts: Int64, own: Int32) -> None:
-    """Put each user's items in order of `places`, ties as they are."""
-    for user in range(len(starts) - 1):
-        first, n = starts[user], starts[user + 1] - starts[user]
-        keys = np.empty(n, np.int64)
-        for at in range(n):
-            keys[at] = places[first + at] * n + at
-        keys.sort()
-        mine = own[first : first + n].copy()
-        for at in range(n):
-            own[first + at] = mine[keys[at] % n]
+def _scratch(starts: Int64) -> tuple[Int64, Int64]:
+    """Return the memory that the longest of some rows is sorted in."""
+    most = int(np.diff(starts).max(initial=0))
+    return np.empty(most, np.int64), np.empty(most, np.int64)
 
 
 def returning(closed: Int64, open_: Int64, horizon: int) -> Floats:

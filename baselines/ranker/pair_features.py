@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, eye_array, hstack
 
+from baselines import _kernels
 from harness.core.arrays import Floats, Int32
-from harness.core.jit import compiled
 from harness.data import dataset
 from harness.data.dataset import NO_TIME
 from harness.models.base import Train
@@ -58,9 +58,13 @@ def pair_products(left: csr_array[Any], right: csr_array[Any], places: Int32) ->
     [[3.0, 0.0, 3.0]]
     """
     found = np.zeros(places.shape)
-    given = (*_parts(left), *_parts(right), left.shape[1], places, found)
-    in_threads(lambda start: _products(start, min(start + _BLOCK, len(places)), *given),
-               range(0, len(places), _BLOCK))  # fmt: skip
+    given = (*_parts(left), *_parts(right), np.ascontiguousarray(places, np.int32))
+
+    def block(start: int) -> None:
+        last = min(start + _BLOCK, len(places))
+        _kernels.pair_products(start, last, *given, np.zeros(left.shape[1]), found)
+
+    in_threads(block, range(0, len(places), _BLOCK))
     return found
 
 
@@ -70,28 +74,6 @@ def _parts(matrix: csr_array[Any]) -> tuple[Any, ...]:
         matrix.indices.astype(np.int64),
         matrix.data.astype(np.float64),
     )
-
-
-@compiled
-def _products(
-    first: int, last: int,
-    left_starts: Any, left_columns: Any, left_values: Any,
-    right_starts: Any, right_columns: Any, right_values: Any,
-    width: int, places: Any, found: Any,
-) -> None:  # fmt: skip
-    row_of = np.zeros(width)
-    for row in range(first, last):
-        for at in range(left_starts[row], left_starts[row + 1]):
-            row_of[left_columns[at]] = left_values[at]
-        for slot in range(places.shape[1]):
-            place = places[row, slot]
-            if place >= 0:
-                total = 0.0
-                for at in range(right_starts[place], right_starts[place + 1]):
-                    total += row_of[right_columns[at]] * right_values[at]
-                found[row, slot] = total
-        for at in range(left_starts[row], left_starts[row + 1]):
-            row_of[left_columns[at]] = 0.0
 
 
 @dataclass(frozen=True, eq=False)

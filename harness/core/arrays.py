@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from harness.core.jit import compiled
-
 Bool = npt.NDArray[np.bool_]
 Bytes = npt.NDArray[np.uint8]
 Int32 = npt.NDArray[np.int32]
@@ -68,23 +66,3 @@ def repeats(lists: Counts) -> Bool:
     result = np.zeros(lists.shape, np.bool_)
     np.put_along_axis(result, order, again, axis=1)
     return result
-
-
-def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a view that cannot be written: of one type, so that loops are compiled once."""
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return view
-
-
-@compiled
-def search(indices: Any, low: int, end: int, wanted: int) -> int:
-    """Return where `wanted` stands in an ascending row, or its end."""
-    high = end
-    while low < high:
-        middle = (low + high) // 2
-        if indices[middle] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < end and indices[low] == wanted else end

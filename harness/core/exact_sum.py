@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
-from harness.core.arrays import Floats, read_only
-from harness.core.jit import compiled
+from harness.core import _kernels
+from harness.core.arrays import Floats
 
 _MOST_PARTIALS = 64  # numbers of 53 bits that do not overlap fill a double's 2,098 bits with 40
 
@@ -33,30 +32,7 @@ def exact_sum(values: Floats) -> float:
     1.0
     """
     held = np.empty(_MOST_PARTIALS)
-    count = int(_partials(read_only(values), held))
+    count = _kernels.partials(np.ascontiguousarray(values), held)
     if count < 0:
         raise OverflowError("numbers too large to be added up")
     return math.fsum(held[:count].tolist())
-
-
-@compiled
-def _partials(values: Any, held: Any) -> int:
-    """Write partials that do not overlap, smallest first; return how many, −1 if too large."""
-    count = 0
-    for value in values:
-        x, kept = value, 0
-        for i in range(count):
-            y = held[i]
-            if abs(x) < abs(y):
-                x, y = y, x
-            high = x + y
-            low = y - (high - x)
-            if low != 0.0:
-                held[kept] = low
-                kept += 1
-            x = high
-        if not abs(x) < np.inf:  # beyond the largest number nothing is exact, and no place is left
-            return -1
-        held[kept] = x
-        count = kept + 1
-    return count

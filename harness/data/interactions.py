@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from harness.core import _kernels
 from harness.core.arrays import Bool, Floats, Int32, Int64
-from harness.core.jit import compiled
 from harness.data.dataset import Events
 
 _BLOCK = 1 << 21
@@ -65,23 +65,10 @@ def weight_sums(item: Int32, weight: Floats, n_items: int) -> Floats:
     """
     starts = np.append(0, np.cumsum(counts_of(item, n_items)))
     sums = np.zeros(n_items)
-    _sum_sorted(item, weight.astype(np.float64, copy=False), starts, sums)
+    given = np.ascontiguousarray(item), np.ascontiguousarray(weight, np.float64), starts
+    scratch = starts[:-1].copy(), np.empty(len(item)), np.empty(len(item))
+    _kernels.sum_sorted(*given, *scratch, sums)
     return sums
-
-
-@compiled
-def _sum_sorted(item: Int32, weight: Floats, starts: Int64, sums: Floats) -> None:
-    """Bring the weights of each item together, sort them and add them up."""
-    grouped, free = np.empty(len(weight)), starts[:-1].copy()
-    for event in range(len(item)):
-        at = item[event]
-        grouped[free[at]] = weight[event]
-        free[at] += 1
-    for at in range(len(sums)):
-        own = grouped[starts[at] : starts[at + 1]]
-        own.sort()
-        for value in own:
-            sums[at] += value
 
 
 def descending(values: npt.NDArray[Any], keep: Bool) -> Int32:

@@ -13,13 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.core.arrays import Counts, Floats, Int32, Int64, read_only, search
-from harness.core.jit import compiled
+from harness.core.arrays import Bytes, Counts, Floats, Int32, Int64
+from harness.metrics import _kernels
 
 LARGEST = 2**31 - 1  # cut-offs and counts are int32
 SCANNED_TRUTH = 128  # up to so many true items a scan per item beats a search per rank
-_MOST_PARTIALS = 64  # numbers of 53 bits that do not overlap fill a double's 2,098 bits with 40
-LANES = 8  # ranks compared at once: a fixed number, which the compiler makes one instruction
 
 
 def apk(
@@ -176,11 +174,13 @@ def tally(
     k = _count("k", k)
     given = _checked(items, truth_indptr, truth_indices)
     found = _blank(k, _relevant(relevant, np.diff(truth_indptr)))
-    discount = read_only(discounts(min(k, items.shape[1])))
+    discount = discounts(min(k, items.shape[1]))
     sums = found.precision_sum, found.dcg
     counts = found.hits, found.early_hits, found.first_hit, found.length
 
-    faulty = int(_tally(*given, read_only(found.relevant), discount, *sums, *counts))
+    scratch = _scratch(len(discount), given[1])
+    known = *given, found.relevant, discount, SCANNED_TRUTH
+    faulty = _kernels.tally(*known, *scratch, *sums, *counts)
     if faulty >= 0:
         raise ValueError(_describe_fault(faulty, given[0][:, :k], *given[1:]))
     return found
@@ -204,7 +204,7 @@ def ranks(
     k = _count("k", k)
     given = _checked(items, truth_indptr, truth_indices)
     found = np.zeros(len(truth_indices), np.int32)
-    faulty = int(_rank(*given, min(k, items.shape[1]), found))
+    faulty = _kernels.ranks(*given, min(k, items.shape[1]), found)
     if faulty >= 0:
         raise ValueError(_describe_fault(faulty, given[0][:, :k], *given[1:]))
     return found
@@ -215,8 +215,8 @@ def _checked(items: Any, indptr: Any, indices: Any) -> list[NDArray[Any]]:
     _require_int32("items", items, dimensions=2)
     _require_int32("truth_indices", indices, dimensions=1)
     _require_offsets(indptr, len(items), len(indices))
-    # Read-only views have one type, so numba compiles once, whatever arrays a caller holds.
-    return [read_only(array) for array in (items, indptr.astype(np.int64, copy=False), indices)]
+    given = (items, np.int32), (indptr, np.int64), (indices, np.int32)
+    return [np.ascontiguousarray(array, dtype) for array, dtype in given]
 
 
 def _count(name: str, value: int) -> int:
@@ -281,6 +281,14 @@ def _blank(k: int, relevant: Int32) -> Tally:
     return Tally(k, precision_sum, dcg, hits, early_hits, first_hit, length, relevant)
 
 
+def _scratch(cut: int, indptr: Int64) -> tuple[Int32, Bytes, Bytes]:
+    """Return the memory that `_kernels.tally` works in."""
+    width = -(-cut // 8) * 8
+    longest = int(np.diff(indptr).max(initial=0))
+    found = np.zeros(longest if longest > SCANNED_TRUTH else 0, np.uint8)
+    return np.full(width, -1, np.int32), np.zeros(width, np.uint8), found
+
+
 def _describe_fault(user: int, items: Int32, indptr: Int64, indices: Int32) -> str:
     lowest = items[user].min(initial=0)
     if lowest < -1:
@@ -289,100 +297,3 @@ def _describe_fault(user: int, items: Int32, indptr: Int64, indices: Int32) -> s
     wrong = int((row <= np.concatenate(([-1], row[:-1]))).argmax())
     found = ", ".join(map(str, row[max(wrong - 1, 0) : wrong + 1]))
     return f"truth_indices of user {user} must be from 0, each once, ascending; found {found}"
-
-
-# One long loop on purpose: every call that takes an array costs its reference count, a quarter of
-# the time per user in all, and every NumPy routine costs compilation, for which a first call waits.
-@compiled
-def _tally(  # noqa: C901 - see above
-    items: Any,
-    indptr: Any,
-    indices: Any,
-    relevant: Any,
-    discount: Any,
-    precision_sum: Any,
-    dcg: Any,
-    hits: Any,
-    early_hits: Any,
-    first_hit: Any,
-    length: Any,
-) -> int:
-    """Score every user's list; return the first user that is faulty, or -1."""
-    cut = len(discount)
-    places = np.full((cut + LANES - 1) // LANES * LANES, -1, np.int32)
-    hit = np.zeros(len(places), np.bool_)
-    for user in range(len(items)):
-        filled, lowest = np.int32(0), np.int32(0)
-        for i in range(cut):
-            item = items[user, i]
-            places[i] = item
-            filled += np.int32(item >= 0)
-            lowest = min(lowest, item)
-        left, last, ascending = 0, np.int32(-1), True
-        row, end = indptr[user], indptr[user + 1]
-        long = end - row > SCANNED_TRUTH
-        for t in range(row, end):
-            wanted = indices[t]
-            ascending &= wanted > last
-            last = wanted
-            if long:
-                continue
-            for base in range(0, len(places), LANES):
-                present = False
-                for lane in range(LANES):
-                    present |= places[base + lane] == wanted
-                if present:  # its first rank: a repetition is never flagged
-                    while places[base] != wanted:
-                        base += 1
-                    hit[base] = True
-                    left += 1
-                    break
-        if lowest < -1 or not ascending:
-            return user
-        if long:
-            left = _flag_by_search(places, indices, row, end, hit)
-        seen, early, first, precision, gain, i = 0, 0, 0, 0.0, 0.0, 0
-        while seen < left:
-            if hit[i]:
-                hit[i] = False
-                seen += 1
-                early += i < relevant[user]
-                first = i + 1 if seen == 1 else first
-                precision += seen / (i + 1)
-                gain += discount[i]
-            i += 1
-        precision_sum[user], dcg[user] = precision, gain
-        hits[user], early_hits[user] = seen, early
-        first_hit[user], length[user] = first, filled
-    return -1
-
-
-@compiled
-def _rank(items: Any, indptr: Any, indices: Any, cut: int, found: Any) -> int:
-    """Write the rank of every true item; return the first user that is faulty, or -1."""
-    for user in range(len(items)):
-        row, end = indptr[user], indptr[user + 1]
-        for t in range(row, end):
-            if indices[t] < 0 or (t > row and indices[t] <= indices[t - 1]):
-                return user
-        for i in range(cut):
-            if items[user, i] < -1:
-                return user
-            at = search(indices, row, end, items[user, i])
-            if at < end and found[at] == 0:
-                found[at] = i + 1
-    return -1
-
-
-@compiled
-def _flag_by_search(places: Any, indices: Any, row: int, end: int, hit: Any) -> int:
-    """Search each listed item in a long row of truth; flag it unless it was found before."""
-    found = np.zeros(end - row, np.bool_)
-    hits = 0
-    for i in range(len(hit)):
-        at = search(indices, row, end, places[i])
-        if at < end and not found[at - row]:
-            found[at - row] = True
-            hit[i] = True
-            hits += 1
-    return hits

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from harness.core.arrays import Bool, Floats, Int32, Int64
-from harness.core.jit import compiled
+from harness.core.arrays import Bool, Floats, Int32
+from harness.models import _kernels
 from harness.models.recommendations import EMPTY
 from harness.models.topk import excluded_rows
 
@@ -79,7 +79,10 @@ def largest_products(
 
     if k > 0:
         in_threads(
-            lambda rows: _largest(*rows, *given, *held, ordered, columns, values), _blocks(n)
+            lambda rows: _kernels.largest_products(
+                *rows, *given, *held, ordered, *_scratch(width), columns, values
+            ),
+            _blocks(n),
         )
     return columns, values
 
@@ -122,15 +125,28 @@ def largest_scores(
     """
     n, width = left.shape[0], right.shape[1]
     columns = np.full((n, k), EMPTY, np.int32)
-    may = np.ones(width, np.bool_) if allowed is None else allowed
+    barred = np.zeros(width, right.dtype)
+    if allowed is not None:
+        barred[~allowed] = -np.inf
     starts, middles, _ = _parts(left)
     weights = _scaled(left).astype(right.dtype)
-    given = (starts, middles, weights, np.ascontiguousarray(right), may)
+    given = (starts, middles, weights, np.ascontiguousarray(right), barred)
     held = excluded_rows(exclude, n)
 
+    def block(rows: tuple[int, int]) -> None:
+        size = rows[1] - rows[0]
+        scratch = held[0][slice(*rows)].copy(), np.zeros(size, np.int64)
+        tile, values = np.empty(_TILE, right.dtype), np.zeros((size, k), right.dtype)
+        _kernels.largest_scores(*rows, *given, *held, *scratch, tile, values, columns)
+
     if k > 0:
-        in_threads(lambda rows: _largest_dense(*rows, *given, *held, columns), _blocks(n))
+        in_threads(block, _blocks(n))
     return columns
+
+
+def _scratch(width: int) -> tuple[Floats, Int32]:
+    """Return the memory that a block of rows of a product is made in."""
+    return np.zeros(width), np.empty(width + 1, np.int32)
 
 
 def _scaled(matrix: csr_array[Any]) -> Floats:
@@ -191,164 +207,7 @@ def in_threads(work: Any, blocks: Iterable[Any]) -> None:
 
 def _parts(matrix: csr_array[Any]) -> tuple[npt.NDArray[Any], ...]:
     return (
-        matrix.indptr.astype(np.uint32 if matrix.nnz < 2**32 else np.uint64),
-        matrix.indices.astype(np.uint32),
+        matrix.indptr.astype(np.int64, copy=False),
+        matrix.indices.astype(np.int32, copy=False),
         matrix.data if matrix.dtype == np.float32 else matrix.data.astype(np.float64, copy=False),
     )
-
-
-@compiled
-def _largest(
-    first: int,
-    last: int,
-    left_starts: Int64,
-    left_columns: Int32,
-    left_values: Floats,
-    right_starts: Int64,
-    right_columns: Int32,
-    right_values: Floats,
-    row_norms: Floats,
-    column_norms: Floats,
-    shrink: float,
-    excluded_starts: Int64,
-    excluded: Int64,
-    ordered: bool,
-    columns: Int32,
-    values: Floats,
-) -> None:
-    """Fill rows `first` to `last` of `columns` and `values`: Gustavson's way, and a heap a row."""
-    width = len(column_norms)
-    sums, every = np.zeros(width), np.arange(width).astype(np.uint32)
-    touched = np.empty(width + 1, np.uint32)
-    for row in range(first, last):
-        n_touched = np.uint64(0)
-        for at in range(left_starts[row], left_starts[row + 1]):
-            weight, middle = left_values[at], left_columns[at]
-            # Whole numbers without a sign spare the check of an index below 0.
-            begin, end = np.uint64(right_starts[middle]), np.uint64(right_starts[middle + 1])
-            for other in range(begin, end):
-                column = right_columns[other]
-                before = sums[column]
-                sums[column] = before + weight * right_values[other]
-                touched[n_touched] = column
-                n_touched += np.uint64(before == 0.0 and n_touched < width)
-        for column in excluded[excluded_starts[row] : excluded_starts[row + 1]]:
-            sums[column] = 0.0
-        # Sums that came back to 0 are here twice; so many that there is no room: look at all.
-        met = every if n_touched == width else touched[: np.int64(n_touched)]
-        own, places, norm, filled = values[row], columns[row], row_norms[row], 0
-        least = 0.0
-        for column in met:
-            value = sums[column] / (norm * column_norms[column] + shrink)
-            sums[column] = 0.0
-            if value > 0 and value >= least:
-                filled = push(own, places, filled, value, np.int32(column))
-                least = own[0] if filled == len(own) else 0.0
-        if ordered:
-            in_order(own, places, filled)
-
-
-@compiled
-def _largest_dense(
-    first: int,
-    last: int,
-    left_starts: Int64,
-    left_columns: Int32,
-    left_values: Any,
-    right: Any,
-    allowed: Bool,
-    excluded_starts: Int64,
-    excluded: Int64,
-    columns: Int32,
-) -> None:
-    """Fill rows `first` to `last` of `columns`; a tile of `right` at a time stays in the cache."""
-    width, k = right.shape[1], columns.shape[1]
-    barred = np.where(allowed, 0.0, -np.inf).astype(right.dtype)
-    values, filled = np.zeros((last - first, k), right.dtype), np.zeros(last - first, np.int64)
-    reached, buffer = excluded_starts[first:last].copy(), np.empty(_TILE, right.dtype)
-    for begin in range(0, width, _TILE):
-        end = min(begin + _TILE, width)
-        tile = buffer[: end - begin]
-        for row in range(first, last):
-            start, stop, own = left_starts[row], left_starts[row + 1], row - first
-            if start == stop:
-                continue
-            tile[:] = barred[begin:end]
-            for at in range(start, stop):
-                weight, other = left_values[at], right[left_columns[at], begin:end]
-                for column in range(end - begin):
-                    tile[column] += weight * other[column]
-            while reached[own] < excluded_starts[row + 1] and excluded[reached[own]] < end:
-                tile[excluded[reached[own]] - begin] = -np.inf
-                reached[own] += 1
-            filled[own] = _push_tile(values[own], columns[row], filled[own], tile, begin)
-    for row in range(first, last):
-        in_order(values[row - first], columns[row], filled[row - first])
-
-
-@compiled
-def _push_tile(values: Any, columns: Any, filled: int, tile: Any, begin: int) -> int:
-    """Put a tile's entries among the best; columns rise, so that equal ones stay behind."""
-    least = values[0] if filled == len(values) else -np.inf
-    for place in range(len(tile)):
-        if tile[place] > least:
-            filled = push(values, columns, filled, tile[place], begin + place)
-            if filled == len(values):
-                least = values[0]
-    return filled
-
-
-@compiled
-def push(values: Any, columns: Any, filled: int, value: float, column: int) -> int:
-    """Put an entry among the best, where it belongs there; return how many are held then."""
-    if filled < len(values):
-        return int(offer(values, columns, filled, value, column))
-    if worse(values[0], columns[0], value, column):
-        sink(values, columns, filled, value, column)
-    return filled
-
-
-@compiled
-def offer(values: Any, columns: Any, filled: int, value: float, column: int) -> int:
-    """Put an entry into a heap that has room; return how many it holds then."""
-    at = filled
-    while at > 0:
-        above = (at - 1) // 2
-        if not worse(value, column, values[above], columns[above]):
-            break
-        values[at], columns[at] = values[above], columns[above]
-        at = above
-    values[at], columns[at] = value, column
-    return filled + 1
-
-
-@compiled
-def sink(values: Any, columns: Any, filled: int, value: float, column: int) -> None:
-    """Put an entry in the root's place, and let it sink to where it belongs."""
-    at = 0
-    while 2 * at + 1 < filled:
-        child = 2 * at + 1
-        if child + 1 < filled and worse(
-            values[child + 1], columns[child + 1], values[child], columns[child]
-        ):
-            child += 1
-        if not worse(values[child], columns[child], value, column):
-            break
-        values[at], columns[at] = values[child], columns[child]
-        at = child
-    values[at], columns[at] = value, column
-
-
-@compiled
-def in_order(values: Any, columns: Any, filled: int) -> None:
-    """Turn a heap into a list, best first."""
-    for last in range(filled - 1, 0, -1):
-        value, column = values[last], columns[last]
-        values[last], columns[last] = values[0], columns[0]
-        sink(values, columns, last, value, column)
-
-
-@compiled
-def worse(value: float, column: int, than: float, than_column: int) -> bool:
-    """Return whether an entry goes behind another."""
-    return value < than or (value == than and column > than_column)

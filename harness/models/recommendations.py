@@ -11,7 +11,7 @@ import polars as pl
 
 from harness.core.arrays import Bool, Int32, Ragged, repeats
 from harness.core.errors import RecommenderError
-from harness.core.jit import compiled
+from harness.models import _kernels
 
 EMPTY = -1
 
@@ -109,27 +109,7 @@ def _all_good(items: Any, n_candidates: int, exclude: Ragged | None) -> bool:
     nothing = Ragged(np.zeros(len(items) + 1, np.int64), np.zeros(0, np.int32))
     held = nothing if exclude is None else exclude
     whole = np.array(items, np.int64, order="C")
-    return bool(_good(whole, n_candidates, held.indptr, held.indices.astype(np.int64)))
-
-
-@compiled
-def _good(items: Any, n_candidates: int, indptr: Any, excluded: Any) -> bool:
-    n, k = items.shape
-    for row in range(n):
-        held = excluded[indptr[row] : indptr[row + 1]]
-        for place in range(k):
-            item = items[row, place]
-            if item < EMPTY or item >= n_candidates:
-                return False
-            if item == EMPTY:
-                continue
-            for earlier in range(place):
-                if items[row, earlier] == item:
-                    return False
-            at = np.searchsorted(held, item)
-            if at < len(held) and held[at] == item:
-                return False
-    return True
+    return bool(_kernels.are_good(whole, n_candidates, held.indptr, held.indices.astype(np.int64)))
 
 
 def _whole(name: str, raw: Any, users: pl.Series, n_candidates: int) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from harness.core.arrays import Int32, Int64
-from harness.core.jit import compiled
+from harness.models import _kernels
 from harness.models.base import Draws, Recommender
 from harness.models.recommendations import EMPTY
 
@@ -54,7 +54,8 @@ def fill(lists: Int32, order: Int32, exclude: csr_array[Any] | None = None) -> I
     array([[2, 4, 0]], dtype=int32)
     """
     filled = np.array(lists, np.int32, order="C")
-    _fill(filled, np.array(order, np.int32), *excluded_rows(exclude, len(lists)))
+    given = np.ascontiguousarray(order, np.int32), *excluded_rows(exclude, len(lists))
+    _kernels.fill(filled, *given)
     return filled
 
 
@@ -76,7 +77,7 @@ def extend(lists: Int32, more: Int32, exclude: csr_array[Any] | None = None) -> 
     array([[2, 4, 0]], dtype=int32)
     """
     extended = np.array(lists, np.int32, order="C")
-    _extend(extended, np.array(more, np.int32, order="C"), *excluded_rows(exclude, len(lists)))
+    _kernels.extend(extended, np.asarray(more, np.int32), *excluded_rows(exclude, len(lists)))
     return extended
 
 
@@ -132,7 +133,7 @@ def first_of(
            [ 5, -1]], dtype=int32)
     """
     lists = np.full((len(rows), k), EMPTY, np.int32)
-    _first_of(lists, starts, order, rows, *excluded_rows(exclude, len(rows)))
+    _kernels.first_of(lists, starts, order, rows, *excluded_rows(exclude, len(rows)))
     return lists
 
 
@@ -142,63 +143,6 @@ def excluded_rows(exclude: csr_array[Any] | None, n: int) -> tuple[Int64, Int64]
         return np.zeros(n + 1, np.int64), np.zeros(0, np.int64)
     ordered = exclude if exclude.has_sorted_indices else exclude.sorted_indices()
     return ordered.indptr.astype(np.int64), ordered.indices.astype(np.int64)
-
-
-@compiled
-def _first_of(lists: Any, starts: Any, order: Any, rows: Any, indptr: Any, excluded: Any) -> None:
-    n, k = lists.shape
-    for row in range(n):
-        held, filled = excluded[indptr[row] : indptr[row + 1]], 0
-        if rows[row] < 0:
-            continue
-        for candidate in order[starts[rows[row]] : starts[rows[row] + 1]]:
-            if filled == k:
-                break
-            at = np.searchsorted(held, candidate)
-            if at == len(held) or held[at] != candidate:
-                lists[row, filled] = candidate
-                filled += 1
-
-
-@compiled
-def _fill(lists: Any, order: Any, indptr: Any, excluded: Any) -> None:
-    n, k = lists.shape
-    for row in range(n):
-        filled = 0
-        while filled < k and lists[row, filled] >= 0:
-            filled += 1
-        own = filled
-        held = excluded[indptr[row] : indptr[row + 1]]
-        for candidate in order:
-            if filled == k:
-                break
-            at = np.searchsorted(held, candidate)
-            fits = at == len(held) or held[at] != candidate
-            for place in range(own):
-                fits &= lists[row, place] != candidate
-            if fits:
-                lists[row, filled] = candidate
-                filled += 1
-
-
-@compiled
-def _extend(lists: Any, more: Any, indptr: Any, excluded: Any) -> None:
-    n, k = lists.shape
-    for row in range(n):
-        filled = 0
-        while filled < k and lists[row, filled] >= 0:
-            filled += 1
-        held = excluded[indptr[row] : indptr[row + 1]]
-        for candidate in more[row]:
-            if filled == k:
-                break
-            at = np.searchsorted(held, candidate)
-            fits = candidate >= 0 and (at == len(held) or held[at] != candidate)
-            for place in range(filled):
-                fits &= lists[row, place] != candidate
-            if fits:
-                lists[row, filled] = candidate
-                filled += 1
 
 
 def skip_excluded(ranks: Int64, indptr: Int64, excluded: Int64) -> Int64:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import polars as pl
 
-from harness.core.arrays import Counts, search
+from harness.core.arrays import Counts
 from harness.core.errors import UsageError, suggest
-from harness.core.jit import compiled
+from harness.metrics import _kernels
 from harness.models.base import Train
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.task import Task
@@ -64,31 +63,18 @@ def _had_before(task: Task) -> Counts:
     """Return how many of each user's true candidates are among their training items."""
     evaluation_set, train = task.evaluation_set, task.train
     found = np.zeros(len(evaluation_set.users), np.int64)
-    _count_again(
+    truth = evaluation_set.truth
+    _kernels.count_again(
         evaluation_set.users,
         train.user_starts,
         train.events.item,
         train.candidate_of_item,
-        evaluation_set.truth.indptr,
-        evaluation_set.truth.indices,
+        truth.indptr,
+        truth.indices,
+        np.zeros(len(truth.indices), np.uint8),
         found,
     )
     return found
-
-
-@compiled
-def _count_again(
-    users: Any, starts: Any, item: Any, candidate: Any, indptr: Any, truth: Any, found: Any
-) -> None:
-    """Write how many entries of each row of truth are a candidate of the user's own events."""
-    for row in range(len(users)):
-        first, last = indptr[row], indptr[row + 1]
-        seen = np.zeros(last - first, np.bool_)
-        for event in range(starts[users[row]], starts[users[row] + 1]):
-            at = search(truth, first, last, candidate[item[event]])
-            if at < last and not seen[at - first]:
-                seen[at - first] = True
-                found[row] += 1
 
 
 def _attributes(

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from harness.core.arrays import Floats, Int64
-from harness.core.jit import compiled
 from harness.metrics import DIVISORS, LARGEST, Metric, discounts, ideal_dcg
 from harness.metrics.scores import mean
+from harness.stats import _kernels
 from harness.stats.chance_moments import Moments, checked, distinct, exact
 
 
@@ -91,7 +91,8 @@ def _third(metric: Metric, n: Int64, r: Int64, relevant: Int64) -> Floats:
     at_rank = rule.at_rank(int(places.max(initial=0)), metric)
     at_hit = rule.at_hit(int(np.minimum(places, r).max(initial=0)))
     third = np.empty(len(n))
-    _walk(n, r, seen, at_rank, at_hit, third)
+    held = np.empty((4, len(at_hit) + 1))
+    _kernels.walk(n, r, seen, at_rank, at_hit, held, third)
     return np.asarray(third * rule.scale(relevant, k, places, metric) ** 3, np.float64)
 
 
@@ -145,33 +146,3 @@ _RULES = {
         _first_alone,
     ),
 }
-
-
-@compiled
-def _walk(n: Any, r: Any, places: Any, at_rank: Any, at_hit: Any, third: Any) -> None:
-    """Write E[(S − E S)³] of S = Σ over hits of at_rank[i] · at_hit[h], case by case.
-
-    held[m, h] is E[S^m; h hits so far]. A candidate of the N − i left is one of the r − h true
-    ones left with the chance p; S then grows by g, and S^m by the binomial theorem.
-    """
-    held = np.empty((4, len(at_hit) + 1))
-    for case in range(len(n)):
-        held[:] = 0.0
-        held[0, 0] = 1.0
-        most = min(r[case], places[case])
-        for i in range(places[case]):
-            for h in range(min(i, most), -1, -1):
-                p = (r[case] - h) / (n[case] - i)
-                if h < most:
-                    g = at_rank[i] * at_hit[h]
-                    zero, one, two, three = held[0, h], held[1, h], held[2, h], held[3, h]
-                    held[0, h + 1] += p * zero
-                    held[1, h + 1] += p * (one + g * zero)
-                    held[2, h + 1] += p * (two + 2 * g * one + g * g * zero)
-                    held[3, h + 1] += p * (three + 3 * g * two + 3 * g * g * one + g**3 * zero)
-                for m in range(4):
-                    held[m, h] *= 1 - p
-        mean, square, cube = held[1].sum(), held[2].sum(), held[3].sum()
-        third[case] = cube - 3 * mean * square + 2 * mean**3
-        if r[case] == 0 or r[case] == n[case]:
-            third[case] = 0.0  # all lists score the same; rounding must not hide it

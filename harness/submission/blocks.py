@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
 from harness.core.arrays import Bytes, Int64
-from harness.core.jit import compiled
-from harness.submission.keys import PAD, behind_last, find
+from harness.submission import _fix, _scan
+from harness.submission._fix import FIELD, RECORD
+from harness.submission._keys import PAD, behind_last, find_byte
 from harness.submission.stream import Refused
 
-FIELD, RECORD = 0x1F, 0x1E
-"""What stands between the fields of a plain line, and behind it: ASCII's own separators."""
 LONGEST_QUOTE = 1 << 24
 """A record longer than this has a quote that was never closed."""
-_SUBSTITUTE = 0x1A
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,84 +56,9 @@ def plain(buffer: Bytes, size: int, separator: int, last: bool) -> Plain:
     out = np.empty(size + 8, np.uint8)
     most = int(np.count_nonzero(buffer[:size] == 10)) + 1
     lines, unclosed, torn = (np.empty(most, np.int64) for _ in range(3))
-    found = _plain(buffer, size, separator, last, out, lines, unclosed, torn)
+    found = _fix.plain(buffer, size, separator, last, LONGEST_QUOTE, out, lines, unclosed, torn)
     written, n, consumed, ended, n_unclosed, n_torn = found
     return Plain(out, written, lines[:n], consumed, ended, unclosed[:n_unclosed], torn[:n_torn])
-
-
-@compiled
-def _plain(
-    buffer: Any,
-    size: int,
-    separator: int,
-    last: bool,
-    out: Any,
-    lines: Any,
-    unclosed: Any,
-    torn: Any,
-) -> tuple[int, int, int, int, int, int]:
-    zero: Any = np.int64(0)  # a literal 0 would have callees compiled twice
-    at = written = n = line = n_unclosed = n_torn = zero
-    while at < size:
-        state = _record(buffer, at, size, separator, True, out, written)
-        after, wrote, ends, whole, tears = state
-        if not whole:
-            if not last and after - at <= LONGEST_QUOTE:
-                break
-            unclosed[n_unclosed] = line
-            n_unclosed += 1
-            after, wrote, ends, whole, tears = _record(
-                buffer, at, size, separator, False, out, written
-            )
-        if tears:
-            torn[n_torn] = line
-            n_torn += 1
-        lines[n] = line
-        n += 1
-        line += ends
-        at, written = after, wrote
-    return written, n, at, line, n_unclosed, n_torn
-
-
-@compiled
-def _record(
-    buffer: Any, at: int, size: int, separator: int, quoted: bool, out: Any, written: int
-) -> tuple[int, int, int, bool, bool]:
-    """Write one record; return where the next begins in both, physical lines, whole, torn.
-
-    One that the block's end cuts is not whole. Without `quoted`, quotes are letters.
-    """
-    ends, torn, inside, begins, closed = 0, False, False, True, False
-    while at < size:
-        byte = buffer[at]
-        at += 1
-        if inside:
-            if byte == 34:
-                if at < size and buffer[at] == 34:
-                    at += 1
-                else:
-                    inside, closed = False, True
-                    continue
-            ends += byte == 10
-        elif byte == 34 and begins and quoted:
-            inside, begins = True, False
-            continue
-        elif byte == separator:
-            out[written] = FIELD
-            written += 1
-            begins, closed = True, False
-            continue
-        elif byte == 10:
-            if written > 0 and out[written - 1] == 13:
-                written -= 1
-            out[written] = RECORD
-            return at, written + 1, ends + 1, True, torn
-        elif closed and byte != 13:
-            torn = True
-        begins = False
-        out[written] = _SUBSTITUTE if byte in (FIELD, RECORD) else byte
-        written += 1
-    return at, written, ends, False, torn
 
 
 SIZE = 1 << 22
@@ -267,7 +190,7 @@ class Reader:
 
     def _quotes(self, buffer: Bytes, stop: int) -> bool:
         """Return whether a quote has been met; from there on lines are read one after another."""
-        self._quoted = self._quoted or find(buffer, 0, stop, _QUOTE) < stop
+        self._quoted = self._quoted or find_byte(buffer, 0, stop, _QUOTE) < stop
         return self._quoted
 
     def _buffer(self, least: int = 0) -> Bytes:
@@ -300,7 +223,7 @@ class Survey:
 
 def survey(buffer: Bytes, size: int, end: int) -> Survey:
     """Look at the first `size` bytes, whole lines that each end with the byte `end`."""
-    ends, returns, nuls, beyond = _count(buffer, size)
+    ends, returns, nuls, beyond = _scan.survey(buffer, size)
     text = buffer[:size].tobytes() if nuls or (beyond and not _is_utf8(buffer[:size])) else b""
     lines = text.split(bytes([end]))
     odd = ((number, _undecodable(line)) for number, line in enumerate(lines) if beyond)
@@ -323,15 +246,3 @@ def _undecodable(line: bytes) -> str:
     except UnicodeDecodeError as error:
         return f"byte {error.start + 1}, 0x{line[error.start]:02X}"
     return ""
-
-
-@compiled
-def _count(buffer: Any, size: int) -> tuple[int, int, int, int]:
-    ends = returns = nuls = beyond = 0
-    for at in range(size):
-        byte = buffer[at]
-        ends += byte == 10
-        returns += (byte == 13) & (buffer[at + 1] != 10)
-        nuls += byte == 0
-        beyond += byte >= 128
-    return ends, returns, nuls, beyond

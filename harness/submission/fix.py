@@ -14,9 +14,11 @@ from harness.core.arrays import Bool, Int32
 from harness.core.errors import UsageError
 from harness.core.ids import KeyTable
 from harness.core.io import refuse_overwriting, whole_file
-from harness.submission import faults, fields, header
+from harness.submission import fields, header
+from harness.submission._scan import NO_ROW
 from harness.submission.blocks import Block, Reader
 from harness.submission.expected import Against
+from harness.submission.faults import Tally
 from harness.submission.findings import Findings
 from harness.submission.fix_lines import mended
 from harness.submission.format import Format
@@ -119,9 +121,9 @@ def _append(against: Against, wanted: Format, there: Bool, target: BinaryIO) -> 
 def _missing(block: Block, columns: Int32, users: Known, there: Bool) -> Iterator[list[bytes]]:
     """Yield the id, and the list if any, of the block's users who are not there; then they are."""
     starts, stops, found = fields.fields(
-        block.buffer, block.size, block.separator, block.end, columns, faults.tally()
+        block.buffer, block.size, block.separator, block.end, columns, Tally()
     )
-    rows = np.flatnonzero(found != fields.NO_ROW)
+    rows = np.flatnonzero(found != NO_ROW)
     codes = users.codes(block.buffer, starts[rows, 0], stops[rows, 0])
     missing = rows[(codes >= 0) & ~there[codes]]
     there[codes[codes >= 0]] = True

@@ -12,7 +12,8 @@ import polars as pl
 from harness.core.arrays import Int64
 from harness.core.parquet import MAGIC, UNREADABLE, column_of, scan
 from harness.core.unpacking import SENT, UnpackingError
-from harness.submission.blocks import FIELD, LONGEST, RECORD, SIZE, Block
+from harness.submission._fix import FIELD, RECORD
+from harness.submission.blocks import LONGEST, SIZE, Block
 from harness.submission.keys import padded
 from harness.submission.scan import GROUP
 from harness.submission.stream import Refused, refused

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from harness.submission.blocks import FIELD, plain
+from harness.submission._fix import FIELD
+from harness.submission.blocks import plain
 from harness.submission.findings import Findings
 from harness.submission.format import INDEX, Format
 from harness.submission.keys import padded

@@ -6,21 +6,20 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from harness.core.arrays import Bool, Floats, Int32, Int64
 from harness.core.ids import KeyTable
-from harness.core.jit import compiled
 from harness.protocol.truth import Solution
-from harness.submission import faults
+from harness.submission import _scan, faults
+from harness.submission._scan import LIST, NO_ROW, ORDER, STRANGER, USER
 from harness.submission.blocks import Block
-from harness.submission.fields import LIST, NO_ROW, ORDER, USER
 from harness.submission.findings import Findings, Lines, places
 from harness.submission.keys import Known, Learning, packed
 from harness.submission.scan import Scanned
-from harness.submission.scan_users import STRANGER, Again
+from harness.submission.scan_users import Again
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ class WideLists:
             wider = np.full((len(self._lists), widest), -1, np.int32)
             wider[:, :held] = self._lists
             self._lists = wider
-        _put(found.rows, found.ends, found.items, self._lists, self._taken)
+        _scan.put(found.rows, found.ends, found.items, self._lists, self._taken)
 
     def _compare(self, found: Scanned) -> None:
         if found.n_same > 0 and self._first is None:
@@ -97,19 +96,7 @@ class WideLists:
         self._single += int(found.tally.lines[[faults.EMPTY, faults.ONE_ITEM]].sum())
 
 
-@compiled
-def _put(rows: Any, ends: Any, items: Any, lists: Any, taken: Any) -> None:
-    start = 0
-    for at in range(len(rows)):
-        row, stop = rows[at], ends[at]
-        if not taken[row]:
-            taken[row] = True
-            lists[row, : stop - start] = items[start:stop]
-        start = stop
-
-
 _FEW_CELLS, _MOST_EMPTY = 1 << 22, 16
-_EXACT_DIGITS, _EXACT_POWER = 15, 22
 _NUMBER = re.compile(rb"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 
 
@@ -226,7 +213,8 @@ class LongLists:
             return np.zeros(len(rows)), np.zeros(len(rows), np.bool_)
         starts, stops = found.starts[rows, ORDER], found.stops[rows, ORDER]
         numbers, wrong = np.empty(len(rows)), np.zeros(len(rows), np.bool_)
-        _parse(block.buffer, starts, stops, numbers, wrong)
+        given = map(np.ascontiguousarray, (starts, stops))
+        _scan.parse(block.buffer, *given, numbers, wrong)
         for row in np.flatnonzero(wrong).tolist():  # long, rare, or wrong
             numbers[row] = _number(block.text(int(starts[row]), int(stops[row])))
         wrong = np.isnan(numbers)
@@ -302,31 +290,6 @@ def _number(text: bytes) -> float:
     """Return the number that a text is, NaN where it is none."""
     number = float(text) if _NUMBER.fullmatch(text) else math.nan
     return number if math.isfinite(number) else math.nan
-
-
-@compiled
-def _parse(buffer: Any, starts: Any, stops: Any, numbers: Any, left: Any) -> None:
-    """Read plain decimals of up to 15 digits, which one division rounds right; tell all others."""
-    for row in range(len(starts)):
-        at, stop = starts[row], stops[row]
-        negative = at < stop and buffer[at] == 45
-        at += negative
-        whole, digits, behind, point = 0, 0, 0, False
-        plain = at < stop
-        while at < stop:
-            byte = buffer[at]
-            if 48 <= byte <= 57:
-                whole = whole * 10 + (byte - 48) if digits < _EXACT_DIGITS else whole
-                digits += 1
-                behind += point
-            elif byte == 46 and not point:
-                point = True
-            else:
-                plain = False
-            at += 1
-        left[row] = not plain or digits == 0 or digits > _EXACT_DIGITS or behind > _EXACT_POWER
-        value = whole / 10.0**behind
-        numbers[row] = -value if negative else value
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,11 +13,13 @@ import polars as pl
 from harness.core.arrays import Int64
 from harness.core.errors import DataError
 from harness.submission import faults, fields, header
+from harness.submission._keys import behind_last
+from harness.submission._scan import NO_ROW
 from harness.submission.blocks import Block
 from harness.submission.expected import Against
+from harness.submission.faults import Tally
 from harness.submission.findings import Findings, shown
 from harness.submission.format import INDEX, Named
-from harness.submission.keys import behind_last
 from harness.submission.read import File
 from harness.submission.rules import RULES
 from harness.submission.scan import Expected, Scanned
@@ -78,7 +80,7 @@ def _expected(opened: Source, against: Against) -> Expected:
 def _is_single(found: Scanned) -> bool:
     """Return whether no list of a block has several items."""
     single = found.tally.lines[[faults.EMPTY, faults.ONE_ITEM]].sum()
-    return bool(single == np.count_nonzero(found.users != fields.NO_ROW))
+    return bool(single == np.count_nonzero(found.users != NO_ROW))
 
 
 def unsaid(path: Path | pl.DataFrame, against: Against) -> list[str]:
@@ -138,7 +140,7 @@ def _spans(block: Block, place: int, opened: Source) -> tuple[Int64, Int64]:
     """Return where a field stands in each row."""
     columns = fields.wanted(len(opened.head.columns), place)
     starts, stops, rows = fields.fields(
-        block.buffer, block.size, block.separator, block.end, columns, faults.tally()
+        block.buffer, block.size, block.separator, block.end, columns, Tally()
     )
-    whole = rows != fields.NO_ROW
+    whole = rows != NO_ROW
     return starts[whole, 0], stops[whole, 0]

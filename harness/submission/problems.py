@@ -8,9 +8,9 @@ from pathlib import Path
 
 from harness.core.errors import printable
 from harness.core.table import Sheet, Shown
+from harness.submission._repair import SURE
 from harness.submission.findings import Finding, Findings, Place, shown
 from harness.submission.format import NAMES, Format
-from harness.submission.repair import SURE
 from harness.submission.rules import RULES
 
 

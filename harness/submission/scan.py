@@ -7,14 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from harness.core.arrays import Bool, Bytes, Int32, Int64, UInt64
-from harness.submission import faults, fields, scan_items, scan_users
+from harness.submission import _scan, fields
+from harness.submission._scan import LIST, NO_ROW, STRANGER, USER
 from harness.submission.faults import Tally
-from harness.submission.fields import LIST, NO_ROW, USER
 from harness.submission.format import Format
 from harness.submission.header import Header
 from harness.submission.keys import Known
-from harness.submission.scan_items import Lists
-from harness.submission.scan_users import Shape
 
 LINE_END = 10
 GROUP = 0x1D
@@ -82,16 +80,11 @@ class Form:
         return replace(self, separator=separator, end=end, between=between)
 
     @property
-    def numbers(self) -> Int64:
-        """The bytes between fields, between items and behind a line, and how long a list may be."""
-        return np.array([self.separator, self.between, self.end, self.width])
-
-    @property
-    def shape(self) -> Shape:
-        """What ids of unknown users look like."""
+    def in_ids(self) -> Bool:
+        """Whether each byte may stand in the id of an unknown user, (256,)."""
         letters = np.full(256, not self.letters)
         letters[list(self.letters)] = True
-        return Shape(letters, self.length)
+        return letters
 
     @property
     def wanted(self) -> Int32:
@@ -140,7 +133,7 @@ class Scanned:
     ends : int64 array, (lists,)
         Where each of them ends in `items`.
     items : int32 array
-        Codes, as `scan_items.read` gives them.
+        Codes, as `_scan.read_items` gives them.
     first_sum, n_same : int
         A sum over the first list, and how many lists have the same.
     sound : bool array, (lines,)
@@ -172,36 +165,28 @@ def scan(buffer: Bytes, size: int, form: Form, expected: Expected) -> Scanned:
     buffer : uint8 array, at least `size` + PAD long
         Lines without quotes, each ended by the form's byte.
     """
-    tally = faults.tally()
+    tally = Tally()
     starts, stops, codes = fields.fields(buffer, size, form.separator, form.end, form.wanted, tally)
     n = len(codes)
     keys, sound = np.empty((n, 2), np.uint64), np.zeros(n, np.bool_)
     list_keys = fields.keys(buffer, starts[:, LIST], stops[:, LIST], expected.users.secret)
-    scan_users.read(
-        buffer, starts, stops, expected.users.arrays, form.shape, codes, keys, sound, tally
+    users, items = expected.users.ids, expected.items.ids
+    _scan.read_users(
+        buffer, starts, stops, users, form.in_ids, form.length, codes, keys, sound, tally
     )
     broken = np.flatnonzero((codes == NO_ROW) & (starts[:, USER] < stops[:, USER]))
     torn = expected.users.codes(buffer, starts[broken, USER], stops[broken, USER])
     wanted = np.full(n, -1, np.int32)
     if form.long:
-        wanted[codes >= scan_users.STRANGER] = np.flatnonzero(codes >= scan_users.STRANGER)
+        wanted[codes >= STRANGER] = np.flatnonzero(codes >= STRANGER)
     else:
         wanted[sound] = expected.answered[codes[sound]]
     most = int((stops[:, LIST] - starts[:, LIST])[wanted >= 0].sum()) // 2 + n
-    lists = Lists(np.empty(n, np.int32), np.empty(n, np.int64), np.empty(most, np.int32))
-    read = scan_items.read(
-        buffer,
-        starts,
-        stops,
-        codes,
-        wanted,
-        form.between,
-        form.width,
-        expected.kept,
-        expected.items.arrays,
-        tally,
-        lists,
-    )
+    rows, ends = np.empty(n, np.int32), np.empty(n, np.int64)
+    held = np.empty(most, np.int32)
+    given = starts, stops, codes, wanted, form.between, form.width, expected.kept, items
+    found = _scan.read_items(buffer, *given, tally, rows, ends, held)
+    n_lists, n_items, first_sum, n_same = found
     return Scanned(
         users=codes,
         keys=keys,
@@ -209,11 +194,11 @@ def scan(buffer: Bytes, size: int, form: Form, expected: Expected) -> Scanned:
         starts=starts,
         stops=stops,
         tally=tally,
-        rows=lists.rows[: read.n_lists],
-        ends=lists.ends[: read.n_lists],
-        items=lists.items[: read.n_items],
-        first_sum=read.first_sum,
-        n_same=read.n_same,
+        rows=rows[:n_lists],
+        ends=ends[:n_lists],
+        items=held[:n_items],
+        first_sum=first_sum,
+        n_same=n_same,
         sound=sound,
         torn=torn[torn >= 0],
     )

@@ -11,10 +11,11 @@ import numpy as np
 import polars as pl
 
 from harness.core.errors import UsageError, suggest
-from harness.submission import faults, fields, header
+from harness.submission import fields, header
+from harness.submission._scan import LIST
 from harness.submission.blocks import Reader
 from harness.submission.expected import Against
-from harness.submission.fields import LIST
+from harness.submission.faults import Tally
 from harness.submission.findings import Findings
 from harness.submission.format import Format, Named
 from harness.submission.frame_rows import Rows, is_parquet, parquet
@@ -57,7 +58,7 @@ class Source:
         found: dict[int, str] = {}
         before = self.reader.header_lines
         for block in self.reader.blocks():
-            columns, tally = self.form.wanted, faults.tally()
+            columns, tally = self.form.wanted, Tally()
             starts, stops, _ = fields.fields(
                 block.buffer, block.size, block.separator, block.end, columns, tally
             )

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from harness.core.jit import compiled
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.core.jit import compiled
 from harness.metrics import kernels
 from harness.metrics.kernels import Tally, tally
 

@@ -1,0 +1,180 @@
+# cython: boundscheck=False, infer_types=True
+"""The loops over lists and truth; compiled, and a Python file that runs uncompiled as well."""
+
+from __future__ import annotations
+
+import cython
+
+if cython.compiled:
+    from cython.cimports.harness.core._kernels import search
+else:
+    from bisect import bisect_left
+
+    def search(ascending, low, end, wanted):
+        """Return where `wanted` stands in an ascending row, or the row's end."""
+        at = bisect_left(ascending, wanted, low, end)
+        return at if at < end and ascending[at] == wanted else end
+
+
+def tally(
+    items: cython.const[cython.int][:, ::1],
+    indptr: cython.const[cython.longlong][::1],
+    indices: cython.const[cython.int][::1],
+    relevant: cython.const[cython.int][::1],
+    discount: cython.const[cython.double][::1],
+    scanned: cython.Py_ssize_t,
+    places: cython.int[::1],
+    hit: cython.uchar[::1],
+    found: cython.uchar[::1],
+    precision_sum: cython.double[::1],
+    dcg: cython.double[::1],
+    hits: cython.int[::1],
+    early_hits: cython.int[::1],
+    first_hit: cython.int[::1],
+    length: cython.int[::1],
+):
+    """Score every user's list; return the first user that is faulty, or -1.
+
+    Parameters
+    ----------
+    scanned : int
+        Up to so many true items a scan per item beats a search per rank.
+    places, hit : arrays, (the least multiple of 8 from the cut-off on,)
+        Scratch memory: -1, and 0.
+    found : array, (the longest row of truth,)
+        Scratch memory.
+    """
+    cut = discount.shape[0]
+    faulty: cython.Py_ssize_t = -1
+    with cython.nogil:
+        for user in range(items.shape[0]):
+            filled: cython.int = 0
+            lowest: cython.int = 0
+            for i in range(cut):
+                item = items[user, i]
+                places[i] = item
+                filled += item >= 0
+                lowest = min(lowest, item)
+            left: cython.int = 0
+            last: cython.int = -1
+            ascending: cython.bint = True
+            row, end = indptr[user], indptr[user + 1]
+            for t in range(row, end):
+                wanted = indices[t]
+                ascending &= wanted > last
+                last = wanted
+                if end - row > scanned:
+                    continue
+                # Ranks are compared eight at once, which the compiler makes one instruction.
+                for base in range(0, places.shape[0], 8):
+                    present: cython.int = False
+                    for lane in range(8):
+                        present |= places[base + lane] == wanted
+                    if present:  # its first rank: a repetition is never flagged
+                        rank: cython.Py_ssize_t = base
+                        while places[rank] != wanted:
+                            rank += 1
+                        hit[rank] = True
+                        left += 1
+                        break
+            if lowest < -1 or not ascending:
+                faulty = user
+                break
+            if end - row > scanned:
+                left = _flag_by_search(places, indices, row, end, found, hit)
+            seen: cython.int = 0
+            early: cython.int = 0
+            first: cython.int = 0
+            precision: cython.double = 0.0
+            gain: cython.double = 0.0
+            at: cython.int = 0
+            while seen < left:
+                if hit[at]:
+                    hit[at] = False
+                    seen += 1
+                    early += at < relevant[user]
+                    first = at + 1 if seen == 1 else first
+                    precision += seen / (at + 1)
+                    gain += discount[at]
+                at += 1
+            precision_sum[user], dcg[user] = precision, gain
+            hits[user], early_hits[user] = seen, early
+            first_hit[user], length[user] = first, filled
+    return faulty
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _flag_by_search(
+    places: cython.int[::1],
+    indices: cython.const[cython.int][::1],
+    row: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    found: cython.uchar[::1],
+    hit: cython.uchar[::1],
+) -> cython.int:
+    """Search each listed item in a long row of truth; flag it unless it was found before."""
+    hits: cython.int = 0
+    for t in range(end - row):
+        found[t] = False
+    for i in range(hit.shape[0]):
+        at = search(indices, row, end, places[i])
+        if at < end and not found[at - row]:
+            found[at - row] = True
+            hit[i] = True
+            hits += 1
+    return hits
+
+
+def ranks(
+    items: cython.const[cython.int][:, ::1],
+    indptr: cython.const[cython.longlong][::1],
+    indices: cython.const[cython.int][::1],
+    cut: cython.Py_ssize_t,
+    found: cython.int[::1],
+):
+    """Write the rank of every true item; return the first user that is faulty, or -1."""
+    faulty: cython.Py_ssize_t = -1
+    with cython.nogil:
+        for user in range(items.shape[0]):
+            row, end = indptr[user], indptr[user + 1]
+            for t in range(row, end):
+                if indices[t] < 0 or (t > row and indices[t] <= indices[t - 1]):
+                    faulty = user
+            for i in range(cut):
+                if items[user, i] < -1:
+                    faulty = user
+                at = search(indices, row, end, items[user, i])
+                if at < end and found[at] == 0:
+                    found[at] = i + 1
+            if faulty >= 0:
+                break
+    return faulty
+
+
+def count_again(
+    users: cython.const[cython.int][::1],
+    starts: cython.const[cython.longlong][::1],
+    item: cython.const[cython.int][::1],
+    candidate: cython.const[cython.int][::1],
+    indptr: cython.const[cython.longlong][::1],
+    truth: cython.const[cython.int][::1],
+    seen: cython.uchar[::1],
+    found: cython.longlong[::1],
+):
+    """Write how many entries of each row of truth are a candidate of the user's own events.
+
+    Parameters
+    ----------
+    seen : array, (entries of truth,)
+        Scratch memory: 0.
+    """
+    with cython.nogil:
+        for row in range(users.shape[0]):
+            first, last = indptr[row], indptr[row + 1]
+            for event in range(starts[users[row]], starts[users[row] + 1]):
+                at = search(truth, first, last, candidate[item[event]])
+                if at < last and not seen[at]:
+                    seen[at] = True
+                    found[row] += 1

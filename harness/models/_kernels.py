@@ -1,0 +1,365 @@
+# cython: boundscheck=False, cdivision=True, infer_types=True
+"""The loops over lists and products; compiled, and a Python file that runs uncompiled as well."""
+
+from __future__ import annotations
+
+import cython
+
+if cython.compiled:
+    from cython.cimports.libc.math import INFINITY
+else:
+    INFINITY = float("inf")
+    Real = cython.fused_type(cython.float, cython.double)
+Left = cython.fused_type(cython.float, cython.double)
+Right = cython.fused_type(cython.float, cython.double)
+
+
+def first_of(
+    lists: cython.int[:, ::1],
+    starts: cython.const[cython.longlong][::1],
+    order: cython.const[cython.int][::1],
+    rows: cython.const[cython.int][::1],
+    indptr: cython.const[cython.longlong][::1],
+    excluded: cython.const[cython.longlong][::1],
+):
+    """Fill each list with the first of its own order that is not excluded."""
+    k = lists.shape[1]
+    with cython.nogil:
+        for row in range(lists.shape[0]):
+            filled: cython.Py_ssize_t = 0
+            if rows[row] < 0:
+                continue
+            for at in range(starts[rows[row]], starts[rows[row] + 1]):
+                if filled == k:
+                    break
+                if not holds(excluded, indptr[row], indptr[row + 1], order[at]):
+                    lists[row, filled] = order[at]
+                    filled += 1
+
+
+def extend(
+    lists: cython.int[:, ::1],
+    more: cython.const[cython.int][:, :],
+    indptr: cython.const[cython.longlong][::1],
+    excluded: cython.const[cython.longlong][::1],
+):
+    """Fill the empty positions of each list with the first of its row of `more` that fit."""
+    k = lists.shape[1]
+    with cython.nogil:
+        for row in range(lists.shape[0]):
+            filled: cython.Py_ssize_t = 0
+            while filled < k and lists[row, filled] >= 0:
+                filled += 1
+            for at in range(more.shape[1]):
+                if filled == k:
+                    break
+                candidate = more[row, at]
+                fits: cython.bint = candidate >= 0
+                fits &= not holds(excluded, indptr[row], indptr[row + 1], candidate)
+                for place in range(filled):
+                    fits &= lists[row, place] != candidate
+                if fits:
+                    lists[row, filled] = candidate
+                    filled += 1
+
+
+def fill(
+    lists: cython.int[:, ::1],
+    order: cython.const[cython.int][::1],
+    indptr: cython.const[cython.longlong][::1],
+    excluded: cython.const[cython.longlong][::1],
+):
+    """Fill the empty positions of each list with the first of `order`, none twice, that fit."""
+    k = lists.shape[1]
+    with cython.nogil:
+        for row in range(lists.shape[0]):
+            filled: cython.Py_ssize_t = 0
+            while filled < k and lists[row, filled] >= 0:
+                filled += 1
+            own: cython.Py_ssize_t = filled
+            for at in range(order.shape[0]):
+                if filled == k:
+                    break
+                candidate = order[at]
+                fits: cython.bint = not holds(excluded, indptr[row], indptr[row + 1], candidate)
+                for place in range(own):
+                    fits &= lists[row, place] != candidate
+                if fits:
+                    lists[row, filled] = candidate
+                    filled += 1
+
+
+def are_good(
+    items: cython.const[cython.longlong][:, ::1],
+    n_candidates: cython.longlong,
+    indptr: cython.const[cython.longlong][::1],
+    excluded: cython.const[cython.longlong][::1],
+):
+    """Return whether all items are candidates, none twice in a row, and none is excluded."""
+    good: cython.bint = True
+    with cython.nogil:
+        for row in range(items.shape[0]):
+            for place in range(items.shape[1]):
+                item = items[row, place]
+                if item == -1:
+                    continue
+                good &= 0 <= item < n_candidates
+                for earlier in range(place):
+                    good &= items[row, earlier] != item
+                good &= not holds(excluded, indptr[row], indptr[row + 1], item)
+            if not good:
+                break
+    return good
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def holds(
+    ascending: cython.const[cython.longlong][::1],
+    low: cython.Py_ssize_t,
+    high: cython.Py_ssize_t,
+    wanted: cython.longlong,
+) -> cython.bint:
+    """Return whether a part of an ascending array holds a number."""
+    end: cython.Py_ssize_t = high
+    while low < high:
+        middle: cython.Py_ssize_t = (low + high) >> 1
+        if ascending[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low < end and ascending[low] == wanted
+
+
+def largest_products(
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+    left_starts: cython.const[cython.longlong][::1],
+    left_columns: cython.const[cython.int][::1],
+    left_values: cython.const[Left][::1],
+    right_starts: cython.const[cython.longlong][::1],
+    right_columns: cython.const[cython.int][::1],
+    right_values: cython.const[Right][::1],
+    row_norms: cython.const[cython.double][::1],
+    column_norms: cython.const[cython.double][::1],
+    shrink: cython.double,
+    excluded_starts: cython.const[cython.longlong][::1],
+    excluded: cython.const[cython.longlong][::1],
+    ordered: cython.bint,
+    sums: cython.double[::1],
+    touched: cython.int[::1],
+    columns: cython.int[:, ::1],
+    values: cython.double[:, ::1],
+):
+    """Fill rows `first` to `last` of `columns` and `values`: Gustavson's way, and a heap a row.
+
+    Parameters
+    ----------
+    sums, touched : arrays, (width,) and (width + 1,)
+        Scratch memory: 0, which it is again afterwards, and anything.
+    """
+    width = sums.shape[0]
+    k = columns.shape[1]
+    with cython.nogil:
+        for row in range(first, last):
+            n_touched: cython.Py_ssize_t = 0
+            for at in range(left_starts[row], left_starts[row + 1]):
+                weight: cython.double = left_values[at]
+                middle = left_columns[at]
+                for other in range(right_starts[middle], right_starts[middle + 1]):
+                    column = right_columns[other]
+                    before = sums[column]
+                    sums[column] = before + weight * right_values[other]
+                    touched[n_touched] = column
+                    n_touched += (before == 0.0) & (n_touched < width)
+            for at in range(excluded_starts[row], excluded_starts[row + 1]):
+                sums[excluded[at]] = 0.0
+            # Sums that came back to 0 are here twice; so many that there is no room: look at all.
+            filled: cython.Py_ssize_t = 0
+            least: cython.double = 0.0
+            for met in range(n_touched):
+                column = met if n_touched == width else touched[met]
+                value = sums[column] / (row_norms[row] * column_norms[column] + shrink)
+                sums[column] = 0.0
+                if value > 0 and value >= least:
+                    filled = push(values[row], columns[row], filled, value, column)
+                    least = values[row, 0] if filled == k else 0.0
+            if ordered:
+                in_order(values[row], columns[row], filled)
+
+
+def largest_scores(
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+    left_starts: cython.const[cython.longlong][::1],
+    left_columns: cython.const[cython.int][::1],
+    left_values: cython.const[Real][::1],
+    right: cython.const[Real][:, ::1],
+    barred: cython.const[Real][::1],
+    excluded_starts: cython.const[cython.longlong][::1],
+    excluded: cython.const[cython.longlong][::1],
+    reached: cython.longlong[::1],
+    filled: cython.longlong[::1],
+    tile: Real[::1],
+    values: Real[:, ::1],
+    columns: cython.int[:, ::1],
+):
+    """Fill rows `first` to `last` of `columns`; a tile of `right` at a time stays in the cache.
+
+    Parameters
+    ----------
+    barred : array, (width,)
+        0, or −∞ where a column may not be given.
+    reached, filled, tile, values : arrays
+        Scratch memory; the rows of `values` and of the first two are those from `first` on:
+        `excluded_starts` of the rows, 0, anything, and 0.
+    """
+    width = right.shape[1]
+    with cython.nogil:
+        begin: cython.Py_ssize_t = 0
+        while begin < width:
+            end: cython.Py_ssize_t = min(begin + tile.shape[0], width)
+            for row in range(first, last):
+                if left_starts[row] == left_starts[row + 1]:
+                    continue
+                own: cython.Py_ssize_t = row - first
+                for column in range(end - begin):
+                    tile[column] = barred[begin + column]
+                for at in range(left_starts[row], left_starts[row + 1]):
+                    _add(tile, right, left_columns[at], begin, end, left_values[at])
+                while reached[own] < excluded_starts[row + 1] and excluded[reached[own]] < end:
+                    tile[excluded[reached[own]] - begin] = -INFINITY
+                    reached[own] += 1
+                filled[own] = _push_tile(
+                    values[own], columns[row], filled[own], tile, begin, end - begin
+                )
+            begin = end
+        for row in range(first, last):
+            in_order(values[row - first], columns[row], filled[row - first])
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def _add(
+    tile: Real[::1],
+    right: cython.const[Real][:, ::1],
+    row: cython.Py_ssize_t,
+    begin: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    weight: Real,
+) -> cython.void:
+    """Add a weighted piece of a row to a tile."""
+    for column in range(end - begin):
+        tile[column] += weight * right[row, begin + column]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def _push_tile(
+    values: Real[::1],
+    columns: cython.int[::1],
+    filled: cython.Py_ssize_t,
+    tile: Real[::1],
+    begin: cython.Py_ssize_t,
+    length: cython.Py_ssize_t,
+) -> cython.Py_ssize_t:
+    """Put a tile's entries among the best; columns rise, so that equal ones stay behind."""
+    least: Real = values[0] if filled == values.shape[0] else -INFINITY
+    for place in range(length):
+        if tile[place] > least:
+            filled = push(values, columns, filled, tile[place], begin + place)
+            if filled == values.shape[0]:
+                least = values[0]
+    return filled
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def push(
+    values: Real[::1],
+    columns: cython.int[::1],
+    filled: cython.Py_ssize_t,
+    value: Real,
+    column: cython.int,
+) -> cython.Py_ssize_t:
+    """Put an entry among the best, where it belongs there; return how many are held then."""
+    if filled < values.shape[0]:
+        _offer(values, columns, filled, value, column)
+        return filled + 1
+    if _worse(values[0], columns[0], value, column):
+        _sink(values, columns, filled, value, column)
+    return filled
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def _offer(
+    values: Real[::1],
+    columns: cython.int[::1],
+    filled: cython.Py_ssize_t,
+    value: Real,
+    column: cython.int,
+) -> cython.void:
+    """Put an entry into a heap that has room."""
+    at: cython.Py_ssize_t = filled
+    while at > 0:
+        above: cython.Py_ssize_t = (at - 1) >> 1
+        if not _worse(value, column, values[above], columns[above]):
+            break
+        values[at], columns[at] = values[above], columns[above]
+        at = above
+    values[at], columns[at] = value, column
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def _sink(
+    values: Real[::1],
+    columns: cython.int[::1],
+    filled: cython.Py_ssize_t,
+    value: Real,
+    column: cython.int,
+) -> cython.void:
+    """Put an entry in the root's place, and let it sink to where it belongs."""
+    at: cython.Py_ssize_t = 0
+    while 2 * at + 1 < filled:
+        child: cython.Py_ssize_t = 2 * at + 1
+        if child + 1 < filled and _worse(
+            values[child + 1], columns[child + 1], values[child], columns[child]
+        ):
+            child += 1
+        if not _worse(values[child], columns[child], value, column):
+            break
+        values[at], columns[at] = values[child], columns[child]
+        at = child
+    values[at], columns[at] = value, column
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def in_order(values: Real[::1], columns: cython.int[::1], filled: cython.Py_ssize_t) -> cython.void:
+    """Turn a heap into a list, best first."""
+    for last in range(filled - 1, 0, -1):
+        value, column = values[last], columns[last]
+        values[last], columns[last] = values[0], columns[0]
+        _sink(values, columns, last, value, column)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def _worse(value: Real, column: cython.int, than: Real, than_column: cython.int) -> cython.bint:
+    """Return whether an entry goes behind another."""
+    return value < than or (value == than and column > than_column)

@@ -1,0 +1,185 @@
+# cython: boundscheck=False
+"""Loops over resamples of users; whole numbers wrap around, as SplitMix64 wants."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+
+cdef uint64_t GOLDEN = 0x9E3779B97F4A7C15u
+cdef uint64_t LOW = 0xFFFFFFFFu
+
+
+cdef inline uint64_t mixed(uint64_t state) noexcept nogil:
+    """Return SplitMix64's output function."""
+    state = (state ^ (state >> 30)) * <uint64_t>0xBF58476D1CE4E5B9u
+    state = (state ^ (state >> 27)) * <uint64_t>0x94D049BB133111EBu
+    return state ^ (state >> 31)
+
+
+def draw_again(
+    const uint64_t[::1] keys, Py_ssize_t users, Py_ssize_t picks, uint8_t[:, ::1] weights
+):
+    """Write how often each user is drawn when every resample draws `picks` with replacement.
+
+    Lemire 2019: 32 random bits times the number of users give a user without a division; the few
+    products that would favour some users are drawn anew.
+    """
+    cdef uint64_t many = users, state, bits, product
+    cdef uint64_t unfair = (<uint64_t>1 << 32) % many
+    cdef Py_ssize_t i, user, left
+    cdef int half
+    with nogil:
+        for i in range(keys.shape[0]):
+            state = keys[i]
+            for user in range(users):
+                weights[i, user] = 0
+            left = picks
+            while left > 0:
+                state += GOLDEN
+                bits = mixed(state)
+                for half in range(2 if left > 1 else 1):  # a number is two draws
+                    product = (bits >> 32) * many
+                    bits <<= 32
+                    if (product & LOW) >= unfair:
+                        # A user is drawn once on average: 255 times does not happen.
+                        weights[i, product >> 32] += 1
+                        left -= 1
+
+
+def draw_once(
+    const uint64_t[::1] keys, Py_ssize_t users, Py_ssize_t picks, uint8_t[:, ::1] weights
+):
+    """Write 1 for `picks` of the users, all sets of so many equally likely, 0 for the others."""
+    cdef uint64_t many = users, state, bits, product, one
+    cdef uint64_t unfair = (<uint64_t>1 << 32) % many
+    cdef Py_ssize_t fewer = min(picks, users - picks)  # chosen, or left out
+    cdef uint8_t chosen = picks == fewer
+    cdef Py_ssize_t i, user, drawn
+    cdef int half
+    with nogil:
+        for i in range(keys.shape[0]):
+            state = keys[i]
+            for user in range(users):
+                weights[i, user] = 1 - chosen
+            drawn = 0
+            while drawn < fewer:
+                state += GOLDEN
+                bits = mixed(state)
+                for half in range(2 if fewer - drawn > 1 else 1):
+                    product = (bits >> 32) * many
+                    bits <<= 32
+                    one = product >> 32
+                    if (product & LOW) >= unfair and weights[i, one] != chosen:
+                        weights[i, one] = chosen
+                        drawn += 1
+
+
+def add_weighted(
+    const int64_t[::1] rows,
+    const int64_t[::1] indptr,
+    const int32_t[::1] columns,
+    const double[::1] values,
+    const uint8_t[:, ::1] weights,
+    double[::1] weight,
+    double[:, ::1] sums,
+):
+    """Add Σ over users of weight · value to sums[column, resample]; `values` are rows of CSR.
+
+    Parameters
+    ----------
+    weight : array, (resamples,)
+        Scratch memory.
+    """
+    cdef Py_ssize_t lanes = weights.shape[0], row, lane, t
+    with nogil:
+        for row in range(rows.shape[0]):
+            for lane in range(lanes):
+                weight[lane] = weights[lane, rows[row]]
+            for t in range(indptr[row], indptr[row + 1]):
+                _add(sums, columns[t], values[t], weight)
+
+
+def add_signed(
+    uint64_t key,
+    const int64_t[::1] rows,
+    const int64_t[::1] indptr,
+    const int32_t[::1] columns,
+    const double[::1] values,
+    double[::1] sign,
+    double[:, ::1] sums,
+):
+    """Add Σ over users of ±value to sums[column, lane]; a user's random bits are the signs.
+
+    Parameters
+    ----------
+    sign : array, (lanes,)
+        Scratch memory.
+    """
+    cdef Py_ssize_t row, lane, t
+    cdef uint64_t bits
+    with nogil:
+        for row in range(rows.shape[0]):
+            bits = mixed(key + (<uint64_t>rows[row] + 1) * GOLDEN)
+            for lane in range(sums.shape[1]):
+                sign[lane] = 1.0 - 2.0 * <double>((bits >> <uint64_t>lane) & 1)
+            for t in range(indptr[row], indptr[row + 1]):
+                _add(sums, columns[t], values[t], sign)
+
+
+cdef inline void _add(
+    double[:, ::1] sums, Py_ssize_t column, double value, const double[::1] factors
+) noexcept nogil:
+    """Add value · factor to every lane of a column."""
+    cdef double* own = &sums[column, 0]
+    cdef const double* factor = &factors[0]
+    cdef Py_ssize_t lane
+    for lane in range(factors.shape[0]):
+        own[lane] += value * factor[lane]
+
+
+def walk(
+    const int64_t[::1] n,
+    const int64_t[::1] r,
+    const int64_t[::1] places,
+    const double[::1] at_rank,
+    const double[::1] at_hit,
+    double[:, ::1] held,
+    double[::1] third,
+):
+    """Write E[(S − E S)³] of S = Σ over hits of at_rank[i] · at_hit[h], case by case.
+
+    held[m, h] is E[S^m; h hits so far]. A candidate of the N − i left is one of the r − h true
+    ones left with the chance p; S then grows by g, and S^m by the binomial theorem.
+
+    Parameters
+    ----------
+    held : array, (4, len(at_hit) + 1)
+        Scratch memory.
+    """
+    cdef Py_ssize_t case, i, h, m, most
+    cdef double p, g, zero, one, two, three, mean, square, cube
+    with nogil:
+        for case in range(n.shape[0]):
+            held[:] = 0.0
+            held[0, 0] = 1.0
+            most = min(r[case], places[case])
+            for i in range(places[case]):
+                for h in range(min(i, most), -1, -1):
+                    p = <double>(r[case] - h) / <double>(n[case] - i)
+                    if h < most:
+                        g = at_rank[i] * at_hit[h]
+                        zero, one, two, three = held[0, h], held[1, h], held[2, h], held[3, h]
+                        held[0, h + 1] += p * zero
+                        held[1, h + 1] += p * (one + g * zero)
+                        held[2, h + 1] += p * (two + 2 * g * one + g * g * zero)
+                        held[3, h + 1] += p * (
+                            three + 3 * g * two + 3 * g * g * one + g * g * g * zero
+                        )
+                    for m in range(4):
+                        held[m, h] *= 1 - p
+            mean = square = cube = 0.0
+            for h in range(held.shape[1]):
+                mean += held[1, h]
+                square += held[2, h]
+                cube += held[3, h]
+            third[case] = cube - 3 * mean * square + 2 * (mean * mean * mean)
+            if r[case] == 0 or r[case] == n[case]:
+                third[case] = 0.0  # all lists score the same; rounding must not hide it
