@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.cli import options
-from harness.cli.show import Format, FormatOption, show
+from harness.cli.show import FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 from harness.core.errors import UsageError
 
@@ -50,7 +50,7 @@ def explain(
     score_column: options.ScoreColumn = None,
     row_order: options.RowOrder = False,
     set_: options.Set = None,
-    format_: FormatOption = Format.TABLE,
+    format_: FormatOption = "table",
 ) -> None:
     """Show a user's list position by position: hits, what each adds, every convention's value."""
     from harness.submission.format import Named

@@ -53,7 +53,7 @@ def score(
     score_: options.ScoreColumn = None,
     row_order: options.RowOrder = False,
     set_: options.Set = None,
-    format_: FormatOption = Format.TABLE,
+    format_: FormatOption = "table",
 ) -> int:
     """Validate a file of lists, and score it against a config's evaluation set or a solution."""
     from harness.core.io import refuse_overwriting
