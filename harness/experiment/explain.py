@@ -13,7 +13,7 @@ from harness.core.arrays import repeats
 from harness.core.errors import UsageError, printable, suggest
 from harness.core.table import MISSING, Column, Sheet, Shown, number
 from harness.experiment import run_folder
-from harness.experiment.build import make
+from harness.experiment.build import Factories
 from harness.experiment.evaluate_model import fitted, recommend
 from harness.experiment.run_folder import Run
 from harness.experiment.score import (
@@ -47,7 +47,7 @@ def of_run(
     settings = model_of(config, model, repeat, str(folder))
     task = make_task(config)
     _refuse_changed(run, task)
-    made = make(config, model, repeat=repeat)[model]
+    made = Factories(config, model).made(repeat)[model]
     found = recommend(model, fitted(model, made, task), task, repeat)
     _refuse_other_lists(run, model, repeat, _on_task("", task, found, ()))
     title = f'model "{model}" of {folder}' + (f", repeat {repeat}" if settings.repeats > 1 else "")
