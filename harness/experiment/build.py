@@ -83,7 +83,7 @@ class Factories:
         self.only = only
         self.settings = {model.name: model for model in config.models}
         self._classes = {
-            name: plugins.factory(name, use, config.folder)
+            name: plugins.load(f'model "{name}"', use, config.folder, "class")
             for name in base_models_first(self.settings, only)
             if (use := self.settings[name].use) is not None
         }
@@ -146,7 +146,7 @@ def load(
 ) -> Iterator[Recommender]:
     """Yield every repeat of one model of a class, of base models that are made already."""
     use = str(settings.use)
-    factory = plugins.factory(settings.name, use, config.folder)
+    factory = plugins.load(f'model "{settings.name}"', use, config.folder, "class")
     for repeat in range(settings.repeats):
         yield _made(settings, factory, base_models[repeat], repeat)
 

@@ -16,7 +16,7 @@ from baselines.bpr import BPR
 from baselines.nmf import NMF
 from baselines.pure_svd import PureSVD
 from harness.core.errors import UsageError
-from harness.core.plugins import factory
+from harness.core.plugins import load
 from harness.models import guard
 from harness.models.factors import Factors, compact, narrow
 
@@ -123,7 +123,7 @@ def test_without_implicit_the_extra_is_named(use: str, monkeypatch: pytest.Monke
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.delitem(sys.modules, use.partition(":")[0])
     with pytest.raises(UsageError, match=r'model "m": .* pip install .submission-harness\[als\]'):
-        guard.made("m", use, factory("m", use, Path()), {})
+        guard.made("m", use, load('model "m"', use, Path(), "class"), {})
 
 
 @pytest.mark.parametrize(
