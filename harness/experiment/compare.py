@@ -19,7 +19,7 @@ from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable
 from harness.stats import estimates
 from harness.stats.estimates import ModelEstimate, Tables
-from harness.stats.pairwise import Comparison, Rules, pair_records, pair_table
+from harness.stats.pairwise import Comparison, Rules, pair_table
 from harness.stats.pairwise import compare as compare_pairs
 from harness.stats.shakeup import ShakeUp, shake_up
 from harness.stats.slices import USER, Slice, column_title, slices
@@ -69,7 +69,7 @@ class Compared(Shown):
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a pair, in full precision."""
-        return pair_records(self.comparison, self.shake_up)
+        return self.comparison.records(self.shake_up)
 
 
 def compare(

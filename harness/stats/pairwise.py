@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -138,9 +138,9 @@ class Comparison(Shown):
         """Return the table of pairs."""
         return [pair_table(self)]
 
-    def records(self) -> list[dict[str, object]]:
+    def records(self, shaken: Sequence[ShakeUp] = ()) -> list[dict[str, object]]:
         """Return one record a pair, with all digits."""
-        return pair_records(self)
+        return [_record(pair, shaken) for pair in self.pairs]
 
 
 def compare(
@@ -190,7 +190,7 @@ def compare(
         flips=flips,
         means=means,
         any_hit={name: float((tables[name].values[metric] != 0).mean()) for name in names},
-        pairs=_with_verdicts(found, rules.correction, metric.definition.better),
+        pairs=tuple(_with_verdicts(found, rules.correction, metric.definition.better)),
     )
 
 
@@ -247,17 +247,13 @@ def _pair(
     )
 
 
-def _with_verdicts(found: Sequence[Pair], correction: str, better: str) -> tuple[Pair, ...]:
-    """Return the pairs with p values corrected for their number, and what follows from them."""
+def _with_verdicts(found: Sequence[Pair], correction: str, better: str) -> Iterator[Pair]:
+    """Yield the pairs with p values corrected for their number, and what follows from them."""
     adjusted = CORRECTIONS[correction]([pair.p_sign_flip for pair in found])
-    return tuple(_with(p, float(a), better) for p, a in zip(found, adjusted, strict=True))
-
-
-def _with(pair: Pair, adjusted: float, better: str) -> Pair:
-    """Return a pair with its verdict; where less is better, fewer is a win."""
-    if better == "lower":
-        pair = replace(pair, wins=pair.losses, losses=pair.wins)
-    return replace(pair, p_adjusted=adjusted, verdict=_word(pair.difference, adjusted, better))
+    for pair, p in zip(found, map(float, adjusted), strict=True):
+        if better == "lower":  # fewer is a win
+            pair = replace(pair, wins=pair.losses, losses=pair.wins)
+        yield replace(pair, p_adjusted=p, verdict=_word(pair.difference, p, better))
 
 
 def _word(difference: float, adjusted: float, better: str) -> Word:
@@ -348,11 +344,6 @@ def _rank_flips(shaken: ShakeUp, pair: Pair) -> str:
 
 def _flip_of(pair: Pair, shaken: ShakeUp) -> RankFlip:
     return next(s for s in shaken.pairs if {s.one, s.other} == {pair.one, pair.other})
-
-
-def pair_records(comparison: Comparison, shaken: Sequence[ShakeUp] = ()) -> list[dict[str, object]]:
-    """Return one record a pair with all digits."""
-    return [_record(pair, shaken) for pair in comparison.pairs]
 
 
 def _record(pair: Pair, shaken: Sequence[ShakeUp]) -> dict[str, object]:
