@@ -121,8 +121,14 @@ def evaluate_model(
         scores = ScoreTable({metric: table.values[metric] for metric in asked})
         described = {str(metric): mean(table.of_users(metric)) for metric in extra}
         points = curve(repeats, judgments, scores, asked[0])
-        found = others and _estimate(
-            asked[0], scores, evaluation_set, others.evaluation_set, answers, catalogue, sample
+        found = others and leaderboard_estimate(
+            asked[0],
+            scores,
+            evaluation_set,
+            others.evaluation_set,
+            _of_others(answers),
+            catalogue,
+            sample,
         )
     random = seeded or any(answer.drawn for answer in answers)
     refused = next((answer.refused for answer in answers if answer.refused), ())
@@ -180,7 +186,7 @@ def _answers(
         if not precomputed and not asked.draws.used:
             notes += _changing(asked, lists)
     drawn, beyond, refused = asked.draws.used, None, tuple[str, ...]()
-    if others is not None and len(others.evaluation_set.users) > 0:
+    if others is not None:
         try:
             beyond = _beyond(_Asked(name, model, others, repeat), evaluation_set)
         except HarnessError as error:
@@ -190,6 +196,8 @@ def _answers(
 
 def _beyond(others: _Asked, evaluation_set: EvaluationSet) -> Recommendations:
     """Return a model's lists for the users whom the evaluation set leaves out."""
+    if len(others.evaluation_set.users) == 0:
+        return Recommendations(np.empty((0, 0), np.int32))
     if not isinstance(others.model, PrecomputedLists):
         return others.lists()
     # Read with the evaluated users: a file that has none of the others is no file of other ids.
@@ -206,20 +214,10 @@ _CANNOT_BE_ASKED = (
 )
 
 
-def _estimate(
-    metric: metrics.Metric,
-    scores: ScoreTable,
-    evaluation_set: EvaluationSet,
-    others: EvaluationSet,
-    answers: Sequence[_Answers],
-    catalogue: Catalogue | None,
-    sample: Sample | None,
-) -> LeaderboardEstimate:
-    beyond = [answer.others for answer in answers if answer.others is not None]
-    known = len(beyond) == len(answers) or len(others.users) == 0
-    return leaderboard_estimate(
-        metric, scores, evaluation_set, others, beyond if known else None, catalogue, sample
-    )
+def _of_others(answers: Sequence[_Answers]) -> list[Recommendations] | None:
+    """Return each repeat's lists for the users whom the evaluation set leaves out."""
+    lists = [answer.others for answer in answers if answer.others is not None]
+    return lists if len(lists) == len(answers) else None
 
 
 def _mostly_empty(name: str, lists: Recommendations) -> tuple[str, ...]:
