@@ -272,7 +272,7 @@ SCHEMA = 1
 
 
 def document(record: object) -> dict[str, Any]:
-    """Return the JSON document of a record, a dataclass or a model of pydantic, as plain values.
+    """Return the JSON document of a record: a dict, a dataclass or a model of pydantic.
 
     What a model of pydantic was not given has no key.
     """

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from pydantic import BaseModel
 
 from harness.core.arrays import Bool, Floats, Int32
 from harness.core.errors import printable
@@ -25,7 +24,7 @@ from harness.protocol.truth import Solution
 from harness.stats.estimates import Estimate, estimate
 from harness.submission.format import Named
 from harness.submission.order import refuse_unsaid
-from harness.submission.problems import Summary, Validation
+from harness.submission.problems import Validation
 from harness.submission.read import read
 
 
@@ -146,16 +145,6 @@ def lists_of_positions(
 
 
 @dataclass(frozen=True)
-class ScoredOn:
-    """What lists were scored on, and what was left out."""
-
-    k: int
-    users: int
-    fingerprint: str | None
-    left_out: Mapping[str, int]
-
-
-@dataclass(frozen=True)
 class OnConvention:
     """MAP@k under one convention, and what that decides."""
 
@@ -165,16 +154,6 @@ class OnConvention:
     repeats: str
     users: str
     tools: str
-
-
-class ScoreRecord(BaseModel):
-    """What JSON holds of scored lists; what was not asked for is not given, and has no key."""
-
-    evaluation: ScoredOn | None
-    metrics: dict[str, Estimate]
-    usage: dict[str, dict[str, Estimate]]
-    problems: Summary | None = None
-    conventions: list[OnConvention] | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -217,20 +196,24 @@ class Scored(Shown):
         )
         return [*metrics, *conventions]
 
-    def record(self) -> ScoreRecord:
-        """Return what JSON holds."""
-        solution, asked = self.submitted.solution, dict[str, Any]()
+    def record(self) -> dict[str, Any]:
+        """Return what JSON holds; what was not asked for has no key."""
+        solution = self.submitted.solution
+        found: dict[str, Any] = {
+            "evaluation": {
+                "k": self.k,
+                "users": int(solution.counted.sum()),
+                "fingerprint": solution.fingerprint,
+                "left_out": self.submitted.left_out,
+            },
+            "metrics": self.metrics,
+            "usage": self.leaderboards,
+        }
         if self.validation is not None:
-            asked["problems"] = self.validation.summary(forced=not self.validation.valid)
+            found["problems"] = self.validation.summary(forced=not self.validation.valid)
         if self.conventions is not None:
-            asked["conventions"] = on_conventions(self.conventions)
-        users = int(solution.counted.sum())
-        return ScoreRecord(
-            evaluation=ScoredOn(self.k, users, solution.fingerprint, self.submitted.left_out),
-            metrics=self.metrics,
-            usage=self.leaderboards,
-            **asked,
-        )
+            found["conventions"] = on_conventions(self.conventions)
+        return found
 
 
 def on_conventions(values: Mapping[str, float | None]) -> list[OnConvention]:

@@ -10,8 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, field_serializer
-
 from harness.config import Config
 from harness.config.space import Domain, SearchName
 from harness.core.errors import UsageError, printable
@@ -90,20 +88,6 @@ class TunedModel:
         return {name: end for name, end in ends.items() if end}
 
 
-class TuneRecord(BaseModel):
-    """What JSON holds of a search: of a model how many trials, the best one's number, and each."""
-
-    evaluation: Evaluation
-    metric: str
-    search: str
-    seed: int
-    models: list[dict[str, Any]]
-
-    @field_serializer("evaluation")
-    def _without_funnel(self, evaluation: Evaluation) -> dict[str, Any]:
-        return evaluation.model_dump(exclude={"funnel"})
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Tuned(Shown):
     """What a search over the parameters of a config's models found.
@@ -159,15 +143,16 @@ class Tuned(Shown):
             for at, trial in enumerate(model.trials)
         ]
 
-    def record(self) -> TuneRecord:
-        """Return what JSON holds."""
-        return TuneRecord(
-            evaluation=Evaluation.of(self.evaluation_set, self.layout, self.window),
-            metric=str(self.metric),
-            search=self.search,
-            seed=self.seed,
-            models=[_model(model) for model in self.models],
-        )
+    def record(self) -> dict[str, Any]:
+        """Return what JSON holds: of a model how many trials, the best one's number, and each."""
+        evaluation = Evaluation.of(self.evaluation_set, self.layout, self.window)
+        return {
+            "evaluation": evaluation.model_dump(exclude={"funnel"}),
+            "metric": str(self.metric),
+            "search": self.search,
+            "seed": self.seed,
+            "models": [_model(model) for model in self.models],
+        }
 
     def write(self, path: Path | str, *, force: bool = False) -> None:
         """Write the config with the best parameters put in.
