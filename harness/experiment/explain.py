@@ -280,13 +280,7 @@ _SHOWN_TRUTH = 12
 
 
 def sheets(found: Explanation, title: str) -> list[Sheet]:
-    """Return the positions, and the list's score by every metric and convention.
-
-    Parameters
-    ----------
-    title : str
-        What holds the list: a file, or a model of a run.
-    """
+    """Return the positions, and the list's score by every metric and convention."""
     columns: list[Column[tuple[str, float]]] = [
         Column("metric", lambda row: row[0], "name"),
         Column("value", lambda row: number(row[1], 6)),

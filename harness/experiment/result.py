@@ -194,12 +194,7 @@ _SHORT = 6
 _PAIRS = 10
 
 
-def heading(result: Result) -> list[str]:
-    """Return the lines above the table: the answer, and what to know before it is believed."""
-    return [*answer.lines(result), *(f"note  {printable(note)}" for note in result.notes)]
-
-
-def footing(result: Result, verbose: bool = False) -> list[str]:
+def _footing(result: Result, verbose: bool = False) -> list[str]:
     """Return the lines below the table: evaluation set, tuned models, leaderboard estimate."""
     evaluation_set = result.evaluation_set
     funnel, users = evaluation_set.funnel, f"{len(evaluation_set.users):,} users"
@@ -271,8 +266,8 @@ def sheet(result: Result, verbose: bool = False) -> Sheet:
     found = Sheet.of(
         result.models,
         columns,
-        heading=heading(result),
-        footing=footing(result, verbose),
+        heading=[*answer.lines(result), *(f"note  {printable(note)}" for note in result.notes)],
+        footing=_footing(result, verbose),
         styles=STYLES,
     )
     if result.chance:
