@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from harness.core.arrays import Int32
+from harness.core.arrays import Int32, places
 from harness.core.jit import compiled
 from harness.core.params import ParameterError, require_above, require_flag, require_models
 from harness.models.base import Draws, Recommender, Train
@@ -79,21 +79,19 @@ def _in_stock(train: Train, days: float) -> Int32:
 
 def _columns(exclude: csr_array[Any], kept: Int32) -> csr_array[Any]:
     """Return some columns of what is excluded, in their order."""
-    indptr, places = excluded_rows(exclude, exclude.shape[0])
-    column = np.full(exclude.shape[1], EMPTY, np.int64)
-    column[kept] = np.arange(len(kept))
-    held = column[places] >= 0
-    ends = np.append(0, np.cumsum(held))[indptr]
-    return _matrix(ends, column[places][held], len(kept))
+    indptr, excluded = excluded_rows(exclude, exclude.shape[0])
+    column = places(kept, exclude.shape[1])[excluded]
+    ends = np.append(0, np.cumsum(column >= 0))[indptr]
+    return _matrix(ends, column[column >= 0], len(kept))
 
 
 def _with_seen(exclude: csr_array[Any] | None, users: Int32, train: Train) -> csr_array[Any]:
     """Return what is excluded and what each user has an event with."""
-    indptr, places = excluded_rows(exclude, len(users))
+    indptr, excluded = excluded_rows(exclude, len(users))
     starts = train.user_starts
-    most = len(places) + int((starts[users + 1] - starts[users]).sum())
+    most = len(excluded) + int((starts[users + 1] - starts[users]).sum())
     ends, both = np.zeros(len(users) + 1, np.int64), np.zeros(most, np.int64)
-    _unite(users, starts, train.events.item, train.candidate_of_item, indptr, places, ends, both)
+    _unite(users, starts, train.events.item, train.candidate_of_item, indptr, excluded, ends, both)
     return _matrix(ends, both[: ends[-1]], len(train.candidates))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from harness.core import cache
-from harness.core.arrays import Int32, Int64
+from harness.core.arrays import Int32, Int64, places
 from harness.core.errors import DataError
 from harness.core.ids import Encoder
 from harness.core.io import parts
@@ -130,9 +130,7 @@ def _column(frame: pl.DataFrame, name: str) -> pl.Series:
 def _sorted(ids: pl.Series) -> tuple[pl.Series, Int32]:
     """Return ids that differ, sorted, and the position of each among them."""
     order = ids.arg_sort().to_numpy()
-    positions = np.empty(len(ids), np.int32)
-    positions[order] = np.arange(len(ids), dtype=np.int32)
-    return ids.gather(order).alias(dataset.ID), positions
+    return ids.gather(order).alias(dataset.ID), places(order, len(ids))
 
 
 def _index(ids: pl.Series, more: pl.Series | None) -> tuple[pl.Series, Int32]:

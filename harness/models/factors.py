@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, csr_matrix
 
-from harness.core.arrays import Int32, Int64
+from harness.core.arrays import Int32, Int64, places
 from harness.models.products import largest_scores, rows_of
 
 Vectors = npt.NDArray[np.floating[Any]]
@@ -69,8 +69,8 @@ class Factors:
 
     def __init__(self, known: Compact, users: Vectors, items: Vectors, candidates: Int32) -> None:
         self._users = users
-        self._row = _rows(known.users, known.shape[0])
-        place = _rows(known.items, known.shape[1])[candidates]
+        self._row = places(known.users, known.shape[0])
+        place = places(known.items, known.shape[1])[candidates]
         self._allowed = place >= 0
         self._items = np.zeros((items.shape[1], len(candidates)), items.dtype)
         self._items[:, self._allowed] = items[place[self._allowed]].T
@@ -86,10 +86,3 @@ class Factors:
         vectors[known] = self._users[row[known]]
         left = rows_of(vectors, known)
         return largest_scores(left, self._items, k, allowed=self._allowed, exclude=exclude)
-
-
-def _rows(kept: Int64, n: int) -> Int64:
-    """Return the row of each of `n` positions among the kept ones, −1 for the others."""
-    place = np.full(n, -1)
-    place[kept] = np.arange(len(kept))
-    return place

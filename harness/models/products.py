@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from harness.core.arrays import Bool, Floats, Int32, Int64
+from harness.core.arrays import Bool, Floats, Int32, Int64, places
 from harness.core.jit import compiled
 from harness.models.recommendations import EMPTY
 from harness.models.topk import excluded_rows
@@ -168,9 +168,7 @@ def itself(rows: Int32, among: Int32, n: int) -> csr_array[Any]:
     >>> itself(np.array([0, 1, 2]), np.array([2, 0]), 3).toarray().tolist()
     [[0.0, 1.0], [0.0, 0.0], [1.0, 0.0]]
     """
-    place = np.full(n, EMPTY, np.int32)
-    place[among] = np.arange(len(among), dtype=np.int32)
-    own = place[rows]
+    own = places(among, n)[rows]
     indptr = np.append(0, np.cumsum(own >= 0))
     columns = own[own >= 0]
     return csr_array((np.ones(len(columns)), columns, indptr), shape=(len(rows), len(among)))
