@@ -178,7 +178,7 @@ def test_pairs_as_two_loops_count_them(rows: list[tuple[str, str, int]]) -> None
     own = np.zeros(len(ids))
     for _, item, day in rows:
         own[ids.index(item)] += 2 ** (-day / 3)
-    assert model.fit(train).after_.toarray() == pytest.approx(expected / own[:, None])
+    assert model.fit(train).votes_.toarray() == pytest.approx(expected / own[:, None])
 
 
 @pytest.mark.parametrize(
