@@ -74,25 +74,21 @@ class CoVisitation(ItemVotes):
 
     def _after(self, train: Train, events: Events, value: Floats) -> csr_array[Any]:
         """Return the heaviest pairs of each item, (items, candidates)."""
-        n_items = len(train.item_ids)
+        n_items, width = len(train.item_ids), len(train.candidates)
         order = np.argsort(events.item, kind="stable")
         starts = np.append(0, np.cumsum(np.bincount(events.item, minlength=n_items)))
-        columns = np.full((n_items, min(self.neighbours, len(train.candidates))), -1, np.int32)
+        columns = np.full((n_items, min(self.neighbours, width)), -1, np.int32)
         values = np.zeros(columns.shape)
-        span, half = (
-            float(self.within_days * dataset.DAY_US),
-            float(self.gap_half_life_days * dataset.DAY_US),
+        span = float(self.within_days * dataset.DAY_US)
+        half = float(self.gap_half_life_days * dataset.DAY_US)
+        given = (events.user, train.candidate_of_item[events.item], events.time, value, span, half)
+        in_threads(
+            lambda *items: _pairs(*items, starts, order, *given, width, columns, values),
+            n_items,
+            _BLOCK,
         )
-        given = (events.user, train.candidate_of_item[events.item], events.time, value)
-
-        def block(first: int) -> None:
-            last = min(first + _BLOCK, n_items)
-            width = len(train.candidates)
-            _pairs(first, last, starts, order, *given, span, half, width, columns, values)
-
-        in_threads(block, range(0, n_items, _BLOCK))
         own = np.bincount(events.item, value, n_items)
-        return as_matrix(columns, values / np.maximum(own, 1e-300)[:, None], len(train.candidates))
+        return as_matrix(columns, values / np.maximum(own, 1e-300)[:, None], width)
 
 
 def _baskets(train: Train, days: float) -> csr_array[Any]:

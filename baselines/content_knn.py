@@ -14,7 +14,6 @@ from harness.models.base import Train
 from harness.models.bases import InteractionWeights, ItemVotes
 from harness.models.content import most_similar
 from harness.models.features import feature_matrix
-from harness.models.products import as_matrix
 from harness.models.similarity import documents
 
 
@@ -66,9 +65,8 @@ class ContentKNN(ItemVotes, InteractionWeights):
             train, categories=self.categories, numbers=self.numbers, texts=self.texts
         )
         self.users_ = self.interactions(train)
+        similar = documents(self.users_.T, "cosine", {}).nearest(self.neighbours)
         items = np.arange(len(train.item_ids), dtype=np.int32)
-        nearest = documents(self.users_.T, "cosine", {}).nearest(self.neighbours, items)
-        similar = as_matrix(*nearest, len(items))
         content = most_similar(features, items, train.candidates, self.carried)
         self.votes_ = csr_array(content + similar @ content)
         return self

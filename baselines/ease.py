@@ -82,11 +82,7 @@ def gram(users: csr_array[Any]) -> Floats:
     parts = [
         (m.indptr.astype(np.int64), m.indices.astype(np.uint32), m.data) for m in (items, users)
     ]
-
-    def rows(start: int) -> None:
-        _gram(start, min(start + _BLOCK, n), *parts[0], *parts[1], found)
-
-    in_threads(rows, range(0, n, _BLOCK))
+    in_threads(lambda *rows: _gram(*rows, *parts[0], *parts[1], found), n, _BLOCK)
     return found
 
 

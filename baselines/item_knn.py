@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
-import numpy as np
-
 from harness.core.params import require_whole
 from harness.models.base import Train
 from harness.models.bases import InteractionWeights, ItemVotes
-from harness.models.products import as_matrix
 from harness.models.similarity import documents
 
 
@@ -48,11 +45,8 @@ class ItemKNN(ItemVotes, InteractionWeights):
     def fit(self, train: Train) -> Self:
         """Find the neighbours of every item."""
         require_whole(1, neighbours=self.neighbours)
-        users = self.interactions(train)
+        self.users_ = self.interactions(train)
         settings = {"shrink": self.shrink, "alpha": self.alpha, "k1": self.k1, "b": self.b}
-        items = documents(users.T, self.similarity, settings)
-        every = np.arange(len(train.item_ids), dtype=np.int32)
-        found = items.nearest(self.neighbours, every, train.candidates)
-        self.votes_ = as_matrix(*found, len(train.candidates))
-        self.users_ = users
+        items = documents(self.users_.T, self.similarity, settings)
+        self.votes_ = items.nearest(self.neighbours, among=train.candidates)
         return self

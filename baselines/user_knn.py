@@ -11,7 +11,7 @@ from harness.core.arrays import Int32
 from harness.core.params import require_whole
 from harness.models.base import Draws, Train
 from harness.models.bases import InteractionWeights
-from harness.models.products import as_matrix, largest_products
+from harness.models.products import largest_products
 from harness.models.similarity import documents
 
 
@@ -53,6 +53,5 @@ class UserKNN(InteractionWeights):
         self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
     ) -> Int32:
         """Return the candidates that the user's neighbours have most."""
-        neighbours, likeness = self.users_.nearest(self.neighbours, users)
-        votes = as_matrix(neighbours, likeness, self.have_.shape[0])
+        votes = self.users_.nearest(self.neighbours, users)
         return largest_products(votes, self.have_, k, exclude=exclude)[0]

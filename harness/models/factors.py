@@ -14,7 +14,7 @@ from harness.core.arrays import Int32, places
 from harness.core.params import ParameterError
 from harness.models.base import Draws, Train
 from harness.models.bases import InteractionWeights
-from harness.models.products import largest_scores, rows_of
+from harness.models.products import largest_scores, rows_where
 
 Vectors = npt.NDArray[np.floating[Any]]
 """Of float32 or float64, one a row."""
@@ -52,9 +52,7 @@ class FactorModel(InteractionWeights):
         """Return the candidates of the highest scores."""
         row = self.row_[users]
         known = row >= 0
-        vectors = np.zeros((len(users), len(self.candidates_)), self.users_.dtype)
-        vectors[known] = self.users_[row[known]]
-        left = rows_of(vectors, known)
+        left = rows_where(known, self.users_[row[known]])
         return largest_scores(left, self.candidates_, k, allowed=self.allowed_, exclude=exclude)
 
 
