@@ -138,9 +138,13 @@ def _bad_field(
         return None
     at = bad.index(True)
     line = usable[at].line
-    return line, DataError(
-        f'{shown}: line {line}, column "{rule.column}": '
-        f"found {_printable(values[at])}, expected {rule.expected}"
+    return line, _fault(shown, f"line {line}", rule, values[at])
+
+
+def _fault(shown: Path, where: str, rule: FieldRule, value: str | None) -> DataError:
+    found = _printable(value)
+    return DataError(
+        f'{shown}: {where}, column "{rule.column}": found {found}, expected {rule.expected}'
     )
 
 
@@ -172,19 +176,12 @@ def _locate_parquet(plain: Path, shown: Path, rules: tuple[FieldRule, ...]) -> D
         values = pl.read_parquet(plain, columns=[rule.column], glob=False)[rule.column]
         missing = values.is_null() | (values.cast(pl.String) == "").fill_null(False)
         if rule.required and missing.any():
-            row = int(missing.arg_max() or 0) + 1
-            return DataError(
-                f'{shown}: row {row}, column "{rule.column}": found an empty value, '
-                f"expected {rule.expected}"
-            )
+            return _fault(shown, f"row {int(missing.arg_max() or 0) + 1}", rule, None)
         if rule.parse is not None and values.dtype == pl.String:
             bad = _unreadable(values, rule.parse)
             if True in bad:
                 at = bad.index(True)
-                return DataError(
-                    f'{shown}: row {at + 1}, column "{rule.column}": '
-                    f"found {_printable(values[at])}, expected {rule.expected}"
-                )
+                return _fault(shown, f"row {at + 1}", rule, values[at])
     return None
 
 

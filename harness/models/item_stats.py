@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from harness.core.arrays import Bool, Counts, Floats, Int32, Int64
 from harness.core.errors import UsageError
 from harness.core.once import once
+from harness.data.attributes import of_ids
 from harness.models.base import Train
 
 
@@ -84,10 +85,7 @@ def attribute_columns(table: pl.DataFrame, ids: pl.Series) -> dict[str, csr_arra
     ids : polars.Series
         Of the type of the first column.
     """
-    own = table.columns[0]
-    rows = pl.DataFrame({own: ids.alias(own)}).join(
-        table, on=own, how="left", maintain_order="left"
-    )
+    rows = of_ids(table, ids)
     return {name: _vectors(rows[name]) for name in table.columns[1:]}
 
 
