@@ -8,6 +8,7 @@ from typing import Self
 
 import numpy as np
 
+from harness.data.interactions import descending
 from harness.models.base import Train
 from harness.models.bases import EventWeights, OneOrder
 from harness.models.content import carried_means, most_similar
@@ -59,6 +60,5 @@ class ContentPopular(OneOrder, EventWeights):
         popular = np.flatnonzero(popularity > 0).astype(np.int32)
         similar = most_similar(features, train.candidates, popular, self.neighbours)
         score = carried_means(popularity[popular], similar)
-        order = np.argsort(-score, kind="stable")  # without a score (NaN) last
-        self.order_ = order[~np.isnan(score[order])].astype(np.int32)
+        self.order_ = descending(score, ~np.isnan(score))
         return self

@@ -156,12 +156,10 @@ def _times(
     return times
 
 
-def _both_forms(items: pl.Series, catalogue: pl.Series, width: int) -> str | None:
-    """Return an id that stands there with and without its leading zero, None without one."""
-    every = pl.concat([items.alias(dataset.ID), catalogue.alias(dataset.ID)]).unique()
-    short = every.filter(every.str.len_chars() == width - 1)
-    both = short.filter(short.str.zfill(width).is_in(every.implode()))
-    return None if both.is_empty() else str(both.sort()[0])
+def _both_forms(items: pl.Series, catalogue: pl.Series, width: int) -> bool:
+    """Return whether an id stands there with and without its leading zero."""
+    every = pl.concat([items.alias(dataset.ID), catalogue.alias(dataset.ID)])
+    return bool(csv_errors.lost(every, width).str.zfill(width).is_in(every.implode()).any())
 
 
 def _zeros(layout: Layout, items: pl.Series, catalogue: pl.Series, width: int) -> list[str]:
