@@ -16,17 +16,7 @@ from harness.models.topk import top_k
 
 @dataclass(eq=False, kw_only=True)
 class EventWeights:
-    """Parameters that say which events count and how much: those of `Train.event_weights`.
-
-    Parameters
-    ----------
-    window_days : float, optional
-        Only events of the last so many days before the cut-off count; all by default.
-    half_life_days : float, optional
-        An event counts 2^(−age / half_life_days); 1 by default.
-    weights : mapping of event type to weight, optional
-        What an event of each type counts, such as ``{visit = 0.1}``; 1 by default.
-    """
+    """Parameters that say which events count and how much: those of `Train.event_weights`."""
 
     window_days: float | None = None
     half_life_days: float | None = None
@@ -39,15 +29,7 @@ class EventWeights:
 
 @dataclass(eq=False, kw_only=True)
 class InteractionWeights(EventWeights):
-    """Parameters that say what users did with items: those of `Train.interactions`.
-
-    Parameters
-    ----------
-    window_days, half_life_days, weights : optional
-        As in `EventWeights`.
-    counts : bool
-        Several events of a user with an item add up; by default the one of most weight counts.
-    """
+    """Parameters that say what users did with items: those of `Train.interactions`."""
 
     counts: bool = False
 

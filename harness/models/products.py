@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array
 
-from harness.core.arrays import Bool, Floats, Int32, Int64, places
+from harness.core.arrays import Bool, Floats, Int32, Int64
 from harness.core.jit import compiled
 from harness.models.recommendations import EMPTY
 from harness.models.topk import excluded_rows
@@ -168,10 +168,7 @@ def itself(rows: Int32, among: Int32, n: int) -> csr_array[Any]:
     >>> itself(np.array([0, 1, 2]), np.array([2, 0]), 3).toarray().tolist()
     [[0.0, 1.0], [0.0, 0.0], [1.0, 0.0]]
     """
-    own = places(among, n)[rows]
-    indptr = np.append(0, np.cumsum(own >= 0))
-    columns = own[own >= 0]
-    return csr_array((np.ones(len(columns)), columns, indptr), shape=(len(rows), len(among)))
+    return csr_array(eye_array(n, format="csr")[rows][:, among])
 
 
 def _step(n: int) -> int:

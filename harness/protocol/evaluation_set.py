@@ -268,9 +268,7 @@ def _lists(pairs: Int64, users: Int32, position: Int32) -> tuple[Ragged, Ragged]
 
 
 def _grouped(row: Int64, values: Int32, n_rows: int) -> Ragged:
-    indptr = np.zeros(n_rows + 1, np.int64)
-    np.cumsum(np.bincount(row, minlength=n_rows), out=indptr[1:])
-    return Ragged(indptr, values)
+    return Ragged(np.append(0, np.cumsum(np.bincount(row, minlength=n_rows))), values)
 
 
 def _why_empty(funnel: tuple[Step, ...], rule: CandidateRule, n_candidates: int) -> str:
