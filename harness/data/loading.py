@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -209,26 +209,19 @@ def files(layout: Layout) -> list[Path]:
 def _write(data: Dataset, folder: Path) -> dict[str, Any]:
     for name, array in zip(_ARRAYS, data.events.columns, strict=False):
         np.save(folder / f"{name}.npy", array, allow_pickle=False)
-    _users_frame(data).write_ipc(folder / "users.arrow")
-    _items_frame(data).write_ipc(folder / "items.arrow")
-    return {"kinds": data.kinds, "has_time": data.has_time, "notes": data.notes}
-
-
-def _users_frame(data: Dataset) -> pl.DataFrame:
-    frame = pl.DataFrame({dataset.ID: data.user_ids})
-    if data.registered is None:
-        return frame
-    return frame.with_columns(pl.Series(dataset.REGISTERED, data.registered))
-
-
-def _items_frame(data: Dataset) -> pl.DataFrame:
     described = np.zeros(len(data.item_ids), np.bool_)
     if data.catalogue is not None:
         described[data.catalogue] = True
-    frame = pl.DataFrame({dataset.ID: data.item_ids, "described": described})
-    if data.shown_from is None:
-        return frame
-    return frame.with_columns(pl.Series(dataset.SHOWN_FROM, data.shown_from))
+    items = {"described": described, dataset.SHOWN_FROM: data.shown_from}
+    _write_ids(folder / "users.arrow", data.user_ids, {dataset.REGISTERED: data.registered})
+    _write_ids(folder / "items.arrow", data.item_ids, items)
+    return {"kinds": data.kinds, "has_time": data.has_time, "notes": data.notes}
+
+
+def _write_ids(path: Path, ids: pl.Series, known: Mapping[str, Any]) -> None:
+    """Write ids, and what is known of each; None: nothing is."""
+    columns = {name: values for name, values in known.items() if values is not None}
+    pl.DataFrame({dataset.ID: ids, **columns}).write_ipc(path)
 
 
 def _dataset(folder: Path, layout: Layout, notes: dict[str, Any]) -> Dataset:
