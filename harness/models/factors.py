@@ -44,7 +44,7 @@ class FactorModel(InteractionWeights):
 
     @abstractmethod
     def _vectors(self, matrix: csr_array[Any]) -> tuple[Vectors, Vectors]:
-        """Return a vector for each row of a matrix without empty rows and columns, and column."""
+        """Return the vectors of the rows and of the columns of a matrix, none of which is empty."""
 
     def recommend(
         self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
