@@ -59,8 +59,7 @@ def pair_products(left: csr_array[Any], right: csr_array[Any], places: Int32) ->
     """
     found = np.zeros(places.shape)
     given = (*_parts(left), *_parts(right), left.shape[1], places, found)
-    in_threads(lambda start: _products(start, min(start + _BLOCK, len(places)), *given),
-               range(0, len(places), _BLOCK))  # fmt: skip
+    in_threads(lambda *rows: _products(*rows, *given), len(places), _BLOCK)
     return found
 
 

@@ -6,13 +6,13 @@ The best of many are held in a heap whose root is the worst; ties go to the smal
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array
 
 from harness.core.arrays import Bool, Floats, Int32, Int64
 from harness.core.jit import compiled
@@ -79,7 +79,7 @@ def largest_products(
 
     if k > 0:
         in_threads(
-            lambda rows: _largest(*rows, *given, *held, ordered, columns, values), _blocks(n)
+            lambda *rows: _largest(*rows, *given, *held, ordered, columns, values), n, _step(n)
         )
     return columns, values
 
@@ -129,7 +129,7 @@ def largest_scores(
     held = excluded_rows(exclude, n)
 
     if k > 0:
-        in_threads(lambda rows: _largest_dense(*rows, *given, *held, columns), _blocks(n))
+        in_threads(lambda *rows: _largest_dense(*rows, *given, *held, columns), n, _step(n))
     return columns
 
 
@@ -143,12 +143,12 @@ def _scaled(matrix: csr_array[Any]) -> Floats:
     return scaled
 
 
-def rows_of(dense: npt.NDArray[Any], keep: Bool) -> csr_array[Any]:
-    """Return a dense matrix as CSR, its rows empty where `keep` is false."""
-    n, width = dense.shape
+def rows_where(keep: Bool, rows: npt.NDArray[Any]) -> csr_array[Any]:
+    """Return dense rows as CSR, one wherever `keep` is true; the others are empty."""
+    n, width = rows.shape
     indptr = np.append(0, np.cumsum(keep * width))
-    columns = np.tile(np.arange(width, dtype=np.int32), int(keep.sum()))
-    return csr_array((dense[keep].ravel(), columns, indptr), shape=(n, width))
+    columns = np.tile(np.arange(width, dtype=np.int32), n)
+    return csr_array((rows.ravel(), columns, indptr), shape=(len(keep), width))
 
 
 def as_matrix(columns: Int32, values: Floats, width: int) -> csr_array[Any]:
@@ -168,24 +168,18 @@ def itself(rows: Int32, among: Int32, n: int) -> csr_array[Any]:
     >>> itself(np.array([0, 1, 2]), np.array([2, 0]), 3).toarray().tolist()
     [[0.0, 1.0], [0.0, 0.0], [1.0, 0.0]]
     """
-    place = np.full(n, EMPTY, np.int32)
-    place[among] = np.arange(len(among), dtype=np.int32)
-    own = place[rows]
-    indptr = np.append(0, np.cumsum(own >= 0))
-    columns = own[own >= 0]
-    return csr_array((np.ones(len(columns)), columns, indptr), shape=(len(rows), len(among)))
+    return csr_array(eye_array(n, format="csr")[rows][:, among])
 
 
-def _blocks(n: int) -> list[tuple[int, int]]:
-    """Return the first and the last row of every block."""
-    step = max(_LEAST, -(-n // _BLOCKS))
-    return [(start, min(start + step, n)) for start in range(0, n, step)]
+def _step(n: int) -> int:
+    """Return the number of rows in a block."""
+    return max(_LEAST, -(-n // _BLOCKS))
 
 
-def in_threads(work: Any, blocks: Iterable[Any]) -> None:
-    """Do `work` on every block in as many threads as there are processors."""
+def in_threads(work: Callable[[int, int], object], n: int, step: int) -> None:
+    """Do ``work(first, last)`` on all blocks of `n` rows, a thread a processor."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for _ in pool.map(work, blocks):
+        for _ in pool.map(lambda start: work(start, min(start + step, n)), range(0, n, step)):
             pass
 
 
