@@ -17,9 +17,10 @@ from harness.protocol.truth import Solution
 from harness.submission import faults
 from harness.submission.blocks import Block
 from harness.submission.fields import LIST, NO_ROW, ORDER, USER
-from harness.submission.findings import Findings, Lines, places
+from harness.submission.findings import Findings
 from harness.submission.keys import Known, Learning, packed
 from harness.submission.scan import Scanned
+from harness.submission.scan_file import ScannedBlock
 from harness.submission.scan_users import STRANGER, Again
 
 
@@ -54,22 +55,16 @@ class WideLists:
         self._held = self._same = self._single = 0
         self._first: int | None = None
 
-    def take(
-        self,
-        block: Block,
-        found: Scanned,
-        again: Again,
-        line_of: Lines,
-        findings: Findings,
-    ) -> None:
+    def take(self, scanned: ScannedBlock, again: Again, findings: Findings) -> None:
         """Take in the next block.
 
         `again` are its lines of users who were there before, with another list or with the same.
         """
+        found = scanned.found
         for code, lines in (("SUB203", again.other), ("SUB211", again.same)):
             first = lines[: faults.EXAMPLES]
             spans = np.stack((first, found.starts[first, USER], found.stops[first, USER]), axis=1)
-            findings.add(code, len(lines), places(block.text, spans, line_of))
+            findings.add(code, len(lines), scanned.places(spans))
         self._place(found)
         self._compare(found)
 
@@ -158,20 +153,14 @@ class LongLists:
         self._strangers, self._items = KeyTable(), Learning()
         self._parts: list[_Rows] = []
 
-    def take(
-        self,
-        block: Block,
-        found: Scanned,
-        again: Again,
-        line_of: Lines,
-        findings: Findings,
-    ) -> None:
+    def take(self, scanned: ScannedBlock, again: Again, findings: Findings) -> None:
         """Take in the next block; that users stand in several rows is as it should be."""
+        block, found = scanned.block, scanned.found
         rows = found.rows[np.diff(found.ends, prepend=0) > 0].astype(np.int64)
         numbers, wrong = self._numbers(block, found, rows)
         spans = np.stack((rows, found.starts[rows, -1], found.stops[rows, -1]), axis=1)[wrong]
-        findings.add("SUB313", len(spans), places(block.text, spans[: faults.EXAMPLES], line_of))
-        lines = np.fromiter(map(line_of, rows.tolist()), np.int64, len(rows))
+        findings.add("SUB313", len(spans), scanned.places(spans[: faults.EXAMPLES]))
+        lines = np.fromiter(map(scanned.line_of, rows.tolist()), np.int64, len(rows))
         users, items = self._users(found, rows), self._codes(block, found, rows)
         self._parts.append(_Rows(users, items, numbers, lines))
 

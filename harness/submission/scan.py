@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.core.arrays import Bool, Bytes, Int32, Int64, UInt64
+from harness.core.arrays import Bool, Int32, Int64, UInt64
 from harness.submission import faults, fields, scan_items, scan_users
+from harness.submission.blocks import Block
 from harness.submission.faults import Tally
 from harness.submission.fields import LIST, NO_ROW, USER
 from harness.submission.format import Format
@@ -16,7 +17,6 @@ from harness.submission.keys import Known
 from harness.submission.scan_items import Lists
 from harness.submission.scan_users import Shape
 
-LINE_END = 10
 GROUP = 0x1D
 """What stands between items where a space may stand within one."""
 
@@ -31,8 +31,8 @@ class Form:
         How many a row has.
     user, items : int
         Which of them are looked at, from 0.
-    separator, between, end : int
-        Bytes: between fields, between items, and behind a line.
+    between : int
+        The byte between items.
     width : int
         Positions that a list may have.
     order : int, optional
@@ -47,9 +47,7 @@ class Form:
     fields: int
     user: int
     items: int
-    separator: int
     between: int
-    end: int = LINE_END
     width: int = 1 << 31
     order: int | None = None
     long: bool = False
@@ -63,7 +61,6 @@ class Form:
             fields=len(head.columns),
             user=places[wanted.user],
             items=places[wanted.items],
-            separator=ord(head.separator),
             between=ord(wanted.between),
             letters=wanted.letters.encode(),
             length=wanted.length,
@@ -73,18 +70,9 @@ class Form:
             return replace(form, order=order, long=True)
         return form if wanted.k is None else replace(form, width=wanted.k)
 
-    def of_block(self, separator: int, end: int) -> Form:
-        """Return the same with the bytes of a block.
-
-        Nothing stands between items where a row holds one: the byte is one that no field has.
-        """
-        between = end if self.long else self.between
-        return replace(self, separator=separator, end=end, between=between)
-
-    @property
-    def numbers(self) -> Int64:
-        """The bytes between fields, between items and behind a line, and how long a list may be."""
-        return np.array([self.separator, self.between, self.end, self.width])
+    def between_in(self, block: Block) -> int:
+        """Return the byte between items of a block; where a row holds one, a byte no field has."""
+        return block.end if self.long else self.between
 
     @property
     def shape(self) -> Shape:
@@ -164,16 +152,10 @@ class Scanned:
     torn: Int32
 
 
-def scan(buffer: Bytes, size: int, form: Form, expected: Expected) -> Scanned:
-    """Read whole fields.
-
-    Parameters
-    ----------
-    buffer : uint8 array, at least `size` + PAD long
-        Lines without quotes, each ended by the form's byte.
-    """
-    tally = faults.tally()
-    starts, stops, codes = fields.fields(buffer, size, form.separator, form.end, form.wanted, tally)
+def scan(block: Block, form: Form, expected: Expected) -> Scanned:
+    """Read whole fields."""
+    buffer, tally = block.buffer, faults.tally()
+    starts, stops, codes = fields.fields(block, form.wanted, tally)
     n = len(codes)
     keys, sound = np.empty((n, 2), np.uint64), np.zeros(n, np.bool_)
     list_keys = fields.keys(buffer, starts[:, LIST], stops[:, LIST], expected.users.secret)
@@ -195,7 +177,7 @@ def scan(buffer: Bytes, size: int, form: Form, expected: Expected) -> Scanned:
         stops,
         codes,
         wanted,
-        form.between,
+        form.between_in(block),
         form.width,
         expected.kept,
         expected.items.arrays,
