@@ -93,9 +93,9 @@ def synthesise(
     size = _size(layout, users, items, events)
     _check(out, size, seed)
     rules, write = _LAYOUTS[layout]
-    market = Market(rules, size.users, size.items, size.events, seed)
+    market = Market(rules, size.users, size.items, size.events, seed, progress)
     with Folder(out, compress=gzip) as folder:
-        write(market, folder, progress or _silent)
+        write(market, folder)
     return folder.paths
 
 
@@ -123,7 +123,3 @@ def _check(out: Path, size: Size, seed: int) -> None:
         raise UsageError(f"items: got {size.items:,}, there are ids for {ARTICLE_LIMIT:,} at most")
     if out.exists() and not out.is_dir():
         raise UsageError(f"out: {out} is a file; name a folder")
-
-
-def _silent(rows: int) -> None:
-    """Report nothing."""

@@ -3,7 +3,6 @@
 A coupon is seen before it is on display: newsletters announce it up to four weeks ahead.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -76,16 +75,8 @@ class _Coupons:
     listed: Bool
 
 
-def write(market: Market, folder: Folder, progress: Callable[[int], object]) -> None:
-    """Write the files of the competition.
-
-    Parameters
-    ----------
-    market : Market
-    folder : Folder
-    progress : callable
-        Called with the number of visits and purchases just written.
-    """
+def write(market: Market, folder: Folder) -> None:
+    """Write the files of the competition."""
     user = hex_ids(market.stream("user ids"), market.users, _HASH)
     coupons = _coupons(market)
     listed = _coupon_table(market, coupons)
@@ -97,7 +88,6 @@ def write(market: Market, folder: Folder, progress: Callable[[int], object]) -> 
             bought = pl.col("bought")
             visits.append(log.filter(~bought).select(VISIT_COLUMNS))
             details.append(log.filter(bought).select(DETAIL_COLUMNS))
-            progress(len(log))
     best = " ".join(listed["COUPON_ID_hash"].tail(_LIST))
     sample = user.sort().alias("USER_ID_hash").to_frame()
     folder.write("sample_submission", sample.with_columns(PURCHASED_COUPONS=pl.lit(best)))
