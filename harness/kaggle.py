@@ -170,8 +170,6 @@ def _whole(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _told(problem: Problem) -> str:
-    where = [] if problem.line is None else [f"row {problem.line:,}"]
-    where += [] if problem.column is None else [problem.column]
-    place = f"{', '.join(where)}: " if where else ""
     more = f" ({problem.count:,} times)" if problem.count > 1 and problem.line is not None else ""
-    return f"{place}{problem.message}{more}; {_HINTS.get(problem.code, problem.hint)}"
+    hint = _HINTS.get(problem.code, problem.hint)
+    return f"{problem.where('row')}{problem.message}{more}; {hint}"

@@ -171,11 +171,8 @@ class Reader:
 
     header_lines = 1
 
-    def __init__(
-        self, stream: BinaryIO, separator: int, *, returns: bool = False, size: int | None = None
-    ) -> None:
+    def __init__(self, stream: BinaryIO, separator: int, *, returns: bool = False) -> None:
         self.stream, self.separator, self.returns = stream, separator, returns
-        self.size = size or SIZE
         self.ends = True
         self._free: list[Bytes] = []
         self._quoted = False
@@ -236,7 +233,7 @@ class Reader:
     def _buffer(self, least: int = 0) -> Bytes:
         if self._free and len(self._free[-1]) >= least + PAD:
             return self._free.pop()
-        return np.empty(max(self.size, 2 * least) + PAD, np.uint8)
+        return np.empty(max(SIZE, 2 * least) + PAD, np.uint8)
 
 
 @dataclass(frozen=True)
@@ -261,18 +258,14 @@ class Survey:
 def survey(buffer: Bytes, size: int, end: int) -> Survey:
     """Look at the first `size` bytes, whole lines that each end with the byte `end`."""
     _ends, returns, nuls, beyond = _count(buffer, size)
-    text = buffer[:size].tobytes() if nuls or (beyond and not _is_utf8(buffer[:size])) else b""
-    lines = text.split(bytes([end]))
-    odd = ((number, _undecodable(line)) for number, line in enumerate(lines) if beyond)
+    text = buffer[:size].tobytes() if nuls or beyond else b""
+    lines = text.split(bytes([end])) if nuls or _undecodable(text) else []
+    odd = ((number, _undecodable(line)) for number, line in enumerate(lines))
     return Survey(
         returns,
         tuple(number for number, line in enumerate(lines) if b"\0" in line),
         tuple((number, what) for number, what in odd if what),
     )
-
-
-def _is_utf8(text: Bytes) -> bool:
-    return not _undecodable(text.tobytes())
 
 
 def _undecodable(line: bytes) -> str:

@@ -36,12 +36,6 @@ class Finding:
     lines: int = 0
     places: list[Place] = field(default_factory=list)
 
-    def add(self, count: int, lines: int, places: list[Place]) -> None:
-        """Take in more of them, which stand behind the others."""
-        self.count += count
-        self.lines += lines
-        self.places += places[: faults.EXAMPLES - len(self.places)]
-
 
 class Findings:
     """Every kind of fault by the code of its check."""
@@ -50,10 +44,12 @@ class Findings:
         self.found: dict[str, Finding] = {}
 
     def add(self, code: str, count: int, places: list[Place], lines: int | None = None) -> None:
-        """Take in `count` faults; nothing where there are none."""
+        """Take in `count` faults, which stand behind the others; nothing where there are none."""
         if count > 0:
             own = self.found.setdefault(code, Finding())
-            own.add(count, count if lines is None else lines, places)
+            own.count += count
+            own.lines += count if lines is None else lines
+            own.places += places[: faults.EXAMPLES - len(own.places)]
 
     def note(self, code: str, value: str = "", line: int | None = None) -> None:
         """Take in one fault."""

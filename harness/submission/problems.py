@@ -49,6 +49,12 @@ class Problem:
     places: tuple[Place, ...]
     fixed: bool = False
 
+    def where(self, unit: str = "line") -> str:
+        """Return its line and column as the beginning of a sentence, empty where it has none."""
+        parts = [] if self.line is None else [f"{unit} {self.line:,}"]
+        parts += [] if self.column is None else [self.column]
+        return f"{', '.join(parts)}: " if parts else ""
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -254,11 +260,8 @@ def _wrapped(line: str, width: int | None) -> list[str]:
 
 
 def _told(problem: Problem, width: int | None, fix: str) -> str:
-    where = [] if problem.line is None else [f"line {problem.line:,}"]
-    where += [] if problem.column is None else [problem.column]
-    place = f"{', '.join(where)}: " if where else ""
     cure = f"{problem.hint}; or {fix}" if problem.fixed else problem.hint
-    lines = [f"{place}{problem.message}", *_more(problem), cure]
+    lines = [f"{problem.where()}{problem.message}", *_more(problem), cure]
     room = None if width is None else width - _EDGE
     lines = [part for line in lines for part in _wrapped(line, room)]
     label = f"{problem.code}  {problem.severity}".ljust(_EDGE)

@@ -8,7 +8,7 @@ were made with `SAMPLES`:
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.core.errors import UsageError
@@ -102,21 +102,13 @@ def synthesise(
 def _size(layout: str, users: int | None, items: int | None, events: int | None) -> Size:
     if layout not in DEFAULTS:
         raise UsageError(f"layout: got {layout!r}, allowed are {', '.join(sorted(DEFAULTS))}")
-    usual = DEFAULTS[layout]
-    return Size(
-        users=usual.users if users is None else users,
-        items=usual.items if items is None else items,
-        events=usual.events if events is None else events,
-    )
+    given = {"users": users, "items": items, "events": events}
+    return replace(DEFAULTS[layout], **{n: size for n, size in given.items() if size is not None})
 
 
 def _check(out: Path, size: Size, seed: int) -> None:
-    for name, value, least in (
-        ("users", size.users, 1),
-        ("items", size.items, 1),
-        ("events", size.events, 1),
-        ("seed", seed, 0),
-    ):
+    for name, value in {**vars(size), "seed": seed}.items():
+        least = 0 if name == "seed" else 1
         if value < least:
             raise UsageError(f"{name}: got {value:,}, must be {least} or more")
     if size.items > ARTICLE_LIMIT:

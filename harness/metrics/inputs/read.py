@@ -62,7 +62,7 @@ def read_both(given: Given, asked: tuple[Metric, ...], whole: bool = False) -> R
     judgments, repeated = read_truth(true, coders)
     users, true_items = coders.users.ids, len(coders.items)
     _check_grades(asked, judgments.grades)
-    found = read_lists(listed, coders, None if whole else _longest(asked))
+    found = read_lists(listed, coders, None if whole else longest_of(asked))
     _refuse_strangers(listed, true, coders, users, true_items, found)
     report = _report(found, len(users), coders, true_items)
     catalogue = beyond.read(given, coders, asked)
@@ -103,7 +103,7 @@ def _refuse_unequal(given: Given) -> None:
         )
 
 
-def _longest(metrics: tuple[Metric, ...]) -> int | None:
+def longest_of(metrics: tuple[Metric, ...]) -> int | None:
     """Return how many ranks are looked at; None where a metric takes them all."""
     cuts = [metric.k for metric in metrics]
     return None if None in cuts else max(k for k in cuts if k is not None)
