@@ -14,7 +14,7 @@ from harness.submission.fields import LIST, NO_ROW, USER
 from harness.submission.format import Format
 from harness.submission.header import Header
 from harness.submission.keys import Known
-from harness.submission.scan_items import Lists
+from harness.submission.scan_items import Lists, Read
 from harness.submission.scan_users import Shape
 
 GROUP = 0x1D
@@ -123,14 +123,10 @@ class Scanned:
         Where the user's id and the list of each line stand.
     tally : Tally
         Faults.
-    rows : int32 array, (lists,)
-        Rows of the solution whose lists follow; lines of the block where a row holds one item.
-    ends : int64 array, (lists,)
-        Where each of them ends in `items`.
-    items : int32 array
-        Codes, as `scan_items.read` gives them.
-    first_sum, n_same : int
-        A sum over the first list, and how many lists have the same.
+    lists : Lists
+        Those that are kept; where a row holds one item, each belongs to a line of the block.
+    read : Read
+        How many there are, and how many of all lists are like the first.
     sound : bool array, (lines,)
         Whether the list is that of the known user.
     torn : int32 array
@@ -143,11 +139,8 @@ class Scanned:
     starts: Int64
     stops: Int64
     tally: Tally
-    rows: Int32
-    ends: Int64
-    items: Int32
-    first_sum: int
-    n_same: int
+    lists: Lists
+    read: Read
     sound: Bool
     torn: Int32
 
@@ -191,11 +184,10 @@ def scan(block: Block, form: Form, expected: Expected) -> Scanned:
         starts=starts,
         stops=stops,
         tally=tally,
-        rows=lists.rows[: read.n_lists],
-        ends=lists.ends[: read.n_lists],
-        items=lists.items[: read.n_items],
-        first_sum=read.first_sum,
-        n_same=read.n_same,
+        lists=Lists(
+            lists.rows[: read.n_lists], lists.ends[: read.n_lists], lists.items[: read.n_items]
+        ),
+        read=read,
         sound=sound,
         torn=torn[torn >= 0],
     )

@@ -277,11 +277,9 @@ def _read(
     _whole(found, opened, findings, against)
     if wanted.empty:
         findings.found.pop("SUB301", None)
-    held = lists.finish()
-    _note_lists(held.faults, path, against, findings)
-    if answers is None or held.lists is None:
-        return found, None
-    return found, answers.lists(held.lists)
+    codes, wrong = lists.finish()
+    _note_lists(wrong, path, against, findings)
+    return found, None if answers is None or codes is None else answers.lists(codes)
 
 
 def _note_lists(

@@ -19,11 +19,9 @@ from harness.metrics.inputs.cells import counted, shown
 from harness.metrics.inputs.codes import Coders
 from harness.metrics.inputs.frame import ROWS, Table, accept
 from harness.metrics.inputs.lists import Lists, read_lists, read_truth
-from harness.metrics.inputs.order import check_order
+from harness.metrics.inputs.order import CALLER, check_order
 from harness.models.item_stats import Catalogue
 
-_CALLER = 4
-"""How far up the person's own line is, for warnings."""
 _HIGHEST = 1000
 """The highest grade whose 2^grade is summed without leaving what a float64 holds, 2^1024."""
 
@@ -158,14 +156,14 @@ def _report(found: Lists, users: int, coders: Coders, true_items: int) -> dict[s
             f"left out: {counted(found.outside_rows, 'row')} of "
             f"{counted(found.outside_users, 'user')} who are not in the truth, such as "
             f"{shown(coders.users.ids[users])}",
-            stacklevel=_CALLER,
+            stacklevel=CALLER,
         )
     items = coders.items.ids
     if true_items > 0 and len(items) > true_items and not found.known_items:
         warnings.warn(
             f"no recommended item is a true item of anyone: {shown(items[true_items])} here, "
             f"{shown(items[0])} there; are the ids written alike?",
-            stacklevel=_CALLER,
+            stacklevel=CALLER,
         )
     return {
         "order": found.order,
