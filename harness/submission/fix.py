@@ -14,7 +14,7 @@ from harness.core.arrays import Bool, Int32
 from harness.core.errors import UsageError
 from harness.core.ids import KeyTable
 from harness.core.io import refuse_overwriting, whole_file
-from harness.submission import faults, fields, header
+from harness.submission import fields, header
 from harness.submission.blocks import Block, Reader
 from harness.submission.expected import Against
 from harness.submission.findings import Findings
@@ -82,8 +82,7 @@ def _write(opened: Source, against: Against, target: BinaryIO, there: Bool) -> i
     items, written, dropped = against.items_of(wanted), KeyTable(), 0
     target.write(b",".join(_quoted(name.encode()) for name in wanted.columns) + b"\n")
     for block in opened.reader.blocks():
-        own = form.of_block(block.separator, block.end)
-        found = mended(block.buffer, block.size, own, wanted.between, against.users, items)
+        found = mended(block, form, wanted.between, against.users, items)
         there[found.users] = True
         text, again = found.without_again(written)
         target.write(text.data)
@@ -118,9 +117,7 @@ def _append(against: Against, wanted: Format, there: Bool, target: BinaryIO) -> 
 
 def _missing(block: Block, columns: Int32, users: Known, there: Bool) -> Iterator[list[bytes]]:
     """Yield the id, and the list if any, of the block's users who are not there; then they are."""
-    starts, stops, found = fields.fields(
-        block.buffer, block.size, block.separator, block.end, columns, faults.tally()
-    )
+    starts, stops, found = fields.fields(block, columns)
     rows = np.flatnonzero(found != fields.NO_ROW)
     codes = users.codes(block.buffer, starts[rows, 0], stops[rows, 0])
     missing = rows[(codes >= 0) & ~there[codes]]

@@ -11,6 +11,7 @@ from harness.core.arrays import Bytes, Int32, Int64, UInt64
 from harness.core.ids import KeyTable, look_up
 from harness.core.jit import compiled
 from harness.submission import faults, fields
+from harness.submission.blocks import Block
 from harness.submission.fields import LIST, NO_ROW, ORDER, USER, trimmed
 from harness.submission.keys import PAD, Known, find, key
 from harness.submission.repair import (
@@ -65,9 +66,7 @@ class Mended:
         return self.text[kept], int(np.count_nonzero(~new))
 
 
-def mended(
-    buffer: Bytes, size: int, form: Form, between: str, users: Known, items: Known
-) -> Mended:
+def mended(block: Block, form: Form, between: str, users: Known, items: Known) -> Mended:
     """Return whole lines with what is mechanical mended, and the users they are of.
 
     Blank lines go; ids lose what is around them and get their zeros back; items lose brackets,
@@ -79,9 +78,8 @@ def mended(
     between : str
         What is written between items.
     """
-    starts, stops, codes = fields.fields(
-        buffer, size, form.separator, form.end, form.wanted, faults.tally()
-    )
+    buffer, size = block.buffer, block.size
+    starts, stops, codes = fields.fields(block, form.wanted)
     # A mended id is longer by at most its zeros; no item has fewer bytes than 1.
     zeros = max(users.width, items.width, 1)
     out = np.empty((size + 4) * (zeros + 3) + PAD, np.uint8)
@@ -89,7 +87,7 @@ def mended(
     length = _mend(
         buffer,
         size,
-        form.numbers,
+        np.array([block.separator, form.between_in(block), block.end, form.width]),
         ord(between),
         starts,
         stops,

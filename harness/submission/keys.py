@@ -212,15 +212,7 @@ class Known:
     @property
     def arrays(self) -> KnownArrays:
         """The same for compiled code."""
-        return KnownArrays(
-            table=self.table,
-            secret=self.secret,
-            size=int(self.size),
-            complete=bool(self.complete),
-            digits=bool(self.digits),
-            width=int(self.width),
-            telling=bool(self.telling),
-        )
+        return KnownArrays(**vars(self))
 
     def write(self, folder: Path) -> dict[str, Any]:
         """Keep these ids in a folder; return what is noted with it."""

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from harness.core.arrays import Int64
 from harness.core.errors import DataError
 from harness.submission import faults, fields, header
 from harness.submission.blocks import Block
@@ -118,7 +117,7 @@ def _of_block(block: Block, opened: Source, against: Against) -> list[str]:
     head, wanted, items = opened.head, opened.wanted, against.items_of(opened.wanted)
     own = opened.places[wanted.items]
     spans = {
-        place: _spans(block, place, opened)
+        place: fields.column(block, len(head.columns), place)
         for place, column in enumerate(head.columns)
         if place == own
         or (place not in opened.places.values() and not header.is_index(column, head, wanted))
@@ -132,13 +131,3 @@ def _of_block(block: Block, opened: Source, against: Against) -> list[str]:
         for place, at in spans.items()
         if place not in of_items and any(map(_NUMBER.fullmatch, block.texts(*at)))
     ]
-
-
-def _spans(block: Block, place: int, opened: Source) -> tuple[Int64, Int64]:
-    """Return where a field stands in each row."""
-    columns = fields.wanted(len(opened.head.columns), place)
-    starts, stops, rows = fields.fields(
-        block.buffer, block.size, block.separator, block.end, columns, faults.tally()
-    )
-    whole = rows != fields.NO_ROW
-    return starts[whole, 0], stops[whole, 0]

@@ -6,17 +6,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.core.arrays import Bool, Bytes, Int32, Int64, UInt64
+from harness.core.arrays import Bool, Int32, Int64, UInt64
 from harness.submission import faults, fields, scan_items, scan_users
+from harness.submission.blocks import Block
 from harness.submission.faults import Tally
 from harness.submission.fields import LIST, NO_ROW, USER
 from harness.submission.format import Format
 from harness.submission.header import Header
 from harness.submission.keys import Known
-from harness.submission.scan_items import Lists
+from harness.submission.scan_items import Lists, Read
 from harness.submission.scan_users import Shape
 
-LINE_END = 10
 GROUP = 0x1D
 """What stands between items where a space may stand within one."""
 
@@ -31,8 +31,8 @@ class Form:
         How many a row has.
     user, items : int
         Which of them are looked at, from 0.
-    separator, between, end : int
-        Bytes: between fields, between items, and behind a line.
+    between : int
+        The byte between items.
     width : int
         Positions that a list may have.
     order : int, optional
@@ -47,9 +47,7 @@ class Form:
     fields: int
     user: int
     items: int
-    separator: int
     between: int
-    end: int = LINE_END
     width: int = 1 << 31
     order: int | None = None
     long: bool = False
@@ -63,7 +61,6 @@ class Form:
             fields=len(head.columns),
             user=places[wanted.user],
             items=places[wanted.items],
-            separator=ord(head.separator),
             between=ord(wanted.between),
             letters=wanted.letters.encode(),
             length=wanted.length,
@@ -73,18 +70,9 @@ class Form:
             return replace(form, order=order, long=True)
         return form if wanted.k is None else replace(form, width=wanted.k)
 
-    def of_block(self, separator: int, end: int) -> Form:
-        """Return the same with the bytes of a block.
-
-        Nothing stands between items where a row holds one: the byte is one that no field has.
-        """
-        between = end if self.long else self.between
-        return replace(self, separator=separator, end=end, between=between)
-
-    @property
-    def numbers(self) -> Int64:
-        """The bytes between fields, between items and behind a line, and how long a list may be."""
-        return np.array([self.separator, self.between, self.end, self.width])
+    def between_in(self, block: Block) -> int:
+        """Return the byte between items of a block; where a row holds one, a byte no field has."""
+        return block.end if self.long else self.between
 
     @property
     def shape(self) -> Shape:
@@ -135,14 +123,10 @@ class Scanned:
         Where the user's id and the list of each line stand.
     tally : Tally
         Faults.
-    rows : int32 array, (lists,)
-        Rows of the solution whose lists follow; lines of the block where a row holds one item.
-    ends : int64 array, (lists,)
-        Where each of them ends in `items`.
-    items : int32 array
-        Codes, as `scan_items.read` gives them.
-    first_sum, n_same : int
-        A sum over the first list, and how many lists have the same.
+    lists : Lists
+        Those that are kept; where a row holds one item, each belongs to a line of the block.
+    read : Read
+        How many there are, and how many of all lists are like the first.
     sound : bool array, (lines,)
         Whether the list is that of the known user.
     torn : int32 array
@@ -155,25 +139,16 @@ class Scanned:
     starts: Int64
     stops: Int64
     tally: Tally
-    rows: Int32
-    ends: Int64
-    items: Int32
-    first_sum: int
-    n_same: int
+    lists: Lists
+    read: Read
     sound: Bool
     torn: Int32
 
 
-def scan(buffer: Bytes, size: int, form: Form, expected: Expected) -> Scanned:
-    """Read whole fields.
-
-    Parameters
-    ----------
-    buffer : uint8 array, at least `size` + PAD long
-        Lines without quotes, each ended by the form's byte.
-    """
-    tally = faults.tally()
-    starts, stops, codes = fields.fields(buffer, size, form.separator, form.end, form.wanted, tally)
+def scan(block: Block, form: Form, expected: Expected) -> Scanned:
+    """Read whole fields."""
+    buffer, tally = block.buffer, faults.tally()
+    starts, stops, codes = fields.fields(block, form.wanted, tally)
     n = len(codes)
     keys, sound = np.empty((n, 2), np.uint64), np.zeros(n, np.bool_)
     list_keys = fields.keys(buffer, starts[:, LIST], stops[:, LIST], expected.users.secret)
@@ -195,7 +170,7 @@ def scan(buffer: Bytes, size: int, form: Form, expected: Expected) -> Scanned:
         stops,
         codes,
         wanted,
-        form.between,
+        form.between_in(block),
         form.width,
         expected.kept,
         expected.items.arrays,
@@ -209,11 +184,10 @@ def scan(buffer: Bytes, size: int, form: Form, expected: Expected) -> Scanned:
         starts=starts,
         stops=stops,
         tally=tally,
-        rows=lists.rows[: read.n_lists],
-        ends=lists.ends[: read.n_lists],
-        items=lists.items[: read.n_items],
-        first_sum=read.first_sum,
-        n_same=read.n_same,
+        lists=Lists(
+            lists.rows[: read.n_lists], lists.ends[: read.n_lists], lists.items[: read.n_items]
+        ),
+        read=read,
         sound=sound,
         torn=torn[torn >= 0],
     )

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from harness.core.errors import UsageError, suggest
-from harness.submission import faults, fields, header
+from harness.submission import fields, header
 from harness.submission.blocks import Reader
 from harness.submission.expected import Against
 from harness.submission.fields import LIST
@@ -57,10 +57,7 @@ class Source:
         found: dict[int, str] = {}
         before = self.reader.header_lines
         for block in self.reader.blocks():
-            columns, tally = self.form.wanted, faults.tally()
-            starts, stops, _ = fields.fields(
-                block.buffer, block.size, block.separator, block.end, columns, tally
-            )
+            starts, stops, _ = fields.fields(block, self.form.wanted)
             own = np.arange(len(starts)) if block.lines is None else block.lines
             for row in np.flatnonzero(np.isin(own + before + 1, wanted)).tolist():
                 text = block.text(int(starts[row, LIST]), int(stops[row, LIST]))
