@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
-import numpy as np
 from scipy.sparse import csr_array
 
-from harness.core.arrays import Int32
-from harness.core.params import ParameterError, require_above, require_from, require_whole
-from harness.models.base import Draws, Train
-from harness.models.factors import Factors, Vectors, compact, narrow
+from harness.core.params import require_above, require_from, require_whole
+from harness.models.base import Train
+from harness.models.factors import FactorModel, Vectors, implicit_vectors
 
 try:
     from implicit.cpu.als import AlternatingLeastSquares
-    from implicit.recommender_base import ModelFitError
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError("it needs implicit: pip install 'submission-harness[als]'") from error
 
 
 @dataclass(eq=False)
-class ALS:
+class ALS(FactorModel):
     """Vectors of users and items that explain who had what, a missing pair weighing least.
 
     Hu, Koren and Volinsky (2008), solved by conjugate gradients (Takács, Pilászy and Tikk 2011) in
@@ -51,10 +47,7 @@ class ALS:
     alpha: float = 1.0
     iterations: int = 15
     seed: int = 42
-    window_days: float | None = None
-    half_life_days: float | None = None
-    weights: Mapping[str, float] | None = None
-    counts: bool = True
+    counts: bool = field(default=True, kw_only=True)
 
     def fit(self, train: Train) -> Self:
         """Alternate between the users' vectors and the items'."""
@@ -64,23 +57,10 @@ class ALS:
         require_whole(0, seed=self.seed)
         require_above(0, alpha=self.alpha)
         require_from(0, regularization=self.regularization)
-        known = compact(
-            train.interactions(self.window_days, self.half_life_days, self.weights, self.counts)
-        )
         with threadpool_limits(1, "blas"):  # implicit has threads of its own
-            users, items = self._vectors(known.matrix)
-        self.factors_ = Factors(known, users, items, train.candidates)
-        return self
-
-    def recommend(
-        self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
-    ) -> Int32:
-        """Return the candidates of the highest scores."""
-        return self.factors_.recommend(users, k, exclude)
+            return super().fit(train)
 
     def _vectors(self, matrix: csr_array[Any]) -> tuple[Vectors, Vectors]:
-        if matrix.nnz == 0:
-            return np.zeros((0, self.factors)), np.zeros((0, self.factors))
         model = AlternatingLeastSquares(
             factors=self.factors,
             regularization=self.regularization,
@@ -88,10 +68,4 @@ class ALS:
             iterations=self.iterations,
             random_state=self.seed,
         )
-        try:
-            model.fit(narrow(matrix), show_progress=False)
-        except ModelFitError as error:
-            raise ParameterError(
-                "the vectors grew beyond all numbers; take a larger regularization"
-            ) from error
-        return model.user_factors, model.item_factors
+        return implicit_vectors(model, matrix, "take a larger regularization")

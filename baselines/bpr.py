@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-import numpy as np
 from scipy.sparse import csr_array
 
-from harness.core.arrays import Int32
-from harness.core.params import ParameterError, require_above, require_from, require_whole
-from harness.models.base import Draws, Train
-from harness.models.factors import Factors, Vectors, compact, narrow
+from harness.core.params import require_above, require_from, require_whole
+from harness.models.base import Train
+from harness.models.factors import FactorModel, Vectors, implicit_vectors
 
 try:
     from implicit.cpu.bpr import BayesianPersonalizedRanking
-    from implicit.recommender_base import ModelFitError
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError("it needs implicit: pip install 'submission-harness[als]'") from error
 
 
 @dataclass(eq=False)
-class BPR:
+class BPR(FactorModel):
     """Vectors of users and items, learnt from pairs: one item that the user had, one that not.
 
     Rendle, Freudenthaler, Gantner and Schmidt-Thieme (2009), by stochastic gradients in `implicit`,
@@ -51,10 +47,6 @@ class BPR:
     regularization: float = 0.01
     iterations: int = 100
     seed: int = 42
-    window_days: float | None = None
-    half_life_days: float | None = None
-    weights: Mapping[str, float] | None = None
-    counts: bool = False
 
     def fit(self, train: Train) -> Self:
         """Learn from pairs of items, iteration by iteration."""
@@ -62,21 +54,9 @@ class BPR:
         require_whole(0, seed=self.seed)
         require_above(0, learning_rate=self.learning_rate)
         require_from(0, regularization=self.regularization)
-        known = compact(
-            train.interactions(self.window_days, self.half_life_days, self.weights, self.counts)
-        )
-        self.factors_ = Factors(known, *self._vectors(known.matrix), train.candidates)
-        return self
-
-    def recommend(
-        self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
-    ) -> Int32:
-        """Return the candidates of the highest scores."""
-        return self.factors_.recommend(users, k, exclude)
+        return super().fit(train)
 
     def _vectors(self, matrix: csr_array[Any]) -> tuple[Vectors, Vectors]:
-        if matrix.nnz == 0:
-            return np.zeros((0, self.factors)), np.zeros((0, self.factors))
         model = BayesianPersonalizedRanking(
             factors=self.factors,
             learning_rate=self.learning_rate,
@@ -85,10 +65,4 @@ class BPR:
             random_state=self.seed,
             num_threads=1,
         )
-        try:
-            model.fit(narrow(matrix), show_progress=False)
-        except ModelFitError as error:
-            raise ParameterError(
-                "the vectors grew beyond all numbers; take a smaller learning_rate"
-            ) from error
-        return model.user_factors, model.item_factors
+        return implicit_vectors(model, matrix, "take a smaller learning_rate")

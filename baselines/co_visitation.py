@@ -9,19 +9,20 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from baselines import _kernels
-from harness.core.arrays import Floats, Int32
+from harness.core.arrays import Floats
 from harness.core.params import require_above, require_whole
 from harness.data import dataset
 from harness.data.dataset import Events
 from harness.data.interactions import pair_matrix
-from harness.models.base import Draws, Train
-from harness.models.products import as_matrix, in_threads, largest_products
+from harness.models.base import Train
+from harness.models.bases import ItemVotes
+from harness.models.products import as_matrix, in_threads, scratch
 
 _BLOCK = 256
 
 
 @dataclass(eq=False)
-class CoVisitation:
+class CoVisitation(ItemVotes):
     """Σ over the items i of the last basket of the weight of i → j, divided by i's own weight.
 
     A pair i → j counts whenever a user has j with i or within some days after it: directional, as
@@ -67,40 +68,29 @@ class CoVisitation:
         value = np.ones(len(events)) if weight is None else weight
         if counted is not None:
             events, value = events.where(counted), value[counted]
-        self.after_ = self._after(train, events, value)
-        self.baskets_ = _baskets(train, self.basket_days)
+        self.votes_ = self._after(train, events, value)
+        self.users_ = _baskets(train, self.basket_days)
         return self
 
     def _after(self, train: Train, events: Events, value: Floats) -> csr_array[Any]:
         """Return the heaviest pairs of each item, (items, candidates)."""
-        n_items = len(train.item_ids)
+        n_items, width = len(train.item_ids), len(train.candidates)
         order = np.argsort(events.item, kind="stable")
         starts = np.append(0, np.cumsum(np.bincount(events.item, minlength=n_items)))
-        columns = np.full((n_items, min(self.neighbours, len(train.candidates))), -1, np.int32)
+        columns = np.full((n_items, min(self.neighbours, width)), -1, np.int32)
         values = np.zeros(columns.shape)
-        span, half = (
-            float(self.within_days * dataset.DAY_US),
-            float(self.gap_half_life_days * dataset.DAY_US),
+        span = float(self.within_days * dataset.DAY_US)
+        half = float(self.gap_half_life_days * dataset.DAY_US)
+        given = (events.user, train.candidate_of_item[events.item], events.time, value, span, half)
+        in_threads(
+            lambda *items: _kernels.pairs(
+                *items, starts, order, *given, *scratch(width), columns, values
+            ),
+            n_items,
+            _BLOCK,
         )
-        given = (events.user, train.candidate_of_item[events.item], events.time, value)
-
-        def block(first: int) -> None:
-            last = min(first + _BLOCK, n_items)
-            width = len(train.candidates)
-            scratch = np.zeros(width), np.empty(width + 1, np.int32)
-            _kernels.pairs(
-                first, last, starts, order, *given, span, half, *scratch, columns, values
-            )
-
-        in_threads(block, range(0, n_items, _BLOCK))
         own = np.bincount(events.item, value, n_items)
-        return as_matrix(columns, values / np.maximum(own, 1e-300)[:, None], len(train.candidates))
-
-    def recommend(
-        self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
-    ) -> Int32:
-        """Return the candidates that follow the last basket most."""
-        return largest_products(self.baskets_[users], self.after_, k, exclude=exclude)[0]
+        return as_matrix(columns, values / np.maximum(own, 1e-300)[:, None], width)
 
 
 def _baskets(train: Train, days: float) -> csr_array[Any]:

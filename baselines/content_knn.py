@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from harness.core.arrays import Int32
 from harness.core.params import require_whole
-from harness.models.base import Draws, Train
+from harness.models.base import Train
+from harness.models.bases import InteractionWeights, ItemVotes
 from harness.models.content import most_similar
 from harness.models.features import feature_matrix
-from harness.models.products import as_matrix, largest_products
 from harness.models.similarity import documents
 
 
 @dataclass(eq=False)
-class ContentKNN:
+class ContentKNN(ItemVotes, InteractionWeights):
     """Collaborative filtering for candidates that nobody has met yet.
 
     The items of a user's history and their `neighbours` (cosine over who had them) are each
@@ -58,10 +57,6 @@ class ContentKNN:
     texts: Sequence[str] = ()
     neighbours: int = 20
     carried: int = 10
-    window_days: float | None = None
-    half_life_days: float | None = None
-    weights: Mapping[str, float] | None = None
-    counts: bool = False
 
     def fit(self, train: Train) -> Self:
         """Work out what each item says of each candidate."""
@@ -69,18 +64,9 @@ class ContentKNN:
         features = feature_matrix(
             train, categories=self.categories, numbers=self.numbers, texts=self.texts
         )
-        self.interactions_ = train.interactions(
-            self.window_days, self.half_life_days, self.weights, self.counts
-        )
+        self.users_ = self.interactions(train)
+        similar = documents(self.users_.T, "cosine", {}).nearest(self.neighbours)
         items = np.arange(len(train.item_ids), dtype=np.int32)
-        nearest = documents(self.interactions_.T, "cosine", {}).nearest(self.neighbours, items)
-        similar = as_matrix(*nearest, len(items))
         content = most_similar(features, items, train.candidates, self.carried)
-        self.carried_ = csr_array(content + similar @ content)
+        self.votes_ = csr_array(content + similar @ content)
         return self
-
-    def recommend(
-        self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
-    ) -> Int32:
-        """Return the candidates that each user's items say most of."""
-        return largest_products(self.interactions_[users], self.carried_, k, exclude=exclude)[0]

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from harness.core.arrays import Int32
-from harness.models.base import Draws, Train
+from harness.data.interactions import descending
+from harness.models.base import Train
+from harness.models.bases import EventWeights, OneOrder
 from harness.models.content import carried_means, most_similar
 from harness.models.features import feature_matrix
-from harness.models.topk import top_k
 
 
 @dataclass(eq=False)
-class ContentPopular:
+class ContentPopular(OneOrder, EventWeights):
     """One list for all: candidates by the mean popularity of the items that are most like them.
 
     The popularity of an item is the sum of its events' weights. A candidate's score is the mean
@@ -50,26 +49,16 @@ class ContentPopular:
     numbers: Sequence[str] = ()
     texts: Sequence[str] = ()
     neighbours: int = 50
-    window_days: float | None = None
-    half_life_days: float | None = None
-    weights: Mapping[str, float] | None = None
 
     def fit(self, train: Train) -> Self:
         """Carry the popularity of the items that have any to every candidate."""
         features = feature_matrix(
             train, categories=self.categories, numbers=self.numbers, texts=self.texts
         )
-        counted, weight = train.event_weights(self.window_days, self.half_life_days, self.weights)
+        counted, weight = self.event_weights(train)
         popularity = train.item_sums(counted, weight).astype(np.float64)
         popular = np.flatnonzero(popularity > 0).astype(np.int32)
         similar = most_similar(features, train.candidates, popular, self.neighbours)
         score = carried_means(popularity[popular], similar)
-        order = np.argsort(-score, kind="stable")  # without a score (NaN) last
-        self.order_ = order[~np.isnan(score[order])].astype(np.int32)
+        self.order_ = descending(score, ~np.isnan(score))
         return self
-
-    def recommend(
-        self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
-    ) -> Int32:
-        """Return the first candidates that each user may be shown."""
-        return top_k(self.order_, users, k, exclude)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -14,6 +13,7 @@ from baselines import _kernels
 from harness.core.arrays import Bool, Floats, Int32, Int64
 from harness.core.params import ParameterError, require_above
 from harness.models.base import Draws, Train
+from harness.models.bases import InteractionWeights
 from harness.models.products import in_threads, largest_scores
 
 MAX_ITEMS = 30_000
@@ -21,7 +21,7 @@ _BLOCK = 512
 
 
 @dataclass(eq=False)
-class EASE:
+class EASE(InteractionWeights):
     """x B, with B the ridge regression of every item on all others: B = I − P / diag(P).
 
     Steck (2019), "Embarrassingly shallow autoencoders for sparse data": P = (XᵀX + λI)⁻¹, in
@@ -43,15 +43,11 @@ class EASE:
     """
 
     regularization: float = 500.0
-    window_days: float | None = None
-    half_life_days: float | None = None
-    weights: Mapping[str, float] | None = None
-    counts: bool = False
 
     def fit(self, train: Train) -> Self:
         """Solve for the weights of every item with events on every candidate."""
         require_above(0, regularization=self.regularization)
-        users = train.interactions(self.window_days, self.half_life_days, self.weights, self.counts)
+        users = self.interactions(train)
         there = np.bincount(users.indices, minlength=users.shape[1]) > 0
         _require_room(int(there.sum()))
         self.users_ = users[:, there].tocsr()
@@ -87,11 +83,7 @@ def gram(users: csr_array[Any]) -> Floats:
         (m.indptr.astype(np.int64), m.indices.astype(np.int32, copy=False), m.data)
         for m in (items, users)
     ]
-
-    def rows(start: int) -> None:
-        _kernels.gram(start, min(start + _BLOCK, n), *parts[0], *parts[1], found)
-
-    in_threads(rows, range(0, n, _BLOCK))
+    in_threads(lambda *rows: _kernels.gram(*rows, *parts[0], *parts[1], found), n, _BLOCK)
     return found
 
 

@@ -61,7 +61,7 @@ class Filter:
         if n == 0:
             return np.full((len(users), k), EMPTY, np.int32)
         if exclude is not None:
-            exclude = _columns(exclude, self.kept_)
+            exclude = exclude[:, self.kept_]
         if self.seen:
             exclude = _with_seen(exclude, users, self.train_)
         lists = ask(self.model_, users, k, n, draws, exclude)
@@ -77,27 +77,13 @@ def _in_stock(train: Train, days: float) -> Int32:
     return np.flatnonzero(sold[train.candidates]).astype(np.int32)
 
 
-def _columns(exclude: csr_array[Any], kept: Int32) -> csr_array[Any]:
-    """Return some columns of what is excluded, in their order."""
-    indptr, places = excluded_rows(exclude, exclude.shape[0])
-    column = np.full(exclude.shape[1], EMPTY, np.int64)
-    column[kept] = np.arange(len(kept))
-    held = column[places] >= 0
-    ends = np.append(0, np.cumsum(held))[indptr]
-    return _matrix(ends, column[places][held], len(kept))
-
-
 def _with_seen(exclude: csr_array[Any] | None, users: Int32, train: Train) -> csr_array[Any]:
     """Return what is excluded and what each user has an event with."""
-    indptr, places = excluded_rows(exclude, len(users))
+    indptr, excluded = excluded_rows(exclude, len(users))
     starts = train.user_starts
-    most = len(places) + int((starts[users + 1] - starts[users]).sum())
+    most = len(excluded) + int((starts[users + 1] - starts[users]).sum())
     ends, both = np.zeros(len(users) + 1, np.int64), np.zeros(most, np.int64)
-    given = users, starts, train.events.item, train.candidate_of_item, indptr, places
+    given = users, starts, train.events.item, train.candidate_of_item, indptr, excluded
     _kernels.unite(*given, np.empty(most, np.int64), ends, both)
-    return _matrix(ends, both[: ends[-1]], len(train.candidates))
-
-
-def _matrix(ends: Any, columns: Any, width: int) -> csr_array[Any]:
-    held = np.ones(len(columns), np.bool_)
-    return csr_array((held, columns, ends), shape=(len(ends) - 1, width))
+    held = np.ones(ends[-1], np.bool_)
+    return csr_array((held, both[: ends[-1]], ends), shape=(len(users), len(train.candidates)))

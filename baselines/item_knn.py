@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
-import numpy as np
-from scipy.sparse import csr_array
-
-from harness.core.arrays import Int32
 from harness.core.params import require_whole
-from harness.models.base import Draws, Train
-from harness.models.products import as_matrix, largest_products
+from harness.models.base import Train
+from harness.models.bases import InteractionWeights, ItemVotes
 from harness.models.similarity import documents
 
 
 @dataclass(eq=False)
-class ItemKNN:
+class ItemKNN(ItemVotes, InteractionWeights):
     """Σ over the user's items of their similarity with the candidate, neighbours alone.
 
     Item-based top-N recommendation (Deshpande and Karypis 2004), with the variants that Ferrari
@@ -46,25 +41,12 @@ class ItemKNN:
     alpha: float | None = None
     k1: float | None = None
     b: float | None = None
-    window_days: float | None = None
-    half_life_days: float | None = None
-    weights: Mapping[str, float] | None = None
-    counts: bool = False
 
     def fit(self, train: Train) -> Self:
         """Find the neighbours of every item."""
         require_whole(1, neighbours=self.neighbours)
-        users = train.interactions(self.window_days, self.half_life_days, self.weights, self.counts)
+        self.users_ = self.interactions(train)
         settings = {"shrink": self.shrink, "alpha": self.alpha, "k1": self.k1, "b": self.b}
-        items = documents(users.T, self.similarity, settings)
-        every = np.arange(len(train.item_ids), dtype=np.int32)
-        found = items.nearest(self.neighbours, every, train.candidates)
-        self.similar_ = as_matrix(*found, len(train.candidates))
-        self.users_ = users
+        items = documents(self.users_.T, self.similarity, settings)
+        self.votes_ = items.nearest(self.neighbours, among=train.candidates)
         return self
-
-    def recommend(
-        self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
-    ) -> Int32:
-        """Return the candidates that the user's items vote for most."""
-        return largest_products(self.users_[users], self.similar_, k, exclude=exclude)[0]

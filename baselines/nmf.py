@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-import numpy as np
 from scipy.sparse import csr_array
 
-from harness.core.arrays import Int32
 from harness.core.params import require_from, require_whole
-from harness.models.base import Draws, Train
-from harness.models.factors import Factors, Vectors, compact
+from harness.models.base import Train
+from harness.models.factors import FactorModel, Vectors
 
 
 @dataclass(eq=False)
-class NMF:
+class NMF(FactorModel):
     """W H, the nearest product of two matrices without negative entries.
 
     Lee and Seung (1999), by coordinate descent (scikit-learn's NMF, Cichocki and Phan 2009) from
@@ -42,41 +39,24 @@ class NMF:
     regularization: float = 0.0
     iterations: int = 100
     seed: int = 42
-    window_days: float | None = None
-    half_life_days: float | None = None
-    weights: Mapping[str, float] | None = None
-    counts: bool = False
 
     def fit(self, train: Train) -> Self:
         """Find the factors."""
         require_whole(1, factors=self.factors, iterations=self.iterations)
         require_whole(0, seed=self.seed)
         require_from(0, regularization=self.regularization)
-        known = compact(
-            train.interactions(self.window_days, self.half_life_days, self.weights, self.counts)
-        )
-        self.factors_ = Factors(known, *self._vectors(known.matrix), train.candidates)
-        return self
-
-    def recommend(
-        self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
-    ) -> Int32:
-        """Return the candidates of the highest scores."""
-        return self.factors_.recommend(users, k, exclude)
+        return super().fit(train)
 
     def _vectors(self, matrix: csr_array[Any]) -> tuple[Vectors, Vectors]:
-        """Return W and Hᵀ; nothing but zeros where there is nothing."""
+        """Return W and Hᵀ."""
         import warnings
 
         from sklearn import decomposition
         from sklearn.exceptions import ConvergenceWarning
         from threadpoolctl import threadpool_limits
 
-        factors = min(self.factors, *matrix.shape)
-        if factors == 0:
-            return np.zeros((0, 1)), np.zeros((0, 1))
         model = decomposition.NMF(
-            factors,
+            min(self.factors, *matrix.shape),
             init="nndsvd",
             alpha_W=self.regularization,
             max_iter=self.iterations,

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
-from scipy.sparse import csr_array
-
-from harness.core.arrays import Int32
-from harness.models.base import Draws, Train
-from harness.models.topk import top_k
+from harness.models.base import Train
+from harness.models.bases import EventWeights, OneOrder
 
 
 @dataclass(eq=False)
-class Popular:
+class Popular(OneOrder, EventWeights):
     """Candidates by their number of events, most first; ties by item id ascending.
 
     Where fewer than k candidates have events, the rest of the list is empty.
@@ -29,18 +25,8 @@ class Popular:
         What an event of each type counts, such as ``{visit = 0.1}``; 1 by default.
     """
 
-    window_days: float | None = None
-    half_life_days: float | None = None
-    weights: Mapping[str, float] | None = None
-
     def fit(self, train: Train) -> Self:
         """Count the events of every candidate."""
-        counted, weight = train.event_weights(self.window_days, self.half_life_days, self.weights)
+        counted, weight = self.event_weights(train)
         self.order_ = train.candidates_by_count(counted, weight)
         return self
-
-    def recommend(
-        self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
-    ) -> Int32:
-        """Return the most popular candidates that each user may be shown."""
-        return top_k(self.order_, users, k, exclude)

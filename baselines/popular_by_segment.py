@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Self
 
@@ -15,11 +15,12 @@ from harness.core.arrays import Floats, Int32, Int64
 from harness.core.params import ParameterError, is_number, require_from
 from harness.data.interactions import pair_matrix
 from harness.models.base import Draws, Train
+from harness.models.bases import EventWeights
 from harness.models.topk import fill, first_of
 
 
 @dataclass(eq=False)
-class PopularBySegment:
+class PopularBySegment(EventWeights):
     """Candidates by their events within the user's segment, filled up with those of most overall.
 
     Age groups with last week's sales were the usual start on H&M (Kaggle, 2022). A segment's
@@ -42,16 +43,14 @@ class PopularBySegment:
     column: str
     bins: Sequence[float] | None = None
     prior: float = 10.0
-    window_days: float | None = 7
-    half_life_days: float | None = None
-    weights: Mapping[str, float] | None = None
+    window_days: float | None = field(default=7, kw_only=True)
 
     def fit(self, train: Train) -> Self:
         """Count every segment's events of every candidate."""
         require_from(0, prior=self.prior)
         if not isinstance(self.column, str):
             raise ParameterError(f'column is {self.column!r}; expected a name such as "age"')
-        counted, weight = train.event_weights(self.window_days, self.half_life_days, self.weights)
+        counted, weight = self.event_weights(train)
         self.segment_, n_segments = segments(train.user_attribute(self.column), self.bins)
         self.order_ = train.candidates_by_count(counted, weight)
         keep = np.ones(len(train.events), np.bool_) if counted is None else counted

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
-from scipy.sparse import csr_array
-
-from harness.core.arrays import Int32
 from harness.core.params import require_above, require_from
 from harness.data.interactions import descending
-from harness.models.base import Draws, Train
-from harness.models.topk import top_k
+from harness.models.base import Train
+from harness.models.bases import OneOrder
 
 
 @dataclass(eq=False)
-class Trending:
+class Trending(OneOrder):
     """Candidates by what they would sell next, were the change of the last two windows to go on.
 
     With c events in the last window and b in the one before, the score is
@@ -52,9 +49,3 @@ class Trending:
         score = c * ((c + float(self.prior)) / (b + float(self.prior))) ** self.damping
         self.order_ = descending(score, c > 0)
         return self
-
-    def recommend(
-        self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
-    ) -> Int32:
-        """Return the candidates that would sell most."""
-        return top_k(self.order_, users, k, exclude)

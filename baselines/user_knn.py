@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -11,12 +10,13 @@ from scipy.sparse import csr_array
 from harness.core.arrays import Int32
 from harness.core.params import require_whole
 from harness.models.base import Draws, Train
-from harness.models.products import as_matrix, largest_products
+from harness.models.bases import InteractionWeights
+from harness.models.products import largest_products
 from harness.models.similarity import documents
 
 
 @dataclass(eq=False)
-class UserKNN:
+class UserKNN(InteractionWeights):
     """Σ over the most similar users of the similarity, for what they have.
 
     Sarwar, Karypis, Konstan and Riedl (2000), on implicit data. Neighbours are looked for when a
@@ -39,15 +39,11 @@ class UserKNN:
     alpha: float | None = None
     k1: float | None = None
     b: float | None = None
-    window_days: float | None = None
-    half_life_days: float | None = None
-    weights: Mapping[str, float] | None = None
-    counts: bool = False
 
     def fit(self, train: Train) -> Self:
         """Weigh what every user has; neighbours are found when they are asked for."""
         require_whole(1, neighbours=self.neighbours)
-        users = train.interactions(self.window_days, self.half_life_days, self.weights, self.counts)
+        users = self.interactions(train)
         settings = {"shrink": self.shrink, "alpha": self.alpha, "k1": self.k1, "b": self.b}
         self.users_ = documents(users, self.similarity, settings)
         self.have_ = users[:, train.candidates].tocsr()
@@ -57,6 +53,5 @@ class UserKNN:
         self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
     ) -> Int32:
         """Return the candidates that the user's neighbours have most."""
-        neighbours, likeness = self.users_.nearest(self.neighbours, users)
-        votes = as_matrix(neighbours, likeness, self.have_.shape[0])
+        votes = self.users_.nearest(self.neighbours, users)
         return largest_products(votes, self.have_, k, exclude=exclude)[0]

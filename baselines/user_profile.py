@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -10,12 +10,13 @@ from scipy.sparse import csr_array
 
 from harness.core.arrays import Int32
 from harness.models.base import Draws, Train
+from harness.models.bases import InteractionWeights
 from harness.models.features import feature_matrix
 from harness.models.products import largest_products
 
 
 @dataclass(eq=False)
-class UserProfile:
+class UserProfile(InteractionWeights):
     """Candidates by the cosine of their attributes with the user's profile.
 
     The profile is the mean of the feature rows of the user's items, weighted by the user's events
@@ -44,10 +45,6 @@ class UserProfile:
     categories: Sequence[str] = ()
     numbers: Sequence[str] = ()
     texts: Sequence[str] = ()
-    window_days: float | None = None
-    half_life_days: float | None = None
-    weights: Mapping[str, float] | None = None
-    counts: bool = False
 
     def fit(self, train: Train) -> Self:
         """Make the features of all items; profiles are worked out when they are asked for."""
@@ -55,9 +52,7 @@ class UserProfile:
             train, categories=self.categories, numbers=self.numbers, texts=self.texts
         )
         self.candidates_ = self.features_[train.candidates].T.tocsr()
-        self.interactions_ = train.interactions(
-            self.window_days, self.half_life_days, self.weights, self.counts
-        )
+        self.interactions_ = self.interactions(train)
         return self
 
     def recommend(

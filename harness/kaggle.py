@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -100,10 +100,10 @@ def score(
     """
     try:
         asked = parse(metric)
-        rules = _Rules(
-            row_id_column_name, item_column, asked, item_digits, keep_users_without_items
+        truth, users, wanted = _truth(
+            solution, row_id_column_name, item_column, keep=keep_users_without_items
         )
-        truth, users, wanted = _truth(solution, rules)
+        wanted = replace(wanted, k=asked.k, width=item_digits)
         catalogue = ids(Path(items_path)) if items_path else nothing()
     except HarnessError as error:
         raise HostVisibleError(str(error)) from error
@@ -135,23 +135,13 @@ def _value(given: pl.DataFrame, against: Against, truth: Solution, metric: Metri
     return value
 
 
-@dataclass(frozen=True)
-class _Rules:
-    """What a host says besides the solution; see `score`."""
-
-    user: str
-    item: str
-    metric: Metric
-    digits: int
-    keep_users_without_items: bool
-
-
-def _truth(solution: pd.DataFrame, rules: _Rules) -> tuple[Solution, pl.Series, Format]:
+def _truth(
+    solution: pd.DataFrame, user: str, item: str, *, keep: bool
+) -> tuple[Solution, pl.Series, Format]:
     """Return the solution, the users of its rows, and what a submission looks like."""
     frame = _whole(as_polars(solution, "solution"))
-    user, keep = rules.user, rules.keep_users_without_items
     others = [name for name in frame.columns if name not in (user, "Usage")]
-    columns = [user, rules.item or (others[0] if others else "")]
+    columns = [user, item or (others[0] if others else "")]
     missing = [name for name in columns if name not in frame.columns]
     if missing:
         raise HostVisibleError(
@@ -162,10 +152,7 @@ def _truth(solution: pd.DataFrame, rules: _Rules) -> tuple[Solution, pl.Series, 
         raise HostVisibleError(f'solution: ids in column "{user}" are missing or stand twice')
     truth = of_file(frame, Named(*columns), keep_users_without_items=keep)
     wanted = generic(*columns)
-    wanted = replace(
-        wanted, k=rules.metric.k, width=rules.digits, between=truth.between or wanted.between
-    )
-    return truth, frame[user], wanted
+    return truth, frame[user], replace(wanted, between=truth.between or wanted.between)
 
 
 def _frame(submission: pd.DataFrame) -> pl.DataFrame:
@@ -183,8 +170,6 @@ def _whole(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _told(problem: Problem) -> str:
-    where = [] if problem.line is None else [f"row {problem.line:,}"]
-    where += [] if problem.column is None else [problem.column]
-    place = f"{', '.join(where)}: " if where else ""
     more = f" ({problem.count:,} times)" if problem.count > 1 and problem.line is not None else ""
-    return f"{place}{problem.message}{more}; {_HINTS.get(problem.code, problem.hint)}"
+    hint = _HINTS.get(problem.code, problem.hint)
+    return f"{problem.where('row')}{problem.message}{more}; {hint}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -109,14 +109,11 @@ class Ranker:
             train, self.categories, self.numbers, self.texts,
             self.user_categories, self.user_numbers,
         )  # fmt: skip
-
-        def pairs(at: Train) -> Pairs:
-            return Pairs(
-                known, at, self.window_days, self.neighbours, self.half_life_days, self.weights
-            )
-
-        self.pairs_ = pairs(train)
-        self.trees_ = self._learnt(pairs(rehearsal(train, self.window_days)), train)
+        self.pairs_ = Pairs(
+            known, train, self.window_days, self.neighbours, self.half_life_days, self.weights
+        )
+        past = replace(self.pairs_, train=rehearsal(train, self.window_days))
+        self.trees_ = self._learnt(past, train)
         return self
 
     def recommend(

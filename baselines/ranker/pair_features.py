@@ -60,11 +60,10 @@ def pair_products(left: csr_array[Any], right: csr_array[Any], places: Int32) ->
     found = np.zeros(places.shape)
     given = (*_parts(left), *_parts(right), np.ascontiguousarray(places, np.int32))
 
-    def block(start: int) -> None:
-        last = min(start + _BLOCK, len(places))
-        _kernels.pair_products(start, last, *given, np.zeros(left.shape[1]), found)
+    def block(first: int, last: int) -> None:
+        _kernels.pair_products(first, last, *given, np.zeros(left.shape[1]), found)
 
-    in_threads(block, range(0, len(places), _BLOCK))
+    in_threads(block, len(places), _BLOCK)
     return found
 
 

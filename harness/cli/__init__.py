@@ -9,15 +9,14 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from harness.cli import compare, explain, leaderboard, lists, report, score, submit, tune, validate
 from harness.cli.options import Set
-from harness.cli.show import Format, FormatOption, show
+from harness.cli.show import FormatOption, show
 from harness.cli.streams import guard_streams, stdout_to_stderr
 from harness.core.errors import HarnessError, printable
 
@@ -30,14 +29,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-
-
-class SynthLayout(StrEnum):
-    """Competitions that can be imitated."""
-
-    HM = "hm"
-    PONPARE = "ponpare"
-    KION = "kion"
 
 
 def _print_version(wanted: bool) -> None:
@@ -72,7 +63,7 @@ def run(
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Times, pairs and leaderboards as well.")
     ] = False,
-    format_: FormatOption = Format.TABLE,
+    format_: FormatOption = "table",
 ) -> None:
     """Evaluate every model of a config on one set, print the table, write a run folder."""
     from harness import config as config_
@@ -90,7 +81,7 @@ def run(
         result.write(here / folder)
     finally:  # a folder that cannot be written must not cost the results
         show(format_, result.to_dict(), result.sheets(verbose), result.records())
-    if format_ is Format.TABLE:
+    if format_ == "table":
         print("\n".join(_next(folder, result.comparison is not None)))
     else:
         print(f"written to {folder}/", file=sys.stderr)
@@ -119,7 +110,9 @@ def _claimed(here: Path, folder: Path) -> Path:
 
 @app.command()
 def synth(
-    layout: Annotated[SynthLayout, typer.Argument(help="The competition to imitate.")],
+    layout: Annotated[
+        Literal["hm", "ponpare", "kion"], typer.Argument(help="The competition to imitate.")
+    ],
     out: Annotated[Path, typer.Option(help="The folder to write to.")],
     users: Annotated[int | None, typer.Option(help="How many users.")] = None,
     items: Annotated[int | None, typer.Option(help="How many items.")] = None,
@@ -141,7 +134,7 @@ def synth(
 
     with steps("writing", events, " rows", sys.stderr.isatty()) as bar:
         files = synthesise(
-            layout.value,
+            layout,
             out,
             users=users,
             items=items,

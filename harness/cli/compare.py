@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from harness.cli.show import Format, FormatOption, show
+from harness.cli.show import FormatOption, show
 from harness.cli.streams import stdout_to_stderr
-
-
-class Correction(StrEnum):
-    """How p values are corrected for the number of pairs."""
-
-    HOLM = "holm"
-    BH = "bh"
 
 
 def compare(
@@ -32,7 +24,7 @@ def compare(
     ] = False,
     metric: Annotated[str | None, typer.Option(help="One of the runs' metrics; the first.")] = None,
     correction: Annotated[
-        Correction | None, typer.Option(help="Of p values, for the number of pairs.")
+        Literal["holm", "bh"] | None, typer.Option(help="Of p values, for the number of pairs.")
     ] = None,
     resamples: Annotated[
         int | None, typer.Option(help="B, of the bootstrap and of the randomization test.")
@@ -45,7 +37,7 @@ def compare(
         list[str] | None,
         typer.Option(help="Slice users by activity, truth, repeats or a column; repeatable."),
     ] = None,
-    format_: FormatOption = Format.TABLE,
+    format_: FormatOption = "table",
 ) -> None:
     """Compare models on the same evaluation set, in one run or in several.
 
@@ -60,7 +52,7 @@ def compare(
             models=model or (),
             baseline=baseline,
             all_pairs=all_pairs,
-            correction=correction and correction.value,
+            correction=correction,
             resamples=resamples,
             seed=seed,
             public_shares=public_share,

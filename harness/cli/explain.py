@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.cli import options
-from harness.cli.show import Format, FormatOption, show
+from harness.cli.show import FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 from harness.core.errors import UsageError
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from harness.experiment.score import SubmittedLists
     from harness.experiment.terms import Terms
     from harness.metrics import Metric
-    from harness.submission.format import Named
 
 _K = 12
 
@@ -50,9 +49,10 @@ def explain(
     score_column: options.ScoreColumn = None,
     row_order: options.RowOrder = False,
     set_: options.Set = None,
-    format_: FormatOption = Format.TABLE,
+    format_: FormatOption = "table",
 ) -> None:
     """Show a user's list position by position: hits, what each adds, every convention's value."""
+    from harness.experiment.terms import Terms
     from harness.submission.format import Named
 
     if not (user or worst or best):
@@ -68,45 +68,38 @@ def explain(
             submitted = _of_run(source, model, repeat, config or solution or set_, asked)
         elif model is not None or repeat:
             raise UsageError(f"{source}: --model and --repeat go with a run, not with a file")
+        elif config is None and solution is None:
+            raise UsageError(
+                f"{source}: scored against what? name one of --config CONFIG and --solution "
+                "SOLUTION"
+            )
         else:
-            terms = _terms(source, config, solution, set_, named, separator, keep)
+            terms = Terms.of(
+                config,
+                overrides=set_ or (),
+                solution=solution,
+                named=named,
+                separator=separator,
+                keep_users_without_items=keep,
+            )
             submitted = _of_file(source, terms, asked)
         found = _explained(submitted, asked, user or [], worst, best)
     show(format_, found.to_dict(), found.sheets(), found.records())
 
 
-def _terms(
-    file: Path,
-    config: Path | None,
-    solution: Path | None,
-    overrides: list[str] | None,
-    named: Named,
-    separator: str | None,
-    keep: bool,
-) -> Terms:
-    """Return what a file of lists is scored against."""
-    from harness.experiment.terms import Terms
-
-    if config is None and solution is None:
-        raise UsageError(
-            f"{file}: scored against what? name one of --config CONFIG and --solution SOLUTION"
-        )
-    return Terms.of(
-        config,
-        overrides=overrides or (),
-        solution=solution,
-        named=named,
-        separator=separator,
-        keep_users_without_items=keep,
-    )
-
-
 def _of_file(file: Path, terms: Terms, asked: tuple[Metric, ...]) -> SubmittedLists:
     """Return the lists of a file; say it where the file would not be scored."""
     from harness.experiment.score import lists_on_terms
+    from harness.experiment.submissions import refused
 
     submitted = lists_on_terms(file, terms, asked)
-    _tell_errors(file, terms, asked)
+    codes = [problem.code for problem in refused(file, terms, asked)]
+    if codes:  # its values here may be due to its errors
+        print(
+            f"note  {file} has errors, for which harness score refuses it ({', '.join(codes)}); "
+            "see them: harness validate",
+            file=sys.stderr,
+        )
     return submitted
 
 
@@ -130,19 +123,6 @@ def _explained(
     k = by.k or solution.k or _K
     found = (explain(submitted, row, k, by) for row in dict.fromkeys(rows))
     return Explanations(submitted.title, tuple(found))
-
-
-def _tell_errors(file: Path, terms: Terms, asked: tuple[Metric, ...]) -> None:
-    """Say that a file would not be scored: its values here may be due to its errors."""
-    from harness.experiment.submissions import refused
-
-    codes = [problem.code for problem in refused(file, terms, asked)]
-    if codes:
-        print(
-            f"note  {file} has errors, for which harness score refuses it ({', '.join(codes)}); "
-            "see them: harness validate",
-            file=sys.stderr,
-        )
 
 
 def _asked(

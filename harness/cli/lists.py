@@ -3,47 +3,38 @@
 from __future__ import annotations
 
 import shutil
-from enum import StrEnum
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
 
 import typer
 
-from harness.cli.show import Format, FormatOption, show
-
-
-class Topic(StrEnum):
-    """What can be listed."""
-
-    METRICS = "metrics"
-    CONVENTIONS = "conventions"
-    CHECKS = "checks"
+from harness.cli.show import FormatOption, show
 
 
 def list_(
-    topic: Annotated[Topic, typer.Argument(metavar="TOPIC", help="What to list.")],
-    format_: FormatOption = Format.TABLE,
+    topic: Annotated[
+        Literal["metrics", "conventions", "checks"],
+        typer.Argument(metavar="TOPIC", help="What to list."),
+    ],
+    format_: FormatOption = "table",
 ) -> None:
     """Show every metric or convention of MAP@k with a worked example, or every check of files."""
-    if topic is Topic.CHECKS:
-        _checks(format_)
-        return
-    from harness.report import docs
+    document: Any
+    text: Callable[[int], str] | None = None
+    if topic == "checks":
+        from harness.report import rule_docs
 
-    if topic is Topic.METRICS:
-        document, sheet = docs.metrics(), docs.metrics_sheet()
+        document, sheet = rule_docs.checks_document(), rule_docs.checks_sheet()
     else:
-        document, sheet = docs.conventions(), docs.conventions_sheet()
-    if format_ is Format.TABLE:
-        of = docs.metrics_text if topic is Topic.METRICS else docs.conventions_text
-        print(of(shutil.get_terminal_size((100, 24)).columns))
-        return
-    records = [dict(zip(sheet.titles, row, strict=True)) for row in sheet.rows]
-    show(format_, document, [sheet], records)
+        from harness.report import docs
 
-
-def _checks(format_: Format) -> None:
-    from harness.report import rule_docs
-
-    sheet = rule_docs.checks_sheet()
-    records = [dict(zip(sheet.titles, row, strict=True)) for row in sheet.rows]
-    show(format_, rule_docs.checks_document(), [sheet], records)
+        if topic == "metrics":
+            document, sheet, text = docs.metrics(), docs.metrics_sheet(), docs.metrics_text
+        else:
+            document, sheet = docs.conventions(), docs.conventions_sheet()
+            text = docs.conventions_text
+    if format_ == "table" and text is not None:
+        print(text(shutil.get_terminal_size((100, 24)).columns))
+    else:
+        records = [dict(zip(sheet.titles, row, strict=True)) for row in sheet.rows]
+        show(format_, document, [sheet], records)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -53,7 +53,7 @@ def score(
     score_: options.ScoreColumn = None,
     row_order: options.RowOrder = False,
     set_: options.Set = None,
-    format_: FormatOption = Format.TABLE,
+    format_: FormatOption = "table",
 ) -> int:
     """Validate a file of lists, and score it against a config's evaluation set or a solution."""
     from harness.core.io import refuse_overwriting
@@ -98,10 +98,9 @@ def score(
 def _refused(found: Validation, format_: Format) -> int:
     """Print what is wrong with a file that is not scored."""
     from harness.core.table import document
-    from harness.experiment.score import ScoreRecord
 
-    summary = found.summary(forced=False)
-    record = ScoreRecord(evaluation=None, metrics={}, usage={}, problems=summary)
+    nothing: dict[str, Any] = {"evaluation": None, "metrics": {}, "usage": {}}
+    record = nothing | {"problems": found.summary(forced=False)}
     tell(found, document(record), format_, fix="harness validate FILE --fix OUT")
     print("not scored: the file has errors; mend it, or score it with --force", file=sys.stderr)
     return 1

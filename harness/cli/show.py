@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -13,15 +12,7 @@ if TYPE_CHECKING:
     from harness.core.table import Sheet
 
 
-class Format(StrEnum):
-    """How results are printed."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-    MARKDOWN = "markdown"
-
-
+Format = Literal["table", "json", "csv", "markdown"]
 FormatOption = Annotated[Format, typer.Option("--format", help="What to print.")]
 
 
@@ -35,15 +26,15 @@ def show(
     from harness.core import table, terminal
 
     match format_:
-        case Format.JSON:
+        case "json":
             print(table.as_json(document))
-        case Format.CSV:
+        case "csv":
             print(table.as_csv(records))
-        case Format.MARKDOWN:
+        case "markdown":
             print("\n\n".join(map(table.markdown, sheets)))
-        case Format.TABLE if sys.stdout.isatty():
+        case "table" if sys.stdout.isatty():
             for i, sheet in enumerate(sheets):
                 print("\n" if i else "", end="")
                 terminal.print_rich(sheet)
-        case Format.TABLE:
+        case "table":
             print("\n\n".join(map(table.plain, sheets)))

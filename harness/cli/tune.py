@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import shlex
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from harness.cli import options
-from harness.cli.show import Format, FormatOption, show
+from harness.cli.show import FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 from harness.core.errors import printable
-
-
-class Search(StrEnum):
-    """In which order a space is tried."""
-
-    RANDOM = "random"
-    GRID = "grid"
-    TPE = "tpe"
 
 
 def tune(
@@ -31,7 +22,9 @@ def tune(
         typer.Option(help="Only this model, and others named so; repeatable."),
     ] = None,
     trials: Annotated[int | None, typer.Option(help="How many a model; 30.")] = None,
-    search: Annotated[Search | None, typer.Option(help="The order of trials; random.")] = None,
+    search: Annotated[
+        Literal["random", "grid", "tpe"] | None, typer.Option(help="The order of trials; random.")
+    ] = None,
     set_: options.Set = None,
     out: Annotated[
         Path | None,
@@ -40,7 +33,7 @@ def tune(
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file --out.")] = False,
-    format_: FormatOption = Format.TABLE,
+    format_: FormatOption = "table",
 ) -> None:
     """Search the parameters of every model with a space, on an inner split of train.
 
@@ -51,7 +44,7 @@ def tune(
     from harness.tuning.result import check_out
     from harness.tuning.tuning import tune as tune_
 
-    options = {"tune.trials": trials, "tune.search": search and search.value}
+    options = {"tune.trials": trials, "tune.search": search}
     overrides = [f"{key}={value}" for key, value in options.items() if value is not None]
     settings = config_.read(config, [*(set_ or []), *overrides])
     target = (out or config.with_name(f"{config.stem}-tuned.toml")).absolute()
@@ -64,5 +57,5 @@ def tune(
     finally:  # a file that cannot be written must not cost the search
         show(format_, found.to_dict(), found.sheets(), found.records())
     name = printable(str(out or config.with_name(target.name)))
-    stream = sys.stdout if format_ is Format.TABLE else sys.stderr
+    stream = sys.stdout if format_ == "table" else sys.stderr
     print(f"\nwritten to {name}\nnext  harness run {shlex.quote(name)}", file=stream)

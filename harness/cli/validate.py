@@ -39,7 +39,7 @@ def validate(
     score: options.ScoreColumn = None,
     row_order: options.RowOrder = False,
     set_: options.Set = None,
-    format_: FormatOption = Format.TABLE,
+    format_: FormatOption = "table",
 ) -> int:
     """Say everything that is wrong with a submission: where, how often, how to mend it."""
     from harness.core.io import refuse_overwriting
@@ -83,7 +83,7 @@ def tell(
     """Print what is wrong with a submission, and what to type to mend it; `document` as JSON."""
     from harness.submission import problems
 
-    if format_ is Format.TABLE:
+    if format_ == "table":
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         print(problems.text(found, seconds, width, fix))
     else:

@@ -5,21 +5,11 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pydantic import ValidationError
 
-from harness.config.base import Section
-from harness.config.sections import (
-    CompareConfig,
-    Config,
-    DataConfig,
-    EvaluationConfig,
-    ModelConfig,
-    SubmissionConfig,
-    SubmissionOnly,
-    TuneConfig,
-)
+from harness.config.sections import Config, SubmissionOnly
 from harness.config.space import TunedRecord
 from harness.config.splits import INNER, STRATEGIES
 from harness.core.errors import UsageError, suggest
@@ -188,13 +178,6 @@ def _allowed(values: dict[str, Any], place: tuple[str | int, ...]) -> list[str]:
             return list(STRATEGIES[strategy].model_fields)
         case ("models", _, "tuned", *_):
             return list(TunedRecord.model_fields)
-    return list(_KEYS_OF.get(str(place[0]), EvaluationConfig).model_fields)
-
-
-_KEYS_OF: dict[str, type[Section]] = {
-    "data": DataConfig,
-    "models": ModelConfig,
-    "submission": SubmissionConfig,
-    "compare": CompareConfig,
-    "tune": TuneConfig,
-}
+    section = Config.model_fields[str(place[0])].annotation
+    (keys,) = get_args(section) or (section,)  # of [[models]], those of one
+    return list(keys.model_fields)

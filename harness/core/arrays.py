@@ -51,6 +51,19 @@ class Ragged:
         return Ragged(indptr, self.indices[np.repeat(keep, sizes)])
 
 
+def places(of: Counts, n: int) -> Int32:
+    """Return where each of the numbers below `n` stands in `of`, −1 where it does not.
+
+    Examples
+    --------
+    >>> places(np.array([2, 0]), 4).tolist()
+    [1, -1, 0, -1]
+    """
+    place = np.full(n, -1, np.int32)
+    place[of] = np.arange(len(of), dtype=np.int32)
+    return place
+
+
 def repeats(lists: Counts) -> Bool:
     """Return whether an earlier position of the same row holds the same item; −1 is no item.
 

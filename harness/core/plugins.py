@@ -11,28 +11,23 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from harness.core.errors import UsageError, suggest
 
+_FORMS = {
+    "class": 'use = "{}" is no import path; expected "module:Class", such as "my_model:Model"',
+    "function": 'is no import path; expected "module:function", such as "my_metrics:early"',
+}
 
-def factory(name: str, use: str, folder: Path) -> Callable[..., Any]:
-    """Return the class that ``use = "module:Class"`` names.
+
+def load(
+    owner: str, use: str, folder: Path, kind: Literal["class", "function"]
+) -> Callable[..., Any]:
+    """Return the class or the function that ``module:name`` names.
 
     A file ``module.py`` in `folder`, the config's own, is taken before an installed module; a
-    ``path/to/module.py:Class`` names any file.
-
-    Raises
-    ------
-    UsageError
-        No such module or class; the message names the model and the nearest valid name.
-    """
-    wrong = f'use = "{use}" is no import path; expected "module:Class", such as "my_model:Model"'
-    return _named(f'model "{name}"', use, folder, "class", wrong)
-
-
-def function(owner: str, use: str, folder: Path) -> Callable[..., Any]:
-    """Return the function that ``module:function`` names; modules are found as in `load`.
+    ``path/to/module.py:name`` names any file.
 
     Parameters
     ----------
@@ -42,17 +37,11 @@ def function(owner: str, use: str, folder: Path) -> Callable[..., Any]:
     Raises
     ------
     UsageError
-        No such module or function.
+        No such module or name; the message has the nearest valid one.
     """
-    wrong = 'is no import path; expected "module:function", such as "my_metrics:early"'
-    return _named(owner, use, folder, "function", wrong)
-
-
-def _named(owner: str, use: str, folder: Path, kind: str, wrong: str) -> Callable[..., Any]:
-    """Return the class or function that an import path names."""
     module_name, colon, attribute = use.rpartition(":")
     if not (module_name and colon and attribute):
-        raise UsageError(f"{owner}: {wrong}")
+        raise UsageError(f"{owner}: {_FORMS[kind].format(use)}")
     module = _module(owner, module_name, folder)
     found = getattr(module, attribute, None)
     if found is None or not callable(found):

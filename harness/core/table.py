@@ -6,19 +6,40 @@ import csv
 import io
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
 
 from harness.core.errors import printable
 
 if TYPE_CHECKING:
     import pandas as pd
 _Line = TypeVar("_Line")
+Record = TypeVar("Record")
+Kind = Literal["number", "name", "words"]
 _LATEX = str.maketrans(
     {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "×": r"\texttimes{}"}
     | {"±": r"\textpm{}", "…": r"\ldots{}", "−": r"\textminus{}", "–": "--"}
 )
+
+
+@dataclass(frozen=True)
+class Column(Generic[Record]):
+    """A column of a table: its title, and what of a record it shows.
+
+    Attributes
+    ----------
+    kind : str
+        ``number``; ``name``, which a terminal may cut in the middle; or ``words``, which it breaks
+        into lines.
+    firm : bool
+        Whether it stays while another can be left out.
+    """
+
+    title: str
+    cell: Callable[[Record], str]
+    kind: Kind = "number"
+    firm: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,6 +70,18 @@ class Sheet:
     firm: frozenset[int] = frozenset()
     wrapped: frozenset[int] = frozenset()
     styles: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, records: Iterable[Record], columns: Sequence[Column[Record]], **given: Any) -> Self:
+        """Return the sheet of some columns with a row a record; `given` are other attributes."""
+        return cls(
+            [column.title for column in columns],
+            [[column.cell(record) for column in columns] for record in records],
+            left=frozenset(i for i, c in enumerate(columns) if c.kind != "number"),
+            firm=frozenset(i for i, c in enumerate(columns) if c.firm),
+            wrapped=frozenset(i for i, c in enumerate(columns) if c.kind == "words"),
+            **given,
+        )
 
 
 def plain(sheet: Sheet) -> str:
@@ -202,6 +235,18 @@ def p_value(p: float | None) -> str:
     return "<0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
+def low_high(bounds: tuple[float, float] | None, of: str = "") -> dict[str, float | None]:
+    """Return an interval as two figures of a record, under the name of what it is `of`.
+
+    Examples
+    --------
+    >>> low_high((0.1, 0.3)), low_high(None, "MAP@12 ")
+    ({'low': 0.1, 'high': 0.3}, {'MAP@12 low': None, 'MAP@12 high': None})
+    """
+    low, high = bounds or (None, None)
+    return {f"{of}low": low, f"{of}high": high}
+
+
 def as_csv(records: Sequence[Mapping[str, object]]) -> str:
     """Return a header and one line a record; all records have the keys of the first."""
     out = io.StringIO()
@@ -227,7 +272,7 @@ SCHEMA = 1
 
 
 def document(record: object) -> dict[str, Any]:
-    """Return the JSON document of a record, a dataclass or a model of pydantic, as plain values.
+    """Return the JSON document of a record: a dict, a dataclass or a model of pydantic.
 
     What a model of pydantic was not given has no key.
     """

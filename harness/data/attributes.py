@@ -56,9 +56,16 @@ def column(table: AttributeTable | pl.DataFrame, name: str, ids: pl.Series) -> p
     frame = read(table, [name]) if isinstance(table, AttributeTable) else table
     if name not in frame.columns:
         raise ParameterError(f'the table has no column "{name}"; {suggest(name, frame.columns)}')
-    own = frame.columns[0]
-    wanted = pl.DataFrame({own: ids})
-    return wanted.join(frame, on=own, how="left", maintain_order="left", coalesce=False)[name]
+    return of_ids(frame, ids)[name]
+
+
+def of_ids(table: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
+    """Return the rows of a table in the order of `ids`, null where an id has none.
+
+    The ids stand in the table's first column.
+    """
+    own = table.columns[0]
+    return pl.DataFrame({own: ids}).join(table, on=own, how="left", maintain_order="left")
 
 
 def _rows(table: AttributeTable, columns: list[str] | None, source: Source) -> pl.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from harness.core.errors import UsageError
@@ -67,14 +68,8 @@ def ponpare(folder: Path, *, time_format: str = "iso") -> Layout:
         kind="purchase",
         time_format=time_format,
     )
-    visits = EventTable(
-        Table(folder / "coupon_visit_train.csv"),
-        user="USER_ID_hash",
-        item="VIEW_COUPON_ID_hash",
-        time="I_DATE",
-        kind="visit",
-        time_format=time_format,
-    )
+    log = Table(folder / "coupon_visit_train.csv")
+    visits = replace(purchases, table=log, item="VIEW_COUPON_ID_hash", kind="visit")
     return Layout(
         name="ponpare",
         events=(purchases, visits),

@@ -47,21 +47,15 @@ def locate(
 
     Where the walk finds nothing wrong, the error carries the reader's own `reason`.
     """
-    fallback = DataError(f"{shown}: cannot be read: {reason.strip().splitlines()[0]}")
-    if is_parquet(plain):
-        try:
-            return _locate_parquet(plain, shown, rules) or fallback
-        except parquet.UNREADABLE:  # its pages are damaged, as the reason says
-            return fallback
-    rows = _rows(table, plain)
     try:
-        while chunk := list(islice(rows, _CHUNK_ROWS)):
-            error = _first_bad(chunk, shown, names, rules)
-            if error is not None:
-                return error
+        found = (
+            _in_parquet(plain, rules) if is_parquet(plain) else _in_text(table, plain, names, rules)
+        )
     except csv.Error as error:
-        return DataError(f"{shown}: cannot be read as a table: {error}")
-    return fallback
+        found = f"cannot be read as a table: {error}"
+    except parquet.UNREADABLE:  # its pages are damaged, as the reason says
+        found = None
+    return DataError(f"{shown}: {found or f'cannot be read: {reason.strip().splitlines()[0]}'}")
 
 
 def is_parquet(path: Path) -> bool:
@@ -95,28 +89,36 @@ def _rows(table: Table, plain: Path) -> Iterator[_Row]:
             raise csv.Error(f"line {line}: {error}") from error
 
 
-def _first_bad(
-    rows: list[_Row], shown: Path, names: list[str], rules: tuple[FieldRule, ...]
-) -> DataError | None:
-    faults = [_bad_shape(rows, shown, names)]
-    faults += [_bad_field(rows, shown, names.index(rule.column), rule) for rule in rules]
+def _in_text(
+    table: Table, plain: Path, names: list[str], rules: tuple[FieldRule, ...]
+) -> str | None:
+    """Return what the first bad row is, None without one."""
+    rows = _rows(table, plain)
+    while chunk := list(islice(rows, _CHUNK_ROWS)):
+        found = _first_bad(chunk, names, rules)
+        if found is not None:
+            return found
+    return None
+
+
+def _first_bad(rows: list[_Row], names: list[str], rules: tuple[FieldRule, ...]) -> str | None:
+    faults = [_bad_shape(rows, names)]
+    faults += [_bad_field(rows, names.index(rule.column), rule) for rule in rules]
     found = [fault for fault in faults if fault is not None]
     return min(found, key=lambda fault: fault[0])[1] if found else None
 
 
-def _bad_shape(rows: list[_Row], shown: Path, names: list[str]) -> tuple[int, DataError] | None:
+def _bad_shape(rows: list[_Row], names: list[str]) -> tuple[int, str] | None:
     for row in rows:
         if not row.fields:
-            return row.line, DataError(f"{shown}: line {row.line} is blank; remove it")
+            return row.line, f"line {row.line} is blank; remove it"
         if len(row.fields) != len(names):
-            return row.line, DataError(
-                f"{shown}: line {row.line} has {len(row.fields)} fields, expected {len(names)} "
+            return row.line, (
+                f"line {row.line} has {len(row.fields)} fields, expected {len(names)} "
                 f"({', '.join(names)})"
             )
         if not "".join(row.fields).isprintable() and undecodable(row.fields):
-            return row.line, DataError(
-                f"{shown}: line {row.line} is not UTF-8 text; save the file as UTF-8"
-            )
+            return row.line, f"line {row.line} is not UTF-8 text; save the file as UTF-8"
     return None
 
 
@@ -125,9 +127,7 @@ def undecodable(fields: list[str]) -> bool:
     return any("\udc80" <= letter <= "\udcff" for field in fields for letter in field)
 
 
-def _bad_field(
-    rows: list[_Row], shown: Path, index: int, rule: FieldRule
-) -> tuple[int, DataError] | None:
+def _bad_field(rows: list[_Row], index: int, rule: FieldRule) -> tuple[int, str] | None:
     usable = [row for row in rows if len(row.fields) > index and not undecodable(row.fields)]
     values = [row.fields[index] or None for row in usable]
     bad = [rule.required and value is None for value in values]
@@ -138,10 +138,12 @@ def _bad_field(
         return None
     at = bad.index(True)
     line = usable[at].line
-    return line, DataError(
-        f'{shown}: line {line}, column "{rule.column}": '
-        f"found {_printable(values[at])}, expected {rule.expected}"
-    )
+    return line, _fault(f"line {line}", rule, values[at])
+
+
+def _fault(where: str, rule: FieldRule, value: str | None) -> str:
+    found = _printable(value)
+    return f'{where}, column "{rule.column}": found {found}, expected {rule.expected}'
 
 
 def _unreadable(text: pl.Series, parse: nw.Expr) -> list[bool]:
@@ -167,24 +169,17 @@ def _printable(value: str | None) -> str:
     return f'"{cut}"' if cut.isprintable() else repr(cut)
 
 
-def _locate_parquet(plain: Path, shown: Path, rules: tuple[FieldRule, ...]) -> DataError | None:
+def _in_parquet(plain: Path, rules: tuple[FieldRule, ...]) -> str | None:
     for rule in rules:
         values = pl.read_parquet(plain, columns=[rule.column], glob=False)[rule.column]
         missing = values.is_null() | (values.cast(pl.String) == "").fill_null(False)
         if rule.required and missing.any():
-            row = int(missing.arg_max() or 0) + 1
-            return DataError(
-                f'{shown}: row {row}, column "{rule.column}": found an empty value, '
-                f"expected {rule.expected}"
-            )
+            return _fault(f"row {int(missing.arg_max() or 0) + 1}", rule, None)
         if rule.parse is not None and values.dtype == pl.String:
             bad = _unreadable(values, rule.parse)
             if True in bad:
                 at = bad.index(True)
-                return DataError(
-                    f'{shown}: row {at + 1}, column "{rule.column}": '
-                    f"found {_printable(values[at])}, expected {rule.expected}"
-                )
+                return _fault(f"row {at + 1}", rule, values[at])
     return None
 
 

@@ -28,6 +28,7 @@ from harness.data.csv_errors import FieldRule, is_parquet, locate, misshapen, un
 from harness.data.layout import EventTable, Table
 
 _BEYOND = "\x00beyond"  # a column behind the last: what a row with too many fields leaves there
+_TOO_MANY, _TOO_FEW = "\x00too_many", "\x00too_few"
 _LONGEST = 1 << 16
 """Letters of a header, on however many lines."""
 _FIELDS, _SHOWN = 10_000, 8
@@ -81,11 +82,12 @@ class Source:
         """Return the error for the first bad value; see `locate`."""
         return locate(self.table, self.plain, self.shown, self.names, rules, reason)
 
-    def whole_rows(self) -> tuple[pl.Expr, pl.Expr]:
+    def flags(self) -> tuple[pl.Expr, pl.Expr]:
         """Tell rows with too many fields, and perhaps too few (their last field is empty)."""
-        if not self.is_text:
-            return pl.lit(False), pl.lit(False)
-        return pl.col(_BEYOND).is_not_null(), pl.col(self.names[-1]).is_null()
+        too_many = too_few = pl.lit(False)
+        if self.is_text:
+            too_many, too_few = pl.col(_BEYOND).is_not_null(), pl.col(self.names[-1]).is_null()
+        return too_many.alias(_TOO_MANY), too_few.alias(_TOO_FEW)
 
     def texts(self, columns: list[str]) -> pl.DataFrame:
         """Return columns as text; a row with too few or too many fields raises DataError.
@@ -95,18 +97,18 @@ class Source:
         polars.exceptions.PolarsError
             What the reader does not understand; `fault` finds its place.
         """
-        too_many, too_few = self.whole_rows()
-        flags = (too_many.alias("\x00too_many"), too_few.alias("\x00too_few"))
-        frame = self.frame.select(pl.col(columns).cast(pl.String), *flags).collect()
-        self.check_rows(bool(frame["\x00too_many"].any()), bool(frame["\x00too_few"].any()))
+        frame = self.frame.select(pl.col(columns).cast(pl.String), *self.flags()).collect()
+        self.check_rows(frame)
         return frame.select(columns)
 
-    def check_rows(self, too_many: bool, perhaps_too_few: bool) -> None:
-        """Raise DataError where what `whole_rows` found means a row that is not whole."""
-        if too_many or perhaps_too_few:
-            error = misshapen(self.table, self.plain, self.shown, self.names)
-            if error is not None:
-                raise error
+    def check_rows(self, flagged: pl.DataFrame) -> bool:
+        """Raise DataError where `flags` mean a row that is not whole; True: all of the file are."""
+        if not (flagged[_TOO_MANY].any() or flagged[_TOO_FEW].any()):
+            return False
+        error = misshapen(self.table, self.plain, self.shown, self.names)
+        if error is not None:
+            raise error
+        return True
 
 
 def sources(table: Table) -> Iterator[Source]:
@@ -192,7 +194,7 @@ def _header(table: Table, plain: Path, shown: Path) -> list[str]:
 
 BATCH_ROWS = 1_000_000
 _FIRST = 1_000
-_KEEP, _TOO_MANY, _TOO_FEW = "keep", "too_many", "too_few"
+_KEEP = "keep"
 
 
 def event_batches(events: EventTable) -> Iterator[tuple[pl.DataFrame, int]]:
@@ -241,13 +243,10 @@ def _with_zeros(error: DataError, events: EventTable, source: Source) -> DataErr
 
 def _batches(events: EventTable, source: Source) -> Iterator[tuple[pl.DataFrame, int]]:
     rules = _rules(events, source)
-    shape_is_known = False
+    whole = False
     try:
         for batch in _query(events, source).collect_batches(chunk_size=BATCH_ROWS):
-            too_many, too_few = bool(batch[_TOO_MANY].any()), bool(batch[_TOO_FEW].any())
-            if too_many or (too_few and not shape_is_known):
-                source.check_rows(too_many, too_few)
-                shape_is_known = True
+            whole = whole or source.check_rows(batch)
             kept = batch.filter(pl.col(_KEEP)) if events.minimum else batch
             if any(column.has_nulls() for column in kept.iter_columns()) or any(
                 (kept[column] == "").any() for column in (dataset.USER, dataset.ITEM)
@@ -259,8 +258,7 @@ def _batches(events: EventTable, source: Source) -> Iterator[tuple[pl.DataFrame,
 
 
 def _query(events: EventTable, source: Source) -> pl.LazyFrame:
-    too_many, too_few = source.whole_rows()
-    flagged = source.frame.with_columns(too_many.alias(_TOO_MANY), too_few.alias(_TOO_FEW))
+    flagged = source.frame.with_columns(source.flags())
     numbers = (dataset.ROW,) if events.numbered else ()
     if numbers:
         flagged = flagged.with_row_index(dataset.ROW)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from harness.core import cache
-from harness.core.arrays import Int32, Int64
+from harness.core.arrays import Int32, Int64, places
 from harness.core.errors import DataError
 from harness.core.ids import Encoder
 from harness.core.io import parts
@@ -130,9 +130,7 @@ def _column(frame: pl.DataFrame, name: str) -> pl.Series:
 def _sorted(ids: pl.Series) -> tuple[pl.Series, Int32]:
     """Return ids that differ, sorted, and the position of each among them."""
     order = ids.arg_sort().to_numpy()
-    positions = np.empty(len(ids), np.int32)
-    positions[order] = np.arange(len(ids), dtype=np.int32)
-    return ids.gather(order).alias(dataset.ID), positions
+    return ids.gather(order).alias(dataset.ID), places(order, len(ids))
 
 
 def _index(ids: pl.Series, more: pl.Series | None) -> tuple[pl.Series, Int32]:
@@ -158,12 +156,10 @@ def _times(
     return times
 
 
-def _both_forms(items: pl.Series, catalogue: pl.Series, width: int) -> str | None:
-    """Return an id that stands there with and without its leading zero, None without one."""
-    every = pl.concat([items.alias(dataset.ID), catalogue.alias(dataset.ID)]).unique()
-    short = every.filter(every.str.len_chars() == width - 1)
-    both = short.filter(short.str.zfill(width).is_in(every.implode()))
-    return None if both.is_empty() else str(both.sort()[0])
+def _both_forms(items: pl.Series, catalogue: pl.Series, width: int) -> bool:
+    """Return whether an id stands there with and without its leading zero."""
+    every = pl.concat([items.alias(dataset.ID), catalogue.alias(dataset.ID)])
+    return bool(csv_errors.lost(every, width).str.zfill(width).is_in(every.implode()).any())
 
 
 def _zeros(layout: Layout, items: pl.Series, catalogue: pl.Series, width: int) -> list[str]:
@@ -213,26 +209,19 @@ def files(layout: Layout) -> list[Path]:
 def _write(data: Dataset, folder: Path) -> dict[str, Any]:
     for name, array in zip(_ARRAYS, data.events.columns, strict=False):
         np.save(folder / f"{name}.npy", array, allow_pickle=False)
-    _users_frame(data).write_ipc(folder / "users.arrow")
-    _items_frame(data).write_ipc(folder / "items.arrow")
-    return {"kinds": data.kinds, "has_time": data.has_time, "notes": data.notes}
-
-
-def _users_frame(data: Dataset) -> pl.DataFrame:
-    frame = pl.DataFrame({dataset.ID: data.user_ids})
-    if data.registered is None:
-        return frame
-    return frame.with_columns(pl.Series(dataset.REGISTERED, data.registered))
-
-
-def _items_frame(data: Dataset) -> pl.DataFrame:
     described = np.zeros(len(data.item_ids), np.bool_)
     if data.catalogue is not None:
         described[data.catalogue] = True
-    frame = pl.DataFrame({dataset.ID: data.item_ids, "described": described})
-    if data.shown_from is None:
-        return frame
-    return frame.with_columns(pl.Series(dataset.SHOWN_FROM, data.shown_from))
+    items = {"described": described, dataset.SHOWN_FROM: data.shown_from}
+    _write_ids(folder / "users.arrow", data.user_ids, {dataset.REGISTERED: data.registered})
+    _write_ids(folder / "items.arrow", data.item_ids, items)
+    return {"kinds": data.kinds, "has_time": data.has_time, "notes": data.notes}
+
+
+def _write_ids(path: Path, ids: pl.Series, known: Mapping[str, Any]) -> None:
+    """Write ids, and what is known of each; None: nothing is."""
+    columns = {name: values for name, values in known.items() if values is not None}
+    pl.DataFrame({dataset.ID: ids, **columns}).write_ipc(path)
 
 
 def _dataset(folder: Path, layout: Layout, notes: dict[str, Any]) -> Dataset:

@@ -70,7 +70,7 @@ class Factories:
     Parameters
     ----------
     only : str
-        The models that are wanted; only these and their base models are looked for.
+        The models that are wanted; these and their base models alone are made. All by default.
 
     Raises
     ------
@@ -80,31 +80,29 @@ class Factories:
 
     def __init__(self, config: Config, *only: str) -> None:
         self.config = config
+        self.only = only
         self.settings = {model.name: model for model in config.models}
         self._classes = {
-            name: plugins.factory(name, use, config.folder)
+            name: plugins.load(f'model "{name}"', use, config.folder, "class")
             for name in base_models_first(self.settings, only)
             if (use := self.settings[name].use) is not None
         }
 
-    def made(self, repeat: int, *only: str) -> dict[str, Recommender]:
+    def made(self, repeat: int) -> dict[str, Recommender]:
         """Return one repeat's recommenders by name, in the config's order.
+
+        Unless some are named, these are all that have so many repeats.
 
         Base models are made before what is made of them, once for all. Every `seed` and
         `random_state` of theirs is its own value at repeat 0, and then follows from that value and
         the repeat.
-
-        Parameters
-        ----------
-        only : str
-            The models that are wanted; by default all that have so many repeats.
 
         Raises
         ------
         UsageError
             A parameter that there is not; the message names the model.
         """
-        wanted = only or [name for name, one in self.settings.items() if one.repeats > repeat]
+        wanted = self.only or [name for name, one in self.settings.items() if one.repeats > repeat]
         shared = {part for model in self.settings.values() for part in model.base_models}
         found: dict[str, Recommender] = {}
         for name in base_models_first(self.settings, wanted):
@@ -124,23 +122,6 @@ class Factories:
         own = self.settings[name]
         has = name in self._classes and guard.seeds(self._classes[name], own.params)
         return bool(has) or any(self.seeded(part) for part in own.base_models)
-
-
-def make(config: Config, *only: str, repeat: int = 0) -> dict[str, Recommender]:
-    """Return the recommenders of a config by name, in its order, of one repeat.
-
-    Parameters
-    ----------
-    only : str
-        The models that are wanted; these and their base models alone are made. All by default.
-
-    Raises
-    ------
-    UsageError
-        A class, parameter or file that there is not; the message names the model.
-    """
-    names = only or [model.name for model in config.models]
-    return Factories(config, *only).made(repeat, *names)
 
 
 def base_models_first(settings: Mapping[str, ModelConfig], only: Sequence[str]) -> Iterable[str]:
@@ -165,7 +146,7 @@ def load(
 ) -> Iterator[Recommender]:
     """Yield every repeat of one model of a class, of base models that are made already."""
     use = str(settings.use)
-    factory = plugins.factory(settings.name, use, config.folder)
+    factory = plugins.load(f'model "{settings.name}"', use, config.folder, "class")
     for repeat in range(settings.repeats):
         yield _made(settings, factory, base_models[repeat], repeat)
 

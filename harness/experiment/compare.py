@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from harness.config import Config
 from harness.core.errors import DataError, UsageError, printable, suggest
-from harness.core.table import Sheet, Shown, digits_of, ends, number, percent
+from harness.core.table import Column, Sheet, Shown, digits_of, ends, number, percent
 from harness.experiment import run_folder
 from harness.experiment.record import Evaluation
 from harness.experiment.run_folder import Run
@@ -18,7 +19,7 @@ from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable
 from harness.stats import estimates
 from harness.stats.estimates import ModelEstimate, Tables
-from harness.stats.pairwise import Comparison, Rules, pair_records, pair_table
+from harness.stats.pairwise import Comparison, Rules, pair_table
 from harness.stats.pairwise import compare as compare_pairs
 from harness.stats.shakeup import ShakeUp, shake_up
 from harness.stats.slices import USER, Slice, column_title, slices
@@ -68,7 +69,7 @@ class Compared(Shown):
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a pair, in full precision."""
-        return pair_records(self.comparison, self.shake_up)
+        return self.comparison.records(self.shake_up)
 
 
 def compare(
@@ -257,25 +258,21 @@ def _slices(found: Tables, metric: Metric, run: Run, by: Sequence[str]) -> tuple
 
 
 def _models(compared: Compared) -> Sheet:
-    digits = _digits(compared)
-    hits = compared.comparison.any_hit
-    rows = [
-        [
-            printable(model.name),
-            number(estimate.mean, digits),
-            ends(estimate.ci95, digits),
-            ends(estimate.ci95_t, digits),
-            ends(estimate.ci95_bootstrap, digits),
-            percent(hits[model.name]),
-            printable(model.run),
-        ]
-        for model in compared.models
-        for estimate in model.metrics.values()
+    digits, hits = _digits(compared), compared.comparison.any_hit
+
+    def of(model: ComparedModel) -> ModelEstimate:
+        return model.metrics[compared.metric]
+
+    columns: list[Column[ComparedModel]] = [
+        Column("model", lambda m: printable(m.name), "name"),
+        Column(compared.metric, lambda m: number(of(m).mean, digits)),
+        Column("95 % interval", lambda m: ends(of(m).ci95, digits)),
+        Column("Student's", lambda m: ends(of(m).ci95_t, digits)),
+        Column("bootstrap", lambda m: ends(of(m).ci95_bootstrap, digits)),
+        Column("users above 0", lambda m: percent(hits[m.name])),
+        Column("run", lambda m: printable(m.run), "words"),
     ]
-    intervals = ["95 % interval", "Student's", "bootstrap"]
-    titles = ["model", compared.metric, *intervals, "users above 0", "run"]
-    words = frozenset({6})
-    return Sheet(titles, rows, words | {0}, [_set_line(compared)], kept=3, wrapped=words)
+    return Sheet.of(compared.models, columns, heading=[_set_line(compared)], kept=3)
 
 
 def _set_line(compared: Compared) -> str:
@@ -291,26 +288,20 @@ def _digits(compared: Compared) -> int:
 
 def sliced(parts: Sequence[Slice], compared: Compared) -> Sheet:
     """Return the table of one column's slices, a column a model."""
-    names, metric = [model.name for model in compared.models], compared.metric
-    digits = _digits(compared)
-    rows = [
-        [
-            printable(part.label),
-            f"{part.users:,}",
-            "few" if part.small else "",
-            *(_mean(part, name, digits) for name in names),
-        ]
-        for part in parts
+    digits, by = _digits(compared), parts[0].by
+    columns: list[Column[Slice]] = [
+        Column(by, lambda part: printable(part.label), "words"),
+        Column("users", lambda part: f"{part.users:,}"),
+        Column("", lambda part: "few" if part.small else ""),
+        *(Column(printable(m.name), partial(_mean, m.name, digits)) for m in compared.models),
     ]
-    titles = [parts[0].by, "users", "", *map(printable, names)]
-    heading = [f"slices  {metric} by {printable(column_title(parts[0].by))}"]
+    heading = [f"slices  {compared.metric} by {printable(column_title(by))}"]
     few = ["few    under 100 users, or under 10 with any: too few to tell models apart"]
     footing = few if any(part.small for part in parts) else []
-    words = frozenset({0})
-    return Sheet(titles, rows, words, heading, footing, kept=4, wrapped=words)
+    return Sheet.of(parts, columns, heading=heading, footing=footing, kept=4)
 
 
-def _mean(part: Slice, name: str, digits: int) -> str:
+def _mean(name: str, digits: int, part: Slice) -> str:
     estimate = part.models[name]
     bounds = "" if estimate.ci95 is None else f" ({ends(estimate.ci95, digits)})"
     return number(estimate.mean, digits) + bounds

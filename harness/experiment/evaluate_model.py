@@ -121,8 +121,14 @@ def evaluate_model(
         scores = ScoreTable({metric: table.values[metric] for metric in asked})
         described = {str(metric): mean(table.of_users(metric)) for metric in extra}
         points = curve(repeats, judgments, scores, asked[0])
-        found = others and _estimate(
-            asked[0], scores, evaluation_set, others.evaluation_set, answers, catalogue, sample
+        found = others and leaderboard_estimate(
+            asked[0],
+            scores,
+            evaluation_set,
+            others.evaluation_set,
+            _of_others(answers),
+            catalogue,
+            sample,
         )
     random = seeded or any(answer.drawn for answer in answers)
     refused = next((answer.refused for answer in answers if answer.refused), ())
@@ -171,37 +177,33 @@ def _answers(
     repeat: int,
     progress: Callable[[int], object],
 ) -> _Answers:
-    evaluation_set, draws = (
-        task.evaluation_set,
-        Draws(task.config.evaluation.seed, repeat, task.hashes),
-    )
-    lists = _recommend(name, model, task, draws, progress)
-    precomputed = isinstance(itself(model), PrecomputedLists)
+    evaluation_set, asked = task.evaluation_set, _Asked(name, model, task, repeat)
+    lists = asked.lists(progress)
+    precomputed = isinstance(asked.model, PrecomputedLists)
     notes: tuple[str, ...] = ()
     if repeat == 0:
         notes = odd(name, lists, evaluation_set) if precomputed else _mostly_empty(name, lists)
-        if not precomputed and not draws.used:
-            notes += _changing(name, model, evaluation_set, draws, lists)
-    drawn, beyond, refused = draws.used, None, tuple[str, ...]()
-    if others is not None and len(others.evaluation_set.users) > 0:
+        if not precomputed and not asked.draws.used:
+            notes += _changing(asked, lists)
+    drawn, beyond, refused = asked.draws.used, None, tuple[str, ...]()
+    if others is not None:
         try:
-            beyond = _beyond(name, model, evaluation_set, others, repeat)
+            beyond = _beyond(_Asked(name, model, others, repeat), evaluation_set)
         except HarnessError as error:
             refused = (_CANNOT_BE_ASKED.format(name, len(others.evaluation_set.users), error),)
     return _Answers(lists, beyond, drawn, notes, refused)
 
 
-def _beyond(
-    name: str, model: Recommender, evaluation_set: EvaluationSet, others: Task, repeat: int
-) -> Recommendations:
+def _beyond(others: _Asked, evaluation_set: EvaluationSet) -> Recommendations:
     """Return a model's lists for the users whom the evaluation set leaves out."""
-    precomputed = itself(model)
-    if not isinstance(precomputed, PrecomputedLists):
-        return recommend(name, model, others, repeat)
+    if len(others.evaluation_set.users) == 0:
+        return Recommendations(np.empty((0, 0), np.int32))
+    if not isinstance(others.model, PrecomputedLists):
+        return others.lists()
     # Read with the evaluated users: a file that has none of the others is no file of other ids.
     every = pl.concat([evaluation_set.user_ids, others.evaluation_set.user_ids])
-    found = precomputed.on(
-        every, evaluation_set.candidate_ids, others.data.item_ids, evaluation_set.k
+    found = others.model.on(
+        every, evaluation_set.candidate_ids, others.task.data.item_ids, evaluation_set.k
     )
     return replace(found, items=found.items[len(evaluation_set.users) :])
 
@@ -212,20 +214,10 @@ _CANNOT_BE_ASKED = (
 )
 
 
-def _estimate(
-    metric: metrics.Metric,
-    scores: ScoreTable,
-    evaluation_set: EvaluationSet,
-    others: EvaluationSet,
-    answers: Sequence[_Answers],
-    catalogue: Catalogue | None,
-    sample: Sample | None,
-) -> LeaderboardEstimate:
-    beyond = [answer.others for answer in answers if answer.others is not None]
-    known = len(beyond) == len(answers) or len(others.users) == 0
-    return leaderboard_estimate(
-        metric, scores, evaluation_set, others, beyond if known else None, catalogue, sample
-    )
+def _of_others(answers: Sequence[_Answers]) -> list[Recommendations] | None:
+    """Return each repeat's lists for the users whom the evaluation set leaves out."""
+    lists = [answer.others for answer in answers if answer.others is not None]
+    return lists if len(lists) == len(answers) else None
 
 
 def _mostly_empty(name: str, lists: Recommendations) -> tuple[str, ...]:
@@ -237,29 +229,22 @@ def _mostly_empty(name: str, lists: Recommendations) -> tuple[str, ...]:
     return (f'model "{name}": {which} {n:,} lists are empty, and score 0',)
 
 
-def _changing(
-    name: str,
-    model: Recommender,
-    evaluation_set: EvaluationSet,
-    draws: Draws,
-    lists: Recommendations,
-) -> tuple[str, ...]:
+def _changing(asked: _Asked, lists: Recommendations) -> tuple[str, ...]:
     """Return a note where a model that draws nothing answers otherwise when it is asked again."""
-    n = min(_ASKED_AGAIN, _batch_size(evaluation_set), len(evaluation_set.users))
-    again = f'model "{name}": asked again, '
+    users = len(asked.evaluation_set.users)
+    n = min(_ASKED_AGAIN, asked.at_once, users)
+    again = f'model "{asked.name}": asked again, '
     cannot = "so its scores cannot be repeated: take random numbers from draws"
     try:  # copied: a model may answer twice in the same array
-        second = _batch(
-            name, itself(model), evaluation_set, 0, evaluation_set.users[:n], draws
-        ).copy()
+        second = asked.batch(0, n).copy()
         differ = int((second != lists.items[:n]).any(axis=1).sum())
         if differ == 0:
             return ()
-        third = _batch(name, itself(model), evaluation_set, 0, evaluation_set.users[:n], draws)
+        third = asked.batch(0, n)
     except HarnessError as error:
         return (f"{again}it fails, {cannot} ({error})",)
-    if n < len(evaluation_set.users) and np.array_equal(second, third):
-        return (_BY_BATCH.format(name, n, differ),)
+    if n < users and np.array_equal(second, third):
+        return (_BY_BATCH.format(asked.name, n, differ),)
     return (f"{again}it answers otherwise for {differ:,} of {n:,} users, {cannot}",)
 
 
@@ -277,125 +262,91 @@ def fitted(name: str, model: Recommender, task: Task) -> Recommender:
     return cast(Recommender, guard.guarded(name, "fit", lambda: model.fit(task.train)))
 
 
-def recommend(
-    name: str,
-    model: Recommender,
-    task: Task,
-    repeat: int,
-) -> Recommendations:
+def recommend(name: str, model: Recommender, task: Task, repeat: int) -> Recommendations:
     """Return a fitted model's checked lists for all evaluated users, asked for in batches.
 
     A file of lists is read as `harness score` reads them.
     """
-    draws = Draws(task.config.evaluation.seed, repeat, task.hashes)
-    return _recommend(name, model, task, draws)
+    return _Asked(name, model, task, repeat).lists()
 
 
-def _recommend(
-    name: str,
-    model: Recommender,
-    task: Task,
-    draws: Draws,
-    progress: Callable[[int], object] = lambda users: None,
-) -> Recommendations:
-    evaluation_set, model = task.evaluation_set, itself(model)
-    if isinstance(model, PrecomputedLists):
-        return model.on(
-            evaluation_set.user_ids,
-            evaluation_set.candidate_ids,
-            task.data.item_ids,
-            evaluation_set.k,
-        )
-    batch = _batch_size(evaluation_set)
-    items = np.empty((len(evaluation_set.users), _list_length(evaluation_set)), np.int32)
-    for start in range(0, len(evaluation_set.users), batch):
-        users = evaluation_set.users[start : start + batch]
-        # Copied at once: a model may answer the next batch in the same array.
-        items[start : start + batch] = _batch(name, model, evaluation_set, start, users, draws)
-        progress(len(users))
-    return Recommendations(items)
+class _Asked:
+    """A fitted model that is asked for the lists of the users of a task."""
+
+    def __init__(self, name: str, model: Recommender, task: Task, repeat: int) -> None:
+        self.name, self.model, self.task = name, itself(model), task
+        self.evaluation_set = task.evaluation_set
+        self.draws = Draws(task.config.evaluation.seed, repeat, task.hashes)
+
+    @property
+    def at_once(self) -> int:
+        """How many users it is asked for in one call."""
+        return max(1, BATCH_CELLS // len(self.evaluation_set.candidates))
+
+    @property
+    def length(self) -> int:
+        """How long a list can be: positions beyond the last candidate would stay empty."""
+        return min(self.evaluation_set.k, len(self.evaluation_set.candidates))
+
+    def lists(self, progress: Callable[[int], object] = lambda users: None) -> Recommendations:
+        """Return the checked lists of all users."""
+        of, n = self.evaluation_set, len(self.evaluation_set.users)
+        if isinstance(self.model, PrecomputedLists):
+            return self.model.on(of.user_ids, of.candidate_ids, self.task.data.item_ids, of.k)
+        items = np.empty((n, self.length), np.int32)
+        for start in range(0, n, self.at_once):
+            stop = min(start + self.at_once, n)
+            # Copied at once: a model may answer the next batch in the same array.
+            items[start:stop] = self.batch(start, stop)
+            progress(stop - start)
+        return Recommendations(items)
+
+    def batch(self, start: int, stop: int) -> Int32:
+        """Return the checked lists of some users."""
+        of, ids = self.evaluation_set, self.evaluation_set.user_ids[start:stop]
+        seen, exclude = None if of.seen is None else of.seen.rows(start, stop), None
+        if seen is not None:
+            held, shape = np.ones(len(seen.indices), np.bool_), (len(ids), len(of.candidates))
+            exclude = csr_array((held, seen.indices, seen.indptr), shape=shape)
+        answer = self._answer(of.users[start:stop], ids, exclude)
+        return checked(self.name, answer, ids, self.length, len(of.candidates), seen)
+
+    def _answer(self, users: Int32, ids: pl.Series, exclude: csr_array[Any] | None) -> Any:
+        def ask(rows: slice) -> Any:
+            excluded = None if exclude is None else exclude[rows]
+            return self.model.recommend(users[rows], self.length, self.draws, exclude=excluded)
+
+        try:
+            return self.model.recommend(users, self.length, self.draws, exclude=exclude)
+        except HarnessError:  # it says itself what is wrong, and of which base model
+            raise
+        except BaseException as error:  # a stranger's code may raise anything
+            plugins.raise_interrupt(error)
+            user = ids[_first_raising(ask, len(users))]
+            raise RecommenderError(
+                f'model "{self.name}" raised in recommend, first for user {user}: '
+                f"{plugins.told(error)}"
+            ) from error
 
 
-def _batch_size(evaluation_set: EvaluationSet) -> int:
-    return max(1, BATCH_CELLS // len(evaluation_set.candidates))
+def _first_raising(ask: Callable[[slice], Any], n: int) -> int:
+    """Return the first of n rows that raises, found by halving; 0 where only all of them do."""
 
+    def raises(start: int, stop: int) -> bool:
+        try:
+            ask(slice(start, stop))
+        except BaseException as error:
+            plugins.raise_interrupt(error)
+            return True
+        return False
 
-def _list_length(evaluation_set: EvaluationSet) -> int:
-    """Return how long a list can be: positions beyond the last candidate would stay empty."""
-    return min(evaluation_set.k, len(evaluation_set.candidates))
-
-
-def _batch(
-    name: str,
-    model: Recommender,
-    evaluation_set: EvaluationSet,
-    start: int,
-    users: Int32,
-    draws: Draws,
-) -> Int32:
-    ids = evaluation_set.user_ids[start : start + len(users)]
-    seen = (
-        None if evaluation_set.seen is None else evaluation_set.seen.rows(start, start + len(users))
-    )
-    exclude = None
-    if seen is not None:
-        held = np.ones(len(seen.indices), np.bool_)
-        shape = (len(users), len(evaluation_set.candidates))
-        exclude = csr_array((held, seen.indices, seen.indptr), shape=shape)
-    answer = _answer(name, model, users, ids, _list_length(evaluation_set), draws, exclude)
-    return checked(
-        name, answer, ids, _list_length(evaluation_set), len(evaluation_set.candidates), seen
-    )
-
-
-def _answer(
-    name: str,
-    model: Recommender,
-    users: Int32,
-    ids: pl.Series,
-    k: int,
-    draws: Draws,
-    exclude: csr_array[Any] | None,
-) -> Any:
-    try:
-        return model.recommend(users, k, draws, exclude=exclude)
-    except HarnessError:  # it says itself what is wrong, and of which base model
-        raise
-    except BaseException as error:  # a stranger's code may raise anything
-        plugins.raise_interrupt(error)
-        user = ids[_first_raising(model, users, k, draws, exclude)]
-        raise RecommenderError(
-            f'model "{name}" raised in recommend, first for user {user}: {plugins.told(error)}'
-        ) from error
-
-
-def _first_raising(
-    model: Recommender, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None
-) -> int:
-    """Return the first row that raises, found by halving; 0 where only the whole batch does."""
-    start, stop = 0, len(users)
+    start, stop = 0, n
     while stop - start > 1:
         middle = (start + stop) // 2
-        if _raises(model, users, slice(start, middle), k, draws, exclude):
+        if raises(start, middle):
             stop = middle
-        elif _raises(model, users, slice(middle, stop), k, draws, exclude):
+        elif raises(middle, stop):
             start = middle
         else:
             break
     return start
-
-
-def _raises(
-    model: Recommender,
-    users: Int32,
-    rows: slice,
-    k: int,
-    draws: Draws,
-    exclude: csr_array[Any] | None,
-) -> bool:
-    try:
-        model.recommend(users[rows], k, draws, exclude=None if exclude is None else exclude[rows])
-    except BaseException as error:
-        plugins.raise_interrupt(error)
-        return True
-    return False

@@ -11,14 +11,19 @@ import polars as pl
 
 from harness.core.arrays import repeats
 from harness.core.errors import UsageError, printable, suggest
-from harness.core.table import Sheet, Shown
+from harness.core.table import MISSING, Column, Sheet, Shown, number
 from harness.experiment import run_folder
-from harness.experiment.build import make
+from harness.experiment.build import Factories
 from harness.experiment.evaluate_model import fitted, recommend
 from harness.experiment.run_folder import Run
-from harness.experiment.score import SubmittedLists, lists_of_positions
+from harness.experiment.score import (
+    SubmittedLists,
+    convention_columns,
+    lists_of_positions,
+    on_conventions,
+)
 from harness.metrics import DEFINITIONS, DIVISORS, Block, Metric, parse, per_user
-from harness.metrics.conventions import CONVENTIONS, map_by_convention
+from harness.metrics.conventions import map_by_convention
 from harness.metrics.kernels import discounts
 from harness.metrics.scores import user_scores
 from harness.models.recommendations import Recommendations
@@ -42,7 +47,7 @@ def of_run(
     settings = model_of(config, model, repeat, str(folder))
     task = make_task(config)
     _refuse_changed(run, task)
-    made = make(config, model, repeat=repeat)[model]
+    made = Factories(config, model).made(repeat)[model]
     found = recommend(model, fitted(model, made, task), task, repeat)
     _refuse_other_lists(run, model, repeat, _on_task("", task, found, ()))
     title = f'model "{model}" of {folder}' + (f", repeat {repeat}" if settings.repeats > 1 else "")
@@ -275,14 +280,17 @@ _SHOWN_TRUTH = 12
 
 
 def sheets(found: Explanation, title: str) -> list[Sheet]:
-    """Return the positions, and the list's score by every metric and convention.
-
-    Parameters
-    ----------
-    title : str
-        What holds the list: a file, or a model of a run.
-    """
-    return [_positions_table(found, title), _metrics(found), _conventions(found)]
+    """Return the positions, and the list's score by every metric and convention."""
+    columns: list[Column[tuple[str, float]]] = [
+        Column("metric", lambda row: row[0], "name"),
+        Column("value", lambda row: number(row[1], 6)),
+    ]
+    conventions = on_conventions(found.conventions)
+    return [
+        _positions_table(found, title),
+        Sheet.of(found.metrics.items(), columns),
+        Sheet.of(conventions, convention_columns(f"AP@{found.k}"), kept=2),
+    ]
 
 
 def _positions_table(found: Explanation, title: str) -> Sheet:
@@ -291,10 +299,17 @@ def _positions_table(found: Explanation, title: str) -> Sheet:
     more = len(found.truth) - _SHOWN_TRUTH
     beyond = len(found.truth) - found.candidates
     total = sum(position.precision for position in hits)
-    return Sheet(
-        ["rank", "item", "hit", "P(i)", "adds to AP", "discount"],
-        [_row(position) for position in found.places],
-        left=frozenset({1, 2}),
+    columns: list[Column[ListPosition]] = [
+        Column("rank", lambda p: str(p.rank)),
+        Column("item", lambda p: MISSING if p.item is None else printable(p.item), "name"),
+        Column("hit", lambda p: "hit" if p.hit else "repeated" if p.repeat else "", "name"),
+        Column("P(i)", lambda p: number(p.precision, 4)),
+        Column("adds to AP", lambda p: number(p.contribution, 6) if p.hit else ""),
+        Column("discount", lambda p: number(p.discount, 4)),
+    ]
+    return Sheet.of(
+        found.places,
+        columns,
         heading=[
             f"lists  {printable(title)}",
             f"user   {printable(found.user)} · k = {found.k}",
@@ -317,36 +332,3 @@ def records(found: Explanation) -> list[dict[str, object]]:
     """Return one record a position in full precision; an empty one where there is no list."""
     positions = [vars(p) for p in found.places] or [dict.fromkeys(ListPosition.__annotations__)]
     return [{"user": found.user, "k": found.k, **position} for position in positions]
-
-
-def _row(position: ListPosition) -> list[str]:
-    word = "hit" if position.hit else "repeated" if position.repeat else ""
-    return [
-        str(position.rank),
-        "–" if position.item is None else printable(position.item),
-        word,
-        f"{position.precision:.4f}",
-        f"{position.contribution:.6f}" if position.hit else "",
-        f"{position.discount:.4f}",
-    ]
-
-
-def _metrics(found: Explanation) -> Sheet:
-    rows = [[name, f"{value:.6f}"] for name, value in found.metrics.items()]
-    return Sheet(["metric", "value"], rows)
-
-
-def _conventions(found: Explanation) -> Sheet:
-    rows = [
-        [
-            name,
-            "not counted" if value is None else f"{value:.6f}",
-            convention.tools,
-            convention.divisor_text,
-            convention.repeats_text,
-        ]
-        for name, value in found.conventions.items()
-        for convention in [CONVENTIONS[name]]
-    ]
-    titles = ["convention", f"AP@{found.k}", "who prints it", "divisor D", "repeated item"]
-    return Sheet(titles, rows, left=frozenset({0, 2, 3, 4}), kept=2, wrapped=frozenset({2, 3, 4}))

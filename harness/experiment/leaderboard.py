@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from harness.config.diff import differing, settings
 from harness.core.errors import DataError, HarnessError, UsageError, printable, suggest
-from harness.core.table import Sheet, Shown, digits_of, ends, lift, number
+from harness.core.table import Column, Sheet, Shown, digits_of, ends, lift, low_high, number
 from harness.experiment import run_folder
 from harness.experiment.record import ModelRecord
 from harness.experiment.run_folder import Run
@@ -108,7 +108,13 @@ class Leaderboard(Shown):
     def records(self) -> list[dict[str, object]]:
         """Return one record an entry, in full precision."""
         return [
-            {"fingerprint": group.fingerprint, "metric": group.metric, **_record(entry)}
+            {
+                "fingerprint": group.fingerprint,
+                "metric": group.metric,
+                **{name: value for name, value in vars(entry).items() if name != "ci95"},
+                **low_high(entry.ci95),
+                "differs": ", ".join(entry.differs),
+            }
             for group in self.groups
             for entry in group.entries
         ]
@@ -347,8 +353,6 @@ _BETTER = {"higher": "", "lower": " · lower is better", "neither": " · neither
 def _table(group: Group) -> Sheet:
     digits = digits_of(entry.mean for entry in group.entries)
     metric = printable(group.metric)
-    titles = ["model", metric, "95 % interval", "run", "× chance", "against chance", "date"]
-    titles += ["settings", "seed", "runs", "not as the first's config"]
     counted = f"{group.runs:,} run{'s' if group.runs > 1 else ''}"
     if group.without:
         counted += f", {group.without:,} without {metric} left out"
@@ -356,36 +360,21 @@ def _table(group: Group) -> Sheet:
         f"evaluation set  {printable(group.fingerprint[:_SHORT])} · k = {group.k} · "
         f"{group.users:,} users · {counted}{_BETTER[group.better]}"
     )
-    rows = [_row(entry, digits) for entry in group.entries]
-    words = frozenset({3, 5, 6, 7, 10})
-    return Sheet(
-        titles,
-        rows,
-        left=words | {0},
-        heading=[heading],
-        firm=frozenset({1, 2, 4}),
-        wrapped=words,
-        styles=STYLES,
-    )
-
-
-def _row(entry: Entry, digits: int) -> list[str]:
-    return [
-        printable(entry.model) + (f" · tuned × {entry.tuned:,}" if entry.tuned else ""),
-        number(entry.mean, digits),
-        ends(entry.ci95, digits),
-        printable(entry.run),
-        "" if entry.lift is None else lift(entry.lift),
-        printable(chance_word(entry.verdict or "")),
-        printable(entry.date[:16].replace("T", " ")),
-        printable(entry.settings),
-        "" if entry.seed is None else str(entry.seed),
-        str(entry.runs),
-        printable(", ".join(entry.differs)),
+    columns: list[Column[Entry]] = [
+        Column("model", _name, "name"),
+        Column(metric, lambda e: number(e.mean, digits), firm=True),
+        Column("95 % interval", lambda e: ends(e.ci95, digits), firm=True),
+        Column("run", lambda e: printable(e.run), "words"),
+        Column("× chance", lambda e: "" if e.lift is None else lift(e.lift), firm=True),
+        Column("against chance", lambda e: printable(chance_word(e.verdict or "")), "words"),
+        Column("date", lambda e: printable(e.date[:16].replace("T", " ")), "words"),
+        Column("settings", lambda e: printable(e.settings), "words"),
+        Column("seed", lambda e: "" if e.seed is None else str(e.seed)),
+        Column("runs", lambda e: str(e.runs)),
+        Column("not as the first's config", lambda e: printable(", ".join(e.differs)), "words"),
     ]
+    return Sheet.of(group.entries, columns, heading=[heading], styles=STYLES)
 
 
-def _record(entry: Entry) -> dict[str, object]:
-    low, high = entry.ci95 or (None, None)
-    found = {name: value for name, value in vars(entry).items() if name != "ci95"}
-    return found | {"low": low, "high": high, "differs": ", ".join(entry.differs)}
+def _name(entry: Entry) -> str:
+    return printable(entry.model) + (f" · tuned × {entry.tuned:,}" if entry.tuned else "")

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from pydantic import ConfigDict
 
 from harness.core.errors import UsageError, printable
 from harness.core.io import whole_folder
-from harness.core.table import Sheet, Shown, digits_of, lift, number
+from harness.core.table import Column, Sheet, Shown, digits_of, lift, low_high, number
 from harness.experiment import answer
 from harness.experiment.record import Chance, Direction, Evaluation, ModelRecord, RunRecord
 from harness.experiment.run_folder import check_out, environment_of
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from harness.protocol.evaluation_set import EvaluationSet
     from harness.protocol.leaderboard_estimate import LeaderboardEstimates
     from harness.stats.chance import Verdict
-    from harness.stats.estimates import ModelEstimate
     from harness.stats.pairwise import Comparison
     from harness.stats.shakeup import ShakeUp
     from harness.stats.slices import Slice
@@ -123,9 +123,12 @@ class Result(Shown):
 
         ``tuned`` is the number of trials that its parameters were chosen from, 0 for none.
         """
-        import pandas as pd
-
-        return pd.DataFrame([_row(m) for m in self.models]).set_index("model")
+        names = [str(metric) for metric in self.metrics]
+        ends = [f"{name} {end}" for name in names for end in ("low", "high", "sd_repeats")]
+        order = ["repeats", "tuned", *names, *ends, "lift", "p", "verdict"]
+        found = super().to_pandas().set_index("model")
+        found = found.rename(columns={f"{name} mean": name for name in names})
+        return found[order].astype({"lift": float, "p": float})
 
     def per_user(self) -> pl.DataFrame:
         """Return one row a user, model and repeat, with a column for each metric of users."""
@@ -182,42 +185,16 @@ class Result(Shown):
         (target / "environment.json").write_text(environment + "\n", encoding="utf-8")
 
 
-def _ends(estimate: ModelEstimate) -> tuple[tuple[str, float | None], ...]:
-    low, high = estimate.ci95 or (None, None)
-    return ("low", low), ("high", high), ("sd_repeats", estimate.sd_repeats)
-
-
-def _row(m: ModelResult) -> dict[str, Any]:
-    verdict = m.vs_random
-    return {
-        "model": m.name,
-        "repeats": m.repeats,
-        "tuned": 0 if m.tuned is None else m.tuned.trials,
-        **{k: f.mean for k, f in m.metrics.items()},
-        **{f"{k} {end}": value for k, f in m.metrics.items() for end, value in _ends(f)},
-        "lift": np.nan if verdict is None else _lift(verdict),
-        "p": np.nan if verdict is None else verdict.p,
-        "verdict": None if verdict is None else verdict.verdict,
-    }
-
-
 def _lift(verdict: Verdict) -> float:
     """Return the lift, no number where chance has a mean of 0."""
     return np.nan if verdict.lift is None else verdict.lift
 
 
 _SHORT = 6
-_NAME, _STANDING = 0, 4
-_KEPT = 5
 _PAIRS = 10
 
 
-def heading(result: Result) -> list[str]:
-    """Return the lines above the table: the answer, and what to know before it is believed."""
-    return [*answer.lines(result), *(f"note  {printable(note)}" for note in result.notes)]
-
-
-def footing(result: Result, verbose: bool = False) -> list[str]:
+def _footing(result: Result, verbose: bool = False) -> list[str]:
     """Return the lines below the table: evaluation set, tuned models, leaderboard estimate."""
     evaluation_set = result.evaluation_set
     funnel, users = evaluation_set.funnel, f"{len(evaluation_set.users):,} users"
@@ -269,51 +246,41 @@ def _time(result: Result) -> str:
     return " · ".join([f"time   {steps[0]}", *steps[1:], f"models {models:.1f} s"])
 
 
-def columns(result: Result, verbose: bool = False) -> list[str]:
-    """Return the column titles; the first metric stands first, with its interval."""
-    first, *others = [str(m) for m in result.metrics]
-    titles = ["model", first, "95 % interval", "× chance", answer.title(result), *others]
-    return [*titles, "time"] if verbose else titles
+def sheet(result: Result, verbose: bool = False) -> Sheet:
+    """Return the table of the models between its lines, and last the exact chance value.
 
-
-def rows(result: Result, verbose: bool = False) -> list[list[str]]:
-    """Return one row a model, and last the exact chance value."""
+    `verbose`: with times and the funnel.
+    """
     first, *others = [str(m) for m in result.metrics]
     digits = answer.digits(result)
-    found = [_cells(result, model, digits, verbose) for model in result.models]
+    columns: list[Column[ModelResult]] = [
+        Column("model", answer.name_of, "name"),
+        Column(first, lambda m: number(m.metrics[first].mean, digits)),
+        Column("95 % interval", lambda m: answer.spread(m, first, digits)),
+        Column("× chance", lambda m: "" if m.vs_random is None else lift(m.vs_random.lift)),
+        Column(answer.title(result), partial(answer.standing, result), "words"),
+        *(Column(name, partial(_mean, name)) for name in others),
+    ]
+    if verbose:
+        columns.append(Column("time", lambda m: f"{sum(m.seconds.values()):.1f} s"))
+    found = Sheet.of(
+        result.models,
+        columns,
+        heading=[*answer.lines(result), *(f"note  {printable(note)}" for note in result.notes)],
+        footing=_footing(result, verbose),
+        styles=STYLES,
+    )
     if result.chance:
-        floors = [number(result.chance[m].mean, 4) if m in result.chance else "" for m in others]
+        exact = {name: number(chance.mean, 4) for name, chance in result.chance.items()}
         own = number(result.chance[first].mean, digits) if first in result.chance else ""
-        floor = ["chance (exact)", own, "", "1.0" if own else "", "", *floors]
-        found.append([*floor, ""] if verbose else floor)
+        floor = ["chance (exact)", own, "", "1.0" if own else "", ""]
+        floor += [exact.get(name, "") for name in others]
+        found.rows.append([*floor, ""] if verbose else floor)
     return found
 
 
-def _cells(result: Result, model: ModelResult, digits: int, verbose: bool) -> list[str]:
-    first, *others = [str(m) for m in result.metrics]
-    cells = [
-        answer.name_of(model),
-        number(model.metrics[first].mean, digits),
-        answer.spread(model, first, digits),
-        "" if model.vs_random is None else lift(model.vs_random.lift),
-        answer.standing(result, model),
-        *(number(model.metrics[m].mean, 4) for m in others),
-    ]
-    return [*cells, f"{sum(model.seconds.values()):.1f} s"] if verbose else cells
-
-
-def sheet(result: Result, verbose: bool = False) -> Sheet:
-    """Return the table of the models between its lines; `verbose`, with times and the funnel."""
-    return Sheet(
-        columns(result, verbose),
-        rows(result, verbose),
-        left=frozenset({_NAME, _STANDING}),
-        heading=heading(result),
-        footing=footing(result, verbose),
-        kept=_KEPT,
-        wrapped=frozenset({_STANDING}),
-        styles=STYLES,
-    )
+def _mean(metric: str, model: ModelResult) -> str:
+    return number(model.metrics[metric].mean, 4)
 
 
 def _record(result: Result, model: ModelResult) -> dict[str, object]:
@@ -328,7 +295,6 @@ def _record(result: Result, model: ModelResult) -> dict[str, object]:
     }
     for name in map(str, result.metrics):
         f = model.metrics[name]
-        low, high = f.ci95 or (None, None)
-        estimates = {"mean": f.mean, "low": low, "high": high, "sd_repeats": f.sd_repeats}
-        record |= {f"{name} {end}": value for end, value in estimates.items()}
+        record |= {f"{name} mean": f.mean, **low_high(f.ci95, f"{name} ")}
+        record[f"{name} sd_repeats"] = f.sd_repeats
     return record

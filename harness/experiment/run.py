@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from harness.config import Config, read
-from harness.core.arrays import Floats
+from harness.core.arrays import Counts, Floats
 from harness.core.errors import HarnessError
 from harness.core.progress import Clock
 from harness.data.dataset import Dataset
@@ -58,7 +58,9 @@ def run(config: Config | str | Path, *, progress: bool = False) -> Result:
         task = make_task(config, background=background, clock=clock, progress=progress)
         with clock.step("chance"):
             catalogue = of_train(task.train, needs((*metrics, *describing(task.evaluation_set.k))))
-            moments = {metric: _chance_moments(metric, task.evaluation_set) for metric in metrics}
+            moments = {
+                m: chance_moments.exact(*_chance_of(m, task.evaluation_set)) for m in metrics
+            }
         with clock.step("users"):
             users, others = profile(task, config.compare.slices), _others(task)
             sample, unread = _sample(config, task.evaluation_set, others.evaluation_set)
@@ -93,7 +95,9 @@ def run(config: Config | str | Path, *, progress: bool = False) -> Result:
         evaluation_set=task.evaluation_set,
         metrics=metrics,
         models=results,
-        chance={str(m): _chance(found) for m, found in moments.items() if found is not None},
+        chance={
+            str(m): Chance(*chance_moments.of_set(found)) for m, found in moments.items() if found
+        },
         comparison=comparison,
         shake_ups=shake_ups,
         slices=by_slice,
@@ -111,13 +115,7 @@ def _model_results(
     task: Task,
 ) -> tuple[ModelResult, ...]:
     """Return what is known of every model, best first by the metric."""
-    evaluation_set = task.evaluation_set
-    law = chance_law.law(
-        metric.up_to(evaluation_set.k),
-        evaluation_set.n_candidates,
-        evaluation_set.truth.sizes,
-        evaluation_set.relevant,
-    )
+    law = chance_law.law(*_chance_of(metric, task.evaluation_set))
     tuned = {m.name: Tuned(**dict(m.tuned)) for m in task.config.models if m.tuned}
     results = [
         ModelResult(
@@ -215,17 +213,12 @@ def _resolved(config: Config, data: Dataset, metrics: tuple[Metric, ...]) -> dic
     return values
 
 
-def _chance_moments(metric: Metric, evaluation_set: EvaluationSet) -> chance_moments.Moments | None:
-    return chance_moments.exact(
-        metric.up_to(evaluation_set.k),
-        evaluation_set.n_candidates,
-        evaluation_set.truth.sizes,
-        evaluation_set.relevant,
-    )
-
-
-def _chance(moments: chance_moments.Moments) -> Chance:
-    return Chance(*chance_moments.of_set(moments))
+def _chance_of(
+    metric: Metric, evaluation_set: EvaluationSet
+) -> tuple[Metric, Counts, Counts, Counts]:
+    """Return what the chance of a metric follows from: of each user, candidates and true items."""
+    of = evaluation_set
+    return metric.up_to(of.k), of.n_candidates, of.truth.sizes, of.relevant
 
 
 def _start(parts: Split) -> str:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-from pydantic import BaseModel
 
 from harness.core.arrays import Bool, Floats, Int32
 from harness.core.errors import printable
-from harness.core.table import Sheet, Shown
+from harness.core.table import Column, Sheet, Shown, ends, low_high, number, signed
 from harness.experiment.terms import Terms
 from harness.metrics import Metric
 from harness.metrics.conventions import CONVENTIONS, map_by_convention
@@ -24,7 +24,7 @@ from harness.protocol.truth import Solution
 from harness.stats.estimates import Estimate, estimate
 from harness.submission.format import Named
 from harness.submission.order import refuse_unsaid
-from harness.submission.problems import Summary, Validation
+from harness.submission.problems import Validation
 from harness.submission.read import read
 
 
@@ -145,16 +145,6 @@ def lists_of_positions(
 
 
 @dataclass(frozen=True)
-class ScoredOn:
-    """What lists were scored on, and what was left out."""
-
-    k: int
-    users: int
-    fingerprint: str | None
-    left_out: Mapping[str, int]
-
-
-@dataclass(frozen=True)
 class OnConvention:
     """MAP@k under one convention, and what that decides."""
 
@@ -164,16 +154,6 @@ class OnConvention:
     repeats: str
     users: str
     tools: str
-
-
-class ScoreRecord(BaseModel):
-    """What JSON holds of scored lists; what was not asked for is not given, and has no key."""
-
-    evaluation: ScoredOn | None
-    metrics: dict[str, Estimate]
-    usage: dict[str, dict[str, Estimate]]
-    problems: Summary | None = None
-    conventions: list[OnConvention] | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -204,30 +184,45 @@ class Scored(Shown):
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a metric and one a convention, in full precision."""
-        return [
-            *(_record("metric", n, f.mean, f.ci95, self) for n, f in self.metrics.items()),
-            *(_record("convention", n, v, None, self) for n, v in (self.conventions or {}).items()),
-        ]
-
-    def record(self) -> ScoreRecord:
-        """Return what JSON holds."""
-        solution, asked = self.submitted.solution, dict[str, Any]()
-        if self.validation is not None:
-            asked["problems"] = self.validation.summary(forced=not self.validation.valid)
-        if self.conventions is not None:
-            asked["conventions"] = [_on(name, v) for name, v in self.conventions.items()]
-        users = int(solution.counted.sum())
-        return ScoreRecord(
-            evaluation=ScoredOn(self.k, users, solution.fingerprint, self.submitted.left_out),
-            metrics=self.metrics,
-            usage=self.leaderboards,
-            **asked,
+        none = {**low_high(None), **dict.fromkeys(self.leaderboards)}
+        metrics = (
+            {"kind": "metric", "name": name, "value": f.mean, **low_high(f.ci95)}
+            | {leaderboard: own[name].mean for leaderboard, own in self.leaderboards.items()}
+            for name, f in self.metrics.items()
         )
+        conventions = (
+            {"kind": "convention", "name": name, "value": value, **none}
+            for name, value in (self.conventions or {}).items()
+        )
+        return [*metrics, *conventions]
+
+    def record(self) -> dict[str, Any]:
+        """Return what JSON holds; what was not asked for has no key."""
+        solution = self.submitted.solution
+        found: dict[str, Any] = {
+            "evaluation": {
+                "k": self.k,
+                "users": int(solution.counted.sum()),
+                "fingerprint": solution.fingerprint,
+                "left_out": self.submitted.left_out,
+            },
+            "metrics": self.metrics,
+            "usage": self.leaderboards,
+        }
+        if self.validation is not None:
+            found["problems"] = self.validation.summary(forced=not self.validation.valid)
+        if self.conventions is not None:
+            found["conventions"] = on_conventions(self.conventions)
+        return found
 
 
-def _on(name: str, value: float | None) -> OnConvention:
-    c = CONVENTIONS[name]
-    return OnConvention(name, value, c.divisor_text, c.repeats_text, c.users, c.tools)
+def on_conventions(values: Mapping[str, float | None]) -> list[OnConvention]:
+    """Return what each convention makes of lists, and what it decides."""
+    return [
+        OnConvention(name, value, c.divisor_text, c.repeats_text, c.users, c.tools)
+        for name, value in values.items()
+        for c in [CONVENTIONS[name]]
+    ]
 
 
 def score(
@@ -284,46 +279,21 @@ def _of_users(
 _DIGITS = 6
 
 
-def _record(
-    kind: str,
-    name: str,
-    value: float | None,
-    ci95: tuple[float, float] | None,
-    scored: Scored,
-) -> dict[str, object]:
-    low, high = ci95 or (None, None)
-    leaderboards = {
-        leaderboard: estimates.get(name) for leaderboard, estimates in scored.leaderboards.items()
-    }
-    return {
-        "kind": kind,
-        "name": name,
-        "value": value,
-        "low": low,
-        "high": high,
-        **{
-            leaderboard: None if estimate is None else estimate.mean
-            for leaderboard, estimate in leaderboards.items()
-        },
-    }
+_Named = tuple[str, Estimate]
 
 
 def _table(scored: Scored) -> Sheet:
-    leaderboards = list(scored.leaderboards)
-    rows = [
-        [
-            name,
-            _number(estimate.mean),
-            _ends(estimate),
-            *(_on_leaderboard(scored, other, name) for other in leaderboards),
-        ]
-        for name, estimate in scored.metrics.items()
+    columns: list[Column[_Named]] = [
+        Column("metric", lambda row: row[0], "name"),
+        Column("mean", lambda row: number(row[1].mean, _DIGITS)),
+        Column("95 % interval", lambda row: ends(row[1].ci95, _DIGITS)),
+        *(Column(name, partial(_mean, own)) for name, own in scored.leaderboards.items()),
     ]
-    return Sheet(
-        ["metric", "mean", "95 % interval", *leaderboards],
-        rows,
-        heading=_heading(scored),
-    )
+    return Sheet.of(scored.metrics.items(), columns, heading=_heading(scored))
+
+
+def _mean(leaderboard: Mapping[str, Estimate], row: _Named) -> str:
+    return number(leaderboard[row[0]].mean, _DIGITS)
 
 
 def _heading(scored: Scored) -> list[str]:
@@ -364,40 +334,21 @@ _NOTES = {
 def _conventions_table(scored: Scored) -> Sheet:
     values = scored.conventions or {}
     own = values.get("ml_metrics" if scored.submitted.solution.averaged is None else "kaggle")
-    rows = [
-        [
-            name,
-            "not counted" if value is None else _number(value),
-            "" if value is None or own is None else f"{value - own:+.{_DIGITS}f}",
-            convention.tools,
-            convention.divisor_text,
-            convention.repeats_text,
-            convention.users,
-        ]
-        for name, value in values.items()
-        for convention in [CONVENTIONS[name]]
-    ]
-    titles = [
-        "convention",
-        f"MAP@{scored.k}",
+    name, value, *words = convention_columns(f"MAP@{scored.k}")
+    difference: Column[OnConvention] = Column(
         "difference",
-        "who prints it",
-        "divisor D",
-        "repeated item",
-        "users averaged",
+        lambda c: "" if c.value is None or own is None else signed(c.value - own, _DIGITS),
+    )
+    users: Column[OnConvention] = Column("users averaged", lambda c: c.users, "words")
+    return Sheet.of(on_conventions(values), [name, value, difference, *words, users], kept=3)
+
+
+def convention_columns(title: str) -> list[Column[OnConvention]]:
+    """Return the columns of every table of conventions, the value's under `title`."""
+    return [
+        Column("convention", lambda c: c.name, "name"),
+        Column(title, lambda c: "not counted" if c.value is None else number(c.value, _DIGITS)),
+        Column("who prints it", lambda c: c.tools, "words"),
+        Column("divisor D", lambda c: c.divisor, "words"),
+        Column("repeated item", lambda c: c.repeats, "words"),
     ]
-    words = frozenset({3, 4, 5, 6})
-    return Sheet(titles, rows, left=words | {0}, kept=3, wrapped=words)
-
-
-def _on_leaderboard(scored: Scored, leaderboard: str, metric: str) -> str:
-    estimate = scored.leaderboards[leaderboard].get(metric)
-    return "" if estimate is None else _number(estimate.mean)
-
-
-def _ends(estimate: Estimate) -> str:
-    return "" if estimate.ci95 is None else " … ".join(map(_number, estimate.ci95))
-
-
-def _number(value: float) -> str:
-    return f"{value:.{_DIGITS}f}"

@@ -15,6 +15,7 @@ from harness.experiment.score import Scored, SubmittedLists, lists_of_file, list
 from harness.experiment.score import score as score_lists
 from harness.experiment.terms import Terms, path_or_frame
 from harness.metrics import USUAL, Metric, parse
+from harness.metrics.inputs.read import longest_of
 from harness.protocol import truth
 from harness.protocol.truth import Solution
 from harness.submission.expected import Against, columns
@@ -140,7 +141,7 @@ def score_on(
         solution = replace(solution, metrics=_usual(cut, wanted if k is None else None))
     if wanted is not None and wanted.kinds:
         solution = solution.of_kinds(wanted.kinds)
-    longest = None if conventions else _longest(solution.metrics)
+    longest = None if conventions else longest_of(solution.metrics)
     found = examine(path, against, solution, places=longest, strict=strict)
     if not found.validation.valid and not force:
         raise SubmissionError(found.validation)
@@ -160,12 +161,6 @@ def _usual(cut: int, wanted: Format | None) -> tuple[Metric, ...]:
     texts = [f"{metric}@{cut}" for metric in USUAL]
     own = [] if wanted is None else [wanted.metric]
     return tuple(parse(text) for text in dict.fromkeys([*own, *texts]))
-
-
-def _longest(metrics: tuple[Metric, ...]) -> int | None:
-    """Return how many positions are looked at; None where a metric takes them all."""
-    cuts = [metric.k for metric in metrics]
-    return None if None in cuts else max(cut for cut in cuts if cut is not None)
 
 
 def lists_of_validated(

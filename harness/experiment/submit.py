@@ -15,7 +15,7 @@ from harness.core.io import refuse_overwriting, whole_file
 from harness.data import loading
 from harness.data.dataset import Events, positions
 from harness.experiment import terms
-from harness.experiment.build import make
+from harness.experiment.build import Factories
 from harness.experiment.evaluate_model import fitted, recommend
 from harness.models.base import Train
 from harness.models.recommendations import EMPTY
@@ -115,7 +115,7 @@ def _answer(
         The ids of positions behind the last candidate's.
     """
     name = settings.name
-    model = fitted(name, make(task.config, name, repeat=repeat)[name], task)
+    model = fitted(name, Factories(task.config, name).made(repeat)[name], task)
     order = np.argsort(users)
     found = recommend(name, model, _asking(task, users[order]), repeat)
     if found.strange.null_count() > 0:

@@ -350,19 +350,18 @@ class Terms:
 
     def _columns_format(self) -> Format:
         """Return the format of the solution's own columns."""
-        if self.solution is None:
-            return format.generic("user", "item")
-        frame = self.solution if isinstance(self.solution, pl.DataFrame) else None
-        columns = expected.columns(Path(str(self.solution))) if frame is None else frame.columns
-        return format.recognised(columns)
+        head = self._solution_columns()
+        return format.generic("user", "item") if head is None else format.recognised(head)
 
     def _solution_format(self) -> Format | None:
         """Return the competition that the solution's header speaks of."""
-        if self.solution is None:
-            return None
+        head = self._solution_columns()
+        return None if head is None else format.of_competition(head)
+
+    def _solution_columns(self) -> Sequence[str] | None:
         if isinstance(self.solution, pl.DataFrame):
-            return format.of_competition(self.solution.columns)
-        return format.of_competition(expected.columns(self.solution))
+            return self.solution.columns
+        return None if self.solution is None else expected.columns(self.solution)
 
 
 def _read(

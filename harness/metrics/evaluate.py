@@ -11,8 +11,8 @@ from harness.core.arrays import Floats, Int64
 from harness.core.errors import UsageError
 from harness.metrics import Metric, parse
 from harness.metrics.conventions import CONVENTIONS, map_by_convention
-from harness.metrics.inputs.beyond import Beside
-from harness.metrics.inputs.read import Names, read_both
+from harness.metrics.inputs.beyond import Given
+from harness.metrics.inputs.read import read_both
 from harness.metrics.scores import mean, user_scores
 
 if TYPE_CHECKING:
@@ -93,9 +93,9 @@ def evaluate(
     {'MAP@3': 0.8333}
     """
     asked = _asked(metrics, per_user)
-    columns = Names(user, item, rank, score, grade)
-    beside = Beside(train, candidates, attributes, user, item)
-    read = read_both(recommendations, truth, columns, beside, asked)
+    names = user, item, rank, score, grade
+    given = Given(recommendations, truth, *names, train, candidates, attributes)
+    read = read_both(given, asked)
     values = user_scores(read.lists, read.judgments, asked)
     return _result(values, read.users, per_user, read.report)
 
@@ -134,9 +134,8 @@ def conventions(
     import pandas as pd
 
     metric = parse(f"MAP@{k}")
-    nothing = Beside(None, None, None, user, item)
-    columns = Names(user, item, rank, score, None)
-    read = read_both(recommendations, truth, columns, nothing, (metric,), whole=True)
+    given = Given(recommendations, truth, user, item, rank, score)
+    read = read_both(given, (metric,), whole=True)
     values = map_by_convention(read.lists, read.judgments, metric.k or 0)
     known = [CONVENTIONS[name] for name in values]
     told = {

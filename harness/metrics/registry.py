@@ -235,7 +235,7 @@ def own_definition(name: str, folder: Path) -> Definition:
     """
     from harness.core import plugins  # its imports are heavy, and few have metrics of their own
 
-    function = plugins.function(f'metric "{name}"', name, folder)
+    function = plugins.load(f'metric "{name}"', name, folder, "function")
     summary = (function.__doc__ or "").strip().partition("\n")[0]
     formula, endless = _formula(name, function), (-math.inf, math.inf)
     better = _better(name, function)

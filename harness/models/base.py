@@ -13,7 +13,7 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from harness.core import random
-from harness.core.arrays import Bool, Floats, Int32, Int64
+from harness.core.arrays import Bool, Floats, Int32, Int64, places
 from harness.core.params import ParameterError, require_above, require_flag, require_from
 from harness.data import attributes
 from harness.data.dataset import DAY_US, ITEM, KIND, TIME, USER, Dataset, Events
@@ -102,9 +102,7 @@ class Train:
     @cached_property
     def candidate_of_item(self) -> Int32:
         """The candidate position of every item, −1 for items that are no candidates."""
-        position = np.full(len(self.item_ids), -1, np.int32)
-        position[self.candidates] = np.arange(len(self.candidates), dtype=np.int32)
-        return _kept(position)
+        return _kept(places(self.candidates, len(self.item_ids)))
 
     @cached_property
     def user_starts(self) -> Int64:

@@ -2,94 +2,78 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, csr_matrix
 
-from harness.core.arrays import Int32, Int64
-from harness.models.products import largest_scores, rows_of
+from harness.core.arrays import Int32, places
+from harness.core.params import ParameterError
+from harness.models.base import Draws, Train
+from harness.models.bases import InteractionWeights
+from harness.models.products import largest_scores, rows_where
 
 Vectors = npt.NDArray[np.floating[Any]]
 """Of float32 or float64, one a row."""
 
 
-@dataclass(frozen=True, eq=False)
-class Compact:
-    """A users × items matrix without its empty rows and columns.
+@dataclass(eq=False)
+class FactorModel(InteractionWeights):
+    """A recommender whose scores are products of a user's and a candidate's vector.
 
-    Attributes
-    ----------
-    matrix : csr_array, (n, m)
-    users, items : int64 arrays, (n,) and (m,)
-        Which rows and columns of the whole matrix these are.
-    shape : (int, int)
-        Of the whole matrix.
+    Users without interactions get no list; candidates without any are in nobody's list.
     """
 
-    matrix: csr_array[Any]
-    users: Int64
-    items: Int64
-    shape: tuple[int, int]
+    def fit(self, train: Train) -> Self:
+        """Find the vectors of the users and items that have interactions."""
+        every = self.interactions(train)
+        users = np.flatnonzero(np.diff(every.indptr))
+        items = np.flatnonzero(np.bincount(every.indices, minlength=every.shape[1]))
+        none: Vectors = np.zeros((0, 1))
+        known = every[users][:, items].tocsr()
+        self.users_, of_items = self._vectors(known) if known.nnz > 0 else (none, none)
+        self.row_ = places(users, every.shape[0])
+        place = places(items, every.shape[1])[train.candidates]
+        self.allowed_ = place >= 0
+        self.candidates_ = np.zeros((of_items.shape[1], len(place)), of_items.dtype)
+        self.candidates_[:, self.allowed_] = of_items[place[self.allowed_]].T
+        return self
+
+    @abstractmethod
+    def _vectors(self, matrix: csr_array[Any]) -> tuple[Vectors, Vectors]:
+        """Return the vectors of the rows and of the columns of a matrix, none of which is empty."""
+
+    def recommend(
+        self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
+    ) -> Int32:
+        """Return the candidates of the highest scores."""
+        row = self.row_[users]
+        known = row >= 0
+        left = rows_where(known, self.users_[row[known]])
+        return largest_scores(left, self.candidates_, k, allowed=self.allowed_, exclude=exclude)
 
 
-def compact(matrix: csr_array[Any]) -> Compact:
-    """Return the rows and columns of a matrix that have entries.
+def implicit_vectors(model: Any, matrix: csr_array[Any], cure: str) -> tuple[Vectors, Vectors]:
+    """Return the vectors that a model of the library `implicit` learns of a matrix.
 
-    Examples
-    --------
-    >>> kept = compact(csr_array(np.array([[0, 2, 0], [0, 0, 0], [0, 1, 3]])))
-    >>> kept.matrix.toarray().tolist(), kept.users.tolist(), kept.items.tolist()
-    ([[2, 0], [1, 3]], [0, 2], [1, 2])
+    Raises
+    ------
+    ParameterError
+        They grew beyond all numbers; the message ends with the `cure`.
     """
-    users = np.flatnonzero(np.diff(matrix.indptr))
-    items = np.flatnonzero(np.bincount(matrix.indices, minlength=matrix.shape[1]))
-    return Compact(matrix[users][:, items].tocsr(), users, items, matrix.shape)
+    from implicit.recommender_base import ModelFitError
+
+    try:
+        model.fit(narrow(matrix), show_progress=False)
+    except ModelFitError as error:
+        raise ParameterError(f"the vectors grew beyond all numbers; {cure}") from error
+    return model.user_factors, model.item_factors
 
 
 def narrow(matrix: csr_array[Any]) -> csr_matrix[Any]:
     """Return a matrix in 32-bit numbers, as libraries written in C take it."""
     parts = matrix.data.astype(np.float32), matrix.indices.astype(np.int32)
     return csr_matrix((*parts, matrix.indptr.astype(np.int32)), shape=matrix.shape)
-
-
-class Factors:
-    """Vectors of users and candidates; a score is their product.
-
-    Parameters
-    ----------
-    known : Compact
-        Which users and items the vectors are of; others have none.
-    users, items : float arrays, (n, f) and (m, f)
-    candidates : int32 array, (N,)
-        Item positions of the candidates.
-    """
-
-    def __init__(self, known: Compact, users: Vectors, items: Vectors, candidates: Int32) -> None:
-        self._users = users
-        self._row = _rows(known.users, known.shape[0])
-        place = _rows(known.items, known.shape[1])[candidates]
-        self._allowed = place >= 0
-        self._items = np.zeros((items.shape[1], len(candidates)), items.dtype)
-        self._items[:, self._allowed] = items[place[self._allowed]].T
-
-    def recommend(self, users: Int32, k: int, exclude: csr_array[Any] | None = None) -> Int32:
-        """Return the `k` candidates of the highest scores for each user, (n, k); −1 if unknown.
-
-        Unknown users have no list, and unknown candidates are in none.
-        """
-        row = self._row[users]
-        known = row >= 0
-        vectors = np.zeros((len(users), self._items.shape[0]), self._users.dtype)
-        vectors[known] = self._users[row[known]]
-        left = rows_of(vectors, known)
-        return largest_scores(left, self._items, k, allowed=self._allowed, exclude=exclude)
-
-
-def _rows(kept: Int64, n: int) -> Int64:
-    """Return the row of each of `n` positions among the kept ones, −1 for the others."""
-    place = np.full(n, -1)
-    place[kept] = np.arange(len(kept))
-    return place

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array, diags_array, hstack
 from harness.core.arrays import Floats
 from harness.core.errors import suggest
 from harness.core.params import ParameterError, require_texts
+from harness.data import attributes
 from harness.models.base import Train
 
 if TYPE_CHECKING:
@@ -175,7 +176,7 @@ def _of_ids(train: Train, of: Owner, columns: pl.DataFrame) -> pl.DataFrame:
     """Return columns of the table in the order of the ids; blank or NaN where an id has no row."""
     own, ids = _table(train, of).to_series(), train.item_ids if of == "items" else train.user_ids
     rows = pl.DataFrame([own.alias(_ID), own.is_not_null().alias(_KNOWN), *columns])
-    known = pl.DataFrame({_ID: ids}).join(rows, on=_ID, how="left", maintain_order="left")
+    known = attributes.of_ids(rows, ids)
     if len(known) > 0 and not known[_KNOWN].any():
         raise ParameterError(
             f'none of the {len(ids):,} ids of {of}, such as "{ids[0]}", stands in the column '

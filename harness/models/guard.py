@@ -42,11 +42,8 @@ def made(
 
 def seeds(factory: Callable[..., Any], params: Mapping[str, Any]) -> dict[str, int]:
     """Return the value of every parameter `seed` and `random_state` that is a whole number."""
-    try:
-        accepted = inspect.signature(factory).parameters
-        defaults = {n: about.default for n, about in accepted.items() if about.kind in _NAMED}
-    except (TypeError, ValueError):  # a class written in C need not tell
-        defaults = {}
+    accepted = _accepted(factory) or {}
+    defaults = {n: about.default for n, about in accepted.items() if about.kind in _NAMED}
     values = {name: params.get(name, defaults.get(name)) for name in _SEEDS}
     return {
         name: int(value)
@@ -81,12 +78,17 @@ def guarded(name: str, method: str, call: Callable[[], Any]) -> Any:
     return answer
 
 
-def _check_params(name: str, use: str, factory: Any, params: Mapping[str, Any]) -> None:
+def _accepted(factory: Callable[..., Any]) -> Mapping[str, inspect.Parameter] | None:
+    """Return the parameters of a class; None where it does not tell, as one written in C may."""
     try:
-        accepted = inspect.signature(factory).parameters
-    except (TypeError, ValueError):  # a class written in C need not tell
-        return
-    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in accepted.values()):
+        return inspect.signature(factory).parameters
+    except (TypeError, ValueError):
+        return None
+
+
+def _check_params(name: str, use: str, factory: Any, params: Mapping[str, Any]) -> None:
+    accepted = _accepted(factory)
+    if accepted is None or any(p.kind is inspect.Parameter.VAR_KEYWORD for p in accepted.values()):
         return
     models = accepted.get("models")
     if models is not None and models.default is models.empty and "models" not in params:

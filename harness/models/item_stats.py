@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from harness.core.arrays import Bool, Counts, Floats, Int32, Int64
 from harness.core.errors import UsageError
 from harness.core.once import once
+from harness.data.attributes import of_ids
 from harness.models.base import Train
 
 
@@ -84,10 +85,7 @@ def attribute_columns(table: pl.DataFrame, ids: pl.Series) -> dict[str, csr_arra
     ids : polars.Series
         Of the type of the first column.
     """
-    own = table.columns[0]
-    rows = pl.DataFrame({own: ids.alias(own)}).join(
-        table, on=own, how="left", maintain_order="left"
-    )
+    rows = of_ids(table, ids)
     return {name: _vectors(rows[name]) for name in table.columns[1:]}
 
 
@@ -155,11 +153,8 @@ class Catalogue:
                 lambda: np.pad(known.user_share, (0, more)),
             )
         if held is not None:
-            held = {name: _with_empty_rows(matrix, more) for name, matrix in held.items()}
+            held = {
+                name: vstack([rows, csr_array((more, rows.shape[1]))], format="csr")
+                for name, rows in held.items()
+            }
         return Catalogue(np.pad(self.candidate, (0, more)), train, held)
-
-
-def _with_empty_rows(matrix: csr_array[Any], more: int) -> csr_array[Any]:
-    ends = np.pad(matrix.indptr, (0, more), mode="edge")
-    shape = (matrix.shape[0] + more, matrix.shape[1])
-    return type(matrix)((matrix.data, matrix.indices, ends), shape=shape)

@@ -6,13 +6,13 @@ The best of many are held in a heap whose root is the worst; ties go to the smal
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array
 
 from harness.core.arrays import Bool, Floats, Int32
 from harness.models import _kernels
@@ -79,10 +79,11 @@ def largest_products(
 
     if k > 0:
         in_threads(
-            lambda rows: _kernels.largest_products(
-                *rows, *given, *held, ordered, *_scratch(width), columns, values
+            lambda *rows: _kernels.largest_products(
+                *rows, *given, *held, ordered, *scratch(width), columns, values
             ),
-            _blocks(n),
+            n,
+            _step(n),
         )
     return columns, values
 
@@ -133,18 +134,17 @@ def largest_scores(
     given = (starts, middles, weights, np.ascontiguousarray(right), barred)
     held = excluded_rows(exclude, n)
 
-    def block(rows: tuple[int, int]) -> None:
-        size = rows[1] - rows[0]
-        scratch = held[0][slice(*rows)].copy(), np.zeros(size, np.int64)
-        tile, values = np.empty(_TILE, right.dtype), np.zeros((size, k), right.dtype)
-        _kernels.largest_scores(*rows, *given, *held, *scratch, tile, values, columns)
+    def block(first: int, last: int) -> None:
+        own = held[0][first:last].copy(), np.zeros(last - first, np.int64)
+        tile, values = np.empty(_TILE, right.dtype), np.zeros((last - first, k), right.dtype)
+        _kernels.largest_scores(first, last, *given, *held, *own, tile, values, columns)
 
     if k > 0:
-        in_threads(block, _blocks(n))
+        in_threads(block, n, _step(n))
     return columns
 
 
-def _scratch(width: int) -> tuple[Floats, Int32]:
+def scratch(width: int) -> tuple[Floats, Int32]:
     """Return the memory that a block of rows of a product is made in."""
     return np.zeros(width), np.empty(width + 1, np.int32)
 
@@ -159,12 +159,12 @@ def _scaled(matrix: csr_array[Any]) -> Floats:
     return scaled
 
 
-def rows_of(dense: npt.NDArray[Any], keep: Bool) -> csr_array[Any]:
-    """Return a dense matrix as CSR, its rows empty where `keep` is false."""
-    n, width = dense.shape
+def rows_where(keep: Bool, rows: npt.NDArray[Any]) -> csr_array[Any]:
+    """Return dense rows as CSR, one wherever `keep` is true; the others are empty."""
+    n, width = rows.shape
     indptr = np.append(0, np.cumsum(keep * width))
-    columns = np.tile(np.arange(width, dtype=np.int32), int(keep.sum()))
-    return csr_array((dense[keep].ravel(), columns, indptr), shape=(n, width))
+    columns = np.tile(np.arange(width, dtype=np.int32), n)
+    return csr_array((rows.ravel(), columns, indptr), shape=(len(keep), width))
 
 
 def as_matrix(columns: Int32, values: Floats, width: int) -> csr_array[Any]:
@@ -184,24 +184,18 @@ def itself(rows: Int32, among: Int32, n: int) -> csr_array[Any]:
     >>> itself(np.array([0, 1, 2]), np.array([2, 0]), 3).toarray().tolist()
     [[0.0, 1.0], [0.0, 0.0], [1.0, 0.0]]
     """
-    place = np.full(n, EMPTY, np.int32)
-    place[among] = np.arange(len(among), dtype=np.int32)
-    own = place[rows]
-    indptr = np.append(0, np.cumsum(own >= 0))
-    columns = own[own >= 0]
-    return csr_array((np.ones(len(columns)), columns, indptr), shape=(len(rows), len(among)))
+    return csr_array(eye_array(n, format="csr")[rows][:, among])
 
 
-def _blocks(n: int) -> list[tuple[int, int]]:
-    """Return the first and the last row of every block."""
-    step = max(_LEAST, -(-n // _BLOCKS))
-    return [(start, min(start + step, n)) for start in range(0, n, step)]
+def _step(n: int) -> int:
+    """Return the number of rows in a block."""
+    return max(_LEAST, -(-n // _BLOCKS))
 
 
-def in_threads(work: Any, blocks: Iterable[Any]) -> None:
-    """Do `work` on every block in as many threads as there are processors."""
+def in_threads(work: Callable[[int, int], object], n: int, step: int) -> None:
+    """Do ``work(first, last)`` on all blocks of `n` rows, a thread a processor."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for _ in pool.map(work, blocks):
+        for _ in pool.map(lambda start: work(start, min(start + step, n)), range(0, n, step)):
             pass
 
 

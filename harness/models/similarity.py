@@ -12,7 +12,7 @@ from scipy.sparse import csc_array, csr_array
 
 from harness.core.arrays import Floats, Int32
 from harness.core.params import ParameterError, require_from
-from harness.models.products import itself, largest_products
+from harness.models.products import as_matrix, itself, largest_products
 
 DEFAULTS: Mapping[str, Mapping[str, float]] = {
     "cosine": {"shrink": 0.0},
@@ -42,28 +42,29 @@ class Documents:
     right: Floats
     shrink: float
 
-    def nearest(self, k: int, rows: Int32, among: Int32 | None = None) -> tuple[Int32, Floats]:
-        """Return the `k` rows that are most like each of `rows`, never itself, in any order.
+    def nearest(
+        self, k: int, rows: Int32 | None = None, among: Int32 | None = None
+    ) -> csr_array[Any]:
+        """Return how alike each of `rows` and its `k` most similar rows are, never itself.
 
         Parameters
         ----------
-        rows : int32 array, (n,)
-        among : int32 array, optional
-            The rows that may be found; all by default.
+        rows, among : int32 arrays, optional
+            Whose neighbours are asked for, and the rows that may be found; all by default.
 
         Returns
         -------
-        places : int32 array, (n, k), or narrower where fewer rows may be found
-            Positions in `among`, or rows; ties by position; −1 where no more are alike.
-        values : float64 array, (n, k)
+        csr_array of float64, (rows, among)
+            Of equal ones those that stand first in `among`; fewer where no more are alike.
         """
         n = self.weights.shape[0]
         others, right = self.terms, self.right
+        rows = np.arange(n, dtype=np.int32) if rows is None else rows
         if among is None:
             among = np.arange(n, dtype=np.int32)
         elif len(among) < n:
             others, right = self.weights[among].T.tocsr(), self.right[among]
-        return largest_products(
+        found = largest_products(
             self.weights[rows],
             others,
             min(k, len(right)),
@@ -73,6 +74,7 @@ class Documents:
             exclude=itself(rows, among, n),
             ordered=False,
         )
+        return as_matrix(*found, len(among))
 
 
 def documents(

@@ -12,7 +12,7 @@ import polars as pl
 from pydantic import NonNegativeInt
 
 from harness.config import EvaluationConfig
-from harness.core.arrays import Bool, Int32, Int64, Ragged
+from harness.core.arrays import Bool, Int32, Int64, Ragged, places
 from harness.core.errors import EmptyEvaluationSetError, UsageError
 from harness.data.dataset import NO_TIME, Dataset, Events
 from harness.data.layout import CandidateRule
@@ -124,7 +124,7 @@ def build(dataset: Dataset, split: Split, config: EvaluationConfig) -> Evaluatio
     """
     rule = config.candidates or dataset.candidates
     candidates = candidates_of(dataset, split, rule)
-    position = _candidate_positions(dataset, candidates)
+    position = places(candidates, len(dataset.item_ids))
     active = np.unique(split.valid.user)
     pairs, seen = _true_pairs(dataset, split, config, active, position)
     users, funnel = _funnel(dataset, split, config, active, _hits(pairs, position))
@@ -137,18 +137,11 @@ def left_out(
     evaluation_set: EvaluationSet, dataset: Dataset, split: Split, config: EvaluationConfig
 ) -> EvaluationSet:
     """Return the users with true items whom an evaluation set leaves out, on its candidates."""
-    position = _candidate_positions(dataset, evaluation_set.candidates)
+    position = places(evaluation_set.candidates, len(dataset.item_ids))
     others = np.setdiff1d(split.valid.user, evaluation_set.users)
     pairs, seen = _true_pairs(dataset, split, config, others, position)
     users = np.unique(pairs // len(position)).astype(np.int32)
     return _set(dataset, evaluation_set.candidates, users, pairs, seen, evaluation_set.k, ())
-
-
-def _candidate_positions(dataset: Dataset, candidates: Int32) -> Int32:
-    """Return the candidate position of every item, −1 for items that are no candidates."""
-    position = np.full(len(dataset.item_ids), -1, np.int32)
-    position[candidates] = np.arange(len(candidates), dtype=np.int32)
-    return position
 
 
 def _true_pairs(
@@ -173,7 +166,7 @@ def _set(
     k: int,
     funnel: tuple[Step, ...],
 ) -> EvaluationSet:
-    position = _candidate_positions(dataset, candidates)
+    position = places(candidates, len(dataset.item_ids))
     truth, outside = _lists(pairs, users, position)
     return EvaluationSet(
         users=users,
@@ -191,7 +184,7 @@ def _set(
 
 def items_of(evaluation_set: EvaluationSet, dataset: Dataset, events: Events) -> Ragged:
     """Return the candidate positions of every evaluated user's items among `events`, n rows."""
-    position = _candidate_positions(dataset, evaluation_set.candidates)
+    position = places(evaluation_set.candidates, len(dataset.item_ids))
     return _lists(_pairs(dataset, events, evaluation_set.users), evaluation_set.users, position)[0]
 
 
@@ -275,9 +268,7 @@ def _lists(pairs: Int64, users: Int32, position: Int32) -> tuple[Ragged, Ragged]
 
 
 def _grouped(row: Int64, values: Int32, n_rows: int) -> Ragged:
-    indptr = np.zeros(n_rows + 1, np.int64)
-    np.cumsum(np.bincount(row, minlength=n_rows), out=indptr[1:])
-    return Ragged(indptr, values)
+    return Ragged(np.append(0, np.cumsum(np.bincount(row, minlength=n_rows))), values)
 
 
 def _why_empty(funnel: tuple[Step, ...], rule: CandidateRule, n_candidates: int) -> str:

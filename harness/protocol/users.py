@@ -9,6 +9,7 @@ import polars as pl
 
 from harness.core.arrays import Counts
 from harness.core.errors import UsageError, suggest
+from harness.data.attributes import of_ids
 from harness.metrics import _kernels
 from harness.models.base import Train
 from harness.protocol.evaluation_set import EvaluationSet
@@ -52,11 +53,8 @@ def profile(task: Task, columns: Sequence[str] = ()) -> pl.DataFrame:
             REPEATS: _had_before(task),
         }
     )
-    return (
-        found.hstack(_attributes(evaluation_set, train, list(dict.fromkeys(columns))))
-        if columns
-        else found
-    )
+    asked = list(dict.fromkeys(columns))
+    return found.hstack(_attributes(evaluation_set, train, asked)) if asked else found
 
 
 def _had_before(task: Task) -> Counts:
@@ -86,7 +84,7 @@ def _attributes(
             f'[compare] slices: no table of users, so no column "{columns[0]}"; leave it out, or '
             "name a table with [data] users"
         )
-    own, *others = table.columns
+    others = table.columns[1:]
     for column in columns:
         if column in (USER, *OWN):
             raise UsageError(f'[compare] slices: every evaluation set has "{column}"; leave it out')
@@ -95,6 +93,4 @@ def _attributes(
                 f'[compare] slices: the table of users has no column "{column}"; '
                 f"{suggest(column, others)}"
             )
-    ids = pl.DataFrame({own: evaluation_set.user_ids})
-    joined = ids.join(table, on=own, how="left", maintain_order="left")
-    return joined.select(columns)
+    return of_ids(table, evaluation_set.user_ids).select(columns)

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from harness.core.table import Sheet
+from harness.core.table import Column, Sheet
 from harness.submission.expected import Against, of_tables
 from harness.submission.format import FORMATS
 from harness.submission.problems import Problem
@@ -28,17 +28,14 @@ def checks_document() -> dict[str, Any]:
 
 def checks_sheet() -> Sheet:
     """Return the checks of submissions as a table."""
-    rows = [
-        [rule.code, rule.severity, rule.name, _plain(rule.hint), "--fix" if rule.fixed else ""]
-        for rule in RULES.values()
+    columns: list[Column[Rule]] = [
+        Column("check", lambda rule: rule.code, "name"),
+        Column("severity", lambda rule: rule.severity, "name"),
+        Column("what", lambda rule: rule.name, "words"),
+        Column("how to mend it", lambda rule: _plain(rule.hint), "words"),
+        Column("mended by", lambda rule: "--fix" if rule.fixed else "", "name"),
     ]
-    return Sheet(
-        ["check", "severity", "what", "how to mend it", "mended by"],
-        rows,
-        left=frozenset({0, 1, 2, 3, 4}),
-        kept=4,
-        wrapped=frozenset({2, 3}),
-    )
+    return Sheet.of(RULES.values(), columns, kept=4)
 
 
 def _check_facts(rule: Rule) -> dict[str, Any]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import combinations
 from typing import Literal
 
@@ -15,7 +16,18 @@ from pydantic import NonNegativeInt
 
 from harness.core.arrays import Floats
 from harness.core.errors import UsageError, printable, suggest
-from harness.core.table import Sheet, Shown, digits_of, ends, number, p_value, percent, signed
+from harness.core.table import (
+    Column,
+    Sheet,
+    Shown,
+    digits_of,
+    ends,
+    low_high,
+    number,
+    p_value,
+    percent,
+    signed,
+)
 from harness.metrics import Metric
 from harness.metrics.scores import mean
 from harness.stats import resampling, tests
@@ -126,9 +138,9 @@ class Comparison(Shown):
         """Return the table of pairs."""
         return [pair_table(self)]
 
-    def records(self) -> list[dict[str, object]]:
+    def records(self, shaken: Sequence[ShakeUp] = ()) -> list[dict[str, object]]:
         """Return one record a pair, with all digits."""
-        return pair_records(self)
+        return [_record(pair, shaken) for pair in self.pairs]
 
 
 def compare(
@@ -178,7 +190,7 @@ def compare(
         flips=flips,
         means=means,
         any_hit={name: float((tables[name].values[metric] != 0).mean()) for name in names},
-        pairs=_with_verdicts(found, rules.correction, metric.definition.better),
+        pairs=tuple(_with_verdicts(found, rules.correction, metric.definition.better)),
     )
 
 
@@ -235,17 +247,13 @@ def _pair(
     )
 
 
-def _with_verdicts(found: Sequence[Pair], correction: str, better: str) -> tuple[Pair, ...]:
-    """Return the pairs with p values corrected for their number, and what follows from them."""
+def _with_verdicts(found: Sequence[Pair], correction: str, better: str) -> Iterator[Pair]:
+    """Yield the pairs with p values corrected for their number, and what follows from them."""
     adjusted = CORRECTIONS[correction]([pair.p_sign_flip for pair in found])
-    return tuple(_with(p, float(a), better) for p, a in zip(found, adjusted, strict=True))
-
-
-def _with(pair: Pair, adjusted: float, better: str) -> Pair:
-    """Return a pair with its verdict; where less is better, fewer is a win."""
-    if better == "lower":
-        pair = replace(pair, wins=pair.losses, losses=pair.wins)
-    return replace(pair, p_adjusted=adjusted, verdict=_word(pair.difference, adjusted, better))
+    for pair, p in zip(found, map(float, adjusted), strict=True):
+        if better == "lower":  # fewer is a win
+            pair = replace(pair, wins=pair.losses, losses=pair.wins)
+        yield replace(pair, p_adjusted=p, verdict=_word(pair.difference, p, better))
 
 
 def _word(difference: float, adjusted: float, better: str) -> Word:
@@ -282,28 +290,39 @@ def pair_table(
     comparison: Comparison, shaken: Sequence[ShakeUp] = (), shown: Sequence[Pair] | None = None
 ) -> Sheet:
     """Return the table of pairs, those `shown` or all."""
-    chosen = comparison.pairs if shown is None else shown
     corrected = CORRECTED[comparison.correction]
-    titles = ["model", "against", "difference", "verdict", f"p ({corrected})", "95 % interval"]
-    titles += [
-        "relative",
-        "effect",
-        "wins/ties/losses",
-        "p randomization",
-        "p t",
-        "min. detectable",
-    ]
-    told = [one for one in shaken if not one.few]
-    titles += [f"rank flips at {100 * one.share:g} %" for one in told]
     digits = digits_of(comparison.means.values())
     heading = (
         f"pairs  {comparison.metric} · randomization test, {comparison.flips:,} draws, "
         f"{corrected} over {len(comparison.pairs):,} "
         f"pair{'s' if len(comparison.pairs) > 1 else ''} · seed {comparison.seed}"
     )
-    rows = [[*_row(pair, digits), *_rank_flips(pair, told)] for pair in chosen]
-    words, notes = frozenset({0, 1, 3}), list(map(_leaderboard, shaken))
-    return Sheet(titles, rows, words, [heading], notes, kept=5, styles=STYLES)
+    columns: list[Column[Pair]] = [
+        Column("model", lambda p: printable(p.one), "name"),
+        Column("against", lambda p: printable(p.other), "name"),
+        Column("difference", lambda p: signed(p.difference, digits)),
+        Column("verdict", lambda p: pair_word(p.verdict), "name"),
+        Column(f"p ({corrected})", lambda p: p_value(p.p_adjusted)),
+        Column("95 % interval", lambda p: ends(p.ci95, digits)),
+        Column("relative", lambda p: "" if p.relative is None else f"{100 * p.relative:+.1f} %"),
+        Column("effect", lambda p: signed(p.effect_size, 3)),
+        Column("wins/ties/losses", lambda p: f"{p.wins:,}/{p.ties:,}/{p.losses:,}"),
+        Column("p randomization", lambda p: p_value(p.p_sign_flip)),
+        Column("p t", lambda p: p_value(p.p_t)),
+        Column("min. detectable", lambda p: number(p.detectable, digits)),
+        *(
+            Column(f"rank flips at {100 * one.share:g} %", partial(_rank_flips, one))
+            for one in shaken
+            if not one.few
+        ),
+    ]
+    return Sheet.of(
+        comparison.pairs if shown is None else shown,
+        columns,
+        heading=[heading],
+        footing=list(map(_leaderboard, shaken)),
+        styles=STYLES,
+    )
 
 
 def _leaderboard(shaken: ShakeUp) -> str:
@@ -317,46 +336,21 @@ def _leaderboard(shaken: ShakeUp) -> str:
     )
 
 
-def _row(pair: Pair, digits: int) -> list[str]:
-    return [
-        printable(pair.one),
-        printable(pair.other),
-        signed(pair.difference, digits),
-        pair_word(pair.verdict),
-        p_value(pair.p_adjusted),
-        ends(pair.ci95, digits),
-        "" if pair.relative is None else f"{100 * pair.relative:+.1f} %",
-        signed(pair.effect_size, 3),
-        f"{pair.wins:,}/{pair.ties:,}/{pair.losses:,}",
-        p_value(pair.p_sign_flip),
-        p_value(pair.p_t),
-        number(pair.detectable, digits),
-    ]
-
-
-def _rank_flips(pair: Pair, shaken: Sequence[ShakeUp]) -> list[str]:
-    """Return how often the two change their order, for each public share."""
-    return [
-        percent(flip.changes) + (f", tied in {percent(flip.ties)}" if flip.ties else "")
-        for flip in (_flip_of(pair, one) for one in shaken)
-    ]
+def _rank_flips(shaken: ShakeUp, pair: Pair) -> str:
+    """Return how often the two change their order between the leaderboards."""
+    flip = _flip_of(pair, shaken)
+    return percent(flip.changes) + (f", tied in {percent(flip.ties)}" if flip.ties else "")
 
 
 def _flip_of(pair: Pair, shaken: ShakeUp) -> RankFlip:
     return next(s for s in shaken.pairs if {s.one, s.other} == {pair.one, pair.other})
 
 
-def pair_records(comparison: Comparison, shaken: Sequence[ShakeUp] = ()) -> list[dict[str, object]]:
-    """Return one record a pair with all digits."""
-    return [_record(pair, shaken) for pair in comparison.pairs]
-
-
 def _record(pair: Pair, shaken: Sequence[ShakeUp]) -> dict[str, object]:
     found: dict[str, object] = {}
     for name, value in vars(pair).items():
         if name.startswith("ci95"):
-            low, high = value or (None, None)
-            found |= {f"{name} low": low, f"{name} high": high}
+            found |= low_high(value, f"{name} ")
         else:
             found[name] = value
     for one in shaken:

@@ -524,17 +524,16 @@ cdef int note_unknown(
 
 
 def survey(const uint8_t[::1] buffer, Py_ssize_t size):
-    """Count line ends, returns that no line end follows, NULs, and bytes beyond ASCII."""
-    cdef Py_ssize_t at, ends = 0, returns = 0, nuls = 0, beyond = 0
+    """Count returns that no line end follows, NULs, and bytes beyond ASCII."""
+    cdef Py_ssize_t at, returns = 0, nuls = 0, beyond = 0
     cdef uint8_t byte
     with nogil:
         for at in range(size):
             byte = buffer[at]
-            ends += byte == 10
             returns += byte == 13 and buffer[at + 1] != 10
             nuls += byte == 0
             beyond += byte >= 128
-    return ends, returns, nuls, beyond
+    return returns, nuls, beyond
 
 
 def put(

@@ -16,51 +16,6 @@ from harness.submission.stream import Refused
 
 LONGEST_QUOTE = 1 << 24
 """A record longer than this has a quote that was never closed."""
-
-
-@dataclass(frozen=True, eq=False)
-class Plain:
-    """Lines without quotes.
-
-    Attributes
-    ----------
-    buffer : uint8 array
-    size : int
-    lines : int64 array
-        The physical line that each begins on, counted from the first of the block, 0.
-    consumed : int
-        Bytes of the block that were read; the rest is the beginning of a line.
-    ended : int
-        How many physical lines they are.
-    unclosed, torn : int64 arrays
-        Physical lines with a quote that is never closed, and with text behind a closed one.
-    """
-
-    buffer: Bytes
-    size: int
-    lines: Int64
-    consumed: int
-    ended: int
-    unclosed: Int64
-    torn: Int64
-
-
-def plain(buffer: Bytes, size: int, separator: int, last: bool) -> Plain:
-    """Return the whole lines of a block as plain ones.
-
-    Parameters
-    ----------
-    last : bool
-        Whether nothing follows the block, so that what is open now stays open.
-    """
-    out = np.empty(size + 8, np.uint8)
-    most = int(np.count_nonzero(buffer[:size] == 10)) + 1
-    lines, unclosed, torn = (np.empty(most, np.int64) for _ in range(3))
-    found = _fix.plain(buffer, size, separator, last, LONGEST_QUOTE, out, lines, unclosed, torn)
-    written, n, consumed, ended, n_unclosed, n_torn = found
-    return Plain(out, written, lines[:n], consumed, ended, unclosed[:n_unclosed], torn[:n_torn])
-
-
 SIZE = 1 << 22
 LONGEST = 1 << 28
 """Bytes of the longest line that is read."""
@@ -107,6 +62,23 @@ class Block:
         return [whole[start:stop] for start, stop in cuts]
 
 
+def plain(buffer: Bytes, size: int, separator: int, last: bool) -> tuple[Block, int]:
+    """Return the whole lines of some bytes as plain ones, and how many bytes those are.
+
+    Parameters
+    ----------
+    last : bool
+        Whether nothing follows, so that what is open now stays open.
+    """
+    out = np.empty(size + 8, np.uint8)
+    most = int(np.count_nonzero(buffer[:size] == 10)) + 1
+    lines, unclosed, torn = (np.empty(most, np.int64) for _ in range(3))
+    found = _fix.plain(buffer, size, separator, last, LONGEST_QUOTE, out, lines, unclosed, torn)
+    written, n, consumed, ended, n_unclosed, n_torn = found
+    spoilt = unclosed[:n_unclosed], torn[:n_torn]
+    return Block(out, written, FIELD, RECORD, separator, lines[:n], ended, *spoilt), consumed
+
+
 class Reader:
     """Reads a stream block by block; buffers are used again when they are given back.
 
@@ -120,11 +92,8 @@ class Reader:
 
     header_lines = 1
 
-    def __init__(
-        self, stream: BinaryIO, separator: int, *, returns: bool = False, size: int | None = None
-    ) -> None:
+    def __init__(self, stream: BinaryIO, separator: int, *, returns: bool = False) -> None:
         self.stream, self.separator, self.returns = stream, separator, returns
-        self.size = size or SIZE
         self.ends = True
         self._free: list[Bytes] = []
         self._quoted = False
@@ -172,21 +141,10 @@ class Reader:
         if not self._quotes(buffer, stop):
             yield Block(buffer, stop, self.separator)
             return stop
-        found = plain(buffer, stop, self.separator, last)
-        if found.consumed == 0:
-            return 0
-        yield Block(
-            found.buffer,
-            found.size,
-            FIELD,
-            RECORD,
-            self.separator,
-            found.lines,
-            found.ended,
-            found.unclosed,
-            found.torn,
-        )
-        return found.consumed
+        block, consumed = plain(buffer, stop, self.separator, last)
+        if consumed > 0:
+            yield block
+        return consumed
 
     def _quotes(self, buffer: Bytes, stop: int) -> bool:
         """Return whether a quote has been met; from there on lines are read one after another."""
@@ -196,7 +154,7 @@ class Reader:
     def _buffer(self, least: int = 0) -> Bytes:
         if self._free and len(self._free[-1]) >= least + PAD:
             return self._free.pop()
-        return np.empty(max(self.size, 2 * least) + PAD, np.uint8)
+        return np.empty(max(SIZE, 2 * least) + PAD, np.uint8)
 
 
 @dataclass(frozen=True)
@@ -205,8 +163,6 @@ class Survey:
 
     Attributes
     ----------
-    ends : int
-        Ends of physical lines, where the block was not quoted.
     returns : int
         Carriage returns that no end of a line follows.
     nuls : tuple of int
@@ -215,7 +171,6 @@ class Survey:
         Lines that hold bytes that are no UTF-8, and the first such byte.
     """
 
-    ends: int
     returns: int
     nuls: tuple[int, ...]
     undecodable: tuple[tuple[int, str], ...]
@@ -223,20 +178,15 @@ class Survey:
 
 def survey(buffer: Bytes, size: int, end: int) -> Survey:
     """Look at the first `size` bytes, whole lines that each end with the byte `end`."""
-    ends, returns, nuls, beyond = _scan.survey(buffer, size)
-    text = buffer[:size].tobytes() if nuls or (beyond and not _is_utf8(buffer[:size])) else b""
-    lines = text.split(bytes([end]))
-    odd = ((number, _undecodable(line)) for number, line in enumerate(lines) if beyond)
+    returns, nuls, beyond = _scan.survey(buffer, size)
+    text = buffer[:size].tobytes() if nuls or beyond else b""
+    lines = text.split(bytes([end])) if nuls or _undecodable(text) else []
+    odd = ((number, _undecodable(line)) for number, line in enumerate(lines))
     return Survey(
-        ends,
         returns,
         tuple(number for number, line in enumerate(lines) if b"\0" in line),
         tuple((number, what) for number, what in odd if what),
     )
-
-
-def _is_utf8(text: Bytes) -> bool:
-    return not _undecodable(text.tobytes())
 
 
 def _undecodable(line: bytes) -> str:

@@ -15,9 +15,7 @@ from harness.core import cache
 from harness.core.arrays import Int64
 from harness.core.errors import DataError, UsageError, printable, suggest
 from harness.submission import fields, header
-from harness.submission._scan import NO_ROW
 from harness.submission.blocks import Block, Reader
-from harness.submission.faults import Tally
 from harness.submission.format import Format, Named, plain, recognised, shaped
 from harness.submission.frame_rows import Rows, is_parquet, parquet
 from harness.submission.keys import Known, Learning, nothing, packed
@@ -334,12 +332,9 @@ def _cells(path: Path, column: str | None) -> Iterator[tuple[Block, Int64, Int64
     if column is not None and column not in head:
         raise DataError(f'{path}: no column "{column}"; {suggest(column, head)}')
     place = 0 if column is None else head.index(column)
-    wanted, tally = fields.wanted(len(head), place), Tally()
     with _readable(path), _reader(path, head[place]) as reader:
         for block in reader.blocks():
-            starts, stops, users = fields.fields(
-                block.buffer, block.size, block.separator, block.end, wanted, tally
-            )
-            rows = (users != NO_ROW) & (starts[:, 0] < stops[:, 0])
-            yield block, starts[rows, 0], stops[rows, 0]
+            starts, stops = fields.column(block, len(head), place)
+            some = starts < stops
+            yield block, starts[some], stops[some]
             reader.give_back(block)

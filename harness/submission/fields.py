@@ -6,6 +6,8 @@ import numpy as np
 
 from harness.core.arrays import Bytes, Int32, Int64, UInt64
 from harness.submission import _keys, _scan
+from harness.submission._scan import NO_ROW
+from harness.submission.blocks import Block
 from harness.submission.faults import Tally
 
 
@@ -22,16 +24,14 @@ def wanted(fields: int, *places: int) -> Int32:
     return columns
 
 
-def fields(
-    buffer: Bytes, size: int, separator: int, end: int, columns: Int32, tally: Tally
-) -> tuple[Int64, Int64, Int32]:
-    """Return where the wanted fields of whole lines begin and end, and which lines are no rows.
+def fields(block: Block, columns: Int32, tally: Tally | None = None) -> tuple[Int64, Int64, Int32]:
+    """Return where the wanted fields of a block begin and end, and which lines are no rows.
 
     Parameters
     ----------
     columns : int32 array
         What `wanted` gives.
-    tally : Tally
+    tally : Tally, optional
         Takes lines with too few or too many fields, and blank ones.
 
     Returns
@@ -40,12 +40,20 @@ def fields(
     users : int32 array, (lines,)
         NO_ROW where there is no row, else 0.
     """
-    n = _scan.count_lines(buffer, size, end)
+    n = _scan.count_lines(block.buffer, block.size, block.end)
     shape = n, int(columns.max()) + 1
     starts, stops = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
     users = np.empty(n, np.int32)
-    _scan.cut(buffer, size, separator, end, columns, starts, stops, users, tally)
+    form = block.size, block.separator, block.end, columns
+    _scan.cut(block.buffer, *form, starts, stops, users, Tally() if tally is None else tally)
     return starts, stops, users
+
+
+def column(block: Block, held: int, place: int) -> tuple[Int64, Int64]:
+    """Return where one of the `held` fields of each row of a block begins and ends."""
+    starts, stops, users = fields(block, wanted(held, place))
+    rows = users != NO_ROW
+    return starts[rows, 0], stops[rows, 0]
 
 
 def keys(buffer: Bytes, starts: Int64, stops: Int64, secret: UInt64) -> UInt64:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from harness.core.arrays import Int64
 from harness.core.errors import printable
 from harness.submission import faults
 
-Lines = Callable[[int], int]
-"""The physical line of a line of a block."""
-
 _SHOWN = 80
-_MOST_BYTES = 4 * (_SHOWN + 1)
+MOST_BYTES = 4 * (_SHOWN + 1)
+"""Bytes of a value of which more are not shown."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +36,6 @@ class Finding:
     lines: int = 0
     places: list[Place] = field(default_factory=list)
 
-    def add(self, count: int, lines: int, places: list[Place]) -> None:
-        """Take in more of them, which stand behind the others."""
-        self.count += count
-        self.lines += lines
-        self.places += places[: faults.EXAMPLES - len(self.places)]
-
 
 class Findings:
     """Every kind of fault by the code of its check."""
@@ -54,10 +44,12 @@ class Findings:
         self.found: dict[str, Finding] = {}
 
     def add(self, code: str, count: int, places: list[Place], lines: int | None = None) -> None:
-        """Take in `count` faults; nothing where there are none."""
+        """Take in `count` faults, which stand behind the others; nothing where there are none."""
         if count > 0:
             own = self.found.setdefault(code, Finding())
-            own.add(count, count if lines is None else lines, places)
+            own.count += count
+            own.lines += count if lines is None else lines
+            own.places += places[: faults.EXAMPLES - len(own.places)]
 
     def note(self, code: str, value: str = "", line: int | None = None) -> None:
         """Take in one fault."""
@@ -77,21 +69,3 @@ def shown(value: str | bytes) -> str:
     """Return a value cut and printable."""
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
     return printable(text[:_SHOWN]) + ("…" if len(text) > _SHOWN else "")
-
-
-def places(text: Callable[[int, int], bytes], examples: Int64, line_of: Lines) -> list[Place]:
-    """Return the places of examples.
-
-    Parameters
-    ----------
-    text : function
-        The bytes of the block from a place to another.
-    examples : int64 array, (n, 3)
-        Line of the block, first byte, byte behind the last.
-    line_of : function
-        The physical line of a line of the block.
-    """
-    return [
-        Place(line_of(line), shown(text(start, min(stop, start + _MOST_BYTES))))
-        for line, start, stop in examples.tolist()
-    ]

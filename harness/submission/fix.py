@@ -18,7 +18,6 @@ from harness.submission import fields, header
 from harness.submission._scan import NO_ROW
 from harness.submission.blocks import Block, Reader
 from harness.submission.expected import Against
-from harness.submission.faults import Tally
 from harness.submission.findings import Findings
 from harness.submission.fix_lines import mended
 from harness.submission.format import Format
@@ -84,8 +83,7 @@ def _write(opened: Source, against: Against, target: BinaryIO, there: Bool) -> i
     items, written, dropped = against.items_of(wanted), KeyTable(), 0
     target.write(b",".join(_quoted(name.encode()) for name in wanted.columns) + b"\n")
     for block in opened.reader.blocks():
-        own = form.of_block(block.separator, block.end)
-        found = mended(block.buffer, block.size, own, wanted.between, against.users, items)
+        found = mended(block, form, wanted.between, against.users, items)
         there[found.users] = True
         text, again = found.without_again(written)
         target.write(text.data)
@@ -120,9 +118,7 @@ def _append(against: Against, wanted: Format, there: Bool, target: BinaryIO) -> 
 
 def _missing(block: Block, columns: Int32, users: Known, there: Bool) -> Iterator[list[bytes]]:
     """Yield the id, and the list if any, of the block's users who are not there; then they are."""
-    starts, stops, found = fields.fields(
-        block.buffer, block.size, block.separator, block.end, columns, Tally()
-    )
+    starts, stops, found = fields.fields(block, columns)
     rows = np.flatnonzero(found != NO_ROW)
     codes = users.codes(block.buffer, starts[rows, 0], stops[rows, 0])
     missing = rows[(codes >= 0) & ~there[codes]]

@@ -11,7 +11,7 @@ from harness.core.ids import KeyTable
 from harness.submission import _fix, fields
 from harness.submission._keys import PAD
 from harness.submission._scan import NO_ROW, USER
-from harness.submission.faults import Tally
+from harness.submission.blocks import Block
 from harness.submission.keys import Known
 from harness.submission.scan import Form
 
@@ -52,9 +52,7 @@ class Mended:
         return self.text[kept], int(np.count_nonzero(~new))
 
 
-def mended(
-    buffer: Bytes, size: int, form: Form, between: str, users: Known, items: Known
-) -> Mended:
+def mended(block: Block, form: Form, between: str, users: Known, items: Known) -> Mended:
     """Return whole lines with what is mechanical mended, and the users they are of.
 
     Blank lines go; ids lose what is around them and get their zeros back; items lose brackets,
@@ -66,14 +64,13 @@ def mended(
     between : str
         What is written between items.
     """
-    starts, stops, codes = fields.fields(
-        buffer, size, form.separator, form.end, form.wanted, Tally()
-    )
+    buffer, size = block.buffer, block.size
+    starts, stops, codes = fields.fields(block, form.wanted)
     # A mended id is longer by at most its zeros; no item has fewer bytes than 1.
     zeros = max(users.width, items.width, 1)
     out = np.empty((size + 4) * (zeros + 3) + PAD, np.uint8)
     begins, spans = np.empty(len(codes) + 1, np.int64), np.zeros((len(codes), 2), np.int64)
-    bytes_ = form.separator, form.between, form.end, form.width, ord(between)
+    bytes_ = block.separator, form.between_in(block), block.end, form.width, ord(between)
     given = starts, stops, codes, users.ids, items.ids
     length = _fix.mend(buffer, size, *bytes_, *given, out, begins, spans)
     broken = np.flatnonzero((codes == NO_ROW) & (starts[:, USER] < stops[:, USER]))

@@ -68,15 +68,7 @@ class Known:
     @property
     def ids(self) -> Ids:
         """The same for compiled code."""
-        return Ids(
-            self.table,
-            self.secret,
-            self.size,
-            self.complete,
-            self.digits,
-            self.width,
-            self.telling,
-        )
+        return Ids(**vars(self))
 
     def write(self, folder: Path) -> dict[str, Any]:
         """Keep these ids in a folder; return what is noted with it."""

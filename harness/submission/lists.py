@@ -16,9 +16,10 @@ from harness.protocol.truth import Solution
 from harness.submission import _scan, faults
 from harness.submission._scan import LIST, NO_ROW, ORDER, STRANGER, USER
 from harness.submission.blocks import Block
-from harness.submission.findings import Findings, Lines, places
+from harness.submission.findings import Findings
 from harness.submission.keys import Known, Learning, packed
 from harness.submission.scan import Scanned
+from harness.submission.scan_file import ScannedBlock
 from harness.submission.scan_users import Again
 
 
@@ -29,13 +30,6 @@ class Fault:
     code: str
     count: int
     lines: tuple[int, ...] = ()
-
-
-class Finished(NamedTuple):
-    """All lists, −1 = empty, or None where ties leave them open; and what is wrong with them."""
-
-    lists: Int32 | None
-    faults: list[Fault]
 
 
 class WideLists:
@@ -53,40 +47,34 @@ class WideLists:
         self._held = self._same = self._single = 0
         self._first: int | None = None
 
-    def take(
-        self,
-        block: Block,
-        found: Scanned,
-        again: Again,
-        line_of: Lines,
-        findings: Findings,
-    ) -> None:
+    def take(self, scanned: ScannedBlock, again: Again, findings: Findings) -> None:
         """Take in the next block.
 
         `again` are its lines of users who were there before, with another list or with the same.
         """
+        found = scanned.found
         for code, lines in (("SUB203", again.other), ("SUB211", again.same)):
             first = lines[: faults.EXAMPLES]
             spans = np.stack((first, found.starts[first, USER], found.stops[first, USER]), axis=1)
-            findings.add(code, len(lines), places(block.text, spans, line_of))
+            findings.add(code, len(lines), scanned.places(spans))
         self._place(found)
         self._compare(found)
 
-    def finish(self) -> Finished:
-        """Return the lists, and what all have in common."""
+    def finish(self) -> tuple[Int32 | None, list[Fault]]:
+        """Return the lists, −1 = empty, and what all have in common."""
         common = {"SUB401": self._same, "SUB404": self._single} if self._held > 1 else {}
         wrong = [Fault(code, self._held) for code, n in common.items() if n == self._held]
-        return Finished(self._lists, wrong)
+        return self._lists, wrong
 
     def _place(self, found: Scanned) -> None:
         """Put lists into their rows; the first of a user's stands."""
-        widest = int(np.diff(found.ends, prepend=0).max(initial=0))
+        widest = int(np.diff(found.lists.ends, prepend=0).max(initial=0))
         held = self._lists.shape[1]
         if widest > held:
             wider = np.full((len(self._lists), widest), -1, np.int32)
             wider[:, :held] = self._lists
             self._lists = wider
-        _scan.put(found.rows, found.ends, found.items, self._lists, self._taken)
+        _scan.put(*found.lists, self._lists, self._taken)
 
     def _compare(self, found: Scanned) -> None:
         if found.n_same > 0 and self._first is None:
@@ -145,25 +133,19 @@ class LongLists:
         self._strangers, self._items = KeyTable(), Learning()
         self._parts: list[_Rows] = []
 
-    def take(
-        self,
-        block: Block,
-        found: Scanned,
-        again: Again,
-        line_of: Lines,
-        findings: Findings,
-    ) -> None:
+    def take(self, scanned: ScannedBlock, again: Again, findings: Findings) -> None:
         """Take in the next block; that users stand in several rows is as it should be."""
-        rows = found.rows[np.diff(found.ends, prepend=0) > 0].astype(np.int64)
+        block, found = scanned.block, scanned.found
+        rows = found.lists.rows[np.diff(found.lists.ends, prepend=0) > 0].astype(np.int64)
         numbers, wrong = self._numbers(block, found, rows)
         spans = np.stack((rows, found.starts[rows, -1], found.stops[rows, -1]), axis=1)[wrong]
-        findings.add("SUB313", len(spans), places(block.text, spans[: faults.EXAMPLES], line_of))
-        lines = np.fromiter(map(line_of, rows.tolist()), np.int64, len(rows))
+        findings.add("SUB313", len(spans), scanned.places(spans[: faults.EXAMPLES]))
+        lines = np.fromiter(map(scanned.line_of, rows.tolist()), np.int64, len(rows))
         users, items = self._users(found, rows), self._codes(block, found, rows)
         self._parts.append(_Rows(users, items, numbers, lines))
 
-    def finish(self) -> Finished:
-        """Return the lists, and what is wrong with whole ones."""
+    def finish(self) -> tuple[Int32 | None, list[Fault]]:
+        """Return the lists, None where ties leave them open, and what is wrong with whole ones."""
         user, item, number, line = _Rows.joined(self._parts)
         first = np.ones(len(user), np.bool_)
         first[1:] = user[1:] != user[:-1]
@@ -178,9 +160,9 @@ class LongLists:
         told = [_fault(code, line[rows]) for code, rows in wrong.items()]
         told += _in_common(item, first)
         if self._order == "score" and tied.any():
-            return Finished(None, told)
-        lists = self._lists(user[~tied], item[~tied], rank[~tied])  # of two on a rank the first
-        return Finished(lists, told)
+            return None, told
+        # Of two on a rank the first stands.
+        return self._lists(user[~tied], item[~tied], rank[~tied]), told
 
     def _of_order(self, number: Floats, first: Bool, tied: Bool) -> dict[str, Bool]:
         """Return which rows have a rank or a score that is wrong beside that of the row before."""
@@ -201,7 +183,7 @@ class LongLists:
 
     def _codes(self, block: Block, found: Scanned, rows: Int64) -> Int32:
         """Return codes of items, known or not."""
-        codes = found.items.copy()  # one each
+        codes = found.lists.items.copy()  # one each
         strange = codes >= self._known_items
         starts, stops = (array[rows[strange], LIST] for array in (found.starts, found.stops))
         codes[strange] = self._known_items + self._items.add(block.buffer, starts, stops)

@@ -10,14 +10,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from harness.core.arrays import Int64
 from harness.core.errors import DataError
 from harness.submission import faults, fields, header
 from harness.submission._keys import behind_last
 from harness.submission._scan import NO_ROW
 from harness.submission.blocks import Block
 from harness.submission.expected import Against
-from harness.submission.faults import Tally
 from harness.submission.findings import Findings, shown
 from harness.submission.format import INDEX, Named
 from harness.submission.read import File
@@ -120,7 +118,7 @@ def _of_block(block: Block, opened: Source, against: Against) -> list[str]:
     head, wanted, items = opened.head, opened.wanted, against.items_of(opened.wanted)
     own = opened.places[wanted.items]
     spans = {
-        place: _spans(block, place, opened)
+        place: fields.column(block, len(head.columns), place)
         for place, column in enumerate(head.columns)
         if place == own
         or (place not in opened.places.values() and not header.is_index(column, head, wanted))
@@ -134,13 +132,3 @@ def _of_block(block: Block, opened: Source, against: Against) -> list[str]:
         for place, at in spans.items()
         if place not in of_items and any(map(_NUMBER.fullmatch, block.texts(*at)))
     ]
-
-
-def _spans(block: Block, place: int, opened: Source) -> tuple[Int64, Int64]:
-    """Return where a field stands in each row."""
-    columns = fields.wanted(len(opened.head.columns), place)
-    starts, stops, rows = fields.fields(
-        block.buffer, block.size, block.separator, block.end, columns, Tally()
-    )
-    whole = rows != NO_ROW
-    return starts[whole, 0], stops[whole, 0]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from harness.core.errors import printable
 from harness.core.table import Sheet, Shown
+from harness.metrics.inputs.cells import counted
 from harness.submission._repair import SURE
 from harness.submission.findings import Finding, Findings, Place, shown
 from harness.submission.format import NAMES, Format
@@ -47,6 +48,12 @@ class Problem:
     hint: str
     places: tuple[Place, ...]
     fixed: bool = False
+
+    def where(self, unit: str = "line") -> str:
+        """Return its line and column as the beginning of a sentence, empty where it has none."""
+        parts = [] if self.line is None else [f"{unit} {self.line:,}"]
+        parts += [] if self.column is None else [self.column]
+        return f"{', '.join(parts)}: " if parts else ""
 
 
 @dataclass(frozen=True)
@@ -94,11 +101,27 @@ class Validation(Shown):
 
     def sheets(self) -> list[Sheet]:
         """Return the problems as a table."""
-        return [sheet(self)]
+        titles = ["check", "severity", "line", "column", "count", "what", "how to mend it"]
+        rows = [
+            [
+                problem.code,
+                problem.severity,
+                "" if problem.line is None else str(problem.line),
+                problem.column or "",
+                f"{problem.count:,}",
+                problem.message,
+                problem.hint,
+            ]
+            for problem in self.problems
+        ]
+        return [Sheet(titles, rows, left=frozenset({0, 1, 3, 5, 6}))]
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a problem."""
-        return records(self)
+        return [
+            {name: value for name, value in vars(problem).items() if name != "places"}
+            for problem in self.problems
+        ]
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -206,10 +229,10 @@ def text(
     `fix` is what to type to have a fault mended.
     """
     counts = [
-        _counted(len(found.errors), "error"),
-        _counted(len(found.problems) - len(found.errors), "warning"),
+        counted(len(found.errors), "error"),
+        counted(len(found.problems) - len(found.errors), "warning"),
     ]
-    parts = [printable(str(found.path)), _counted(found.rows, "row"), ", ".join(counts)]
+    parts = [printable(str(found.path)), counted(found.rows, "row"), ", ".join(counts)]
     parts += [] if seconds is None else [f"{seconds:.1f} s"]
     head = [*_wrapped("   ".join(parts), width)]
     if found.checked:
@@ -221,37 +244,11 @@ def text(
 def mended(found: Validation, fixed: Fixed, left: Validation) -> str:
     """Return whether anything was mended, and what the written file still holds that is wrong."""
     done = "mended" if any(problem.fixed for problem in found.problems) else "nothing to mend"
-    rows = f", {_counted(fixed.appended, 'missing row')} appended" if fixed.appended else ""
-    rows += f", {_counted(fixed.dropped, 'repeated row')} dropped" if fixed.dropped else ""
+    rows = f", {counted(fixed.appended, 'missing row')} appended" if fixed.appended else ""
+    rows += f", {counted(fixed.dropped, 'repeated row')} dropped" if fixed.dropped else ""
     codes = ", ".join(problem.code for problem in left.errors)
     rest = f"errors are left: {codes}" if codes else "no errors are left"
     return f"{done}, written to {printable(str(fixed.path))}{rows}; {rest}"
-
-
-def sheet(found: Validation) -> Sheet:
-    """Return the problems as a table."""
-    titles = ["check", "severity", "line", "column", "count", "what", "how to mend it"]
-    rows = [
-        [
-            problem.code,
-            problem.severity,
-            "" if problem.line is None else str(problem.line),
-            problem.column or "",
-            f"{problem.count:,}",
-            problem.message,
-            problem.hint,
-        ]
-        for problem in found.problems
-    ]
-    return Sheet(titles, rows, left=frozenset({0, 1, 3, 5, 6}))
-
-
-def records(found: Validation) -> list[dict[str, object]]:
-    """Return one record a problem."""
-    return [
-        {name: value for name, value in vars(problem).items() if name != "places"}
-        for problem in found.problems
-    ]
 
 
 def _wrapped(line: str, width: int | None) -> list[str]:
@@ -263,11 +260,8 @@ def _wrapped(line: str, width: int | None) -> list[str]:
 
 
 def _told(problem: Problem, width: int | None, fix: str) -> str:
-    where = [] if problem.line is None else [f"line {problem.line:,}"]
-    where += [] if problem.column is None else [problem.column]
-    place = f"{', '.join(where)}: " if where else ""
     cure = f"{problem.hint}; or {fix}" if problem.fixed else problem.hint
-    lines = [f"{place}{problem.message}", *_more(problem), cure]
+    lines = [f"{problem.where()}{problem.message}", *_more(problem), cure]
     room = None if width is None else width - _EDGE
     lines = [part for line in lines for part in _wrapped(line, room)]
     label = f"{problem.code}  {problem.severity}".ljust(_EDGE)
@@ -284,13 +278,9 @@ def _more(problem: Problem) -> list[str]:
         return [f"also: {values}"] if problem.line is not None and values else []
     held = f"{problem.count:,} {unit}"
     if problem.count != problem.lines:
-        held += f" in {_counted(problem.lines, 'line')}"
+        held += f" in {counted(problem.lines, 'line')}"
     others = [f"{place.line:,}" for place in problem.places[1:] if place.line is not None]
     return [held + (f"; also line {', '.join(others)}" if others else "")]
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 @dataclass(frozen=True)

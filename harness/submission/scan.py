@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from harness.core.arrays import Bool, Bytes, Int32, Int64, UInt64
+from harness.core.arrays import Bool, Int32, Int64, UInt64
 from harness.submission import _scan, fields
 from harness.submission._scan import LIST, NO_ROW, STRANGER, USER
+from harness.submission.blocks import Block
 from harness.submission.faults import Tally
 from harness.submission.format import Format
 from harness.submission.header import Header
 from harness.submission.keys import Known
 
-LINE_END = 10
 GROUP = 0x1D
 """What stands between items where a space may stand within one."""
 
@@ -29,8 +30,8 @@ class Form:
         How many a row has.
     user, items : int
         Which of them are looked at, from 0.
-    separator, between, end : int
-        Bytes: between fields, between items, and behind a line.
+    between : int
+        The byte between items.
     width : int
         Positions that a list may have.
     order : int, optional
@@ -45,9 +46,7 @@ class Form:
     fields: int
     user: int
     items: int
-    separator: int
     between: int
-    end: int = LINE_END
     width: int = 1 << 31
     order: int | None = None
     long: bool = False
@@ -61,7 +60,6 @@ class Form:
             fields=len(head.columns),
             user=places[wanted.user],
             items=places[wanted.items],
-            separator=ord(head.separator),
             between=ord(wanted.between),
             letters=wanted.letters.encode(),
             length=wanted.length,
@@ -71,13 +69,9 @@ class Form:
             return replace(form, order=order, long=True)
         return form if wanted.k is None else replace(form, width=wanted.k)
 
-    def of_block(self, separator: int, end: int) -> Form:
-        """Return the same with the bytes of a block.
-
-        Nothing stands between items where a row holds one: the byte is one that no field has.
-        """
-        between = end if self.long else self.between
-        return replace(self, separator=separator, end=end, between=between)
+    def between_in(self, block: Block) -> int:
+        """Return the byte between items of a block; where a row holds one, a byte no field has."""
+        return block.end if self.long else self.between
 
     @property
     def in_ids(self) -> Bool:
@@ -112,6 +106,24 @@ class Expected:
     kept: int
 
 
+class Lists(NamedTuple):
+    """Lists that are kept.
+
+    Attributes
+    ----------
+    rows : int32 array
+        The row of the truth that each belongs to.
+    ends : int64 array
+        Where each ends in `items`.
+    items : int32 array
+        Codes; one that is not known has the number of known items + its first rank in the list.
+    """
+
+    rows: Int32
+    ends: Int64
+    items: Int32
+
+
 @dataclass(frozen=True, eq=False)
 class Scanned:
     """What a block holds.
@@ -128,14 +140,10 @@ class Scanned:
         Where the user's id and the list of each line stand.
     tally : Tally
         Faults.
-    rows : int32 array, (lists,)
-        Rows of the solution whose lists follow; lines of the block where a row holds one item.
-    ends : int64 array, (lists,)
-        Where each of them ends in `items`.
-    items : int32 array
-        Codes, as `_scan.read_items` gives them.
+    lists : Lists
+        Those that are kept; where a row holds one item, each belongs to a line of the block.
     first_sum, n_same : int
-        A sum over the first list, and how many lists have the same.
+        A sum over the first of all lists, and how many have the same.
     sound : bool array, (lines,)
         Whether the list is that of the known user.
     torn : int32 array
@@ -148,32 +156,23 @@ class Scanned:
     starts: Int64
     stops: Int64
     tally: Tally
-    rows: Int32
-    ends: Int64
-    items: Int32
+    lists: Lists
     first_sum: int
     n_same: int
     sound: Bool
     torn: Int32
 
 
-def scan(buffer: Bytes, size: int, form: Form, expected: Expected) -> Scanned:
-    """Read whole fields.
-
-    Parameters
-    ----------
-    buffer : uint8 array, at least `size` + PAD long
-        Lines without quotes, each ended by the form's byte.
-    """
-    tally = Tally()
-    starts, stops, codes = fields.fields(buffer, size, form.separator, form.end, form.wanted, tally)
+def scan(block: Block, form: Form, expected: Expected) -> Scanned:
+    """Read whole fields."""
+    buffer, tally = block.buffer, Tally()
+    starts, stops, codes = fields.fields(block, form.wanted, tally)
     n = len(codes)
     keys, sound = np.empty((n, 2), np.uint64), np.zeros(n, np.bool_)
     list_keys = fields.keys(buffer, starts[:, LIST], stops[:, LIST], expected.users.secret)
     users, items = expected.users.ids, expected.items.ids
-    _scan.read_users(
-        buffer, starts, stops, users, form.in_ids, form.length, codes, keys, sound, tally
-    )
+    shape = form.in_ids, form.length
+    _scan.read_users(buffer, starts, stops, users, *shape, codes, keys, sound, tally)
     broken = np.flatnonzero((codes == NO_ROW) & (starts[:, USER] < stops[:, USER]))
     torn = expected.users.codes(buffer, starts[broken, USER], stops[broken, USER])
     wanted = np.full(n, -1, np.int32)
@@ -182,10 +181,9 @@ def scan(buffer: Bytes, size: int, form: Form, expected: Expected) -> Scanned:
     else:
         wanted[sound] = expected.answered[codes[sound]]
     most = int((stops[:, LIST] - starts[:, LIST])[wanted >= 0].sum()) // 2 + n
-    rows, ends = np.empty(n, np.int32), np.empty(n, np.int64)
-    held = np.empty(most, np.int32)
-    given = starts, stops, codes, wanted, form.between, form.width, expected.kept, items
-    found = _scan.read_items(buffer, *given, tally, rows, ends, held)
+    lists = Lists(np.empty(n, np.int32), np.empty(n, np.int64), np.empty(most, np.int32))
+    given = starts, stops, codes, wanted, form.between_in(block), form.width, expected.kept, items
+    found = _scan.read_items(buffer, *given, tally, *lists)
     n_lists, n_items, first_sum, n_same = found
     return Scanned(
         users=codes,
@@ -194,9 +192,7 @@ def scan(buffer: Bytes, size: int, form: Form, expected: Expected) -> Scanned:
         starts=starts,
         stops=stops,
         tally=tally,
-        rows=rows[:n_lists],
-        ends=ends[:n_lists],
-        items=held[:n_items],
+        lists=Lists(lists.rows[:n_lists], lists.ends[:n_lists], lists.items[:n_items]),
         first_sum=first_sum,
         n_same=n_same,
         sound=sound,

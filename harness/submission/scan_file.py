@@ -6,9 +6,11 @@ import os
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
+from harness.core.arrays import Int64
 from harness.submission.blocks import Block, Reader, Survey, survey
+from harness.submission.findings import MOST_BYTES, Place, shown
 from harness.submission.frame_rows import Rows
 from harness.submission.scan import Expected, Form, Scanned, scan
 
@@ -16,16 +18,47 @@ _AHEAD = 3
 """Blocks that wait while one is scanned."""
 
 
-class ScannedBlock(NamedTuple):
-    """A block, what its lines hold, and what its bytes are."""
+@dataclass(frozen=True, eq=False)
+class ScannedBlock:
+    """A block, what its lines hold, and what its bytes are; `before` it are so many lines."""
 
     block: Block
     found: Scanned
     seen: Survey
+    before: int = 0
+
+    @property
+    def last(self) -> int:
+        """The physical line that it ends with, from 1."""
+        ended = self.block.ended
+        return self.before + (len(self.found.users) if ended is None else ended)
+
+    def line_of(self, row: int) -> int:
+        """Return the physical line, from 1, of one of its lines."""
+        lines = self.block.lines
+        return self.before + 1 + (row if lines is None else int(lines[row]))
+
+    def places(self, examples: Int64) -> list[Place]:
+        """Return the places of examples, (n, 3): a line, its first byte, the byte behind the last.
+
+        What is not shown of a long one is not copied.
+        """
+        return [
+            Place(self.line_of(line), shown(self.block.text(start, min(stop, start + MOST_BYTES))))
+            for line, start, stop in examples.tolist()
+        ]
 
 
 def scan_file(reader: Reader | Rows, form: Form, expected: Expected) -> Iterator[ScannedBlock]:
     """Yield every block behind the header, scanned; its buffer is used again afterwards."""
+    before = reader.header_lines
+    for scanned in _in_order(reader, form, expected):
+        placed = replace(scanned, before=before)
+        yield placed
+        before = placed.last
+
+
+def _in_order(reader: Reader | Rows, form: Form, expected: Expected) -> Iterator[ScannedBlock]:
     waiting: deque[tuple[Block, Future[ScannedBlock]]] = deque()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for block in reader.blocks():
@@ -46,6 +79,5 @@ def _taken(
 
 def scan_block(block: Block, form: Form, expected: Expected) -> ScannedBlock:
     """Return a block, scanned."""
-    own = form.of_block(block.separator, block.end)
-    found = scan(block.buffer, block.size, own, expected)
+    found = scan(block, form, expected)
     return ScannedBlock(block, found, survey(block.buffer, block.size, block.end))

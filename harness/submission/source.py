@@ -15,7 +15,6 @@ from harness.submission import fields, header
 from harness.submission._scan import LIST
 from harness.submission.blocks import Reader
 from harness.submission.expected import Against
-from harness.submission.faults import Tally
 from harness.submission.findings import Findings
 from harness.submission.format import Format, Named
 from harness.submission.frame_rows import Rows, is_parquet, parquet
@@ -58,10 +57,7 @@ class Source:
         found: dict[int, str] = {}
         before = self.reader.header_lines
         for block in self.reader.blocks():
-            columns, tally = self.form.wanted, Tally()
-            starts, stops, _ = fields.fields(
-                block.buffer, block.size, block.separator, block.end, columns, tally
-            )
+            starts, stops, _ = fields.fields(block, self.form.wanted)
             own = np.arange(len(starts)) if block.lines is None else block.lines
             for row in np.flatnonzero(np.isin(own + before + 1, wanted)).tolist():
                 text = block.text(int(starts[row, LIST]), int(stops[row, LIST]))

@@ -93,32 +93,14 @@ def _unpacked(raw: BinaryIO, first: bytes, packed: str, size: int) -> Iterator[B
         return
     try:
         with unpacking.content(raw, packed, size, SENT) as stream:
-            yield cast(BinaryIO, _Refusing(stream))
-    except UnpackingError as error:
+            yield cast(BinaryIO, stream)
+    except UnpackingError as error:  # also while it is read
         raise refused(error) from error
 
 
 def refused(error: UnpackingError) -> Refused:
     """Return why a packed file is refused, as the check that it fails."""
     return Refused(_CHECK_OF[error.fault], error.value)
-
-
-class _Refusing(io.RawIOBase):
-    """What a packed file holds; what is wrong with it is told as checks are."""
-
-    def __init__(self, stream: io.RawIOBase) -> None:
-        self.stream = stream
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        """Read some bytes; return how many."""
-        try:
-            return int(self.stream.readinto(buffer) or 0)
-        except UnpackingError as error:
-            raise refused(error) from error
 
 
 def _decoded(stream: BinaryIO) -> Opened:

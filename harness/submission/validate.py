@@ -13,17 +13,15 @@ from harness.core.arrays import Int32, Ragged
 from harness.metrics import Judgments, judgments
 from harness.protocol.truth import Solution
 from harness.submission import faults, format, order
-from harness.submission.blocks import Block, Reader, Survey
 from harness.submission.expected import Against
-from harness.submission.findings import Findings, Lines, Place, places, shown
+from harness.submission.findings import Findings, Place, shown
 from harness.submission.format import Format
-from harness.submission.frame_rows import Rows
 from harness.submission.keys import packed
 from harness.submission.lists import Answers, Fault, LongLists, WideLists
 from harness.submission.problems import Validation, problems
 from harness.submission.rules import OF_FAULT
-from harness.submission.scan import Expected, Form, Scanned
-from harness.submission.scan_file import scan_file
+from harness.submission.scan import Expected
+from harness.submission.scan_file import ScannedBlock, scan_file
 from harness.submission.scan_users import Admitted
 from harness.submission.source import Source, source
 from harness.submission.stream import Refused
@@ -56,55 +54,34 @@ class Gathered:
         """How many users of the file the solution does not evaluate."""
         return self.users.strangers + int(np.count_nonzero(self.users.known & ~self._is_evaluated))
 
-    def take(self, block: Block, found: Scanned, seen: Survey) -> None:
+    def take(self, scanned: ScannedBlock) -> None:
         """Take in the next block."""
-        before = self.lines
-
-        def line_of(row: int) -> int:
-            return before + 1 + (row if block.lines is None else int(block.lines[row]))
-
+        block, found, seen = scanned.block, scanned.found, scanned.seen
         for fault in np.flatnonzero(found.tally.counts).tolist():
             if fault in OF_FAULT:
-                self._note(block, found, fault, line_of)
+                self._note(scanned, fault)
         again = self.users.admit(found.users, found.keys, found.list_keys)
         self.users.torn[found.torn] = True
-        self._note_bytes(seen, line_of)
-        self._note_lines("SUB011", block.unclosed, lambda line: before + 1 + line)
-        self._note_lines("SUB017", block.torn, lambda line: before + 1 + line)
-        self.lists.take(block, found, again, line_of, self.findings)
+        self.findings.add("SUB010", seen.returns, [])
+        self._note_lines("SUB008", map(scanned.line_of, seen.nuls))
+        where = [Place(scanned.line_of(line), shown(what)) for line, what in seen.undecodable]
+        self.findings.add("SUB005", len(where), where)
+        self._note_lines("SUB011", scanned.before + 1 + block.unclosed)
+        self._note_lines("SUB017", scanned.before + 1 + block.torn)
+        self.lists.take(scanned, again, self.findings)
         self.answered += int(np.count_nonzero(self._is_evaluated[found.users[found.sound]]))
         self.evaluated += int(np.count_nonzero(self._is_evaluated[found.users[found.users >= 0]]))
-        self.lines += seen.ends if block.ended is None else block.ended
+        self.lines = scanned.last
 
-    def _note(self, block: Block, found: Scanned, fault: int, line_of: Lines) -> None:
-        count, lines = int(found.tally.counts[fault]), int(found.tally.lines[fault])
-        shown = min(lines, faults.EXAMPLES)
-        where = places(block.text, found.tally.examples[fault, :shown], line_of)
+    def _note(self, scanned: ScannedBlock, fault: int) -> None:
+        tally = scanned.found.tally
+        count, lines = int(tally.counts[fault]), int(tally.lines[fault])
+        where = scanned.places(tally.examples[fault, : min(lines, faults.EXAMPLES)])
         self.findings.add(OF_FAULT[fault], count, where, lines)
 
-    def _note_bytes(self, seen: Survey, line_of: Lines) -> None:
-        self.findings.add("SUB010", seen.returns, [])
-        self._note_lines("SUB008", seen.nuls, line_of)
-        where = [Place(line_of(line), shown(what)) for line, what in seen.undecodable]
-        self.findings.add("SUB005", len(where), where)
-
-    def _note_lines(self, code: str, lines: Iterable[int], line_of: Lines) -> None:
-        found = [Place(line_of(int(line)), "") for line in lines]
+    def _note_lines(self, code: str, lines: Iterable[int]) -> None:
+        found = [Place(int(line), "") for line in lines]
         self.findings.add(code, len(found), found)
-
-
-def gather(
-    reader: Reader | Rows,
-    form: Form,
-    expected: Expected,
-    lists: WideLists | LongLists,
-    findings: Findings,
-) -> Gathered:
-    """Read a submission from behind its header to its end; note all that is wrong with it."""
-    into = Gathered(expected, lists, findings, reader.header_lines)
-    for block, found, seen in scan_file(reader, form, expected):
-        into.take(block, found, seen)
-    return into
 
 
 _FEWEST = 100
@@ -294,15 +271,15 @@ def _read(
     else:
         lists = WideLists(int(rows.max(initial=-1)) + 1)
     expected = Expected(users, items, rows, kept)
-    found = gather(opened.reader, opened.form, expected, lists, findings)
+    found = Gathered(expected, lists, findings, opened.reader.header_lines)
+    for scanned in scan_file(opened.reader, opened.form, expected):
+        found.take(scanned)
     _whole(found, opened, findings, against)
     if wanted.empty:
         findings.found.pop("SUB301", None)
-    held = lists.finish()
-    _note_lists(held.faults, path, against, findings)
-    if answers is None or held.lists is None:
-        return found, None
-    return found, answers.lists(held.lists)
+    codes, wrong = lists.finish()
+    _note_lists(wrong, path, against, findings)
+    return found, None if answers is None or codes is None else answers.lists(codes)
 
 
 def _note_lists(

@@ -6,16 +6,25 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from pydantic import BaseModel, field_serializer
 
 from harness.config import Config
 from harness.config.space import Domain, SearchName
 from harness.core.errors import UsageError, printable
 from harness.core.io import refuse_overwriting, whole_file
-from harness.core.table import MISSING, Sheet, Shown, digits_of, ends, number
+from harness.core.table import (
+    MISSING,
+    Column,
+    Kind,
+    Sheet,
+    Shown,
+    digits_of,
+    ends,
+    low_high,
+    number,
+)
 from harness.experiment.record import Evaluation
 from harness.metrics import Metric
 from harness.tuning.search import chosen
@@ -24,6 +33,8 @@ if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
     from harness.protocol.evaluation_set import EvaluationSet
+
+    _Ranked = tuple[str, FrozenTrial]
 
 _NEAR = 0.05
 """The share of a range, at either end, that is called its end."""
@@ -77,45 +88,6 @@ class TunedModel:
         return {name: end for name, end in ends.items() if end}
 
 
-@dataclass(frozen=True)
-class TrialRecord:
-    """What JSON holds of a trial."""
-
-    trial: int
-    params: dict[str, Any]
-    mean: float | None
-    ci95: tuple[float, float] | None
-    seconds: float
-    error: str | None
-
-
-@dataclass(frozen=True)
-class ModelTrials:
-    """What JSON holds of a model: how many trials, the best one's number, and each."""
-
-    name: str
-    trials: int
-    failed: int
-    again: int
-    best: int
-    at_the_edge: dict[str, str]
-    results: list[TrialRecord]
-
-
-class TuneRecord(BaseModel):
-    """What JSON holds of a search."""
-
-    evaluation: Evaluation
-    metric: str
-    search: str
-    seed: int
-    models: list[ModelTrials]
-
-    @field_serializer("evaluation")
-    def _without_funnel(self, evaluation: Evaluation) -> dict[str, Any]:
-        return evaluation.model_dump(exclude={"funnel"})
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Tuned(Shown):
     """What a search over the parameters of a config's models found.
@@ -162,21 +134,25 @@ class Tuned(Shown):
                 "model": model.name,
                 "trial": at,
                 **{f"params.{name}": _cell(model.params(trial).get(name)) for name in names},
-                **_figures(str(self.metric), trial),
+                str(self.metric): trial.value,
+                **low_high(trial.user_attrs.get("ci95"), f"{self.metric} "),
+                "seconds": trial.user_attrs["seconds"],
+                "error": trial.user_attrs.get("error"),
             }
             for model in self.models
             for at, trial in enumerate(model.trials)
         ]
 
-    def record(self) -> TuneRecord:
-        """Return what JSON holds."""
-        return TuneRecord(
-            evaluation=Evaluation.of(self.evaluation_set, self.layout, self.window),
-            metric=str(self.metric),
-            search=self.search,
-            seed=self.seed,
-            models=[_model(model) for model in self.models],
-        )
+    def record(self) -> dict[str, Any]:
+        """Return what JSON holds: of a model how many trials, the best one's number, and each."""
+        evaluation = Evaluation.of(self.evaluation_set, self.layout, self.window)
+        return {
+            "evaluation": evaluation.model_dump(exclude={"funnel"}),
+            "metric": str(self.metric),
+            "search": self.search,
+            "seed": self.seed,
+            "models": [_model(model) for model in self.models],
+        }
 
     def write(self, path: Path | str, *, force: bool = False) -> None:
         """Write the config with the best parameters put in.
@@ -227,31 +203,47 @@ _SHOWN = 10
 
 
 def _sheet(tuned: Tuned, model: TunedModel) -> Sheet:
-    metric, names = str(tuned.metric), list(model.space)
     ranked = ranking(tuned, model)
     digits = digits_of(t.value for t in [*ranked, model.untuned] if t.value is not None)
-    rows = [
-        [str(rank), *_row(model, trial, digits)] for rank, trial in enumerate(ranked[:_SHOWN], 1)
+    rows = [(str(rank), trial) for rank, trial in enumerate(ranked[:_SHOWN], 1)]
+    columns: list[Column[_Ranked]] = [
+        Column("rank", lambda row: row[0], "name"),
+        *(
+            Column(printable(name), partial(_drawn, model, name), _kind(domain))
+            for name, domain in model.space.items()
+        ),
+        Column(str(tuned.metric), lambda row: _mean(row[1], digits), firm=True),
+        Column("95 % interval", lambda row: ends(row[1].user_attrs.get("ci95"), digits), firm=True),
+        Column("time", lambda row: _seconds(row[1])),
     ]
-    rows.append(["untuned", *_row(model, model.untuned, digits)])
-    words = frozenset(i for i, name in enumerate(names, 1) if _words(model.space[name]))
-    return Sheet(
-        ["rank", *map(printable, names), metric, "95 % interval", "time"],
-        rows,
-        left=words | {0},
+    return Sheet.of(
+        [*rows, ("untuned", model.untuned)],
+        columns,
         heading=[f"tune   {printable(model.name)} · {_made(tuned, model)}"],
-        footing=[*_notes(model)],
-        kept=len(names) + 2,
-        firm=frozenset({len(names) + 1, len(names) + 2}),
-        wrapped=words,
+        footing=_notes(model),
+        kept=len(model.space) + 2,
     )
 
 
-def _words(domain: Domain) -> bool:
-    """Return whether a column of such values is set to the left."""
-    return isinstance(domain, tuple) and any(
+def _kind(domain: Domain) -> Kind:
+    """Return how a column of such values is shown."""
+    words = isinstance(domain, tuple) and any(
         isinstance(value, bool) or not isinstance(value, int | float) for value in domain
     )
+    return "words" if words else "number"
+
+
+def _drawn(model: TunedModel, name: str, row: _Ranked) -> str:
+    params = model.params(row[1])
+    return shown(params[name]) if name in params else MISSING
+
+
+def _mean(trial: FrozenTrial, digits: int) -> str:
+    return "failed" if trial.value is None else number(trial.value, digits)
+
+
+def _seconds(trial: FrozenTrial) -> str:
+    return "" if trial.value is None else f"{trial.user_attrs['seconds']:.1f} s"
 
 
 def _made(tuned: Tuned, model: TunedModel) -> str:
@@ -263,15 +255,6 @@ def _made(tuned: Tuned, model: TunedModel) -> str:
     if n > _SHOWN:
         parts[-1] += f", the best {_SHOWN}"
     return " · ".join(parts if tuned.search == "grid" else [*parts, f"seed {tuned.seed}"])
-
-
-def _row(model: TunedModel, trial: FrozenTrial, digits: int) -> list[str]:
-    params, noted = model.params(trial), trial.user_attrs
-    values = [shown(params[name]) if name in params else MISSING for name in model.space]
-    if trial.value is None:
-        return [*values, "failed", "", ""]
-    own = [number(trial.value, digits), ends(noted["ci95"], digits)]
-    return [*values, *own, f"{noted['seconds']:.1f} s"]
 
 
 def _notes(model: TunedModel) -> list[str]:
@@ -317,39 +300,32 @@ def _text(value: object) -> str:
     return f"{value:.0f}" if isinstance(value, float) else printable(str(value))
 
 
-def _figures(metric: str, trial: FrozenTrial) -> dict[str, object]:
-    noted = trial.user_attrs
-    low, high = noted.get("ci95") or (None, None)
-    own = {metric: trial.value, f"{metric} low": low, f"{metric} high": high}
-    return own | {"seconds": noted["seconds"], "error": noted.get("error")}
-
-
 def _cell(value: object) -> object:
     return value if value is None or isinstance(value, bool | int | float) else str(value)
 
 
-def _model(model: TunedModel) -> ModelTrials:
-    return ModelTrials(
-        name=model.name,
-        trials=len(model.searched),
-        failed=len([trial for trial in model.searched if trial.value is None]),
-        again=model.again,
-        best=model.trials.index(model.best),
-        at_the_edge=model.at_the_edge,
-        results=[_result(model, at, trial) for at, trial in enumerate(model.trials)],
-    )
+def _model(model: TunedModel) -> dict[str, Any]:
+    return {
+        "name": model.name,
+        "trials": len(model.searched),
+        "failed": len([trial for trial in model.searched if trial.value is None]),
+        "again": model.again,
+        "best": model.trials.index(model.best),
+        "at_the_edge": model.at_the_edge,
+        "results": [_result(model, at, trial) for at, trial in enumerate(model.trials)],
+    }
 
 
-def _result(model: TunedModel, at: int, trial: FrozenTrial) -> TrialRecord:
+def _result(model: TunedModel, at: int, trial: FrozenTrial) -> dict[str, Any]:
     noted = trial.user_attrs
-    return TrialRecord(
-        trial=at,
-        params={name: _plain(value) for name, value in model.params(trial).items()},
-        mean=trial.value,
-        ci95=noted.get("ci95"),
-        seconds=noted["seconds"],
-        error=noted.get("error"),
-    )
+    return {
+        "trial": at,
+        "params": {name: _plain(value) for name, value in model.params(trial).items()},
+        "mean": trial.value,
+        "ci95": noted.get("ci95"),
+        "seconds": noted["seconds"],
+        "error": noted.get("error"),
+    }
 
 
 def _plain(value: Any) -> Any:

@@ -285,7 +285,7 @@ def _base_models(model: config_.ModelConfig, config: config_.Config) -> list[lis
     if not model.base_models:
         return [[]] * model.repeats
     factories = Factories(config, *model.base_models)
-    made = [factories.made(repeat, *model.base_models) for repeat in range(model.repeats)]
+    made = [factories.made(repeat) for repeat in range(model.repeats)]
     return [[of_repeat[part] for part in model.base_models] for of_repeat in made]
 
 

@@ -16,9 +16,9 @@ from baselines.bpr import BPR
 from baselines.nmf import NMF
 from baselines.pure_svd import PureSVD
 from harness.core.errors import UsageError
-from harness.core.plugins import factory
+from harness.core.plugins import load
 from harness.models import guard
-from harness.models.factors import Factors, compact, narrow
+from harness.models.factors import FactorModel, Vectors, narrow
 
 # users 0 to 3 like letters, each but one of them; users 4 to 7 like other letters
 BLOCKS = words("bcd", "acd", "abd", "abc", "xyz", "wyz", "wxz", "wxy")
@@ -76,21 +76,27 @@ def test_items_that_the_same_users_have_tie_by_id() -> None:
 def test_few_users_with_many_items_need_little_room() -> None:
     rows = [(user, f"{n:05}", 1.0) for user in "uv" for n in range(20_000)]
     model = PureSVD(50).fit(train_of(rows, candidates=[f"{n:05}" for n in range(20_000)]))
-    assert model.factors_._items.shape == (2, 20_000)
+    assert model.candidates_.shape == (2, 20_000)
 
 
 def test_nmf_has_no_negative_part() -> None:
     model = NMF(2).fit(train_of(BLOCKS))
-    assert model.factors_._items.min() >= 0
-    assert model.factors_._users.min() >= 0
+    assert model.candidates_.min() >= 0
+    assert model.users_.min() >= 0
 
 
-def test_compact_and_back() -> None:
-    known = compact(csr_array(np.array([[0, 2, 0], [0, 0, 0], [0, 1, 3]])))
-    factors = Factors(known, np.eye(2), np.array([[1.0, 0.0], [2.0, 5.0]]), np.array([0, 2, 1]))
-    # candidates 0, 2, 1; user 0 scores item 1 with 1 and item 2 with 2, user 2 with 0 and 5
-    found = factors.recommend(np.array([0, 1, 2], np.int32), 3)
-    assert found.tolist() == [[1, 2, -1], [-1, -1, -1], [1, 2, -1]]
+class Known(FactorModel):
+    """Vectors that are known: of users 0 and 2, and of items b and c."""
+
+    def _vectors(self, matrix: csr_array[Any]) -> tuple[Vectors, Vectors]:
+        assert matrix.toarray().tolist() == [[1, 0], [1, 1]]
+        return np.eye(2), np.array([[1.0, 0.0], [2.0, 5.0]])
+
+
+def test_vectors_are_of_the_users_and_items_that_have_interactions() -> None:
+    """User 0 scores b with 1 and c with 2; user 2 with 0 and 5; a and user 1 are unknown."""
+    train = train_of(words("b", "", "bc"), candidates="abc", users="1")
+    assert lists(Known(), train, "012", 3) == ["cb-", "---", "cb-"]
 
 
 def test_narrow_keeps_the_values() -> None:
@@ -123,7 +129,7 @@ def test_without_implicit_the_extra_is_named(use: str, monkeypatch: pytest.Monke
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.delitem(sys.modules, use.partition(":")[0])
     with pytest.raises(UsageError, match=r'model "m": .* pip install .submission-harness\[als\]'):
-        guard.made("m", use, factory("m", use, Path()), {})
+        guard.made("m", use, load('model "m"', use, Path(), "class"), {})
 
 
 @pytest.mark.parametrize(

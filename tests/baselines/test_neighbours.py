@@ -51,12 +51,12 @@ def test_rp3beta_walks_and_takes_popularity_back() -> None:
     train = train_of(words("ab", "ab", "ac", "b", "b", "b"))
     # user 2 has a and c; b scores 1/3·½·2 from a; without β b leads c's return (½·1)
     model = RP3beta(alpha=1.0, beta=0.0)
-    rows = model.fit(train).similar_.toarray()
+    rows = model.fit(train).votes_.toarray()
     a, b, c = range(3)
     assert rows[a, b] == pytest.approx(1 / 3)
     assert rows[a, c] == pytest.approx(1 / 6)
     assert rows[b, a] == pytest.approx(1 / 5)  # of b's five users two also have a, half the time
-    back = RP3beta(alpha=1.0, beta=1.0).fit(train).similar_.toarray()
+    back = RP3beta(alpha=1.0, beta=1.0).fit(train).votes_.toarray()
     assert back[a, b] == pytest.approx(1 / 3 / 5)
     assert back[a, c] == pytest.approx(1 / 6 / 1)
     # user 3 has b alone: a is all there is; c is two walks away
@@ -65,7 +65,7 @@ def test_rp3beta_walks_and_takes_popularity_back() -> None:
 
 def test_alpha_flattens_the_steps() -> None:
     train = train_of(words("ab", "ab", "ac"))
-    steps = RP3beta(alpha=0.5, beta=0.0).fit(train).similar_.toarray()
+    steps = RP3beta(alpha=0.5, beta=0.0).fit(train).votes_.toarray()
     assert steps[0, 1] == pytest.approx(2 * (1 / 3) ** 0.5 * (1 / 2) ** 0.5)
 
 

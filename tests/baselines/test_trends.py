@@ -119,13 +119,13 @@ def test_pair_weights_by_hand() -> None:
     rows = [("x", "a", 9.0), ("x", "b", 8.0), ("x", "c", 7.0), ("y", "a", 3.0), ("z", "a", 9.0)]
     model = CoVisitation(gap_half_life_days=1, half_life_days=1e9).fit(train_of(rows))
     # a → b ½, a → c ¼, of three events of a; b → c ½ of one
-    assert model.after_.toarray() == pytest.approx(
+    assert model.votes_.toarray() == pytest.approx(
         np.array([[0, 1 / 6, 1 / 12], [0, 0, 1 / 2], [0, 0, 0]])
     )
     faded = CoVisitation(gap_half_life_days=1e9, half_life_days=1).fit(train_of(rows))
     # b's event is 8 days old, c's 7, a's 9, 9 and 3
     own = 2**-9 + 2**-9 + 2**-3
-    assert faded.after_.toarray()[0] == pytest.approx([0, 2**-8 / own, 2**-7 / own])
+    assert faded.votes_.toarray()[0] == pytest.approx([0, 2**-8 / own, 2**-7 / own])
 
 
 def test_pairs_too_far_apart_do_not_count() -> None:
@@ -178,7 +178,7 @@ def test_pairs_as_two_loops_count_them(rows: list[tuple[str, str, int]]) -> None
     own = np.zeros(len(ids))
     for _, item, day in rows:
         own[ids.index(item)] += 2 ** (-day / 3)
-    assert model.fit(train).after_.toarray() == pytest.approx(expected / own[:, None])
+    assert model.fit(train).votes_.toarray() == pytest.approx(expected / own[:, None])
 
 
 @pytest.mark.parametrize(

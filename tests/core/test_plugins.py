@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from baselines.popular import Popular
+from harness.core import plugins
 from harness.core.errors import UsageError
-from harness.core.plugins import factory
 from harness.models.guard import made
 
 GOOD = """
@@ -27,7 +27,7 @@ class Model:
 
 
 def load(name: str, use: str, params: Mapping[str, Any], folder: Path) -> Any:
-    return made(name, use, factory(name, use, folder), params)
+    return made(name, use, plugins.load(f'model "{name}"', use, folder, "class"), params)
 
 
 def beside(folder: Path, text: str = GOOD, name: str = "my_model") -> Path:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from harness.core import table as records
-from harness.core.table import Sheet, markdown, plain, plain_table
+from harness.core.table import Column, Sheet, markdown, plain, plain_table
 from harness.core.terminal import print_rich
 
 SHEET = Sheet(
@@ -46,6 +46,22 @@ def test_lines_stand_above_and_below_with_an_empty_one_between() -> None:
     lines = plain(SHEET).splitlines()
     assert lines[:2] == ["task   small", ""]
     assert lines[-2:] == ["", "time   1 s"]
+
+
+def test_columns_say_what_of_a_record_they_show_and_how() -> None:
+    columns: list[Column[tuple[str, int]]] = [
+        Column("name", lambda record: record[0], "name"),
+        Column("hits", lambda record: str(record[1]), firm=True),
+        Column("verdict", lambda record: "tied", "words"),
+    ]
+    assert Sheet.of([("a", 1)], columns, kept=2) == Sheet(
+        ["name", "hits", "verdict"],
+        [["a", "1", "tied"]],
+        left=frozenset({0, 2}),
+        kept=2,
+        firm=frozenset({1}),
+        wrapped=frozenset({2}),
+    )
 
 
 def test_without_lines_there_is_the_table_alone() -> None:

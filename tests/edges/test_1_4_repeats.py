@@ -9,7 +9,7 @@ import small
 from conftest import Write
 
 from harness import config as config_
-from harness.experiment.build import make
+from harness.experiment.build import Factories
 from harness.experiment.explain import of_run
 from harness.experiment.result import ModelResult, Result
 from harness.experiment.run import run
@@ -198,7 +198,7 @@ def test_a_later_repeat_is_explained_and_submitted_as_it_was_run(folder: Path) -
 
 def test_make_takes_a_repeat(folder: Path) -> None:
     settings = config(folder, model("Drawn", 3))
-    first, second = (make(settings, "Drawn", repeat=r)["Drawn"] for r in (0, 1))
+    first, second = (Factories(settings, "Drawn").made(r)["Drawn"] for r in (0, 1))
     assert vars(first)["seed"] == 7
     assert vars(second)["seed"] != 7
 

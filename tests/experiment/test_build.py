@@ -12,7 +12,7 @@ from harness import testing
 from harness.config import Config
 from harness.config.diff import settings
 from harness.core.errors import RecommenderError, UsageError
-from harness.experiment.build import make
+from harness.experiment.build import Factories
 from harness.experiment.explain import of_run
 from harness.experiment.run import run
 from harness.experiment.submit import submit
@@ -119,7 +119,7 @@ def test_a_model_goes_when_nobody_needs_it(tmp_path: Path) -> None:
 
 
 def test_only_who_is_a_part_is_kept(tmp_path: Path) -> None:
-    made = make(config(tmp_path, fill("whole", "one"), part("one"), part("two")))
+    made = Factories(config(tmp_path, fill("whole", "one"), part("one"), part("two"))).made(0)
     assert {name: type(model).__name__ for name, model in made.items()} == {
         "whole": "Fill",
         "one": "Shared",
@@ -130,11 +130,11 @@ def test_only_who_is_a_part_is_kept(tmp_path: Path) -> None:
 def test_only_the_parts_that_are_needed_are_made(tmp_path: Path) -> None:
     broken = part("broken", "Nothing")
     settings = config(tmp_path, fill("whole", "one"), part("one", order="ba"), broken)
-    assert list(make(settings, "whole")) == ["whole"]
+    assert list(Factories(settings, "whole").made(0)) == ["whole"]
     submit(settings, "whole", tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_text() == "user,item\nann,b a\nbob,b a\ncid,b a\n"
     with pytest.raises(UsageError, match='model "broken": plugged has no class "Nothing"'):
-        make(settings)
+        Factories(settings).made(0)
 
 
 def test_a_whole_of_a_run_is_explained(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_a_whole_of_a_run_is_explained(tmp_path: Path) -> None:
 
 
 def shared(folder: Path, *models: dict[str, Any]) -> dict[str, Any]:
-    return make(config(folder, *models))
+    return Factories(config(folder, *models)).made(0)
 
 
 def test_another_train_is_learnt_anew(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_a_part_that_fails_is_named(tmp_path: Path, kind: str, message: str) -> 
 def test_a_class_without_parts(tmp_path: Path) -> None:
     popular = {"name": "popular", "use": "baselines.popular:Popular", "of": ["one"]}
     with pytest.raises(UsageError) as caught:
-        make(config(tmp_path, popular, part("one")))
+        Factories(config(tmp_path, popular, part("one"))).made(0)
     assert str(caught.value).startswith(
         'model "popular": baselines.popular:Popular has no parameter "models"; '
     )
@@ -219,7 +219,7 @@ def test_a_class_without_parts(tmp_path: Path) -> None:
 
 def test_a_whole_without_parts_says_how_to_name_them(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as refused:
-        make(config(tmp_path, {"name": "whole", "use": "baselines.fill:Fill"}))
+        Factories(config(tmp_path, {"name": "whole", "use": "baselines.fill:Fill"})).made(0)
     assert str(refused.value) == (
         'model "whole": baselines.fill:Fill is made of other models; name them under of'
     )

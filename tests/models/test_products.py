@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from harness.models.products import as_matrix, largest_products, largest_scores, rows_of
+from harness.models.products import as_matrix, largest_products, largest_scores, rows_where
 
 LEFT = csr_array(np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0]]))
 RIGHT = csr_array(np.array([[1.0, 0.0, 0.0, 4.0], [0.0, 5.0, 5.0, 0.0], [1.0, 0.0, 1.0, 0.0]]))
@@ -72,11 +72,9 @@ def test_every_allowed_column_is_ranked() -> None:
 
 
 def test_dense_rows_as_csr() -> None:
-    dense = np.array([[1.0, 0.0], [2.0, 3.0]])
-    rows = rows_of(dense, np.array([False, True]))
-    assert rows.nnz == 2
-    assert rows.toarray().tolist() == [[0, 0], [2, 3]]
-    assert rows_of(dense, np.array([True, True])).nnz == 4
+    rows = rows_where(np.array([True, False, True]), np.array([[1.0, 0.0], [2.0, 3.0]]))
+    assert rows.nnz == 4, "a zero is an entry"
+    assert rows.toarray().tolist() == [[1, 0], [0, 0], [2, 3]]
 
 
 def reference(scores: Any, k: int, may: Any) -> list[list[int]]:

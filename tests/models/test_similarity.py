@@ -11,13 +11,13 @@ from harness.models.similarity import DEFAULTS, documents
 
 # three documents over three terms: x has terms 0 and 1, y the same and more of 1, z term 2 alone
 ROWS = csr_array(np.array([[1.0, 1.0, 0.0], [1.0, 4.0, 0.0], [0.0, 0.0, 2.0]]))
-EVERY = np.arange(3, dtype=np.int32)
 
 
 def similar(kind: str, **settings: float) -> Any:
-    places, values = documents(ROWS, kind, settings).nearest(2, EVERY)
-    assert places.tolist() == [[1, -1], [0, -1], [-1, -1]], "z is like none, and none like itself"
-    return values[:2, 0]
+    found = documents(ROWS, kind, settings).nearest(2).toarray()
+    (_, x_to_y, _), (y_to_x, _, _), _ = found
+    assert np.count_nonzero(found) == 2, "z is like none, and none like itself"
+    return x_to_y, y_to_x
 
 
 def test_cosine() -> None:
@@ -40,11 +40,11 @@ def test_tfidf_takes_roots_and_rare_terms() -> None:
     # terms 0 and 1 stand in two of three documents, so their idf is ln 3 − ln 3 = 0: add a fourth
     rows = csr_array(np.vstack([ROWS.toarray(), [[0.0, 0.0, 1.0]]]))
     both, one = log(4) - log(3), log(4) - log(3)
-    places, values = documents(rows, "tfidf", {}).nearest(1, EVERY)
+    found = documents(rows, "tfidf", {}).nearest(1).toarray()
     x, y = (both, both), (both, 2 * one)
     expected = (x[0] * y[0] + x[1] * y[1]) / (np.hypot(*x) * np.hypot(*y))
-    assert places[:2].tolist() == [[1], [0]]
-    assert values[0, 0] == pytest.approx(expected, rel=1e-14)
+    assert np.argwhere(found[:2]).tolist() == [[0, 1], [1, 0]]
+    assert found[0, 1] == pytest.approx(expected, rel=1e-14)
 
 
 def test_bm25_weighs_by_length() -> None:
@@ -55,26 +55,25 @@ def test_bm25_weighs_by_length() -> None:
         return x * (1.2 + 1) / (1.2 * (1 - 0.75 + 0.75 * length / mean) + x) * idf
 
     expected = weight(1, 2) * weight(1, 5) + weight(1, 2) * weight(4, 5)
-    assert documents(rows, "bm25", {}).nearest(1, EVERY)[1][0, 0] == pytest.approx(expected)
+    assert documents(rows, "bm25", {}).nearest(1)[0, 1] == pytest.approx(expected)
 
 
 def test_neighbours_among_some_rows_alone() -> None:
     among = np.array([1, 2], np.int32)
-    places, _ = documents(ROWS, "cosine", {}).nearest(2, EVERY, among)
-    assert places.tolist() == [[0, -1], [-1, -1], [-1, -1]], "places are places in `among`"
+    found = documents(ROWS, "cosine", {}).nearest(2, among=among)
+    assert (found.toarray() > 0).tolist() == [[True, False], [False, False], [False, False]]
 
 
 def test_empty_rows_are_like_none() -> None:
     rows = csr_array(np.array([[1.0, 0.0], [0.0, 0.0], [1.0, 0.0]]))
     for kind in DEFAULTS:
-        places, _ = documents(rows, kind, {}).nearest(2, EVERY)
-        assert places[1].tolist() == [-1, -1]
+        assert documents(rows, kind, {}).nearest(2)[[1]].nnz == 0
 
 
 def test_an_empty_matrix() -> None:
     for kind in DEFAULTS:
-        found = documents(csr_array((3, 2), dtype=np.float32), kind, {}).nearest(2, EVERY)
-        assert found[0].tolist() == [[-1, -1]] * 3
+        found = documents(csr_array((3, 2), dtype=np.float32), kind, {}).nearest(2)
+        assert (found.shape, found.nnz) == ((3, 3), 0)
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_lines_are_as_long_as_the_terminal(found: Validation, width: int) -> Non
 
 
 def test_as_records(found: Validation) -> None:
-    rows = list(csv.DictReader(io.StringIO(as_csv(problems.records(found)))))
+    rows = list(csv.DictReader(io.StringIO(as_csv(found.records()))))
     assert [(row["code"], row["line"], row["count"]) for row in rows] == [
         ("SUB202", "5", "1"),
         ("SUB203", "4", "1"),

@@ -8,7 +8,7 @@ were made with `SAMPLES`:
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.core.errors import UsageError
@@ -93,37 +93,25 @@ def synthesise(
     size = _size(layout, users, items, events)
     _check(out, size, seed)
     rules, write = _LAYOUTS[layout]
-    market = Market(rules, size.users, size.items, size.events, seed)
+    market = Market(rules, size.users, size.items, size.events, seed, progress)
     with Folder(out, compress=gzip) as folder:
-        write(market, folder, progress or _silent)
+        write(market, folder)
     return folder.paths
 
 
 def _size(layout: str, users: int | None, items: int | None, events: int | None) -> Size:
     if layout not in DEFAULTS:
         raise UsageError(f"layout: got {layout!r}, allowed are {', '.join(sorted(DEFAULTS))}")
-    usual = DEFAULTS[layout]
-    return Size(
-        users=usual.users if users is None else users,
-        items=usual.items if items is None else items,
-        events=usual.events if events is None else events,
-    )
+    given = {"users": users, "items": items, "events": events}
+    return replace(DEFAULTS[layout], **{n: size for n, size in given.items() if size is not None})
 
 
 def _check(out: Path, size: Size, seed: int) -> None:
-    for name, value, least in (
-        ("users", size.users, 1),
-        ("items", size.items, 1),
-        ("events", size.events, 1),
-        ("seed", seed, 0),
-    ):
+    for name, value in {**vars(size), "seed": seed}.items():
+        least = 0 if name == "seed" else 1
         if value < least:
             raise UsageError(f"{name}: got {value:,}, must be {least} or more")
     if size.items > ARTICLE_LIMIT:
         raise UsageError(f"items: got {size.items:,}, there are ids for {ARTICLE_LIMIT:,} at most")
     if out.exists() and not out.is_dir():
         raise UsageError(f"out: {out} is a file; name a folder")
-
-
-def _silent(rows: int) -> None:
-    """Report nothing."""

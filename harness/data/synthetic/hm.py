@@ -1,6 +1,5 @@
 """H&M: transactions, articles, customers and a sample submission, from 2018-09-20 to 2020-09-22."""
 
-from collections.abc import Callable
 from datetime import date, timedelta
 
 import numpy as np
@@ -45,16 +44,8 @@ _LIST = 12
 _SLICE = 100_000
 
 
-def write(market: Market, folder: Folder, progress: Callable[[int], object]) -> None:
-    """Write the four files of the competition.
-
-    Parameters
-    ----------
-    market : Market
-    folder : Folder
-    progress : callable
-        Called with the number of transactions just written.
-    """
+def write(market: Market, folder: Folder) -> None:
+    """Write the four files of the competition."""
     customer = hex_ids(market.stream("customer ids"), market.users, 64)
     article = article_ids(market.stream("article ids"), market.items)
     price = skewed(market.stream("prices"), market.items, len(_PRICES) // len(_DISCOUNTS), 2.0)
@@ -62,7 +53,6 @@ def write(market: Market, folder: Folder, progress: Callable[[int], object]) -> 
         for block in market.blocks():
             rng = market.stream("receipts", block.week)
             table.append(_transactions(block, rng, customer, article, price))
-            progress(block.user.size)
     folder.write("articles", _articles(market, article))
     customer = customer.sort()
     folder.write("customers", _customers(market.stream("customers"), customer))

@@ -1,12 +1,12 @@
 """KION: film and series views with users and items, from 2021-03-13 to 2021-08-22."""
 
-from collections.abc import Callable
 from datetime import date, timedelta
 
 import numpy as np
 import polars as pl
 from numpy.random import Generator
 
+from harness.core.arrays import Int64
 from harness.data.synthetic import words
 from harness.data.synthetic.columns import fields, number_ids, pick, skewed, sometimes
 from harness.data.synthetic.market import Block, Market
@@ -21,48 +21,35 @@ RULES = Rules(
     ahead=0, preview=0.0, fade=20.0, spread=1.0, wave=1.0, period=12.0,
 )  # fmt: skip
 
-ITEM_COLUMNS = (
-    "item_id", "content_type", "title", "title_orig", "release_year", "genres", "countries",
-    "for_kids", "age_rating", "studios", "directors", "actors", "keywords", "description",
-)  # fmt: skip
-
 _DATES = [(START + timedelta(days=day)).isoformat() for day in range(RULES.days)]
 _AGES = ("age_25_34", "age_35_44", "age_18_24", "age_45_54", "age_55_64", "age_65_inf")
 _INCOMES = ("income_20_40", "income_40_60", "income_60_90", "income_0_20", "income_90_150")
 
 
-def write(market: Market, folder: Folder, progress: Callable[[int], object]) -> None:
-    """Write the three files of the data set.
-
-    Parameters
-    ----------
-    market : Market
-    folder : Folder
-    progress : callable
-        Called with the number of views just written.
-    """
+def write(market: Market, folder: Folder) -> None:
+    """Write the three files of the data set."""
     user = number_ids(market.stream("user ids"), market.users)
     item = number_ids(market.stream("item ids"), market.items)
     length = 1200 + skewed(market.stream("lengths"), market.items, 7200, 1.5)
     with folder.csv("interactions") as table:
         for block in market.blocks():
             rng = market.stream("views", block.week)
-            part = np.minimum(1.0, 1.15 * rng.random(block.user.size) ** 0.7)
-            table.append(_views(block, user, item).with_columns(
-                total_dur=pl.Series((part * length[block.item]).astype(np.int64)),
-                watched_pct=pl.Series(np.floor(part * 100)),
-            ))  # fmt: skip
-            progress(block.user.size)
+            table.append(_views(block, rng, user, item, length))
     folder.write("items", _items(market, item))
     folder.write("users", _users(market.stream("users table"), user))
 
 
-def _views(block: Block, user: pl.Series, item: pl.Series) -> pl.DataFrame:
+def _views(
+    block: Block, rng: Generator, user: pl.Series, item: pl.Series, length: Int64
+) -> pl.DataFrame:
+    part = np.minimum(1.0, 1.15 * rng.random(block.user.size) ** 0.7)
     return pl.DataFrame(
         {
             "user_id": user[block.user],
             "item_id": item[block.item],
             "last_watch_dt": pick(_DATES, block.day),
+            "total_dur": (part * length[block.item]).astype(np.int64),
+            "watched_pct": np.floor(part * 100),
         }
     )
 
@@ -79,25 +66,28 @@ def _items(market: Market, item: pl.Series) -> pl.DataFrame:
     director, actor, star = (
         pick(words.PEOPLE, skewed(rng, count, len(words.PEOPLE), 1.0)) for _ in range(3)
     )
-    columns = {
-        "item_id": item,
-        "content_type": pick(("film", "series"), skewed(rng, count, 2, 1.7)),
-        "title": title,
-        "title_orig": sometimes(rng, original, 0.7),
-        "release_year": 2021.0 - skewed(rng, count, 60, 3.0),
-        "genres": pl.select(
-            pl.when(genre == other).then(genre).otherwise(genre + ", " + other)
-        ).to_series(),
-        "countries": pick(words.COUNTRIES, skewed(rng, count, len(words.COUNTRIES))),
-        "for_kids": sometimes(rng, pl.Series(np.floor(rng.random(count) * 1.1)), 0.04),
-        "age_rating": pick((16.0, 12.0, 18.0, 6.0, 0.0), skewed(rng, count, 5)),
-        "studios": sometimes(rng, pick(("HBO", "Мосфильм", "Sony"), skewed(rng, count, 3)), 0.07),
-        "directors": director,
-        "actors": actor + ", " + star,
-        "keywords": noun["ru"].str.to_lowercase() + ", " + genre,
-        "description": title + " ведёт героев туда, где всё начинается снова.",
-    }
-    return pl.DataFrame(columns).select(ITEM_COLUMNS)
+    return pl.DataFrame(
+        {
+            "item_id": item,
+            "content_type": pick(("film", "series"), skewed(rng, count, 2, 1.7)),
+            "title": title,
+            "title_orig": sometimes(rng, original, 0.7),
+            "release_year": 2021.0 - skewed(rng, count, 60, 3.0),
+            "genres": pl.select(
+                pl.when(genre == other).then(genre).otherwise(genre + ", " + other)
+            ).to_series(),
+            "countries": pick(words.COUNTRIES, skewed(rng, count, len(words.COUNTRIES))),
+            "for_kids": sometimes(rng, pl.Series(np.floor(rng.random(count) * 1.1)), 0.04),
+            "age_rating": pick((16.0, 12.0, 18.0, 6.0, 0.0), skewed(rng, count, 5)),
+            "studios": sometimes(
+                rng, pick(("HBO", "Мосфильм", "Sony"), skewed(rng, count, 3)), 0.07
+            ),
+            "directors": director,
+            "actors": actor + ", " + star,
+            "keywords": noun["ru"].str.to_lowercase() + ", " + genre,
+            "description": title + " ведёт героев туда, где всё начинается снова.",
+        }
+    )
 
 
 def _users(rng: Generator, user: pl.Series) -> pl.DataFrame:

@@ -8,7 +8,7 @@ items are remembered, so memory grows with users and items but not with events.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,6 +54,8 @@ class Market:
     rules : Rules
     users, items, events : int
     seed : int
+    progress : callable, optional
+        Called with the number of events that were just dealt with.
 
     Attributes
     ----------
@@ -69,8 +71,16 @@ class Market:
         The items.
     """
 
-    def __init__(self, rules: Rules, users: int, items: int, events: int, seed: int) -> None:
-        self.rules, self.seed = rules, seed
+    def __init__(
+        self,
+        rules: Rules,
+        users: int,
+        items: int,
+        events: int,
+        seed: int,
+        progress: Callable[[int], object] | None = None,
+    ) -> None:
+        self.rules, self.seed, self._progress = rules, seed, progress
         self.users, self.events = users, events
         self.items = items + round(rules.hidden * items)
         self.listed = np.sort(self.stream("listed").permutation(self.items)[:items])
@@ -109,6 +119,8 @@ class Market:
                 block = self._block(week, int(rows), memory)
                 memory.add(block.user, block.item)
                 yield block
+                if self._progress is not None:
+                    self._progress(int(rows))
 
     def _block(self, week: int, rows: int, memory: Memory) -> Block:
         rng = self.stream("events", week)

@@ -3,7 +3,6 @@
 A coupon is seen before it is on display: newsletters announce it up to four weeks ahead.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -22,14 +21,7 @@ START = datetime(2011, 7, 1)
 LAST = datetime(2012, 6, 23, 23, 59, 48)
 _DAY = 86_400
 
-COUPON_COLUMNS = (
-    "CAPSULE_TEXT", "GENRE_NAME", "PRICE_RATE", "CATALOG_PRICE", "DISCOUNT_PRICE", "DISPFROM",
-    "DISPEND", "DISPPERIOD", "VALIDFROM", "VALIDEND", "VALIDPERIOD", "USABLE_DATE_MON",
-    "USABLE_DATE_TUE", "USABLE_DATE_WED", "USABLE_DATE_THU", "USABLE_DATE_FRI", "USABLE_DATE_SAT",
-    "USABLE_DATE_SUN", "USABLE_DATE_HOLIDAY", "USABLE_DATE_BEFORE_HOLIDAY", "large_area_name",
-    "ken_name", "small_area_name", "COUPON_ID_hash",
-)  # fmt: skip
-
+_USABLE = ("MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN", "HOLIDAY", "BEFORE_HOLIDAY")
 _AREA = ("large_area_name", "ken_name", "small_area_name")
 
 RULES = Rules(
@@ -76,16 +68,8 @@ class _Coupons:
     listed: Bool
 
 
-def write(market: Market, folder: Folder, progress: Callable[[int], object]) -> None:
-    """Write the files of the competition.
-
-    Parameters
-    ----------
-    market : Market
-    folder : Folder
-    progress : callable
-        Called with the number of visits and purchases just written.
-    """
+def write(market: Market, folder: Folder) -> None:
+    """Write the files of the competition."""
     user = hex_ids(market.stream("user ids"), market.users, _HASH)
     coupons = _coupons(market)
     listed = _coupon_table(market, coupons)
@@ -97,7 +81,6 @@ def write(market: Market, folder: Folder, progress: Callable[[int], object]) -> 
             bought = pl.col("bought")
             visits.append(log.filter(~bought).select(VISIT_COLUMNS))
             details.append(log.filter(bought).select(DETAIL_COLUMNS))
-            progress(len(log))
     best = " ".join(listed["COUPON_ID_hash"].tail(_LIST))
     sample = user.sort().alias("USER_ID_hash").to_frame()
     folder.write("sample_submission", sample.with_columns(PURCHASED_COUPONS=pl.lit(best)))
@@ -177,23 +160,28 @@ def _coupon_table(market: Market, coupons: _Coupons) -> pl.DataFrame:
     rate, price = 50 + skewed(rng, count, 45, 3.0), 500 * (2 + skewed(rng, count, 60, 3.0))
     dated = rng.random(count) < 0.7
     start, valid = coupons.first + period + skewed(rng, count, 10, 3.0), skewed(rng, count, 180)
-    columns = {
-        **fields(words.GENRES, market.appeal.group, ("GENRE_NAME", "CAPSULE_TEXT")),
-        "PRICE_RATE": rate,
-        "CATALOG_PRICE": price,
-        "DISCOUNT_PRICE": price * (100 - rate) // 100,
-        "DISPFROM": _stamp(noon),
-        "DISPEND": _stamp(noon + period * _DAY),
-        "DISPPERIOD": period,
-        "VALIDFROM": where(dated, _stamp(start * _DAY).str.slice(0, 10)),
-        "VALIDEND": where(dated, _stamp((start + valid) * _DAY).str.slice(0, 10)),
-        "VALIDPERIOD": where(dated, pl.Series(valid + 1)),
-        **coupons.area,
-        "COUPON_ID_hash": coupons.ids,
-    }
-    for name in COUPON_COLUMNS[11:20]:
-        columns[name] = where(dated, pl.Series((rng.random(count) < 0.8).astype(np.int8)))
-    return pl.DataFrame(columns).select(COUPON_COLUMNS)[market.listed]
+    return pl.DataFrame(
+        {
+            **fields(words.GENRES, market.appeal.group, ("CAPSULE_TEXT", "GENRE_NAME")),
+            "PRICE_RATE": rate,
+            "CATALOG_PRICE": price,
+            "DISCOUNT_PRICE": price * (100 - rate) // 100,
+            "DISPFROM": _stamp(noon),
+            "DISPEND": _stamp(noon + period * _DAY),
+            "DISPPERIOD": period,
+            "VALIDFROM": where(dated, _stamp(start * _DAY).str.slice(0, 10)),
+            "VALIDEND": where(dated, _stamp((start + valid) * _DAY).str.slice(0, 10)),
+            "VALIDPERIOD": where(dated, pl.Series(valid + 1)),
+            **{
+                f"USABLE_DATE_{day}": where(
+                    dated, pl.Series((rng.random(count) < 0.8).astype(np.int8))
+                )
+                for day in _USABLE
+            },
+            **coupons.area,
+            "COUPON_ID_hash": coupons.ids,
+        }
+    )[market.listed]
 
 
 def _user_table(market: Market, user: pl.Series) -> pl.DataFrame:

@@ -61,21 +61,21 @@ FABRICS = ("jersey", "airy viscose", "organic cotton", "soft rib-knit", "washed 
 CUTS = ("narrow shoulder straps", "a round neckline", "long sleeves", "an elasticated waist")
 
 GENRES = (
-    ("宅配", "食品・飲料"),
+    ("食品・飲料", "宅配"),
     ("グルメ", "グルメ"),
-    ("ホテル・旅館", "ホテル"),
+    ("ホテル", "ホテル・旅館"),
     ("ヘアサロン", "ヘアサロン"),
     ("エステ", "エステ"),
     ("リラクゼーション", "リラクゼーション"),
     ("レジャー", "レジャー"),
     ("ネイル・アイ", "ネイル・アイ"),
-    ("その他のクーポン", "その他"),
+    ("その他", "その他のクーポン"),
     ("ギフトカード", "ギフトカード"),
     ("レッスン", "レッスン"),
-    ("健康・医療", "ビューティー"),
-    ("通信講座", "Web・講座"),
+    ("ビューティー", "健康・医療"),
+    ("Web・講座", "通信講座"),
 )
-"""Ponpare: genre and capsule text; the taste groups."""
+"""Ponpare: capsule text and genre; the taste groups."""
 
 AREAS = (
     ("関東", "東京都", "銀座・新橋・東京・上野"),

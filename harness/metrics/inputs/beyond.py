@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import narwhals as nw
 import numpy as np
@@ -20,18 +20,23 @@ from harness.metrics.inputs.lists import id_order
 from harness.models.item_stats import Catalogue, attribute_columns, train_counts
 
 
-@dataclass(frozen=True)
-class Beside:
-    """What a person gave beside lists and truth."""
+@dataclass(frozen=True, eq=False)
+class Given:
+    """What a person gave, and what its columns are called: the parameters of `evaluate`."""
 
-    train: Any
-    candidates: Any
-    attributes: Any
+    recommendations: Any
+    truth: Any
     user: str
     item: str
+    rank: str | None = None
+    score: str | Literal[False] | None = None
+    grade: str | None = None
+    train: Any = None
+    candidates: Any = None
+    attributes: Any = None
 
 
-def read(beside: Beside, coders: Coders, metrics: tuple[Metric, ...]) -> Catalogue | None:
+def read(given: Given, coders: Coders, metrics: tuple[Metric, ...]) -> Catalogue | None:
     """Return what the metrics need to know of the items; None where they need nothing.
 
     Raises
@@ -42,23 +47,23 @@ def read(beside: Beside, coders: Coders, metrics: tuple[Metric, ...]) -> Catalog
         Missing columns or ids, ids of another kind than the truth's.
     """
     needs = {metric.definition.needs: metric for metric in reversed(metrics)}
-    for need, given in (
-        ("train", beside.train is not None),
-        ("attributes", beside.attributes is not None),
-        ("candidates", beside.candidates is not None or beside.train is not None),
+    for need, there in (
+        ("train", given.train is not None),
+        ("attributes", given.attributes is not None),
+        ("candidates", given.candidates is not None or given.train is not None),
     ):
-        if need in needs and not given:
+        if need in needs and not there:
             raise UsageError(f"metric {needs[need]} needs {_ASKED[need]}")
     if not needs.keys() - {""}:
         return None
-    events = None if beside.train is None else _events(beside, coders)
-    candidate = _candidates(beside, coders, events)
+    events = None if given.train is None else _events(given, coders)
+    candidate = _candidates(given, coders, events)
     n_items = len(coders.items)
     ids = coders.items.ids
     return Catalogue(
         np.isin(np.arange(n_items), candidate),
         None if events is None else train_counts(*events, n_items, id_order(ids)),
-        None if beside.attributes is None else _attributes(beside, ids),
+        None if given.attributes is None else _attributes(given, ids),
     )
 
 
@@ -69,34 +74,34 @@ _ASKED = {
 }
 
 
-def _events(beside: Beside, coders: Coders) -> tuple[Int32, Int32]:
-    table = accept(beside.train, "train", user=beside.user, item=beside.item, numbers={})
+def _events(given: Given, coders: Coders) -> tuple[Int32, Int32]:
+    table = accept(given.train, "train", user=given.user, item=given.item, numbers={})
     rows = Coders(items=coders.items).read(table)
     return rows.users, rows.item
 
 
-def _candidates(beside: Beside, coders: Coders, events: tuple[Int32, Int32] | None) -> Int32:
-    given = beside.candidates
-    if given is None:
+def _candidates(given: Given, coders: Coders, events: tuple[Int32, Int32] | None) -> Int32:
+    candidates = given.candidates
+    if candidates is None:
         return np.zeros(0, np.int32) if events is None else events[1]
-    cells = None if isinstance(given, (Mapping, str, bytes)) else as_list(given)
+    cells = None if isinstance(candidates, (Mapping, str, bytes)) else as_list(candidates)
     if not isinstance(cells, list):
-        raise UsageError(f"candidates: found {type(given).__name__}; give a list of item ids")
+        raise UsageError(f"candidates: found {type(candidates).__name__}; give a list of item ids")
     ids = ids_of(cells, "candidates")
     if ids.null_count() > 0:
         raise DataError("candidates: an id is missing")
     return coders.items.codes(ids, "candidates")
 
 
-def _attributes(beside: Beside, ids: pl.Series) -> dict[str, Any]:
-    frame = frame_of(beside.attributes, "attributes")
-    require(frame, "attributes", "item", beside.item)
-    others = [name for name in frame.columns if name != beside.item]
+def _attributes(given: Given, ids: pl.Series) -> dict[str, Any]:
+    frame = frame_of(given.attributes, "attributes")
+    require(frame, "attributes", "item", given.item)
+    others = [name for name in frame.columns if name != given.item]
     if not others:
         raise DataError(
-            f'attributes: there is nothing beside the column "{beside.item}"; add attributes'
+            f'attributes: there is nothing beside the column "{given.item}"; add attributes'
         )
-    own = Table("attributes", {"item": beside.item}, "", False, frame)
+    own = Table("attributes", {"item": given.item}, "", False, frame)
     items = own.column("item")
     if items.null_count() > 0:
         raise DataError(f"{own.where('item')}: an id is missing; give every row one")

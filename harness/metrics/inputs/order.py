@@ -25,7 +25,7 @@ SCORE_NAMES: Final = frozenset(
 )
 """What people call the numbers that order a user's rows, in small letters and digits alone."""
 
-_CALLER = 4
+CALLER = 4
 """How far up the person's own line is, for warnings."""
 _NAMED = 5
 """How many columns a message names; a table of features may have hundreds."""
@@ -67,7 +67,7 @@ def check_order(table: Table) -> None:
             f"{table.role}: {_columns(numeric)} numbers, but the rows count as they stand; where "
             f"one orders them, name it, as in score={first} (highest first) or rank={first} (1 "
             "first); score=False says that the order of rows is meant",
-            stacklevel=_CALLER,
+            stacklevel=CALLER,
         )
 
 

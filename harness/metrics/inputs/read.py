@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -14,28 +14,16 @@ from harness.core.arrays import Floats, Int32
 from harness.core.errors import DataError, UsageError
 from harness.metrics import Judgments, Metric
 from harness.metrics.inputs import beyond
+from harness.metrics.inputs.beyond import Given
 from harness.metrics.inputs.cells import counted, shown
 from harness.metrics.inputs.codes import Coders
 from harness.metrics.inputs.frame import ROWS, Table, accept
 from harness.metrics.inputs.lists import Lists, read_lists, read_truth
-from harness.metrics.inputs.order import check_order
+from harness.metrics.inputs.order import CALLER, check_order
 from harness.models.item_stats import Catalogue
 
-_CALLER = 4
-"""How far up the person's own line is, for warnings."""
 _HIGHEST = 1000
 """The highest grade whose 2^grade is summed without leaving what a float64 holds, 2^1024."""
-
-
-@dataclass(frozen=True)
-class Names:
-    """What a caller's columns are called."""
-
-    user: str
-    item: str
-    rank: str | None
-    score: str | Literal[False] | None
-    grade: str | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,14 +36,7 @@ class Read:
     report: dict[str, str | int]
 
 
-def read_both(
-    recommendations: Any,
-    truth: Any,
-    columns: Names,
-    beside: beyond.Beside,
-    asked: tuple[Metric, ...],
-    whole: bool = False,
-) -> Read:
+def read_both(given: Given, asked: tuple[Metric, ...], whole: bool = False) -> Read:
     """Return what was given as arrays; warn of rows that are left out.
 
     Parameters
@@ -68,28 +49,28 @@ def read_both(
     DataError, UsageError
         Anything that cannot be used, or lists and truth that do not speak of the same ids.
     """
-    names = {"user": columns.user, "item": columns.item}
-    orders = _orders(recommendations, columns)
-    given = accept(recommendations, "recommendations", **names, numbers=orders)
+    orders = _orders(given)
+    named = partial(accept, user=given.user, item=given.item)
+    listed = named(given.recommendations, "recommendations", numbers=orders)
     if orders:
-        check_order(given)
-    true = accept(truth, "truth", **names, numbers={"grade": columns.grade})
-    _refuse_unequal(recommendations, truth)
+        check_order(listed)
+    true = named(given.truth, "truth", numbers={"grade": given.grade})
+    _refuse_unequal(given)
     coders = Coders()
     judgments, repeated = read_truth(true, coders)
     users, true_items = coders.users.ids, len(coders.items)
     _check_grades(asked, judgments.grades)
-    found = read_lists(given, coders, None if whole else _longest(asked))
-    _refuse_strangers(given, true, coders, users, true_items, found)
+    found = read_lists(listed, coders, None if whole else longest_of(asked))
+    _refuse_strangers(listed, true, coders, users, true_items, found)
     report = _report(found, len(users), coders, true_items)
-    catalogue = beyond.read(beside, coders, asked)
+    catalogue = beyond.read(given, coders, asked)
     report["true_items_repeated"] = repeated
     if any(metric.definition.needs == "candidates" for metric in asked) and catalogue:
         report["items_no_candidates"] = _no_candidates(found.items, catalogue)
     return Read(found.items, replace(judgments, catalogue=catalogue), users, report)
 
 
-def _orders(recommendations: Any, columns: Names) -> dict[str, str | None]:
+def _orders(given: Given) -> dict[str, str | None]:
     """Return what may order the rows, and in which column; nothing where their own order is meant.
 
     Raises
@@ -97,30 +78,30 @@ def _orders(recommendations: Any, columns: Names) -> dict[str, str | None]:
     UsageError
         The order of rows is meant, and there are none, or ranks are named too.
     """
-    if columns.score is not False:
-        return {"rank": columns.rank, "score": columns.score}
-    if isinstance(recommendations, (Mapping, *ROWS)):
+    if given.score is not False:
+        return {"rank": given.rank, "score": given.score}
+    if isinstance(given.recommendations, (Mapping, *ROWS)):
         raise UsageError(
             "recommendations: score=False says that the order of a frame's rows is meant, but this "
             "is no frame; leave it out"
         )
-    if columns.rank is not None:
+    if given.rank is not None:
         raise UsageError("recommendations: give rank or score=False, not both")
     return {}
 
 
-def _refuse_unequal(recommendations: Any, truth: Any) -> None:
+def _refuse_unequal(given: Given) -> None:
     """Raise DataError where both are lists a row, and one has more rows."""
-    given = [rows for rows in (recommendations, truth) if isinstance(rows, ROWS)]
-    if len(given) == 2 and len(given[0]) != len(given[1]):
+    listed, true = given.recommendations, given.truth
+    if isinstance(listed, ROWS) and isinstance(true, ROWS) and len(listed) != len(true):
         raise DataError(
-            f"recommendations have {counted(len(given[0]), 'row')}, truth has "
-            f"{counted(len(given[1]), 'row')}; give both a row a user, an empty list where there "
+            f"recommendations have {counted(len(listed), 'row')}, truth has "
+            f"{counted(len(true), 'row')}; give both a row a user, an empty list where there "
             "is none"
         )
 
 
-def _longest(metrics: tuple[Metric, ...]) -> int | None:
+def longest_of(metrics: tuple[Metric, ...]) -> int | None:
     """Return how many ranks are looked at; None where a metric takes them all."""
     cuts = [metric.k for metric in metrics]
     return None if None in cuts else max(k for k in cuts if k is not None)
@@ -175,14 +156,14 @@ def _report(found: Lists, users: int, coders: Coders, true_items: int) -> dict[s
             f"left out: {counted(found.outside_rows, 'row')} of "
             f"{counted(found.outside_users, 'user')} who are not in the truth, such as "
             f"{shown(coders.users.ids[users])}",
-            stacklevel=_CALLER,
+            stacklevel=CALLER,
         )
     items = coders.items.ids
     if true_items > 0 and len(items) > true_items and not found.known_items:
         warnings.warn(
             f"no recommended item is a true item of anyone: {shown(items[true_items])} here, "
             f"{shown(items[0])} there; are the ids written alike?",
-            stacklevel=_CALLER,
+            stacklevel=CALLER,
         )
     return {
         "order": found.order,

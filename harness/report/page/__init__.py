@@ -69,7 +69,7 @@ def _content(view: View) -> dict[str, Any]:
         "few_public": tables.few(view),
         "verdicts": words.verdicts(view),
         "short": words.in_short(view),
-        "few": words.few(view),
+        "few": any(part.small for part in view.record.slices),
         "look": base.look,
         "symbols": base.SYMBOLS,
         "environment": _environment(view.run),

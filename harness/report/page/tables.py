@@ -240,19 +240,15 @@ def _rank_flips(view: View, found: ShakeUp) -> RankFlips:
         (view.at[pair.one], view.at[pair.other]): (pair.changes, percent(pair.changes))
         for pair in found.pairs
     }
-    return RankFlips(_title(found), _words(found), order, cells)
+    words = (
+        f"In {percent(found.leader_falls)} of {found.times:,} random divisions, no model is first "
+        "on both leaderboards."
+    )
+    return RankFlips(_title(found), words, order, cells)
 
 
 def _title(found: ShakeUp) -> str:
     return f"{found.share * 100:g} % public: {found.public:,} of {found.users:,} users"
-
-
-def _words(found: ShakeUp) -> str:
-    how_often = percent(found.leader_falls)
-    return (
-        f"In {how_often} of {found.times:,} random divisions, no model is first on both "
-        "leaderboards."
-    )
 
 
 @dataclass(frozen=True)

@@ -71,11 +71,6 @@ def name(text: str) -> str:
     return f"“{printable(text)}”"
 
 
-def few(view: View) -> bool:
-    """Return whether any slice is too small to tell anything."""
-    return any(part.small for part in view.record.slices)
-
-
 def verdicts(view: View) -> tuple[str, str]:
     """Return the words for two models that differ, which depend on what the metric calls good."""
     found = {pair.verdict for pair in (view.comparison.pairs if view.comparison else ())}

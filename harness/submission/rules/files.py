@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 
-from harness.submission.rules.rule import BY_RANK, GOOD, Rule, bob, zipped
+from harness.submission.rules.rule import BY_RANK, GOOD, Rule, bob, line_rule, zipped
 
 _ROWS = gzip.compress(b"cem,0706016002\n" * (1 << 14))
 """A quarter of a megabyte, packed: made at import, so in a millisecond."""
@@ -39,12 +39,11 @@ RULES = (
         "write a row for each user",
         example=b"customer_id,prediction\n",
     ),
-    Rule(
+    line_rule(
         "SUB005",
         "not UTF-8",
         "{plain} is no UTF-8",
         "save the file as UTF-8",
-        of="lines",
         example=bob("bob,0706016003") + b"caf\xe9,0706016001\n",
     ),
     Rule(
@@ -64,12 +63,11 @@ RULES = (
         fixed=True,
         example=("\ufeff" + GOOD).encode(),
     ),
-    Rule(
+    line_rule(
         "SUB008",
         "NUL",
         "a NUL byte stands in it",
         "write the file anew",
-        of="lines",
         example=bob("bob\0,0706016003"),
     ),
     Rule(
@@ -88,12 +86,11 @@ RULES = (
         fixed=True,
         example=GOOD.replace("\n", "\r").encode(),
     ),
-    Rule(
+    line_rule(
         "SUB011",
         "unclosed quote",
         "a quote is opened and never closed",
         "close it, or drop it",
-        of="lines",
         example=bob('bob,"0706016003'),
     ),
     Rule(
@@ -137,12 +134,11 @@ RULES = (
         blocks=True,
         example=b"Rar!\x1a\x07\x01\x00",
     ),
-    Rule(
+    line_rule(
         "SUB017",
         "text behind a quote",
         "text stands behind a closed quote",
         "double quotes within quotes",
-        of="lines",
         example=bob('"bob"s,0706016003'),
     ),
     Rule(

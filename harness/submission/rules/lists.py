@@ -3,141 +3,117 @@
 from __future__ import annotations
 
 from harness.submission import faults
-from harness.submission.rules.rule import BY_RANK, Rule, bob
+from harness.submission.rules.rule import BY_RANK, Rule, bob, item_rule, list_rule
 
 RULES = (
-    Rule(
+    list_rule(
         "SUB301",
         "empty lists",
         "the list is empty",
         "recommend something",
         severity="warning",
-        of="lists",
-        column="items",
         fault=faults.EMPTY,
         example=bob("bob,"),
     ),
-    Rule(
+    list_rule(
         "SUB302",
         "too long",
         "the list is longer than {k}",
         "write the best {k}; the others are not looked at",
         severity="warning",
-        of="lists",
-        column="items",
         fault=faults.LONG,
         fixed=True,
         of_lists=True,
         example=bob("bob," + "0706016003 " * 12 + "0706016003"),
     ),
-    Rule(
+    item_rule(
         "SUB303",
         "repeats",
         "{value} stands in the list already",
         "write each item once: a repeat uses a position and hits nothing",
         severity="warning",
-        of="items",
-        column="items",
         fault=faults.REPEATED,
         fixed=True,
         of_lists=True,
         example=bob("bob,0706016003 0706016003"),
     ),
-    Rule(
+    item_rule(
         "SUB304",
         "unknown items",
         "{value} is no item",
         "write ids of the catalogue",
-        of="items",
-        column="items",
         fault=faults.UNKNOWN_ITEM,
         example=bob("bob,0999999999"),
     ),
-    Rule(
+    item_rule(
         "SUB305",
         "lost zeros",
         "{value} lost its leading zeros: ids have {width} digits",
         "write ids as text (pandas: dtype=str)",
-        of="items",
-        column="items",
         fault=faults.ZEROS_LOST,
         fixed=True,
         example=bob("bob,706016003"),
     ),
-    Rule(
+    item_rule(
         "SUB306",
         "decimal ids",
         "{value} became a decimal",
         "write ids as text (pandas: dtype=str)",
-        of="items",
-        column="items",
         fault=faults.DECIMAL,
         fixed=True,
         example=bob("bob,0706016003.0"),
     ),
-    Rule(
+    item_rule(
         "SUB307",
         "exponents",
         "{value} was rounded by a spreadsheet",
         "write the file anew from where ids are text",
-        of="items",
-        column="items",
         fault=faults.EXPONENT,
         example=bob("bob,7.06016E+08"),
     ),
-    Rule(
+    item_rule(
         "SUB308",
         "words for nothing",
         "{value} is a word for a missing value",
         "leave the list empty (pandas: fillna(''))",
-        of="items",
-        column="items",
         fault=faults.LITERAL,
         fixed=True,
         example=bob("bob,nan"),
     ),
-    Rule(
+    item_rule(
         "SUB309",
         "wrong item separator",
         "{value} holds a separator other than {between}",
         "{between_items}",
-        of="items",
-        column="items",
         fault=faults.SEPARATOR,
         fixed=True,
         of_lists=True,
         example=bob('bob,"0706016003,0706016001"'),
     ),
-    Rule(
+    item_rule(
         "SUB310",
         "brackets",
         "{value} stands in brackets or quotes, as Python prints a list",
         "{joined}",
-        of="items",
-        column="items",
         fault=faults.BRACKETS,
         fixed=True,
         example=bob("bob,\"['0706016003', '0706016001']\""),
     ),
-    Rule(
+    list_rule(
         "SUB311",
         "extra spaces",
         "more than one space stands between items, or any around them",
         "write one between items, and none around",
         severity="warning",
-        of="lists",
-        column="items",
         fault=faults.SPACES,
         fixed=True,
         example=bob("bob,0706016003  0706016001"),
     ),
-    Rule(
+    item_rule(
         "SUB312",
         "another shape",
         "{value} does not look like an item id",
         "write ids of the catalogue",
-        of="items",
-        column="items",
         fault=faults.MISSHAPEN,
         example=bob("bob,shirt"),
     ),
@@ -149,42 +125,34 @@ RULES = (
         of="items",
         example=BY_RANK.replace(",2\n", ",second\n").encode(),
     ),
-    Rule(
+    item_rule(
         "SUB314",
         "one rank twice",
         "{value} has the rank of another item of its list",
         "give each item of a list a rank of its own",
-        of="items",
-        column="items",
         example=BY_RANK.replace(",2\n", ",1\n").encode(),
     ),
-    Rule(
+    item_rule(
         "SUB315",
         "tied scores",
         "{value} has the score of another item of its list: ties are ordered by item id",
         "write ranks, or scores that differ",
         severity="warning",
-        of="items",
-        column="items",
         example=BY_RANK.replace("rank", "score").replace(",2\n", ",1\n").encode(),
     ),
-    Rule(
+    item_rule(
         "SUB316",
         "gap in ranks",
         "no item has the rank before that of {value}: the position stays empty",
         "write ranks 1, 2, 3 …",
         severity="warning",
-        of="items",
-        column="items",
         example=BY_RANK.replace(",2\n", ",3\n").encode(),
     ),
-    Rule(
+    item_rule(
         "SUB317",
         "another spelling",
         "{value} is an item in upper or lower case, or in another encoding",
         "write ids as the catalogue does, in UTF-8",
-        of="items",
-        column="items",
         fault=faults.RESPELLED,
         fixed=True,
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.submission import faults
-from harness.submission.rules.rule import GOOD, Rule, bob
+from harness.submission.rules.rule import GOOD, Rule, bob, id_rule, line_rule
 
 RULES = (
     Rule(
@@ -16,104 +16,87 @@ RULES = (
         of_lists=True,
         example=GOOD.replace("bob,0706016003\n", "").encode(),
     ),
-    Rule(
+    id_rule(
         "SUB202",
         "unknown ids",
         "{value} is none of the ids that are asked for",
         "write the id as it is asked for; drop the row only if its user is not asked for",
-        of="ids",
-        column="user",
         fault=faults.UNKNOWN_ID,
         example=bob("bob,0706016003\nzoe,0706016001"),
     ),
-    Rule(
+    id_rule(
         "SUB203",
         "duplicate ids",
         "{value} has a row already",
         "give each user one row",
-        of="ids",
-        column="user",
         example=bob("bob,0706016003\nbob,0706016001"),
     ),
-    Rule(
+    line_rule(
         "SUB204",
         "too few fields",
         "the line has too few fields",
         "write {allowed}",
-        of="lines",
         fault=faults.TOO_FEW,
         example=bob("bob"),
     ),
-    Rule(
+    line_rule(
         "SUB205",
         "too many fields",
         "the line has too many fields",
         "{apart}",
-        of="lines",
         fault=faults.TOO_MANY,
         example=bob("bob,0706016003,0706016001"),
     ),
-    Rule(
+    line_rule(
         "SUB206",
         "blank lines",
         "the line is blank",
         "drop it",
         severity="warning",
-        of="lines",
         fault=faults.BLANK,
         fixed=True,
         example=bob("\nbob,0706016003"),
     ),
-    Rule(
+    id_rule(
         "SUB207",
         "padded ids",
         "spaces stand around {value}",
         "write ids as they are",
-        of="ids",
-        column="user",
         fault=faults.PADDED_ID,
         fixed=True,
         example=bob("bob ,0706016003"),
     ),
-    Rule(
+    id_rule(
         "SUB208",
         "empty ids",
         "the id is empty",
         "write the id of its user",
-        of="ids",
-        column="user",
         fault=faults.NO_ID,
         example=bob(",0706016003"),
     ),
-    Rule(
+    id_rule(
         "SUB209",
         "damaged ids",
         "{value} is damaged (leading zeros, .0, quotes, upper or lower case, encoding)",
         "write ids as text, as they are asked for",
-        of="ids",
-        column="user",
         fault=faults.MANGLED_ID,
         fixed=True,
         example=bob("'bob',0706016003"),
     ),
-    Rule(
+    id_rule(
         "SUB210",
         "odd ids",
         "{value} does not look like an id of this competition",
         "compare it with the sample submission",
         severity="warning",
-        of="ids",
-        column="user",
         fault=faults.ODD_ID,
         example=bob("bob,0706016003\nA3,0706016001"),
     ),
-    Rule(
+    id_rule(
         "SUB211",
         "rows again",
         "the row of {value} stands there again",
         "write it once",
-        of="ids",
-        column="user",
         fixed=True,
         example=bob("bob,0706016003\nbob,0706016003"),
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 Severity = Literal["error", "warning"]
@@ -56,6 +57,12 @@ class Rule:
     of_lists: bool = False
     blocks: bool = False
     example: bytes | None = None
+
+
+id_rule = partial(Rule, of="ids", column="user")
+list_rule = partial(Rule, of="lists", column="items")
+item_rule = partial(Rule, of="items", column="items")
+line_rule = partial(Rule, of="lines")
 
 
 SAMPLE = "customer_id,prediction\nann,\nbob,\ncem,\n"

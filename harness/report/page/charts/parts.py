@@ -6,22 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 
 from harness.core.table import p_value, percent
-from harness.report.page.charts.base import (
-    NARROW,
-    Figure,
-    full,
-    label,
-    layout,
-    log_axis,
-    look,
-    marker,
-    row,
-    rows,
-    thinned,
-    title,
-    trace,
-    whisker,
-)
+from harness.report.page.charts import base
+from harness.report.page.charts.base import Figure, full, label
 from harness.report.page.view import View, cut, shown, spread
 from harness.stats.pairwise import Pair, pair_word
 from harness.stats.slices import Slice, column_title
@@ -47,12 +33,16 @@ def differences(view: View) -> Figure | None:
         return None
     pairs = view.comparison.pairs
     names = [f"{label(p.one)} − {label(p.other)}" for p in pairs]
-    small = [f"{label(p.one, NARROW)}<br>− {label(p.other, NARROW)}" for p in pairs]
-    x = {"title": title(f"difference in {view.metric}"), "zeroline": True, "zerolinewidth": 1.5}
+    small = [f"{label(p.one, base.NARROW)}<br>− {label(p.other, base.NARROW)}" for p in pairs]
+    x = {
+        "title": base.title(f"difference in {view.metric}"),
+        "zeroline": True,
+        "zerolinewidth": 1.5,
+    }
     x |= {"rangemode": "tozero"}
     return {
         "data": [_difference(view, i, pair) for i, pair in enumerate(pairs)],
-        "layout": layout(x, rows(names)),
+        "layout": base.layout(x, base.rows(names)),
         "grow": {"base": 80, "row": 24, "narrow_row": 46},
         "narrow": {"yaxis": small},
         "filter": "pairs",
@@ -70,14 +60,14 @@ def _difference(view: View, i: int, pair: Pair) -> Figure:
     )
     hollow = pair.verdict not in VERDICTS
     look_ = {"color": colour, "size": 9, "symbol": "circle-open" if hollow else "circle"}
-    return trace(
+    return base.trace(
         models,
         ["all", *map(str, models)],
         x=[pair.difference],
-        y=[row(i)],
+        y=[base.row(i)],
         hovertext=[text],
         marker=look_ | {"line": {"width": 1.5 if hollow else 0, "color": colour}},
-        error_x=whisker(pair.difference, pair.ci95, colour),
+        error_x=base.whisker(pair.difference, pair.ci95, colour),
     )
 
 
@@ -87,7 +77,7 @@ def slices(view: View, columns: list[str]) -> Figure | None:
     if not parts:
         return None
     names, small = ([_slice(part, longest) for part in parts] for longest in (30, 14))
-    x = {"title": title(view.metric), "rangemode": "tozero"}
+    x = {"title": base.title(view.metric), "rangemode": "tozero"}
     group = {"scattermode": "group", "scattergap": 0.2}
     return {
         "data": [
@@ -95,7 +85,7 @@ def slices(view: View, columns: list[str]) -> Figure | None:
             for place, part in enumerate(parts)
             for i in range(len(view.models))
         ],
-        "layout": layout(x, rows(names) | {"showgrid": False}, **group),
+        "layout": base.layout(x, base.rows(names) | {"showgrid": False}, **group),
         "grow": {"base": 80, "row": 14, "point": 13},
         "narrow": {"yaxis": small},
         "filter": "slices",
@@ -114,16 +104,16 @@ def _point(view: View, i: int, place: int, pick: str, part: Slice) -> Figure:
         f"<br>{shown(figure.mean, view.decimals)} ({spread(figure.ci95, view.decimals)})"
         f"<br>{part.users:,} users{', too few to tell' if part.small else ''}"
     )
-    return trace(
+    return base.trace(
         [i],
         [pick],
         x=[figure.mean],
-        y=[row(place)],
+        y=[base.row(place)],
         orientation="h",
         offsetgroup=str(i),
         hovertext=[text],
-        marker=marker(i, hollow=part.small),
-        error_x=whisker(figure.mean, figure.ci95, look(i)[0]),
+        marker=base.marker(i, hollow=part.small),
+        error_x=base.whisker(figure.mean, figure.ci95, base.look(i)[0]),
     )
 
 
@@ -135,13 +125,17 @@ def coverage(view: View) -> Figure | None:
     top = 100 * max(covered for covered, _ in points.values()) or 100
     log = all(popularity > 0 for _, popularity in points.values())
     axis = _axis([popularity for _, popularity in points.values()], log)
-    x = {"title": title("mean training events of the items listed")} | axis
-    y: Figure = {"title": title("coverage"), "ticksuffix": " %", "range": [-0.08 * top, 1.12 * top]}
+    x = {"title": base.title("mean training events of the items listed")} | axis
+    y: Figure = {
+        "title": base.title("coverage"),
+        "ticksuffix": " %",
+        "range": [-0.08 * top, 1.12 * top],
+    }
     return {
         "data": [_item(view, i, *point) for i, point in points.items()],
-        "layout": layout(x, y, annotations=_labels(view, points, (axis["range"], y["range"]))),
+        "layout": base.layout(x, y, annotations=_labels(view, points, (axis["range"], y["range"]))),
         "labels": list(points),
-        "narrow": {"xaxis": thinned(axis["ticktext"])} if log else {},
+        "narrow": {"xaxis": base.thinned(axis["ticktext"])} if log else {},
         "grow": {"base": 400},
     }
 
@@ -152,7 +146,9 @@ def _item(view: View, i: int, covered: float, popularity: float) -> Figure:
         f"<br>popularity {popularity:,.1f}"
     )
     place: Figure = {"x": [popularity], "y": [100 * covered]}
-    return trace([i], **place, hovertext=[text], marker=marker(i, size=11), cliponaxis=False)
+    return base.trace(
+        [i], **place, hovertext=[text], marker=base.marker(i, size=11), cliponaxis=False
+    )
 
 
 def described(view: View) -> list[tuple[int, tuple[float, float]]]:
@@ -169,7 +165,7 @@ def _axis(values: list[float], log: bool) -> Figure:
     low, high = min(values), max(values)
     if log:
         ratio = max(high / low, 2.0) ** 0.12
-        return log_axis(low / ratio, high * ratio)
+        return base.log_axis(low / ratio, high * ratio)
     return {"range": [low - 0.1 * (high - low) - 1, high + 0.1 * (high - low) + 1]}
 
 

@@ -9,22 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from harness.core.table import percent
-from harness.report.page.charts.base import (
-    NARROW,
-    Figure,
-    full,
-    label,
-    layout,
-    log_axis,
-    look,
-    marker,
-    row,
-    rows,
-    thinned,
-    title,
-    trace,
-    whisker,
-)
+from harness.report.page.charts import base
+from harness.report.page.charts.base import Figure, full, label
 from harness.report.page.view import View, shown, spread
 
 if TYPE_CHECKING:
@@ -51,19 +37,19 @@ def _bars(i: int, counts: Any, users: int, edges: Any, top: float) -> Figure:
         f"{low:.3g} to {high:.3g}: {percent(count / users)} of users ({count:,})"
         for low, high, count in zip(edges[:-1], edges[1:], counts.tolist(), strict=True)
     ]
-    bars = trace(
+    bars = base.trace(
         [i],
         type="bar",
         x=((edges[:-1] + edges[1:]) / 2).round(9).tolist(),
         y=(100 * counts / users).round(7).tolist(),
         hovertext=texts,
-        marker={"color": look(i)[0]},
+        marker={"color": base.look(i)[0]},
     )
     del bars["mode"]
     x = {"range": [float(edges[0]), float(edges[-1])], "showgrid": False, "nticks": 6}
     y = {"range": [0, 105 * top], "ticksuffix": " %", "nticks": 4}
     small = {"margin": {"l": 8, "r": 12, "t": 6, "b": 24}, "bargap": 0.12}
-    return {"data": [bars], "layout": layout(x, y, **small), "grow": {"base": 150}}
+    return {"data": [bars], "layout": base.layout(x, y, **small), "grow": {"base": 150}}
 
 
 def by_user(view: View) -> list[Floats] | None:
@@ -86,14 +72,14 @@ def against_chance(view: View) -> Figure:
     """Return every model's mean and interval, and the line of chance with its band."""
     names = [label(name) for name in view.names]
     linear, log = _linear(view), _log(view)
-    x = {"title": title(view.metric)} | linear
-    found = layout(x, rows(names), shapes=_line(view), annotations=_word(view))
+    x = {"title": base.title(view.metric)} | linear
+    found = base.layout(x, base.rows(names), shapes=_line(view), annotations=_word(view))
     found["margin"]["t"] = 24
-    narrow = {"yaxis": [label(name, NARROW) for name in view.names]}
+    narrow = {"yaxis": [label(name, base.NARROW) for name in view.names]}
     scales = {"linear": _scale(view, linear)}
     if log:
         scales["log"] = _scale(view, log)
-        narrow["xaxis"] = thinned(log["ticktext"])
+        narrow["xaxis"] = base.thinned(log["ticktext"])
     return {
         "data": [_mean(view, i) for i in range(len(view.models))],
         "layout": found,
@@ -118,13 +104,13 @@ def _mean(view: View, i: int) -> Figure:
         f"<b>{full(view.names[i])}</b><br>{label(view.metric)} {shown(mean, view.decimals)}"
         f"<br>95 % interval {spread(ends, view.decimals)}"
     )
-    return trace(
+    return base.trace(
         [i],
         x=[mean],
-        y=[row(i)],
+        y=[base.row(i)],
         hovertext=[text],
-        marker=marker(i, size=10),
-        error_x=whisker(mean, ends, look(i)[0]),
+        marker=base.marker(i, size=10),
+        error_x=base.whisker(mean, ends, base.look(i)[0]),
     )
 
 
@@ -172,7 +158,7 @@ def _log(view: View) -> Figure | None:
     if min(view.mean(m) for m in view.models) <= 0:
         return None
     positive = [value for value in _shown_values(view) if value > 0]
-    return log_axis(min(positive) * 0.7, max(positive) * 1.4)
+    return base.log_axis(min(positive) * 0.7, max(positive) * 1.4)
 
 
 def _scale(view: View, axis: Figure) -> Figure:
@@ -189,11 +175,11 @@ def growth(view: View) -> Figure | None:
     if not any(len(m.curve) > 1 for m in view.models):
         return None
     longest = max(k for m in view.models for k in m.curve)
-    x: Figure = {"title": title("length of the list, k"), "range": [0.6, longest * 1.02 + 0.2]}
+    x: Figure = {"title": base.title("length of the list, k"), "range": [0.6, longest * 1.02 + 0.2]}
     x |= {"showgrid": False} | ({"dtick": 1} if longest <= 15 else {})
-    y = {"title": title(view.metric.partition("@")[0] + "@k"), "rangemode": "tozero"}
+    y = {"title": base.title(view.metric.partition("@")[0] + "@k"), "rangemode": "tozero"}
     lines = [_curve(view, i, m.curve) for i, m in enumerate(view.models) if m.curve]
-    return {"data": lines, "layout": layout(x, y), "grow": {"base": 380}}
+    return {"data": lines, "layout": base.layout(x, y), "grow": {"base": 380}}
 
 
 def _curve(view: View, i: int, curve: Mapping[int, float]) -> Figure:
@@ -202,13 +188,13 @@ def _curve(view: View, i: int, curve: Mapping[int, float]) -> Figure:
         f"<b>{full(view.names[i])}</b><br>k = {k}: {shown(v, view.decimals)}"
         for k, v in curve.items()
     ]
-    return trace(
+    return base.trace(
         [i],
         mode="lines+markers",
         cliponaxis=False,
         x=list(curve),
         y=values,
         hovertext=texts,
-        marker=marker(i, size=7),
-        line={"color": look(i)[0], "width": 1.75},
+        marker=base.marker(i, size=7),
+        line={"color": base.look(i)[0], "width": 1.75},
     )

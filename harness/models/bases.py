@@ -1,0 +1,77 @@
+"""What several baselines share: the parameters that weigh events, and how fitted models answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from scipy.sparse import csr_array
+
+from harness.core.arrays import Bool, Floats, Int32
+from harness.models.base import Draws, Train
+from harness.models.products import largest_products
+from harness.models.topk import top_k
+
+
+@dataclass(eq=False, kw_only=True)
+class EventWeights:
+    """Parameters that say which events count and how much: those of `Train.event_weights`."""
+
+    window_days: float | None = None
+    half_life_days: float | None = None
+    weights: Mapping[str, float] | None = None
+
+    def event_weights(self, train: Train) -> tuple[Bool | None, Floats | None]:
+        """Return which events of `train` count, and how much: None and None where all count 1."""
+        return train.event_weights(self.window_days, self.half_life_days, self.weights)
+
+
+@dataclass(eq=False, kw_only=True)
+class InteractionWeights(EventWeights):
+    """Parameters that say what users did with items: those of `Train.interactions`."""
+
+    counts: bool = False
+
+    def interactions(self, train: Train) -> csr_array[Any]:
+        """Return what users did with items, a (users, items) CSR matrix without zeros."""
+        return train.interactions(self.window_days, self.half_life_days, self.weights, self.counts)
+
+
+class OneOrder:
+    """A recommender with one order of candidates for everyone.
+
+    Attributes
+    ----------
+    order_ : int32 array
+        What `fit` learns: candidate positions, best first, none twice.
+    """
+
+    order_: Int32
+
+    def recommend(
+        self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
+    ) -> Int32:
+        """Return the first candidates that each user may be shown."""
+        return top_k(self.order_, users, k, exclude)
+
+
+class ItemVotes:
+    """A recommender whose scores are what a user's items say of the candidates, added up.
+
+    Attributes
+    ----------
+    users_ : csr_array, (users, items)
+        What `fit` learns: how much each item counts for each user.
+    votes_ : csr_array, (items, candidates)
+        And what each item says of each candidate.
+    """
+
+    users_: csr_array[Any]
+    votes_: csr_array[Any]
+
+    def recommend(
+        self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
+    ) -> Int32:
+        """Return the candidates of the highest scores above 0."""
+        return largest_products(self.users_[users], self.votes_, k, exclude=exclude)[0]
