@@ -46,7 +46,7 @@ def distinct(
     """
     with cython.nogil:
         for row in range(keys.shape[0]):
-            state: cython.ulonglong = keys[row]
+            state: cython.ulonglong = cython.cast(cython.ulonglong, keys[row])
             taken: cython.longlong = min(lists.shape[1], free[row])
             for place in range(taken):
                 bound: cython.ulonglong = free[row] - place

@@ -272,7 +272,7 @@ for path in sys.argv[2:]:
 
 
 def on_processors(n: int, paths: Iterable[Path]) -> list[str]:
-    environment = os.environ | {"POLARS_MAX_THREADS": str(n), "NUMBA_NUM_THREADS": str(n)}
+    environment = os.environ | {"POLARS_MAX_THREADS": str(n)}
     done = subprocess.run(
         [sys.executable, "-c", ON_PROCESSORS, str(n), *map(str, paths)],
         capture_output=True, text=True, check=True, env=environment, timeout=60,

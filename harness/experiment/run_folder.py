@@ -258,7 +258,7 @@ FILES = ("result.json", "per_user.parquet", "users.parquet", "config.toml", "env
 PAGE = "report.html"
 """What ``harness report`` adds to a run folder."""
 
-_PACKAGES = ("submission-harness", "numba", "numpy", "pandas", "polars", "scipy")
+_PACKAGES = ("submission-harness", "numpy", "pandas", "polars", "scipy")
 
 
 def is_run(folder: Path) -> bool:

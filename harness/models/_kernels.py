@@ -165,7 +165,7 @@ def largest_products(
         for row in range(first, last):
             n_touched: cython.Py_ssize_t = 0
             for at in range(left_starts[row], left_starts[row + 1]):
-                weight: cython.double = left_values[at]
+                weight: Left = left_values[at]
                 middle = left_columns[at]
                 for other in range(right_starts[middle], right_starts[middle + 1]):
                     column = right_columns[other]

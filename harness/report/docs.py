@@ -246,7 +246,7 @@ Written by `make docs` from the docstrings; what they are for is in [{name}.md](
 def parameters_page(package: str) -> str:
     """Return Markdown on every recommender of a package, one in each of its modules."""
     paths = importlib.import_module(package).__path__
-    names = sorted(module.name for module in pkgutil.iter_modules(paths))
+    names = sorted(m.name for m in pkgutil.iter_modules(paths) if not m.name.startswith("_"))
     parts = [
         _parameters_section(name, importlib.import_module(f"{package}.{name}")) for name in names
     ]

@@ -15,12 +15,12 @@ from harness.core.ids import KeyTable
 from harness.protocol.truth import Solution
 from harness.submission import _scan, faults
 from harness.submission._scan import LIST, NO_ROW, ORDER, STRANGER, USER
+from harness.submission.admitted import Again
 from harness.submission.blocks import Block
 from harness.submission.findings import Findings
 from harness.submission.keys import Known, Learning, packed
 from harness.submission.scan import Scanned
 from harness.submission.scan_file import ScannedBlock
-from harness.submission.scan_users import Again
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from harness.core.errors import DataError
 from harness.submission import faults, fields, header
 from harness.submission._keys import behind_last
 from harness.submission._scan import NO_ROW
+from harness.submission.admitted import Admitted
 from harness.submission.blocks import Block
 from harness.submission.expected import Against
 from harness.submission.findings import Findings, shown
@@ -22,7 +23,6 @@ from harness.submission.read import File
 from harness.submission.rules import RULES
 from harness.submission.scan import Expected, Scanned
 from harness.submission.scan_file import scan_block, scan_file
-from harness.submission.scan_users import Admitted
 from harness.submission.source import Source, source
 from harness.submission.stream import Refused
 

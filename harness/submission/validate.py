@@ -13,6 +13,7 @@ from harness.core.arrays import Int32, Ragged
 from harness.metrics import Judgments, judgments
 from harness.protocol.truth import Solution
 from harness.submission import faults, format, order
+from harness.submission.admitted import Admitted
 from harness.submission.expected import Against
 from harness.submission.findings import Findings, Place, shown
 from harness.submission.format import Format
@@ -22,7 +23,6 @@ from harness.submission.problems import Validation, problems
 from harness.submission.rules import OF_FAULT
 from harness.submission.scan import Expected
 from harness.submission.scan_file import ScannedBlock, scan_file
-from harness.submission.scan_users import Admitted
 from harness.submission.source import Source, source
 from harness.submission.stream import Refused
 

@@ -12,7 +12,11 @@ import pytest
 from harness.report.docs import parameters_page
 
 ROOT = Path(__file__).parents[2]
-MODULES = sorted(found.name for found in pkgutil.iter_modules([str(ROOT / "baselines")]))
+MODULES = sorted(
+    found.name
+    for found in pkgutil.iter_modules([str(ROOT / "baselines")])
+    if not found.name.startswith("_")
+)
 
 
 def class_of(module: str) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from harness.core.jit import compiled
+from compiled import uncompiled
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -142,14 +142,6 @@ def test_any_memory_order_and_integer_width_of_the_offsets() -> None:
     )
 
 
-def test_every_array_a_caller_may_hold_shares_one_compilation() -> None:
-    items, indptr, indices = task_of(50)
-    indices.flags.writeable = False
-    tally(items, indptr, indices, 5)
-    tally(np.asfortranarray(items), indptr.astype(np.int32), indices.copy(), 5)
-    assert len(kernels._tally.dispatcher.signatures) == 1  # type: ignore[attr-defined]
-
-
 def test_a_tally_is_frozen() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         tallied([[1]], [[1]], 1).k = 2  # type: ignore[misc]
@@ -208,8 +200,8 @@ def test_the_first_faulty_user_is_named() -> None:
 
 def test_a_faulty_row_of_truth_harms_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Padding is -1 as well: a truth item -1 finds it and must not be flagged out of bounds."""
-    monkeypatch.setattr(kernels, "_tally", kernels._tally.py_func)  # type: ignore[attr-defined]
-    with pytest.raises(ValueError, match="found -1"):  # interpreted, it would be an IndexError
+    monkeypatch.setattr(kernels, "_kernels", uncompiled("harness.metrics._kernels"))
+    with pytest.raises(ValueError, match="found -1"):  # uncompiled, it would be an IndexError
         tallied([[1, 2, 3]], [[-1]], 3)
     assert tallied([[1, 2, 3]], [[3]], 3).first_hit[0] == 3
 
@@ -218,9 +210,3 @@ def test_faults_beyond_the_cut_are_no_fault() -> None:
     assert tallied([[1, -9]], [[1]], 1).hits[0] == 1
     with pytest.raises(ValueError, match="truth_indices of user 0"):
         tallied([[1, -9]], [[2, 1]], 1)
-
-
-def test_without_a_place_for_the_cache_functions_are_compiled_all_the_same() -> None:
-    space: dict[str, Any] = {}
-    exec("def twice(x):\n    return 2 * x", space)  # noqa: S102 - a source no cache can hold
-    assert compiled(space["twice"])(4) == 8

@@ -1,8 +1,6 @@
 """Formulas on literal rows, their laws, and how metrics are written and misspelled."""
 
 import math
-import subprocess
-import sys
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
@@ -299,8 +297,3 @@ def test_every_definition_is_complete() -> None:
     assert {divisor.text for divisor in DIVISORS.values()} == {
         *("min(R, k)", "R", "k", "min(R, L)", "hits"),
     }
-
-
-def test_numba_is_not_imported_with_the_metrics() -> None:
-    code = "import sys, harness.metrics, harness.stats.chance; sys.exit('numba' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

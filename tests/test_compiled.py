@@ -1,0 +1,199 @@
+"""What is compiled: the same as uncompiled, to the last bit, and bounds are checked."""
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from compiled import uncompiled
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.core import _kernels as core
+from harness.submission import _fix, _keys, _scan
+from harness.submission.faults import Tally
+from harness.submission.keys import padded
+
+ROOT = Path(__file__).parents[1]
+NO_IDS = np.zeros(0, np.int64)
+
+
+def ragged(draw: np.random.Generator, rows: int, below: int) -> tuple[Any, Any]:
+    """Return ascending numbers of some rows as CSR, int64."""
+    held = [np.flatnonzero(draw.random(below) < 0.3) for _ in range(rows)]
+    return np.cumsum([0, *map(len, held)]), np.concatenate(held).astype(np.int64)
+
+
+def products(draw: np.random.Generator, left: type, right: type) -> tuple[Any, ...]:
+    """Return two sparse matrices of 6 × 5 and 5 × 9, norms, and what is excluded."""
+    starts, columns = ragged(draw, 6, 5)
+    other_starts, other_columns = ragged(draw, 5, 9)
+    return (
+        *(starts, columns.astype(np.int32), draw.normal(size=len(columns)).astype(left)),
+        *(other_starts, other_columns.astype(np.int32)),
+        draw.normal(size=len(other_columns)).astype(right),
+        *(draw.random(6) + 0.5, draw.random(9) + 0.5, 0.25, *ragged(draw, 6, 9)),
+    )
+
+
+def of_metrics(draw: np.random.Generator) -> dict[str, list[Any]]:
+    indptr, indices = ragged(draw, 8, 12)
+    truth = indptr, indices.astype(np.int32)
+    items = draw.integers(-1, 12, (8, 5)).astype(np.int32)
+    sums, counts = list(np.zeros((2, 8))), list(np.zeros((4, 8), np.int32))
+    scratch = np.full(8, -1, np.int32), np.zeros(8, np.uint8), np.zeros(12, np.uint8)
+    known = items, *truth, np.diff(indptr).astype(np.int32), 1 / np.arange(1.0, 6)
+    users, candidates = np.arange(8, dtype=np.int32), np.arange(-1, 11, dtype=np.int32)
+    own, starts = draw.integers(0, 12, 40).astype(np.int32), np.arange(0, 45, 5)
+    seen = np.zeros(len(indices), np.uint8)
+    return {
+        "tally": [*known, int(draw.integers(0, 6)), *scratch, *sums, *counts],
+        "ranks": [items, *truth, 5, np.zeros(len(indices), np.int32)],
+        "count_again": [users, starts, own, candidates, *truth, seen, np.zeros(8, np.int64)],
+    }
+
+
+def of_models(draw: np.random.Generator) -> dict[str, list[Any]]:
+    held = ragged(draw, 6, 9)
+    lists = np.full((6, 4), -1, np.int32)
+    begun = lists.copy()
+    begun[:, 0] = draw.integers(-1, 9, 6)
+    order = draw.permutation(9).astype(np.int32)
+    left, right = ((np.float32, np.float64)[n] for n in draw.integers(0, 2, 2))
+    given = products(draw, left, right)
+    dense = draw.normal(size=(5, 9)).astype(right)
+    barred = np.where(draw.random(9) < 0.2, -np.inf, 0).astype(right)
+    scratch = held[0][:-1].copy(), np.zeros(6, np.int64), np.empty(4, right)
+    return {
+        "first_of": [lists, np.array([0, 4, 9]), order, np.array([0, 1, -1] * 2, np.int32), *held],
+        "fill": [begun.copy(), order, *held],
+        "extend": [begun.copy(), draw.integers(-1, 9, (6, 7)).astype(np.int32), *held],
+        "are_good": [draw.integers(-1, 9, (6, 2)), 9, *held],
+        "largest_products": [
+            *(0, 6, *given, True, np.zeros(9), np.empty(10, np.int32)),
+            *(lists.copy(), np.zeros((6, 4))),
+        ],
+        "largest_scores": [
+            *(0, 6, given[0], given[1], given[2].astype(right), dense, barred, *held, *scratch),
+            *(np.zeros((6, 4), right), lists.copy()),
+        ],
+    }
+
+
+def of_baselines(draw: np.random.Generator) -> dict[str, list[Any]]:
+    users, starts = np.arange(6, dtype=np.int32), np.arange(0, 35, 5)
+    items = draw.integers(0, 7, 30).astype(np.int32)
+    candidate = np.array([-1, 0, 1, 2, 3, 4, 5], np.int32)
+    times = np.sort(draw.integers(-20, 0, (6, 5)), axis=1).ravel()
+    held, lists = ragged(draw, 6, 6), np.full((6, 3), -1, np.int32)
+    both, counts = np.zeros(30 + len(held[1]), np.int64), np.zeros((2, 25), np.int64)
+    found = [*counts, np.zeros(7, np.int64), *np.zeros((2, 30), np.int32)]
+    keys = draw.integers(0, 2**64, 6, np.uint64)
+    by_item = np.argsort(items, kind="stable")
+    begins = np.searchsorted(items[by_item], np.arange(8))
+    pairs = begins, by_item, np.repeat(users, 5), candidate[items], times
+    part = (starts, items, draw.random(30))
+    square = starts, items % 6, draw.random(30)
+    matrix = (*(a.astype(np.int64) for a in part[:2]), part[2])
+    places = draw.integers(-1, 6, (6, 4)).astype(np.int32)
+    asked = draw.integers(-1, 6, (2, 6, 4)).astype(np.int32)
+    return {
+        "distinct": [
+            *(keys, np.arange(6), np.arange(6, dtype=np.int32), np.empty(3, np.int64)),
+            lists.copy(),
+        ],
+        "latest": [users, starts, candidate[items], times, *held, lists.copy()],
+        "count_gaps": [
+            *(starts, items, times, 0, 3, candidate, *np.empty((2, 5), np.int64), *found)
+        ],
+        "order_by": [
+            *(draw.integers(0, 4, 30), starts, *np.empty((2, 5), np.int64), items),
+            np.zeros(30, np.int32),
+        ],
+        "gram": [0, 6, *square, *square, np.zeros((6, 6))],
+        "unite": [
+            *(users, starts, items, candidate, *held, np.empty(len(both), np.int64)),
+            *(np.zeros(7, np.int64), both),
+        ],
+        "pairs": [
+            *(0, 7, *pairs, draw.random(30), 9.0, 4.0, np.zeros(6), np.empty(7, np.int32)),
+            *(np.full((7, 3), -1, np.int32), np.zeros((7, 3))),
+        ],
+        "fuse": [
+            *(asked, draw.integers(1, 99, (2, 4)), 3, np.zeros(6, np.int64)),
+            *(np.zeros(3, np.int64), lists.copy()),
+        ],
+        "pair_products": [0, 6, *matrix, *matrix, places, np.zeros(7), np.zeros((6, 4))],
+    }
+
+
+CASES = {
+    "harness.metrics._kernels": of_metrics,
+    "harness.models._kernels": of_models,
+    "baselines._kernels": of_baselines,
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("seed", range(20))
+def test_uncompiled_it_gives_the_same_bits(name: str, seed: int) -> None:
+    compiled, plain = importlib.import_module(name), uncompiled(name)
+    for function, arguments in CASES[name](np.random.default_rng(seed)).items():
+        others = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+        assert getattr(compiled, function)(*arguments) == getattr(plain, function)(*others)
+        for one, other in zip(arguments, others, strict=True):
+            assert np.asarray(one).tobytes() == np.asarray(other).tobytes(), function
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_loop_is_compared(name: str) -> None:
+    module = importlib.import_module(name)
+    own = {key for key, value in vars(module).items() if callable(value) and key[0] != "_"}
+    assert own == {*CASES[name](np.random.default_rng(0))}
+
+
+@given(st.lists(st.floats(0, 1e6), max_size=300))
+def test_sums_are_of_sorted_numbers(weights: list[float]) -> None:
+    starts, sums = np.array([0, len(weights)]), np.zeros(1)
+    item, weight = np.zeros(len(weights), np.int32), np.array(weights)
+    scratch = starts[:-1].copy(), np.empty(len(weights)), np.empty(len(weights))
+    core.sum_sorted(item, weight, starts, *scratch, sums)
+    assert sums[0] == np.cumsum([0, *sorted(weights)])[-1]  # one after the other
+
+
+TEXT = padded(b"ann,a b\n")
+PLACES = np.zeros((1, 2), np.int64)
+
+
+def test_a_line_without_an_end_is_not_read_beyond_the_buffer() -> None:
+    users, wanted = np.zeros(1, np.int32), np.array([0, 1], np.int32)
+    with pytest.raises(IndexError):
+        _scan.cut(padded(b"ann,a b"), 7, 44, 10, wanted, PLACES, PLACES.copy(), users, Tally())
+
+
+@pytest.mark.parametrize(("start", "stop"), [(0, 9), (-1, 3), (0, 1 << 40)])
+def test_bytes_outside_a_buffer_have_no_key(start: int, stop: int) -> None:
+    given = np.array([start]), np.array([stop]), np.zeros(2, np.uint64)
+    with pytest.raises(IndexError):
+        _keys.keys(TEXT, *given, np.zeros((1, 2), np.uint64), -1)
+
+
+def test_lists_that_do_not_fit_are_not_written() -> None:
+    with pytest.raises(IndexError):
+        _scan.put(
+            *(np.array([3], np.int32), np.array([1]), np.array([7], np.int32)),
+            *(np.zeros((2, 1), np.int32), np.zeros(2, np.uint8)),
+        )
+
+
+def test_plain_lines_that_do_not_fit_are_not_written() -> None:
+    lines = np.zeros(1, np.int64)
+    with pytest.raises(IndexError):
+        _fix.plain(TEXT, 8, 44, True, 99, np.zeros(3, np.uint8), lines, lines, lines)
+
+
+def test_a_table_of_ids_is_a_power_of_two_long() -> None:
+    """A place in it is a key's lowest bits."""
+    with pytest.raises(ValueError, match=r"\(3, 2\)"):
+        _keys.Ids(np.zeros((3, 2), np.uint64), np.zeros(2, np.uint64), 0, False, False, 0, True)
