@@ -4,11 +4,13 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+EDITABLE := $(PIP) --no-build-isolation --editable
 WORKERS ?= 2
 
-.PHONY: demo test test-full browser compiler wheels lint docs bench bench-tiny peers fuzz clean
+.PHONY: demo test test-full browser compiler wheels lint docs bench bench-tiny peers fuzz fuzz-asan clean
 
-demo: $(VENV)/.installed
+demo: $(VENV)/.compiled
 	$(BIN)/harness run configs/demo.toml
 	$(BIN)/harness run configs/demo-ponpare.toml
 
@@ -32,7 +34,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-docs: $(VENV)/.installed
+docs: $(VENV)/.compiled
 	$(BIN)/python -c 'from harness.report.docs import definitions_page; print(definitions_page(), end="")' > docs/metrics.md
 	$(BIN)/python -c 'from harness.report.rule_docs import checks_page; print(checks_page(), end="")' > docs/submission-checks.md
 	$(BIN)/python -c 'from harness.report.docs import parameters_page; print(parameters_page("baselines"), end="")' > docs/baseline-parameters.md
@@ -51,6 +53,38 @@ peers: $(VENV)/.installed-dev .venv-peers/.installed
 fuzz: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q tests/fuzz/fuzz_*.py
 
+# The tests that reach what is compiled, on modules that AddressSanitizer and the sanitizer of
+# undefined behaviour watch: built apart, and imported from there in place of the folder's own.
+ASAN := build/asan
+SANITIZE := -g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+REPORT := log_path=$(CURDIR)/$(ASAN)/report
+fuzz-asan: $(VENV)/.installed-dev
+	HARNESS_CFLAGS="$(SANITIZE)" LDFLAGS="$(SANITIZE)" \
+	    $(BIN)/python setup.py --quiet build --build-base $(ASAN) --build-lib $(ASAN)/lib
+	rm -f $(ASAN)/report.*
+	PYTHONPATH="$(CURDIR)/$(ASAN)/lib" PYTHONSAFEPATH=1 \
+	    LD_PRELOAD="$$($(CC) -print-file-name=libasan.so)" PYTHONMALLOC=malloc \
+	    ASAN_OPTIONS=detect_leaks=0:$(REPORT) UBSAN_OPTIONS=print_stacktrace=1:$(REPORT) \
+	    $(BIN)/python -m pytest -q tests/test_compiled.py \
+	        tests/fuzz/fuzz_submissions.py tests/fuzz/fuzz_rows.py tests/fuzz/fuzz_solutions.py \
+	    || { cat $(ASAN)/report.*; exit 1; }
+
+# The wheel of this Python, for Linux with this machine's C library or a later one, and a look at it
+# where no compiler is found. .github/workflows/wheels.yml makes those of other systems and versions.
+WHEEL_USER := build/wheels/user
+SAMPLE := data/hm-sample/sample_submission.csv.gz
+wheels: $(VENV)/.installed-dev
+	rm -rf dist build/wheels
+	$(BIN)/python -m build --outdir build/wheels
+	PATH="$(abspath $(BIN)):$$PATH" auditwheel repair --strip --wheel-dir dist build/wheels/*.whl
+	$(BIN)/auditwheel show dist/*.whl
+	mv build/wheels/*.tar.gz dist
+	$(PYTHON) -m venv $(WHEEL_USER)
+	$(WHEEL_USER)/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	export PATH="$(abspath $(WHEEL_USER))/bin"; \
+	    harness run configs/demo.toml --out $(WHEEL_USER)/run && \
+	    harness validate $(SAMPLE) --sample $(SAMPLE)
+
 bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/run_all.py
 
@@ -58,26 +92,33 @@ bench: $(VENV)/.installed-dev
 bench-tiny: $(VENV)/.installed-dev
 	BENCH_SIZE=tiny $(BIN)/python benchmarks/run_all.py
 
-# What is compiled when the package is installed.
-KERNELS := setup.py $(wildcard harness/*/*.pyx harness/*/*.pxd harness/*/_kernels.py baselines/_kernels.py)
+# What is compiled when the package is installed, and anew where it was edited since.
+KERNELS := $(wildcard harness/*/*.pyx harness/*/*.pxd harness/*/_kernels.py baselines/_kernels.py)
 
 # Compiling needs a C compiler and Python's headers.
 compiler:
 	@command -v cc >/dev/null && test -e "$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" || { \
-	    command -v apt-get >/dev/null || { echo "install a C compiler and the headers of Python"; exit 1; }; \
+	    command -v apt-get >/dev/null || { echo "install a C compiler and the headers of Python (its -dev or -devel package)"; exit 1; }; \
 	    as=$$([ "$$(id -u)" = 0 ] || echo sudo); \
 	    $$as apt-get update --quiet && \
-	    $$as apt-get install --quiet --yes --no-install-recommends gcc libc6-dev python3-dev; }
+	    $$as apt-get install --quiet --yes --no-install-recommends gcc libc6-dev \
+	        "$$($(PYTHON) -c 'import sys; print("python{}.{}-dev".format(*sys.version_info))')"; }
 
-$(VENV)/.installed: pyproject.toml $(KERNELS) | compiler
+$(VENV)/.installed: pyproject.toml setup.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed, found " + sys.version.split()[0] + "; name one with: make PYTHON=python3.11")'
-	@echo "setting up $(VENV), or bringing it up to date: a minute or two"
+	@$(MAKE) --no-print-directory compiler
+	@echo "setting up $(VENV), or bringing it up to date: two or three minutes"
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[als,tune]'
+	$(PIP) --upgrade cython setuptools
+	$(EDITABLE) '.[als,tune]'
 	touch $@
 
-$(VENV)/.installed-dev: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+$(VENV)/.compiled: $(VENV)/.installed $(KERNELS)
+	$(BIN)/python setup.py --quiet build_ext --inplace
+	touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed | $(VENV)/.compiled
+	$(EDITABLE) '.[dev]'
 	touch $@
 
 clean:
