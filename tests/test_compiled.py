@@ -176,7 +176,7 @@ def test_a_line_without_an_end_is_not_read_beyond_the_buffer() -> None:
 def test_bytes_outside_a_buffer_have_no_key(start: int, stop: int) -> None:
     given = np.array([start]), np.array([stop]), np.zeros(2, np.uint64)
     with pytest.raises(IndexError):
-        _keys.keys(TEXT, *given, np.zeros((1, 2), np.uint64), -1)
+        _keys.keys(TEXT, *given, np.zeros((1, 2), np.uint64))
 
 
 def test_lists_that_do_not_fit_are_not_written() -> None:

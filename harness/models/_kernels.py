@@ -6,9 +6,15 @@ from __future__ import annotations
 import cython
 
 if cython.compiled:
+    from cython.cimports.harness.core._vector import add_scaled
     from cython.cimports.libc.math import INFINITY
 else:
     INFINITY = float("inf")
+
+    def add_scaled(to, of, row, begin, n, factor):
+        """Add a piece of a row, scaled, to the first n numbers."""
+        to[:n] += factor * of[row, begin : begin + n]
+
     Real = cython.fused_type(cython.float, cython.double)
 Left = cython.fused_type(cython.float, cython.double)
 Right = cython.fused_type(cython.float, cython.double)
@@ -227,7 +233,7 @@ def largest_scores(
                 for column in range(end - begin):
                     tile[column] = barred[begin + column]
                 for at in range(left_starts[row], left_starts[row + 1]):
-                    _add(tile, right, left_columns[at], begin, end, left_values[at])
+                    add_scaled(tile, right, left_columns[at], begin, end - begin, left_values[at])
                 while reached[own] < excluded_starts[row + 1] and excluded[reached[own]] < end:
                     tile[excluded[reached[own]] - begin] = -INFINITY
                     reached[own] += 1
@@ -237,23 +243,6 @@ def largest_scores(
             begin = end
         for row in range(first, last):
             in_order(values[row - first], columns[row], filled[row - first])
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def _add(
-    tile: Real[::1],
-    right: cython.const[Real][:, ::1],
-    row: cython.Py_ssize_t,
-    begin: cython.Py_ssize_t,
-    end: cython.Py_ssize_t,
-    weight: Real,
-) -> cython.void:
-    """Add a weighted piece of a row to a tile."""
-    for column in range(end - begin):
-        tile[column] += weight * right[row, begin + column]
 
 
 @cython.cfunc
