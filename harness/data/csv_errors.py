@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-import narwhals as nw
 import polars as pl
 
 from harness.core import parquet
@@ -21,11 +20,14 @@ _SHOWN = 60
 
 @dataclass(frozen=True)
 class FieldRule:
-    """What a column must hold: text that is not empty where `required`, and that `parse` reads."""
+    """What a column must hold: text that is not empty where `required`, and that `parse` reads.
+
+    `parse` makes null of what it cannot read.
+    """
 
     column: str
     expected: str
-    parse: nw.Expr | None
+    parse: pl.Expr | None
     required: bool
 
 
@@ -146,20 +148,10 @@ def _fault(where: str, rule: FieldRule, value: str | None) -> str:
     return f'{where}, column "{rule.column}": found {found}, expected {rule.expected}'
 
 
-def _unreadable(text: pl.Series, parse: nw.Expr) -> list[bool]:
-    """Return which values `parse` refuses: all at once when none, else by halving."""
-    frame = nw.from_native(text.to_frame())
-    try:
-        parsed = frame.select(parse.alias("parsed")).to_native()["parsed"]
-        return (parsed.is_null() & text.is_not_null()).to_list()
-    except (pl.exceptions.PolarsError, nw.exceptions.NarwhalsError):
-        if len(text) == 1:
-            return [True]
-        half = len(text) // 2
-        left = _unreadable(text[:half], parse)
-        # Only the first bad value is shown, so the right half matters when the left is clean.
-        right = [False] * (len(text) - half) if True in left else _unreadable(text[half:], parse)
-        return left + right
+def _unreadable(text: pl.Series, parse: pl.Expr) -> list[bool]:
+    """Return which values `parse` refuses."""
+    parsed = text.to_frame().select(parse.alias("parsed"))["parsed"]
+    return (parsed.is_null() & text.is_not_null()).to_list()
 
 
 def _printable(value: str | None) -> str:
