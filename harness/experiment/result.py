@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 from pydantic import ConfigDict
 
-from harness.core.errors import UsageError, printable
-from harness.core.io import whole_folder
+from harness.core.errors import printable
+from harness.core.io import whole_folder, written
 from harness.core.table import Column, Sheet, Shown, digits_of, lift, low_high, number
 from harness.experiment import answer
 from harness.experiment.record import Chance, Direction, Evaluation, ModelRecord, RunRecord
@@ -162,27 +162,18 @@ class Result(Shown):
         UsageError
             `folder` exists and is no run folder, or cannot be written.
         """
-        folder = Path(folder)
-        check_out(folder)
-        try:
-            with whole_folder(folder) as target:
-                self._write(target)
-        except (OSError, ValueError, TypeError, pl.exceptions.PolarsError) as error:
-            raise UsageError(
-                f"{folder}: cannot be written: {getattr(error, 'strerror', None) or error}; "
-                "choose another --out"
-            ) from error
-
-    def _write(self, target: Path) -> None:
         import tomli_w
 
-        (target / "result.json").write_text(self.to_json() + "\n", encoding="utf-8")
-        self.per_user().write_parquet(target / "per_user.parquet")
-        self.users.write_parquet(target / "users.parquet")
-        (target / "config.toml").write_text(tomli_w.dumps(self.config), encoding="utf-8")
-        written = datetime.now(UTC).isoformat(timespec="seconds")
-        environment = json.dumps(environment_of() | {"written": written}, indent=2)
-        (target / "environment.json").write_text(environment + "\n", encoding="utf-8")
+        folder = Path(folder)
+        check_out(folder)
+        with written(folder, "; choose another --out"), whole_folder(folder) as target:
+            (target / "result.json").write_text(self.to_json() + "\n", encoding="utf-8")
+            self.per_user().write_parquet(target / "per_user.parquet")
+            self.users.write_parquet(target / "users.parquet")
+            (target / "config.toml").write_text(tomli_w.dumps(self.config), encoding="utf-8")
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            environment = json.dumps(environment_of() | {"written": now}, indent=2)
+            (target / "environment.json").write_text(environment + "\n", encoding="utf-8")
 
 
 def _lift(verdict: Verdict) -> float:

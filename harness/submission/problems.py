@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.core.errors import printable
-from harness.core.table import Sheet, Shown
+from harness.core.table import Column, Sheet, Shown
 from harness.metrics.inputs.cells import counted
 from harness.submission.findings import Finding, Findings, Place, shown
 from harness.submission.format import NAMES, Format
@@ -101,20 +101,16 @@ class Validation(Shown):
 
     def sheets(self) -> list[Sheet]:
         """Return the problems as a table."""
-        titles = ["check", "severity", "line", "column", "count", "what", "how to mend it"]
-        rows = [
-            [
-                problem.code,
-                problem.severity,
-                "" if problem.line is None else str(problem.line),
-                problem.column or "",
-                f"{problem.count:,}",
-                problem.message,
-                problem.hint,
-            ]
-            for problem in self.problems
+        columns: list[Column[Problem]] = [
+            Column("check", lambda p: p.code, "name"),
+            Column("severity", lambda p: p.severity, "name"),
+            Column("line", lambda p: "" if p.line is None else str(p.line)),
+            Column("column", lambda p: p.column or "", "name"),
+            Column("count", lambda p: f"{p.count:,}"),
+            Column("what", lambda p: p.message, "name"),
+            Column("how to mend it", lambda p: p.hint, "name"),
         ]
-        return [Sheet(titles, rows, left=frozenset({0, 1, 3, 5, 6}))]
+        return [Sheet.of(self.problems, columns)]
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a problem."""
