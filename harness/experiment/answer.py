@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from harness.core.errors import printable
 from harness.core.table import digits_of, ends, lift, number
@@ -15,20 +16,13 @@ if TYPE_CHECKING:
     from harness.metrics import Metric
 
 
-class Ranking(Protocol):
-    """What the answer is read from: these of a whole run."""
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """What the answer is read from: these of a whole run, models best first by the first metric."""
 
-    @property
-    def metrics(self) -> tuple[Metric, ...]:
-        """The metrics; models stand best first by the first."""
-
-    @property
-    def models(self) -> Sequence[ModelRecord]:
-        """Every model, best first."""
-
-    @property
-    def comparison(self) -> Comparison | None:
-        """Every pair of models; None for a single model or user."""
+    metrics: tuple[Metric, ...]
+    models: Sequence[ModelRecord]
+    comparison: Comparison | None
 
 
 _NAMED = 8

@@ -21,7 +21,6 @@ from harness.core.table import Column, Sheet, Shown, digits_of, lift, low_high, 
 from harness.experiment import answer
 from harness.experiment.record import Chance, Direction, Evaluation, ModelRecord, RunRecord
 from harness.experiment.run_folder import check_out, environment_of
-from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable
 from harness.stats.pairwise import STYLES, pair_table
 
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from harness.protocol.evaluation_set import EvaluationSet
     from harness.protocol.leaderboard_estimate import LeaderboardEstimates
     from harness.stats.chance import Verdict
-    from harness.stats.pairwise import Comparison
     from harness.stats.shakeup import ShakeUp
     from harness.stats.slices import Slice
 
@@ -44,8 +42,8 @@ class ModelResult(ModelRecord):
     scores: ScoreTable
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Result(Shown):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Result(answer.Ranking, Shown):
     """A whole run; models stand best first by the first metric.
 
     Attributes
@@ -72,10 +70,8 @@ class Result(Shown):
     window: str
     start: str
     evaluation_set: EvaluationSet
-    metrics: tuple[Metric, ...]
     models: tuple[ModelResult, ...]
     chance: Mapping[str, Chance]
-    comparison: Comparison | None
     shake_ups: tuple[ShakeUp, ...]
     slices: tuple[Slice, ...]
     leaderboard_estimates: LeaderboardEstimates
