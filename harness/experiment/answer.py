@@ -182,6 +182,5 @@ def _counted(models: Sequence[ModelRecord], others: Sequence[ModelRecord]) -> st
     """Return some of the other models: by name if it is one, else by number."""
     if len(models) == 1:
         return name_of(models[0])
-    return f"{'all' if len(models) == len(others) else 'the other'} {len(models)}" + (
-        " others" if len(models) == len(others) else ""
-    )
+    count = len(models)
+    return f"all {count} others" if count == len(others) else f"the other {count}"

@@ -288,13 +288,9 @@ def shown(value: object) -> str:
     >>> shown(0.123456), shown(1234.56), shown(50), shown("cosine"), shown(True), shown([1, 2])
     ('0.1235', '1235', '50', 'cosine', 'true', '[1, 2]')
     """
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:.4g}" if isinstance(value, float) and value < 1000 else _text(value)
-
-
-def _text(value: object) -> str:
-    return f"{value:.0f}" if isinstance(value, float) else printable(str(value))
+    if isinstance(value, float):
+        return f"{value:.4g}" if value < 1000 else f"{value:.0f}"
+    return str(value).lower() if isinstance(value, bool) else printable(str(value))
 
 
 def _cell(value: object) -> object:
