@@ -56,26 +56,6 @@ class Problem:
         return f"{', '.join(parts)}: " if parts else ""
 
 
-@dataclass(frozen=True)
-class Summary:
-    """What is wrong with a submission that was to be scored; `forced`: it was, with errors."""
-
-    errors: int
-    warnings: int
-    found: tuple[Problem, ...]
-    forced: bool
-
-
-@dataclass(frozen=True)
-class ValidationRecord:
-    """What JSON holds of a validation."""
-
-    valid: bool
-    rows: int
-    checked: str
-    problems: tuple[Problem, ...]
-
-
 @dataclass(frozen=True, repr=False)
 class Validation(Shown):
     """What was found in a submission.
@@ -134,14 +114,16 @@ class Validation(Shown):
         """Whether there are no errors."""
         return not self.errors
 
-    def summary(self, forced: bool) -> Summary:
-        """Return how many errors and warnings there are, and what they are."""
+    def summary(self, forced: bool) -> dict[str, object]:
+        """Return what is wrong with what was to be scored; `forced`: it was, with errors."""
         errors = len(self.errors)
-        return Summary(errors, len(self.problems) - errors, self.problems, forced)
+        counts = {"errors": errors, "warnings": len(self.problems) - errors}
+        return {**counts, "found": self.problems, "forced": forced}
 
-    def record(self) -> ValidationRecord:
+    def record(self) -> dict[str, object]:
         """Return what JSON holds."""
-        return ValidationRecord(self.valid, self.rows, self.checked, self.problems)
+        own = {"valid": self.valid, "rows": self.rows, "checked": self.checked}
+        return {**own, "problems": self.problems}
 
 
 def problems(
