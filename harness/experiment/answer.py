@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from harness.metrics import Metric
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Ranking:
     """What the answer is read from: these of a whole run, models best first by the first metric."""
 
