@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from harness.core import cache
-
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```sh\n(.*?)```", TEXT, re.DOTALL)

@@ -46,49 +46,31 @@ def first_of(
 def extend(
     lists: cython.int[:, ::1],
     more: cython.const[cython.int][:, :],
+    distinct: cython.bint,
     indptr: cython.const[cython.longlong][::1],
     excluded: cython.const[cython.longlong][::1],
 ):
-    """Fill the empty positions of each list with the first of its row of `more` that fit."""
+    """Fill the empty positions of each list with the first of its row of `more` that fit.
+
+    Parameters
+    ----------
+    distinct : bool
+        Whether no row of `more` holds an item twice: only what was there before is compared.
+    """
     k = lists.shape[1]
     with cython.nogil:
         for row in range(lists.shape[0]):
             filled: cython.Py_ssize_t = 0
             while filled < k and lists[row, filled] >= 0:
                 filled += 1
+            before: cython.Py_ssize_t = filled
             for at in range(more.shape[1]):
                 if filled == k:
                     break
                 candidate = more[row, at]
                 fits: cython.bint = candidate >= 0
                 fits &= not holds(excluded, indptr[row], indptr[row + 1], candidate)
-                for place in range(filled):
-                    fits &= lists[row, place] != candidate
-                if fits:
-                    lists[row, filled] = candidate
-                    filled += 1
-
-
-def fill(
-    lists: cython.int[:, ::1],
-    order: cython.const[cython.int][::1],
-    indptr: cython.const[cython.longlong][::1],
-    excluded: cython.const[cython.longlong][::1],
-):
-    """Fill the empty positions of each list with the first of `order`, none twice, that fit."""
-    k = lists.shape[1]
-    with cython.nogil:
-        for row in range(lists.shape[0]):
-            filled: cython.Py_ssize_t = 0
-            while filled < k and lists[row, filled] >= 0:
-                filled += 1
-            own: cython.Py_ssize_t = filled
-            for at in range(order.shape[0]):
-                if filled == k:
-                    break
-                candidate = order[at]
-                fits: cython.bint = not holds(excluded, indptr[row], indptr[row + 1], candidate)
-                for place in range(own):
+                for place in range(before if distinct else filled):
                     fits &= lists[row, place] != candidate
                 if fits:
                     lists[row, filled] = candidate
