@@ -8,8 +8,10 @@ import cython
 if cython.compiled:
     from cython.cimports.harness.core._kernels import sort
     from cython.cimports.harness.models._kernels import holds, in_order, push
-    from cython.cimports.libc.math import pow
+    from cython.cimports.libc.math import exp2
 else:
+    from math import exp2
+
     from harness.models._kernels import holds, in_order, push
 
     def sort(numbers, scratch, low, high):
@@ -278,7 +280,7 @@ def pairs(
                     if gap > span:
                         break
                     if candidate >= 0 and candidate != candidates[event]:
-                        weight: cython.double = weights[other] * pow(2.0, -gap / half)
+                        weight: cython.double = weights[other] * exp2(-gap / half)
                         touched[n_touched] = candidate
                         n_touched += (sums[candidate] == 0) & (weight > 0)
                         sums[candidate] += weight

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -11,14 +10,13 @@ from scipy.sparse import csr_array
 
 from harness.core.params import require_whole
 from harness.models.base import Train
-from harness.models.bases import InteractionWeights, ItemVotes
+from harness.models.bases import InteractionWeights, ItemFeatures, ItemVotes
 from harness.models.content import most_similar
-from harness.models.features import feature_matrix
 from harness.models.similarity import documents
 
 
 @dataclass(eq=False)
-class ContentKNN(ItemVotes, InteractionWeights):
+class ContentKNN(ItemVotes, InteractionWeights, ItemFeatures):
     """Collaborative filtering for candidates that nobody has met yet.
 
     The items of a user's history and their `neighbours` (cosine over who had them) are each
@@ -52,18 +50,13 @@ class ContentKNN(ItemVotes, InteractionWeights):
         Several events of a user with an item add up; by default the one of most weight counts.
     """
 
-    categories: Sequence[str] = ()
-    numbers: Sequence[str] = ()
-    texts: Sequence[str] = ()
     neighbours: int = 20
     carried: int = 10
 
     def fit(self, train: Train) -> Self:
         """Work out what each item says of each candidate."""
         require_whole(1, neighbours=self.neighbours, carried=self.carried)
-        features = feature_matrix(
-            train, categories=self.categories, numbers=self.numbers, texts=self.texts
-        )
+        features = self.features(train)
         self.users_ = self.interactions(train)
         similar = documents(self.users_.T, "cosine", {}).nearest(self.neighbours)
         items = np.arange(len(train.item_ids), dtype=np.int32)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -10,13 +9,12 @@ import numpy as np
 
 from harness.data.interactions import descending
 from harness.models.base import Train
-from harness.models.bases import EventWeights, OneOrder
+from harness.models.bases import EventWeights, ItemFeatures, OneOrder
 from harness.models.content import carried_means, most_similar
-from harness.models.features import feature_matrix
 
 
 @dataclass(eq=False)
-class ContentPopular(OneOrder, EventWeights):
+class ContentPopular(OneOrder, EventWeights, ItemFeatures):
     """One list for all: candidates by the mean popularity of the items that are most like them.
 
     The popularity of an item is the sum of its events' weights. A candidate's score is the mean
@@ -45,16 +43,11 @@ class ContentPopular(OneOrder, EventWeights):
         What an event of each type counts, such as ``{visit = 0.1}``; 1 by default.
     """
 
-    categories: Sequence[str] = ()
-    numbers: Sequence[str] = ()
-    texts: Sequence[str] = ()
     neighbours: int = 50
 
     def fit(self, train: Train) -> Self:
         """Carry the popularity of the items that have any to every candidate."""
-        features = feature_matrix(
-            train, categories=self.categories, numbers=self.numbers, texts=self.texts
-        )
+        features = self.features(train)
         counted, weight = self.event_weights(train)
         popularity = train.item_sums(counted, weight).astype(np.float64)
         popular = np.flatnonzero(popularity > 0).astype(np.int32)

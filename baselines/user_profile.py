@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -10,13 +9,12 @@ from scipy.sparse import csr_array
 
 from harness.core.arrays import Int32
 from harness.models.base import Draws, Train
-from harness.models.bases import InteractionWeights
-from harness.models.features import feature_matrix
+from harness.models.bases import InteractionWeights, ItemFeatures
 from harness.models.products import largest_products
 
 
 @dataclass(eq=False)
-class UserProfile(InteractionWeights):
+class UserProfile(InteractionWeights, ItemFeatures):
     """Candidates by the cosine of their attributes with the user's profile.
 
     The profile is the mean of the feature rows of the user's items, weighted by the user's events
@@ -42,15 +40,9 @@ class UserProfile(InteractionWeights):
         Several events of a user with an item add up; by default the one of most weight counts.
     """
 
-    categories: Sequence[str] = ()
-    numbers: Sequence[str] = ()
-    texts: Sequence[str] = ()
-
     def fit(self, train: Train) -> Self:
         """Make the features of all items; profiles are worked out when they are asked for."""
-        self.features_ = feature_matrix(
-            train, categories=self.categories, numbers=self.numbers, texts=self.texts
-        )
+        self.features_ = self.features(train)
         self.candidates_ = self.features_[train.candidates].T.tocsr()
         self.interactions_ = self.interactions(train)
         return self

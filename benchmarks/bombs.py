@@ -90,7 +90,7 @@ def swollen(fill: bytes) -> Iterator[bytes]:
 
 
 def measure(folder: Path) -> None:
-    run(folder, "score two.csv --solution sol.csv")  # compiled code is then kept
+    run(folder, "score two.csv --solution sol.csv")
     start = median(folder, "validate two.csv")
     print(f"A file of two lines takes {start.seconds:.2f} s and {start.peak / MB:,.0f} MB; medians")
     print(f"of {ROUNDS} whole processes.\n")

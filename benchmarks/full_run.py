@@ -12,7 +12,6 @@ from pathlib import Path
 
 from measure import (
     EVENTS,
-    TINY,
     USERS,
     Bound,
     Process,
@@ -25,12 +24,10 @@ from measure import (
     spread,
     synth,
     table,
-    uncompiled,
 )
 
 ROUNDS = sized(3, 1)
 BARE, FIRST, SECOND = "bare scan of three columns (Polars)", "first run", "second run (cache)"
-VERY_FIRST = "very first run: nothing compiled either (once)"
 SCAN = """
 import sys
 import polars as pl
@@ -45,13 +42,12 @@ def main() -> None:
         scratch = Path(folder)
         warm(data, scratch)
         rounds = [one_round(data, scratch) for _ in range(ROUNDS)]
-        once = {} if TINY else {VERY_FIRST: [very_first(data, scratch)]}  # compiles for long
     done = {name: [each[name] for each in rounds] for name in rounds[0]}
-    report(done | once)
+    report(done)
 
 
 def warm(data: Path, scratch: Path) -> None:
-    """Compile the kernels on a small set, fill the page cache; neither is counted."""
+    """Fill the page cache; it is not counted."""
     synth(scratch / "small", 200, 100, 1_000)
     for _ in range(2):
         run_hm(scratch / "small", scratch, scratch / "small-cache")
@@ -73,18 +69,11 @@ def one_round(data: Path, scratch: Path) -> dict[str, Process]:
     return {BARE: bare, FIRST: first, SECOND: second}
 
 
-def very_first(data: Path, scratch: Path) -> Process:
-    package = str(uncompiled(scratch / "package"))
-    own = {"PYTHONPATH": package, "XDG_CACHE_HOME": str(scratch / "compiled")}
-    return run_hm(data, scratch, scratch / "unused", **own)
-
-
 def report(done: dict[str, list[Process]]) -> None:
     seconds = {name: [p.seconds for p in runs] for name, runs in done.items()}
     peaks = {name: max(p.peak for p in runs) / 1e9 for name, runs in done.items()}
     middle = {name: statistics.median(values) for name, values in seconds.items()}
-    print(f"Whole processes, medians of {ROUNDS} rounds in turn; files in the page cache;")
-    print(f"kernels compiled before{'' if TINY else ', except in the last line'}.\n")
+    print(f"Whole processes, medians of {ROUNDS} rounds in turn; files in the page cache.\n")
     rows = [
         (
             n,

@@ -39,7 +39,7 @@ def main() -> None:
         scratch = Path(folder)
         make(scratch)
         calls = {str(n): lambda n=n: first_run(scratch, n) for n in (SMALL, *SIZES)}
-        first_run(scratch, SMALL)  # compiles the kernels; not counted
+        first_run(scratch, SMALL)  # not counted
         times = interleaved(calls, ROUNDS)
     report({int(name): values for name, values in times.items()})
 

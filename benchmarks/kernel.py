@@ -29,7 +29,6 @@ from measure import (
     sized,
     spread,
     table,
-    uncompiled,
 )
 
 from harness.core.arrays import Ragged
@@ -105,17 +104,6 @@ ALLOCATORS = {
         "MALLOC_TRIM_THRESHOLD_": str(1 << 33),
     },
 }
-FIRST_CALL = """
-import time
-start = time.perf_counter()
-import numpy as np
-from harness.metrics import Judgments, parse
-from harness.core.arrays import Ragged
-from harness.metrics.scores import user_scores
-truth = Ragged(np.array([0, 1]), np.array([2], np.int32))
-user_scores(np.array([[1, 2]], np.int32), Judgments(truth, truth.sizes), [parse("MAP@2")])
-print(time.perf_counter() - start)
-"""
 
 
 def main() -> None:
@@ -133,7 +121,6 @@ def main() -> None:
         process([sys.executable, __file__, "sql"], quiet=False, **environment)
     same_bits(make_case(PEER_USERS[0]))
     growth()
-    first_call()
     against_rectools()
 
 
@@ -249,21 +236,6 @@ def growth() -> None:
     ]
     table(("six metrics, users", "s", "ns a user"), rows)
     bounds(Bound("exponent of the time in users", exponent(SIZES, seconds), 1.05))
-
-
-def first_call() -> None:
-    """Time a fresh process without any machine code, and again with what that left behind."""
-    times: dict[str, list[float]] = {"nothing compiled": [], "compiled before": []}
-    for _ in range(ROUNDS):
-        with tempfile.TemporaryDirectory() as folder:
-            place = str(uncompiled(Path(folder)))
-            own = {"PYTHONPATH": place, "XDG_CACHE_HOME": f"{place}/cache"}
-            for seconds in times.values():
-                seconds.append(run_python(sys.executable, FIRST_CALL, **own))
-    middle = {name: statistics.median(seconds) for name, seconds in times.items()}
-    rows = [(name, f"{s:.2f}", spread(times[name])) for name, s in middle.items()]
-    table(("first call in a fresh process, imports included", "s", "range"), rows)
-    bounds(Bound("first call, nothing compiled", middle["nothing compiled"], 2, " s"))
 
 
 def same_bits(case: Case) -> None:

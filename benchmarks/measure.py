@@ -7,7 +7,6 @@ so whoever measures must stay small.
 import math
 import os
 import platform
-import shutil
 import statistics
 import subprocess
 import sys
@@ -68,18 +67,6 @@ def _commit_of(folder: Path) -> str:
     if named.returncode != 0:
         return "not known"
     return named.stdout.strip() + ("" if clean.returncode == 0 else " with changes")
-
-
-def uncompiled(folder: Path) -> Path:
-    """Return a copy of the package as an installation has it: bytecode, and no machine code.
-
-    Machine code of this source is kept for this user, under the place of the source.
-    """
-    for package in ("harness", "baselines"):
-        leave = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / package, folder / package, ignore=leave)
-    process([sys.executable, "-m", "compileall", "-q", str(folder)])
-    return folder
 
 
 def once(call: Callable[[], Any]) -> float:
@@ -216,7 +203,7 @@ def _log(value: float) -> float:
 def machine() -> list[tuple[str, str]]:
     """Return what a reader needs to know of this machine, nothing that names it."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    packages = ("numpy", "numba", "polars", "duckdb")
+    packages = ("numpy", "polars", "duckdb")
     return [
         ("processor", _processor()),
         ("cores", str(os.cpu_count())),

@@ -95,7 +95,7 @@ NOTEBOOK = {
 
 def report(times: dict[str, list[float]]) -> None:
     middle = {name: statistics.median(values) for name, values in times.items()}
-    print(f"Medians of {ROUNDS} rounds in turn, kernels compiled before; the notebooks' ways are")
+    print(f"Medians of {ROUNDS} rounds in turn, the notebooks' ways are")
     print(f"measured on {NOTEBOOK_USERS} users and scaled to all users and repeats.\n")
     rows = [
         (name, f"{middle[name]:.2f}", spread(times[name]), f"{middle[name] / middle[OURS]:,.0f}")

@@ -15,6 +15,7 @@ HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results.md"
 PARTS = {
     "startup": "Start-up",
+    "installed": "Installed anew",
     "kernel": "The scoring kernel",
     "evaluate": "`harness.evaluate` on frames",
     "mrr_grid": "MRR over a grid of users and k",

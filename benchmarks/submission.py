@@ -68,7 +68,7 @@ def measure(folder: Path) -> None:
         f"{USERS:,} rows of {K} items, {size(folder / 'good.csv')}; {EVALUATED:,} users evaluated."
     )
     print(f"Medians of {ROUNDS} whole processes, in turn, after one that is not counted: the ids")
-    print("of the sample and compiled code are then kept.\n", flush=True)
+    print("of the sample are then kept.\n", flush=True)
     first = process(score(folder, "good.csv"), HARNESS_CACHE_DIR=str(folder / "first"))
     full = full_size(folder)
     large = growth(folder)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from harness.core.errors import HarnessError
-from harness.experiment.score import lists_of_file, lists_of_positions
 from harness.experiment.score import score as score_lists
+from harness.experiment.submissions import lists_of_validated
 from harness.metrics import Metric, parse
 from harness.metrics.inputs.frame import as_polars
 from harness.protocol.truth import Solution
@@ -119,13 +119,8 @@ def score(
 
 def _value(given: pl.DataFrame, against: Against, truth: Solution, metric: Metric) -> float:
     """Return the score of a submission without faults."""
-    lists = examine(given, against, truth, places=metric.k).lists
-    if lists is None:  # scores that are tied
-        wanted = against.wanted(tuple(given.columns))
-        named = Named(wanted.user, wanted.items)
-        submitted = lists_of_file(given, truth, named, metric.k, between=wanted.between)
-    else:
-        submitted = lists_of_positions("submission", truth, lists, truth.items, {})
+    found = examine(given, against, truth, places=metric.k)
+    submitted = lists_of_validated(given, found, truth, metric.k)
     try:
         value = score_lists(submitted, (metric,), metric.k or 1).metrics[str(metric)].mean
     except HarnessError as error:

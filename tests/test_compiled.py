@@ -62,13 +62,17 @@ def of_models(draw: np.random.Generator) -> dict[str, list[Any]]:
     order = draw.permutation(9).astype(np.int32)
     left, right = ((np.float32, np.float64)[n] for n in draw.integers(0, 2, 2))
     given = products(draw, left, right)
+    more = (
+        (np.broadcast_to(order, (6, 9)), True)
+        if draw.random() < 0.5
+        else (draw.integers(-1, 9, (6, 7)).astype(np.int32), False)
+    )
     dense = draw.normal(size=(5, 9)).astype(right)
     barred = np.where(draw.random(9) < 0.2, -np.inf, 0).astype(right)
     scratch = held[0][:-1].copy(), np.zeros(6, np.int64), np.empty(4, right)
     return {
         "first_of": [lists, np.array([0, 4, 9]), order, np.array([0, 1, -1] * 2, np.int32), *held],
-        "fill": [begun.copy(), order, *held],
-        "extend": [begun.copy(), draw.integers(-1, 9, (6, 7)).astype(np.int32), *held],
+        "extend": [begun.copy(), *more, *held],
         "are_good": [draw.integers(-1, 9, (6, 2)), 9, *held],
         "largest_products": [
             *(0, 6, *given, True, np.zeros(9), np.empty(10, np.int32)),
@@ -176,7 +180,7 @@ def test_a_line_without_an_end_is_not_read_beyond_the_buffer() -> None:
 def test_bytes_outside_a_buffer_have_no_key(start: int, stop: int) -> None:
     given = np.array([start]), np.array([stop]), np.zeros(2, np.uint64)
     with pytest.raises(IndexError):
-        _keys.keys(TEXT, *given, np.zeros((1, 2), np.uint64), -1)
+        _keys.keys(TEXT, *given, np.zeros((1, 2), np.uint64))
 
 
 def test_lists_that_do_not_fit_are_not_written() -> None:

@@ -29,7 +29,7 @@ def named() -> Iterator[tuple[Path, str]]:
 
 def test_files_that_are_named_exist() -> None:
     for page, path in named():
-        if re.fullmatch(r"[\w./-]+\.(py|md|toml)", path) and path not in NOT_OURS:
+        if re.fullmatch(r"[\w./-]+\.(py|pyx|pxd|md|toml)", path) and path not in NOT_OURS:
             beside = (ROOT / path).is_file() or (page.parent / path).is_file()
             assert beside or ("/" not in path and path in NAMES), f"{page}: {path}"
 

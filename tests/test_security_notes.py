@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from harness.core import cache
-
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```sh\n(.*?)```", TEXT, re.DOTALL)
@@ -41,9 +39,6 @@ def run(block: str, folder: Path) -> str:
 def test_uploads_are_scored_as_it_says(tmp_path: Path) -> None:
     prepare, score = BLOCKS
     (tmp_path / "worker").mkdir(mode=0o700)
-    compiled = cache.own().parent  # which takes half a minute to make
-    compiled.mkdir(parents=True, exist_ok=True)
-    (tmp_path / "worker" / "xdg").symlink_to(compiled)
     (tmp_path / "solution.csv").write_text("user,items\nann,a b\nbob,c\n")
     (tmp_path / "upload.csv").write_text("user,items\nann,a x\nbob,c\n")
     run(prepare, tmp_path)

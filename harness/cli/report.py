@@ -17,7 +17,7 @@ def report(
     ] = None,
 ) -> None:
     """Write a run as one HTML page with charts and tables, which needs no network."""
-    from harness.core.io import refuse_overwriting, whole_file
+    from harness.core.io import refuse_overwriting, whole_file, written
     from harness.experiment import run_folder
     from harness.experiment.run_folder import FILES, PAGE
     from harness.report.page import page
@@ -27,10 +27,6 @@ def report(
     if target.name in FILES:
         raise UsageError(f"{target}: is the name of a run's file; choose another --out, as {PAGE}")
     text = page(run_folder.read(run))
-    try:
-        with whole_file(target) as temporary:
-            temporary.write_text(text, encoding="utf-8", newline="\n")
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise UsageError(f"{target}: cannot be written: {why}; choose another --out") from error
+    with written(target, "; choose another --out"), whole_file(target) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
     print(f"written to {printable(str(target))}  {target.stat().st_size:,} bytes")

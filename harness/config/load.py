@@ -46,8 +46,10 @@ def _values(path: Path, overrides: Sequence[str]) -> dict[str, Any]:
     """Return the plain values of a TOML file, with ``key=value`` overrides applied."""
     try:
         text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: cannot be read: {_reason(error)}") from error
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: cannot be read: it is not UTF-8 text") from error
     try:
         values = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
@@ -55,10 +57,6 @@ def _values(path: Path, overrides: Sequence[str]) -> dict[str, Any]:
     for override in overrides:
         _apply(values, override)
     return values
-
-
-def _reason(error: Exception) -> str:
-    return error.strerror or str(error) if isinstance(error, OSError) else "it is not UTF-8 text"
 
 
 def parse(values: dict[str, Any], folder: Path, name: str = "config") -> Config:

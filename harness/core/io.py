@@ -147,6 +147,18 @@ def refuse_overwriting(out: Path, read: Iterable[Path | None]) -> None:
 
 
 @contextmanager
+def written(path: Path, cure: str = "") -> Iterator[None]:
+    """Raise UsageError where what is done here, which writes `path`, cannot be done."""
+    import polars as pl  # slow to import
+
+    try:
+        yield
+    except (OSError, ValueError, TypeError, pl.exceptions.PolarsError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"{path}: cannot be written: {why}{cure}") from error
+
+
+@contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """Yield a temporary name beside `path`; it takes the name `path` only when all went well."""
     path.parent.mkdir(parents=True, exist_ok=True)

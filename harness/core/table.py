@@ -325,7 +325,6 @@ class Shown(ABC):
         return "\n\n".join(map(latex, self.sheets()))
 
     def __repr__(self) -> str:
-
         return "\n\n".join(map(plain, self.sheets()))
 
     def _repr_html_(self) -> str:

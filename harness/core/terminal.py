@@ -223,7 +223,6 @@ def _labelled(line: str, width: int) -> list[Text]:
 
 def _lines(sheet: Sheet, columns: dict[int, list[list[str]]]) -> list[Text]:
     """Return the lines of a table whose cells may have several."""
-    from rich.cells import cell_len
     from rich.text import Text
 
     widths = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import narwhals as nw
 import polars as pl
 
 from harness.core.errors import DataError, suggest
@@ -95,10 +94,11 @@ def since(table: AttributeTable, frame: pl.DataFrame) -> pl.Series:
     expr = layout.from_text(column, table.time_format, pattern)
     reason = "a value that is no time"
     try:
-        found = nw.from_native(frame).select(expr.alias(column)).to_native()[column]
+        found = frame.select(expr.alias(column))[column]
         if not (found.is_null() & frame[column].is_not_null()).any():
             return found
-    except (pl.exceptions.PolarsError, nw.exceptions.NarwhalsError) as error:
+    except pl.exceptions.PolarsError as error:
         reason = str(error)
-    rules = (FieldRule(column, layout.expected(table.time_format, pattern), expr, False),)
+    parse = layout.from_text(column, table.time_format, pattern, strict=False)
+    rules = (FieldRule(column, layout.expected(table.time_format, pattern), parse, False),)
     raise next(source.fault(rules, reason) for source in sources(table.table))

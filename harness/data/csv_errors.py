@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-import narwhals as nw
 import polars as pl
 
 from harness.core import parquet
+from harness.core.arrays import Bool
 from harness.core.errors import DataError
 from harness.data.layout import Layout, Table
 
@@ -21,18 +21,19 @@ _SHOWN = 60
 
 @dataclass(frozen=True)
 class FieldRule:
-    """What a column must hold: text that is not empty where `required`, and that `parse` reads."""
+    """What a column must hold: text that is not empty where `required`, and that `parse` reads.
+
+    `parse` makes null of what it cannot read.
+    """
 
     column: str
     expected: str
-    parse: nw.Expr | None
+    parse: pl.Expr | None
     required: bool
 
 
-@dataclass(frozen=True)
-class _Row:
-    line: int
-    fields: list[str]
+_Row = tuple[int, list[str]]
+"""The line that a row begins on, and its fields."""
 
 
 def locate(
@@ -83,7 +84,7 @@ def _rows(table: Table, plain: Path) -> Iterator[_Row]:
         try:
             for number, fields in enumerate(reader):
                 if number or table.header is not None:
-                    yield _Row(line, fields)
+                    yield line, fields
                 line = reader.line_num + 1
         except csv.Error as error:
             raise csv.Error(f"line {line}: {error}") from error
@@ -109,16 +110,14 @@ def _first_bad(rows: list[_Row], names: list[str], rules: tuple[FieldRule, ...])
 
 
 def _bad_shape(rows: list[_Row], names: list[str]) -> tuple[int, str] | None:
-    for row in rows:
-        if not row.fields:
-            return row.line, f"line {row.line} is blank; remove it"
-        if len(row.fields) != len(names):
-            return row.line, (
-                f"line {row.line} has {len(row.fields)} fields, expected {len(names)} "
-                f"({', '.join(names)})"
-            )
-        if not "".join(row.fields).isprintable() and undecodable(row.fields):
-            return row.line, f"line {row.line} is not UTF-8 text; save the file as UTF-8"
+    for line, fields in rows:
+        if not fields:
+            return line, f"line {line} is blank; remove it"
+        if len(fields) != len(names):
+            expected = f"expected {len(names)} ({', '.join(names)})"
+            return line, f"line {line} has {len(fields)} fields, {expected}"
+        if not "".join(fields).isprintable() and undecodable(fields):
+            return line, f"line {line} is not UTF-8 text; save the file as UTF-8"
     return None
 
 
@@ -128,17 +127,15 @@ def undecodable(fields: list[str]) -> bool:
 
 
 def _bad_field(rows: list[_Row], index: int, rule: FieldRule) -> tuple[int, str] | None:
-    usable = [row for row in rows if len(row.fields) > index and not undecodable(row.fields)]
-    values = [row.fields[index] or None for row in usable]
-    bad = [rule.required and value is None for value in values]
+    usable = [(line, f[index] or None) for line, f in rows if len(f) > index and not undecodable(f)]
+    text = pl.Series(rule.column, [value for _, value in usable], dtype=pl.String)
+    bad = text.is_null().to_numpy() & rule.required
     if rule.parse is not None:
-        text = pl.Series(rule.column, values, dtype=pl.String)
-        bad = [b or v for b, v in zip(bad, _unreadable(text, rule.parse), strict=True)]
-    if True not in bad:
+        bad |= _unreadable(text, rule.parse)
+    if not bad.any():
         return None
-    at = bad.index(True)
-    line = usable[at].line
-    return line, _fault(f"line {line}", rule, values[at])
+    line, value = usable[int(bad.argmax())]
+    return line, _fault(f"line {line}", rule, value)
 
 
 def _fault(where: str, rule: FieldRule, value: str | None) -> str:
@@ -146,20 +143,10 @@ def _fault(where: str, rule: FieldRule, value: str | None) -> str:
     return f'{where}, column "{rule.column}": found {found}, expected {rule.expected}'
 
 
-def _unreadable(text: pl.Series, parse: nw.Expr) -> list[bool]:
-    """Return which values `parse` refuses: all at once when none, else by halving."""
-    frame = nw.from_native(text.to_frame())
-    try:
-        parsed = frame.select(parse.alias("parsed")).to_native()["parsed"]
-        return (parsed.is_null() & text.is_not_null()).to_list()
-    except (pl.exceptions.PolarsError, nw.exceptions.NarwhalsError):
-        if len(text) == 1:
-            return [True]
-        half = len(text) // 2
-        left = _unreadable(text[:half], parse)
-        # Only the first bad value is shown, so the right half matters when the left is clean.
-        right = [False] * (len(text) - half) if True in left else _unreadable(text[half:], parse)
-        return left + right
+def _unreadable(text: pl.Series, parse: pl.Expr) -> Bool:
+    """Return which values `parse` refuses."""
+    parsed = text.to_frame().select(parse.alias("parsed"))["parsed"]
+    return (parsed.is_null() & text.is_not_null()).to_numpy()
 
 
 def _printable(value: str | None) -> str:
@@ -177,8 +164,8 @@ def _in_parquet(plain: Path, rules: tuple[FieldRule, ...]) -> str | None:
             return _fault(f"row {int(missing.arg_max() or 0) + 1}", rule, None)
         if rule.parse is not None and values.dtype == pl.String:
             bad = _unreadable(values, rule.parse)
-            if True in bad:
-                at = bad.index(True)
+            if bad.any():
+                at = int(bad.argmax())
                 return _fault(f"row {at + 1}", rule, values[at])
     return None
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
-import narwhals as nw
 import numpy as np
 import polars as pl
 
@@ -253,7 +252,7 @@ def _batches(events: EventTable, source: Source) -> Iterator[tuple[pl.DataFrame,
             ):
                 raise source.fault(rules, "an empty value")
             yield kept, batch.height - kept.height
-    except (*UNREADABLE, nw.exceptions.NarwhalsError) as error:
+    except UNREADABLE as error:
         raise source.fault(rules, str(error)) from error
 
 
@@ -262,19 +261,19 @@ def _query(events: EventTable, source: Source) -> pl.LazyFrame:
     numbers = (dataset.ROW,) if events.numbered else ()
     if numbers:
         flagged = flagged.with_row_index(dataset.ROW)
-    query = nw.from_native(flagged).select(
-        nw.col(events.user).cast(nw.String).alias(dataset.USER),
-        nw.col(events.item).cast(nw.String).alias(dataset.ITEM),
+    query = flagged.select(
+        pl.col(events.user).cast(pl.String).alias(dataset.USER),
+        pl.col(events.item).cast(pl.String).alias(dataset.ITEM),
         _time(events, source).alias(dataset.TIME),
         _keep(events).alias(_KEEP),
-        nw.col(_TOO_MANY, _TOO_FEW, *numbers),
+        pl.col(_TOO_MANY, _TOO_FEW, *numbers),
     )
     hashes = [
         h.alias(f"{column}_{i}")
         for column in (dataset.USER, dataset.ITEM)
         for i, h in enumerate(hashes_of(column), 1)
     ]
-    return query.to_native().with_columns(hashes)
+    return query.with_columns(hashes)
 
 
 def _refuse_float_ids(ids: tuple[str, ...], source: Source) -> None:
@@ -287,11 +286,11 @@ def _refuse_float_ids(ids: tuple[str, ...], source: Source) -> None:
             )
 
 
-def _time(events: EventTable, source: Source) -> nw.Expr:
+def _time(events: EventTable, source: Source) -> pl.Expr:
     if events.time is None:
-        return nw.lit(0, nw.Int64)
+        return pl.lit(0, pl.Int64)
     column = events.time
-    dtype = nw.from_native(source.frame).select(column).collect_schema()[column]
+    dtype = source.frame.collect_schema()[column]
     if dtype.is_temporal():
         return layout.from_dtype(column, dtype)
     if dtype.is_numeric() and events.time_format not in layout.EPOCH_UNITS_US:
@@ -315,11 +314,11 @@ def _pattern(events: EventTable, source: Source) -> str | None:
     return layout.pattern_of(events.time_format, sample) or layout.DATE
 
 
-def _keep(events: EventTable) -> nw.Expr:
+def _keep(events: EventTable) -> pl.Expr:
     """Return the rows that reach every minimum; an empty cell reaches none."""
-    keep = nw.lit(True)
+    keep = pl.lit(True)
     for column, lowest in events.minimum:
-        number = nw.col(column).cast(nw.Float64)
+        number = pl.col(column).cast(pl.Float64)
         keep = keep & ((number >= lowest) & ~number.is_nan()).fill_null(False)
     return keep
 
@@ -328,14 +327,15 @@ def _rules(events: EventTable, source: Source) -> tuple[FieldRule, ...]:
     """Return what each read column must hold, for finding the first value that does not."""
     rules = [FieldRule(c, "an id", None, True) for c in (events.user, events.item)]
     if events.time is not None:
-        expr, pattern = nw.col(events.time), _pattern(events, source)
+        expr, pattern = pl.col(events.time), _pattern(events, source)
         if source.frame.collect_schema()[events.time] == pl.String:
-            expr = layout.from_text(events.time, events.time_format, pattern)
+            expr = layout.from_text(events.time, events.time_format, pattern, strict=False)
         rules.append(
             FieldRule(events.time, layout.expected(events.time_format, pattern), expr, True)
         )
     for column, _ in events.minimum:
-        rules.append(FieldRule(column, "a number", nw.col(column).cast(nw.Float64), False))
+        number = pl.col(column).cast(pl.Float64, strict=False)
+        rules.append(FieldRule(column, "a number", number, False))
     return tuple(rules)
 
 

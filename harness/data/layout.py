@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-import narwhals as nw
+import polars as pl
 
 from harness.core.unpacking import SENT, Cap
 
@@ -171,27 +171,32 @@ def pattern_of(time_format: str, sample: str) -> str | None:
     return f"%Y-%m-%d{match['sep']}%H:%M{seconds}{zone}"
 
 
-def from_text(column: str, time_format: str, pattern: str | None) -> nw.Expr:
-    """Return the expression that turns a text column into microseconds since 1970 (int64)."""
+def from_text(
+    column: str, time_format: str, pattern: str | None, *, strict: bool = True
+) -> pl.Expr:
+    """Return the expression that turns a text column into microseconds since 1970 (int64).
+
+    A value that is no time raises, or is null where it is not `strict`.
+    """
+    text = pl.col(column)
     if time_format in EPOCH_UNITS_US:
-        scaled = nw.col(column).cast(nw.Float64) * EPOCH_UNITS_US[time_format]
-        return scaled.round(0).cast(nw.Int64)
-    text = nw.col(column)
-    parsed = text.str.to_datetime(format=pattern)
+        scaled = text.cast(pl.Float64, strict=strict) * EPOCH_UNITS_US[time_format]
+        return scaled.round(0).cast(pl.Int64, strict=strict)
+    parsed = text.str.to_datetime(format=pattern, strict=strict)
     if time_format == "iso":  # the parser takes 20-01-06 for a day of the year 20
         whole = text.str.len_chars() == 10 if pattern == DATE else text.str.slice(4, 1) == "-"
-        parsed = nw.when(whole).then(parsed)
+        parsed = pl.when(whole).then(parsed)
     if pattern is not None and "%#z" in pattern:
         parsed = parsed.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-    return parsed.cast(nw.Datetime("us")).cast(nw.Int64)
+    return parsed.cast(pl.Datetime("us")).cast(pl.Int64)
 
 
-def from_dtype(column: str, dtype: nw.dtypes.DType) -> nw.Expr:
+def from_dtype(column: str, dtype: pl.DataType) -> pl.Expr:
     """Return the expression for a column that is a date or a time already (Parquet)."""
-    time = nw.col(column)
-    if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None:
+    time = pl.col(column)
+    if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None:
         time = time.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-    return time.cast(nw.Datetime("us")).cast(nw.Int64)
+    return time.cast(pl.Datetime("us")).cast(pl.Int64)
 
 
 def expected(time_format: str, pattern: str | None = None) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from harness.core.errors import printable
 from harness.core.table import digits_of, ends, lift, number
@@ -15,20 +16,13 @@ if TYPE_CHECKING:
     from harness.metrics import Metric
 
 
-class Ranking(Protocol):
-    """What the answer is read from: these of a whole run."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Ranking:
+    """What the answer is read from: these of a whole run, models best first by the first metric."""
 
-    @property
-    def metrics(self) -> tuple[Metric, ...]:
-        """The metrics; models stand best first by the first."""
-
-    @property
-    def models(self) -> Sequence[ModelRecord]:
-        """Every model, best first."""
-
-    @property
-    def comparison(self) -> Comparison | None:
-        """Every pair of models; None for a single model or user."""
+    metrics: tuple[Metric, ...]
+    models: Sequence[ModelRecord]
+    comparison: Comparison | None
 
 
 _NAMED = 8
@@ -188,6 +182,5 @@ def _counted(models: Sequence[ModelRecord], others: Sequence[ModelRecord]) -> st
     """Return some of the other models: by name if it is one, else by number."""
     if len(models) == 1:
         return name_of(models[0])
-    return f"{'all' if len(models) == len(others) else 'the other'} {len(models)}" + (
-        " others" if len(models) == len(others) else ""
-    )
+    count = len(models)
+    return f"all {count} others" if count == len(others) else f"the other {count}"

@@ -24,6 +24,7 @@ from harness.experiment.score import (
 )
 from harness.metrics import DEFINITIONS, DIVISORS, Block, Metric, parse, per_user
 from harness.metrics.conventions import map_by_convention
+from harness.metrics.inputs.lists import id_order
 from harness.metrics.kernels import discounts
 from harness.metrics.scores import user_scores
 from harness.models.recommendations import Recommendations
@@ -268,10 +269,8 @@ def extremes(submitted: SubmittedLists, metric: Metric, worst: int, best: int) -
     solution = submitted.solution
     solution.require(metric)
     values = user_scores(submitted.lists, solution.judgments, [metric])[metric]
-    by_id = solution.users.arg_sort().to_numpy()
-    order_of_ids = np.empty(len(by_id), np.int64)
-    order_of_ids[by_id] = np.arange(len(by_id))
-    orders = (np.lexsort((order_of_ids, by)) for by in (values, -values))
+    by_id = id_order(solution.users)
+    orders = (np.lexsort((by_id, by)) for by in (values, -values))
     low, high = (order[solution.counted[order]] for order in orders)
     return list(dict.fromkeys([*low[:worst].tolist(), *high[:best].tolist()]))
 

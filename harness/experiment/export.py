@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.core.errors import UsageError, suggest
-from harness.core.io import whole_file
+from harness.core.io import whole_file, written
 from harness.experiment.score import Scored
 
 
@@ -63,9 +63,6 @@ def write_evalai(scored: Scored, path: Path | str, split: str = "all") -> Path:
 
 def _write(path: Path, estimates: Mapping[str, Any]) -> Path:
     text = json.dumps(estimates, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    try:
-        with whole_file(path) as temporary:
-            temporary.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error
+    with written(path), whole_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
     return path

@@ -95,8 +95,8 @@ class PrecomputedLists:
         # Reading asks for no truth: nothing is scored here.
         nothing = Ragged(np.zeros(len(users) + 1, np.int64), np.zeros(0, np.int32))
         solution = Solution(users, items, Judgments(nothing, nothing.sizes), k=k)
-        terms = Terms(self.config)
-        found = examine(self.path, terms.against().scored_by(solution), solution, places=k)
+        against = Terms(self.config).against().scored_by(solution)
+        found = examine(self.path, against, solution, places=k)
         if not found.validation.valid and not force:
             refusal = (
                 f'model "{self.name}": these lists have errors; mend them, or see all of them: '
@@ -104,7 +104,7 @@ class PrecomputedLists:
             )
             raise SubmissionError(found.validation, refusal)
         try:
-            return lists_of_validated(self.path, found, solution, terms, k)
+            return lists_of_validated(self.path, found, solution, k)
         except DataError as error:
             raise DataError(f'model "{self.name}": {error}') from error
 

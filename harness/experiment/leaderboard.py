@@ -185,18 +185,14 @@ def _runs_in(folder: Path) -> tuple[list[_Found], list[str]]:
         raise UsageError(f"{folder}: is no folder; name the one that runs are written to: runs")
     found, left_out = [], []
     for path in sorted(folder.rglob("result.json")):
-        if any(_under_way(name) for name in path.relative_to(folder).parts):
-            continue
+        names = path.relative_to(folder).parts
+        if any(name.startswith(".") or name.endswith(".part") for name in names):
+            continue  # hidden, or not written whole yet
         try:
             found.append(_found(run_folder.read(path.parent)))
         except HarnessError as error:
             left_out.append(str(error))
     return sorted(found, key=lambda one: one.date, reverse=True), left_out
-
-
-def _under_way(name: str) -> bool:
-    """Return whether a file or folder is hidden, or not written whole yet."""
-    return name.startswith(".") or name.endswith(".part")
 
 
 def _found(run: Run) -> _Found:

@@ -15,13 +15,12 @@ import numpy as np
 import polars as pl
 from pydantic import ConfigDict
 
-from harness.core.errors import UsageError, printable
-from harness.core.io import whole_folder
+from harness.core.errors import printable
+from harness.core.io import whole_folder, written
 from harness.core.table import Column, Sheet, Shown, digits_of, lift, low_high, number
 from harness.experiment import answer
 from harness.experiment.record import Chance, Direction, Evaluation, ModelRecord, RunRecord
 from harness.experiment.run_folder import check_out, environment_of
-from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable
 from harness.stats.pairwise import STYLES, pair_table
 
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from harness.protocol.evaluation_set import EvaluationSet
     from harness.protocol.leaderboard_estimate import LeaderboardEstimates
     from harness.stats.chance import Verdict
-    from harness.stats.pairwise import Comparison
     from harness.stats.shakeup import ShakeUp
     from harness.stats.slices import Slice
 
@@ -44,8 +42,8 @@ class ModelResult(ModelRecord):
     scores: ScoreTable
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Result(Shown):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Result(answer.Ranking, Shown):
     """A whole run; models stand best first by the first metric.
 
     Attributes
@@ -72,10 +70,8 @@ class Result(Shown):
     window: str
     start: str
     evaluation_set: EvaluationSet
-    metrics: tuple[Metric, ...]
     models: tuple[ModelResult, ...]
     chance: Mapping[str, Chance]
-    comparison: Comparison | None
     shake_ups: tuple[ShakeUp, ...]
     slices: tuple[Slice, ...]
     leaderboard_estimates: LeaderboardEstimates
@@ -162,27 +158,18 @@ class Result(Shown):
         UsageError
             `folder` exists and is no run folder, or cannot be written.
         """
-        folder = Path(folder)
-        check_out(folder)
-        try:
-            with whole_folder(folder) as target:
-                self._write(target)
-        except (OSError, ValueError, TypeError, pl.exceptions.PolarsError) as error:
-            raise UsageError(
-                f"{folder}: cannot be written: {getattr(error, 'strerror', None) or error}; "
-                "choose another --out"
-            ) from error
-
-    def _write(self, target: Path) -> None:
         import tomli_w
 
-        (target / "result.json").write_text(self.to_json() + "\n", encoding="utf-8")
-        self.per_user().write_parquet(target / "per_user.parquet")
-        self.users.write_parquet(target / "users.parquet")
-        (target / "config.toml").write_text(tomli_w.dumps(self.config), encoding="utf-8")
-        written = datetime.now(UTC).isoformat(timespec="seconds")
-        environment = json.dumps(environment_of() | {"written": written}, indent=2)
-        (target / "environment.json").write_text(environment + "\n", encoding="utf-8")
+        folder = Path(folder)
+        check_out(folder)
+        with written(folder, "; choose another --out"), whole_folder(folder) as target:
+            (target / "result.json").write_text(self.to_json() + "\n", encoding="utf-8")
+            self.per_user().write_parquet(target / "per_user.parquet")
+            self.users.write_parquet(target / "users.parquet")
+            (target / "config.toml").write_text(tomli_w.dumps(self.config), encoding="utf-8")
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            environment = json.dumps(environment_of() | {"written": now}, indent=2)
+            (target / "environment.json").write_text(environment + "\n", encoding="utf-8")
 
 
 def _lift(verdict: Verdict) -> float:

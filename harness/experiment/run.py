@@ -121,7 +121,11 @@ def _model_results(
         ModelResult(
             name=one.name,
             repeats=one.scores.repeats,
-            metrics=_estimates(one, found[one.name]),
+            metrics={
+                # Repeats that are all the same have no spread.
+                str(m): own if one.random else replace(own, sd_repeats=None)
+                for m, own in found[one.name].items()
+            },
             vs_random=None if law is None else chance.against_chance(one.scores, metric, law),
             curve=one.curve,
             described=one.described,
@@ -133,16 +137,6 @@ def _model_results(
     ]
     sign = metric.definition.sign
     return tuple(sorted(results, key=lambda model: sign * model.metrics[str(metric)].mean))
-
-
-def _estimates(
-    evaluated: EvaluatedModel, found: Mapping[Metric, ModelEstimate]
-) -> dict[str, ModelEstimate]:
-    """Return a model's estimates by name; repeats that are all the same have no spread."""
-    return {
-        str(metric): estimate if evaluated.random else replace(estimate, sd_repeats=None)
-        for metric, estimate in found.items()
-    }
 
 
 def _comparison(

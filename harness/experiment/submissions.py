@@ -145,7 +145,7 @@ def score_on(
     found = examine(path, against, solution, places=longest, strict=strict)
     if not found.validation.valid and not force:
         raise SubmissionError(found.validation)
-    submitted = lists_of_validated(path, found, solution, terms, longest)
+    submitted = lists_of_validated(path, found, solution, longest, terms.named)
     scored = score_lists(submitted, solution.metrics, cut, conventions)
     return replace(scored, validation=found.validation)
 
@@ -167,8 +167,8 @@ def lists_of_validated(
     path: Path | pl.DataFrame,
     found: Examined,
     solution: Solution,
-    terms: Terms,
     longest: int | None,
+    named: Named | None = None,
 ) -> SubmittedLists:
     """Return the lists of a submission that was validated, up to the `longest` if there is one.
 
@@ -180,7 +180,7 @@ def lists_of_validated(
     none_known = found.validation.rows > 0 and found.answered == 0
     if found.lists is None or none_known:  # these are told by whoever reads the ids
         between = found.against.between or " "
-        named = _named(path, found.against, terms.named or Named())
+        named = _named(path, found.against, named or Named())
         return lists_of_file(path, solution, named, longest, between=between)
     left_out = {"users_outside": found.users_outside, "rows_outside": found.rows_outside}
     title = str(found.validation.path)

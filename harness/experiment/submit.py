@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -11,7 +12,7 @@ import polars as pl
 from harness.config import Config, ModelConfig
 from harness.core.arrays import Int32, Ragged
 from harness.core.errors import UsageError, printable
-from harness.core.io import refuse_overwriting, whole_file
+from harness.core.io import refuse_overwriting, whole_file, written
 from harness.data import loading
 from harness.data.dataset import Events, positions
 from harness.experiment import terms
@@ -223,12 +224,8 @@ def to_csv(
     ]
     texts = pl.concat_str(places, separator=wanted.between, ignore_nulls=True).replace("", None)
     frame = pl.DataFrame({wanted.user: users}).with_columns(texts.alias(wanted.items))
-    try:
-        with whole_file(path) as temporary:
-            frame.write_csv(
-                temporary,
-                compression="gzip" if path.suffix == ".gz" else "uncompressed",
-                check_extension=False,
-            )
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error
+    compression: Literal["gzip", "uncompressed"] = (
+        "gzip" if path.suffix == ".gz" else "uncompressed"
+    )
+    with written(path), whole_file(path) as temporary:
+        frame.write_csv(temporary, compression=compression, check_extension=False)

@@ -6,9 +6,15 @@ from __future__ import annotations
 import cython
 
 if cython.compiled:
+    from cython.cimports.harness.core._vector import add_scaled
     from cython.cimports.libc.math import INFINITY
 else:
     INFINITY = float("inf")
+
+    def add_scaled(to, of, row, begin, n, factor):
+        """Add a piece of a row, scaled, to the first n numbers."""
+        to[:n] += factor * of[row, begin : begin + n]
+
     Real = cython.fused_type(cython.float, cython.double)
 Left = cython.fused_type(cython.float, cython.double)
 Right = cython.fused_type(cython.float, cython.double)
@@ -40,49 +46,31 @@ def first_of(
 def extend(
     lists: cython.int[:, ::1],
     more: cython.const[cython.int][:, :],
+    distinct: cython.bint,
     indptr: cython.const[cython.longlong][::1],
     excluded: cython.const[cython.longlong][::1],
 ):
-    """Fill the empty positions of each list with the first of its row of `more` that fit."""
+    """Fill the empty positions of each list with the first of its row of `more` that fit.
+
+    Parameters
+    ----------
+    distinct : bool
+        Whether no row of `more` holds an item twice: only what was there before is compared.
+    """
     k = lists.shape[1]
     with cython.nogil:
         for row in range(lists.shape[0]):
             filled: cython.Py_ssize_t = 0
             while filled < k and lists[row, filled] >= 0:
                 filled += 1
+            before: cython.Py_ssize_t = filled
             for at in range(more.shape[1]):
                 if filled == k:
                     break
                 candidate = more[row, at]
                 fits: cython.bint = candidate >= 0
                 fits &= not holds(excluded, indptr[row], indptr[row + 1], candidate)
-                for place in range(filled):
-                    fits &= lists[row, place] != candidate
-                if fits:
-                    lists[row, filled] = candidate
-                    filled += 1
-
-
-def fill(
-    lists: cython.int[:, ::1],
-    order: cython.const[cython.int][::1],
-    indptr: cython.const[cython.longlong][::1],
-    excluded: cython.const[cython.longlong][::1],
-):
-    """Fill the empty positions of each list with the first of `order`, none twice, that fit."""
-    k = lists.shape[1]
-    with cython.nogil:
-        for row in range(lists.shape[0]):
-            filled: cython.Py_ssize_t = 0
-            while filled < k and lists[row, filled] >= 0:
-                filled += 1
-            own: cython.Py_ssize_t = filled
-            for at in range(order.shape[0]):
-                if filled == k:
-                    break
-                candidate = order[at]
-                fits: cython.bint = not holds(excluded, indptr[row], indptr[row + 1], candidate)
-                for place in range(own):
+                for place in range(before if distinct else filled):
                     fits &= lists[row, place] != candidate
                 if fits:
                     lists[row, filled] = candidate
@@ -227,7 +215,7 @@ def largest_scores(
                 for column in range(end - begin):
                     tile[column] = barred[begin + column]
                 for at in range(left_starts[row], left_starts[row + 1]):
-                    _add(tile, right, left_columns[at], begin, end, left_values[at])
+                    add_scaled(tile, right, left_columns[at], begin, end - begin, left_values[at])
                 while reached[own] < excluded_starts[row + 1] and excluded[reached[own]] < end:
                     tile[excluded[reached[own]] - begin] = -INFINITY
                     reached[own] += 1
@@ -237,23 +225,6 @@ def largest_scores(
             begin = end
         for row in range(first, last):
             in_order(values[row - first], columns[row], filled[row - first])
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def _add(
-    tile: Real[::1],
-    right: cython.const[Real][:, ::1],
-    row: cython.Py_ssize_t,
-    begin: cython.Py_ssize_t,
-    end: cython.Py_ssize_t,
-    weight: Real,
-) -> cython.void:
-    """Add a weighted piece of a row to a tile."""
-    for column in range(end - begin):
-        tile[column] += weight * right[row, begin + column]
 
 
 @cython.cfunc

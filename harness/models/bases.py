@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 
 from harness.core.arrays import Bool, Floats, Int32
 from harness.models.base import Draws, Train
+from harness.models.features import feature_matrix
 from harness.models.products import largest_products
 from harness.models.topk import top_k
 
@@ -36,6 +37,21 @@ class InteractionWeights(EventWeights):
     def interactions(self, train: Train) -> csr_array[Any]:
         """Return what users did with items, a (users, items) CSR matrix without zeros."""
         return train.interactions(self.window_days, self.half_life_days, self.weights, self.counts)
+
+
+@dataclass(eq=False)
+class ItemFeatures:
+    """Parameters that name the attributes of items: those of `feature_matrix`."""
+
+    categories: Sequence[str] = ()
+    numbers: Sequence[str] = ()
+    texts: Sequence[str] = ()
+
+    def features(self, train: Train) -> csr_array[Any]:
+        """Return the attributes of all items as rows whose products are their cosines."""
+        return feature_matrix(
+            train, categories=self.categories, numbers=self.numbers, texts=self.texts
+        )
 
 
 class OneOrder:

@@ -54,13 +54,13 @@ def _train_counts(train: Train) -> TrainCounts:
     return TrainCounts(train.candidate_sums(), train.candidates_by_count(), shares)
 
 
-def train_counts(user: Int32, item: Int32, n_items: int, id_order: Int64) -> TrainCounts:
+def train_counts(user: Int32, item: Int32, n_items: int, id_order: Int32) -> TrainCounts:
     """Return the counts of coded training events.
 
     Parameters
     ----------
     user, item : int32 array, one entry an event
-    id_order : int64 array, (n items,)
+    id_order : int32 array, (n items,)
         Each item's rank in the order of ids, which breaks ties.
     """
 

@@ -54,8 +54,8 @@ def fill(lists: Int32, order: Int32, exclude: csr_array[Any] | None = None) -> I
     array([[2, 4, 0]], dtype=int32)
     """
     filled = np.array(lists, np.int32, order="C")
-    given = np.ascontiguousarray(order, np.int32), *excluded_rows(exclude, len(lists))
-    _kernels.fill(filled, *given)
+    each = np.broadcast_to(np.asarray(order, np.int32), (len(filled), len(order)))
+    _kernels.extend(filled, each, True, *excluded_rows(exclude, len(lists)))
     return filled
 
 
@@ -77,7 +77,8 @@ def extend(lists: Int32, more: Int32, exclude: csr_array[Any] | None = None) -> 
     array([[2, 4, 0]], dtype=int32)
     """
     extended = np.array(lists, np.int32, order="C")
-    _kernels.extend(extended, np.asarray(more, np.int32), *excluded_rows(exclude, len(lists)))
+    held = excluded_rows(exclude, len(lists))
+    _kernels.extend(extended, np.asarray(more, np.int32), False, *held)
     return extended
 
 

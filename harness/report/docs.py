@@ -57,7 +57,7 @@ def metrics_sheet() -> Sheet:
         [
             name,
             d.text,
-            _params(d),
+            "; ".join(f"{p}: {param.allowed}" for p, param in d.params.items()),
             _range(d),
             d.better,
             f"{d.examples[0].metric} = {d.examples[0].steps} = {d.examples[0].value:.4f}",
@@ -121,7 +121,8 @@ def definitions_page() -> str:
         left=frozenset({0, 1}),
     )
     parts = [_HEAD.strip()]
-    parts += [_metric_section(name, definition) for name, definition in DEFINITIONS.items()]
+    for name, definition in DEFINITIONS.items():
+        parts.append("\n".join([f"## {name}\n", *(f"- {f}" for f in _facts(name, definition))]))
     parts[1] += "\n\n" + table.markdown(divisors)
     parts += [_OWN.strip(), _CONVENTIONS.strip(), table.markdown(conventions_sheet())]
     return "\n\n".join(parts) + "\n"
@@ -175,10 +176,6 @@ peers`); for the others their sources were read.
 """
 
 
-def _metric_section(name: str, d: Definition) -> str:
-    return f"## {name}\n\n" + "\n".join(f"- {fact}" for fact in _facts(name, d))
-
-
 def _facts(name: str, d: Definition) -> list[str]:
     return [
         f"formula: {d.text}",
@@ -228,10 +225,6 @@ def _items(items: Any) -> list[str]:
     return [f"{i}:{items[i]}" for i in items] if isinstance(items, dict) else list(items)
 
 
-def _params(d: Definition) -> str:
-    return "; ".join(f"{name}: {param.allowed}" for name, param in d.params.items())
-
-
 def _range(d: Definition) -> str:
     low, high = d.range
     return f"{low:g} to {'∞' if high == float('inf') else f'{high:g}'}"
@@ -271,16 +264,12 @@ def _rows(model: Any, described: str) -> Iterator[str]:
     for found in re.finditer(
         r"^(\w[\w, ]*) : (.*)\n((?:    .*(?:\n|$)|\n)*)", section, re.MULTILINE
     ):
-        meaning = " ".join(found[3].split()) or found[2]
+        meaning = (" ".join(found[3].split()) or found[2]).replace("|", "\\|").replace("``", "`")
         for name in found[1].split(", "):
-            yield f"| `{name}` | {_default(defaults[name])} | {_cell(meaning)} |"
+            yield f"| `{name}` | {_default(defaults[name])} | {meaning} |"
 
 
 def _default(value: Any) -> str:
     if value is inspect.Parameter.empty:
         return "–"
     return "none" if value is None or value == () else f"`{str(value).lower()}`"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("``", "`")

@@ -128,15 +128,11 @@ def _plain(hint: str) -> str:
 
 def _shown(content: bytes) -> list[str]:
     """Return the lines of a bad file that the good one has not, as a block."""
-    if not _is_text(content):
-        return []
+    if len(content) >= _LONGEST or content[:2] in (b"PK", b"\x1f\x8b", b"\xff\xfe", b"Ra"):
+        return []  # too long, or no text
     good = GOOD.encode().splitlines(keepends=True)
     odd = [line for line in content.splitlines(keepends=True) if line not in good]
     return [_block(b"".join(odd) or content)]
-
-
-def _is_text(content: bytes) -> bool:
-    return len(content) < _LONGEST and content[:2] not in (b"PK", b"\x1f\x8b", b"\xff\xfe", b"Ra")
 
 
 def _block(content: bytes) -> str:

@@ -2,6 +2,9 @@
 """Loops over resamples of users; whole numbers wrap around, as SplitMix64 wants."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy
+
+from harness.core._vector cimport add_scaled_double
 
 cdef uint64_t GOLDEN = 0x9E3779B97F4A7C15u
 cdef uint64_t LOW = 0xFFFFFFFFu
@@ -94,7 +97,13 @@ def add_weighted(
             for lane in range(lanes):
                 weight[lane] = weights[lane, rows[row]]
             for t in range(indptr[row], indptr[row + 1]):
-                _add(sums, columns[t], values[t], weight)
+                add_scaled_double(&sums[columns[t], 0], &weight[0], values[t], lanes)
+
+
+cdef double[256][8] SIGNS  # of the eight bits of each byte, the lowest first
+for _byte in range(256):
+    for _bit in range(8):
+        SIGNS[_byte][_bit] = -1.0 if _byte >> _bit & 1 else 1.0
 
 
 def add_signed(
@@ -110,29 +119,18 @@ def add_signed(
 
     Parameters
     ----------
-    sign : array, (lanes,)
+    sign : array, (64,)
         Scratch memory.
     """
-    cdef Py_ssize_t row, lane, t
-    cdef uint64_t bits
+    cdef Py_ssize_t lanes = sums.shape[1], row, t
+    cdef uint64_t bits, eight
     with nogil:
         for row in range(rows.shape[0]):
             bits = mixed(key + (<uint64_t>rows[row] + 1) * GOLDEN)
-            for lane in range(sums.shape[1]):
-                sign[lane] = 1.0 - 2.0 * <double>((bits >> <uint64_t>lane) & 1)
+            for eight in range(8):
+                memcpy(&sign[8 * eight], SIGNS[(bits >> (8 * eight)) & 255], sizeof(SIGNS[0]))
             for t in range(indptr[row], indptr[row + 1]):
-                _add(sums, columns[t], values[t], sign)
-
-
-cdef inline void _add(
-    double[:, ::1] sums, Py_ssize_t column, double value, const double[::1] factors
-) noexcept nogil:
-    """Add value · factor to every lane of a column."""
-    cdef double* own = &sums[column, 0]
-    cdef const double* factor = &factors[0]
-    cdef Py_ssize_t lane
-    for lane in range(factors.shape[0]):
-        own[lane] += value * factor[lane]
+                add_scaled_double(&sums[columns[t], 0], &sign[0], values[t], lanes)
 
 
 def walk(

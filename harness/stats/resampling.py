@@ -105,8 +105,7 @@ def randomized(
     def task(block: int) -> None:
         part = slice(block * _LANES, min((block + 1) * _LANES, times))
         own = np.zeros((values.shape[1], part.stop - part.start))
-        sign = np.empty(part.stop - part.start)
-        _kernels.add_signed(keys[block], rows, *held, sign, own)
+        _kernels.add_signed(keys[block], rows, *held, np.empty(_LANES), own)
         sums[part] = own.T
 
     _in_threads(task, range(len(keys)), threads)

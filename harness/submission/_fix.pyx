@@ -380,7 +380,7 @@ cdef Py_ssize_t written_list(
         before = written
         if behind > at:
             written = written_item(buffer, at, behind, items, room, out, written + (held > 0))
-            key(out, before + (held > 0), written, items, own)
+            key(out, before + (held > 0), written, items.low, items.high, own)
             if written == before + (held > 0) or met.has(own[0]):
                 written = before
             else:

@@ -58,19 +58,27 @@ cdef inline Py_ssize_t find(
     const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, uint8_t wanted
 ) except -1 nogil:
     """Return the first place from `start` that holds a byte, or `stop`."""
-    return find_either(buffer, start, stop, wanted, wanted)
+    check(buffer, start, stop)
+    return find_in(&buffer[0], start, stop, wanted, wanted)
 
 
 cdef inline Py_ssize_t find_either(
     const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, uint8_t one, uint8_t other
 ) except -1 nogil:
     """Return the first place from `start` that holds one of two bytes, or `stop`."""
-    cdef uint64_t ones = repeated(one), others = repeated(other), marks, bytes
-    cdef Py_ssize_t at = start
     check(buffer, start, stop)
+    return find_in(&buffer[0], start, stop, one, other)
+
+
+cdef inline Py_ssize_t find_in(
+    const uint8_t* bytes, Py_ssize_t start, Py_ssize_t stop, uint8_t one, uint8_t other
+) noexcept nogil:
+    """Do the same where eight bytes can be read from every place before `stop`."""
+    cdef uint64_t ones = repeated(one), others = repeated(other), marks, found
+    cdef Py_ssize_t at = start
     while at < stop:
-        bytes = eight(&buffer[0] + at)
-        marks = is_zero(bytes ^ ones) | is_zero(bytes ^ others)
+        found = eight(bytes + at)
+        marks = is_zero(found ^ ones) | is_zero(found ^ others)
         if marks != 0:
             return min(stop, at + (zeros_below(marks) >> 3))
         at += 8
@@ -100,13 +108,6 @@ cdef inline void mix(State* s) noexcept nogil:
 
 
 cdef inline int key(
-    const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, Ids ids, uint64_t* found
-) except -1 nogil:
-    """Write the key of the bytes from `start` to `stop`, two numbers, made with a secret."""
-    return key_of(buffer, start, stop, ids.low, ids.high, found)
-
-
-cdef inline int key_of(
     const uint8_t[::1] buffer,
     Py_ssize_t start,
     Py_ssize_t stop,
@@ -114,20 +115,34 @@ cdef inline int key_of(
     uint64_t high,
     uint64_t* found,
 ) except -1 nogil:
-    cdef State s
-    cdef uint64_t last = <uint64_t>(stop - start) << 56, bytes
-    cdef Py_ssize_t at = start
+    """Write the key of the bytes from `start` to `stop`, two numbers, made with a secret."""
     check(buffer, start, stop)
+    key_in(&buffer[0], start, stop, low, high, found)
+    return 0
+
+
+cdef inline void key_in(
+    const uint8_t* bytes,
+    Py_ssize_t start,
+    Py_ssize_t stop,
+    uint64_t low,
+    uint64_t high,
+    uint64_t* found,
+) noexcept nogil:
+    """Do the same where eight bytes can be read from every place before `stop`."""
+    cdef State s
+    cdef uint64_t last = <uint64_t>(stop - start) << 56, own
+    cdef Py_ssize_t at = start
     s.a, s.b = low ^ <uint64_t>0x736F6D6570736575u, high ^ <uint64_t>0x646F72616E646F6Du
     s.c, s.d = low ^ <uint64_t>0x6C7967656E657261u, high ^ <uint64_t>0x7465646279746573u
     while at + 8 <= stop:
-        bytes = eight(&buffer[0] + at)
-        s.d ^= bytes
+        own = eight(bytes + at)
+        s.d ^= own
         mix(&s)
-        s.a ^= bytes
+        s.a ^= own
         at += 8
     if at < stop:
-        last |= eight(&buffer[0] + at) & ((<uint64_t>1 << (8 * (stop - at))) - 1)
+        last |= eight(bytes + at) & ((<uint64_t>1 << (8 * (stop - at))) - 1)
     s.d ^= last
     mix(&s)
     s.a ^= last
@@ -136,7 +151,6 @@ cdef inline int key_of(
     mix(&s)
     mix(&s)
     found[0], found[1] = s.a ^ s.b ^ s.c ^ s.d, s.a ^ s.c
-    return 0
 
 
 cdef inline int code_of(
@@ -144,6 +158,6 @@ cdef inline int code_of(
 ) except -2 nogil:
     """Return the code of an id, −1 where it is not known."""
     cdef uint64_t found[2]
-    if key(buffer, start, stop, ids, found) < 0:
-        return -2
+    check(buffer, start, stop)
+    key_in(&buffer[0], start, stop, ids.low, ids.high, found)
     return look_up(found[0], found[1], ids.table)

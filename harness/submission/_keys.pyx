@@ -1,5 +1,6 @@
 """Loops over ids in bytes: every place is checked before it is read."""
 
+cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 
@@ -61,9 +62,24 @@ def keys(
     const int64_t[::1] stops,
     const uint64_t[::1] secret,
     uint64_t[:, ::1] found,
+):
+    """Write the key of each id, two numbers, made with a secret."""
+    cdef Py_ssize_t at
+    cdef uint64_t low = secret[0], high = secret[1]
+    if found.shape[1] != 2:
+        raise ValueError("a key has two numbers")
+    with nogil:
+        for at in range(starts.shape[0]):
+            key(buffer, starts[at], stops[at], low, high, &found[at, 0])
+
+
+def looks(
+    const uint8_t[::1] buffer,
+    const int64_t[::1] starts,
+    const int64_t[::1] stops,
     Py_ssize_t width,
 ):
-    """Write keys; return whether all ids are numbers, and how long all are (0: they differ).
+    """Return whether all ids are numbers, and how long all are (0: they differ).
 
     Parameters
     ----------
@@ -71,15 +87,13 @@ def keys(
         How long those before were; −1 where there were none.
     """
     cdef Py_ssize_t at, place, start, stop
-    cdef uint64_t low = secret[0], high = secret[1]
     cdef bint digits = True
-    if found.shape[1] != 2:
-        raise ValueError("a key has two numbers")
     with nogil:
         for at in range(starts.shape[0]):
             start, stop = starts[at], stops[at]
-            key_of(buffer, start, stop, low, high, &found[at, 0])
             width = stop - start if width < 0 or width == stop - start else 0
-            for place in range(start, stop):
-                digits &= 48 <= buffer[place] <= 57
+            check(buffer, start, stop)
+            with cython.boundscheck(False):
+                for place in range(start, stop):
+                    digits &= (buffer[place] >= 48) & (buffer[place] <= 57)
     return digits, width

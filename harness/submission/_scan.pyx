@@ -4,8 +4,9 @@ import numpy as np
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 
 from harness.core._kernels cimport look_up
+from harness.core._vector cimport count_byte, count_odd
 from harness.submission cimport faults
-from harness.submission._keys cimport Ids, find, find_either, key, key_of
+from harness.submission._keys cimport PAD, Ids, check, find, find_in, key
 from harness.submission._repair cimport (
     AS_IT_IS, DECIMAL, Restored, Room, is_cased, is_plain, restore,
 )
@@ -19,10 +20,10 @@ cdef enum:
 
 def count_lines(const uint8_t[::1] buffer, Py_ssize_t size, uint8_t end):
     """Return how many bytes end a line."""
-    cdef Py_ssize_t at, lines = 0
+    cdef Py_ssize_t lines
     with nogil:
-        for at in range(size):
-            lines += buffer[at] == end
+        check(buffer, 0, size)
+        lines = count_byte(&buffer[0], size, end)
     return lines
 
 
@@ -41,10 +42,11 @@ def cut(
     cdef Py_ssize_t line, at = 0, begin, field, stop, fields = wanted.shape[0]
     cdef bint ends
     with nogil:
+        check(buffer, 0, size)
         for line in range(users.shape[0]):
             begin, field, ends = at, 0, False
             while not ends:
-                stop = find_either(buffer, at, size, separator, end)
+                stop = find_in(&buffer[0], at, size, separator, end)
                 if stop >= size:
                     raise IndexError(f"line {line} has no end")
                 ends = buffer[stop] == end
@@ -112,7 +114,7 @@ def read_users(
         for line in range(users.shape[0]):
             start, stop = starts[line, USER], stops[line, USER]
             trim(buffer, &start, &stop)
-            key(buffer, start, stop, known, &keys[line, 0])
+            key(buffer, start, stop, known.low, known.high, &keys[line, 0])
             odd[line] = start == stop or start > starts[line, USER] or stop < stops[line, USER]
         for line in range(users.shape[0]):  # apart, so that the processor waits for many at a time
             if users[line] != NO_ROW:
@@ -338,7 +340,7 @@ cdef int find_words(
             behind_ = find(buffer, at, stop, between)
             if behind_ > at:
                 words.begin[held], words.end[held] = at, behind_
-                key(buffer, at, behind_, known, &words.keys[held, 0])
+                key(buffer, at, behind_, known.low, known.high, &words.keys[held, 0])
                 held += 1
             at = behind_ + 1
         ends[row - group + 1] = held
@@ -525,14 +527,10 @@ cdef int note_unknown(
 
 def survey(const uint8_t[::1] buffer, Py_ssize_t size):
     """Count returns that no line end follows, NULs, and bytes beyond ASCII."""
-    cdef Py_ssize_t at, returns = 0, nuls = 0, beyond = 0
-    cdef uint8_t byte
+    cdef Py_ssize_t returns, nuls, beyond
     with nogil:
-        for at in range(size):
-            byte = buffer[at]
-            returns += byte == 13 and buffer[at + 1] != 10
-            nuls += byte == 0
-            beyond += byte >= 128
+        check(buffer, 0, size)
+        count_odd(&buffer[0], size, &returns, &nuls, &beyond)
     return returns, nuls, beyond
 
 

@@ -59,5 +59,5 @@ def column(block: Block, held: int, place: int) -> tuple[Int64, Int64]:
 def keys(buffer: Bytes, starts: Int64, stops: Int64, secret: UInt64) -> UInt64:
     """Return the key of each field, (n, 2), made with a secret."""
     found = np.empty((len(starts), 2), np.uint64)
-    _keys.keys(buffer, *map(np.ascontiguousarray, (starts, stops)), secret, found, -1)
+    _keys.keys(buffer, *map(np.ascontiguousarray, (starts, stops)), secret, found)
     return found

@@ -124,7 +124,8 @@ class Learning:
             First byte, and the byte behind the last.
         """
         keys = np.empty((len(starts), 2), np.uint64)
-        digits, self._width = _keys.keys(buffer, starts, stops, self._secret, keys, self._width)
+        _keys.keys(buffer, starts, stops, self._secret, keys)
+        digits, self._width = _keys.looks(buffer, starts, stops, self._width)
         self._digits = self._digits and digits
         return self._table.codes(keys)
 

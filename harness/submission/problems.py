@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.core.errors import printable
-from harness.core.table import Sheet, Shown
+from harness.core.table import Column, Sheet, Shown
 from harness.metrics.inputs.cells import counted
 from harness.submission._repair import SURE
 from harness.submission.findings import Finding, Findings, Place, shown
@@ -56,26 +56,6 @@ class Problem:
         return f"{', '.join(parts)}: " if parts else ""
 
 
-@dataclass(frozen=True)
-class Summary:
-    """What is wrong with a submission that was to be scored; `forced`: it was, with errors."""
-
-    errors: int
-    warnings: int
-    found: tuple[Problem, ...]
-    forced: bool
-
-
-@dataclass(frozen=True)
-class ValidationRecord:
-    """What JSON holds of a validation."""
-
-    valid: bool
-    rows: int
-    checked: str
-    problems: tuple[Problem, ...]
-
-
 @dataclass(frozen=True, repr=False)
 class Validation(Shown):
     """What was found in a submission.
@@ -101,20 +81,16 @@ class Validation(Shown):
 
     def sheets(self) -> list[Sheet]:
         """Return the problems as a table."""
-        titles = ["check", "severity", "line", "column", "count", "what", "how to mend it"]
-        rows = [
-            [
-                problem.code,
-                problem.severity,
-                "" if problem.line is None else str(problem.line),
-                problem.column or "",
-                f"{problem.count:,}",
-                problem.message,
-                problem.hint,
-            ]
-            for problem in self.problems
+        columns: list[Column[Problem]] = [
+            Column("check", lambda p: p.code, "name"),
+            Column("severity", lambda p: p.severity, "name"),
+            Column("line", lambda p: "" if p.line is None else str(p.line)),
+            Column("column", lambda p: p.column or "", "name"),
+            Column("count", lambda p: f"{p.count:,}"),
+            Column("what", lambda p: p.message, "name"),
+            Column("how to mend it", lambda p: p.hint, "name"),
         ]
-        return [Sheet(titles, rows, left=frozenset({0, 1, 3, 5, 6}))]
+        return [Sheet.of(self.problems, columns)]
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a problem."""
@@ -138,14 +114,16 @@ class Validation(Shown):
         """Whether there are no errors."""
         return not self.errors
 
-    def summary(self, forced: bool) -> Summary:
-        """Return how many errors and warnings there are, and what they are."""
+    def summary(self, forced: bool) -> dict[str, object]:
+        """Return what is wrong with what was to be scored; `forced`: it was, with errors."""
         errors = len(self.errors)
-        return Summary(errors, len(self.problems) - errors, self.problems, forced)
+        counts = {"errors": errors, "warnings": len(self.problems) - errors}
+        return {**counts, "found": self.problems, "forced": forced}
 
-    def record(self) -> ValidationRecord:
+    def record(self) -> dict[str, object]:
         """Return what JSON holds."""
-        return ValidationRecord(self.valid, self.rows, self.checked, self.problems)
+        own = {"valid": self.valid, "rows": self.rows, "checked": self.checked}
+        return {**own, "problems": self.problems}
 
 
 def problems(

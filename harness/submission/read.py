@@ -13,7 +13,6 @@ from harness.core.io import unusable
 from harness.core.parquet import UNREADABLE, check_texts
 from harness.core.unpacking import UnpackingError
 from harness.data import layout
-from harness.data.csv_errors import FieldRule
 from harness.data.csv_source import Source, sources
 from harness.metrics.inputs.frame import Table, accept
 from harness.submission import format
@@ -180,8 +179,7 @@ def _rows(source: Source) -> pl.DataFrame:
     except UnpackingError as error:
         raise unusable(source.shown, error, source.table.cap) from error
     except UNREADABLE as error:
-        rules = tuple(FieldRule(name, "a text", None, False) for name in source.names)
-        raise source.fault(rules, str(error)) from error
+        raise source.fault((), str(error)) from error
 
 
 def _texts(ids: pl.Series) -> pl.Series:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from harness.config import Config
 from harness.config.space import Domain, SearchName
 from harness.core.errors import UsageError, printable
-from harness.core.io import refuse_overwriting, whole_file
+from harness.core.io import refuse_overwriting, whole_file, written
 from harness.core.table import (
     MISSING,
     Column,
@@ -168,13 +168,10 @@ class Tuned(Shown):
 
         path = Path(path)
         check_out(path, force)
-        try:
+        with written(path, "; choose another --out"):
             text = tomli_w.dumps(self.config.written(path.parent))
             with whole_file(path) as temporary:
                 temporary.write_text(f"# Written by harness tune.\n{text}", encoding="utf-8")
-        except (OSError, ValueError, TypeError) as error:
-            why = getattr(error, "strerror", None) or error
-            raise UsageError(f"{path}: cannot be written: {why}; choose another --out") from error
 
 
 def check_out(path: Path, force: bool) -> None:
@@ -291,13 +288,9 @@ def shown(value: object) -> str:
     >>> shown(0.123456), shown(1234.56), shown(50), shown("cosine"), shown(True), shown([1, 2])
     ('0.1235', '1235', '50', 'cosine', 'true', '[1, 2]')
     """
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:.4g}" if isinstance(value, float) and value < 1000 else _text(value)
-
-
-def _text(value: object) -> str:
-    return f"{value:.0f}" if isinstance(value, float) else printable(str(value))
+    if isinstance(value, float):
+        return f"{value:.4g}" if value < 1000 else f"{value:.0f}"
+    return str(value).lower() if isinstance(value, bool) else printable(str(value))
 
 
 def _cell(value: object) -> object:

@@ -321,20 +321,17 @@ def _with_best(
     config: config_.Config, found: TunedModel, rules: _Rules, fingerprint: str
 ) -> config_.Config:
     """Return the config with a model's best parameters, and where they come from, put in."""
-    update = {"params": found.params(found.best), "tuned": _record(found, rules, fingerprint)}
+    record = TunedRecord(
+        trials=max(len(found.searched), 1),
+        search=rules.search,
+        seed=rules.seed,
+        metric=str(rules.metric),
+        value=found.best.values[0],
+        exam=fingerprint,
+    )
+    update = {"params": found.params(found.best), "tuned": record}
     models = [
         model.model_copy(update=update) if model.name == found.name else model
         for model in config.models
     ]
     return config.model_copy(update={"models": models})
-
-
-def _record(model: TunedModel, rules: _Rules, fingerprint: str) -> TunedRecord:
-    return TunedRecord(
-        trials=max(len(model.searched), 1),
-        search=rules.search,
-        seed=rules.seed,
-        metric=str(rules.metric),
-        value=model.best.values[0],
-        exam=fingerprint,
-    )

@@ -50,16 +50,6 @@ def test_none_is_left_out_of_a_tiny_run_of_all() -> None:
     assert set(done.stdout.split()) == {p.stem for p in BENCHMARKS.glob("*.py")} - shared
 
 
-def test_what_compiles_first_has_no_machine_code(tmp_path: Path) -> None:
-    code = "import sys, pathlib, measure; measure.uncompiled(pathlib.Path(sys.argv[1]))"
-    assert python("-c", code, str(tmp_path)).returncode == 0
-    kept = [path for path in tmp_path.rglob("*") if path.suffix in (".nbi", ".nbc", ".o", ".so")]
-    assert kept == []
-    assert not list(tmp_path.rglob("native"))
-    assert (tmp_path / "harness" / "metrics" / "scores.py").is_file()
-    assert list((tmp_path / "harness" / "metrics" / "__pycache__").glob("scores.*.pyc"))
-
-
 @pytest.mark.parametrize(("measured", "word"), [(1, "reached"), (2, "**not reached**")])
 def test_a_bound_is_reached_by_what_is_measured(measured: int, word: str) -> None:
     code = f"import measure; print(measure.Bound('it', {measured}, 1).row()[-1])"

@@ -95,7 +95,7 @@ class Usual:
 
 @dataclass(frozen=True)
 class Place:
-    """A folder with inputs; commands write to `work` alone, and share compiled code."""
+    """A folder with inputs; commands write to `work` alone, and share a cache."""
 
     folder: Path
 
@@ -166,7 +166,7 @@ def usual(place: Place) -> dict[str, Usual]:
     found = {}
     for name in LINES:
         place.clear()
-        place.finish(name, "old")  # so that all is compiled
+        place.finish(name, "old")  # so that all is imported
         shutil.copytree(place.out, place.folder / f"older-{name}")
         place.clear(place.folder / f"older-{name}")
         began = time.perf_counter()

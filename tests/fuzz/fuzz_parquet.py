@@ -56,7 +56,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in (("sample", SAMPLE), ("items", ITEMS), ("solution", SOLUTION)):
         (folder / f"{name}.csv").write_text(text)
     FRAMES[0].rename({"customer_id": "user", "prediction": "items"}).write_csv(folder / "lists.csv")
-    for frame in FRAMES:  # so that all is compiled
+    for frame in FRAMES:  # so that all is imported
         frame.write_parquet(folder / "x.parquet")
         for line in lines(folder):
             command(*line, seconds=120)

@@ -48,7 +48,7 @@ def evaluation_set(tmp_path_factory: pytest.TempPathFactory) -> tuple[Against, S
     (folder / "items.csv").write_text("article_id\n" + "".join(f"{item}\n" for item in ITEMS))
     solution = of_file(pl.DataFrame({"user": list(TRUTH), "item": list(TRUTH.values())}))
     against = of_tables(folder / "sample.csv", folder / "items.csv").scored_by(solution)
-    for head in HEADS.values():  # so that all is compiled
+    for head in HEADS.values():  # so that all is imported
         (folder / "warm.csv").write_text(head + SEEDS[0])
         read(folder / "warm.csv", against, solution)
     return against, solution

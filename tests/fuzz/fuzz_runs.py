@@ -52,7 +52,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         status, said = command("run", folder / "config.toml", "--out", folder / name, seconds=120)
         assert status == 0, said
     shutil.copytree(folder / "good", folder / "runs" / "bad")
-    for line in lines(folder):  # so that all is compiled
+    for line in lines(folder):  # so that all is imported
         command(*line, seconds=120)
     return folder
 

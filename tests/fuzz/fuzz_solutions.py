@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("solutions")
     (folder / "lists.csv").write_text(LISTS)
     (folder / "rows.csv").write_text("user,item,rank\nann,b,1\nann,a,2\nbob,c,1\n")
-    for content in SEEDS:  # so that all is compiled
+    for content in SEEDS:  # so that all is imported
         (folder / "solution.csv").write_bytes(content)
         for line in lines(folder):
             command(*line, seconds=120)

@@ -57,7 +57,7 @@ def evaluation_set(tmp_path_factory: pytest.TempPathFactory) -> Exam:
     solution = of_file(pl.DataFrame({"user": list(TRUTH), "item": list(TRUTH.values())}))
     against = of_tables(folder / "sample.csv", folder / "articles.csv")
     found = Exam(against.scored_by(solution), solution)
-    for content in (GOOD, EXAMPLES["SUB310"], EXAMPLES["SUB011"], LONG):  # so that all is compiled
+    for content in (GOOD, EXAMPLES["SUB310"], EXAMPLES["SUB011"], LONG):  # so that all is imported
         (folder / "warm.csv").write_bytes(content)
         read(folder / "warm.csv", found)
     return found

@@ -7,8 +7,7 @@ were made with `SAMPLES`:
 ...     synthesise(layout, Path(folder), seed=seed, gzip=True)
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from harness.core.errors import UsageError
@@ -17,27 +16,13 @@ from harness.data.synthetic.columns import ARTICLE_LIMIT
 from harness.data.synthetic.market import Market
 from harness.data.synthetic.write import Folder
 
-__all__ = ["DEFAULTS", "SAMPLES", "Size", "synthesise"]
-
-
-@dataclass(frozen=True)
-class Size:
-    """How large a market is.
-
-    Attributes
-    ----------
-    users, items, events : int
-    """
-
-    users: int
-    items: int
-    events: int
+__all__ = ["DEFAULTS", "SAMPLES", "synthesise"]
 
 
 DEFAULTS = {
-    "hm": Size(users=1700, items=800, events=9_000),
-    "ponpare": Size(users=1050, items=550, events=10_000),
-    "kion": Size(users=1500, items=600, events=12_000),
+    "hm": {"users": 1700, "items": 800, "events": 9_000},
+    "ponpare": {"users": 1050, "items": 550, "events": 10_000},
+    "kion": {"users": 1500, "items": 600, "events": 12_000},
 }
 """What `None` stands for in `synthesise`."""
 
@@ -90,28 +75,26 @@ def synthesise(
         For an unknown layout, a size below 1, more items than ids, a negative seed, or an `out`
         that is a file.
     """
-    size = _size(layout, users, items, events)
+    if layout not in DEFAULTS:
+        raise UsageError(f"layout: got {layout!r}, allowed are {', '.join(sorted(DEFAULTS))}")
+    given = {"users": users, "items": items, "events": events}
+    size = DEFAULTS[layout] | {name: n for name, n in given.items() if n is not None}
     _check(out, size, seed)
     rules, write = _LAYOUTS[layout]
-    market = Market(rules, size.users, size.items, size.events, seed, progress)
+    market = Market(rules, **size, seed=seed, progress=progress)
     with Folder(out, compress=gzip) as folder:
         write(market, folder)
     return folder.paths
 
 
-def _size(layout: str, users: int | None, items: int | None, events: int | None) -> Size:
-    if layout not in DEFAULTS:
-        raise UsageError(f"layout: got {layout!r}, allowed are {', '.join(sorted(DEFAULTS))}")
-    given = {"users": users, "items": items, "events": events}
-    return replace(DEFAULTS[layout], **{n: size for n, size in given.items() if size is not None})
-
-
-def _check(out: Path, size: Size, seed: int) -> None:
-    for name, value in {**vars(size), "seed": seed}.items():
+def _check(out: Path, size: Mapping[str, int], seed: int) -> None:
+    for name, value in {**size, "seed": seed}.items():
         least = 0 if name == "seed" else 1
         if value < least:
             raise UsageError(f"{name}: got {value:,}, must be {least} or more")
-    if size.items > ARTICLE_LIMIT:
-        raise UsageError(f"items: got {size.items:,}, there are ids for {ARTICLE_LIMIT:,} at most")
+    if size["items"] > ARTICLE_LIMIT:
+        raise UsageError(
+            f"items: got {size['items']:,}, there are ids for {ARTICLE_LIMIT:,} at most"
+        )
     if out.exists() and not out.is_dir():
         raise UsageError(f"out: {out} is a file; name a folder")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from harness.core.arrays import Int32, Int64, Ragged
+from harness.core.arrays import Int32, Int64, Ragged, places
 from harness.core.errors import DataError
 from harness.metrics import Judgments
 from harness.metrics.inputs.cells import row_text, shown
@@ -146,11 +146,9 @@ def _repeated(table: Table, cells: pl.DataFrame) -> DataError:
     return _fault(table, row, f"has rank {rank} twice; give a rank one item")
 
 
-def id_order(ids: pl.Series) -> Int64:
+def id_order(ids: pl.Series) -> Int32:
     """Return the place of every id in the order of ids as text, byte by byte."""
-    order = np.empty(len(ids), np.int64)
-    order[ids.cast(pl.String).arg_sort().to_numpy()] = np.arange(len(ids))
-    return order
+    return places(ids.cast(pl.String).arg_sort().to_numpy(), len(ids))
 
 
 def _fault(table: Table, row: int, what: str) -> DataError:

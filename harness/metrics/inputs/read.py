@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -13,14 +14,15 @@ import polars as pl
 from harness.core.arrays import Floats, Int32
 from harness.core.errors import DataError, UsageError
 from harness.metrics import Judgments, Metric
-from harness.metrics.inputs import beyond
-from harness.metrics.inputs.beyond import Given
 from harness.metrics.inputs.cells import counted, shown
 from harness.metrics.inputs.codes import Coders
 from harness.metrics.inputs.frame import ROWS, Table, accept
 from harness.metrics.inputs.lists import Lists, read_lists, read_truth
 from harness.metrics.inputs.order import CALLER, check_order
-from harness.models.item_stats import Catalogue
+
+if TYPE_CHECKING:
+    from harness.metrics.inputs.beyond import Given
+    from harness.models.item_stats import Catalogue
 
 _HIGHEST = 1000
 """The highest grade whose 2^grade is summed without leaving what a float64 holds, 2^1024."""
@@ -49,6 +51,8 @@ def read_both(given: Given, asked: tuple[Metric, ...], whole: bool = False) -> R
     DataError, UsageError
         Anything that cannot be used, or lists and truth that do not speak of the same ids.
     """
+    from harness.metrics.inputs import beyond  # it takes SciPy, which lists and truth do without
+
     orders = _orders(given)
     named = partial(accept, user=given.user, item=given.item)
     listed = named(given.recommendations, "recommendations", numbers=orders)

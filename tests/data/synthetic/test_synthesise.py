@@ -166,7 +166,7 @@ def test_tables_have_one_row_for_each_id(
     layout: str, name: str, key: str, size: str, folder: Path
 ) -> None:
     values = read(folder / layout, name)[key]
-    assert len(values) == values.n_unique() == getattr(DEFAULTS[layout], size)
+    assert len(values) == values.n_unique() == DEFAULTS[layout][size]
 
 
 @pytest.mark.parametrize("layout", HEADERS)

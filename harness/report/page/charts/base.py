@@ -125,15 +125,15 @@ def title(text: str) -> Figure:
     return {"text": html.escape(text, quote=False), "standoff": 12, "font": {"size": 12.5}}
 
 
-def thinned(texts: list[str], most: int = 3) -> list[str]:
-    """Return the labels of an axis on a small screen: about so many of them.
+def thinned(texts: list[str]) -> list[str]:
+    """Return the labels of an axis on a small screen: about three of them.
 
     Examples
     --------
     >>> thinned(["1", "2", "5", "10", "20"])
     ['1', '', '5', '', '20']
     """
-    every = max(1, -(-len(texts) // most))
+    every = max(1, -(-len(texts) // 3))
     return [text if i % every == 0 else "" for i, text in enumerate(texts)]
 
 
