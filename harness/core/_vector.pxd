@@ -22,13 +22,13 @@ cdef extern from *:
     #endif
 
     FOR_EVERY_PROCESSOR static void add_scaled_double(
-        double *restrict to, const double *restrict from, double factor, ptrdiff_t n)
+        double *__restrict to, const double *__restrict from, double factor, ptrdiff_t n)
     {
         for (ptrdiff_t i = 0; i < n; i++) to[i] += factor * from[i];
     }
 
     FOR_EVERY_PROCESSOR static void add_scaled_float(
-        float *restrict to, const float *restrict from, float factor, ptrdiff_t n)
+        float *__restrict to, const float *__restrict from, float factor, ptrdiff_t n)
     {
         for (ptrdiff_t i = 0; i < n; i++) to[i] += factor * from[i];
     }
