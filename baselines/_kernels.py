@@ -1,4 +1,4 @@
-# cython: boundscheck=False, infer_types=True
+# cython: infer_types=True
 """The baselines' own loops; compiled, and a Python file that runs uncompiled as well."""
 
 from __future__ import annotations
@@ -178,6 +178,7 @@ def order_by(
                 ordered[first + at] = own[first + keys[at] % n]
 
 
+@cython.boundscheck(False)
 def gram(
     first: cython.Py_ssize_t,
     last: cython.Py_ssize_t,
@@ -238,6 +239,7 @@ def unite(
             ends[row + 1] = written
 
 
+@cython.boundscheck(False)
 @cython.cdivision(True)
 def pairs(
     first: cython.Py_ssize_t,
@@ -332,7 +334,7 @@ def fuse(
 @cython.cfunc
 @cython.nogil
 @cython.inline
-@cython.exceptval(check=False)
+@cython.exceptval(-1, check=False)
 def _put(
     best: cython.longlong[::1],
     fused: cython.int[::1],
@@ -356,6 +358,7 @@ def _put(
     return min(filled + 1, k)
 
 
+@cython.boundscheck(False)
 def pair_products(
     first: cython.Py_ssize_t,
     last: cython.Py_ssize_t,

@@ -80,7 +80,7 @@ def _in_stock(train: Train, days: float) -> Int32:
 def _with_seen(exclude: csr_array[Any] | None, users: Int32, train: Train) -> csr_array[Any]:
     """Return what is excluded and what each user has an event with."""
     indptr, excluded = excluded_rows(exclude, len(users))
-    starts = train.user_starts
+    starts, users = train.user_starts, np.ascontiguousarray(users, np.int32)
     most = len(excluded) + int((starts[users + 1] - starts[users]).sum())
     ends, both = np.zeros(len(users) + 1, np.int64), np.zeros(most, np.int64)
     given = users, starts, train.events.item, train.candidate_of_item, indptr, excluded

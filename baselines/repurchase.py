@@ -45,7 +45,7 @@ class Repurchase:
         train = self.train_
         own = np.full((len(users), k), EMPTY, np.int32)
         _kernels.latest(
-            users,
+            np.ascontiguousarray(users, np.int32),
             train.user_starts,
             self.candidates_,
             train.events.time,

@@ -1,6 +1,7 @@
 # cython: boundscheck=False
 """Loops of the core: keys to codes, sums that no order changes, and a search."""
 
+cimport cython
 from libc.math cimport fabs, INFINITY
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
@@ -74,6 +75,7 @@ cdef inline void give_slot(
     table[slot, 1] = (second & ~<uint64_t>0xFFFFFFFFu) | (<uint64_t>code + 1)
 
 
+@cython.boundscheck(True)
 def partials(const double[::1] values, double[::1] held):
     """Write partials that do not overlap, smallest first; return how many, −1 if too large."""
     cdef Py_ssize_t at, i, kept, count = 0

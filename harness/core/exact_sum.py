@@ -9,7 +9,7 @@ import numpy as np
 from harness.core import _kernels
 from harness.core.arrays import Floats
 
-_MOST_PARTIALS = 64  # numbers of 53 bits that do not overlap fill a double's 2,098 bits with 40
+_MOST_PARTIALS = 2100  # each holds one of a double's 2,098 bits or more; the last may be 0
 
 
 def exact_sum(values: Floats) -> float:
@@ -32,7 +32,7 @@ def exact_sum(values: Floats) -> float:
     1.0
     """
     held = np.empty(_MOST_PARTIALS)
-    count = _kernels.partials(np.ascontiguousarray(values), held)
+    count = _kernels.partials(np.ascontiguousarray(values, np.float64), held)
     if count < 0:
         raise OverflowError("numbers too large to be added up")
     return math.fsum(held[:count].tolist())

@@ -65,7 +65,7 @@ def weight_sums(item: Int32, weight: Floats, n_items: int) -> Floats:
     """
     starts = np.append(0, np.cumsum(counts_of(item, n_items)))
     sums = np.zeros(n_items)
-    given = np.ascontiguousarray(item), np.ascontiguousarray(weight, np.float64), starts
+    given = np.ascontiguousarray(item, np.int32), np.ascontiguousarray(weight, np.float64), starts
     scratch = starts[:-1].copy(), np.empty(len(item)), np.empty(len(item))
     _kernels.sum_sorted(*given, *scratch, sums)
     return sums

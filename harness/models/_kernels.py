@@ -1,4 +1,4 @@
-# cython: boundscheck=False, cdivision=True, infer_types=True
+# cython: cdivision=True, infer_types=True
 """The loops over lists and products; compiled, and a Python file that runs uncompiled as well."""
 
 from __future__ import annotations
@@ -102,13 +102,13 @@ def are_good(
 
 @cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
+@cython.exceptval(-1, check=False)
 def holds(
     ascending: cython.const[cython.longlong][::1],
     low: cython.Py_ssize_t,
     high: cython.Py_ssize_t,
     wanted: cython.longlong,
-) -> cython.bint:
+) -> cython.int:
     """Return whether a part of an ascending array holds a number."""
     end: cython.Py_ssize_t = high
     while low < high:
@@ -120,6 +120,7 @@ def holds(
     return low < end and ascending[low] == wanted
 
 
+@cython.boundscheck(False)
 def largest_products(
     first: cython.Py_ssize_t,
     last: cython.Py_ssize_t,
@@ -177,6 +178,7 @@ def largest_products(
                 in_order(values[row], columns[row], filled)
 
 
+@cython.boundscheck(False)
 def largest_scores(
     first: cython.Py_ssize_t,
     last: cython.Py_ssize_t,
@@ -227,6 +229,7 @@ def largest_scores(
             in_order(values[row - first], columns[row], filled[row - first])
 
 
+@cython.boundscheck(False)
 @cython.cfunc
 @cython.nogil
 @cython.inline
@@ -249,6 +252,7 @@ def _push_tile(
     return filled
 
 
+@cython.boundscheck(False)
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
@@ -268,6 +272,7 @@ def push(
     return filled
 
 
+@cython.boundscheck(False)
 @cython.cfunc
 @cython.nogil
 @cython.inline
@@ -290,6 +295,7 @@ def _offer(
     values[at], columns[at] = value, column
 
 
+@cython.boundscheck(False)
 @cython.cfunc
 @cython.nogil
 @cython.inline
@@ -316,6 +322,7 @@ def _sink(
     values[at], columns[at] = value, column
 
 
+@cython.boundscheck(False)
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)

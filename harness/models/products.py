@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, eye_array
 
-from harness.core.arrays import Bool, Floats, Int32
+from harness.core.arrays import Bool, Floats, Int32, Int64
 from harness.models import _kernels
 from harness.models.recommendations import EMPTY
 from harness.models.topk import excluded_rows
@@ -75,7 +75,7 @@ def largest_products(
     norms = np.ones(width) if column_norms is None else column_norms.astype(np.float64)
     columns, values = np.full((n, k), EMPTY, np.int32), np.zeros((n, k))
     given = (*_parts(left), *_parts(right), rows, norms, float(shrink))
-    held = excluded_rows(exclude, n)
+    held = _excluded(exclude, (n, width))
 
     if k > 0:
         in_threads(
@@ -132,7 +132,7 @@ def largest_scores(
     starts, middles, _ = _parts(left)
     weights = _scaled(left).astype(right.dtype)
     given = (starts, middles, weights, np.ascontiguousarray(right), barred)
-    held = excluded_rows(exclude, n)
+    held = _excluded(exclude, (n, width))
 
     def block(first: int, last: int) -> None:
         own = held[0][first:last].copy(), np.zeros(last - first, np.int64)
@@ -142,6 +142,13 @@ def largest_scores(
     if k > 0:
         in_threads(block, n, _step(n))
     return columns
+
+
+def _excluded(exclude: csr_array[Any] | None, shape: tuple[int, int]) -> tuple[Int64, Int64]:
+    """Return what each row of a product excludes, ascending."""
+    if exclude is not None and exclude.shape != shape:
+        raise ValueError(f"exclude has shape {exclude.shape}, expected {shape}")
+    return excluded_rows(exclude, shape[0])
 
 
 def scratch(width: int) -> tuple[Floats, Int32]:
@@ -201,7 +208,7 @@ def in_threads(work: Callable[[int, int], object], n: int, step: int) -> None:
 
 def _parts(matrix: csr_array[Any]) -> tuple[npt.NDArray[Any], ...]:
     return (
-        matrix.indptr.astype(np.int64, copy=False),
-        matrix.indices.astype(np.int32, copy=False),
-        matrix.data if matrix.dtype == np.float32 else matrix.data.astype(np.float64, copy=False),
+        np.ascontiguousarray(matrix.indptr, np.int64),
+        np.ascontiguousarray(matrix.indices, np.int32),
+        np.ascontiguousarray(matrix.data, None if matrix.dtype == np.float32 else np.float64),
     )

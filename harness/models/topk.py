@@ -134,7 +134,9 @@ def first_of(
            [ 5, -1]], dtype=int32)
     """
     lists = np.full((len(rows), k), EMPTY, np.int32)
-    _kernels.first_of(lists, starts, order, rows, *excluded_rows(exclude, len(rows)))
+    given = (starts, np.int64), (order, np.int32), (rows, np.int32)
+    orders = [np.ascontiguousarray(array, dtype) for array, dtype in given]
+    _kernels.first_of(lists, *orders, *excluded_rows(exclude, len(rows)))
     return lists
 
 
@@ -142,6 +144,8 @@ def excluded_rows(exclude: csr_array[Any] | None, n: int) -> tuple[Int64, Int64]
     """Return what each of `n` rows excludes, ascending, as (indptr, places)."""
     if exclude is None:
         return np.zeros(n + 1, np.int64), np.zeros(0, np.int64)
+    if exclude.shape[0] != n:
+        raise ValueError(f"exclude has {exclude.shape[0]} rows, expected {n}")
     ordered = exclude if exclude.has_sorted_indices else exclude.sorted_indices()
     return ordered.indptr.astype(np.int64), ordered.indices.astype(np.int64)
 

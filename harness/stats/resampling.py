@@ -55,6 +55,8 @@ def bootstrap(
            [0.25, 1.  ]])
     """
     n = len(values)
+    if n == 0:
+        return np.full((resamples, values.shape[1]), np.nan)
     keys = streams(seed, "bootstrap", resamples)
     return _weighted(values, _kernels.draw_again, n, keys, threads) / n
 
@@ -140,7 +142,11 @@ def _csr(values: Floats) -> tuple[Int64, Int32, Floats]:
     found = values != 0
     indptr = np.concatenate(([0], np.cumsum(found.sum(axis=1))))
     place = np.flatnonzero(found.ravel())
-    return indptr, (place % values.shape[1]).astype(np.int32), values.ravel()[place]
+    return (
+        indptr,
+        (place % values.shape[1]).astype(np.int32),
+        values.ravel()[place].astype(np.float64, copy=False),
+    )
 
 
 def _in_threads(task: Callable[[int], None], starts: range, threads: int | None) -> None:

@@ -126,3 +126,12 @@ def test_rows_do_not_depend_on_others(rows: int) -> None:
         assert np.array_equal(
             largest_scores(left[[row]], right.astype(np.float32), 9)[0], dense[row]
         )
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (1, 9)])
+def test_exclude_is_as_large_as_the_product(shape: tuple[int, int]) -> None:
+    one, wrong = csr_array(np.ones((1, 2))), csr_array(np.ones(shape))
+    with pytest.raises(ValueError, match=r"exclude has shape \(\d, \d\), expected \(1, 2\)"):
+        largest_products(one, csr_array(np.eye(2)), 1, exclude=wrong)
+    with pytest.raises(ValueError, match=r"expected \(1, 2\)"):
+        largest_scores(one, np.eye(2), 1, exclude=wrong)

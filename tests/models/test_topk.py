@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from harness.core.random import Draws
-from harness.models.topk import ask, excluded_rows, extend, fill, skip_excluded, top_k
+from harness.models.topk import ask, excluded_rows, extend, fill, first_of, skip_excluded, top_k
 
 NOBODY = np.zeros(0, np.int32)
 
@@ -160,3 +160,21 @@ def test_a_parts_answer_is_copied() -> None:
     found = ask(Answers(answer), np.zeros(1, np.int32), 2, 5, draws)
     answer[:] = 1
     assert found.tolist() == [[3, -1]]
+
+
+def test_exclude_has_a_row_for_each_user() -> None:
+    with pytest.raises(ValueError, match="exclude has 1 rows, expected 4000"):
+        top_k(order(0, 1), np.arange(4000, dtype=np.int32), 2, holds([[0]], 2))
+
+
+def test_users_of_other_types_are_positions_too() -> None:
+    starts, orders = np.array([0, 1, 3], np.int32), np.array([5, 4, 0])
+    found = first_of(starts, orders, np.array([1, 9, 0])[::2], 2)  # type: ignore[arg-type]
+    assert found.tolist() == [[4, 0], [5, -1]]
+
+
+def test_an_order_that_is_not_there_is_not_read() -> None:
+    with pytest.raises(IndexError):
+        first_of(np.array([0, 1]), order(5), np.array([7], np.int32), 2)
+    with pytest.raises(IndexError):
+        extend(np.full((3, 2), -1, np.int32), np.zeros((1, 2), np.int32))

@@ -138,3 +138,7 @@ def test_flips_of_many_users_keep_their_variance() -> None:
     sums = flipped[:, 0] - flipped[:, 1]
     assert sums.std() == pytest.approx(np.sqrt((differences**2).sum()), rel=0.03)
     assert sums.mean() == pytest.approx(0, abs=4 * sums.std() / 141)
+
+
+def test_nobody_has_no_mean() -> None:
+    assert np.isnan(bootstrap(np.zeros((0, 2)), resamples=3)).tolist() == [[True, True]] * 3
