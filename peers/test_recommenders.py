@@ -105,7 +105,7 @@ def same(listed: list, name: str, theirs: dict, user: int, tolerance: float) -> 
 def test_the_same_neighbours(name: str, compared: list) -> None:
     """Of many neighbours that tie the one or the other may be kept; the similarities are equal."""
     for train, theirs in compared:
-        kept = ItemKNN(20, name).fit(train).similar_
+        kept = ItemKNN(20, name).fit(train).votes_
         for item, expected in enumerate(theirs["similar"][name]):
             own = kept.data[kept.indptr[item] : kept.indptr[item + 1]]
             assert sorted(own, reverse=True) == pytest.approx(expected, rel=1e-9)
