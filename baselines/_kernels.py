@@ -6,8 +6,8 @@ from __future__ import annotations
 import cython
 
 if cython.compiled:
-    from cython.cimports.harness.core._kernels import sort
-    from cython.cimports.harness.models._kernels import holds, in_order, push
+    from cython.cimports.harness.core._kernels import holds, sort
+    from cython.cimports.harness.models._kernels import in_order, push
     from cython.cimports.libc.math import exp2
 else:
     from math import exp2

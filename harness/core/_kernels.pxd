@@ -44,3 +44,23 @@ cdef inline int32_t look_up(uint64_t first, uint64_t second, const uint64_t[:, :
         if table[slot, 0] == first and (held ^ second) <= 0xFFFFFFFFu:
             return <int32_t>(<uint32_t>held - 1)
         slot = (slot + 1) & mask
+
+
+cdef inline int holds(
+    const long long[::1] ascending, Py_ssize_t low, Py_ssize_t high, long long wanted
+) except -1 nogil:
+    """Return whether a part of an ascending array holds a number."""
+    cdef Py_ssize_t end = high, middle
+    cdef const long long* numbers
+    if low >= high:
+        return False
+    if low < 0 or high > ascending.shape[0]:
+        raise IndexError(f"{low} to {high} of {ascending.shape[0]} numbers")
+    numbers = &ascending[0]
+    while low < high:
+        middle = (low + high) >> 1
+        if numbers[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low < end and numbers[low] == wanted

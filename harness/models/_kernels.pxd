@@ -8,6 +8,3 @@ ctypedef fused Real:
 
 cdef Py_ssize_t push(Real[::1] values, int[::1] columns, Py_ssize_t filled, Real value, int column) noexcept nogil
 cdef void in_order(Real[::1] values, int[::1] columns, Py_ssize_t filled) noexcept nogil
-cdef int holds(
-    const long long[::1] ascending, Py_ssize_t low, Py_ssize_t high, long long wanted
-) except -1 nogil

@@ -6,10 +6,18 @@ from __future__ import annotations
 import cython
 
 if cython.compiled:
+    from cython.cimports.harness.core._kernels import holds
     from cython.cimports.harness.core._vector import add_scaled
     from cython.cimports.libc.math import INFINITY
 else:
+    from bisect import bisect_left
+
     INFINITY = float("inf")
+
+    def holds(ascending, low, high, wanted):
+        """Return whether a part of an ascending array holds a number."""
+        at = bisect_left(ascending, wanted, low, high)
+        return at < high and ascending[at] == wanted
 
     def add_scaled(to, of, row, begin, n, factor):
         """Add a piece of a row, scaled, to the first n numbers."""
@@ -98,26 +106,6 @@ def are_good(
             if not good:
                 break
     return good
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(-1, check=False)
-def holds(
-    ascending: cython.const[cython.longlong][::1],
-    low: cython.Py_ssize_t,
-    high: cython.Py_ssize_t,
-    wanted: cython.longlong,
-) -> cython.int:
-    """Return whether a part of an ascending array holds a number."""
-    end: cython.Py_ssize_t = high
-    while low < high:
-        middle: cython.Py_ssize_t = (low + high) >> 1
-        if ascending[middle] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return low < end and ascending[low] == wanted
 
 
 @cython.boundscheck(False)
