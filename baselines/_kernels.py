@@ -52,7 +52,6 @@ def distinct(
             taken: cython.longlong = min(lists.shape[1], free[row])
             for place in range(taken):
                 bound: cython.ulonglong = free[row] - place
-                unfair: cython.ulonglong = (_LOW + 1) % bound
                 product: cython.ulonglong = 0
                 fair: cython.bint = False
                 while not fair:
@@ -61,7 +60,8 @@ def distinct(
                     z = ((z ^ (z >> 30)) * _FIRST) & _WORD
                     z = ((z ^ (z >> 27)) * _SECOND) & _WORD
                     product = ((z ^ (z >> 31)) >> 32) * bound
-                    fair = (product & _LOW) >= unfair
+                    low: cython.ulonglong = product & _LOW
+                    fair = low >= bound or low >= (_LOW + 1) % bound
                 other: cython.longlong = place + (product >> 32)
                 pool[place], pool[other] = pool[other], pool[place]
                 swapped[place] = other

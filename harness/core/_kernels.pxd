@@ -50,17 +50,15 @@ cdef inline int holds(
     const long long[::1] ascending, Py_ssize_t low, Py_ssize_t high, long long wanted
 ) except -1 nogil:
     """Return whether a part of an ascending array holds a number."""
-    cdef Py_ssize_t end = high, middle
+    cdef Py_ssize_t left = high - low, half
     cdef const long long* numbers
-    if low >= high:
+    if left <= 0:
         return False
     if low < 0 or high > ascending.shape[0]:
         raise IndexError(f"{low} to {high} of {ascending.shape[0]} numbers")
-    numbers = &ascending[0]
-    while low < high:
-        middle = (low + high) >> 1
-        if numbers[middle] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return low < end and numbers[low] == wanted
+    numbers = &ascending[low]
+    while left > 1:  # no branch depends on what is compared
+        half = left >> 1
+        numbers += half if numbers[half - 1] < wanted else 0
+        left -= half
+    return numbers[0] == wanted

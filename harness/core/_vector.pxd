@@ -4,12 +4,13 @@ Wider registers change no bit: each element has its own product and sum, rounded
 other, and counts are whole numbers.
 """
 
-from libc.stdint cimport int32_t, uint8_t
+from libc.stdint cimport int32_t, uint8_t, uint64_t
 
 cdef extern from *:
     """
     #include <stddef.h>
     #include <stdint.h>
+    #include <string.h>
 
     /* glibc chooses; AddressSanitizer is not ready when it does. */
     #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) \\
@@ -31,6 +32,19 @@ cdef extern from *:
         float *__restrict to, const float *__restrict from, float factor, ptrdiff_t n)
     {
         for (ptrdiff_t i = 0; i < n; i++) to[i] += factor * from[i];
+    }
+
+    /* ±number to 64 sums: negative where a bit is set. */
+    FOR_EVERY_PROCESSOR static void add_signed_by(double *__restrict to, double number, uint64_t bits)
+    {
+        uint64_t held;
+        memcpy(&held, &number, sizeof held);
+        for (int i = 0; i < 64; i++) {
+            uint64_t changed = held ^ (bits << (63 - i) & (uint64_t)1 << 63);
+            double term;
+            memcpy(&term, &changed, sizeof term);
+            to[i] += term;
+        }
     }
 
     FOR_EVERY_PROCESSOR static ptrdiff_t count_byte(const uint8_t *bytes, ptrdiff_t n, uint8_t byte)
@@ -55,6 +69,7 @@ cdef extern from *:
     """
     void add_scaled_double(double* to, const double* of, double factor, Py_ssize_t n) noexcept nogil
     void add_scaled_float(float* to, const float* of, float factor, Py_ssize_t n) noexcept nogil
+    void add_signed_by(double* to, double number, uint64_t bits) noexcept nogil
     Py_ssize_t count_byte(const uint8_t* bytes, Py_ssize_t n, uint8_t byte) noexcept nogil
     void count_odd(
         const uint8_t* bytes, Py_ssize_t n, Py_ssize_t* returns, Py_ssize_t* nuls, Py_ssize_t* beyond

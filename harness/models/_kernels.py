@@ -26,6 +26,7 @@ else:
     Real = cython.fused_type(cython.float, cython.double)
 Left = cython.fused_type(cython.float, cython.double)
 Right = cython.fused_type(cython.float, cython.double)
+Position = cython.fused_type(cython.int, cython.longlong)
 
 
 def first_of(
@@ -41,13 +42,16 @@ def first_of(
     with cython.nogil:
         for row in range(lists.shape[0]):
             filled: cython.Py_ssize_t = 0
-            if rows[row] < 0:
+            own = rows[row]
+            if own < 0:
                 continue
-            for at in range(starts[rows[row]], starts[rows[row] + 1]):
+            low, high = indptr[row], indptr[row + 1]
+            for at in range(starts[own], starts[own + 1]):
                 if filled == k:
                     break
-                if not holds(excluded, indptr[row], indptr[row + 1], order[at]):
-                    lists[row, filled] = order[at]
+                candidate = order[at]
+                if not holds(excluded, low, high, candidate):
+                    lists[row, filled] = candidate
                     filled += 1
 
 
@@ -85,24 +89,29 @@ def extend(
                     filled += 1
 
 
+@cython.boundscheck(False)
 def are_good(
-    items: cython.const[cython.longlong][:, ::1],
+    items: cython.const[Position][:, ::1],
     n_candidates: cython.longlong,
     indptr: cython.const[cython.longlong][::1],
     excluded: cython.const[cython.longlong][::1],
 ):
     """Return whether all items are candidates, none twice in a row, and none is excluded."""
+    if indptr.shape[0] <= items.shape[0]:
+        raise IndexError(f"{indptr.shape[0]} bounds of {items.shape[0]} rows")
     good: cython.bint = True
     with cython.nogil:
         for row in range(items.shape[0]):
+            low, high = indptr[row], indptr[row + 1]
             for place in range(items.shape[1]):
-                item = items[row, place]
+                item: Position = items[row, place]
                 if item == -1:
                     continue
-                good &= 0 <= item < n_candidates
+                twice: cython.int = False
                 for earlier in range(place):
-                    good &= items[row, earlier] != item
-                good &= not holds(excluded, indptr[row], indptr[row + 1], item)
+                    twice |= items[row, earlier] == item
+                good &= 0 <= item < n_candidates and not twice
+                good &= not holds(excluded, low, high, item)
             if not good:
                 break
     return good

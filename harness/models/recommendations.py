@@ -108,7 +108,8 @@ def _all_good(items: Any, n_candidates: int, exclude: Ragged | None) -> bool:
     """Return whether nothing is wrong; what is, and where, is then worked out at leisure."""
     nothing = Ragged(np.zeros(len(items) + 1, np.int64), np.zeros(0, np.int32))
     held = nothing if exclude is None else exclude
-    whole = np.array(items, np.int64, order="C")
+    dtype = np.int32 if items.dtype == np.int32 else np.int64
+    whole = np.ascontiguousarray(items, dtype)
     return bool(_kernels.are_good(whole, n_candidates, held.indptr, held.indices.astype(np.int64)))
 
 

@@ -2,9 +2,8 @@
 """Loops over resamples of users; whole numbers wrap around, as SplitMix64 wants."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.string cimport memcpy
 
-from harness.core._vector cimport add_scaled_double
+from harness.core._vector cimport add_scaled_double, add_signed_by
 
 cdef uint64_t GOLDEN = 0x9E3779B97F4A7C15u
 cdef uint64_t LOW = 0xFFFFFFFFu
@@ -100,37 +99,22 @@ def add_weighted(
                 add_scaled_double(&sums[columns[t], 0], &weight[0], values[t], lanes)
 
 
-cdef double[256][8] SIGNS  # of the eight bits of each byte, the lowest first
-for _byte in range(256):
-    for _bit in range(8):
-        SIGNS[_byte][_bit] = -1.0 if _byte >> _bit & 1 else 1.0
-
-
 def add_signed(
     uint64_t key,
     const int64_t[::1] rows,
     const int64_t[::1] indptr,
     const int32_t[::1] columns,
     const double[::1] values,
-    double[::1] sign,
     double[:, ::1] sums,
 ):
-    """Add Σ over users of ±value to sums[column, lane]; a user's random bits are the signs.
-
-    Parameters
-    ----------
-    sign : array, (64,)
-        Scratch memory.
-    """
-    cdef Py_ssize_t lanes = sums.shape[1], row, t
-    cdef uint64_t bits, eight
+    """Add Σ over users of ±value to sums[column, 0 to 63]; a user's random bits are the signs."""
+    cdef Py_ssize_t row, t
+    cdef uint64_t bits
     with nogil:
         for row in range(rows.shape[0]):
             bits = mixed(key + (<uint64_t>rows[row] + 1) * GOLDEN)
-            for eight in range(8):
-                memcpy(&sign[8 * eight], SIGNS[(bits >> (8 * eight)) & 255], sizeof(SIGNS[0]))
             for t in range(indptr[row], indptr[row + 1]):
-                add_scaled_double(&sums[columns[t], 0], &sign[0], values[t], lanes)
+                add_signed_by(&sums[columns[t], 0], values[t], bits)
 
 
 def walk(

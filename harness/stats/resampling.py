@@ -105,10 +105,10 @@ def randomized(
     keys = streams(seed, "flips", -(-times // _LANES))
 
     def task(block: int) -> None:
-        part = slice(block * _LANES, min((block + 1) * _LANES, times))
-        own = np.zeros((values.shape[1], part.stop - part.start))
-        _kernels.add_signed(keys[block], rows, *held, np.empty(_LANES), own)
-        sums[part] = own.T
+        own = np.zeros((values.shape[1], _LANES))
+        _kernels.add_signed(keys[block], rows, *held, own)
+        part = sums[block * _LANES : (block + 1) * _LANES]
+        part[:] = own.T[: len(part)]
 
     _in_threads(task, range(len(keys)), threads)
     return sums
