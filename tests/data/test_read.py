@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from conftest import refusal
 
 from harness.core.errors import DataError
 from harness.data.competitions import table as table_layout
@@ -164,10 +165,8 @@ def test_a_minimum_leaves_rows_out_and_says_so(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named(tmp_path: Path, content: str, named: list[str]) -> None:
-    with pytest.raises(DataError) as caught:
+    with refusal(DataError, *named):
         load(log(text(tmp_path, content)))
-    for part in named:
-        assert part in str(caught.value)
 
 
 def test_a_bad_number_is_named(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from conftest import refusal
 
 import harness
 from harness import config as config_
@@ -141,10 +142,10 @@ def test_the_runs_own_rules_hold_unless_others_are_named(tmp_path: Path) -> None
 
 def test_another_exam_is_refused_and_the_fields_are_named(tmp_path: Path) -> None:
     one, other = sat(tmp_path, "one", POPULAR), sat(tmp_path, "two", LAST, k=2)
-    with pytest.raises(UsageError) as refusal:
+    with refusal(
+        UsageError, str(one), str(other), "k differ", "users, candidates, truth, seen agree"
+    ):
         harness.compare(one, other)
-    for word in (str(one), str(other), "k differ", "users, candidates, truth, seen agree"):
-        assert word in str(refusal.value)
 
 
 def test_slices_of_the_users(tmp_path: Path) -> None:
@@ -160,10 +161,8 @@ def test_slices_of_the_users(tmp_path: Path) -> None:
 
 def test_a_column_that_the_run_does_not_know(tmp_path: Path) -> None:
     folder = sat(tmp_path, "run", POPULAR, LAST)
-    with pytest.raises(UsageError) as refusal:
+    with refusal(UsageError, str(folder), '"town"', "activity", '[compare] slices = ["town"]'):
         harness.compare(folder, by=["town"])
-    for word in (str(folder), '"town"', "activity", '[compare] slices = ["town"]'):
-        assert word in str(refusal.value)
 
 
 @pytest.mark.parametrize(
@@ -171,9 +170,8 @@ def test_a_column_that_the_run_does_not_know(tmp_path: Path) -> None:
     [("twon", ['"twon"', '"town"']), ("activity", ["every evaluation set has"])],
 )
 def test_a_column_that_no_user_has(tmp_path: Path, column: str, named: list[str]) -> None:
-    with pytest.raises(UsageError) as refusal:
+    with refusal(UsageError, "[compare] slices", *named):
         sat(tmp_path, "run", POPULAR, compare={"slices": [column]})
-    assert [word for word in ["[compare] slices", *named] if word not in str(refusal.value)] == []
 
 
 @pytest.mark.parametrize(
@@ -190,9 +188,8 @@ def test_a_column_that_no_user_has(tmp_path: Path, column: str, named: list[str]
 )
 def test_options_that_are_wrong(tmp_path: Path, options: Any, named: list[str]) -> None:
     folder = sat(tmp_path, "run", POPULAR, LAST)
-    with pytest.raises(UsageError) as refusal:
+    with refusal(UsageError, *named):
         compare(folder, **options)
-    assert [word for word in named if word not in str(refusal.value)] == []
 
 
 def test_no_run_and_one_run_twice(tmp_path: Path) -> None:
@@ -303,10 +300,8 @@ def test_a_result_that_was_changed(tmp_path: Path, path: Any, value: Any, named:
         part = part[key]
     part[path[-1]] = value
     (folder / "result.json").write_text(json.dumps(written))
-    with pytest.raises(DataError) as refusal:
+    with refusal(DataError, "result.json: is no result of harness run", named):
         run_folder.read(folder)
-    for word in ("result.json: is no result of harness run", named):
-        assert word in str(refusal.value)
 
 
 def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from conftest import refusal
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -208,10 +209,8 @@ def test_registered_users_registered_before_the_window() -> None:
     ],
 )
 def test_rules_that_need_a_table_say_so(rule: str, named: list[str]) -> None:
-    with pytest.raises(UsageError) as caught:
+    with refusal(UsageError, *named):
         evaluation_set(TRAIN, VALID, candidates=rule)
-    for part in named:
-        assert part in str(caught.value)
 
 
 @pytest.mark.parametrize("lacking", ["shown_from", "until"])
@@ -242,10 +241,8 @@ def test_shown_needs_times_and_a_window(lacking: str) -> None:
 def test_an_empty_exam_prints_the_funnel_and_the_rule(
     valid: str, keys: dict[str, Any], named: list[str]
 ) -> None:
-    with pytest.raises(EmptyEvaluationSetError) as caught:
+    with refusal(EmptyEvaluationSetError, *named):
         evaluation_set(TRAIN, pairs(valid), **keys)
-    for part in named:
-        assert part in str(caught.value)
 
 
 # --- fingerprint ---------------------------------------------------------------------------------

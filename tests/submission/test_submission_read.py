@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from conftest import refusal
 
 from harness.core.errors import DataError, HarnessError
 from harness.experiment.score import lists_on_terms
@@ -351,19 +352,14 @@ def test_without_usage_there_are_no_boards(path: Path) -> None:
     assert leaderboards(path, WIDE, "ann") == {}
 
 
-@pytest.mark.parametrize("usage", ["public", "Test", "Public "])
-def test_a_usage_that_is_none(path: Path, usage: str) -> None:
-    with pytest.raises(DataError) as refusal:
+@pytest.mark.parametrize(
+    ("usage", "found"),
+    [("public", '"public"'), ("Test", '"Test"'), ("Public ", '"Public "'), ("", "an empty value")],
+)
+def test_a_usage_that_is_none(path: Path, usage: str, found: str) -> None:
+    words = [str(path), '"Usage"', "user bob", found, "Public, Private, Ignored"]
+    with refusal(DataError, *words):
         leaderboards(path, f"user,items,Usage\nann,a,Public\nbob,b,{usage}\n", "ann", "bob")
-    for word in (str(path), '"Usage"', "user bob", f'"{usage}"', "Public, Private, Ignored"):
-        assert word in str(refusal.value)
-
-
-def test_a_usage_that_is_missing(path: Path) -> None:
-    with pytest.raises(DataError) as refusal:
-        leaderboards(path, "user,items,Usage\nann,a,Public\nbob,b,\n", "ann", "bob")
-    for word in (str(path), '"Usage"', "user bob", "an empty value", "Public, Private, Ignored"):
-        assert word in str(refusal.value)
 
 
 def test_two_usages_of_a_user(path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import small
+from conftest import refusal
 
 import harness
 from harness import config as config_
@@ -174,10 +175,8 @@ def test_failed_trials_are_counted_and_told(tmp_path: Path) -> None:
 
 
 def test_a_model_of_which_every_trial_fails_ends_the_search(tmp_path: Path) -> None:
-    with pytest.raises(RecommenderError) as refusal:
+    with refusal(RecommenderError, 'model "shelf": every trial failed (1)', "nothing there"):
         tune(config(tmp_path, MODEL | {"space": {"place": [4]}}, search="grid"))
-    for part in ('model "shelf": every trial failed (1)', "nothing there"):
-        assert part in str(refusal.value)
 
 
 def test_a_parameter_without_a_value_before_the_search(tmp_path: Path) -> None:
@@ -275,9 +274,8 @@ def test_the_best_at_the_edge_is_told(tmp_path: Path, values: Any, place: int, e
 def test_what_cannot_be_tuned(
     tmp_path: Path, models: Any, keys: Any, names: Any, parts: list[str]
 ) -> None:
-    with pytest.raises(UsageError) as refusal:
+    with refusal(UsageError, *parts):
         tune(config(tmp_path, *models, **keys), models=names)
-    assert [part for part in parts if part not in str(refusal.value)] == []
 
 
 def test_the_written_config_runs_and_shows_its_mark(tmp_path: Path) -> None:
