@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+import small
 from conftest import Cli, is_refused
 
 import harness
@@ -128,16 +129,11 @@ def test_explain_reads_lists_in_the_same_way(folder: Path, cli: Cli) -> None:
         out = cli("explain", "lists.csv", *arguments, "--user", "ann", "--format", "json")[1]
         return [place["item"] for place in json.loads(out)["users"][0]["places"]]
 
-    Path("log.csv").write_text(
-        "user,item,time\nann,a,2020-01-01\nbob,b,2020-01-01\nann,b,2020-01-09\n"
-    )
-    Path("exam.toml").write_text(
-        '[data]\nlayout = "table"\npath = "."\nevents = "log.csv"\n'
-        '[split]\nstrategy = "time"\nvalid_days = 1\n[submission]\nseparator = ";"\n'
-        '[[models]]\nname = "popular"\nuse = "baselines.popular:Popular"\n'
-    )
+    log = "user,item,time\nann,a,2020-01-01\nbob,b,2020-01-01\nann,b,2020-01-09\n"
+    own = {"separator": ";"}
+    small.write(folder, {"log.csv": log, "shop.toml": small.toml(submission=own)})
     Path("own.toml").write_text('[submission]\nseparator = ";"\n')
-    assert items("--config", "exam.toml") == ["a", "x"]
+    assert items("--config", "shop.toml") == ["a", "x"]
     assert items(*BY) == ["a", "x"]
     Path("solution.csv").write_text(SOLUTION.replace(";", " "))
     assert items(*BY, "--separator", ";") == ["a", "x"]
