@@ -148,7 +148,7 @@ def test_what_an_own_metric_prints_does_not_spoil_the_json(harness: Cli) -> None
     assert "marking" in err
 
 
-def test_conventions_that_drop_repeats_look_behind_the_exams_places(harness: Cli) -> None:
+def test_conventions_that_drop_repeats_look_behind_k(harness: Cli) -> None:
     """k = 2: of x, x and b only trec_eval's b moves up, to the second place."""
     Path("lists.csv").write_text("user,items\nann,x x b\nbob,x\ncid,x\n")
     found = document(harness, "score", *BY_CONFIG, "--conventions")
@@ -220,12 +220,12 @@ def test_the_cut_off_is_that_of_the_metric_or_of_the_config(harness: Cli) -> Non
     assert document(harness, "explain", *BY_CONFIG, "--user", "ann")["users"][0]["k"] == 2
 
 
-def test_a_cut_off_behind_the_exams_is_refused_whoever_is_explained(harness: Cli) -> None:
+def test_a_cut_off_behind_k_is_refused_whoever_is_explained(harness: Cli) -> None:
     for who in (("--worst", "1"), ("--user", "ann")):
         is_refused(harness("explain", *BY_CONFIG, *who, "--metric", "MAP@5"), "MAP@5", "k = 2")
 
 
-def test_conventions_behind_the_exams_places_are_refused(harness: Cli) -> None:
+def test_conventions_behind_k_are_refused(harness: Cli) -> None:
     arguments = ("--metric", "MAP@2", "--k", "5", "--conventions")
     is_refused(harness("score", *BY_CONFIG, *arguments), "k = 2")
 
@@ -483,7 +483,7 @@ def test_a_mistake_is_a_message_and_status_2(harness: Cli, mistake: str) -> None
 
 
 @pytest.mark.parametrize(("file", "code"), [("list.csv", "SUB001"), ("talking.py", "SUB101")])
-def test_a_file_with_errors_is_not_marked_and_status_is_1(
+def test_a_file_with_errors_is_not_scored_and_status_is_1(
     harness: Cli, file: str, code: str
 ) -> None:
     status, out, err = harness("score", file, *BY_SOLUTION[1:])
@@ -577,5 +577,5 @@ def test_submit_with_a_key_overridden(harness: Cli, tmp_path: Path) -> None:
     )
     assert (status, err) == (0, "")
     assert out.startswith("own.csv  3 rows, ")
-    # b has two events before the exam, every other item one
+    # b has two events in training, every other item one
     assert (tmp_path / "own.csv").read_text() == "user,item\nann,b\nbob,b\ncid,b\n"

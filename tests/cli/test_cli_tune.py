@@ -22,7 +22,7 @@ ann,b,2020-01-08
 bob,b,2020-01-08
 cid,a,2020-01-09
 """
-"""On the 8th, the inner exam, both want b, which only the last two days have most of."""
+"""On the 8th, held out within, both want b, which only the last two days have most of."""
 TOML = small.toml(
     POPULAR | {"space": {"window_days": [1, 2, 7]}}, evaluation={"k": 1}, tune={"search": "grid"}
 )

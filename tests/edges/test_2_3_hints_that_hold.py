@@ -168,7 +168,7 @@ def test_a_score_says_which_command_mends(cli: Cli) -> None:
 
 
 def test_notes_of_a_forced_score_are_words_apart(cli: Cli) -> None:
-    """A padded id is one row of an examined user, not a row of somebody else's."""
+    """A padded id is one row of an evaluated user, not a row of somebody else's."""
     Path("truth.csv").write_text("user,items\nann,a b\nbob,d\n")
     Path("lists.csv").write_text("user,items\n ann,a b\nbob,d d\n")
     status, out, _ = cli("score", "lists.csv", "--solution", "truth.csv", "--force")

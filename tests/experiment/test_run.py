@@ -273,7 +273,7 @@ def test_the_verdict_is_on_the_first_metric_or_on_none(tmp_path: Path) -> None:
     assert verdict.lift == pytest.approx((2 / 3) / (1 / 2), abs=1e-15)
 
 
-def test_a_metric_asked_for_twice_is_marked_once(tmp_path: Path) -> None:
+def test_a_metric_asked_for_twice_is_scored_once(tmp_path: Path) -> None:
     result = run(config(tmp_path, metrics=["MAP@2", "MAP(divisor=kaggle)@2"]))
     assert list(result.models[0].metrics) == ["MAP@2"]
 

@@ -362,9 +362,9 @@ def test_every_user_earns_again_what_the_run_wrote(folder: Path, model: str, rep
         == written["user"].to_list()
         == [f"u{u}" for u in range(5)]
     )
-    for row, marked in enumerate(written.iter_rows(named=True)):
+    for row, scored in enumerate(written.iter_rows(named=True)):
         earned = explain(submitted, row, 3).metrics
-        assert {name: earned[name] for name in METRICS} == {name: marked[name] for name in METRICS}
+        assert {name: earned[name] for name in METRICS} == {name: scored[name] for name in METRICS}
 
 
 def test_repeats_are_told_apart(folder: Path) -> None:

@@ -153,8 +153,8 @@ CONFIG = small.toml(evaluation={"metrics": METRICS})
 def evaluation_set(folder: Path) -> Path:
     """Return a config whose one model recommends b, then a; ann's truth is b, bob's a."""
     (folder / "log.csv").write_text(LOG)
-    (folder / "exam.toml").write_text(CONFIG)
-    return folder / "exam.toml"
+    (folder / "shop.toml").write_text(CONFIG)
+    return folder / "shop.toml"
 
 
 def test_in_a_run_it_stands_beside_ours(evaluation_set: Path, tmp_path: Path) -> None:

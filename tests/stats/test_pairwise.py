@@ -105,7 +105,7 @@ def test_equal_models_tie_everywhere() -> None:
     assert (pair.effect_size, pair.detectable) == (None, None)
 
 
-def test_marks_that_differ_by_rounding_alone_are_equal() -> None:
+def test_values_that_differ_by_rounding_alone_are_equal() -> None:
     """0.1 + 0.2 is not 0.3, and the mean of ten equal repeats may be off by a bit."""
     value = np.full(300, 0.1 + 0.2)
     (pair,) = compared({"a": value, "b": np.full(300, 0.3)}).pairs
