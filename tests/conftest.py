@@ -1,7 +1,8 @@
-"""What every test gets: a cache of its own, and tiny folders of competition files."""
+"""What every test gets: a cache of its own, tiny folders of competition files, and refusals."""
 
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,23 @@ def cli(here: Path, capfd: pytest.CaptureFixture[str]) -> Cli:
     return call
 
 
+def is_refused(done: tuple[int, str, str], *words: str) -> None:
+    """Check that a command ended with status 2 and an error alone, which holds every word."""
+    status, out, err = done
+    assert (status, out) == (2, ""), err
+    assert "Traceback" not in err
+    assert [word for word in words if word not in err] == [], err
+
+
+@contextmanager
+def refusal(kind: type[Exception], *words: str) -> Iterator[pytest.ExceptionInfo[Exception]]:
+    """Check that what is done within is refused by such an error, which holds every word."""
+    with pytest.raises(kind) as caught:
+        yield caught
+    text = str(caught.value)
+    assert [word for word in words if word not in text] == [], text
+
+
 Write = Callable[..., Path]
 
 
@@ -71,7 +89,7 @@ bob,c,2020-01-08
 cid,a,2020-01-04
 cid,d,2020-01-10
 """
-"""Seven events of ten days; with valid_days = 3 the exam is 2020-01-08 … 10."""
+"""Seven events of ten days; with valid_days = 3 the evaluation set is of 2020-01-08 … 10."""
 
 
 @pytest.fixture

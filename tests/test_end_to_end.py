@@ -40,8 +40,8 @@ def table(path: Path) -> Rows:
 
 
 @dataclass
-class Exam:
-    """An exam in plain Python; `truth` holds examined users alone."""
+class Plain:
+    """An evaluation set in plain Python; `truth` holds evaluated users alone."""
 
     train: list[Event]
     candidates: set[str]
@@ -96,7 +96,7 @@ def evaluation_set(
     k: int,
     cutoff: datetime,
     drop_seen: bool = False,
-) -> Exam:
+) -> Plain:
     seen: dict[str, set[str]] = defaultdict(set)
     for user, item, _ in train:
         seen[user].add(item)
@@ -107,14 +107,14 @@ def evaluation_set(
     if drop_seen:
         truth = defaultdict(set, {u: truth[u] - seen[u] for u in active})
     in_train = [u for u in active if u in known]
-    examined = [u for u in in_train if truth[u] & candidates]
-    return Exam(
-        train, candidates, {u: truth[u] for u in examined}, k, cutoff,
-        [len(active), len(in_train), len(examined)], seen if drop_seen else {},
+    evaluated = [u for u in in_train if truth[u] & candidates]
+    return Plain(
+        train, candidates, {u: truth[u] for u in evaluated}, k, cutoff,
+        [len(active), len(in_train), len(evaluated)], seen if drop_seen else {},
     )  # fmt: skip
 
 
-def hm_exam() -> Exam:
+def plain_hm() -> Plain:
     folder = ROOT / "data" / "hm-sample"
     events = [
         (r["customer_id"], r["article_id"], datetime.fromisoformat(r["t_dat"]))
@@ -127,7 +127,7 @@ def hm_exam() -> Exam:
     return evaluation_set(train, valid, candidates, {e[0] for e in train}, 12, first_day)
 
 
-def ponpare_exam() -> Exam:
+def plain_ponpare() -> Plain:
     folder = ROOT / "data" / "ponpare-sample"
     files = {"coupon_detail_train.csv": "COUPON_ID_hash"}
     files["coupon_visit_train.csv"] = "VIEW_COUPON_ID_hash"
@@ -166,7 +166,7 @@ def shuffle_key(user: str, item: str, seed: int = 0) -> int:
     return mixed(mixed(hashed(user) ^ mixed(seed)) ^ hashed(item))
 
 
-def movielens_exam(folder: Path, tie: Callable[[str, str], object]) -> Exam:
+def plain_movielens(folder: Path, tie: Callable[[str, str], object]) -> Plain:
     liked: dict[str, list[tuple[int, str]]] = defaultdict(list)
     for r in table(folder / "ratings.csv"):
         if float(r["rating"]) >= 4:
@@ -195,9 +195,9 @@ def shape(result: Result) -> tuple[list[int], int]:
 
 
 @pytest.mark.parametrize(
-    ("name", "plain"), [("demo.toml", hm_exam), ("demo-ponpare.toml", ponpare_exam)]
+    ("name", "plain"), [("demo.toml", plain_hm), ("demo-ponpare.toml", plain_ponpare)]
 )
-def test_demo_agrees_with_plain_python(name: str, plain: Callable[[], Exam]) -> None:
+def test_demo_agrees_with_plain_python(name: str, plain: Callable[[], Plain]) -> None:
     result, expected = run(ROOT / "configs" / name), plain()
     assert shape(result) == (expected.funnel, len(expected.candidates))
     lists = {
@@ -221,7 +221,7 @@ def test_movielens_agrees_with_plain_python(
     config = config_.read(ROOT / "configs" / "movielens.toml", given)
     popular = [model for model in config.models if model.name == "popular"]
     result = run(config.model_copy(update={"models": popular}))
-    expected = movielens_exam(folder, tie)
+    expected = plain_movielens(folder, tie)
     assert shape(result) == (expected.funnel, len(expected.candidates))
     found = figures(result, "popular")
     assert found == pytest.approx(expected.scores(expected.popular_for()), abs=1e-12)

@@ -29,8 +29,8 @@ OURS = {
 }
 
 
-def marked(truth: Sequence[str], predicted: Sequence[str], k: int) -> Block:
-    """Mark one list of strings."""
+def block(truth: Sequence[str], predicted: Sequence[str], k: int) -> Block:
+    """Return one list of strings beside its truth."""
     code = {item: i for i, item in enumerate(dict.fromkeys([*truth, *predicted]))}
     positions = sorted({code[item] for item in truth})
     judgments = Ragged(np.array([0, len(positions)]), np.array(positions, np.int32))
@@ -39,13 +39,13 @@ def marked(truth: Sequence[str], predicted: Sequence[str], k: int) -> Block:
 
 
 def value(name: str, truth: Sequence[str], predicted: Sequence[str], k: int) -> float:
-    return float(per_user(parse(f"{name}@{k}"), marked(truth, predicted, k))[0])
+    return float(per_user(parse(f"{name}@{k}"), block(truth, predicted, k))[0])
 
 
 def is_hit(truth: Sequence[str], predicted: Sequence[str], k: int) -> int:
     """Return rel(k): whether place k itself is a hit."""
-    before = marked(truth, predicted, k - 1).tally.hits[0] if k > 1 else 0
-    return int(marked(truth, predicted, k).tally.hits[0] - before)
+    before = block(truth, predicted, k - 1).tally.hits[0] if k > 1 else 0
+    return int(block(truth, predicted, k).tally.hits[0] - before)
 
 
 def test_every_golden_case_is_here() -> None:

@@ -11,7 +11,7 @@ from baselines import ease
 from baselines.ease import EASE, gram
 
 
-def test_two_items_on_paper() -> None:
+def test_two_items_by_hand() -> None:
     # XᵀX + λI = [[3, 1], [1, 3]]; its inverse is [[3, −1], [−1, 3]] / 8, so B = 1/3 off diagonal
     train = train_of(words("ab", "a", "b"))
     weights = EASE(regularization=1.0).fit(train).weights_

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import small
-from conftest import Cli
+from conftest import Cli, is_refused
 
 CONFIG = small.toml(
     data={"path": "nowhere", "events": "events.csv"}, split={"strategy": "last_n", "n": 1}
@@ -30,30 +30,25 @@ def test_keys_are_overridden(command: str, cli: Cli) -> None:
     status, out, err = cli(*by, *keys)
     assert (status, err) == (0, ""), out + err
     assert {"validate": "0 errors", "score": "1.000000", "explain": "1  b     hit"}[command] in out
-    status, out, err = cli(*by, *keys[:2], "--separator", ";")
-    assert status == 2
-    assert "--set 'submission.separator=;'" in err
+    is_refused(cli(*by, *keys[:2], "--separator", ";"), "--set 'submission.separator=;'")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_they_are_those_of_a_config(command: str, cli: Cli) -> None:
     Path("solution.csv").write_text("user,item\nann,b\nbob,a\n")
     keys = ["--set", "data.path=there"]
-    status, _, err = cli(*COMMANDS[command], "--solution", "solution.csv", *keys)
-    assert status == 2
-    assert "--set data.path=there overrides a key of a config; name it with --config" in err
+    told = "--set data.path=there overrides a key of a config; name it with --config"
+    is_refused(cli(*COMMANDS[command], "--solution", "solution.csv", *keys), told)
 
 
 def test_a_run_takes_none(cli: Cli) -> None:
     Path("mine").mkdir()
     Path("mine", "config.toml").write_text(CONFIG)
     by = ["explain", "mine", "--model", "popular", "--user", "ann"]
-    status, _, err = cli(*by, "--set", "data.path=there")
-    assert status == 2
-    assert "a run knows its evaluation set; leave --config and --solution out, and --set" in err
+    told = "a run knows its evaluation set; leave --config and --solution out, and --set"
+    is_refused(cli(*by, "--set", "data.path=there"), told)
 
 
 def test_a_folder_that_is_not_there_names_it(cli: Cli) -> None:
-    status, _, err = cli("score", "lists.csv", "--config", "exam.toml")
-    assert status == 2
-    assert "or name another as [data] path or with --set data.path=…" in err
+    told = "or name another as [data] path or with --set data.path=…"
+    is_refused(cli("score", "lists.csv", "--config", "exam.toml"), told)

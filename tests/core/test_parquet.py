@@ -466,7 +466,7 @@ def test_a_run_folder_that_swells_is_refused(
     )
 
 
-def test_a_long_id_counts_for_every_mark_of_a_run(
+def test_a_long_id_counts_for_every_score_of_a_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """100 values of a user whose id has 100,000 letters, of which the file holds one."""

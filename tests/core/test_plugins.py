@@ -79,74 +79,52 @@ def test_any_parameter_where_the_class_takes_any(tmp_path: Path) -> None:
     assert model.depth == {"whatever": 1}
 
 
-@pytest.mark.parametrize("use", ["baselines.popular", "Popular", "baselines.popular:", ":Popular"])
-def test_what_is_no_import_path(tmp_path: Path, use: str) -> None:
-    assert refused(use, tmp_path) == (
-        f'model "mine": use = "{use}" is no import path; '
-        'expected "module:Class", such as "my_model:Model"'
-    )
+NO_PATH = 'is no import path; expected "module:Class", such as "my_model:Model"'
+WRITE = "write that file or install the module"
+POPULAR, RANDOM = "baselines.popular:Popular", "baselines.random_items:RandomItems"
 
 
-def test_an_unknown_module_of_a_package(tmp_path: Path) -> None:
-    assert refused("baselines.populer:Popular", tmp_path) == (
-        f'model "mine": no module "baselines.populer" (nor {tmp_path}/baselines.populer.py); '
-        'did you mean "baselines.popular"?'
-    )
-
-
-def test_an_unknown_module_is_sought_beside_the_config(tmp_path: Path) -> None:
-    message = refused("my_modle:Model", beside(tmp_path))
-    assert message == (
-        f'model "mine": no module "my_modle" (nor {tmp_path}/my_modle.py); did you mean "my_model"?'
-    )
-
-
-@pytest.mark.parametrize("name", ["nowhere_at_all", "nowhere_at_all.at_all"])
-def test_an_unknown_module_with_nothing_near(tmp_path: Path, name: str) -> None:
-    assert refused(f"{name}:Model", tmp_path) == (
-        f'model "mine": no module "{name}" (nor {tmp_path}/{name}.py); '
-        "write that file or install the module"
-    )
-
-
-def test_an_unknown_class(tmp_path: Path) -> None:
-    assert refused("baselines.popular:Populer", tmp_path) == (
-        'model "mine": baselines.popular has no class "Populer"; did you mean "Popular"?'
-    )
-
-
-def test_a_class_that_is_only_imported_is_not_suggested(tmp_path: Path) -> None:
-    message = refused("baselines.popular:Trainer", tmp_path)
-    assert message.endswith('has no class "Trainer"; allowed: Popular')
-
-
-def test_a_module_without_classes_says_so(tmp_path: Path) -> None:
-    message = refused("my_model:Model", beside(tmp_path, "x = 1\n"))
-    assert message == 'model "mine": my_model has no class "Model"; it defines no class'
-
-
-def test_what_is_no_class_is_refused(tmp_path: Path) -> None:
-    message = refused("my_model:model", beside(tmp_path, GOOD + "\nmodel = 5\n"))
-    assert message == ('model "mine": my_model has no class "model"; did you mean "Model"?')
-
-
-def test_an_unknown_parameter(tmp_path: Path) -> None:
-    message = refused("baselines.popular:Popular", tmp_path, {"window_day": 7})
-    assert message == (
-        'model "mine": baselines.popular:Popular has no parameter "window_day"; '
-        'did you mean "window_days"?'
-    )
-
-
-def test_a_parameter_where_there_are_none(tmp_path: Path) -> None:
-    message = refused("baselines.random_items:RandomItems", tmp_path, {"seed": 7})
-    assert message.endswith('has no parameter "seed"; none is allowed here')
-
-
-def test_a_missing_parameter(tmp_path: Path) -> None:
-    folder = beside(tmp_path, GOOD.replace("depth=1", "depth"))
-    message = refused("my_model:Model", folder)
-    assert message == 'model "mine": my_model:Model needs the parameter "depth"'
+@pytest.mark.parametrize(
+    ("use", "params", "text", "message"),
+    [
+        ("baselines.popular", {}, "", f'use = "baselines.popular" {NO_PATH}'),
+        ("baselines.popular:", {}, "", f'use = "baselines.popular:" {NO_PATH}'),
+        ("Popular", {}, "", f'use = "Popular" {NO_PATH}'),
+        (":Popular", {}, "", f'use = ":Popular" {NO_PATH}'),
+        ("baselines.populer:Popular", {}, "",
+         'no module "baselines.populer" (nor {folder}/baselines.populer.py); '
+         'did you mean "baselines.popular"?'),
+        ("my_modle:Model", {}, GOOD,  # is sought beside the config
+         'no module "my_modle" (nor {folder}/my_modle.py); did you mean "my_model"?'),
+        ("nowhere:Model", {}, "",
+         f'no module "nowhere" (nor {{folder}}/nowhere.py); {WRITE}'),
+        ("nowhere.at_all:Model", {}, "",
+         f'no module "nowhere.at_all" (nor {{folder}}/nowhere.at_all.py); {WRITE}'),
+        ("baselines.popular:Populer", {}, "",
+         'baselines.popular has no class "Populer"; did you mean "Popular"?'),
+        ("baselines.popular:Trainer", {}, "",  # a class that is only imported is not suggested
+         'baselines.popular has no class "Trainer"; allowed: Popular'),
+        ("my_model:Model", {}, "x = 1\n",
+         'my_model has no class "Model"; it defines no class'),
+        ("my_model:model", {}, GOOD + "\nmodel = 5\n",
+         'my_model has no class "model"; did you mean "Model"?'),
+        (POPULAR, {"window_day": 7}, "",
+         f'{POPULAR} has no parameter "window_day"; did you mean "window_days"?'),
+        (RANDOM, {"seed": 7}, "", f'{RANDOM} has no parameter "seed"; none is allowed here'),
+        ("my_model:Model", {}, GOOD.replace("depth=1", "depth"),
+         'my_model:Model needs the parameter "depth"'),
+        ("my_model:Model", {}, GOOD.replace("def fit(", "def fit_("),
+         'my_model:Model has no method "fit"'),
+        ("my_model:Model", {}, GOOD.replace("def recommend(", "def recommend_("),
+         'my_model:Model has no method "recommend"'),
+    ],
+)  # fmt: skip
+def test_what_is_no_model_is_named(
+    tmp_path: Path, use: str, params: dict[str, Any], text: str, message: str
+) -> None:
+    folder = beside(tmp_path, text) if text else tmp_path
+    message = message.replace("{folder}", str(folder))
+    assert refused(use, folder, params) == f'model "mine": {message}'
 
 
 def test_a_constructor_that_raises(tmp_path: Path) -> None:
@@ -166,14 +144,6 @@ def test_a_model_that_ends_the_program_is_an_error(tmp_path: Path, where: str) -
     if where == "at import":
         text = "import sys\nsys.exit(0)\n"
     assert "SystemExit: 0" in refused("my_model:Model", beside(tmp_path, text))
-
-
-@pytest.mark.parametrize("method", ["fit", "recommend"])
-def test_a_missing_method(tmp_path: Path, method: str) -> None:
-    folder = beside(tmp_path, GOOD.replace(f"def {method}(", f"def {method}_("))
-    assert refused("my_model:Model", folder) == (
-        f'model "mine": my_model:Model has no method "{method}"'
-    )
 
 
 @pytest.mark.parametrize(

@@ -42,20 +42,20 @@ class Tags(HTMLParser):
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     small.write(tmp_path, {"truth.csv": TRUTH, "lists.csv": LISTS})
-    small.write(tmp_path, {"log.csv": LOG, "exam.toml": CONFIG})
+    small.write(tmp_path, {"log.csv": LOG, "shop.toml": CONFIG})
     return tmp_path
 
 
 def shown(folder: Path, kind: str) -> Shown:
     match kind:
         case "run":
-            return harness.run(folder / "exam.toml")
+            return harness.run(folder / "shop.toml")
         case "score":
             return harness.score(folder / "lists.csv", solution=folder / "truth.csv")
         case "validate":
             return harness.validate(folder / "lists.csv", solution=folder / "truth.csv")
         case _:
-            harness.run(folder / "exam.toml").write(folder / "run")
+            harness.run(folder / "shop.toml").write(folder / "run")
             compared = {"compare": harness.compare, "leaderboard": harness.leaderboard}
             return compared[kind](folder / "run")
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -19,19 +20,19 @@ SHEET = Sheet(
     footing=["time   1 s"],
 )
 
-Shown = list[str]
+Terminal = Callable[[Sheet, int], list[str]]
 
 
-def terminal(
-    sheet: Sheet,
-    width: int,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Shown:
-    """Return the lines that a terminal of `width` columns shows."""
-    monkeypatch.setenv("COLUMNS", str(width))
-    print_rich(sheet)
-    return capsys.readouterr().out.splitlines()
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Terminal:
+    """Return a function: a sheet and a width in, the lines that such a terminal shows out."""
+
+    def shown(sheet: Sheet, width: int) -> list[str]:
+        monkeypatch.setenv("COLUMNS", str(width))
+        print_rich(sheet)
+        return capsys.readouterr().out.splitlines()
+
+    return shown
 
 
 def test_words_stand_left_and_figures_right() -> None:
@@ -101,10 +102,8 @@ def test_a_bar_ends_no_markdown_column(cell: str, escaped: str) -> None:
     assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", row)) == 3
 
 
-def test_a_terminal_shows_lines_titles_and_cells(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shown = terminal(SHEET, 80, monkeypatch, capsys)
+def test_a_terminal_shows_lines_titles_and_cells(terminal: Terminal) -> None:
+    shown = terminal(SHEET, 80)
     assert shown[0].split() == ["task", "small"]
     assert shown[-1].split() == ["time", "1", "s"]
     cells = [line.split() for line in shown[1:-1]]
@@ -124,10 +123,8 @@ WIDTHS = (40, 43, 52, 64, 73, 80, 88, 97, 99, 100, 200)
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_a_narrow_terminal_names_the_columns_it_hides(
-    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = " ".join(" ".join(terminal(NINE, width, monkeypatch, capsys)).split())
+def test_a_narrow_terminal_names_the_columns_it_hides(terminal: Terminal, width: int) -> None:
+    text = " ".join(" ".join(terminal(NINE, width)).split())
     shown, told, hidden = text.partition("this terminal is too narrow for: ")
     seen = [title for title in NINE.titles if title in shown]
     assert seen == NINE.titles[: len(seen)]
@@ -138,57 +135,47 @@ def test_a_narrow_terminal_names_the_columns_it_hides(
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_what_a_terminal_shows_it_shows_whole(
-    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    lines = terminal(NINE, width, monkeypatch, capsys)
+def test_what_a_terminal_shows_it_shows_whole(terminal: Terminal, width: int) -> None:
+    lines = terminal(NINE, width)
     assert not [line for line in lines if "…" in line or len(line) > width]
 
 
-def test_a_terminal_is_not_left_empty_where_all_would_fit(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert not [x for x in terminal(NINE, 100, monkeypatch, capsys) if "too narrow" in x]
+def test_a_terminal_is_not_left_empty_where_all_would_fit(terminal: Terminal) -> None:
+    assert not [x for x in terminal(NINE, 100) if "too narrow" in x]
 
 
 @pytest.mark.parametrize(
     "name", ["[red]x[/red]", "[/]", "[link=http://a.b]x[/link]", ":cat:", "[0]"]
 )
-def test_a_name_is_no_markup(
-    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_name_is_no_markup(terminal: Terminal, name: str) -> None:
     named = Sheet(
         [name, "figure"],
         [[name, "1"]],
         heading=[f"task   {name}", name],
         footing=[f"time   {name}"],
     )
-    shown = terminal(named, 100, monkeypatch, capsys)
+    shown = terminal(named, 100)
     assert sum(name in line for line in shown) == 5
 
 
-def test_a_hidden_name_is_no_markup(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_hidden_name_is_no_markup(terminal: Terminal) -> None:
     wide = Sheet(["a", "[red]b[/red]"], [["x" * 30, "y" * 30]], kept=1)
-    assert "[red]b[/red]" in terminal(wide, 40, monkeypatch, capsys)[-1]
+    assert "[red]b[/red]" in terminal(wide, 40)[-1]
 
 
-def test_no_colour_reaches_what_is_no_terminal(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_colour_reaches_what_is_no_terminal(terminal: Terminal) -> None:
     styled = Sheet(["name"], [["better, z +2.0"]], styles={"better": "green"})
-    assert "\x1b" not in "\n".join(terminal(styled, 80, monkeypatch, capsys))
+    assert "\x1b" not in "\n".join(terminal(styled, 80))
 
 
 def test_colour_is_for_cells_that_begin_with_the_word(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
     styled = Sheet(["name"], [["hit"], ["no hit"]], styles={"hit": "green"})
-    lines = terminal(styled, 80, monkeypatch, capsys)
+    lines = terminal(styled, 80)
     (hit,) = (line for line in lines if "hit" in line and "no hit" not in line)
     (other,) = (line for line in lines if "no hit" in line)
     assert "\x1b[32m" in hit

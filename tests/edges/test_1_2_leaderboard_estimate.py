@@ -50,7 +50,7 @@ class KnowsWhom:
 KNOWS_WHOM = {"name": "knows whom", "use": "plugged:KnowsWhom"}
 
 
-def sat(folder: Path, *models: dict[str, Any], **sections: Any) -> Result:
+def ran(folder: Path, *models: dict[str, Any], **sections: Any) -> Result:
     (folder / "plugged.py").write_text(PLUGGED)
     asked = {"metrics": ["MAP@2"]} | sections.pop("evaluation", {})
     sections = {"compare": {"resamples": 100}} | sections
@@ -63,8 +63,8 @@ def estimates(result: Result) -> dict[str, Any]:
 
 
 def test_a_model_is_asked_for_users_it_has_never_seen(write: Write) -> None:
-    """Examined: (1/2 + 1)/2 = 3/4. Everybody: (1/2 + 1 + 1 + 0)/4 = 5/8, where 3/8 was said."""
-    result = sat(write(log=LOG), POPULAR)
+    """Evaluated: (1/2 + 1)/2 = 3/4. Everybody: (1/2 + 1 + 1 + 0)/4 = 5/8, where 3/8 was said."""
+    result = ran(write(log=LOG), POPULAR)
     assert result.models[0].metrics["MAP@2"].mean == 3 / 4
     assert estimates(result) == {
         "examined": 2,
@@ -76,7 +76,7 @@ def test_a_model_is_asked_for_users_it_has_never_seen(write: Write) -> None:
 
 
 def test_a_model_that_cannot_be_asked_has_at_least_so_much(write: Write) -> None:
-    result = sat(write(log=LOG), KNOWS_WHOM)
+    result = ran(write(log=LOG), KNOWS_WHOM)
     assert estimates(result)["models"] == {
         "knows whom": {"window": 3 / 8, "sample": None, "at_least": True}
     }
@@ -89,15 +89,15 @@ def test_a_model_that_cannot_be_asked_has_at_least_so_much(write: Write) -> None
 
 def test_only_users_with_true_items_are_averaged(write: Write) -> None:
     """With truth = "candidates" nia has none: (1/2 + 1 + 1)/3 = 5/6."""
-    found = estimates(sat(write(log=LOG), POPULAR, evaluation={"truth": "candidates"}))
+    found = estimates(ran(write(log=LOG), POPULAR, evaluation={"truth": "candidates"}))
     assert (found["window"], found["with_items"]) == (4, 3)
     assert found["models"]["popular"]["window"] == 5 / 6
 
 
-def test_examined_users_without_true_items_are_not_averaged_either(write: Write) -> None:
-    """Everybody is examined, and nia scores 0 there: 5/8; a leaderboard leaves her out: 5/6."""
+def test_evaluated_users_without_true_items_are_not_averaged_either(write: Write) -> None:
+    """Everybody is evaluated, and nia scores 0 there: 5/8; a leaderboard leaves her out: 5/6."""
     rules = {"truth": "candidates", "users": "all", "require_hit": False}
-    result = sat(write(log=LOG), POPULAR, evaluation=rules)
+    result = ran(write(log=LOG), POPULAR, evaluation=rules)
     assert result.models[0].metrics["MAP@2"].mean == 5 / 8
     assert estimates(result)["models"]["popular"]["window"] == 5 / 6
 
@@ -105,8 +105,8 @@ def test_examined_users_without_true_items_are_not_averaged_either(write: Write)
 def test_items_of_training_are_dropped_for_them_too(write: Write) -> None:
     """ann and bob had all that they touch; new: "a b", a is true: 1; nia: 0."""
     rules = {"seen_items": "drop", "require_hit": False, "users": "all"}
-    everyone = sat(write(log=LOG), POPULAR, evaluation=rules)
-    some = sat(write(log=LOG), POPULAR, evaluation={"seen_items": "drop", "users": "all"})
+    everyone = ran(write(log=LOG), POPULAR, evaluation=rules)
+    some = ran(write(log=LOG), POPULAR, evaluation={"seen_items": "drop", "users": "all"})
     assert estimates(some)["models"]["popular"]["window"] == 1 / 2
     assert estimates(everyone)["models"] == estimates(some)["models"]
 
@@ -143,12 +143,12 @@ def test_precomputed_lists_are_looked_up(write: Write) -> None:
     """The file has new's list too: ann 1/2, bob 0, new 1, nia 0 of 4 users."""
     folder = write(log=LOG)
     (folder / "mates.csv").write_text("user,items\nann,a b\nbob,b\nnew,a\n")
-    found = estimates(sat(folder, {"name": "mates", "lists": "mates.csv"}))
+    found = estimates(ran(folder, {"name": "mates", "lists": "mates.csv"}))
     assert found["models"]["mates"] == {"window": 3 / 8, "sample": None, "at_least": False}
 
 
 def test_the_page_says_it(write: Write, tmp_path: Path) -> None:
-    sat(write(log=LOG), POPULAR, KNOWS_WHOM).write(tmp_path / "run")
+    ran(write(log=LOG), POPULAR, KNOWS_WHOM).write(tmp_path / "run")
     text = page(run_folder.read(tmp_path / "run"))
     assert "at least 0.3750" in text
     assert ">0.6250<" in text
@@ -173,7 +173,7 @@ def test_a_note_says_why_it_is_at_least_whichever_repeat_cannot_be_asked(
     write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(globals(), "PLUGGED", PLUGGED + LATER)
-    result = sat(write(log=LOG), {"name": "later", "use": "plugged:Later", "repeats": 3})
+    result = ran(write(log=LOG), {"name": "later", "use": "plugged:Later", "repeats": 3})
     assert estimates(result)["models"]["later"]["at_least"]
     [note] = [note for note in result.notes if "leaderboard estimate" in note]
     assert 'model "later" gives no lists for the 2 users' in note
@@ -181,15 +181,15 @@ def test_a_note_says_why_it_is_at_least_whichever_repeat_cannot_be_asked(
 
 def test_nothing_is_said_of_an_estimate_that_a_metric_has_not(write: Write) -> None:
     metrics = {"metrics": ["Popularity@2", "MAP@2"]}
-    result = sat(write(log=LOG), KNOWS_WHOM, evaluation=metrics)
+    result = ran(write(log=LOG), KNOWS_WHOM, evaluation=metrics)
     assert estimates(result)["models"] == {}
     assert not [note for note in result.notes if "leaderboard estimate" in note]
 
 
 def test_it_is_shown_where_as_many_users_are_averaged_though_not_the_same(write: Write) -> None:
-    """cid z has no true item and is examined, new a is not: (1/2 + 1 + 0)/3 and (1/2 + 1 + 1)/3."""
+    """cid z has no true item and is averaged, new a is not: (1/2 + 1 + 0)/3 and (1/2 + 1 + 1)/3."""
     rules = {"truth": "candidates", "require_hit": False}
-    result = sat(write(log=LOG + "cid,z,2020-01-09\n"), POPULAR, evaluation=rules)
+    result = ran(write(log=LOG + "cid,z,2020-01-09\n"), POPULAR, evaluation=rules)
     assert result.models[0].metrics["MAP@2"].mean == 1 / 2
     assert "leaderboard estimate  popular: 0.8333 over the 3 users with true items" in repr(result)
 
@@ -209,24 +209,24 @@ def test_users_who_are_not_in_the_sample_are_not_counted_over_it(
     """Earned are ann 1/2, bob 1, new 1, nia 0; with two ids of four, 5/4 was said of a MAP."""
     rows = "".join(f"{user},a\n" for user in ids.split())
     folder = write(log=LOG, sample=f"ncodpers,added_products\n{rows}")
-    found = estimates(sat(folder, POPULAR, submission={"sample": "sample.csv"}))
+    found = estimates(ran(folder, POPULAR, submission={"sample": "sample.csv"}))
     assert found["sample"] == len(ids.split())
     assert found["models"]["popular"] == {"window": 5 / 8, "sample": mean, "at_least": False}
 
 
 def test_a_sample_without_a_row_has_no_figure(write: Write) -> None:
     folder = write(log=LOG, sample="ncodpers,added_products\n")
-    found = estimates(sat(folder, POPULAR, submission={"sample": "sample.csv"}))
+    found = estimates(ran(folder, POPULAR, submission={"sample": "sample.csv"}))
     assert (found["sample"], found["models"]["popular"]["sample"]) == (None, None)
 
 
-def test_ready_lists_of_the_examined_users_alone_leave_the_others_at_0(write: Write) -> None:
+def test_precomputed_lists_of_the_evaluated_users_alone_leave_the_others_at_0(write: Write) -> None:
     """As a run over all users says: ann 1/2, bob 0, new and nia without a list."""
     folder = write(log=LOG)
     (folder / "mates.csv").write_text("user,items\nann,a b\nbob,b\n")
     mates = {"name": "mates", "lists": "mates.csv"}
-    some = sat(folder, mates)
-    everyone = sat(folder, mates, evaluation={"users": "all", "require_hit": False})
+    some = ran(folder, mates)
+    everyone = ran(folder, mates, evaluation={"users": "all", "require_hit": False})
     assert everyone.models[0].metrics["MAP@2"].mean == 1 / 8
     assert estimates(some)["models"]["mates"] == {
         "window": 1 / 8,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import Cli
+from conftest import Cli, is_refused
 
 import harness
 from harness import kaggle
@@ -126,6 +126,5 @@ def test_a_config_says_itself_who_counts(folder: Path, cli: Cli) -> None:
     config = Path(__file__).parents[2] / "configs" / "demo.toml"
     for command in ("score", "explain"):
         options = ["--user", "ann"] if command == "explain" else []
-        status, _, err = cli(command, "lists.csv", "--config", str(config), KEEP, *options)
-        assert status == 2
-        assert "--keep-users-without-items goes with --solution" in err
+        told = "--keep-users-without-items goes with --solution"
+        is_refused(cli(command, "lists.csv", "--config", str(config), KEEP, *options), told)

@@ -35,7 +35,7 @@ class Few:
 """
 
 
-def sat(folder: Path, known: int) -> Result:
+def ran(folder: Path, known: int) -> Result:
     (folder / "plugged.py").write_text(PLUGGED)
     few = {"name": "few", "use": "plugged:Few", "params": {"known": known}}
     asked = {"require_hit": False}
@@ -53,13 +53,13 @@ def sat(folder: Path, known: int) -> Result:
     ],
 )
 def test_most_lists_are_empty(write: Write, known: int, note: str | None) -> None:
-    result = sat(write(log=LOG), known)
+    result = ran(write(log=LOG), known)
     assert [text for text in result.notes if "empty" in text] == ([note] if note else [])
 
 
 def test_it_stands_in_the_table_in_json_and_on_the_page(write: Write, tmp_path: Path) -> None:
     note = 'model "few": all 5 lists are empty, and score 0'
-    result = sat(write(log=LOG), 0)
+    result = ran(write(log=LOG), 0)
     assert note in repr(result)
     result.write(tmp_path / "run")
     assert note in json.loads((tmp_path / "run" / "result.json").read_text())["notes"]

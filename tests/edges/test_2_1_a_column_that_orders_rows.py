@@ -94,7 +94,7 @@ def test_what_is_mended_scores_what_the_file_does(cli: Cli) -> None:
     assert (status, "1.000000" in out) == (0, True)
 
 
-def test_without_an_answer_nothing_is_marked(cli: Cli) -> None:
+def test_without_an_answer_nothing_is_scored(cli: Cli) -> None:
     Path("long.csv").write_text(f"user,item,prediction\n{ROWS}")
     status, out, _ = cli("score", "long.csv", "--solution", "truth.csv")
     assert (status, "SUB111" in out) == (1, True)

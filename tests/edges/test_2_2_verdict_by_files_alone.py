@@ -22,7 +22,7 @@ ann,b,2020-01-09
 bob,a,2020-01-09
 eva,a,2020-01-09
 """
-"""The window is 2020-01-09: ann, bob and eva are examined; the sample asks for ann, bob and new."""
+"""The window is 2020-01-09: ann, bob and eva are evaluated; the sample asks for ann, bob, new."""
 
 
 @pytest.fixture(autouse=True)

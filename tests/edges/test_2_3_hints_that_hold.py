@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Cli
+from test_rules import against
 
 from harness.submission import problems
 from harness.submission.expected import Against, of_tables
@@ -13,7 +14,7 @@ from harness.submission.format import FORMATS, Named
 from harness.submission.keys import nothing
 from harness.submission.problems import Problem, Validation
 from harness.submission.rules import EXAMPLES, RULES
-from harness.submission.rules.rule import GOOD, ITEMS, SAMPLE
+from harness.submission.rules.rule import GOOD
 from harness.submission.validate import validate
 
 HEAD = "customer_id,article_id,rank\n"
@@ -70,14 +71,6 @@ FOLLOWED: dict[str, bytes] = {
     "SUB316": RENAMED.encode(),
 }
 """What a file is when somebody has done what the hint of each check says."""
-
-
-def against(folder: Path, code: str = "") -> Against:
-    if code in ("SUB210", "SUB312"):  # where nobody says which ids there are
-        return Against(format=FORMATS["hm"])
-    (folder / "sample.csv").write_text(SAMPLE)
-    (folder / "articles.csv").write_text(ITEMS)
-    return of_tables(folder / "sample.csv", folder / "articles.csv")
 
 
 def checked(folder: Path, content: bytes | str, known: Against) -> tuple[Validation, Path]:
@@ -175,7 +168,7 @@ def test_a_score_says_which_command_mends(cli: Cli) -> None:
 
 
 def test_notes_of_a_forced_score_are_words_apart(cli: Cli) -> None:
-    """A padded id is one row of an examined user, not a row of somebody else's."""
+    """A padded id is one row of an evaluated user, not a row of somebody else's."""
     Path("truth.csv").write_text("user,items\nann,a b\nbob,d\n")
     Path("lists.csv").write_text("user,items\n ann,a b\nbob,d d\n")
     status, out, _ = cli("score", "lists.csv", "--solution", "truth.csv", "--force")

@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import Cli
+import small
+from conftest import Cli, is_refused
 
 import harness
 from harness.core.errors import HarnessError, UsageError
@@ -115,16 +116,12 @@ def test_a_config_of_submission_alone(folder: Path, cli: Cli) -> None:
 
 def test_what_such_a_config_cannot_do(folder: Path, cli: Cli) -> None:
     Path("own.toml").write_text('[submission]\nseparator = ";"\n')
-    status, _, err = cli("score", "lists.csv", "--config", "own.toml")
-    assert status == 2
-    assert "--solution SOLUTION; this config has no [data]" in err
-    status, _, err = cli("run", "own.toml")
-    assert status == 2
-    assert "[data] is missing" in err
+    told = "--solution SOLUTION; this config has no [data]"
+    is_refused(cli("score", "lists.csv", "--config", "own.toml"), told)
+    is_refused(cli("run", "own.toml"), "[data] is missing")
     Path("own.toml").write_text('[submission]\nseparator = "/"\n')
-    status, _, err = cli("score", "lists.csv", *BY, "--config", "own.toml")
-    assert status == 2
-    assert "[submission] separator = '/'; allowed:" in err
+    told = "[submission] separator = '/'; allowed:"
+    is_refused(cli("score", "lists.csv", *BY, "--config", "own.toml"), told)
 
 
 def test_explain_reads_lists_in_the_same_way(folder: Path, cli: Cli) -> None:
@@ -132,16 +129,11 @@ def test_explain_reads_lists_in_the_same_way(folder: Path, cli: Cli) -> None:
         out = cli("explain", "lists.csv", *arguments, "--user", "ann", "--format", "json")[1]
         return [place["item"] for place in json.loads(out)["users"][0]["places"]]
 
-    Path("log.csv").write_text(
-        "user,item,time\nann,a,2020-01-01\nbob,b,2020-01-01\nann,b,2020-01-09\n"
-    )
-    Path("exam.toml").write_text(
-        '[data]\nlayout = "table"\npath = "."\nevents = "log.csv"\n'
-        '[split]\nstrategy = "time"\nvalid_days = 1\n[submission]\nseparator = ";"\n'
-        '[[models]]\nname = "popular"\nuse = "baselines.popular:Popular"\n'
-    )
+    log = "user,item,time\nann,a,2020-01-01\nbob,b,2020-01-01\nann,b,2020-01-09\n"
+    own = {"separator": ";"}
+    small.write(folder, {"log.csv": log, "shop.toml": small.toml(submission=own)})
     Path("own.toml").write_text('[submission]\nseparator = ";"\n')
-    assert items("--config", "exam.toml") == ["a", "x"]
+    assert items("--config", "shop.toml") == ["a", "x"]
     assert items(*BY) == ["a", "x"]
     Path("solution.csv").write_text(SOLUTION.replace(";", " "))
     assert items(*BY, "--separator", ";") == ["a", "x"]
@@ -153,9 +145,7 @@ def test_a_config_with_data_says_it_itself(folder: Path, cli: Cli) -> None:
     for command in ("validate", "score", "explain"):
         options = ["--user", "ann"] if command == "explain" else []
         arguments = (command, "lists.csv", "--config", config, "--separator", ";", *options)
-        status, _, err = cli(*arguments)
-        assert status == 2
-        assert "leave --separator out, and set separator under [submission]" in err
+        is_refused(cli(*arguments), "leave --separator out, and set separator under [submission]")
 
 
 def test_a_separator_that_is_none(folder: Path) -> None:

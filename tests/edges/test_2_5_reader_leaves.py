@@ -33,13 +33,13 @@ COMMANDS = {
     "validate good.csv --solution good.csv": 0,
     "score good.csv --solution good.csv": 0,
     "score bad.csv --solution good.csv": 1,
-    "run exam.toml --out again": 0,
+    "run shop.toml --out again": 0,
     "compare one": 0,
     "leaderboard one": 0,
     "explain good.csv --solution good.csv --user ann": 0,
     "report one": 0,
-    "submit exam.toml --model popular --out made.csv": 0,
-    "tune exam.toml --trials 1 --out tuned.toml --force": 0,
+    "submit shop.toml --model popular --out made.csv": 0,
+    "tune shop.toml --trials 1 --out tuned.toml --force": 0,
     "list metrics": 0,
     "synth kion --out kion --users 20 --items 20 --events 200": 0,
     "--help": 0,
@@ -50,7 +50,7 @@ COMMANDS = {
 TOLD = (
     "validate bad.csv",
     "score good.csv --solution good.csv",
-    "run exam.toml --out again",
+    "run shop.toml --out again",
     "report one",
     "list metrics",
     "--help",
@@ -77,17 +77,17 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
     files = {
         "log.csv": LOG,
-        "exam.toml": CONFIG,
+        "shop.toml": CONFIG,
         "good.csv": "user,items\nann,a b\nbob,b\n",
         "bad.csv": "user,items\nann,a a\nann,b b\n,a\n",
     }
     small.write(folder, files)
-    assert harness(folder, "run exam.toml --out one", capture_output=True).returncode == 0
+    assert harness(folder, "run shop.toml --out one", capture_output=True).returncode == 0
     return folder
 
 
 @pytest.mark.parametrize(
-    "command", slow_but({"validate bad.csv", "run exam.toml --out again", "--help"}, COMMANDS)
+    "command", slow_but({"validate bad.csv", "run shop.toml --out again", "--help"}, COMMANDS)
 )
 def test_a_reader_that_has_gone_changes_nothing(made: Path, command: str) -> None:
     read, write = os.pipe()
@@ -130,7 +130,7 @@ def test_a_full_device_is_told_and_is_status_2(made: Path, command: str) -> None
 
 @pytest.mark.parametrize(
     "command",
-    slow_but({"--version"}, ["validate bad.csv", "run exam.toml --out two", "--version"]),
+    slow_but({"--version"}, ["validate bad.csv", "run shop.toml --out two", "--version"]),
 )
 def test_a_closed_output_is_told_and_is_status_2(made: Path, command: str) -> None:
     line = f"{sys.executable} -m harness {command} >&-"

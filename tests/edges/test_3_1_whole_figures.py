@@ -38,8 +38,8 @@ def toml(days: Any, *names: str, **keys: Any) -> str:
 
 
 COMMANDS = {
-    "run": ["run", "exam.toml", "--out", "again"],
-    "run -v": ["run", "exam.toml", "--out", "again", "-v"],
+    "run": ["run", "shop.toml", "--out", "again"],
+    "run -v": ["run", "shop.toml", "--out", "again", "-v"],
     "compare": ["compare", "first", "--by", "truth"],
     "leaderboard": ["leaderboard", "."],
     "score": ["score", "lists.csv", "--solution", "truth.csv", "--k", "2", "--conventions"],
@@ -62,14 +62,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     grid = {"window_days": [1, 6], "half_life_days": [0.5, 2.0]}
     files = {
         "log.csv": LOG,
-        "exam.toml": toml(9, *NAMES),
+        "shop.toml": toml(9, *NAMES),
         "tune.toml": toml(9, NAMES[0], space=grid),
         "truth.csv": "user,items\nann,a b c\nbob,c\ncid,a\n",
         "lists.csv": "user,items\nann,a a b\nbob,x c\n",
         "bad.csv": "user,items\nann,a a b\nann,x c\n" + "".join(f"u{i},a\n" for i in range(1200)),
     }  # fmt: skip
     small.write(folder, files)
-    run(folder / "exam.toml").write(folder / "first")
+    run(folder / "shop.toml").write(folder / "first")
     return folder
 
 

@@ -208,10 +208,10 @@ def test_times_pairs_and_leaderboards_follow_with_verbose(make: Make, cli: Cli) 
     assert len(result.sheets()) == 1
     assert len(result.sheets(verbose=True)) == 2
     models = [{"name": name, "use": POPULAR} for name in ("first", "second")]
-    small.write(Path(), {"exam.toml": small.toml(*models)})
+    small.write(Path(), {"shop.toml": small.toml(*models)})
     shown = {}
     for option in ([], ["-v"], ["--verbose"]):
-        status, out, _ = cli("run", "exam.toml", "--out", "one two", *option)
+        status, out, _ = cli("run", "shop.toml", "--out", "one two", *option)
         assert status == 0
         shown[tuple(option)] = re.sub(r"\d+\.\d s", "", out)
     short, long = shown[()], shown["-v",]

@@ -59,14 +59,14 @@ def test_verbose_has_times(tmp_path: Path) -> None:
 
 def test_figures_by_hand(tmp_path: Path) -> None:
     found = result(tmp_path, metrics=["MAP@2", "Recall@2"])
-    # AP is 1, 0 and 1/2: the interval is as wide as marks can be; chance is 3/8
+    # AP is 1, 0 and 1/2: the interval is as wide as values can be; chance is 3/8
     _, mean, interval, lift, verdict, recall = line(printed(found), "popular")
     assert (mean, interval) == ("0.5000", "0.0000 … 1.0000")
     assert (lift, verdict, recall) == ("1.3", "no better than chance", "0.6667")
     assert line(printed(found), "chance") == ["chance (exact)", "0.3750", "1.0", "0.5000"]
 
 
-def test_notes_stand_above_and_the_exam_below(tmp_path: Path) -> None:
+def test_notes_stand_above_and_the_evaluation_set_below(tmp_path: Path) -> None:
     found = replace(result(tmp_path), notes=("7 rows left out",))
     note, blank = printed(found).splitlines()[3:5]
     assert (note, blank) == ("note  7 rows left out", "")

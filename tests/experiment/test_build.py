@@ -100,7 +100,7 @@ def test_parts_draw_with_the_repeats_of_the_whole(tmp_path: Path) -> None:
     assert counts(tmp_path, "asked") == ["a 0", "a 1", "a 0", "a 1", "a 2"]
 
 
-def test_a_whole_stands_anywhere_and_is_marked_like_any_model(tmp_path: Path) -> None:
+def test_a_whole_stands_anywhere_and_is_scored_like_any_model(tmp_path: Path) -> None:
     """The first has d alone; then comes b: AP@2 is 1/2 for ann and 1 for bob."""
     models = [fill("whole", "one", "popular"), part("one", order="d")]
     popular = {"name": "popular", "use": "baselines.popular:Popular"}
@@ -248,13 +248,13 @@ def test_a_whole_is_tuned_and_its_parts_learn_once(tmp_path: Path) -> None:
     settings = settings.model_copy(
         update={"tune": settings.tune.model_copy(update={"search": "grid"})}
     )
-    (tmp_path / "log.csv").write_text(LOG + "ann,d,2020-01-07\n")  # the inner exam's day
+    (tmp_path / "log.csv").write_text(LOG + "ann,d,2020-01-07\n")  # held out within
     found = tune(settings)
     assert len(found.models[0].searched) == 4
     assert counts(tmp_path, "fit") == ["ab", "db"]
 
 
-def test_ready_lists_were_not_made_for_the_inner_exam(tmp_path: Path) -> None:
+def test_precomputed_lists_were_not_made_for_the_inner_evaluation_set(tmp_path: Path) -> None:
     (tmp_path / "mates.csv").write_text("user,items\nann,a\n")
     precomputed = {"name": "ready", "lists": "mates.csv"}
     inner = fill("inner", "ready")

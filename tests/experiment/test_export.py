@@ -1,4 +1,4 @@
-"""One marked submission as Codabench and EvalAI read it."""
+"""One scored submission as Codabench and EvalAI read it."""
 
 import json
 from pathlib import Path

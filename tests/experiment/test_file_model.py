@@ -1,4 +1,4 @@
-"""Ready lists: a file sits the exam like a model, and earns what `harness score` says."""
+"""Precomputed lists: a file is evaluated like a model, and scores what `harness score` says."""
 
 from __future__ import annotations
 
@@ -81,9 +81,9 @@ bob,a,2020-01-09
 cid,new,2020-01-09
 cid,c,2020-01-09
 """
-"""The exam is the last day: ann's truth is b, bob's a, cid's c and new, which is no candidate."""
+"""The last day is held out: ann's truth is b, bob's a, cid's c and new, which is no candidate."""
 
-READY = {"name": "ready", "lists": "lists.csv"}
+PRECOMPUTED = {"name": "ready", "lists": "lists.csv"}
 FILL = {"name": "fill", "use": "baselines.fill:Fill", "of": ["ready", "popular"]}
 
 
@@ -91,7 +91,7 @@ def config(folder: Path, text: str, *models: dict[str, Any], **evaluation: Any) 
     """Return a config on `LOG` in a folder, with lists of this text, and write it there too."""
     small.write(folder, {"lists.csv": text})
     asked = {"k": 3, "metrics": ["MAP@3", "Recall@3"]} | evaluation
-    models = models or (READY,)
+    models = models or (PRECOMPUTED,)
     return small.config(folder, *models, log=LOG, evaluation=asked, compare={"resamples": 100})
 
 
@@ -110,7 +110,7 @@ def test_items_that_cannot_hit_use_their_places(tmp_path: Path) -> None:
     assert result.notes == (told,)
 
 
-def test_seen_items_use_their_places_where_the_exam_drops_them(tmp_path: Path) -> None:
+def test_seen_items_use_their_places_where_they_are_dropped(tmp_path: Path) -> None:
     result = run(config(tmp_path, "user,items\nann,a b\nbob,b c a\n", seen_items="drop"))
     assert user_scores(result) == [1 / 2, round(1 / 3, 12), 0]
     assert result.notes == ('model "ready": 1 evaluated users have no list, and score 0',)
@@ -140,7 +140,7 @@ def test_files_of_every_kind(kind: str, tmp_path: Path) -> None:
     text = "user,items\nann,c b\nbob,a\n"
     if kind in ("rank", "score"):
         text = LONG.format(order=kind, first=1 if kind == "rank" else 9, second=2)
-    model, frame = dict(READY), pl.DataFrame({"user": ["ann", "bob"], "items": ["c b", "a"]})
+    model, frame = dict(PRECOMPUTED), pl.DataFrame({"user": ["ann", "bob"], "items": ["c b", "a"]})
     settings = config(tmp_path, text, model)
     if kind not in ("wide", "rank", "score"):
         model["lists"] = "lists.parquet" if kind == "lists" else f"lists.{kind}"
@@ -164,7 +164,7 @@ def test_a_part_answers_with_candidates_alone(tmp_path: Path) -> None:
     In training b has two events, a and c one each.
     """
     text = "user,items\nann,new c zzz\nbob,a a\n"
-    result = run(config(tmp_path, text, FILL, READY, POPULAR))
+    result = run(config(tmp_path, text, FILL, PRECOMPUTED, POPULAR))
     assert user_scores(result, "fill") == [1 / 2, 1, round(1 / 3 / 2, 12)]
     assert user_scores(result, "popular") == [1, 1 / 2, round(1 / 3 / 2, 12)]
 
@@ -172,7 +172,7 @@ def test_a_part_answers_with_candidates_alone(tmp_path: Path) -> None:
 def test_a_part_obeys_exclude(tmp_path: Path) -> None:
     """ann had a, so hers is b, then c; bob has b and c; cid had b, so his is c."""
     text = "user,items\nann,a c\nbob,b c a\ncid,b c\n"
-    result = run(config(tmp_path, text, FILL, READY, POPULAR, seen_items="drop"))
+    result = run(config(tmp_path, text, FILL, PRECOMPUTED, POPULAR, seen_items="drop"))
     assert user_scores(result, "fill") == [1 / 2, 1, 1 / 2]
 
 
@@ -181,7 +181,7 @@ def test_a_run_is_explained_and_repeated_from_elsewhere(
     folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = "user,items\nann,new zzz b\nbob,a\n"
-    result = run(config(tmp_path / "shop", text, READY, POPULAR))
+    result = run(config(tmp_path / "shop", text, PRECOMPUTED, POPULAR))
     result.write(tmp_path / "run")
     (tmp_path / "run").rename(tmp_path / folder)
     monkeypatch.chdir(tmp_path.parent)
@@ -200,8 +200,8 @@ def test_lists_that_changed_since_the_run_are_refused(tmp_path: Path) -> None:
         of_run(tmp_path / "run", "ready")
 
 
-def test_ready_lists_as_a_submission_score_the_same(tmp_path: Path) -> None:
-    settings = config(tmp_path, "user,items\nann,new b c\nbob,a\n", READY, POPULAR)
+def test_precomputed_lists_as_a_submission_score_the_same(tmp_path: Path) -> None:
+    settings = config(tmp_path, "user,items\nann,new b c\nbob,a\n", PRECOMPUTED, POPULAR)
     submit(settings, "ready", tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_text() == "user,item\nann,new b c\nbob,a\ncid,\n"
     scored = harness.score(tmp_path / "out.csv", config=settings)

@@ -48,8 +48,8 @@ repeats = 3
 
 @pytest.fixture
 def config(tmp_path: Path) -> Config:
-    small.write(tmp_path, {"logs/log.csv": small.LOG, "configs/exam.toml": TOML})
-    return config_.read(tmp_path / "configs" / "exam.toml")
+    small.write(tmp_path, {"logs/log.csv": small.LOG, "configs/shop.toml": TOML})
+    return config_.read(tmp_path / "configs" / "shop.toml")
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_intervals_of_three_users(result: Result) -> None:
     figure = popular.metrics["MAP@2"]
     # The inverse of t in SciPy 1.13 is good to 2e-11.
     assert figure.ci95_t == pytest.approx((0.5 - half, 0.5 + half), abs=1e-10)
-    assert figure.ci95 == (0, 1)  # no skewness; marks are from 0 to 1
+    assert figure.ci95 == (0, 1)  # no skewness; values are from 0 to 1
     assert figure.ci95_bootstrap == (0, 1)  # ann alone, or bob alone, in 1 of 27 each
 
 

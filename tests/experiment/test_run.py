@@ -9,7 +9,6 @@ import pytest
 import small
 from small import LATEST_FIRST, LOG, POPULAR, RANDOM
 
-from harness import config as config_
 from harness.config import Config
 from harness.core.errors import RecommenderError, UsageError
 from harness.experiment import evaluate_model
@@ -152,7 +151,7 @@ def test_a_model_that_lists_seen_items_is_named(tmp_path: Path) -> None:
     )
     settings = plug_in(tmp_path, source, "Seen", seen_items="drop")
     with pytest.raises(RecommenderError, match=r'"mine", user bob, rank 2: found 1; .*excluded'):
-        run(settings)  # ann's b was seen, so bob is the exam's first; he has seen b and c
+        run(settings)  # ann's b was seen, so bob is the first who is evaluated; he has b and c
 
 
 @pytest.mark.parametrize(
@@ -198,10 +197,9 @@ class Reuses:
         self.answer[:] = draws.repeat
         return self.answer
 """
-    settings = plug_in(tmp_path, source, "Reuses", k=1, metrics=["MAP@1"])
-    settings = settings.model_copy(
-        update={"models": [settings.models[0].model_copy(update={"repeats": 2})]}
-    )
+    (tmp_path / "plugged.py").write_text(source)
+    model = {"name": "mine", "use": "plugged:Reuses", "repeats": 2}
+    settings = config(tmp_path, model, k=1, metrics=["MAP@1"])
     assert values(run(settings), "MAP@1") == [[0, 0, 1], [1, 0, 0]]  # a for all, then b for all
 
 
@@ -275,7 +273,7 @@ def test_the_verdict_is_on_the_first_metric_or_on_none(tmp_path: Path) -> None:
     assert verdict.lift == pytest.approx((2 / 3) / (1 / 2), abs=1e-15)
 
 
-def test_a_metric_asked_for_twice_is_marked_once(tmp_path: Path) -> None:
+def test_a_metric_asked_for_twice_is_scored_once(tmp_path: Path) -> None:
     result = run(config(tmp_path, metrics=["MAP@2", "MAP(divisor=kaggle)@2"]))
     assert list(result.models[0].metrics) == ["MAP@2"]
 
@@ -327,14 +325,10 @@ def test_a_user_draws_the_same_whoever_else_there_is(tmp_path: Path) -> None:
 
 
 def test_events_of_another_window_are_noted(tmp_path: Path) -> None:
-    settings = config(tmp_path)
-    split = settings.split.model_copy(update={"test_days": 4, "valid_days": 1})
-    result = run(settings.model_copy(update={"split": split, "evaluation": no_hit_needed()}))
+    split = {"strategy": "time", "valid_days": 1, "test_days": 4}
+    everyone = {"require_hit": False, "users": "all"}
+    result = run(small.config(tmp_path, split=split, evaluation=everyone))
     assert result.notes == ("3 events lie in another window and are left out",)
-
-
-def no_hit_needed() -> config_.EvaluationConfig:
-    return config_.EvaluationConfig(k=2, require_hit=False, users="all")
 
 
 def test_a_quick_run_says_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -350,11 +344,6 @@ def test_times_of_every_step(tmp_path: Path) -> None:
 
 
 def test_a_path_is_a_config(tmp_path: Path) -> None:
-    (tmp_path / "log.csv").write_text(LOG)
-    (tmp_path / "exam.toml").write_text(
-        '[data]\nlayout = "table"\npath = "."\nevents = "log.csv"\n'
-        '[split]\nstrategy = "time"\nvalid_days = 1\n[evaluation]\nk = 2\n'
-        '[[models]]\nname = "popular"\nuse = "baselines.popular:Popular"\n'
-    )
-    for path in (tmp_path / "exam.toml", str(tmp_path / "exam.toml")):
+    small.write(tmp_path, {"log.csv": LOG, "shop.toml": small.toml()})
+    for path in (tmp_path / "shop.toml", str(tmp_path / "shop.toml")):
         assert values(run(path), "MAP@2") == [[1, 0, 1 / 2]]

@@ -1,4 +1,4 @@
-"""A model's lists written as a submission, validated, and marked: its own score to the last bit."""
+"""A model's lists written as a submission, validated, and scored: its own score to the last bit."""
 
 import gzip
 from pathlib import Path
@@ -25,7 +25,7 @@ def sample_config(name: str) -> Config:
 
 @pytest.mark.parametrize("name", ["demo", "demo-ponpare"])
 @pytest.mark.parametrize("ending", [".csv", ".csv.gz"])
-def test_written_validated_and_marked_it_has_the_runs_own_score(
+def test_written_validated_and_scored_it_has_the_runs_own_score(
     name: str, ending: str, tmp_path: Path
 ) -> None:
     config, out = sample_config(name), tmp_path / f"submission{ending}"
@@ -60,7 +60,7 @@ def config(tmp_path: Path) -> Config:
 
 
 def test_who_has_a_row(config: Config, tmp_path: Path) -> None:
-    """The table's users in its order, then the exam's; new has no events and is asked for too."""
+    """The table's users in its order, then the others; new has no events and is asked for too."""
     done = submit(config, "popular", tmp_path / "out.csv")
     assert (done.rows, done.without_history, done.beyond_sample) == (3, 1, 0)
     assert (tmp_path / "out.csv").read_text() == "who,what\nann,b|a\ncid,b|a\nnew,b|a\n"

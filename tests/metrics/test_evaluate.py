@@ -187,7 +187,7 @@ def test_cut_offs_may_differ() -> None:
     assert found.tolist() == [1 / 4, 3 / 4, 1, 1]
 
 
-def test_many_users_are_marked_as_few_are() -> None:
+def test_many_users_are_scored_as_few_are() -> None:
     n = 100_000  # more than one block of users, so several threads
     frame = pd.DataFrame({"user": np.arange(n), "item": np.arange(n) % 7, "rank": 1})
     truth = pd.DataFrame({"user": np.arange(n), "item": np.arange(n) % 2})

@@ -1,4 +1,4 @@
-"""Marks by hand on two users, and means that no order of users changes."""
+"""Scores by hand on two users, and means that no order of users changes."""
 
 import math
 from fractions import Fraction
@@ -41,7 +41,7 @@ def lists(*rows: list[int]) -> Recommendations:
     return Recommendations(np.array(rows, np.int32))
 
 
-def test_marks_by_hand(evaluation_set: EvaluationSet) -> None:
+def test_scores_by_hand(evaluation_set: EvaluationSet) -> None:
     metrics = [parse(m) for m in ("MAP@3", "Recall@1", "Recall@3", "HitRate@2", "MRR@3")]
     table = score([lists([0, 1, 3], [1, -1, 2])], evaluation_set.judgments(), metrics)
     found = {str(m): values.tolist() for m, values in table.values.items()}

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from conftest import refusal
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -208,10 +209,8 @@ def test_registered_users_registered_before_the_window() -> None:
     ],
 )
 def test_rules_that_need_a_table_say_so(rule: str, named: list[str]) -> None:
-    with pytest.raises(UsageError) as caught:
+    with refusal(UsageError, *named):
         evaluation_set(TRAIN, VALID, candidates=rule)
-    for part in named:
-        assert part in str(caught.value)
 
 
 @pytest.mark.parametrize("lacking", ["shown_from", "until"])
@@ -239,13 +238,11 @@ def test_shown_needs_times_and_a_window(lacking: str) -> None:
         ("dee:a", {"registered": {}}, ['the rule "registered and seen in train" emptied']),
     ],
 )  # fmt: skip
-def test_an_empty_exam_prints_the_funnel_and_the_rule(
+def test_an_empty_evaluation_set_prints_the_funnel_and_the_rule(
     valid: str, keys: dict[str, Any], named: list[str]
 ) -> None:
-    with pytest.raises(EmptyEvaluationSetError) as caught:
+    with refusal(EmptyEvaluationSetError, *named):
         evaluation_set(TRAIN, pairs(valid), **keys)
-    for part in named:
-        assert part in str(caught.value)
 
 
 # --- fingerprint ---------------------------------------------------------------------------------
@@ -280,7 +277,7 @@ def changed(**keys: Any) -> set[str]:
     ],
     ids=["order", "repeats", "user", "user before", "item", "other buys", "unknown user"],
 )
-def test_what_does_not_touch_the_exam_leaves_its_fingerprint(keys: dict[str, Any]) -> None:
+def test_what_does_not_touch_it_leaves_its_fingerprint(keys: dict[str, Any]) -> None:
     assert changed(**keys) == set()
 
 
@@ -301,9 +298,7 @@ def test_what_does_not_touch_the_exam_leaves_its_fingerprint(keys: dict[str, Any
     ids=["k", "user", "candidate", "one more candidate", "hit", "other non-candidate",
          "one more non-candidate", "whose non-candidate", "truth rule"],
 )  # fmt: skip
-def test_each_part_of_the_exam_is_in_the_fingerprint(
-    keys: dict[str, Any], fields: set[str]
-) -> None:
+def test_each_part_of_it_is_in_the_fingerprint(keys: dict[str, Any], fields: set[str]) -> None:
     assert changed(**keys) == fields
 
 
@@ -382,7 +377,7 @@ def without_raising(make: Callable[[], EvaluationSet]) -> EvaluationSet | None:
 
 
 @given(log, log, st.sets(st.sampled_from("abcdefg"), min_size=1), rules)
-def test_equals_a_plain_python_exam(
+def test_equals_plain_python(
     train: list[tuple[str, str]],
     valid: list[tuple[str, str]],
     catalogue: set[str],

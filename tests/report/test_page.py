@@ -140,7 +140,7 @@ def test_every_model_stands_in_the_table_with_its_figures(demo_run: Path) -> Non
     assert found.row("chance (exact)")[1] == f"{chance['mean']:.4f}± {chance['sd']:.4f}"
 
 
-def test_the_heading_says_which_exam(demo_run: Path) -> None:
+def test_the_heading_says_which_evaluation_set(demo_run: Path) -> None:
     head = " ".join(page_of(demo_run).texts[""].split())
     evaluation_set = document(demo_run)["evaluation"]
     for fact in (

@@ -4,6 +4,7 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
+from hypothesis import strategies as st
 
 from harness.core.arrays import Ragged
 from harness.metrics import Block, Judgments, parse, per_user
@@ -15,6 +16,14 @@ def of_all_lists(name: str, n: int, r: int, relevant: int, k: int) -> Any:
     rows = np.tile(np.arange(r, dtype=np.int32), len(lists))
     key = Judgments(Ragged(np.arange(len(lists) + 1) * r, rows), np.full(len(lists), relevant))
     return per_user(parse(f"{name}@{k}"), Block(lists, key, k))
+
+
+@st.composite
+def any_sizes(draw: st.DrawFn) -> tuple[int, int, int, int]:
+    """Draw candidates, relevant ones, all relevant items, k."""
+    n = draw(st.integers(1, 6))
+    r = draw(st.integers(0, n))
+    return n, r, draw(st.integers(r, 9)), draw(st.integers(1, 8))
 
 
 EXACT = [

@@ -49,7 +49,7 @@ def test_repeats_that_are_alike_are_one() -> None:
     assert verdict([[1, 1, 0, 0]] * 50, mean=1 / 4, var=1).z == pytest.approx(1 / 2, rel=1e-12)
 
 
-def test_no_hit_in_any_of_many_equal_repeats_is_one_exam_without_a_hit() -> None:
+def test_no_hit_in_any_of_many_equal_repeats_is_one_evaluation_set_without_a_hit() -> None:
     table = ScoreTable({METRIC: np.zeros((100, 1000))})
     assert (
         against_chance(table, METRIC, of_random_lists(1000, 1000)).verdict == "not distinguishable"
@@ -124,7 +124,7 @@ def test_binomial_hits_have_nearly_the_binomials_p_value() -> None:
     assert found.p == pytest.approx(exact, rel=0.05)
 
 
-def test_marks_that_vary_more_than_random_ones_are_less_certain() -> None:
+def test_values_that_vary_more_than_random_ones_are_less_certain() -> None:
     """Half the users get everything, half nothing; a random list would give all about 1/2.
 
     The mean, 0.55, is 10 deviations of a random ranking above chance, but is one of 100 coins.

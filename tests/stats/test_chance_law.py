@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from enumeration import EXACT as OF_MOMENTS
-from enumeration import SIZES, of_all_lists
+from enumeration import SIZES, any_sizes, of_all_lists
 from hypothesis import given
-from hypothesis import strategies as st
 
 from harness.metrics import DEFINITIONS, parse
 from harness.stats import chance_law
@@ -34,22 +33,17 @@ def found_law(name: str, n: Any, r: Any, relevant: Any, k: int) -> Law:
 @pytest.mark.parametrize("name", EXACT)
 def test_equals_the_enumeration_of_lists(name: str) -> None:
     for sizes in SIZES:
-        third, none = enumerated(name, *sizes)
         found = found_law(name, *sizes)
-        assert float(found.third) == pytest.approx(third, rel=0, abs=1e-12), sizes
-        assert float(found.none) == pytest.approx(none, rel=0, abs=1e-12), sizes
+        expected = pytest.approx(enumerated(name, *sizes), rel=0, abs=1e-12)
+        assert (float(found.third), float(found.none)) == expected, sizes
 
 
 @pytest.mark.parametrize("name", EXACT)
-@given(data=st.data())
-def test_equals_the_enumeration_of_any_lists(name: str, data: Any) -> None:
-    n = data.draw(st.integers(1, 6))
-    r = data.draw(st.integers(0, n))
-    relevant, k = data.draw(st.integers(r, 9)), data.draw(st.integers(1, 8))
-    third, none = enumerated(name, n, r, relevant, k)
-    found = found_law(name, n, r, relevant, k)
-    assert float(found.third) == pytest.approx(third, rel=0, abs=1e-12)
-    assert float(found.none) == pytest.approx(none, rel=0, abs=1e-12)
+@given(sizes=any_sizes())
+def test_equals_the_enumeration_of_any_lists(name: str, sizes: tuple[int, int, int, int]) -> None:
+    found = found_law(name, *sizes)
+    expected = pytest.approx(enumerated(name, *sizes), rel=0, abs=1e-12)
+    assert (float(found.third), float(found.none)) == expected
 
 
 def test_cumulants_of_a_mean_by_hand() -> None:

@@ -66,13 +66,13 @@ def test_what_none_of_the_users_had(value: float, ends: tuple[int, int]) -> None
     assert skewed(np.full(100, value), 0, 1) == pytest.approx(expected, rel=1e-9)
 
 
-def test_marks_that_are_alike_and_in_between_show_no_spread() -> None:
+def test_values_that_are_alike_and_in_between_show_no_spread() -> None:
     assert skewed(np.full(9, 0.25), 0, 1) is None
     assert skewed(np.zeros(9)) is None
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e-110, 1e80])
-def test_marks_of_any_size(size: float) -> None:
+def test_values_of_any_size(size: float) -> None:
     found = skewed(np.array([0.0, size, 0.0]))
     assert found is None or found[0] < size / 3 < found[1]
 

@@ -73,7 +73,7 @@ def test_what_could_be_detected() -> None:
     assert minimum_detectable_difference(Sample.of(np.array([0.5, 0.5]))) is None
 
 
-def test_a_test_finds_what_it_could_detect_in_four_of_five_exams() -> None:
+def test_a_test_finds_what_it_could_detect_in_four_of_five_evaluation_sets() -> None:
     rng = np.random.default_rng(5)
     size = minimum_detectable_difference(Sample.of(rng.normal(0, 1, 200)))
     assert size is not None

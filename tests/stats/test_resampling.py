@@ -68,7 +68,7 @@ def test_the_input_stays(kind: str) -> None:
 
 
 @KINDS
-def test_marks_of_zero_stay_zero(kind: str) -> None:
+def test_values_of_zero_stay_zero(kind: str) -> None:
     assert not resampled(kind, np.zeros((20, 2)), 70).any()
 
 
@@ -126,7 +126,7 @@ def test_signs_are_coins_of_their_own() -> None:
     assert stats.chisquare(np.bincount(bits.astype(int), minlength=4096)).pvalue > 0.001
 
 
-def test_flips_of_equal_marks_are_left_out() -> None:
+def test_flips_of_equal_values_are_left_out() -> None:
     """A user whom all models serve alike changes no difference."""
     flipped = randomized(np.array([[1.0, 1.0], [0.5, 0.0]]), 100, seed=1)
     assert set(flipped[:, 0] - flipped[:, 1]) == {0.5, -0.5}

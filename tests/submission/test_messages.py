@@ -202,7 +202,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     found = {
         p.code: p.message
         for name in ("gone.csv", ".")
-        for p in validate(tmp_path / name, against(tmp_path, "")).problems
+        for p in validate(tmp_path / name, against(tmp_path)).problems
     }
     assert found == {"SUB001": "there is no such file", "SUB002": "is a folder"}
 

@@ -5,38 +5,35 @@ from typing import Any
 
 import polars as pl
 import pytest
+from test_rules import against
 
 from harness.experiment.terms import Terms
 from harness.submission.expected import Against, of_tables
 from harness.submission.fix import fix
 from harness.submission.format import Named
+from harness.submission.rules.rule import SAMPLE
 from harness.submission.validate import Examined, examine, validate
 
-SAMPLE = "customer_id,prediction\nann,\nbob,\ncem,\n"
-ITEMS = "article_id\n0706016001\n0706016002\n0706016003\n"
 HEAD = "customer_id,article_id,rank\n"
 LONG = HEAD + "bob,0706016003,2\nann,0706016001,1\nbob,0706016002,1\ncem,0706016001,1\n"
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    (tmp_path / "sample.csv").write_text(SAMPLE)
-    (tmp_path / "articles.csv").write_text(ITEMS)
-    return tmp_path
+def known(tmp_path: Path) -> Against:
+    return against(tmp_path)
 
 
 def found(folder: Path, content: str, k: int | None = None) -> list[Any]:
     path = folder / "long.csv"
     path.write_text(content)
-    against = of_tables(folder / "sample.csv", folder / "articles.csv").cut_at(k)
-    problems = validate(path, against).problems
+    problems = validate(path, against(folder).cut_at(k)).problems
     asked_for_otherwise, *others = sorted(problems, key=lambda problem: problem.code != "SUB110")
     assert asked_for_otherwise.code == "SUB110"
     return [(p.code, p.line, p.value, p.count) for p in others]
 
 
-def test_a_row_an_item(folder: Path) -> None:
-    assert found(folder, LONG) == []
+def test_a_row_an_item(tmp_path: Path) -> None:
+    assert found(tmp_path, LONG) == []
 
 
 @pytest.mark.parametrize(
@@ -65,15 +62,15 @@ def test_a_row_an_item(folder: Path) -> None:
          [("SUB401", None, "", 3)]),
     ],
 )  # fmt: skip
-def test_what_is_wrong_with_rows(folder: Path, content: str, expected: list[Any]) -> None:
-    assert found(folder, content) == expected
+def test_what_is_wrong_with_rows(tmp_path: Path, content: str, expected: list[Any]) -> None:
+    assert found(tmp_path, content) == expected
 
 
-def test_lists_that_are_too_long_are_told_once_each(folder: Path) -> None:
+def test_lists_that_are_too_long_are_told_once_each(tmp_path: Path) -> None:
     more = "bob,0706016001,3\n"
-    assert found(folder, LONG + more, k=1) == [("SUB302", 2, "0706016003", 1)]
-    assert found(folder, LONG + more, k=2) == [("SUB302", 6, "0706016001", 1)]
-    assert found(folder, LONG + more, k=3) == []
+    assert found(tmp_path, LONG + more, k=1) == [("SUB302", 2, "0706016003", 1)]
+    assert found(tmp_path, LONG + more, k=2) == [("SUB302", 6, "0706016001", 1)]
+    assert found(tmp_path, LONG + more, k=3) == []
 
 
 def lists(path: Path, solution: Path, named: Named | None = None) -> Examined:
@@ -144,17 +141,16 @@ def test_ties_are_left_to_the_ids(tmp_path: Path, solution: Path) -> None:
 # Parquet.
 
 
-def test_a_column_of_lists(folder: Path) -> None:
-    path = folder / "lists.parquet"
+def test_a_column_of_lists(tmp_path: Path, known: Against) -> None:
+    path = tmp_path / "lists.parquet"
     good = [["0706016001", "0706016002"], ["0706016003"], ["0706016002"]]
     frame = pl.DataFrame({"customer_id": ["ann", "bob", "cem"], "prediction": good})
     frame.write_parquet(path)
-    against = of_tables(folder / "sample.csv", folder / "articles.csv")
-    result = validate(path, against)
+    result = validate(path, known)
     assert ([p.code for p in result.problems], result.rows) == (["SUB110"], 3)
     odd = [["0706016001", None, "a b"], [], None]
     frame.with_columns(pl.Series("prediction", odd)).write_parquet(path)
-    assert [(p.code, p.line, p.value, p.count) for p in validate(path, against).problems] == [
+    assert [(p.code, p.line, p.value, p.count) for p in validate(path, known).problems] == [
         ("SUB308", 1, "null", 1),
         ("SUB309", 1, "a b", 1),
         ("SUB110", None, "Parquet", 1),
@@ -162,44 +158,36 @@ def test_a_column_of_lists(folder: Path) -> None:
     ]
 
 
-def test_numbers_have_lost_their_zeros(folder: Path) -> None:
-    path = folder / "lists.parquet"
+def test_numbers_have_lost_their_zeros(tmp_path: Path, known: Against) -> None:
+    path = tmp_path / "lists.parquet"
     users = ["ann", "bob", "cem"]
     frame = pl.DataFrame({"customer_id": users, "prediction": [[706016001], [706016002, 1], []]})
     frame.write_parquet(path)
-    against = of_tables(folder / "sample.csv", folder / "articles.csv")
-    codes = {p.code: p.count for p in validate(path, against).problems}
+    codes = {p.code: p.count for p in validate(path, known).problems}
     assert codes == {"SUB110": 1, "SUB301": 1, "SUB304": 1, "SUB305": 2}
 
 
-def test_rows_of_a_parquet_file(folder: Path) -> None:
-    path = folder / "rows.parquet"
+def test_rows_of_a_parquet_file(tmp_path: Path, known: Against) -> None:
+    path = tmp_path / "rows.parquet"
     pl.read_csv(LONG.encode(), schema_overrides={"article_id": pl.String}).write_parquet(path)
-    against = of_tables(folder / "sample.csv", folder / "articles.csv")
-    assert [p.code for p in validate(path, against).problems] == ["SUB110"]
+    assert [p.code for p in validate(path, known).problems] == ["SUB110"]
     pl.DataFrame({"customer_id": ["ann"], "prediction": [True]}).write_parquet(path)
-    (problem,) = validate(path, against).errors
+    (problem,) = validate(path, known).errors
     assert (problem.code, problem.value) == ("SUB108", "prediction (Boolean)")
 
 
-def test_a_damaged_parquet_file(folder: Path) -> None:
-    path = folder / "rows.parquet"
-    path.write_bytes(b"PAR1 and no more")
-    assert [p.code for p in validate(path, Against()).problems] == ["SUB015"]
-
-
-def test_rows_are_mended(folder: Path) -> None:
-    path, out = folder / "long.csv", folder / "out.csv"
+def test_rows_are_mended(tmp_path: Path, known: Against) -> None:
+    path, out = tmp_path / "long.csv", tmp_path / "out.csv"
     path.write_text(LONG.replace("bob,0706016003,2", " bob,706016003.0, 2"))
-    fix(path, of_tables(folder / "sample.csv", folder / "articles.csv"), out)
+    fix(path, known, out)
     assert out.read_text() == LONG
 
 
-def test_parquet_is_mended_into_a_csv(folder: Path) -> None:
-    path, out = folder / "lists.parquet", folder / "out.csv"
+def test_parquet_is_mended_into_a_csv(tmp_path: Path, known: Against) -> None:
+    path, out = tmp_path / "lists.parquet", tmp_path / "out.csv"
     frame = pl.DataFrame({"customer_id": ["ann", "bob"], "prediction": [[706016001] * 2, [None]]})
     frame.write_parquet(path)
-    fix(path, of_tables(folder / "sample.csv", folder / "articles.csv"), out)
+    fix(path, known, out)
     assert out.read_text() == "customer_id,prediction\nann,0706016001\nbob,\ncem,\n"
 
 
@@ -223,13 +211,13 @@ def test_columns_that_nobody_reads_may_hold_anything(tmp_path: Path) -> None:
     assert [p.code for p in validate(path, Against()).problems] == ["SUB102"]
 
 
-def test_pages_that_are_damaged(tmp_path: Path, solution: Path) -> None:
+def test_a_damaged_parquet_file(tmp_path: Path, solution: Path) -> None:
     path = tmp_path / "lists.parquet"
     pl.DataFrame({"user": ["ann"] * 500, "item": [["a"]] * 500}).write_parquet(path)
-    content = bytearray(path.read_bytes())
-    content[4:60] = bytes(56)
-    path.write_bytes(content)
-    assert [p.code for p in lists(path, solution).validation.problems] == ["SUB015"]
+    content = path.read_bytes()
+    for damaged in (b"PAR1 and no more", content[:4] + bytes(56) + content[60:]):
+        path.write_bytes(damaged)
+        assert [p.code for p in lists(path, solution).validation.problems] == ["SUB015"]
 
 
 @pytest.mark.parametrize(
@@ -252,8 +240,8 @@ def test_whether_a_row_holds_an_item_is_told_by_the_whole_file(
     assert examine(path, Against()).against.long == row_an_item
 
 
-def test_a_file_whose_format_is_known_is_read_as_that_says(folder: Path) -> None:
-    path = folder / "lists.csv"
+def test_a_file_whose_format_is_known_is_read_as_that_says(tmp_path: Path) -> None:
+    path = tmp_path / "lists.csv"
     path.write_text("customer_id,prediction\nann,0706016001\nann,0706016002\n")
-    against = of_tables(folder / "sample.csv")
-    assert not examine(path, against).against.long
+    (tmp_path / "sample.csv").write_text(SAMPLE)
+    assert not examine(path, of_tables(tmp_path / "sample.csv")).against.long

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from conftest import refusal
 
 from harness.core.errors import DataError, HarnessError
 from harness.experiment.score import lists_on_terms
@@ -169,36 +170,34 @@ def test_a_missing_file_names_its_neighbours(tmp_path: Path) -> None:
     refused(tmp_path / "lists.csv", "no such file", "list.csv")
 
 
-@pytest.mark.parametrize("text", ["", "\n"])
-def test_a_file_of_nothing(path: Path, text: str) -> None:
+ONE_COLUMN = ["two", "the user and the items"]
+MISSING_ID = ["row 1", "the id is missing", "drop such rows"]
+REFUSED: list[tuple[str, list[str]]] = [
+    ("", ["empty", "expected a table"]),
+    ("\n", ["empty", "expected a table"]),
+    ("prediction\na b\n", ['one column, "prediction"', *ONE_COLUMN]),
+    (WIDE.replace(",", ";"), ['one column, "user;items"', *ONE_COLUMN]),
+    ("user,items\nann,a b\nbob,c,d\n", ["line 3 has 3 fields, expected 2 (user, items)"]),
+    ("user,items\nann,a b\nbob\n", ["line 3 has 1 fields, expected 2 (user, items)"]),
+    ("who,Usage\nann,Public\n", ['column "who" holds the users', "--item-column"]),
+    ("user,item\nann,a\n,b\nann,c\n", ['column "user"', *MISSING_ID]),
+    ('user,item\nann,a\n"",b\nann,c\n', ['column "user"', *MISSING_ID]),
+    ("user,item\nann,a\nann,\nbob,c\n", ['column "item"', *MISSING_ID]),
+    ('user,item\nann,a\nann,""\nbob,c\n', ['column "item"', *MISSING_ID]),
+    # Read as rows, a b would be one item that never hits, and everyone would score 0.
+    ("customer_id,prediction\nann,a b\nbob,c d\nann,e f\n", ["ann", "customer_id"]),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), REFUSED)
+def test_what_is_no_table_of_lists_is_refused(path: Path, text: str, words: list[str]) -> None:
     path.write_text(text)
-    refused(path, "empty", "expected a table")
-
-
-def test_a_file_of_one_column(path: Path) -> None:
-    path.write_text("prediction\na b\n")
-    refused(path, 'one column, "prediction"', "two", "the user and the items")
-    path.write_text(WIDE.replace(",", ";"))
-    refused(path, 'one column, "user;items"', "two", "the user and the items")
-
-
-def test_a_ragged_row_is_named_by_its_line(path: Path) -> None:
-    path.write_text("user,items\nann,a b\nbob,c,d\n")
-    refused(path, "line 3 has 3 fields, expected 2 (user, items)")
-    path.write_text("user,items\nann,a b\nbob\n")
-    refused(path, "line 3 has 1 fields, expected 2 (user, items)")
+    refused(path, *words)
 
 
 def test_a_file_that_is_not_utf_8(path: Path) -> None:
     path.write_bytes("user,items\nann,a\nzoé,b\n".encode("latin-1"))
     refused(path, "line 3 is not UTF-8 text", "save the file as UTF-8")
-
-
-def test_users_and_items_are_of_two_columns(path: Path) -> None:
-    path.write_text("who,Usage\nann,Public\n")
-    refused(path, 'column "who" holds the users', "--item-column")
-    path.write_text("who,what\nann,a\n")
-    refused(path, 'column "what" holds the users', user="what", item="what")
 
 
 def test_parquet_over_which_polars_panics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,23 +283,16 @@ def test_a_score_that_is_none(path: Path, cell: str) -> None:
     refused(path, 'column "score"', "row 1", "'ann'", "a score is a number")
 
 
-@pytest.mark.parametrize("cell", ["", '""'])
-def test_an_id_that_is_missing(path: Path, cell: str) -> None:
-    path.write_text(f"user,item\nann,a\n{cell},b\nann,c\n")
-    refused(path, 'column "user"', "row 1", "the id is missing", "drop such rows")
-    path.write_text(f"user,item\nann,a\nann,{cell}\nbob,c\n")
-    refused(path, 'column "item"', "row 1", "the id is missing", "drop such rows")
-
-
 @pytest.mark.parametrize("parameter", ["user", "item", "rank", "score"])
 def test_a_named_column_that_is_not_there(path: Path, parameter: str) -> None:
     path.write_text("usr,itm,rnk,scr\nann,a,1,2\n")
     refused(path, 'no column "user_"', 'did you mean "usr"', parameter, **{parameter: "user_"})
 
 
-def test_rank_and_score_both_named(path: Path) -> None:
+def test_columns_named_for_two_things(path: Path) -> None:
     path.write_text("user,item,rank,score\nann,a,1,1\n")
     refused(path, "rank or score, not both", rank="rank", score="score")
+    refused(path, 'column "item" holds the users', user="item", item="item")
 
 
 @pytest.mark.parametrize("number", ["rank", "score"])
@@ -312,12 +304,6 @@ def test_a_number_beside_a_whole_list(path: Path, number: str) -> None:
 def test_a_number_that_is_not_asked_for_may_be_anything(path: Path) -> None:
     text = "user,item,rank,worth\nann,a,first,1\nann,b,second,2\n"
     assert read_text(path, text, score="worth") == {"ann": ["b", "a"]}
-
-
-def test_a_second_list_of_a_user_is_no_row_of_items(path: Path) -> None:
-    """Read as rows, a b would be one item that never hits, and everyone would score 0."""
-    path.write_text("customer_id,prediction\nann,a b\nbob,c d\nann,e f\n")
-    refused(path, "ann", "customer_id")
 
 
 # Usage: which board a user belongs to.
@@ -351,19 +337,14 @@ def test_without_usage_there_are_no_boards(path: Path) -> None:
     assert leaderboards(path, WIDE, "ann") == {}
 
 
-@pytest.mark.parametrize("usage", ["public", "Test", "Public "])
-def test_a_usage_that_is_none(path: Path, usage: str) -> None:
-    with pytest.raises(DataError) as refusal:
+@pytest.mark.parametrize(
+    ("usage", "found"),
+    [("public", '"public"'), ("Test", '"Test"'), ("Public ", '"Public "'), ("", "an empty value")],
+)
+def test_a_usage_that_is_none(path: Path, usage: str, found: str) -> None:
+    words = [str(path), '"Usage"', "user bob", found, "Public, Private, Ignored"]
+    with refusal(DataError, *words):
         leaderboards(path, f"user,items,Usage\nann,a,Public\nbob,b,{usage}\n", "ann", "bob")
-    for word in (str(path), '"Usage"', "user bob", f'"{usage}"', "Public, Private, Ignored"):
-        assert word in str(refusal.value)
-
-
-def test_a_usage_that_is_missing(path: Path) -> None:
-    with pytest.raises(DataError) as refusal:
-        leaderboards(path, "user,items,Usage\nann,a,Public\nbob,b,\n", "ann", "bob")
-    for word in (str(path), '"Usage"', "user bob", "an empty value", "Public, Private, Ignored"):
-        assert word in str(refusal.value)
 
 
 def test_two_usages_of_a_user(path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference import reference
+from test_rules import against
 
 from harness import config as config_
 from harness.core import cache
@@ -18,18 +19,14 @@ from harness.experiment.terms import Terms, of_config
 from harness.submission import blocks, expected
 from harness.submission.expected import Against, ids, of_tables
 from harness.submission.problems import Problem, Validation
+from harness.submission.rules.rule import GOOD, ITEMS, SAMPLE
 from harness.submission.validate import examine, validate
-
-SAMPLE = "customer_id,prediction\nann,0706016001\nbob,0706016002\ncem,0706016003\n"
-ITEMS = "article_id,name\n0706016001,shirt\n0706016002,shoe\n0706016003,hat\n"
-GOOD = "customer_id,prediction\nann,0706016001 0706016002\nbob,0706016003\ncem,0706016002\n"
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Return a folder with what examples are checked against: three customers, three articles."""
-    (tmp_path / "sample.csv").write_text(SAMPLE)
-    (tmp_path / "articles.csv").write_text(ITEMS)
+    """Return a folder with what examples are checked against."""
+    against(tmp_path)
     return tmp_path
 
 
@@ -38,8 +35,8 @@ def checked(
 ) -> Validation:
     path = folder / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    against = of_tables(folder / "sample.csv", folder / "articles.csv")
-    return validate(path, against, strict=strict)
+    known = of_tables(folder / "sample.csv", folder / "articles.csv")
+    return validate(path, known, strict=strict)
 
 
 def brief(problem: Problem) -> tuple[str, int | None, str, int, int]:
@@ -68,14 +65,19 @@ def test_the_same_in_other_dress(folder: Path, end: str, quote: str) -> None:
     assert found(folder, end.join([*lines, ""])) == []
 
 
+def zipped() -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("submission.csv", GOOD)
+    return packed.getvalue()
+
+
 def test_packed(folder: Path) -> None:
     assert found(folder, gzip.compress(GOOD.encode()), "submission.csv.gz") == []
     middle = len(GOOD) // 2
     members = [gzip.compress(part.encode()) for part in (GOOD[:middle], "", GOOD[middle:])]
     assert found(folder, b"".join(members) + bytes(3 << 20), "submission.csv.gz") == []
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("submission.csv", GOOD)
+    packed = io.BytesIO(zipped())
     assert found(folder, packed.getvalue(), "submission.zip") == []
     with zipfile.ZipFile(packed, "a") as archive:
         archive.writestr("__MACOSX/._submission.csv", "x")
@@ -197,6 +199,10 @@ CASES: dict[str, tuple[str | bytes, list[tuple[str, int | None, str, int, int]]]
         GOOD.replace("bob,0706016003", "bob,7.06016E+08"),
         [("SUB307", 3, "7.06016E+08", 1, 1)],
     ),
+    "an exponent as written in Europe": (
+        GOOD.replace("bob,0706016003", 'bob,"7,06016E+08"'),
+        [("SUB307", 3, "7,06016E+08", 1, 1)],
+    ),
     "a word for nothing": (GOOD.replace("bob,0706016003", "bob,NaN"), [("SUB308", 3, "NaN", 1, 1)]),
     "commas between items": (
         GOOD.replace("bob,0706016003", 'bob,"0706016001,0706016002"'),
@@ -242,9 +248,7 @@ def test_one_fault_at_a_time(
     assert sorted(found(folder, content)) == sorted(expected)
 
 
-def test_files_that_are_none(folder: Path) -> None:
-    assert [p.code for p in validate(folder / "gone.csv", Against()).problems] == ["SUB001"]
-    assert [p.code for p in validate(folder, Against()).problems] == ["SUB002"]
+def test_archives_that_are_none(folder: Path) -> None:
     packed = gzip.compress(GOOD.encode() * 100)
     assert found(folder, packed[:-20])[0][0] == "SUB015"
     assert found(folder, packed + b"and more")[0][0] == "SUB015"
@@ -288,8 +292,8 @@ def test_a_solution_blames_nobody_who_is_not_in_it(folder: Path) -> None:
     (folder / "solution.csv").write_text("customer_id,prediction\nann,a\n")
     path.write_text("customer_id,prediction\nann,a b\nbob,7\n")
     solution = terms.scored_against()
-    against = terms.against().scored_by(solution)
-    assert examine(path, against, solution).validation.problems == ()  # ids of any shape
+    known = terms.against().scored_by(solution)
+    assert examine(path, known, solution).validation.problems == ()  # ids of any shape
 
 
 CONFIG = """
@@ -371,13 +375,6 @@ def test_any_file_is_read_as_the_reference_reads_it(
     assert {p.code: brief(p)[1:] for p in result.problems} == reference(content)
 
 
-def zipped() -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("submission.csv", GOOD)
-    return packed.getvalue()
-
-
 @pytest.mark.parametrize(
     ("there", "instead"),
     [
@@ -448,11 +445,6 @@ def test_what_numpy_prints_is_told(folder: Path, item: str) -> None:
     codes = {code for code, *_ in found(folder, GOOD.replace("bob,", f"bob,{item} "))}
     assert "SUB310" in codes
     assert "SUB304" not in codes
-
-
-def test_an_exponent_as_written_in_europe(folder: Path) -> None:
-    content = GOOD.replace("bob,0706016003", 'bob,"7,06016E+08"')
-    assert found(folder, content) == [("SUB307", 3, "7,06016E+08", 1, 1)]
 
 
 def test_ids_of_lines_that_are_no_rows_are_not_missing(folder: Path) -> None:

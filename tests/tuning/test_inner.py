@@ -1,4 +1,4 @@
-"""The inner exam against sets worked out by hand, and blind to what the exam holds."""
+"""The inner evaluation set against some worked out by hand, and blind to the outer one."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import small
+from conftest import refusal
 
 from harness import config as config_
 from harness.config import Config
@@ -25,14 +26,14 @@ bob,a,2020-01-07
 bob,c,2020-01-08
 eve,c,2020-01-08
 """
-"""Up to the exam, which is 2020-01-09 or 10; eve is not seen before the 8th."""
-EXAM = "cid,b,2020-01-09\nann,d,2020-01-09\n"
+"""Up to the evaluation set, which is of 2020-01-09 or 10; eve is not seen before the 8th."""
+HELD_OUT = "cid,b,2020-01-09\nann,d,2020-01-09\n"
 OTHER = "zoe,e,2020-01-09\naaa,0,2020-01-09\nann,a,2020-01-09\nann,b,2020-01-09\n"
 """Other users and items, first and last by name, that nobody knew before."""
 TIME = {"strategy": "time", "valid_days": 1}
 
 
-def config(folder: Path, log: str = LOG + EXAM, **sections: Any) -> Config:
+def config(folder: Path, log: str = LOG + HELD_OUT, **sections: Any) -> Config:
     return small.config(folder, log=log, **sections)
 
 
@@ -49,7 +50,7 @@ def candidates(evaluation_set: EvaluationSet) -> str:
     return "".join(evaluation_set.candidate_ids.to_list())
 
 
-def test_a_time_split_examines_the_days_before_the_cut_off(tmp_path: Path) -> None:
+def test_a_time_split_holds_out_the_days_before_the_cut_off(tmp_path: Path) -> None:
     inner = inner_task(config(tmp_path))
     assert inner.split.summary() == "1 day from 2020-01-08"
     assert truth(inner.evaluation_set) == {"ann": "c", "bob": "c"}
@@ -67,8 +68,8 @@ def test_tune_split_says_another_length(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("window", ["valid", "test"])
 def test_test_days_are_held_back_once(tmp_path: Path, window: str) -> None:
-    """The 10th is the test day and the 9th the valid one; as an exam the 10th trains on the 9th."""
-    log = LOG + EXAM + "bob,d,2020-01-10\n"
+    """The 10th is the test day and the 9th the valid one; the 10th, held out, trains on the 9th."""
+    log = LOG + HELD_OUT + "bob,d,2020-01-10\n"
     settings = config(tmp_path, log, split=TIME | {"test_days": 1, "window": window})
     day = {"valid": "2020-01-08", "test": "2020-01-09"}[window]
     assert inner_task(settings).split.summary() == f"1 day from {day}"
@@ -76,7 +77,7 @@ def test_test_days_are_held_back_once(tmp_path: Path, window: str) -> None:
 
 def test_elapsed_days_end_at_the_very_cut_off(tmp_path: Path) -> None:
     """All happens at noon, so a day begins just after noon, and ends with it."""
-    header, *rows = (LOG + EXAM).splitlines()
+    header, *rows = (LOG + HELD_OUT).splitlines()
     log = "".join(f"{line}\n" for line in [header, *(f"{row} 12:00:00" for row in rows)])
     inner = inner_task(config(tmp_path, log, split=TIME | {"days": "elapsed"}))
     assert inner.split.summary() == "1 day from 2020-01-07 12:00:00"
@@ -84,7 +85,7 @@ def test_elapsed_days_end_at_the_very_cut_off(tmp_path: Path) -> None:
 
 
 def test_last_n_is_asked_again_of_what_is_left(tmp_path: Path) -> None:
-    """Without each user's last, the exam's, ann has a, c and bob b, a; their last is the inner."""
+    """Without each user's last, held out, ann has a, c and bob b, a; their last is the inner."""
     log = "user,item,time\n" + "".join(
         f"{user},{item},2020-01-0{day}\n"
         for user, items in (("ann", "acd"), ("bob", "bac"), ("cid", "ca"))
@@ -98,7 +99,7 @@ def test_last_n_is_asked_again_of_what_is_left(tmp_path: Path) -> None:
 
 
 def test_fraction_is_asked_again_of_what_is_left(tmp_path: Path) -> None:
-    """Of four events two are the exam's; of the other two one is the inner exam's."""
+    """Of four events two are held out; of the other two one is, within."""
     log = "user,item,time\n" + "".join(
         f"{user},{item},2020-01-0{day}\n"
         for user, items in (("ann", "abcd"), ("bob", "badc"))
@@ -110,19 +111,17 @@ def test_fraction_is_asked_again_of_what_is_left(tmp_path: Path) -> None:
 
 
 def given(folder: Path, **tune: Any) -> Config:
-    (folder / "valid.csv").write_text("user,item,time\n" + EXAM)
+    (folder / "valid.csv").write_text("user,item,time\n" + HELD_OUT)
     split = {"strategy": "given", "valid": "valid.csv"}
     return config(folder, LOG, split=split, tune=tune)
 
 
-def test_a_given_exam_says_no_inner_split(tmp_path: Path) -> None:
-    with pytest.raises(UsageError) as refusal:
+def test_a_given_evaluation_set_says_no_inner_split(tmp_path: Path) -> None:
+    with refusal(UsageError, 'strategy "given"', "[tune] split", "last_n"):
         inner_task(given(tmp_path))
-    for part in ('strategy "given"', "[tune] split", "last_n"):
-        assert part in str(refusal.value)
 
 
-def test_a_given_exam_with_a_split_for_tuning(tmp_path: Path) -> None:
+def test_a_given_evaluation_set_with_a_split_for_tuning(tmp_path: Path) -> None:
     inner = inner_task(given(tmp_path, split=TIME))
     assert inner.split.summary() == "1 day from 2020-01-08"
     assert truth(inner.evaluation_set) == {"ann": "c", "bob": "c"}
@@ -141,8 +140,8 @@ def test_without_times_there_is_none(tmp_path: Path) -> None:
     "rules",
     [{}, {"seen_items": "drop"}, {"users": "all", "require_hit": False}, {"truth": "candidates"}],
 )
-def test_the_rules_of_the_exam_are_kept(tmp_path: Path, rules: dict[str, Any]) -> None:
-    """Set as the only exam, on a log that ends where the exam would begin, it is the same exam."""
+def test_the_rules_of_the_evaluation_set_are_kept(tmp_path: Path, rules: dict[str, Any]) -> None:
+    """As the only one, on a log that ends where the outer one would begin, it is the same."""
     evaluation = {"k": 2, **rules}
     inner = inner_task(config(tmp_path / "one", evaluation=evaluation))
     alone = make_task(config(tmp_path / "two", LOG, evaluation=evaluation))
@@ -150,12 +149,12 @@ def test_the_rules_of_the_exam_are_kept(tmp_path: Path, rules: dict[str, Any]) -
 
 
 @pytest.mark.parametrize("split", [TIME, {"strategy": "time", "valid_days": 1, "test_days": 1}])
-def test_what_the_exam_holds_changes_nothing(tmp_path: Path, split: dict[str, Any]) -> None:
+def test_what_is_held_out_changes_nothing(tmp_path: Path, split: dict[str, Any]) -> None:
     late = ["cid,a,2020-01-10\n", "yan,f,2020-01-10\nann,e,2020-01-10\n"]
     held = late if "test_days" in split else ["", ""]
     one, other = (
         inner_task(config(tmp_path / name, LOG + evaluation_set + more, split=split))
-        for name, evaluation_set, more in zip("ab", (EXAM, OTHER), held, strict=True)
+        for name, evaluation_set, more in zip("ab", (HELD_OUT, OTHER), held, strict=True)
     )
     assert one.evaluation_set.fingerprint == other.evaluation_set.fingerprint
     assert one.train.user_ids.to_list() == other.train.user_ids.to_list() == [
@@ -167,14 +166,12 @@ def test_what_the_exam_holds_changes_nothing(tmp_path: Path, split: dict[str, An
     assert one.data.notes == other.data.notes
 
 
-def test_an_empty_inner_exam_is_told(tmp_path: Path) -> None:
-    short = "user,item,time\nann,a,2020-01-08\n" + EXAM
-    with pytest.raises(
-        DataError, match=r"inner split of train: the split leaves no train event"
-    ) as told:
+def test_an_empty_inner_evaluation_set_is_told(tmp_path: Path) -> None:
+    short = "user,item,time\nann,a,2020-01-08\n" + HELD_OUT
+    told = ["inner split of train: the split leaves no train event", "[tune] split sets another"]
+    with refusal(DataError, *told):
         inner_task(config(tmp_path, short))
-    assert "[tune] split sets another" in str(told.value)
-    strangers = "user,item,time\nann,a,2020-01-01\nbob,a,2020-01-08\n" + EXAM
+    strangers = "user,item,time\nann,a,2020-01-01\nbob,a,2020-01-08\n" + HELD_OUT
     with pytest.raises(EmptyEvaluationSetError, match=r"inner split of train: no user is left"):
         inner_task(config(tmp_path, strangers))
 

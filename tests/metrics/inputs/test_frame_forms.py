@@ -134,25 +134,17 @@ NUMBER_FORMS = EITHER | OF_NUMBERS | OF_ONE_LENGTH
 
 
 @pytest.mark.parametrize("form", TEXT_FORMS)
-def test_lists_with_ids_of_text(form: str) -> None:
-    assert evaluate(TEXT_FORMS[form](LISTS), TRUTH, METRICS).tolist() == pytest.approx(EXPECTED)
-
-
-@pytest.mark.parametrize("form", TEXT_FORMS)
-def test_truth_with_ids_of_text(form: str) -> None:
-    assert evaluate(LISTS, TEXT_FORMS[form](TRUTH), METRICS).tolist() == pytest.approx(EXPECTED)
+def test_lists_and_truth_with_ids_of_text(form: str) -> None:
+    of = TEXT_FORMS[form]
+    assert evaluate(of(LISTS), TRUTH, METRICS).tolist() == pytest.approx(EXPECTED)
+    assert evaluate(LISTS, of(TRUTH), METRICS).tolist() == pytest.approx(EXPECTED)
 
 
 @pytest.mark.parametrize("form", NUMBER_FORMS)
-def test_lists_with_ids_of_whole_numbers(form: str) -> None:
-    given = NUMBER_FORMS[form](numbered(LISTS))
-    assert evaluate(given, numbered(TRUTH), METRICS).tolist() == pytest.approx(EXPECTED)
-
-
-@pytest.mark.parametrize("form", NUMBER_FORMS)
-def test_truth_with_ids_of_whole_numbers(form: str) -> None:
-    given = NUMBER_FORMS[form](numbered(TRUTH))
-    assert evaluate(numbered(LISTS), given, METRICS).tolist() == pytest.approx(EXPECTED)
+def test_lists_and_truth_with_ids_of_whole_numbers(form: str) -> None:
+    of, lists, truth = NUMBER_FORMS[form], numbered(LISTS), numbered(TRUTH)
+    assert evaluate(of(lists), truth, METRICS).tolist() == pytest.approx(EXPECTED)
+    assert evaluate(lists, of(truth), METRICS).tolist() == pytest.approx(EXPECTED)
 
 
 @pytest.mark.parametrize("form", BY_POSITION)

@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from conftest import refusal
 
 from harness import conventions, evaluate
 from harness.core.errors import DataError, HarnessError, UsageError
@@ -17,20 +18,14 @@ from harness.metrics import Metric
 TRUTH = {"ann": ["a", "b"]}
 
 
-def told(refusal: pytest.ExceptionInfo[HarnessError], *named: str) -> None:
-    text = str(refusal.value)
-    assert [word for word in named if word not in text] == [], text
-
-
 @pytest.mark.parametrize(
     "score",
     [[1, 2], [], np.array([1, 2]), timedelta(1), "1", b"1", 1j, {"x": 1}, object()],
     ids=lambda score: type(score).__name__,
 )
 def test_a_score_of_a_dict_that_is_no_number(score: Any) -> None:
-    with pytest.raises(DataError) as refusal:
+    with refusal(DataError, "recommendations: score, row 1", "expected a number"):
         evaluate({"ann": {"a": 1.0, "b": score}}, TRUTH, "MAP@2")
-    told(refusal, "recommendations: score, row 1", "expected a number")
 
 
 def test_numbers_that_a_float_does_not_hold() -> None:
@@ -47,9 +42,8 @@ def test_decimals_are_scores() -> None:
 
 
 def test_true_is_not_the_id_1() -> None:
-    with pytest.raises(DataError) as refusal:
+    with refusal(DataError, "found True (bool) among values of type int"):
         evaluate({"ann": [5, True]}, {"ann": [1]}, "MRR")
-    told(refusal, "found True (bool) among values of type int")
 
 
 @pytest.mark.parametrize("nothing", [None, float("nan")])
@@ -147,17 +141,17 @@ def test_a_metric_made_of_other_types(arguments: Any) -> None:
 def test_the_row_of_a_mistake_in_a_later_slice() -> None:
     items = pd.Series(["a"] * 1_100_000 + [1], dtype=object)
     lists = pd.DataFrame({"user": ["ann"] * len(items), "item": items})
-    with pytest.raises(DataError) as refusal:
+    with refusal(
+        DataError, 'column "item", row 1,100,000 ', "found 1 (int) among values of type str"
+    ):
         evaluate(lists, TRUTH, "MAP@2")
-    told(refusal, 'column "item", row 1,100,000 ', "found 1 (int) among values of type str")
 
 
 def test_the_row_of_a_mistake_within_lists() -> None:
     cells = pd.Series([["a", "b"]] * 20_000 + [[1]], dtype=object)
     lists = pd.DataFrame({"user": [f"u{i}" for i in range(len(cells))], "item": cells})
-    with pytest.raises(DataError) as refusal:
+    with refusal(DataError, 'column "item"', "20,000", "1"):
         evaluate(lists, {"u1": ["a"]}, "MAP@2")
-    told(refusal, 'column "item"', "20,000", "1")
 
 
 def test_a_rank_that_is_a_time_is_too_far() -> None:
