@@ -42,7 +42,7 @@ def of_metrics(draw: np.random.Generator) -> dict[str, list[Any]]:
     truth = indptr, indices.astype(np.int32)
     items = draw.integers(-1, 12, (8, 5)).astype(np.int32)
     sums, counts = list(np.zeros((2, 8))), list(np.zeros((4, 8), np.int32))
-    scratch = np.full(8, -1, np.int32), np.zeros(8, np.uint8), np.zeros(12, np.uint8)
+    scratch = np.zeros(5, np.uint8), np.zeros(12, np.uint8)
     known = items, *truth, np.diff(indptr).astype(np.int32), 1 / np.arange(1.0, 6)
     users, candidates = np.arange(8, dtype=np.int32), np.arange(-1, 11, dtype=np.int32)
     own, starts = draw.integers(0, 12, 40).astype(np.int32), np.arange(0, 45, 5)

@@ -4,6 +4,7 @@ Wider registers change no bit: each element has its own product and sum, rounded
 other, and counts are whole numbers.
 """
 
+cimport cython
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 
 cdef extern from *:
@@ -47,6 +48,20 @@ cdef extern from *:
         }
     }
 
+    /* Where a number stands first among n, else n; 64 are compared before one is looked for. */
+    FOR_EVERY_PROCESSOR static ptrdiff_t find_int(const int *numbers, ptrdiff_t n, int wanted)
+    {
+        for (ptrdiff_t start = 0; start < n; start += 64) {
+            ptrdiff_t end = start + 64 < n ? start + 64 : n;
+            int present = 0;
+            for (ptrdiff_t i = start; i < end; i++) present |= numbers[i] == wanted;
+            if (!present) continue;
+            while (numbers[start] != wanted) start++;
+            return start;
+        }
+        return n;
+    }
+
     FOR_EVERY_PROCESSOR static ptrdiff_t count_byte(const uint8_t *bytes, ptrdiff_t n, uint8_t byte)
     {
         ptrdiff_t found = 0;
@@ -70,6 +85,7 @@ cdef extern from *:
     void add_scaled_double(double* to, const double* of, double factor, Py_ssize_t n) noexcept nogil
     void add_scaled_float(float* to, const float* of, float factor, Py_ssize_t n) noexcept nogil
     void add_signed_by(double* to, double number, uint64_t bits) noexcept nogil
+    Py_ssize_t find_int(const int* numbers, Py_ssize_t n, int wanted) noexcept nogil
     Py_ssize_t count_byte(const uint8_t* bytes, Py_ssize_t n, uint8_t byte) noexcept nogil
     void count_odd(
         const uint8_t* bytes, Py_ssize_t n, Py_ssize_t* returns, Py_ssize_t* nuls, Py_ssize_t* beyond
@@ -88,3 +104,11 @@ cdef inline void add_scaled(
         add_scaled_double(&to[0], &of[row, begin], factor, n)
     else:
         add_scaled_float(&to[0], &of[row, begin], factor, n)
+
+
+@cython.boundscheck(False)
+cdef inline Py_ssize_t find(
+    const int[:, ::1] lists, Py_ssize_t row, Py_ssize_t n, int wanted
+) noexcept nogil:
+    """Return where a number stands first in the first n of a row, or n."""
+    return find_int(&lists[row, 0], n, wanted)

@@ -7,6 +7,7 @@ import cython
 
 if cython.compiled:
     from cython.cimports.harness.core._kernels import search
+    from cython.cimports.harness.core._vector import find
 else:
     from bisect import bisect_left
 
@@ -14,6 +15,10 @@ else:
         """Return where `wanted` stands in an ascending row, or the row's end."""
         at = bisect_left(ascending, wanted, low, end)
         return at if at < end and ascending[at] == wanted else end
+
+    def find(lists, row, n, wanted):
+        """Return where a number stands first in the first n of a row, or n."""
+        return next((at for at in range(n) if lists[row, at] == wanted), n)
 
 
 def tally(
@@ -23,7 +28,6 @@ def tally(
     relevant: cython.const[cython.int][::1],
     discount: cython.const[cython.double][::1],
     scanned: cython.Py_ssize_t,
-    places: cython.int[::1],
     hit: cython.uchar[::1],
     found: cython.uchar[::1],
     precision_sum: cython.double[::1],
@@ -39,8 +43,8 @@ def tally(
     ----------
     scanned : int
         Up to so many true items a scan per item beats a search per rank.
-    places, hit : arrays, (the least multiple of 8 from the cut-off on,)
-        Scratch memory: -1, and 0.
+    hit : array, (the cut-off,)
+        Scratch memory: 0.
     found : array, (the longest row of truth,)
         Scratch memory.
     """
@@ -49,12 +53,11 @@ def tally(
     with cython.nogil:
         for user in range(items.shape[0]):
             filled: cython.int = 0
-            lowest: cython.int = 0
+            unknown: cython.int = False
             for i in range(cut):
                 item = items[user, i]
-                places[i] = item
                 filled += item >= 0
-                lowest = min(lowest, item)
+                unknown |= item < -1
             left: cython.int = 0
             last: cython.int = -1
             ascending: cython.bint = True
@@ -65,23 +68,15 @@ def tally(
                 last = wanted
                 if end - row > scanned:
                     continue
-                # Ranks are compared eight at once, which the compiler makes one instruction.
-                for base in range(0, places.shape[0], 8):
-                    present: cython.int = False
-                    for lane in range(8):
-                        present |= places[base + lane] == wanted
-                    if present:  # its first rank: a repetition is never flagged
-                        rank: cython.Py_ssize_t = base
-                        while places[rank] != wanted:
-                            rank += 1
-                        hit[rank] = True
-                        left += 1
-                        break
-            if lowest < -1 or not ascending:
+                rank = find(items, user, cut, wanted)  # a repetition is never flagged
+                if rank < cut:
+                    hit[rank] = True
+                    left += 1
+            if unknown or not ascending:
                 faulty = user
                 break
             if end - row > scanned:
-                left = _flag_by_search(places, indices, row, end, found, hit)
+                left = _flag_by_search(items, user, indices, row, end, found, hit)
             seen: cython.int = 0
             early: cython.int = 0
             first: cython.int = 0
@@ -107,7 +102,8 @@ def tally(
 @cython.nogil
 @cython.exceptval(check=False)
 def _flag_by_search(
-    places: cython.int[::1],
+    items: cython.const[cython.int][:, ::1],
+    user: cython.Py_ssize_t,
     indices: cython.const[cython.int][::1],
     row: cython.Py_ssize_t,
     end: cython.Py_ssize_t,
@@ -119,7 +115,7 @@ def _flag_by_search(
     for t in range(end - row):
         found[t] = False
     for i in range(hit.shape[0]):
-        at = search(indices, row, end, places[i])
+        at = search(indices, row, end, items[user, i])
         if at < end and not found[at - row]:
             found[at - row] = True
             hit[i] = True

@@ -281,12 +281,11 @@ def _blank(k: int, relevant: Int32) -> Tally:
     return Tally(k, precision_sum, dcg, hits, early_hits, first_hit, length, relevant)
 
 
-def _scratch(cut: int, indptr: Int64) -> tuple[Int32, Bytes, Bytes]:
+def _scratch(cut: int, indptr: Int64) -> tuple[Bytes, Bytes]:
     """Return the memory that `_kernels.tally` works in."""
-    width = -(-cut // 8) * 8
     longest = int(np.diff(indptr).max(initial=0))
     found = np.zeros(longest if longest > SCANNED_TRUTH else 0, np.uint8)
-    return np.full(width, -1, np.int32), np.zeros(width, np.uint8), found
+    return np.zeros(cut, np.uint8), found
 
 
 def _describe_fault(user: int, items: Int32, indptr: Int64, indices: Int32) -> str:
