@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 EDITABLE := $(PIP) --no-build-isolation --editable
 WORKERS ?= 2
 
-.PHONY: demo test test-full browser compiler wheels lint docs bench bench-tiny peers fuzz fuzz-asan clean
+.PHONY: demo dev test test-full browser compiler gone wheels lint docs bench bench-tiny peers fuzz fuzz-asan clean
 
 demo: $(VENV)/.compiled
 	$(BIN)/harness run configs/demo.toml
@@ -17,6 +17,9 @@ demo: $(VENV)/.compiled
 # A file's tests stay in one process, which makes a run or opens a browser for them once.
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+
+# All that is needed to edit and to test.
+dev: $(VENV)/.installed-dev $(VENV)/.compiled
 
 # With the studies (marked slow), and many examples of each property.
 test-full: $(VENV)/.installed-dev
@@ -92,7 +95,10 @@ bench: $(VENV)/.installed-dev
 bench-tiny: $(VENV)/.installed-dev
 	BENCH_SIZE=tiny $(BIN)/python benchmarks/run_all.py
 
-# What is compiled when the package is installed, and anew where it was edited since.
+# What is compiled when the package is installed, and anew where it was edited since or is gone.
+# A module's types stand beside it in a .pyi.
+STUBS := $(wildcard harness/*/*.pyi baselines/*.pyi)
+GONE := $(filter gone,$(foreach stub,$(STUBS),$(or $(wildcard $(stub:.pyi=.*.so)),gone)))
 KERNELS := $(wildcard harness/*/*.pyx harness/*/*.pxd harness/*/_kernels.py baselines/_kernels.py)
 
 # Compiling needs a C compiler and Python's headers.
@@ -113,7 +119,7 @@ $(VENV)/.installed: pyproject.toml setup.py
 	$(EDITABLE) '.[als,tune]'
 	touch $@
 
-$(VENV)/.compiled: $(VENV)/.installed $(KERNELS)
+$(VENV)/.compiled: $(VENV)/.installed $(KERNELS) $(GONE)
 	$(BIN)/python setup.py --quiet build_ext --inplace
 	touch $@
 

@@ -30,6 +30,10 @@ class EmptyEvaluationSetError(HarnessError):
     """No user is left to examine; the message prints the funnel."""
 
 
+class NotCompiledError(HarnessError, ImportError):
+    """The package is not compiled; the message says which commands do it."""
+
+
 class RecommenderError(HarnessError):
     """A recommender broke its contract; the message names it and the first bad user."""
 
