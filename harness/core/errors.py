@@ -64,6 +64,17 @@ def suggest(name: str, allowed: Iterable[str]) -> str:
     return f"allowed: {', '.join(shown)}" + (f" and {more:,} more" if more > 0 else "")
 
 
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun, and with other words of its number.
+
+    Examples
+    --------
+    >>> counted(2000, "user"), counted(1, "item is", "items are")
+    ('2,000 users', '1 item is')
+    """
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
 def printable(text: str, keep: str = "") -> str:
     r"""Return text without what steers a terminal or breaks a line, but for the letters `keep`.
 
