@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from harness.cli import compare, explain, leaderboard, lists, report, score, submit, tune, validate
-from harness.cli.options import Set
+from harness.cli.options import Set, say_value
 from harness.cli.show import FormatOption, show
 from harness.cli.streams import guard_streams, stdout_to_stderr
 from harness.core.errors import HarnessError, printable
@@ -204,5 +204,6 @@ def guarded(command: Callable[[], Any]) -> int:
         show = getattr(error, "show", None)
         if show is None:
             raise
-        show()  # a wrong option or argument: the option parser words it
+        say_value(error)
+        show()  # a wrong option or argument: the option parser words it, but for values
         return int(getattr(error, "exit_code", 2))

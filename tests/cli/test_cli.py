@@ -154,7 +154,7 @@ def test_set_overrides_a_key(harness: Cli) -> None:
 
 
 MISTAKES = {
-    "no config": (["run", "nope.toml"], "nope.toml: cannot be read"),
+    "no config": (["run", "nope.toml"], "nope.toml: no such file; there are exam.toml"),
     "a folder for a config": (["run", "."], "cannot be read"),
     "no TOML": (["run", "log.csv"], "log.csv: is not valid TOML"),
     "unknown key": (["run", "exam.toml", "--set", "evaluation.requirehit=true"], '"require_hit"'),
@@ -364,4 +364,7 @@ def test_compare_says_what_it_cannot_do(harness: Cli) -> None:
     assert (status, out) == (2, "")
     assert "only one model" in err
     assert harness("compare", "run", "--correction", "none")[0] == 2
-    assert "is no run folder" in harness("compare", ".")[2]
+    assert harness("compare", ".")[2] == (
+        ".: is no run folder, but holds 1 run; name one, such as run, or see the best of all: "
+        "harness leaderboard .\n"
+    )
