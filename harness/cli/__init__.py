@@ -5,7 +5,6 @@ Heavy modules are imported inside the commands, so that ``harness --help`` is in
 
 from __future__ import annotations
 
-import shlex
 import signal
 import sys
 from collections.abc import Callable
@@ -16,7 +15,7 @@ import typer
 
 from harness.cli import compare, explain, leaderboard, lists, report, score, submit, tune, validate
 from harness.cli.options import Set, say_value
-from harness.cli.show import FormatOption, show
+from harness.cli.show import FormatOption, show, to_type
 from harness.cli.streams import guard_streams, stdout_to_stderr
 from harness.core.errors import HarnessError, printable
 
@@ -89,9 +88,9 @@ def run(
 
 def _next(folder: Path, compared: bool) -> list[str]:
     """Return what there is to do with a run that was written."""
-    commands = ["report", "compare"] if compared else ["report"]
-    lines = [f"harness {command} {shlex.quote(printable(str(folder)))}" for command in commands]
-    return [f"written to {printable(str(folder))}/", "next  " + "\n      ".join(lines)]
+    commands, name = ["report", "compare"] if compared else ["report"], printable(str(folder))
+    lines = [to_type(command, name) for command in commands]
+    return [f"written to {name}/", "next  " + "\n      ".join(lines)]
 
 
 def _claimed(here: Path, folder: Path) -> Path:

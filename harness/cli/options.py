@@ -14,7 +14,9 @@ Config = Annotated[
 Set = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="KEY=VALUE", help="Override a key, as evaluation.k=5; repeatable."
+        "--set",
+        metavar="KEY=VALUE",
+        help="Override a key, as evaluation.k=5; repeatable. Paths start at the config's folder.",
     ),
 ]
 Solution = Annotated[
