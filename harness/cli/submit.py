@@ -38,8 +38,7 @@ def submit(
     print(f"{done.path}  {counted(done.rows, 'row')}, {done.path.stat().st_size:,} bytes")
     if all_events:
         print(
-            "note  for an upload alone: the model learned from the held-out days too, so do not "
-            "score the file on this config",
+            "note  for an upload alone, not to be scored here: it has seen the held-out days",
             file=sys.stderr,
         )
     for note in done.notes:

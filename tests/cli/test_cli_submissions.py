@@ -610,6 +610,5 @@ def test_a_file_for_an_upload_is_said_to_be_none_to_score(harness: Cli) -> None:
     status, _, err = harness(*typed)
     assert (status, err) == (
         0,
-        "note  for an upload alone: the model learned from the held-out days too, so do not score "
-        "the file on this config\n",
+        "note  for an upload alone, not to be scored here: it has seen the held-out days\n",
     )
