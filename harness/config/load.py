@@ -18,6 +18,10 @@ from harness.core.errors import UsageError, suggest
 _Config = TypeVar("_Config", Config, SubmissionOnly)
 
 
+_SHOWN = 10
+"""How many files a message lists."""
+
+
 def read(path: Path, overrides: Sequence[str] = ()) -> Config:
     """Return the config in a TOML file, with ``key=value`` overrides applied.
 
@@ -68,7 +72,12 @@ def _configs_beside(path: Path) -> str:
     near = get_close_matches(path.stem, there, n=1)
     if near:
         return f'did you mean "{there[near[0]]}"?'
-    return f"there are {', '.join(there.values())}" if there else "name a config file (TOML)"
+    shown = ", ".join(list(there.values())[:_SHOWN])
+    return (
+        f"there are {shown}{', …' * (len(there) > _SHOWN)}"
+        if there
+        else "name a config file (TOML)"
+    )
 
 
 def parse(values: dict[str, Any], folder: Path, name: str = "config") -> Config:

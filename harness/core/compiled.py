@@ -33,7 +33,7 @@ def require_compiled(stubs: Iterable[Path]) -> None:
         version = f"{sys.version_info[0]}.{sys.version_info[1]}"
         raise NotCompiledError(
             f"{missing[0]}{more}: not compiled for Python {version}\n"
-            "in a clone: make demo, or pip install .\n"
+            "in a clone: make demo, or pip install -e .\n"
             "after an edit: python setup.py build_ext --inplace"
         )
 

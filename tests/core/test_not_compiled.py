@@ -27,7 +27,7 @@ def without(module: str, folder: Path, *typed: str) -> subprocess.CompletedProce
 def told(path: Path) -> str:
     return (
         f"{path}: not compiled for Python {sys.version_info[0]}.{sys.version_info[1]}\n"
-        "in a clone: make demo, or pip install .\n"
+        "in a clone: make demo, or pip install -e .\n"
         "after an edit: python setup.py build_ext --inplace\n"
     )
 
