@@ -16,8 +16,6 @@ from harness.config.splits import INNER, STRATEGIES
 from harness.core.errors import UsageError, suggest
 
 _Config = TypeVar("_Config", Config, SubmissionOnly)
-
-
 _SHOWN = 10
 """How many files a message lists."""
 
@@ -72,12 +70,10 @@ def _configs_beside(path: Path) -> str:
     near = get_close_matches(path.stem, there, n=1)
     if near:
         return f'did you mean "{there[near[0]]}"?'
-    shown = ", ".join(list(there.values())[:_SHOWN])
-    return (
-        f"there are {shown}{', …' * (len(there) > _SHOWN)}"
-        if there
-        else "name a config file (TOML)"
-    )
+    if not there:
+        return "name a config file (TOML)"
+    more = ", …" if len(there) > _SHOWN else ""
+    return f"there are {', '.join(list(there.values())[:_SHOWN])}{more}"
 
 
 def parse(values: dict[str, Any], folder: Path, name: str = "config") -> Config:
