@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 EDITABLE := $(PIP) --no-build-isolation --editable
 WORKERS ?= 2
 
-.PHONY: demo test test-full browser compiler wheels lint docs bench bench-tiny peers fuzz fuzz-asan clean
+.PHONY: demo dev test test-full browser compiler gone wheels lint docs bench bench-tiny peers fuzz fuzz-asan clean
 
 demo: $(VENV)/.compiled
 	$(BIN)/harness run configs/demo.toml
@@ -17,6 +17,9 @@ demo: $(VENV)/.compiled
 # A file's tests stay in one process, which makes a run or opens a browser for them once.
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+
+# All that is needed to edit and to test.
+dev: $(VENV)/.installed-dev $(VENV)/.compiled
 
 # With the studies (marked slow), and many examples of each property.
 test-full: $(VENV)/.installed-dev
@@ -92,28 +95,33 @@ bench: $(VENV)/.installed-dev
 bench-tiny: $(VENV)/.installed-dev
 	BENCH_SIZE=tiny $(BIN)/python benchmarks/run_all.py
 
-# What is compiled when the package is installed, and anew where it was edited since.
+# What is compiled when the package is installed, and anew where it was edited since or is gone.
+# A module's types stand beside it in a .pyi.
+STUBS := $(wildcard harness/*/*.pyi baselines/*.pyi)
+GONE := $(filter gone,$(foreach stub,$(STUBS),$(or $(wildcard $(stub:.pyi=.*.so)),gone)))
 KERNELS := $(wildcard harness/*/*.pyx harness/*/*.pxd harness/*/_kernels.py baselines/_kernels.py)
 
-# Compiling needs a C compiler and Python's headers.
+# Compiling needs a C compiler and Python's headers, which apt has; else a person installs them.
 compiler:
 	@command -v cc >/dev/null && test -e "$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" || { \
-	    command -v apt-get >/dev/null || { echo "install a C compiler and the headers of Python (its -dev or -devel package)"; exit 1; }; \
-	    as=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+	    dev=$$($(PYTHON) -c 'import sys; print("python{}.{}-dev".format(*sys.version_info))'); \
+	    as=$$([ "$$(id -u)" = 0 ] && echo env || echo sudo); \
+	    command -v apt-get >/dev/null && command -v $$as >/dev/null && \
 	    $$as apt-get update --quiet && \
-	    $$as apt-get install --quiet --yes --no-install-recommends gcc libc6-dev \
-	        "$$($(PYTHON) -c 'import sys; print("python{}.{}-dev".format(*sys.version_info))')"; }
+	    $$as apt-get install --quiet --yes --no-install-recommends gcc libc6-dev "$$dev" || { \
+	    echo "install a C compiler and the headers of Python, then type make again; as root on Debian or Ubuntu:"; \
+	    echo "  apt-get install gcc libc6-dev $$dev"; exit 1; }; }
 
 $(VENV)/.installed: pyproject.toml setup.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed, found " + sys.version.split()[0] + "; name one with: make PYTHON=python3.11")'
 	@$(MAKE) --no-print-directory compiler
-	@echo "setting up $(VENV), or bringing it up to date: two or three minutes"
+	@echo "setting up $(VENV), or bringing it up to date: two or three minutes, half of them to compile"
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) --upgrade cython setuptools
 	$(EDITABLE) '.[als,tune]'
 	touch $@
 
-$(VENV)/.compiled: $(VENV)/.installed $(KERNELS)
+$(VENV)/.compiled: $(VENV)/.installed $(KERNELS) $(GONE)
 	$(BIN)/python setup.py --quiet build_ext --inplace
 	touch $@
 

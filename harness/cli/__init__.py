@@ -5,7 +5,6 @@ Heavy modules are imported inside the commands, so that ``harness --help`` is in
 
 from __future__ import annotations
 
-import shlex
 import signal
 import sys
 from collections.abc import Callable
@@ -15,8 +14,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 from harness.cli import compare, explain, leaderboard, lists, report, score, submit, tune, validate
-from harness.cli.options import Set
-from harness.cli.show import FormatOption, show
+from harness.cli.options import Set, say_value
+from harness.cli.show import FormatOption, show, to_type
 from harness.cli.streams import guard_streams, stdout_to_stderr
 from harness.core.errors import HarnessError, printable
 
@@ -89,9 +88,9 @@ def run(
 
 def _next(folder: Path, compared: bool) -> list[str]:
     """Return what there is to do with a run that was written."""
-    commands = ["report", "compare"] if compared else ["report"]
-    lines = [f"harness {command} {shlex.quote(printable(str(folder)))}" for command in commands]
-    return [f"written to {printable(str(folder))}/", "next  " + "\n      ".join(lines)]
+    commands, name = ["report", "compare"] if compared else ["report"], printable(str(folder))
+    lines = [to_type(command, name) for command in commands]
+    return [f"written to {name}/", "next  " + "\n      ".join(lines)]
 
 
 def _claimed(here: Path, folder: Path) -> Path:
@@ -204,5 +203,6 @@ def guarded(command: Callable[[], Any]) -> int:
         show = getattr(error, "show", None)
         if show is None:
             raise
-        show()  # a wrong option or argument: the option parser words it
+        say_value(error)
+        show()  # a wrong option or argument: the option parser words it, but for values
         return int(getattr(error, "exit_code", 2))

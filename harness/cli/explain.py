@@ -11,7 +11,7 @@ import typer
 from harness.cli import options
 from harness.cli.show import FormatOption, show
 from harness.cli.streams import stdout_to_stderr
-from harness.core.errors import UsageError
+from harness.core.errors import UsageError, suggest
 
 if TYPE_CHECKING:
     from harness.experiment.explain import Explanations
@@ -142,12 +142,14 @@ def _of_run(
     folder: Path, model: str | None, repeat: int, also: object, asked: tuple[Metric, ...]
 ) -> SubmittedLists:
     """Return the lists of a run's model; `also` is what was named besides, and is refused."""
+    from harness.experiment import run_folder
     from harness.experiment.explain import of_run
 
     if model is None and not (folder / "config.toml").is_file():
         raise UsageError(f"{folder}: is no run folder; name a file of lists, or a run")
     if model is None:
-        raise UsageError(f"{folder}: which model? name one with --model")
+        names = [one.name for one in run_folder.read(folder).record.models]
+        raise UsageError(f"{folder}: which model? name one with --model; {suggest('', names)}")
     if also:
         raise UsageError(
             f"{folder}: a run knows its evaluation set; leave --config and --solution out, and "

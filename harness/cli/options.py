@@ -14,7 +14,9 @@ Config = Annotated[
 Set = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="KEY=VALUE", help="Override a key, as evaluation.k=5; repeatable."
+        "--set",
+        metavar="KEY=VALUE",
+        help="Override a key, as evaluation.k=5; repeatable. Paths start at the config's folder.",
     ),
 ]
 Solution = Annotated[
@@ -54,3 +56,21 @@ RowOrder = Annotated[
 def folder_of(config: Path | None) -> Path:
     """Return where paths in a config start."""
     return Path() if config is None else config.parent
+
+
+def say_value(error: Exception) -> None:
+    """Say in our own words why an option's value was refused, where pydantic refused it."""
+    refused = getattr(error.__cause__, "errors", None)
+    if refused is None:
+        return
+    fault = refused()[0]
+    expected = {
+        "int_parsing": "a whole number",
+        "float_parsing": "a number",
+        "greater_than_equal": f"{fault.get('ctx', {}).get('ge')} or more",
+    }
+    if fault["type"] in expected:
+        told = f"found {fault['input']}, expected {expected[fault['type']]}"
+    else:
+        told = fault["msg"].removeprefix("Value error, ")
+    error.message = told  # type: ignore[attr-defined]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -38,3 +40,12 @@ def show(
                 terminal.print_rich(sheet)
         case "table":
             print("\n\n".join(map(table.plain, sheets)))
+
+
+def to_type(*arguments: str) -> str:
+    """Return the command with some arguments, by its path where a shell does not find its name."""
+    from shutil import which
+
+    path = Path(sys.argv[0])
+    found = path.name != "harness" or which("harness") is not None
+    return shlex.join(["harness" if found else str(path), *arguments])

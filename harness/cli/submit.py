@@ -10,6 +10,7 @@ import typer
 
 from harness.cli import options
 from harness.cli.streams import stdout_to_stderr
+from harness.core.errors import counted
 
 
 def submit(
@@ -33,8 +34,13 @@ def submit(
 
     settings = config_.read(config, set_ or [])
     with stdout_to_stderr():  # what a model prints is not ours
-        done = write(settings, model, out, repeat=repeat, all_events=all_events)
-    print(f"{done.path}  {done.rows:,} rows, {done.path.stat().st_size:,} bytes")
+        done = write(settings, model, out, repeat=repeat, all_events=all_events, where=str(config))
+    print(f"{done.path}  {counted(done.rows, 'row')}, {done.path.stat().st_size:,} bytes")
+    if all_events:
+        print(
+            "note  for an upload alone, not to be scored here: it has seen the held-out days",
+            file=sys.stderr,
+        )
     for note in done.notes:
         print(f"note  {note}", file=sys.stderr)
     notes = {

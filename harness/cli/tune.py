@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
@@ -10,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from harness.cli import options
-from harness.cli.show import FormatOption, show
+from harness.cli.show import FormatOption, show, to_type
 from harness.cli.streams import stdout_to_stderr
 from harness.core.errors import printable
 
@@ -58,4 +57,4 @@ def tune(
         show(format_, found.to_dict(), found.sheets(), found.records())
     name = printable(str(out or config.with_name(target.name)))
     stream = sys.stdout if format_ == "table" else sys.stderr
-    print(f"\nwritten to {name}\nnext  harness run {shlex.quote(name)}", file=stream)
+    print(f"\nwritten to {name}\nnext  {to_type('run', name)}", file=stream)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -15,6 +16,8 @@ from harness.config.splits import INNER, STRATEGIES
 from harness.core.errors import UsageError, suggest
 
 _Config = TypeVar("_Config", Config, SubmissionOnly)
+_SHOWN = 10
+"""How many files a message lists."""
 
 
 def read(path: Path, overrides: Sequence[str] = ()) -> Config:
@@ -46,6 +49,8 @@ def _values(path: Path, overrides: Sequence[str]) -> dict[str, Any]:
     """Return the plain values of a TOML file, with ``key=value`` overrides applied."""
     try:
         text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError as error:
+        raise UsageError(f"{path}: no such file; {_configs_beside(path)}") from error
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
@@ -57,6 +62,18 @@ def _values(path: Path, overrides: Sequence[str]) -> dict[str, Any]:
     for override in overrides:
         _apply(values, override)
     return values
+
+
+def _configs_beside(path: Path) -> str:
+    """Return the end of a message: the file that may be meant, or those that there are."""
+    there = {one.stem: str(one) for one in sorted(path.parent.glob("*.toml"))}
+    near = get_close_matches(path.stem, there, n=1)
+    if near:
+        return f'did you mean "{there[near[0]]}"?'
+    if not there:
+        return "name a config file (TOML)"
+    more = ", …" if len(there) > _SHOWN else ""
+    return f"there are {', '.join(list(there.values())[:_SHOWN])}{more}"
 
 
 def parse(values: dict[str, Any], folder: Path, name: str = "config") -> Config:

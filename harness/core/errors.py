@@ -30,6 +30,10 @@ class EmptyEvaluationSetError(HarnessError):
     """No user is left to examine; the message prints the funnel."""
 
 
+class NotCompiledError(HarnessError, ImportError):
+    """The package is not compiled; the message says which commands do it."""
+
+
 class RecommenderError(HarnessError):
     """A recommender broke its contract; the message names it and the first bad user."""
 
@@ -58,6 +62,17 @@ def suggest(name: str, allowed: Iterable[str]) -> str:
     if any("," in name for name in shown):
         shown = [f'"{name}"' for name in shown]
     return f"allowed: {', '.join(shown)}" + (f" and {more:,} more" if more > 0 else "")
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun, and with other words of its number.
+
+    Examples
+    --------
+    >>> counted(2000, "user"), counted(1, "item is", "items are")
+    ('2,000 users', '1 item is')
+    """
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def printable(text: str, keep: str = "") -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, cast
 
-from harness.core.errors import UsageError, suggest
+from harness.core.errors import NotCompiledError, UsageError, suggest
 
 _FORMS = {
     "class": 'use = "{}" is no import path; expected "module:Class", such as "my_model:Model"',
@@ -57,6 +57,8 @@ def _module(owner: str, module_name: str, folder: Path) -> ModuleType:
         raise UsageError(f"{owner}: no file {beside}; paths start at the config file")
     try:
         return _from_file(beside) if beside.is_file() else importlib.import_module(module_name)
+    except NotCompiledError:
+        raise
     except ModuleNotFoundError as error:
         raise UsageError(_missing(owner, module_name, error, beside)) from error
     except BaseException as error:  # a stranger's module may raise anything while it is imported

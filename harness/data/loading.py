@@ -13,7 +13,7 @@ import polars as pl
 
 from harness.core import cache
 from harness.core.arrays import Int32, Int64, places
-from harness.core.errors import DataError
+from harness.core.errors import DataError, counted
 from harness.core.ids import Encoder
 from harness.core.io import parts
 from harness.data import attributes, csv_errors, dataset
@@ -83,9 +83,8 @@ class _Coded:
             raise DataError(f"{table.table.path}: {what}; expected events")
         if left_out:
             limits = ", ".join(f"{c} >= {v:g}" for c, v in table.minimum)
-            self.notes.append(
-                f"{table.table.path.name}: {left_out:,} of {rows:,} rows left out ({limits})"
-            )
+            told = f"{left_out:,} of {counted(rows, 'row')} left out ({limits})"
+            self.notes.append(f"{table.table.path.name}: {told}")
 
     def _coded(self, batch: pl.DataFrame, kind: int) -> Events:
         user = _codes(self.users, batch, dataset.USER)
@@ -167,7 +166,7 @@ def _zeros(layout: Layout, items: pl.Series, catalogue: pl.Series, width: int) -
     short = [len(csv_errors.lost(ids, width)) for ids in (items, catalogue)]
     if not any(short) or layout.restore_zeros:
         padded = sum(short)
-        return [f"{padded:,} item ids padded to {width} digits"] if padded else []
+        return [f"{counted(padded, 'item id')} padded to {width} digits"] if padded else []
     what = csv_errors.told(layout, items, catalogue, width)
     if (short[0] > 0) != (short[1] > 0) or _both_forms(items, catalogue, width):
         raise DataError(f"{layout.events[0].table.path.parent}: {what}\n{csv_errors.CURE}")

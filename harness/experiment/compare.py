@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from harness.config import Config
-from harness.core.errors import DataError, UsageError, printable, suggest
+from harness.core.errors import DataError, UsageError, counted, printable, suggest
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, number, percent
 from harness.experiment import run_folder
 from harness.experiment.record import Evaluation
@@ -278,7 +278,7 @@ def _models(compared: Compared) -> Sheet:
 def _set_line(compared: Compared) -> str:
     found = compared.evaluation
     which = [part for part in (found.layout, found.window) if part]
-    parts = [*which, f"k = {found.k}", f"{compared.comparison.users:,} users"]
+    parts = [*which, f"k = {found.k}", counted(compared.comparison.users, "user")]
     return f"evaluation set  {' · '.join(parts)} · {found.fingerprint[:6]}"
 
 

@@ -14,7 +14,7 @@ from harness import metrics
 from harness.config import ModelConfig
 from harness.core import plugins
 from harness.core.arrays import Int32
-from harness.core.errors import HarnessError, RecommenderError
+from harness.core.errors import HarnessError, RecommenderError, counted
 from harness.core.progress import Clock, steps
 from harness.core.random import Draws
 from harness.experiment.build import itself
@@ -190,7 +190,8 @@ def _answers(
         try:
             beyond = _beyond(_Asked(name, model, others, repeat), evaluation_set)
         except HarnessError as error:
-            refused = (_CANNOT_BE_ASKED.format(name, len(others.evaluation_set.users), error),)
+            users = counted(len(others.evaluation_set.users), "user")
+            refused = (_CANNOT_BE_ASKED.format(name, users, error),)
     return _Answers(lists, beyond, drawn, notes, refused)
 
 
@@ -209,7 +210,7 @@ def _beyond(others: _Asked, evaluation_set: EvaluationSet) -> Recommendations:
 
 
 _CANNOT_BE_ASKED = (
-    'model "{}" gives no lists for the {:,} users whom the evaluation set leaves out; they count '
+    'model "{}" gives no lists for the {} whom the evaluation set leaves out; they count '
     "as 0 in its leaderboard estimate ({})"
 )
 
@@ -226,7 +227,8 @@ def _mostly_empty(name: str, lists: Recommendations) -> tuple[str, ...]:
     if 2 * empty <= n:
         return ()
     which = "all" if empty == n else f"{empty:,} of"
-    return (f'model "{name}": {which} {n:,} lists are empty, and score 0',)
+    of = "1 list is" if n == 1 else f"{n:,} lists are"
+    return (f'model "{name}": {which} {of} empty, and score 0',)
 
 
 def _changing(asked: _Asked, lists: Recommendations) -> tuple[str, ...]:
@@ -245,7 +247,7 @@ def _changing(asked: _Asked, lists: Recommendations) -> tuple[str, ...]:
         return (f"{again}it fails, {cannot} ({error})",)
     if n < users and np.array_equal(second, third):
         return (_BY_BATCH.format(asked.name, n, differ),)
-    return (f"{again}it answers otherwise for {differ:,} of {n:,} users, {cannot}",)
+    return (f"{again}it answers otherwise for {differ:,} of {counted(n, 'user')}, {cannot}",)
 
 
 _BY_BATCH = (

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from harness.config.diff import differing, settings
-from harness.core.errors import DataError, HarnessError, UsageError, printable, suggest
+from harness.core.errors import DataError, HarnessError, UsageError, counted, printable, suggest
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, lift, low_high, number
 from harness.experiment import run_folder
 from harness.experiment.record import ModelRecord
@@ -349,12 +349,12 @@ _BETTER = {"higher": "", "lower": " · lower is better", "neither": " · neither
 def _table(group: Group) -> Sheet:
     digits = digits_of(entry.mean for entry in group.entries)
     metric = printable(group.metric)
-    counted = f"{group.runs:,} run{'s' if group.runs > 1 else ''}"
+    runs = counted(group.runs, "run")
     if group.without:
-        counted += f", {group.without:,} without {metric} left out"
+        runs += f", {group.without:,} without {metric} left out"
     heading = (
         f"evaluation set  {printable(group.fingerprint[:_SHORT])} · k = {group.k} · "
-        f"{group.users:,} users · {counted}{_BETTER[group.better]}"
+        f"{counted(group.users, 'user')} · {runs}{_BETTER[group.better]}"
     )
     columns: list[Column[Entry]] = [
         Column("model", _name, "name"),

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from pydantic import ConfigDict
 
-from harness.core.errors import printable
+from harness.core.errors import counted, printable
 from harness.core.io import whole_folder, written
 from harness.core.table import Column, Sheet, Shown, digits_of, lift, low_high, number
 from harness.experiment import answer
@@ -184,10 +184,10 @@ _PAIRS = 10
 def _footing(result: Result, verbose: bool = False) -> list[str]:
     """Return the lines below the table: evaluation set, tuned models, leaderboard estimate."""
     evaluation_set = result.evaluation_set
-    funnel, users = evaluation_set.funnel, f"{len(evaluation_set.users):,} users"
+    funnel, users = evaluation_set.funnel, counted(len(evaluation_set.users), "user")
     if funnel[0].users != len(evaluation_set.users):
-        users = f"{len(evaluation_set.users):,} of {funnel[0].users:,} users"
-    parts = [users, f"{len(evaluation_set.candidates):,} candidates", f"k = {evaluation_set.k}"]
+        users = f"{len(evaluation_set.users):,} of {counted(funnel[0].users, 'user')}"
+    parts = [users, counted(len(evaluation_set.candidates), "candidate"), f"k = {evaluation_set.k}"]
     parts += [evaluation_set.fingerprint[:_SHORT], result.layout, result.window]
     lines = [" · ".join(parts), *_leaderboard_line(result), *_tuned(result)]
     if not verbose:
@@ -199,7 +199,7 @@ def _footing(result: Result, verbose: bool = False) -> list[str]:
 def _tuned(result: Result) -> list[str]:
     """Return which models had their parameters chosen, and from how many trials."""
     tuned = {printable(m.name): m.tuned.trials for m in result.models if m.tuned}
-    told = [f"{name} ({n:,} trial{'s' if n != 1 else ''})" for name, n in tuned.items()]
+    told = [f"{name} ({counted(n, 'trial')})" for name, n in tuned.items()]
     return [f"tuned  on an inner split of train: {', '.join(told)}"] if told else []
 
 
@@ -209,9 +209,10 @@ def _leaderboard_line(result: Result) -> list[str]:
     if best not in people.models or _same(result):
         return []
     found = people.models[best]
+    ids = counted(people.sample or 0, "id")
     over = {
-        f"over the {people.with_items:,} users with true items": found.window,
-        f"over all {people.sample or 0:,} ids of the sample submission": found.sample,
+        f"over the {counted(people.with_items or 0, 'user')} with true items": found.window,
+        f"over all {ids} of the sample submission": found.sample,
     }
     least = "at least " if found.at_least else ""
     told = (

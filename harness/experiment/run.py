@@ -12,7 +12,7 @@ import numpy as np
 
 from harness.config import Config, read
 from harness.core.arrays import Counts, Floats
-from harness.core.errors import HarnessError
+from harness.core.errors import HarnessError, counted
 from harness.core.progress import Clock
 from harness.data.dataset import Dataset
 from harness.experiment.build import Factories
@@ -227,10 +227,13 @@ def _notes(task: Task, moments: Mapping[Metric, chance_moments.Moments | None]) 
     notes = [*task.data.notes, *parts.notes]
     if evaluation_set.k > len(evaluation_set.candidates):
         n = len(evaluation_set.candidates)
-        notes.append(f"k = {evaluation_set.k:,} is more than the {n:,} candidates")
+        notes.append(f"k = {evaluation_set.k:,} is more than the {counted(n, 'candidate')}")
     unknown = [str(metric) for metric, found in moments.items() if found is None]
     if unknown:
         notes.append(f"no exact chance value is known for {', '.join(unknown)}")
     if parts.held_back:
-        notes.append(f"{parts.held_back:,} events lie in another window and are left out")
+        notes.append(
+            f"{counted(parts.held_back, 'event lies', 'events lie')} in another window and "
+            f"{'is' if parts.held_back == 1 else 'are'} left out"
+        )
     return tuple(notes)

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from harness import config as config_
 from harness.core import parquet
-from harness.core.errors import DataError, UsageError, printable
+from harness.core.errors import DataError, UsageError, counted, printable
 from harness.core.io import unusable
 from harness.core.once import once
 from harness.core.unpacking import OWN, UnpackingError
@@ -231,6 +231,12 @@ def part(folder: Path, name: str) -> Path:
         there = (folder / name).is_file()
     except (OSError, ValueError) as error:  # no file can have such a name
         raise UsageError(f"{printable(str(folder))[:200]}: is no run folder: {error}") from error
+    runs = [] if there else sorted(path.parent for path in folder.glob(f"*/{name}"))
+    if runs:
+        raise UsageError(
+            f"{folder}: is no run folder, but holds {counted(len(runs), 'run')}; name one, such as "
+            f"{runs[-1]}, or see the best of all: harness leaderboard {folder}"
+        )
     if not there:
         raise UsageError(f"{folder}: is no run folder: it holds no {name}; harness run makes one")
     return folder / name

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from harness.core.arrays import Bool, Floats, Int32
-from harness.core.errors import printable
+from harness.core.errors import counted, printable
 from harness.core.table import Column, Sheet, Shown, ends, low_high, number, signed
 from harness.experiment.terms import Terms
 from harness.metrics import Metric
@@ -300,7 +300,7 @@ def _heading(scored: Scored) -> list[str]:
     submitted, solution = scored.submitted, scored.submitted.solution
     fingerprint = "" if solution.fingerprint is None else f" · {solution.fingerprint[:6]}"
     users = int(solution.counted.sum())
-    lines = [f"lists  {printable(submitted.title)} · {users:,} users{fingerprint}"]
+    lines = [f"lists  {printable(submitted.title)} · {counted(users, 'user')}{fingerprint}"]
     counts = {name: count for name, count in submitted.left_out.items() if count > 0}
     if counts.get("rows_outside") == counts.get("users_outside"):
         counts.pop("rows_outside", None)  # a row a user says nothing new

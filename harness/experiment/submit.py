@@ -52,7 +52,13 @@ class Submitted:
 
 
 def submit(
-    config: Config, model: str, out: Path, *, repeat: int = 0, all_events: bool = False
+    config: Config,
+    model: str,
+    out: Path,
+    *,
+    repeat: int = 0,
+    all_events: bool = False,
+    where: str = "config",
 ) -> Submitted:
     """Write the lists of a config's model for everyone who needs a row.
 
@@ -66,13 +72,15 @@ def submit(
     all_events : bool
         Whether it is for an upload: the model learns from the evaluated days too, and nobody has a
         row for whom the competition does not ask.
+    where : str
+        The config's file, for messages.
 
     Raises
     ------
     HarnessError
         A config, file or model that cannot be used; a file that cannot be written.
     """
-    settings = model_of(config, model, repeat)
+    settings = model_of(config, model, repeat, where)
     precomputed = [config.folder / one.lists for one in config.models if one.lists is not None]
     refuse_overwriting(
         out, [*loading.files(config.layout()), terms.sample_of(config), *precomputed]

@@ -1,5 +1,6 @@
 """Metrics: what they are called, what they mean, and each user's value."""
 
+import harness.core.compiled  # noqa: F401
 from harness.metrics.definition import Better, Definition, Example
 from harness.metrics.definitions import DEFINITIONS
 from harness.metrics.judgments import Block, Judgments

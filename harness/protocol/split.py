@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from harness.config import FractionSplit, GivenSplit, LastNSplit, SplitConfig, TimeSplit
 from harness.core.arrays import Bool, Int64
-from harness.core.errors import DataError
+from harness.core.errors import DataError, counted
 from harness.core.random import id_hashes, mixed
 from harness.data.competitions import VALID_KIND
 from harness.data.dataset import DAY_US, Dataset, Events
@@ -46,7 +46,7 @@ class Split:
     def summary(self) -> str:
         """Return the split in a few words, such as ``7 days from 2020-09-16``."""
         if self.cutoff is None or self.until is None:
-            return f"{len(self.valid):,} events held out"
+            return f"{counted(len(self.valid), 'event')} held out"
         days = (self.until - self.cutoff) / DAY_US
         start = np.datetime64(self.cutoff, "us")
         text = str(start.astype("datetime64[D]" if self.cutoff % DAY_US == 0 else "datetime64[s]"))
@@ -160,8 +160,9 @@ def _note(config: LastNSplit | FractionSplit, tied: int, cut: int) -> str:
         "file": 'ties = "file": the order of rows matters, those that stand last are held out',
         "id": 'ties = "id": the highest item ids are held out',
     }
-    counted = f"{tied:,} of {cut:,} users are cut among events of equal time"
-    return f"{counted}; {decided[config.ties]}" if tied > 0 else counted
+    are = "is" if tied == 1 else "are"
+    told = f"{tied:,} of {counted(cut, 'user')} {are} cut among events of equal time"
+    return f"{told}; {decided[config.ties]}" if tied > 0 else told
 
 
 def _per_user(dataset: Dataset, valid: Bool) -> Split:

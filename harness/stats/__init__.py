@@ -2,3 +2,5 @@
 
 Nothing here knows what a model is.
 """
+
+import harness.core.compiled  # noqa: F401

@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import NonNegativeInt
 
 from harness.core.arrays import Floats
-from harness.core.errors import UsageError, printable, suggest
+from harness.core.errors import UsageError, counted, printable, suggest
 from harness.core.table import (
     Column,
     Sheet,
@@ -294,8 +294,7 @@ def pair_table(
     digits = digits_of(comparison.means.values())
     heading = (
         f"pairs  {comparison.metric} · randomization test, {comparison.flips:,} draws, "
-        f"{corrected} over {len(comparison.pairs):,} "
-        f"pair{'s' if len(comparison.pairs) > 1 else ''} · seed {comparison.seed}"
+        f"{corrected} over {counted(len(comparison.pairs), 'pair')} · seed {comparison.seed}"
     )
     columns: list[Column[Pair]] = [
         Column("model", lambda p: printable(p.one), "name"),
@@ -327,7 +326,8 @@ def pair_table(
 
 def _leaderboard(shaken: ShakeUp) -> str:
     """Return how often a public leaderboard's first is not the private one's."""
-    public = f"{100 * shaken.share:g} % public ({shaken.public:,} of {shaken.users:,} users)"
+    users = f"{shaken.public:,} of {counted(shaken.users, 'user')}"
+    public = f"{100 * shaken.share:g} % public ({users})"
     if shaken.few:
         return f"leaderboards  {public}: not shown, as fewer than {FEW} users tell nothing"
     return (

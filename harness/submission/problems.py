@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.core.errors import printable
+from harness.core.errors import counted, printable, suggest
 from harness.core.table import Column, Sheet, Shown
-from harness.metrics.inputs.cells import counted
 from harness.submission._repair import SURE
 from harness.submission.findings import Finding, Findings, Place, shown
 from harness.submission.format import NAMES, Format
@@ -137,8 +137,11 @@ def problems(
         Whether every item there is is known; else a short one in another case may be another.
     """
     mends = not any(RULES[code].blocks for code in findings.found)
+    absent = [place.value for place in findings.found.get("SUB101", Finding()).places]
     found = [
-        _problem(code, finding, wanted, strict, mends and _is_sure(code, finding, all_items))
+        _problem(
+            code, finding, wanted, strict, mends and _is_sure(code, finding, all_items), absent
+        )
         for code, finding in sorted(findings.found.items())
     ]
     return tuple(sorted(found, key=lambda problem: problem.severity != "error"))
@@ -149,18 +152,33 @@ def _is_sure(code: str, finding: Finding, all_items: bool) -> bool:
 
 
 def _problem(
-    code: str, finding: Finding, wanted: Format | None, strict: bool, mends: bool
+    code: str,
+    finding: Finding,
+    wanted: Format | None,
+    strict: bool,
+    mends: bool,
+    absent: Sequence[str],
 ) -> Problem:
-    """Return one kind of fault; `mends`: whether ``--fix`` writes anything."""
+    """Return one kind of fault.
+
+    Parameters
+    ----------
+    mends : bool
+        Whether ``--fix`` writes anything.
+    absent : sequence of str
+        Wanted columns that the header has not.
+    """
     rule = RULES[code]
     rows = wanted is not None and wanted.long
     first = next(iter(finding.places), Place(None, ""))
+    near = suggest(first.value, absent)
     words = {
         "value": f'"{first.value}"' if rule.of else first.value,
         "plain": first.value,
         "quoted": shlex.quote(first.value),
         "values": ", ".join(place.value for place in finding.places),
         "count": f"{finding.count:,}",
+        "near": f"; {near}" if near.startswith("did you mean") else "",
         **({} if wanted is None else _words(wanted)),
     }
     columns = {} if wanted is None else {"user": shown(wanted.user), "items": shown(wanted.items)}

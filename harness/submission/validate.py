@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from harness.core.arrays import Int32, Ragged
+from harness.core.errors import counted
 from harness.metrics import Judgments, judgments
 from harness.protocol.truth import Solution
 from harness.submission import faults, format, order
@@ -224,12 +225,13 @@ def _ask_order(
 def _checked(opened: Source, against: Against) -> str:
     """Return as what a submission is read, and against which ids."""
     wanted, items = opened.wanted, against.items_of(opened.wanted)
-    longest = "" if wanted.k is None else f", up to {wanted.k} items"
+    longest = "" if wanted.k is None else f", up to {counted(wanted.k, 'item')}"
     shape = f"a row an item{_ordered(wanted, against)}" if wanted.long else f"lists{longest}"
     if wanted.between != " " and not wanted.long:
         shape += f", {format.NAMES[wanted.between]} between them {against.between_as}".rstrip()
-    ids = f"{against.required:,} ids must be there" if against.required else "ids are not compared"
-    known = f"{len(items):,} items are known"
+    required = counted(against.required, "id")
+    ids = f"{required} must be there" if against.required else "ids are not compared"
+    known = counted(len(items), "item is known", "items are known")
     if not items.complete:
         known = "items by what they look like" if items.digits else "items are not compared"
     return f"{wanted.source}; {shape}; {ids}; {known}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.config import Config
 from harness.config.space import Domain, SearchName
-from harness.core.errors import UsageError, printable
+from harness.core.errors import UsageError, counted, printable
 from harness.core.io import refuse_overwriting, whole_file, written
 from harness.core.table import (
     MISSING,
@@ -121,8 +121,8 @@ class Tuned(Shown):
         inner = self.evaluation_set
         found[0].heading[:0] = [
             f"inner  {self.layout} · {self.window}, of train · k = {inner.k} · "
-            f"{len(inner.users):,} users · {len(inner.candidates):,} candidates · "
-            f"{inner.fingerprint[:_SHORT]}"
+            f"{counted(len(inner.users), 'user')} · "
+            f"{counted(len(inner.candidates), 'candidate')} · {inner.fingerprint[:_SHORT]}"
         ]
         return found
 
@@ -246,7 +246,7 @@ def _seconds(trial: FrozenTrial) -> str:
 def _made(tuned: Tuned, model: TunedModel) -> str:
     """Return in words how the trials were made."""
     n, failed = len(model.searched), len([t for t in model.searched if t.value is None])
-    parts = [f"{tuned.metric}", f"{tuned.search} search, {n:,} trial{'s' if n != 1 else ''}"]
+    parts = [f"{tuned.metric}", f"{tuned.search} search, {counted(n, 'trial')}"]
     if failed:
         parts[-1] += f", {failed:,} failed"
     if n > _SHOWN:
@@ -266,7 +266,8 @@ def _notes(model: TunedModel) -> list[str]:
     if model.again:
         asked = len(model.searched) + model.again
         notes.append(
-            f"{model.again:,} of {asked:,} trials not made: no other choice of parameters came up"
+            f"{model.again:,} of {counted(asked, 'trial')} not made: no other choice of "
+            "parameters came up"
         )
     failed = Counter(t.user_attrs["error"] for t in model.trials if t.value is None)
     for message, times in failed.items():

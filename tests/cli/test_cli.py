@@ -16,6 +16,7 @@ from conftest import Cli
 from small import LOG, POPULAR
 
 from harness.cli import guarded, main
+from harness.cli.show import to_type
 from harness.core.table import Sheet
 
 TOML = small.toml()
@@ -75,6 +76,21 @@ def test_a_run_prints_its_table_and_writes_its_folder(harness: Cli, tmp_path: Pa
     assert name == f"2020-01-08-table-{fingerprint[:6]}"
     assert "popular" in out
     assert out.endswith(f"written to runs/{name}/\nnext  harness report runs/{name}\n")
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [(".venv/bin/harness", ".venv/bin/harness"), ("bin/harness", "harness"), ("pytest", "harness")],
+)
+def test_the_next_step_is_typed_as_the_command_was(
+    here: Path, monkeypatch: pytest.MonkeyPatch, typed: str, shown: str
+) -> None:
+    """By its path, unless a shell finds the name."""
+    small.write(here, {"bin/harness": ""})
+    (here / "bin" / "harness").chmod(0o755)
+    monkeypatch.setenv("PATH", typed.removesuffix("/harness"))
+    monkeypatch.setattr("sys.argv", [typed])
+    assert to_type("report", "runs/one two") == f"{shown} report 'runs/one two'"
 
 
 def test_a_second_run_gets_a_number(harness: Cli, tmp_path: Path) -> None:
@@ -154,7 +170,7 @@ def test_set_overrides_a_key(harness: Cli) -> None:
 
 
 MISTAKES = {
-    "no config": (["run", "nope.toml"], "nope.toml: cannot be read"),
+    "no config": (["run", "nope.toml"], "nope.toml: no such file; there are exam.toml"),
     "a folder for a config": (["run", "."], "cannot be read"),
     "no TOML": (["run", "log.csv"], "log.csv: is not valid TOML"),
     "unknown key": (["run", "exam.toml", "--set", "evaluation.requirehit=true"], '"require_hit"'),
@@ -364,4 +380,7 @@ def test_compare_says_what_it_cannot_do(harness: Cli) -> None:
     assert (status, out) == (2, "")
     assert "only one model" in err
     assert harness("compare", "run", "--correction", "none")[0] == 2
-    assert "is no run folder" in harness("compare", ".")[2]
+    assert harness("compare", ".")[2] == (
+        ".: is no run folder, but holds 1 run; name one, such as run, or see the best of all: "
+        "harness leaderboard .\n"
+    )

@@ -383,7 +383,10 @@ MISTAKES: dict[str, tuple[list[str], list[str]]] = {
         ["score", "lists.csv", "--solution", "sol.csv"], ["sol.csv: no such file"]
     ),
     "no such config": (
-        ["score", "lists.csv", "--config", "x.toml"], ["x.toml: cannot be read"]
+        ["score", "lists.csv", "--config", "x.toml"], ["x.toml: no such file"]
+    ),
+    "a config by another name": (
+        ["score", "lists.csv", "--config", "exm.toml"], ['no such file; did you mean "exam.toml"?']
     ),
     "k = 0": (["score", *BY_SOLUTION, "--k", "0"], ["--k is 0", "1 or more"]),
     "k below 0": (["score", *BY_CONFIG, "--k", "-2"], ["--k is -2", "1 or more"]),
@@ -396,7 +399,9 @@ MISTAKES: dict[str, tuple[list[str], list[str]]] = {
     "k beyond the evaluation set": (
         ["score", *BY_CONFIG, "--k", "3"], ["MAP@3", "3 positions", "k = 2", "[evaluation]"]
     ),
-    "no number for k": (["score", *BY_SOLUTION, "--k", "many"], ["--k"]),
+    "no number for k": (
+        ["score", *BY_SOLUTION, "--k", "many"], ["'--k': found many, expected a whole number"]
+    ),
     "unknown metric": (
         ["score", *BY_SOLUTION, "--metric", "MPA@3"], ['"MPA"', 'did you mean "MAP"']
     ),
@@ -454,6 +459,10 @@ MISTAKES: dict[str, tuple[list[str], list[str]]] = {
         ["explain", ".", "--model", "popular", "--user", "ann"],
         ["is no run folder", "harness run"],
     ),
+    "an unknown model to submit": (
+        ["submit", "exam.toml", "--model", "popula", "--out", "own.csv"],
+        ['exam.toml: no model "popula"', 'did you mean "popular"?'],
+    ),
     "unknown topic": (["list", "metric"], ["metrics", "conventions"]),
     "two cut-offs": (
         ["explain", *BY_SOLUTION, "--user", "ann", "--k", "3", "--metric", "MAP@2"],
@@ -497,7 +506,7 @@ def test_a_file_with_errors_is_not_scored_and_status_is_1(
 
 
 OF_A_RUN: dict[str, tuple[list[str], list[str]]] = {
-    "no model": (["--user", "ann"], ["run: which model?", "--model"]),
+    "no model": (["--user", "ann"], ["run: which model?", "--model; allowed: popular, random"]),
     "unknown model": (
         ["--user", "ann", "--model", "popula"], ['no model "popula"', 'did you mean "popular"?']
     ),
@@ -579,3 +588,12 @@ def test_submit_with_a_key_overridden(harness: Cli, tmp_path: Path) -> None:
     assert out.startswith("own.csv  3 rows, ")
     # b has two events in training, every other item one
     assert (tmp_path / "own.csv").read_text() == "user,item\nann,b\nbob,b\ncid,b\n"
+
+
+def test_a_file_for_an_upload_is_said_to_be_none_to_score(harness: Cli) -> None:
+    typed = ["submit", "exam.toml", "--model", "popular", "--out", "own.csv", "--all-events"]
+    status, _, err = harness(*typed)
+    assert (status, err) == (
+        0,
+        "note  for an upload alone, not to be scored here: it has seen the held-out days\n",
+    )

@@ -367,7 +367,7 @@ def test_events_without_times_need_a_given_split() -> None:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"none\.toml: cannot be read: No such file"):
+    with pytest.raises(UsageError, match=r"none\.toml: no such file; name a config file"):
         read(tmp_path / "none.toml")
 
 

@@ -193,7 +193,7 @@ def test_no_run_and_one_run_twice(folder: Path, tmp_path: Path) -> None:
         compare(folder, tmp_path / "." / "run")
     with pytest.raises(UsageError, match="no run to compare"):
         compare()
-    with pytest.raises(UsageError, match=r"holds no result\.json"):
+    with pytest.raises(UsageError, match="is no run folder, but holds 1 run"):
         compare(tmp_path)
 
 

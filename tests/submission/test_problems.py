@@ -48,6 +48,20 @@ SUB301  warning   line 4, prediction: the list is empty
     )
 
 
+def test_a_column_by_nearly_its_name(found: Validation) -> None:
+    """Only where the column that may be meant is not there as well."""
+    Path("near.csv").write_text(GOOD.replace("prediction", "predictions"))
+    Path("both.csv").write_text("customer_id,prediction,predictions\nann,,\nbob,,\n")
+    sample = of_tables(Path("sample.csv"))
+    near, both = (validate(Path(f"{name}.csv"), sample) for name in ("near", "both"))
+    assert [p.message for p in near.problems if p.code == "SUB102"] == [
+        'nobody knows the column "predictions"; did you mean "prediction"?'
+    ]
+    assert [p.message for p in both.problems if p.code == "SUB102"] == [
+        'nobody knows the column "predictions"'
+    ]
+
+
 @pytest.mark.parametrize("width", [40, 60, 80])
 def test_lines_are_as_long_as_the_terminal(found: Validation, width: int) -> None:
     lines = problems.text(found, 0.0, width).splitlines()[1:]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
+from harness.core.errors import counted
 from harness.core.table import MISSING, p_value, percent
 from harness.core.table import lift as times
 from harness.protocol.leaderboard_estimate import LeaderboardEstimate
@@ -173,18 +174,18 @@ def leaderboard_estimates(view: View) -> Table | None:
         wider["all ids of the sample submission"] = found.sample
     columns = [
         Column("model", words=True),
-        Column("this evaluation set", f"{found.examined:,} users"),
-        *(Column(title, f"{users:,} users") for title, users in wider.items()),
+        Column("this evaluation set", counted(found.examined, "user")),
+        *(Column(title, counted(users or 0, "user")) for title, users in wider.items()),
     ]
-    counted = {name: (by.window, by.sample)[: len(wider)] for name, by in found.models.items()}
-    values = [value for of_model in counted.values() for value in of_model if value is not None]
+    means = {name: (by.window, by.sample)[: len(wider)] for name, by in found.models.items()}
+    values = [value for of_model in means.values() for value in of_model if value is not None]
     places = max(view.decimals, decimals(values))
     rows = [
         Row(
             [
                 model(view, i),
                 figure(view.mean(view.models[i]), places),
-                *(_estimate(v, found.models[name], places) for v in counted[name]),
+                *(_estimate(v, found.models[name], places) for v in means[name]),
             ],
             (i,),
         )
@@ -248,7 +249,7 @@ def _rank_flips(view: View, found: ShakeUp) -> RankFlips:
 
 
 def _title(found: ShakeUp) -> str:
-    return f"{found.share * 100:g} % public: {found.public:,} of {found.users:,} users"
+    return f"{found.share * 100:g} % public: {found.public:,} of {counted(found.users, 'user')}"
 
 
 @dataclass(frozen=True)

@@ -173,7 +173,7 @@ RULES = (
     Rule(
         "SUB102",
         "unknown column",
-        'nobody knows the column "{value}"',
+        'nobody knows the column "{value}"{near}',
         "drop it, or give it the right name: {allowed}",
         fixed=True,
         example=b"customer_id,prediction,note\nann,0706016001 0706016002,x\n",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from harness.core.errors import counted
 from harness.core.table import p_value, percent
 from harness.report.page.charts import base
 from harness.report.page.charts.base import Figure, full, label
@@ -102,7 +103,7 @@ def _point(view: View, i: int, place: int, pick: str, part: Slice) -> Figure:
     text = (
         f"<b>{full(view.names[i])}</b><br>{label(column_title(part.by))}: {label(part.label)}"
         f"<br>{shown(figure.mean, view.decimals)} ({spread(figure.ci95, view.decimals)})"
-        f"<br>{part.users:,} users{', too few to tell' if part.small else ''}"
+        f"<br>{counted(part.users, 'user')}{', too few to tell' if part.small else ''}"
     )
     return base.trace(
         [i],

@@ -1,0 +1,45 @@
+"""An import that fails where a module of the package is not compiled.
+
+Packages import it first, so that all say it in the same words, and no module that is Python as well
+runs uncompiled, which takes a hundred times as long.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+from harness.core.errors import NotCompiledError
+
+
+def require_compiled(stubs: Iterable[Path]) -> None:
+    """Refuse modules that are not compiled for this Python.
+
+    Parameters
+    ----------
+    stubs : iterable of path
+        The files of their types, which compiled modules have and no others.
+
+    Raises
+    ------
+    NotCompiledError
+        Beside one there is no extension module.
+    """
+    missing = [stub.with_suffix("") for stub in sorted(stubs) if not any(_built(stub))]
+    if missing:
+        more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+        version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+        raise NotCompiledError(
+            f"{missing[0]}{more}: not compiled for Python {version}\n"
+            "in a clone: make demo, or pip install -e .\n"
+            "after an edit: python setup.py build_ext --inplace"
+        )
+
+
+def _built(stub: Path) -> Iterator[bool]:
+    return (stub.with_suffix(ending).exists() for ending in EXTENSION_SUFFIXES)
+
+
+require_compiled(Path(__file__).parents[1].glob("*/*.pyi"))

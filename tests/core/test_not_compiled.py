@@ -1,0 +1,67 @@
+"""A package of which a compiled module is missing: refused in one message, and never run slowly."""
+
+import os
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def without(module: str, folder: Path, *typed: str) -> subprocess.CompletedProcess[str]:
+    """Run Python on a copy of the package from which an extension module was removed."""
+    for package in ("harness", "baselines"):
+        shutil.copytree(ROOT / package, folder / package, copy_function=os.symlink)
+    (gone,) = folder.glob(f"{module}.*.so")
+    gone.unlink()
+    env = os.environ | {"PYTHONPATH": str(folder), "PYTHONSAFEPATH": "1"}
+    return subprocess.run(
+        [sys.executable, *typed], env=env, capture_output=True, text=True, timeout=60
+    )
+
+
+def told(path: Path) -> str:
+    return (
+        f"{path}: not compiled for Python {sys.version_info[0]}.{sys.version_info[1]}\n"
+        "in a clone: make demo, or pip install -e .\n"
+        "after an edit: python setup.py build_ext --inplace\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "module", ["harness/core/_kernels", "harness/metrics/_kernels", "harness/submission/_scan"]
+)
+def test_a_command_says_it_in_one_message(module: str, tmp_path: Path) -> None:
+    done = without(module, tmp_path, "-m", "harness", "list", "metrics")
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", told(tmp_path / module))
+
+
+def test_baselines_say_it_too(tmp_path: Path) -> None:
+    typed = ["-m", "harness", "run", str(ROOT / "configs" / "demo.toml"), "--out"]
+    done = without("baselines/_kernels", tmp_path, *typed, str(tmp_path / "run"))
+    said = told(tmp_path / "baselines/_kernels")
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+
+
+@pytest.mark.parametrize("used", ["import harness; harness.run", "import harness.metrics"])
+def test_from_python_it_is_an_import_error(used: str, tmp_path: Path) -> None:
+    code = f"try:\n    {used}\nexcept ImportError as error:\n    print(error)"
+    done = without("harness/models/_kernels", tmp_path, "-c", code)
+    assert done.stdout == told(tmp_path / "harness/models/_kernels"), done.stderr
+
+
+def test_the_help_needs_nothing_compiled(tmp_path: Path) -> None:
+    done = without("harness/core/_kernels", tmp_path, "-m", "harness", "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_is_compiled_has_a_stub_and_nothing_else_has() -> None:
+    stubs = [*ROOT.glob("harness/*/*.pyi"), *ROOT.glob("baselines/*.pyi")]
+    named = runpy.run_path(str(ROOT / "setup.py"))["MODULES"]
+    assert sorted(str(stub.relative_to(ROOT).with_suffix("")) for stub in stubs) == sorted(
+        str(Path(source).with_suffix("")) for source in named
+    )
