@@ -43,8 +43,8 @@ def validate(
 ) -> int:
     """Say everything that is wrong with a submission: where, how often, how to mend it."""
     from harness.core.io import refuse_overwriting
-    from harness.experiment.submissions import examine_on
     from harness.experiment.terms import Terms
+    from harness.experiment.validate import examine_on
     from harness.submission import problems
     from harness.submission.format import Named
 

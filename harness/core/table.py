@@ -193,6 +193,11 @@ def ends(bounds: tuple[float, float] | None, digits: int) -> str:
     return "" if bounds is None else " … ".join(number(end, digits) for end in bounds)
 
 
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun, as in ``2,000 users``."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
 def lift(times: float | None) -> str:
     """Return how many times chance a mean is; a dash where chance has a mean of 0.
 

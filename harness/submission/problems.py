@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.core.errors import printable
-from harness.core.table import Column, Sheet, Shown
-from harness.metrics.inputs.cells import counted
+from harness.core.table import Column, Sheet, Shown, counted
 from harness.submission._repair import SURE
 from harness.submission.findings import Finding, Findings, Place, shown
 from harness.submission.format import NAMES, Format

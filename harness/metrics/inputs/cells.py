@@ -100,8 +100,3 @@ def shown(value: object) -> str:
 def row_text(row: int) -> str:
     """Return how a message names a row, counted as frames count."""
     return f"row {row:,} (the first is 0)"
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, as in ``2,000 users``."""
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -13,8 +13,9 @@ import polars as pl
 
 from harness.core.arrays import Floats, Int32
 from harness.core.errors import DataError, UsageError
+from harness.core.table import counted
 from harness.metrics import Judgments, Metric
-from harness.metrics.inputs.cells import counted, shown
+from harness.metrics.inputs.cells import shown
 from harness.metrics.inputs.codes import Coders
 from harness.metrics.inputs.frame import ROWS, Table, accept
 from harness.metrics.inputs.lists import Lists, read_lists, read_truth
