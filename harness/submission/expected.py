@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import compress
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from harness.protocol.truth import Solution
     from harness.submission.frame_rows import Rows
+    from harness.submission.keys import Texts
 
 KEPT = "ids 2"
 """Changed whenever ids would be read or kept differently."""
@@ -56,7 +57,7 @@ class Against:
         So many users, the first, must have a row.
     names : polars.Series of str, optional
         The ids of those users, where no file has them.
-    others : collection of str
+    others : polars.Series of str, or any texts
         More users, of an evaluation set or a solution: they may have a row, and need none.
     named : Named, optional
         What the submission's columns are called, if not as in the format.
@@ -80,7 +81,7 @@ class Against:
     user: str | None = None
     required: int = 0
     names: pl.Series | None = None
-    others: Collection[str] = ()
+    others: Texts = ()
     named: Named | None = None
     long: bool = False
     between: str | None = None

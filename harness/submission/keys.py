@@ -12,10 +12,10 @@ that any two of ten million different ids agree in all has a chance of about 10â
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -23,6 +23,11 @@ from harness.core.arrays import Bool, Bytes, Int32, Int64, UInt64
 from harness.core.ids import KeyTable
 from harness.submission import _keys
 from harness.submission._keys import PAD, Ids
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    Texts: TypeAlias = pl.Series | Sequence[str]
 
 
 def secret() -> UInt64:
@@ -83,7 +88,7 @@ class Known:
         traits = bool(notes["complete"]), bool(notes["digits"]), notes["width"]
         return cls(np.asarray(table), own, notes["size"], *traits)
 
-    def more(self, ids: Iterable[str]) -> Known:
+    def more(self, ids: Texts) -> Known:
         """Return the same and others; digits and width stay what they are, if there were any."""
         if bool(self.has(ids).all()):
             return self
@@ -92,7 +97,7 @@ class Known:
         more = learning.known(complete=self.complete)
         return more if len(self) == 0 else replace(more, digits=self.digits, width=self.width)
 
-    def has(self, ids: Iterable[str]) -> Bool:
+    def has(self, ids: Texts) -> Bool:
         """Return which ids are known."""
         return self.codes(*packed(ids)) >= 0
 
@@ -141,25 +146,21 @@ def nothing() -> Known:
     return Known(KeyTable().rows, secret(), 0, False, False, 0)
 
 
-def learnt(ids: Iterable[str]) -> Known:
+def learnt(ids: Texts) -> Known:
     """Return ids as all that there are."""
     learning = Learning()
     learning.add(*packed(ids))
     return learning.known(complete=True)
 
 
-def packed(ids: Iterable[str]) -> tuple[Bytes, Int64, Int64]:
+def packed(ids: Texts) -> tuple[Bytes, Int64, Int64]:
     """Return texts one behind the other, PAD bytes behind the last, and where each stands."""
-    texts = list(ids)
-    whole = "".join(texts)
-    size = len if whole.isascii() else _bytes
-    lengths = np.fromiter(map(size, texts), np.int64, len(texts))
+    if isinstance(ids, Sequence):
+        texts, lengths = ids, np.array([len(text.encode()) for text in ids], np.int64)
+    else:
+        texts, lengths = ids.to_list(), ids.str.len_bytes().to_numpy().astype(np.int64)
     stops = np.cumsum(lengths)
-    return padded(whole.encode()), stops - lengths, stops
-
-
-def _bytes(text: str) -> int:
-    return len(text.encode())
+    return padded("".join(texts).encode()), stops - lengths, stops
 
 
 def padded(text: bytes) -> Bytes:
