@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from functools import partial
 from pathlib import Path
@@ -64,6 +65,7 @@ def score(
     from harness.metrics import parse
     from harness.submission.format import Named
 
+    gc.freeze()  # what is imported stays: it is not searched for garbage, nor at the end
     if k is not None and k < 1:
         raise UsageError(f"--k is {k}; expected 1 or more")
     try:
