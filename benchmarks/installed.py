@@ -105,7 +105,7 @@ def report(rounds: dict[str, list[Calls]], polars: list[float]) -> None:
         wanted.append(Bound(f"{name}, the first ÷ the last", ratio, 1.2))
         if "validate" in name:
             wanted.append(Bound(f"{name}, whole process", whole, 0.45, " s"))
-            wanted.append(Bound("the same ÷ `import polars`", whole / imported, 4))
+            wanted.append(Bound("the same ÷ `import polars`", whole / imported, 2))
     head = ("command on two lines", "first, s of a processor", "range", f"÷ the {CALLS}th")
     table((*head, "s on the clock"), rows)
     print(f"`python -c 'import polars'`: {imported:.2f} s on the clock. {ROUNDS} installations.\n")

@@ -24,7 +24,7 @@ def main() -> None:
         for name in COMMANDS
     ]
     table((f"median of {ROUNDS} processes, in turn", "s", "range", "× empty"), rows)
-    bounds(Bound("`harness --help`", medians["`harness --help`"], 0.25, " s"))
+    bounds(Bound("`harness --help`", medians["`harness --help`"], 0.2, " s"))
 
 
 if __name__ == "__main__":

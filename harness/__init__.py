@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from harness.experiment.compare import compare
     from harness.experiment.leaderboard import leaderboard
     from harness.experiment.run import run
-    from harness.experiment.submissions import score, validate
+    from harness.experiment.submissions import score
+    from harness.experiment.validate import validate
     from harness.metrics.evaluate import conventions, evaluate
     from harness.models.base import Draws, Recommender, Train
     from harness.models.topk import fill, top_k
@@ -47,7 +48,7 @@ _HOME = {
     "score": "harness.experiment.submissions",
     "top_k": "harness.models.topk",
     "tune": "harness.tuning.tuning",
-    "validate": "harness.experiment.submissions",
+    "validate": "harness.experiment.validate",
 }
 
 

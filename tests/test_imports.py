@@ -30,7 +30,10 @@ LAYERS = [
 """The packages, top to bottom; each imports from those below it."""
 CONTRACT = {"harness.core", "harness.data", "harness.models"}
 """The packages that a recommender may import from."""
-HEAVY = ["numpy", "optuna", "pandas", "plotly", "polars", "scipy", "sklearn"]
+HEAVY = ["narwhals", "optuna", "pandas", "plotly", "polars", "scipy", "sklearn"]
+NAMES = ["compare", "explain", "leaderboard", "list", "report", "run", "score", "submit", "synth"]
+NAMES += ["tune", "validate"]
+"""The commands."""
 UNSAFE = {"dill", "cloudpickle", "joblib", "marshal", "pickle", "shelve"}
 OWN_STREAMS = {"Generator", "SeedSequence", "default_rng"}
 
@@ -161,19 +164,51 @@ def test_the_root_holds_the_api_alone() -> None:
         "import baselines",
         "import harness.cli",
         "import runpy; sys.argv[1:] = ['--help']; runpy.run_module('harness', {}, '__main__')",
-        "import harness.cli; sys.argv = ['harness', '--help']; harness.cli.main()",
-        "import harness.cli; sys.argv = ['harness', 'run', '--help']; harness.cli.main()",
+        *(
+            f"import harness.cli; sys.argv = {['harness', *command, '--help']}; harness.cli.main()"
+            for command in ([], *([name] for name in NAMES))
+        ),
     ],
 )
 def test_nothing_heavy_is_imported(statement: str) -> None:
     code = (
         f"import sys\ntry:\n    {statement}\n    status = 0\n"
         "except SystemExit as done:\n    status = done.code\n"
-        f"print(*[m for m in {HEAVY} if m in sys.modules], file=sys.stderr)\nsys.exit(status)"
+        f"print(*[m for m in {['numpy', *HEAVY]} if m in sys.modules], file=sys.stderr)\n"
+        "sys.exit(status)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "\n")
     assert ("Usage" in done.stdout) == ("help" in statement)
+
+
+COMMANDS = {
+    "validate lists.csv": [],
+    "validate lists.csv --sample lists.csv": [],
+    "validate lists.csv --sample lists.csv --k 3 --separator ; --strict": [],
+    "validate lists.csv --format csv": [],
+    "validate lists.csv --solution truth.csv": ["polars"],  # it is read as a frame
+    "score lists.csv --solution truth.csv": ["polars", "scipy"],  # Student's quantile
+}
+"""What plain CSV is checked and scored with, of the libraries that take long to import."""
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_a_submission_is_checked_with(command: str, tmp_path: Path) -> None:
+    """NumPy is imported by every command, and pydantic by Typer for every option."""
+    (tmp_path / "lists.csv").write_text("user,items\nann,a b\nbob,b\n")
+    (tmp_path / "truth.csv").write_text("user,items\nann,b\nbob,b\n")
+    code = (
+        f"import sys, harness.cli\nsys.argv = ['harness', *{command.split()}]\n"
+        "try:\n    harness.cli.main()\nexcept SystemExit: pass\n"
+        f"slow = {[*HEAVY, 'harness.config', 'rich']}\n"
+        "print(*sorted(m for m in slow if m in sys.modules), file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, cwd=tmp_path
+    )
+    assert done.stderr.split() == COMMANDS[command], done.stderr
+    assert done.stdout
 
 
 def test_metrics_are_known_without_frames() -> None:

@@ -79,7 +79,7 @@ def run(
     try:
         result.write(here / folder)
     finally:  # a folder that cannot be written must not cost the results
-        show(format_, result.to_dict(), result.sheets(verbose), result.records())
+        show(format_, result.to_dict, result.sheets(verbose), result.records())
     if format_ == "table":
         print("\n".join(_next(folder, result.comparison is not None)))
     else:

@@ -58,4 +58,4 @@ def compare(
             public_shares=public_share,
             by=by or (),
         )
-    show(format_, found.to_dict(), found.sheets(), found.records())
+    show(format_, found.to_dict, found.sheets(), found.records())

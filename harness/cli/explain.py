@@ -84,7 +84,7 @@ def explain(
             )
             submitted = _of_file(source, terms, asked)
         found = _explained(submitted, asked, user or [], worst, best)
-    show(format_, found.to_dict(), found.sheets(), found.records())
+    show(format_, found.to_dict, found.sheets(), found.records())
 
 
 def _of_file(file: Path, terms: Terms, asked: tuple[Metric, ...]) -> SubmittedLists:

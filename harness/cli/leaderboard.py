@@ -33,4 +33,4 @@ def leaderboard(
     found = leaderboard_of(
         folder, metric=metric, sort=sort, model=model, evaluation_set=evaluation_set
     )
-    show(format_, found.to_dict(), found.sheets(), found.records())
+    show(format_, found.to_dict, found.sheets(), found.records())

@@ -37,4 +37,4 @@ def list_(
         print(text(shutil.get_terminal_size((100, 24)).columns))
     else:
         records = [dict(zip(sheet.titles, row, strict=True)) for row in sheet.rows]
-        show(format_, document, [sheet], records)
+        show(format_, lambda: document, [sheet], records)

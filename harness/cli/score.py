@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -63,6 +65,7 @@ def score(
     from harness.metrics import parse
     from harness.submission.format import Named
 
+    gc.freeze()  # what is imported stays: it is not searched for garbage, nor at the end
     if k is not None and k < 1:
         raise UsageError(f"--k is {k}; expected 1 or more")
     try:
@@ -87,7 +90,7 @@ def score(
             )
     except SubmissionError as error:
         return _refused(error.validation, format_)
-    show(format_, scored.to_dict(), scored.sheets(), scored.records())
+    show(format_, scored.to_dict, scored.sheets(), scored.records())
     if codabench is not None:
         export.write_codabench(scored, codabench)
     if evalai is not None:
@@ -101,6 +104,6 @@ def _refused(found: Validation, format_: Format) -> int:
 
     nothing: dict[str, Any] = {"evaluation": None, "metrics": {}, "usage": {}}
     record = nothing | {"problems": found.summary(forced=False)}
-    tell(found, document(record), format_, fix="harness validate FILE --fix OUT")
+    tell(found, partial(document, record), format_, fix="harness validate FILE --fix OUT")
     print("not scored: the file has errors; mend it, or score it with --force", file=sys.stderr)
     return 1

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -20,21 +20,23 @@ FormatOption = Annotated[Format, typer.Option("--format", help="What to print.")
 
 def show(
     format_: Format,
-    document: Any,
+    document: Callable[[], object],
     sheets: Sequence[Sheet],
     records: Sequence[Mapping[str, object]],
 ) -> None:
-    """Print results: `document` as JSON, `records` as CSV, `sheets` for a reader."""
-    from harness.core import table, terminal
+    """Print results: what `document` returns as JSON, `records` as CSV, `sheets` for a reader."""
+    from harness.core import table
 
     match format_:
         case "json":
-            print(table.as_json(document))
+            print(table.as_json(document()))
         case "csv":
             print(table.as_csv(records))
         case "markdown":
             print("\n\n".join(map(table.markdown, sheets)))
         case "table" if sys.stdout.isatty():
+            from harness.core import terminal  # it takes Rich
+
             for i, sheet in enumerate(sheets):
                 print("\n" if i else "", end="")
                 terminal.print_rich(sheet)

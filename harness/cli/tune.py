@@ -54,7 +54,7 @@ def tune(
     try:
         found.write(target, force=force)
     finally:  # a file that cannot be written must not cost the search
-        show(format_, found.to_dict(), found.sheets(), found.records())
+        show(format_, found.to_dict, found.sheets(), found.records())
     name = printable(str(out or config.with_name(target.name)))
     stream = sys.stdout if format_ == "table" else sys.stderr
     print(f"\nwritten to {name}\nnext  {to_type('run', name)}", file=stream)

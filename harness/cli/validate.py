@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -43,11 +45,12 @@ def validate(
 ) -> int:
     """Say everything that is wrong with a submission: where, how often, how to mend it."""
     from harness.core.io import refuse_overwriting
-    from harness.experiment.submissions import examine_on
     from harness.experiment.terms import Terms
+    from harness.experiment.validate import examine_on
     from harness.submission import problems
     from harness.submission.format import Named
 
+    gc.freeze()  # what is imported stays: it is not searched for garbage, nor at the end
     began = time.perf_counter()
     terms = Terms.of(
         config,
@@ -62,7 +65,7 @@ def validate(
         refuse_overwriting(fix, [file, config, sample, items, solution, *terms.files])
     examined = examine_on(file, terms, k, strict=strict)
     found = examined.validation
-    tell(found, found.to_dict(), format_, time.perf_counter() - began)
+    tell(found, found.to_dict, format_, time.perf_counter() - began)
     if fix is not None:
         from harness.submission.fix import fix as mend
 
@@ -75,12 +78,12 @@ def validate(
 
 def tell(
     found: Validation,
-    document: object,
+    document: Callable[[], object],
     format_: Format,
     seconds: float | None = None,
     fix: str = "--fix OUT",
 ) -> None:
-    """Print what is wrong with a submission, and what to type to mend it; `document` as JSON."""
+    """Print what is wrong with a submission, and what to type to mend it; `document` gives JSON."""
     from harness.submission import problems
 
     if format_ == "table":

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import secrets
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from harness.core import _kernels
 from harness.core.arrays import Int32, UInt64
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _LEAST = 1 << 12
 _MOST_FILLED = 0.7
@@ -29,6 +32,8 @@ def _seeds() -> tuple[int, int]:
 
 def hashes_of(column: str) -> tuple[pl.Expr, pl.Expr]:
     """Return the two hashes of a text column, as expressions that the reader works out."""
+    import polars as pl  # slow to import
+
     first, second = (pl.col(column).hash(seed) for seed in _seeds())
     return first, second
 
@@ -91,4 +96,6 @@ class Encoder:
 
     def ids(self) -> pl.Series:
         """Return the id of every code, in code order."""
+        import polars as pl  # slow to import
+
         return pl.concat(self._ids) if self._ids else pl.Series(dtype=pl.String)

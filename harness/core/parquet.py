@@ -17,11 +17,10 @@ import polars as pl
 from polars import selectors
 
 from harness.core.thrift import BOOL, BYTE, INT, TEXT, EndError, Struct, ThriftError, read
-from harness.core.unpacking import Cap, UnpackingError
+from harness.core.unpacking import PARQUET, Cap, UnpackingError
 
 UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 """What reading a file raises whose pages are damaged."""
-MAGIC = b"PAR1"
 _ENCRYPTED = b"PARE"
 _VALUE = 8
 """Bytes that a value takes in memory at least, however well it is packed."""
@@ -269,7 +268,7 @@ def _footer(file: BinaryIO, size: int) -> tuple[dict[int, Any], int]:
     first, tail = _read(file, 0, 4), _read(file, size - 8, 8)
     if _ENCRYPTED in (first, tail[4:]):
         raise UnpackingError("kind", "an encrypted Parquet file")
-    if (first, tail[4:]) != (MAGIC, MAGIC):
+    if (first, tail[4:]) != (PARQUET, PARQUET):
         raise ThriftError("it does not begin and end as a Parquet file does")
     (length,) = struct.unpack("<I", tail[:4])
     if length > min(max(_FOOTER, size // _FOOTER_SHARE), size - 12):
@@ -320,7 +319,7 @@ def _pages(
         raise ThriftError("a column of it has not as many values as there are rows")
     at = _number(column, 11 if 11 in column else 9)
     stop = at + _number(column, 7)
-    if at < len(MAGIC) or stop > footer:
+    if at < len(PARQUET) or stop > footer:
         raise ThriftError("a column of it lies outside")
     while values > 0:
         page, at = _page(file, at, stop)

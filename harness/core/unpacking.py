@@ -21,6 +21,8 @@ _MEMBERS, _MEMBER = 1 << 14, 1 << 10
 _GZIP = 31
 """What zlib calls gzip: a header, and a checksum that it compares."""
 _MAGIC = {b"\x1f\x8b": "gz", b"PK": "zip"}
+PARQUET = b"PAR1"
+"""What a Parquet file begins and ends with."""
 _UNREADABLE = (
     EOFError,
     LookupError,

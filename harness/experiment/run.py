@@ -16,10 +16,10 @@ from harness.core.errors import HarnessError, counted
 from harness.core.progress import Clock
 from harness.data.dataset import Dataset
 from harness.experiment.build import Factories
+from harness.experiment.competition import averaged_ids
 from harness.experiment.evaluate_model import EvaluatedModel, describing, evaluate_model
 from harness.experiment.record import Chance, Tuned
 from harness.experiment.result import ModelResult, Result
-from harness.experiment.terms import averaged_ids
 from harness.metrics import Metric, needs
 from harness.models.item_stats import of_train
 from harness.protocol.evaluation_set import EvaluationSet, left_out

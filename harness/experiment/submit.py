@@ -15,7 +15,7 @@ from harness.core.errors import UsageError, printable
 from harness.core.io import refuse_overwriting, whole_file, written
 from harness.data import loading
 from harness.data.dataset import Events, positions
-from harness.experiment import terms
+from harness.experiment import competition
 from harness.experiment.build import Factories
 from harness.experiment.evaluate_model import fitted, recommend
 from harness.models.base import Train
@@ -83,13 +83,13 @@ def submit(
     settings = model_of(config, model, repeat, where)
     precomputed = [config.folder / one.lists for one in config.models if one.lists is not None]
     refuse_overwriting(
-        out, [*loading.files(config.layout()), terms.sample_of(config), *precomputed]
+        out, [*loading.files(config.layout()), competition.sample_of(config), *precomputed]
     )
     task = make_task(config)
     if all_events:
         task = _on_everything(task)
-    asked = terms.of_config(config)
-    users = asked.all_names().alias("id")
+    asked = competition.of_config(config)
+    users = pl.Series("id", asked.all_names(), dtype=pl.String)
     required = users.n_unique()
     if not all_events or required == 0:
         users = pl.concat([users, task.evaluation_set.user_ids.alias("id")])

@@ -6,146 +6,19 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
-from harness.config import Config, SubmissionConfig, SubmissionOnly, read_for_submissions
 from harness.core.errors import DataError, UsageError
-from harness.core.io import find
-from harness.data import attributes, csv_errors
-from harness.data.layout import AttributeTable, Layout
-from harness.metrics import Metric
-from harness.metrics.inputs.frame import as_polars
-from harness.protocol import truth
-from harness.protocol.truth import Solution
 from harness.submission import expected, format
-from harness.submission.expected import Against, columns, ids, separator_in, spelt
+from harness.submission.expected import Against
 from harness.submission.format import NAMES, Format, Named
-from harness.submission.keys import Known, learnt, nothing
-from harness.submission.solution import of_file
 
-_SAMPLE = "sample_submission.csv"
-_TEXT = (".csv", ".csv.gz", ".csv.zip", ".zip")
+if TYPE_CHECKING:
+    import polars as pl
 
-
-def of_config(config: Config) -> Against:
-    """Return what the competition of a config asks for; its events are not read.
-
-    The ids are those of the sample submission beside the data, or else of the table of users; where
-    there is neither, nobody's row is asked for.
-
-    Raises
-    ------
-    DataError
-        A file that cannot be read.
-    """
-    layout, sample = config.layout(), sample_of(config)
-    items, wanted = _items(layout), _format(config, sample)
-    if sample is not None:
-        found = Against.of_users(sample, items, wanted, _user_of(sample, wanted))
-    elif layout.users is None:
-        found = Against(items=items, format=wanted)
-    elif _is_plain(layout.users):
-        path = find(layout.users.table.path)
-        found = Against.of_users(path, items, wanted, layout.users.id)
-    else:
-        names = _texts(layout.users)
-        found = Against(learnt(names), items, wanted, required=len(names), names=names)
-    found = found.separated(*separator(config))
-    return _with_zeros(found, layout).cut_at(config.evaluation.k)
-
-
-def separator(config: Config) -> tuple[str | None, str]:
-    """Return what stands between items, None where nobody says it, and who says it."""
-    own, sample = config.submission, sample_of(config)
-    if own.separator is not None:
-        return own.separator, "as the config says"
-    if sample is None:
-        return None, ""
-    return separator_in(sample, _format(config, sample)), f"as in {sample.name}"
-
-
-def averaged_ids(config: Config) -> Known | None:
-    """Return the ids of the sample submission, if the competition averages all of them."""
-    sample = sample_of(config)
-    if sample is None:
-        return None
-    wanted = _format(config, sample)
-    if wanted is None or not wanted.averages_everyone:
-        return None
-    return ids(sample, _user_of(sample, wanted))
-
-
-def _user_of(sample: Path, wanted: Format | None) -> str | None:
-    """Return the column of a sample submission that holds the users' ids."""
-    head = columns(sample)
-    return spelt((wanted or format.recognised(head)).user, head)
-
-
-def sample_of(config: Config) -> Path | None:
-    """Return the sample submission that the config names, or that stands beside the data."""
-    if config.submission.sample is not None:
-        return config.folder / config.submission.sample
-    with suppress(DataError):
-        return find(Path(config.layout().events[0].table.path).parent / _SAMPLE)
-    return None
-
-
-def _format(config: Config, sample: Path | None) -> Format | None:
-    """Return the format of the layout, or of the sample, with what the config changes."""
-    own = config.submission
-    wanted = format.FORMATS.get(config.data.layout)
-    if wanted is None and sample is not None:
-        wanted = format.recognised(columns(sample))
-    if wanted is None and own == SubmissionConfig():  # a run's config.toml has the defaults in
-        return None  # the file's own header will say
-    return as_said(own, wanted or format.generic("user", "item"))
-
-
-def as_said(own: SubmissionConfig, wanted: Format) -> Format:
-    """Return a format with what a config changes."""
-    return replace(
-        wanted,
-        user=own.user or wanted.user,
-        items=own.items or wanted.items,
-        width=own.item_digits or wanted.width,
-    )
-
-
-def _items(layout: Layout) -> Known:
-    """Return all items that the layout's table describes; nothing where it has none."""
-    table = layout.items
-    if table is None:
-        return nothing()
-    if _is_plain(table) and not layout.restore_zeros:
-        return ids(find(table.table.path), table.id)
-    texts = _texts(table)
-    return learnt(texts.str.zfill(layout.id_width or 0) if layout.restore_zeros else texts)
-
-
-def _with_zeros(found: Against, layout: Layout) -> Against:
-    """Return the same with items as the competition has them, where the table lost their zeros."""
-    table, width, items = layout.items, layout.id_width, found.items
-    if table is None or width is None or layout.restore_zeros or items.width == width:
-        return found
-    texts = _texts(table)
-    short = csv_errors.lost(texts, width)
-    if short.is_empty():
-        return found
-    what = f'{len(short):,} of {len(texts):,} in {table.table.path.name}, such as "{short[0]}"'
-    return replace(found, items=learnt(texts.str.zfill(width)), damaged=items, zeros=what)
-
-
-def _is_plain(table: AttributeTable) -> bool:
-    """Return whether it is one CSV with a header, which the reader of submissions reads too."""
-    path = find(table.table.path)
-    plain = path.is_file() and path.name.endswith(_TEXT)
-    return plain and table.table.separator == "," and table.table.header is None
-
-
-def _texts(table: AttributeTable) -> pl.Series:
-    return attributes.read(table, [])[table.id]
+    from harness.config import Config, SubmissionOnly
+    from harness.metrics import Metric
+    from harness.protocol.truth import Solution
 
 
 @dataclass(frozen=True)
@@ -204,8 +77,7 @@ class Terms:
         HarnessError
             A file that cannot be used, or things that do not go together.
         """
-        read = _read(config, overrides)
-        data, own = (None, read) if isinstance(read, SubmissionOnly) else (read, None)
+        data, own = _read(config, overrides)
         return cls(
             config=data,
             own=own,
@@ -297,11 +169,13 @@ class Terms:
             A file that cannot be read.
         """
         if self.config is not None:
-            return replace(of_config(self.config), named=self.named)
+            from harness.experiment import competition  # it takes pydantic and Polars
+
+            return replace(competition.of_config(self.config), named=self.named)
         found = expected.of_tables(self.asking, self.items)
         wanted = found.format or self._solution_format()
         if self.own is not None:
-            wanted = as_said(self.own.submission, wanted or self._columns_format())
+            wanted = format.as_said(self.own.submission, wanted or self._columns_format())
         told = replace(found, format=wanted, named=self.named)
         return told.separated(*self.between())
 
@@ -314,7 +188,9 @@ class Terms:
             A sample that cannot be read.
         """
         if self.config is not None:
-            return separator(self.config)
+            from harness.experiment import competition  # it takes pydantic and Polars
+
+            return competition.separator(self.config)
         if self.separator is not None:
             return self.separator, "as named"
         if self.own is not None and self.own.submission.separator is not None:
@@ -334,6 +210,8 @@ class Terms:
             No solution is named; a file that cannot be used.
         """
         if self.config is not None:
+            from harness.protocol import truth  # it takes Polars
+
             return truth.of_config(self.config, metrics)
         if self.solution is None:
             also = "; this config has no [data]" if self.own is not None else ""
@@ -344,6 +222,8 @@ class Terms:
 
     def _of_file(self, *, keep: bool) -> Solution:
         """Return the solution in the file or frame that is named."""
+        from harness.submission.solution import of_file  # it takes Polars
+
         assert self.solution is not None  # noqa: S101 - asked for where there is one
         said = self.separator or (None if self.own is None else self.own.submission.separator)
         return of_file(self.solution, keep_users_without_items=keep, between=said)
@@ -359,19 +239,25 @@ class Terms:
         return None if head is None else format.of_competition(head)
 
     def _solution_columns(self) -> Sequence[str] | None:
-        if isinstance(self.solution, pl.DataFrame):
-            return self.solution.columns
-        return None if self.solution is None else expected.columns(self.solution)
+        if self.solution is None:
+            return None
+        given = self.solution
+        return expected.columns(given) if isinstance(given, Path) else given.columns
 
 
 def _read(
     config: Config | SubmissionOnly | Path | str | None, overrides: Sequence[str]
-) -> Config | SubmissionOnly | None:
+) -> tuple[Config | None, SubmissionOnly | None]:
+    """Return a config with data, or one without."""
     if overrides and config is None:
         raise UsageError(f"--set {overrides[0]} overrides a key of a config; name it with --config")
-    if config is None or isinstance(config, (Config, SubmissionOnly)):
-        return config
-    return read_for_submissions(_file(config), overrides)
+    if config is None:
+        return None, None
+    from harness.config import Config, SubmissionOnly, read_for_submissions  # slow to import
+
+    if not isinstance(config, (Config, SubmissionOnly)):
+        config = read_for_submissions(_file(config), overrides)
+    return (None, config) if isinstance(config, SubmissionOnly) else (config, None)
 
 
 def _path(path: Path | str | None) -> Path | None:
@@ -386,4 +272,8 @@ def _file(path: Path | str) -> Path:
 
 def path_or_frame(given: Any, role: str) -> Path | pl.DataFrame:
     """Return a path, or a frame of any kind as Polars holds it; `role` names it in messages."""
-    return Path(given) if isinstance(given, (str, Path)) else as_polars(given, role)
+    if isinstance(given, (str, Path)):
+        return Path(given)
+    from harness.metrics.inputs.frame import as_polars  # it takes Polars
+
+    return as_polars(given, role)

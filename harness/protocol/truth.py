@@ -78,6 +78,11 @@ class Solution:
     between: str | None = None
 
     @property
+    def known_users(self) -> pl.Series:
+        """Everyone whom the solution knows, evaluated or ignored."""
+        return pl.concat([self.users.rename("id"), self.ignored.rename("id")])
+
+    @property
     def counted(self) -> Bool:
         """Whether each user's value is averaged, (n,)."""
         return np.ones(len(self.users), np.bool_) if self.averaged is None else self.averaged

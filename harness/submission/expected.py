@@ -5,25 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from harness.core import cache
 from harness.core.arrays import Int64
 from harness.core.errors import DataError, UsageError, printable, suggest
 from harness.submission import fields, header
 from harness.submission.blocks import Block, Reader
-from harness.submission.format import Format, Named, plain, recognised, shaped
-from harness.submission.frame_rows import Rows, is_parquet, parquet
+from harness.submission.format import Format, Named, Separators, recognised, shaped
 from harness.submission.keys import Known, Learning, nothing, packed
 from harness.submission.rules import RULES
-from harness.submission.stream import Refused, opened
+from harness.submission.stream import Refused, is_parquet, opened
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from harness.protocol.truth import Solution
+    from harness.submission.frame_rows import Rows
+    from harness.submission.keys import Texts
 
 KEPT = "ids 2"
 """Changed whenever ids would be read or kept differently."""
@@ -54,7 +57,7 @@ class Against:
         So many users, the first, must have a row.
     names : polars.Series of str, optional
         The ids of those users, where no file has them.
-    others : polars.Series of str
+    others : polars.Series of str, or any texts
         More users, of an evaluation set or a solution: they may have a row, and need none.
     named : Named, optional
         What the submission's columns are called, if not as in the format.
@@ -78,7 +81,7 @@ class Against:
     user: str | None = None
     required: int = 0
     names: pl.Series | None = None
-    others: pl.Series = field(default_factory=lambda: pl.Series(dtype=pl.String))
+    others: Texts = ()
     named: Named | None = None
     long: bool = False
     between: str | None = None
@@ -107,7 +110,7 @@ class Against:
 
     def admitting(self, solution: Solution) -> Against:
         """Return the same where a solution's users, and items if others are wrong, may be there."""
-        others = pl.concat([solution.users.rename("id"), solution.ignored.rename("id")])
+        others = solution.known_users
         fixed = self.damaged is not None or not self.items.complete
         items = self.items if fixed else self.items.more(solution.items)
         return replace(self, users=self.users.more(others), items=items, others=others)
@@ -121,7 +124,7 @@ class Against:
     def beyond(self, codes: Int64) -> list[str]:
         """Return the ids of users who need no row, by codes."""
         own = self.users.codes(*packed(self.others))
-        return self.others.filter(np.isin(own, codes)).to_list()
+        return list(compress(self.others, np.isin(own, codes)))
 
     def texts(self, codes: Int64) -> list[bytes]:
         """Return the ids of users who must have a row, by codes in ascending order."""
@@ -137,24 +140,23 @@ class Against:
                 break
         return [found[int(code)] for code in codes]
 
-    def all_names(self) -> pl.Series:
+    def all_names(self) -> list[str]:
         """Return the ids of the users who must have a row, in the order of the file."""
         if self.names is not None or self.ids is None:
-            return pl.Series(dtype=pl.String) if self.names is None else self.names
-        texts = [
+            return [] if self.names is None else self.names.to_list()
+        return [
             text.decode("utf-8", "replace")
             for block, starts, stops in _cells(self.ids, self.user)
             for text in block.texts(starts, stops)
         ]
-        return pl.Series(texts, dtype=pl.String)
 
     def items_of(self, wanted: Format) -> Known:
         """Return the items; where others may be, of the shape that the format asks for."""
         items = self.items
         if len(items) == 0 and wanted.catalogue:
-            items = replace(items.more(pl.Series(wanted.catalogue)), complete=True)
+            items = replace(items.more(wanted.catalogue), complete=True)
         if wanted.nothing:
-            items = replace(items.more(pl.Series([wanted.nothing])), digits=items.digits)
+            items = replace(items.more([wanted.nothing]), digits=items.digits)
         if items.complete or wanted.width == 0 or len(self.items) > 0:
             return items  # those of a solution have told what items look like
         return replace(items, digits=True, width=wanted.width)
@@ -237,7 +239,7 @@ def separator_in(sample: Path, wanted: Format | None = None) -> str | None:
         return None
     for block, starts, stops in _cells(sample, column):
         first = block.texts(starts[:_FIRST], stops[:_FIRST])
-        return plain(pl.Series([t.decode("utf-8", "replace") for t in first], dtype=pl.String))
+        return Separators.of(text.decode("utf-8", "replace") for text in first).plain
     return None
 
 
@@ -268,6 +270,8 @@ def columns(path: Path) -> tuple[str, ...]:
 
 def _head(path: Path) -> tuple[str, ...]:
     if is_parquet(path):
+        from harness.submission.frame_rows import parquet  # it takes Polars
+
         return tuple(parquet(path).collect_schema())
     with opened(path) as file:
         return header.read(file.stream).columns
@@ -318,6 +322,8 @@ def _readable(path: Path) -> Iterator[None]:
 @contextmanager
 def _reader(path: Path, column: str) -> Iterator[Reader | Rows]:
     if is_parquet(path):
+        from harness.submission.frame_rows import Rows, parquet  # they take Polars
+
         frame = parquet(path)
         yield Rows(frame, dict(frame.collect_schema()), {column}, path.stat().st_size)
         return

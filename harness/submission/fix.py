@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterator
+from itertools import compress
 from pathlib import Path
 from typing import BinaryIO, cast
 
 import numpy as np
-import polars as pl
 
 from harness.core.arrays import Bool, Int32
 from harness.core.errors import UsageError
@@ -21,11 +21,10 @@ from harness.submission.expected import Against
 from harness.submission.findings import Findings
 from harness.submission.fix_lines import mended
 from harness.submission.format import Format
-from harness.submission.frame_rows import is_parquet
 from harness.submission.keys import Known
 from harness.submission.problems import Fixed
 from harness.submission.source import Source, source
-from harness.submission.stream import Refused, opened
+from harness.submission.stream import Refused, is_parquet, opened
 from harness.submission.validate import examine
 
 
@@ -100,7 +99,7 @@ def _append(against: Against, wanted: Format, there: Bool, target: BinaryIO) -> 
         return 0
     appended = 0
     if against.ids is None or is_parquet(against.ids):
-        for name in against.all_names().filter(pl.Series(~there[: against.required])):
+        for name in compress(against.all_names(), ~there[: against.required]):
             target.write(_quoted(name.encode()) + b",\n")
             appended += 1
         return appended

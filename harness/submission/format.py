@@ -2,59 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from string import ascii_lowercase, digits
+from typing import TYPE_CHECKING
 
-import polars as pl
+if TYPE_CHECKING:
+    import polars as pl
+
+    from harness.config import SubmissionConfig
 
 NAMES: Mapping[str, str] = {" ": "one space", ",": "a comma", ";": "a semicolon", "|": "a bar"}
-_DRESS = r"[\[\](){}'\"]"
+_DRESS = re.compile(r"[\[\](){}'\"]")
 
 
-def held(lists: pl.Series) -> dict[str, int]:
-    """Return how many lists hold each separator, of those that any holds."""
-    texts = lists.drop_nulls().str.strip_chars()
-    counts = {s: int(texts.str.contains(s, literal=True).sum()) for s in NAMES}
-    return {separator: count for separator, count in counts.items() if count > 0}
+@dataclass(frozen=True)
+class Separators:
+    """What lists hold of `NAMES`.
 
-
-def only(lists: pl.Series) -> str | None:
-    """Return the only separator that any list holds; lists in brackets or quotes have none."""
-    counts = held(lists)
-    return None if len(counts) != 1 or lists.str.contains(_DRESS).any() else next(iter(counts))
-
-
-def plain(lists: pl.Series) -> str | None:
-    """Return the separator of lists where it is plain: the only one, and most lists hold it.
-
-    Fewer would leave open whether it is a part of ids.
-
-    Parameters
+    Attributes
     ----------
-    lists : polars.Series of str
-        Null or empty where there is no item.
-
-    Examples
-    --------
-    >>> plain(pl.Series(["a,b", "c,a", "b"]))
-    ','
-    >>> plain(pl.Series(["a, b", "c"])) is None
-    True
+    held : mapping of separator to int
+        How many lists hold each that any holds.
+    dressed : bool
+        Whether any list has brackets or quotes.
+    filled : int
+        How many lists have an item.
     """
-    found = only(lists)
-    most = int((lists.str.strip_chars() != "").sum())
-    return found if found is not None and 2 * held(lists)[found] >= most else None
+
+    held: Mapping[str, int]
+    dressed: bool
+    filled: int
+
+    @classmethod
+    def of(cls, lists: Iterable[str]) -> Separators:
+        """Return what some lists hold.
+
+        Examples
+        --------
+        >>> Separators.of(["a,b", "c,a", "b"]).plain
+        ','
+        >>> Separators.of(["a, b", "c"]).plain is None
+        True
+        """
+        texts = [text.strip() for text in lists]
+        counts = {separator: sum(separator in text for text in texts) for separator in NAMES}
+        dressed = any(_DRESS.search(text) for text in texts)
+        return cls(_some(counts), dressed, sum(map(bool, texts)))
+
+    @classmethod
+    def of_column(cls, lists: pl.Series) -> Separators:
+        """Return the same of a column of any length, null where there is no item."""
+        texts = lists.drop_nulls().str.strip_chars()
+        counts = {s: int(texts.str.contains(s, literal=True).sum()) for s in NAMES}
+        dressed = bool(texts.str.contains(_DRESS.pattern).any())
+        return cls(_some(counts), dressed, int((texts != "").sum()))
+
+    @property
+    def only(self) -> str | None:
+        """The only one that any list holds; lists in brackets or quotes have none."""
+        return next(iter(self.held)) if len(self.held) == 1 and not self.dressed else None
+
+    @property
+    def plain(self) -> str | None:
+        """What plainly stands between items: the only one, and most lists hold it.
+
+        Fewer would leave open whether it is a part of ids.
+        """
+        return self.only if 2 * sum(self.held.values()) >= self.filled else None
 
 
-def split(lists: pl.Series, between: str) -> pl.Series:
-    """Return the items of each list."""
-    if between == " ":
-        return lists.str.extract_all(r"\S+")
-    items = lists.str.split(between)
-    return items.list.eval(pl.element().str.strip_chars()).list.eval(
-        pl.element().filter(pl.element() != "")
-    )
+def _some(counts: Mapping[str, int]) -> dict[str, int]:
+    return {separator: count for separator, count in counts.items() if count > 0}
 
 
 _ORDERS = ("rank", "score")
@@ -279,6 +299,16 @@ def recognised(columns: Sequence[str]) -> Format:
     user = "user" if "user" in own else own[0]
     others = [column for column in own if column != user] or [user]
     return generic(user, "item" if "item" in others else others[0])
+
+
+def as_said(own: SubmissionConfig, wanted: Format) -> Format:
+    """Return a format with what a config changes."""
+    return replace(
+        wanted,
+        user=own.user or wanted.user,
+        items=own.items or wanted.items,
+        width=own.item_digits or wanted.width,
+    )
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from harness.core.arrays import Int64
-from harness.core.parquet import MAGIC, UNREADABLE, column_of, scan
+from harness.core.parquet import UNREADABLE, column_of, scan
 from harness.core.unpacking import SENT, UnpackingError
 from harness.submission._fix import FIELD, RECORD
 from harness.submission.blocks import LONGEST, SIZE, Block
@@ -23,15 +23,6 @@ _NUMBER = 8
 """Bytes that a number counts as, whatever it is as text."""
 _CONTROL = f"[\r{chr(FIELD)}{chr(RECORD)}{chr(GROUP)}]"
 _SUBSTITUTE = "\N{REPLACEMENT CHARACTER}"
-
-
-def is_parquet(path: Path) -> bool:
-    """Return whether a file is Parquet, by its first bytes."""
-    try:
-        with path.open("rb") as file:
-            return file.read(4) == MAGIC
-    except OSError:
-        return False
 
 
 def parquet(path: Path) -> pl.LazyFrame:
@@ -48,6 +39,17 @@ def parquet(path: Path) -> pl.LazyFrame:
         raise refused(error) from error
     except UNREADABLE as error:
         raise Refused("SUB015", str(error).partition("\n")[0]) from error
+
+
+def is_list(kind: pl.DataType) -> bool:
+    """Return whether a column holds lists."""
+    return isinstance(kind, pl.List | pl.Array)
+
+
+def is_text(kind: pl.DataType, *, listed: bool = False) -> bool:
+    """Return whether ids are to be read from such a column, which may hold lists of them."""
+    inner = kind.inner if listed and isinstance(kind, pl.List | pl.Array) else kind
+    return inner.is_numeric() or inner in (pl.String, pl.Null, pl.Categorical, pl.Enum)
 
 
 class Rows:

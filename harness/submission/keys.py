@@ -12,9 +12,10 @@ that any two of ten million different ids agree in all has a chance of about 10â
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -25,6 +26,8 @@ from harness.submission._keys import PAD, Ids
 
 if TYPE_CHECKING:
     import polars as pl
+
+    Texts: TypeAlias = pl.Series | Sequence[str]
 
 
 def secret() -> UInt64:
@@ -85,7 +88,7 @@ class Known:
         traits = bool(notes["complete"]), bool(notes["digits"]), notes["width"]
         return cls(np.asarray(table), own, notes["size"], *traits)
 
-    def more(self, ids: pl.Series) -> Known:
+    def more(self, ids: Texts) -> Known:
         """Return the same and others; digits and width stay what they are, if there were any."""
         if bool(self.has(ids).all()):
             return self
@@ -94,7 +97,7 @@ class Known:
         more = learning.known(complete=self.complete)
         return more if len(self) == 0 else replace(more, digits=self.digits, width=self.width)
 
-    def has(self, ids: pl.Series) -> Bool:
+    def has(self, ids: Texts) -> Bool:
         """Return which ids are known."""
         return self.codes(*packed(ids)) >= 0
 
@@ -143,18 +146,21 @@ def nothing() -> Known:
     return Known(KeyTable().rows, secret(), 0, False, False, 0)
 
 
-def learnt(ids: pl.Series) -> Known:
+def learnt(ids: Texts) -> Known:
     """Return ids as all that there are."""
     learning = Learning()
     learning.add(*packed(ids))
     return learning.known(complete=True)
 
 
-def packed(ids: pl.Series) -> tuple[Bytes, Int64, Int64]:
+def packed(ids: Texts) -> tuple[Bytes, Int64, Int64]:
     """Return texts one behind the other, PAD bytes behind the last, and where each stands."""
-    lengths = ids.str.len_bytes().to_numpy().astype(np.int64)
+    if isinstance(ids, Sequence):
+        texts, lengths = ids, np.array([len(text.encode()) for text in ids], np.int64)
+    else:
+        texts, lengths = ids.to_list(), ids.str.len_bytes().to_numpy().astype(np.int64)
     stops = np.cumsum(lengths)
-    return padded("".join(ids.to_list()).encode()), stops - lengths, stops
+    return padded("".join(texts).encode()), stops - lengths, stops
 
 
 def padded(text: bytes) -> Bytes:

@@ -6,13 +6,12 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from harness.core.arrays import Bool, Floats, Int32, Int64
 from harness.core.ids import KeyTable
-from harness.protocol.truth import Solution
 from harness.submission import _scan, faults
 from harness.submission._scan import LIST, NO_ROW, ORDER, STRANGER, USER
 from harness.submission.admitted import Again
@@ -21,6 +20,9 @@ from harness.submission.findings import Findings
 from harness.submission.keys import Known, Learning, packed
 from harness.submission.scan import Scanned
 from harness.submission.scan_file import ScannedBlock
+
+if TYPE_CHECKING:
+    from harness.protocol.truth import Solution
 
 
 @dataclass(frozen=True)

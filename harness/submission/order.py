@@ -6,9 +6,9 @@ import re
 import shlex
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from harness.core.errors import DataError
 from harness.submission import faults, fields, header
@@ -19,12 +19,16 @@ from harness.submission.blocks import Block
 from harness.submission.expected import Against
 from harness.submission.findings import Findings, shown
 from harness.submission.format import INDEX, Named
-from harness.submission.read import File
 from harness.submission.rules import RULES
 from harness.submission.scan import Expected, Scanned
 from harness.submission.scan_file import scan_block, scan_file
 from harness.submission.source import Source, source
 from harness.submission.stream import Refused
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from harness.submission.read import File
 
 _FIRST = 1 << 16
 """Bytes whose lists usually tell that a row holds several items."""
@@ -109,6 +113,8 @@ def refuse_unsaid(found: File, named: Named | None) -> None:
 
 
 def _holds_numbers(column: pl.Series) -> bool:
+    import polars as pl  # slow to import
+
     if not (column.dtype.is_numeric() or column.dtype == pl.String):
         return False
     return bool(column.cast(pl.String).str.contains(f"^(?:{_NUMBER.pattern.decode()})$").any())

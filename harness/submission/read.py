@@ -15,8 +15,7 @@ from harness.core.unpacking import UnpackingError
 from harness.data import layout
 from harness.data.csv_source import Source, sources
 from harness.metrics.inputs.frame import Table, accept
-from harness.submission import format
-from harness.submission.format import Named
+from harness.submission.format import NAMES, Named, Separators
 
 USAGES = ("Public", "Private", "Ignored")
 
@@ -200,7 +199,17 @@ def _is_wide(frame: pl.DataFrame, user: str, item: str, between: str) -> bool:
 
 def _several(texts: pl.Series, between: str) -> pl.Series:
     """Return whether each text holds several items."""
-    return format.split(texts, between).list.len().fill_null(0) > 1
+    return _split(texts, between).list.len().fill_null(0) > 1
+
+
+def _split(lists: pl.Series, between: str) -> pl.Series:
+    """Return the items of each list."""
+    if between == " ":
+        return lists.str.extract_all(r"\S+")
+    items = lists.str.split(between)
+    return items.list.eval(pl.element().str.strip_chars()).list.eval(
+        pl.element().filter(pl.element() != "")
+    )
 
 
 def _between(path: Path, frame: pl.DataFrame, user: str, item: str, named: str | None) -> str:
@@ -214,16 +223,17 @@ def _between(path: Path, frame: pl.DataFrame, user: str, item: str, named: str |
     texts = frame[item]
     if texts.dtype != pl.String or frame[user].is_duplicated().any() or named == " ":
         return " "
-    found = named if named in format.held(texts) else format.plain(texts)
+    separators = Separators.of_column(texts)
+    found = named if named in separators.held else separators.plain
     if found is not None or named is not None:
         return found or " "
-    odd = format.only(texts) or " "
+    odd = separators.only or " "
     if odd == " ":
         return " "
     first = texts.filter(texts.str.contains(odd, literal=True))[0]
     raise DataError(
         f'{path}: column "{item}": found "{printable(first)}" among the true items: one id, or '
-        f"several, with {format.NAMES[odd]} between them? say --separator '{odd}', or "
+        f"several, with {NAMES[odd]} between them? say --separator '{odd}', or "
         "--separator ' ' where ids hold it (Python: separator=)"
     )
 
@@ -240,7 +250,7 @@ def _listed(path: Path, frame: pl.DataFrame, user: str, item: str, between: str)
         return frame
     again = frame[user].is_duplicated()
     if not again.any():
-        return frame.with_columns(format.split(frame[item], between))
+        return frame.with_columns(_split(frame[item], between))
     several = again & _several(frame[item], between)
     if several.any():
         raise DataError(

@@ -7,12 +7,15 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from harness.core.arrays import Int64
 from harness.submission.blocks import Block, Reader, Survey, survey
 from harness.submission.findings import MOST_BYTES, Place, shown
-from harness.submission.frame_rows import Rows
 from harness.submission.scan import Expected, Form, Scanned, scan
+
+if TYPE_CHECKING:
+    from harness.submission.frame_rows import Rows
 
 _AHEAD = 3
 """Blocks that wait while one is scanned."""

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from harness.core.errors import UsageError, suggest
 from harness.submission import fields, header
@@ -17,10 +17,14 @@ from harness.submission.blocks import Reader
 from harness.submission.expected import Against
 from harness.submission.findings import Findings
 from harness.submission.format import Format, Named
-from harness.submission.frame_rows import Rows, is_parquet, parquet
 from harness.submission.header import Header
 from harness.submission.scan import GROUP, Form
-from harness.submission.stream import opened
+from harness.submission.stream import is_parquet, opened
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from harness.submission.frame_rows import Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,16 +79,11 @@ def source(path: Path | pl.DataFrame, against: Against, findings: Findings) -> I
     Refused
         It cannot be read.
     """
-    if isinstance(path, pl.DataFrame):
-        yield of_frame(path.lazy(), against, findings)
+    if not isinstance(path, Path):
+        yield _of_frame(path.lazy(), against, findings)
         return
     if is_parquet(path):
-        _check_name(path, "parquet", findings)
-        found = of_frame(parquet(path), against, findings, path.stat().st_size)
-        if against.format is not None:
-            findings.note("SUB110", "Parquet")
-        _refuse_missing(path, found.head, against.named)
-        yield found
+        yield _of_parquet(path, against, findings)
         return
     with opened(path) as file:
         head = header.read(file.stream)
@@ -100,10 +99,23 @@ def source(path: Path | pl.DataFrame, against: Against, findings: Findings) -> I
         yield Source(head, wanted, places, reader)
 
 
-def of_frame(
+def _of_parquet(path: Path, against: Against, findings: Findings) -> Source:
+    from harness.submission.frame_rows import parquet  # it takes Polars
+
+    _check_name(path, "parquet", findings)
+    found = _of_frame(parquet(path), against, findings, path.stat().st_size)
+    if against.format is not None:
+        findings.note("SUB110", "Parquet")
+    _refuse_missing(path, found.head, against.named)
+    return found
+
+
+def _of_frame(
     frame: pl.LazyFrame, against: Against, findings: Findings, packed: int | None = None
 ) -> Source:
     """Return the rows of a frame, or of a file of `packed` bytes; note what columns are wrong."""
+    from harness.submission.frame_rows import Rows, is_list, is_text  # they take Polars
+
     kinds = dict(frame.collect_schema())
     head = Header(tuple(kinds), ",", returns=False, mark=False)
     wanted = against.wanted(head.columns)
@@ -112,12 +124,12 @@ def of_frame(
     wrong = [
         column
         for meant, column in own.items()
-        if not _is_text(kinds[column], listed=meant == wanted.items and not wanted.long)
+        if not is_text(kinds[column], listed=meant == wanted.items and not wanted.long)
     ]
     for column in wrong:
         findings.note("SUB108", f"{column} ({kinds[column]})", 1)
-    listed = wanted.items in own and isinstance(kinds[own[wanted.items]], pl.List | pl.Array)
-    plain = {column for column, kind in kinds.items() if _is_text(kind, listed=False)}
+    listed = wanted.items in own and is_list(kinds[own[wanted.items]])
+    plain = {column for column, kind in kinds.items() if is_text(kind)}
     rows = Rows(frame, kinds, plain | set(own.values()), packed)
     return Source(head, wanted, {} if wrong else places, rows, GROUP if listed else None)
 
@@ -137,9 +149,3 @@ def _refuse_missing(path: Path, head: Header, named: Named | None) -> None:
                 f'{path}: no column "{column}"; {suggest(column, head.columns)} (it was named with '
                 f"--{name}-column)"
             )
-
-
-def _is_text(kind: pl.DataType, *, listed: bool) -> bool:
-    """Return whether ids are to be read from such a column, which may hold lists of them."""
-    inner = kind.inner if listed and isinstance(kind, pl.List | pl.Array) else kind
-    return inner.is_numeric() or inner in (pl.String, pl.Null, pl.Categorical, pl.Enum)

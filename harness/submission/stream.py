@@ -12,7 +12,7 @@ from typing import BinaryIO, cast
 
 from harness.core import unpacking
 from harness.core.errors import HarnessError
-from harness.core.unpacking import SENT, UnpackingError
+from harness.core.unpacking import PARQUET, SENT, UnpackingError
 
 _BEGINNING = 1 << 16
 _CHECK_OF = {"members": "SUB013", "large": "SUB014", "damaged": "SUB015", "kind": "SUB016"}
@@ -54,6 +54,15 @@ class Opened:
     stream: BinaryIO
     encoding: str
     packed: str = ""
+
+
+def is_parquet(path: Path) -> bool:
+    """Return whether a file is Parquet, by its first bytes."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(PARQUET)) == PARQUET
+    except OSError:
+        return False
 
 
 @contextmanager

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from harness.core.arrays import Int32, Ragged
 from harness.core.errors import counted
-from harness.metrics import Judgments, judgments
-from harness.protocol.truth import Solution
 from harness.submission import faults, format, order
 from harness.submission.admitted import Admitted
 from harness.submission.expected import Against
 from harness.submission.findings import Findings, Place, shown
 from harness.submission.format import Format
-from harness.submission.keys import packed
 from harness.submission.lists import Answers, Fault, LongLists, WideLists
 from harness.submission.problems import Validation, problems
 from harness.submission.rules import OF_FAULT
@@ -26,6 +23,11 @@ from harness.submission.scan import Expected
 from harness.submission.scan_file import ScannedBlock, scan_file
 from harness.submission.source import Source, source
 from harness.submission.stream import Refused
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from harness.protocol.truth import Solution
 
 
 class Gathered:
@@ -111,6 +113,8 @@ def note(lists: Int32, solution: Solution, findings: Findings) -> None:
 
 def _held(lists: Int32, rows: Ragged) -> Int32:
     """Return how many positions of each list hold an item of the user's row."""
+    from harness.metrics import Judgments, judgments  # for a solution alone
+
     hits: Int32 = judgments.Block(lists, Judgments(rows, rows.sizes), lists.shape[1]).tally.hits
     return hits
 
@@ -248,8 +252,8 @@ def _ordered(wanted: Format, against: Against) -> str:
 def _refuse_no_header(opened: Source, against: Against, findings: Findings) -> None:
     """Note a first line that holds a user."""
     if len(against.users) > 0 and opened.head.columns:
-        columns = pl.Series(opened.head.columns)
-        known = against.users.codes(*packed(columns)) >= 0
+        columns = opened.head.columns
+        known = against.users.has(columns)
         if known.any():
             findings.note("SUB109", columns[int(known.argmax())], 1)
 

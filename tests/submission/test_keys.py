@@ -12,7 +12,7 @@ import pytest
 from harness.core import cache
 from harness.submission.expected import ids, of_tables
 from harness.submission.fields import keys
-from harness.submission.keys import Known, learnt
+from harness.submission.keys import Known, learnt, packed
 from harness.submission.validate import validate
 
 Call = Callable[..., Path]
@@ -160,3 +160,10 @@ def test_kept_ids_are_found_with_their_own_secret(
     assert again.has(pl.Series(["bob", "cem", "ann"])).tolist() == [True, False, True]
     (entry,) = (tmp_path / "cache").iterdir()
     assert {file.stat().st_mode & 0o777 for file in entry.iterdir()} == {0o600}
+
+
+@pytest.mark.parametrize("of", [list, pl.Series])
+def test_texts_and_a_column_are_packed_alike(of: Callable[[list[str]], list[str]]) -> None:
+    buffer, starts, stops = packed(of(["ann", "é", "", "bob"]))
+    assert buffer[: stops[-1]].tobytes() == "annébob".encode()
+    assert (starts.tolist(), stops.tolist()) == ([0, 3, 5, 5], [3, 5, 5, 8])

@@ -15,7 +15,7 @@ from harness.experiment.terms import Terms
 from harness.metrics.inputs.codes import Coders
 from harness.metrics.inputs.lists import read_lists
 from harness.submission.expected import Against, of_tables
-from harness.submission.format import Named
+from harness.submission.format import Named, Separators
 from harness.submission.read import File, read
 from harness.submission.validate import validate
 
@@ -350,3 +350,21 @@ def test_a_usage_that_is_none(path: Path, usage: str, found: str) -> None:
 def test_two_usages_of_a_user(path: Path) -> None:
     with pytest.raises(DataError, match=r"user ann has two values of Usage; give it one"):
         leaderboards(path, "user,item,Usage\nbob,c,Public\nann,a,Public\nann,b,Private\n", "ann")
+
+
+@pytest.mark.parametrize(
+    ("lists", "only", "plain"),
+    [
+        (["a,b", "c,a", "b"], ",", ","),
+        (["a,b", "c", "d"], ",", None),  # a comma may be a part of the id
+        (["a,b", "", "", "c"], ",", ","),
+        (["a, b", "c"], None, None),
+        (["[a,b]"], None, None),
+        ([" a ", "b"], None, None),
+        ([], None, None),
+    ],
+)
+def test_what_stands_between_items(lists: list[str], only: str | None, plain: str | None) -> None:
+    column = pl.Series([*lists, None], dtype=pl.String)
+    for found in (Separators.of(lists), Separators.of_column(column)):
+        assert (found.only, found.plain) == (only, plain)

@@ -15,7 +15,8 @@ from test_rules import against
 from harness import config as config_
 from harness.core import cache
 from harness.core.errors import DataError, UsageError
-from harness.experiment.terms import Terms, of_config
+from harness.experiment.competition import of_config
+from harness.experiment.terms import Terms
 from harness.submission import blocks, expected
 from harness.submission.expected import Against, ids, of_tables
 from harness.submission.problems import Problem, Validation

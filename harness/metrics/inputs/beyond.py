@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import narwhals as nw
 import numpy as np
 import polars as pl
 
@@ -18,6 +17,9 @@ from harness.metrics.inputs.codes import Coder, Coders
 from harness.metrics.inputs.frame import Table, accept, frame_of, require
 from harness.metrics.inputs.lists import id_order
 from harness.models.item_stats import Catalogue, attribute_columns, train_counts
+
+if TYPE_CHECKING:
+    from harness.metrics.inputs.frame import Frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +124,7 @@ def _attributes(given: Given, ids: pl.Series) -> dict[str, Any]:
 _CODE = "\x00code"
 
 
-def _attribute(frame: nw.DataFrame[Any], name: str) -> pl.Series:
+def _attribute(frame: Frame, name: str) -> pl.Series:
     try:
         column = Table("attributes", {"item": name}, "", False, frame).column("item")
         column.cast(pl.Float64 if column.dtype.is_numeric() else pl.String)

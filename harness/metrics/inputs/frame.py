@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-import narwhals as nw
 import numpy as np
 import polars as pl
 
@@ -25,6 +24,13 @@ from harness.metrics.inputs.cells import (
     shown,
 )
 
+if TYPE_CHECKING:
+    import narwhals as nw
+
+    Frame: TypeAlias = pl.DataFrame | nw.DataFrame[Any]
+    Column: TypeAlias = pl.Series | nw.Series[Any]
+    """Polars' own, or any other library's as narwhals holds it."""
+
 _FORMS = (
     "a pandas, Polars or Arrow frame, a dict {user: [item, …]} or {user: {item: number}}, or one "
     "list a row"
@@ -32,6 +38,7 @@ _FORMS = (
 
 ROWS = (np.ndarray, list, tuple)
 """What holds one list a row."""
+_LISTS = ("List", "Array")
 _PART = 1 << 18
 """Rows that are converted at a time."""
 
@@ -48,8 +55,8 @@ class Table:
         What the columns are called; without ``number`` there are no numbers.
     meaning : str
         What the numbers are: ``rank``, ``score`` or ``grade``.
-    frame : narwhals.DataFrame, optional
-        What was given, if it was a frame.
+    frame : polars.DataFrame or narwhals.DataFrame, optional
+        What was given, if it was a frame; narwhals holds those of other libraries.
     held : mapping of the same keys to lists
         What a dict or lists held: the items of all lists one after another, and their numbers.
     sizes : int64 array, optional
@@ -60,7 +67,7 @@ class Table:
     names: Mapping[str, str]
     meaning: str
     wide: bool
-    frame: nw.DataFrame[Any] | None = None
+    frame: Frame | None = None
     held: Mapping[str, Any] | None = None
     sizes: Int64 | None = None
 
@@ -88,10 +95,11 @@ class Table:
             return cells if isinstance(cells, pl.Series) else make(cells, row_of=row_of)
         column = self.frame.get_column(self.names[name])
         try:
-            if column.dtype == nw.String and not column.implementation.is_polars():
+            kind = type_of(column)
+            if kind == "String" and not isinstance(column, pl.Series):
                 return cast(pl.Series, pl.from_arrow(column.to_arrow(), rechunk=False))
-            if column.dtype != nw.Object:
-                return column.to_polars()
+            if kind != "Object":
+                return _in_polars(column)
         except ImportError:  # pandas without pyarrow
             pass
         except MISMATCH as error:
@@ -101,12 +109,12 @@ class Table:
     def parts(self, name: str) -> Iterator[pl.Series]:
         """Yield a column, of a frame a part at a time: what is converted at once stays small."""
         whole = None if self.frame is None else self.frame.get_column(self.names[name])
-        if whole is None or whole.dtype == nw.Object:
+        if whole is None or type_of(whole) == "Object":
             yield self.column(name)
             return
         for start in range(0, len(whole), _PART):
             try:
-                part = whole[start : start + _PART].to_polars()
+                part = _in_polars(whole[start : start + _PART])
             except (ImportError, *MISMATCH):  # converted, or told, as a whole
                 yield self.column(name)[start:]
                 return
@@ -124,12 +132,21 @@ class Table:
             return self.column("item"), np.asarray(self.sizes)
         column, where = self.frame.get_column(self.names["item"]), self.where("item")
         try:
-            if column.dtype in (nw.List, nw.Array):
-                return _apart(column.to_polars())
+            if type_of(column) in _LISTS:
+                return _apart(_in_polars(column))
         except MISMATCH as error:
             raise mixed(where, column.to_list()) from error
         items, sizes = flat(self, [(row_text(n), cell) for n, cell in enumerate(column.to_list())])
         return ids_of(items, where, partial(row_within, sizes)), sizes
+
+
+def type_of(column: Column) -> str:
+    """Return the name of a column's type, which Polars and narwhals name alike."""
+    return column.dtype.base_type().__name__
+
+
+def _in_polars(column: Column) -> pl.Series:
+    return column if isinstance(column, pl.Series) else column.to_polars()
 
 
 def row_within(sizes: Int64 | None, entry: int) -> int:
@@ -206,18 +223,23 @@ def accept(
     return _of_lists(role, list(given), list(given.values()))
 
 
-def frame_of(given: Any, role: str) -> nw.DataFrame[Any]:
-    """Return any frame as narwhals holds it.
+def frame_of(given: Any, role: str) -> Frame:
+    """Return a frame of Polars as it is, and any other as narwhals holds it.
 
     Raises
     ------
     UsageError, DataError
         Something that is no frame, or a frame with two columns of one name.
     """
+    if isinstance(given, pl.DataFrame):
+        return given
+    import narwhals as nw  # slow to import
+
     try:
         if isinstance(given, pl.LazyFrame):
-            given = given.collect()
-        return nw.from_native(given, eager_only=True)
+            return given.collect()
+        others: nw.DataFrame[Any] = nw.from_native(given, eager_only=True)
+        return others
     except nw.exceptions.DuplicateError as error:
         raise DataError(f"{role}: two columns have one name; rename one of them") from error
     except pl.exceptions.PolarsError as error:
@@ -226,15 +248,14 @@ def frame_of(given: Any, role: str) -> nw.DataFrame[Any]:
         pass
     if hasattr(given, "__arrow_c_stream__") or hasattr(given, "__arrow_c_array__"):
         with suppress(*MISMATCH):  # a single column, as a Series is
-            return nw.from_native(pl.DataFrame(given))
+            return pl.DataFrame(given)
     raise UsageError(f"{role}: found {type(given).__name__}; give {_FORMS}")
 
 
 def _of_frame(
-    frame: nw.DataFrame[Any], role: str, user: str, item: str, numbers: Mapping[str, str | None]
+    frame: Frame, role: str, user: str, item: str, numbers: Mapping[str, str | None]
 ) -> Table:
-    kinds = frame.schema  # asked once: it takes as long as there are columns
-    lists = [n for n in frame.columns if n != user and _holds_lists(frame, n, kinds[n])]
+    lists = [n for n in frame.columns if n != user and _holds_lists(frame.get_column(n))]
     if item not in frame.columns and len(lists) == 1:
         item = lists[0]
     named = {meaning: name for meaning, name in numbers.items() if name is not None}
@@ -255,7 +276,7 @@ def _of_frame(
     return Table(role, names, meaning, item in lists, frame)
 
 
-def require(frame: nw.DataFrame[Any], role: str, parameter: str, name: str) -> None:
+def require(frame: Frame, role: str, parameter: str, name: str) -> None:
     """Raise DataError where a frame has no column of this name."""
     if name not in frame.columns:
         raise DataError(
@@ -264,13 +285,15 @@ def require(frame: nw.DataFrame[Any], role: str, parameter: str, name: str) -> N
         )
 
 
-def _holds_lists(frame: nw.DataFrame[Any], name: str, dtype: Any) -> bool:
-    if dtype in (nw.List, nw.Array):
+def _holds_lists(column: Column) -> bool:
+    kind = type_of(column)
+    if kind in _LISTS:
         return True
-    column = frame.get_column(name)
-    if dtype == nw.Object:
+    if kind == "Object":
         return any(isinstance(as_list(cell), list) for cell in column)
-    if dtype != nw.String or str(getattr(column.to_native(), "dtype", "")) != "object":
+    if kind != "String" or isinstance(column, pl.Series):
+        return False
+    if str(getattr(column.to_native(), "dtype", "")) != "object":
         return False
     # What pandas calls text may begin with many missing lists.
     return isinstance(next((as_list(c) for c in column if not missing(c)), None), list)
@@ -348,10 +371,10 @@ def as_polars(given: Any, role: str) -> pl.DataFrame:
     return pl.DataFrame({name: _readable(frame.get_column(name)) for name in frame.columns})
 
 
-def _readable(column: nw.Series[Any]) -> pl.Series:
+def _readable(column: Column) -> pl.Series:
     try:
-        if column.dtype != nw.Object:
-            return column.to_polars()
+        if type_of(column) != "Object":
+            return _in_polars(column)
     except (ImportError, *MISMATCH):  # pandas without pyarrow, cells of several types
         pass
     cells = [as_list(cell) for cell in column.to_list()]

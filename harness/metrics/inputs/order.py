@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import warnings
 from numbers import Number
-from typing import Any, Final
-
-import narwhals as nw
+from typing import TYPE_CHECKING, Any, Final
 
 from harness.core.errors import UsageError, printable
 from harness.metrics.inputs.cells import missing
-from harness.metrics.inputs.frame import Table
+from harness.metrics.inputs.frame import Table, type_of
+
+if TYPE_CHECKING:
+    from harness.metrics.inputs.frame import Column
 
 RANK_NAMES: Final = frozenset({"rank", "ranks", "ranking"})
 SCORE_NAMES: Final = frozenset(
@@ -71,10 +72,10 @@ def check_order(table: Table) -> None:
         )
 
 
-def _refusal(role: str, columns: list[nw.Series[Any]]) -> str:
+def _refusal(role: str, columns: list[Column]) -> str:
     names = [column.name for column in columns]
     ways = " or ".join(f"{order_of(name)}={_quoted(name)}" for name in names[:_NAMED])
-    text = [_quoted(column.name) for column in columns if column.dtype == nw.String]
+    text = [_quoted(column.name) for column in columns if type_of(column) == "String"]
     first = f" ({text[0]} holds text: make it numbers first)" if text else ""
     return (
         f"{role}: {_columns(names)} numbers, and nothing says whether they order the rows; give "
@@ -96,11 +97,11 @@ def _quoted(name: object) -> str:
     return printable(f'"{name}"' if isinstance(name, str) else repr(name))
 
 
-def _holds_numbers(column: nw.Series[Any]) -> bool:
+def _holds_numbers(column: Column) -> bool:
     """Return whether all cells that are there are numbers, or texts of numbers."""
     if column.dtype.is_numeric():
         return True
-    if column.dtype == nw.Boolean:
+    if type_of(column) == "Boolean":
         return False
     cells = [cell for cell in column.to_list() if not missing(cell)]
     return len(cells) > 0 and all(map(_is_number, cells))

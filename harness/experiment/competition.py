@@ -1,0 +1,133 @@
+"""What the competition of a config asks of submissions; its events are not read."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.config import Config, SubmissionConfig
+from harness.core.errors import DataError
+from harness.core.io import find
+from harness.data import attributes, csv_errors
+from harness.data.layout import AttributeTable, Layout
+from harness.submission import format
+from harness.submission.expected import Against, columns, ids, separator_in, spelt
+from harness.submission.format import Format
+from harness.submission.keys import Known, learnt, nothing
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_SAMPLE = "sample_submission.csv"
+_TEXT = (".csv", ".csv.gz", ".csv.zip", ".zip")
+
+
+def of_config(config: Config) -> Against:
+    """Return what the competition of a config asks for; its events are not read.
+
+    The ids are those of the sample submission beside the data, or else of the table of users; where
+    there is neither, nobody's row is asked for.
+
+    Raises
+    ------
+    DataError
+        A file that cannot be read.
+    """
+    layout, sample = config.layout(), sample_of(config)
+    items, wanted = _items(layout), _format(config, sample)
+    if sample is not None:
+        found = Against.of_users(sample, items, wanted, _user_of(sample, wanted))
+    elif layout.users is None:
+        found = Against(items=items, format=wanted)
+    elif _is_plain(layout.users):
+        path = find(layout.users.table.path)
+        found = Against.of_users(path, items, wanted, layout.users.id)
+    else:
+        names = _texts(layout.users)
+        found = Against(learnt(names), items, wanted, required=len(names), names=names)
+    found = found.separated(*separator(config))
+    return _with_zeros(found, layout).cut_at(config.evaluation.k)
+
+
+def separator(config: Config) -> tuple[str | None, str]:
+    """Return what stands between items, None where nobody says it, and who says it."""
+    own, sample = config.submission, sample_of(config)
+    if own.separator is not None:
+        return own.separator, "as the config says"
+    if sample is None:
+        return None, ""
+    return separator_in(sample, _format(config, sample)), f"as in {sample.name}"
+
+
+def averaged_ids(config: Config) -> Known | None:
+    """Return the ids of the sample submission, if the competition averages all of them."""
+    sample = sample_of(config)
+    if sample is None:
+        return None
+    wanted = _format(config, sample)
+    if wanted is None or not wanted.averages_everyone:
+        return None
+    return ids(sample, _user_of(sample, wanted))
+
+
+def _user_of(sample: Path, wanted: Format | None) -> str | None:
+    """Return the column of a sample submission that holds the users' ids."""
+    head = columns(sample)
+    return spelt((wanted or format.recognised(head)).user, head)
+
+
+def sample_of(config: Config) -> Path | None:
+    """Return the sample submission that the config names, or that stands beside the data."""
+    if config.submission.sample is not None:
+        return config.folder / config.submission.sample
+    with suppress(DataError):
+        return find(Path(config.layout().events[0].table.path).parent / _SAMPLE)
+    return None
+
+
+def _format(config: Config, sample: Path | None) -> Format | None:
+    """Return the format of the layout, or of the sample, with what the config changes."""
+    own = config.submission
+    wanted = format.FORMATS.get(config.data.layout)
+    if wanted is None and sample is not None:
+        wanted = format.recognised(columns(sample))
+    if wanted is None and own == SubmissionConfig():  # a run's config.toml has the defaults in
+        return None  # the file's own header will say
+    return format.as_said(own, wanted or format.generic("user", "item"))
+
+
+def _items(layout: Layout) -> Known:
+    """Return all items that the layout's table describes; nothing where it has none."""
+    table = layout.items
+    if table is None:
+        return nothing()
+    if _is_plain(table) and not layout.restore_zeros:
+        return ids(find(table.table.path), table.id)
+    texts = _texts(table)
+    return learnt(texts.str.zfill(layout.id_width or 0) if layout.restore_zeros else texts)
+
+
+def _with_zeros(found: Against, layout: Layout) -> Against:
+    """Return the same with items as the competition has them, where the table lost their zeros."""
+    table, width, items = layout.items, layout.id_width, found.items
+    if table is None or width is None or layout.restore_zeros or items.width == width:
+        return found
+    texts = _texts(table)
+    short = csv_errors.lost(texts, width)
+    if short.is_empty():
+        return found
+    what = f'{len(short):,} of {len(texts):,} in {table.table.path.name}, such as "{short[0]}"'
+    return replace(found, items=learnt(texts.str.zfill(width)), damaged=items, zeros=what)
+
+
+def _is_plain(table: AttributeTable) -> bool:
+    """Return whether it is one CSV with a header, which the reader of submissions reads too."""
+    path = find(table.table.path)
+    plain = path.is_file() and path.name.endswith(_TEXT)
+    return plain and table.table.separator == "," and table.table.header is None
+
+
+def _texts(table: AttributeTable) -> pl.Series:
+    return attributes.read(table, [])[table.id]

@@ -1,0 +1,139 @@
+"""A submission validated, as the command ``validate`` does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.core.errors import HarnessError
+from harness.experiment.terms import Terms, path_or_frame
+from harness.submission.expected import Against
+from harness.submission.format import Named
+from harness.submission.problems import Validation
+from harness.submission.validate import Examined, examine
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from harness.config import Config
+
+_USERS, _ITEMS = frozenset({"SUB202", "SUB209"}), frozenset({"SUB304", "SUB305", "SUB312"})
+"""What users and items are told whom no table has."""
+
+
+def examine_on(
+    path: Path | pl.DataFrame, terms: Terms, k: int | None = None, *, strict: bool = False
+) -> Examined:
+    """Return everything that is wrong with a submission, as validate says it.
+
+    Where a config's tables do not have all of its ids, and only then, the evaluation set is read:
+    its users and candidates may be there too.
+
+    Parameters
+    ----------
+    k : int, optional
+        The longest list, if not the config's or the competition's.
+    strict : bool
+        Whether warnings are errors.
+
+    Raises
+    ------
+    HarnessError
+        What the submission is checked against cannot be used.
+    """
+    against, solution = terms.checking(k)
+    found = examine(path, against, solution, strict=strict)
+    if terms.config is None:
+        return found
+    return _with_evaluated(path, found, against, terms.config, strict=strict)
+
+
+def _with_evaluated(
+    path: Path | pl.DataFrame, found: Examined, against: Against, config: Config, *, strict: bool
+) -> Examined:
+    """Return the same, or what is wrong where the ids of the evaluation set are known too."""
+    from harness.metrics import parse
+    from harness.protocol import truth  # it takes Polars
+
+    others = _open(config)
+    if not others & {problem.code for problem in found.validation.problems}:
+        return found
+    try:
+        evaluated = truth.of_config(config, (parse("MAP@1"),))  # any that is cheap
+    except HarnessError as error:
+        return _untold(found, others, error)
+    return examine(path, against.admitting(evaluated), strict=strict)
+
+
+def _open(config: Config) -> frozenset[str]:
+    """Return the checks whose ids the evaluation set may have, though no table has them."""
+    rule = config.evaluation.candidates or config.layout().candidates
+    return _USERS | _ITEMS if rule == "train" else _USERS
+
+
+def _untold(found: Examined, others: frozenset[str], error: HarnessError) -> Examined:
+    """Return the same, the checks of such ids saying that the evaluation set cannot be read."""
+    why = f"whether the evaluation set has it cannot be told: {str(error).splitlines()[0]}"
+    told = tuple(
+        replace(p, hint=f"{p.hint}; {why}") if p.code in others else p
+        for p in found.validation.problems
+    )
+    return replace(found, validation=replace(found.validation, problems=told))
+
+
+def validate(
+    submission: Any,
+    *,
+    config: Config | Path | str | None = None,
+    sample: Path | str | None = None,
+    items: Path | str | None = None,
+    solution: Any = None,
+    k: int | None = None,
+    separator: str | None = None,
+    strict: bool = False,
+    rank_column: str | None = None,
+    score_column: str | None = None,
+    row_order: bool = False,
+) -> Validation:
+    """Return everything that is wrong with a submission.
+
+    Parameters
+    ----------
+    submission : path or frame
+        CSV (plain, .gz, .zip) or Parquet; or a pandas, Polars or Arrow frame.
+    config : Config or path, optional
+        The competition, which says it all; one with ``[submission]`` alone says what submissions
+        look like, and goes with what follows.
+    sample, items : path, optional
+        a file with a row for each id that must be there, a table of all items (ids first), and
+    solution : path or frame, optional
+        the true items.
+    k : int, optional
+        The longest list; that of the config or of the competition by default.
+    separator : str, optional
+        What stands between the items of a list, where no config with data says it: a space, ``,``,
+        ``;`` or ``|``; by default what is plain in the sample or the solution, else a space.
+    strict : bool
+        Whether warnings are errors.
+    rank_column, score_column : str, optional
+        The column that orders the rows of a user, the lowest rank or the highest score first;
+        ``rank`` or ``score`` by default, if there is one.
+    row_order : bool
+        Whether the rows of a user stand in order, the best first, whatever columns there are.
+
+    Returns
+    -------
+    Validation
+        ``valid``, ``problems``, ``rows``; a problem has a code, a line, a count, a message, a hint.
+
+    Raises
+    ------
+    HarnessError
+        What the submission is checked against cannot be used.
+    """
+    named = Named(rank=rank_column, score=score_column, row_order=row_order)
+    terms = Terms.of(
+        config, sample=sample, items=items, solution=solution, named=named, separator=separator
+    )
+    return examine_on(path_or_frame(submission, "submission"), terms, k, strict=strict).validation
