@@ -13,37 +13,40 @@ cdef void sort(
 ) noexcept nogil
 
 
-@cython.boundscheck(False)
 cdef inline Py_ssize_t search(
     const int[::1] ascending, Py_ssize_t low, Py_ssize_t end, int wanted
 ) noexcept nogil:
     """Return where `wanted` stands in an ascending row, or the row's end."""
     cdef Py_ssize_t high = end, middle
-    while low < high:
-        middle = (low + high) >> 1
-        if ascending[middle] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < end and ascending[low] == wanted else end
+    with cython.boundscheck(False):  # of a decorator here the compiler takes no notice
+        while low < high:
+            middle = (low + high) >> 1
+            if ascending[middle] < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        return low if low < end and ascending[low] == wanted else end
 
 
-@cython.boundscheck(False)
 cdef inline int32_t look_up(uint64_t first, uint64_t second, const uint64_t[:, ::1] table) noexcept nogil:
     """Return the code of a key, −1 where it is not known.
 
     A row of the table holds the first half of a key, and 32 bits of the second beside code + 1;
-    0, 0 is free. One row is one access to memory.
+    0, 0 is free. One row is one access to memory. No table, whatever it holds, is left or searched
+    for ever.
     """
     cdef uint64_t mask = <uint64_t>table.shape[0] - 1
     cdef uint64_t slot = first & mask, held
-    while True:
-        held = table[slot, 1]
-        if held == 0:
-            return -1
-        if table[slot, 0] == first and (held ^ second) <= 0xFFFFFFFFu:
-            return <int32_t>(<uint32_t>held - 1)
-        slot = (slot + 1) & mask
+    cdef Py_ssize_t step
+    with cython.boundscheck(False):
+        for step in range(table.shape[0]):
+            held = table[slot, 1]
+            if held == 0:
+                break
+            if table[slot, 0] == first and (held ^ second) <= 0xFFFFFFFFu:
+                return <int32_t>(<uint32_t>held - 1)
+            slot = (slot + 1) & mask
+    return -1
 
 
 cdef inline int holds(

@@ -10,6 +10,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.core import _kernels
 from harness.core.ids import Encoder, hashes_of
 
 
@@ -108,3 +109,10 @@ def test_every_process_hashes_ids_otherwise() -> None:
         for _ in range(2)
     ]
     assert printed[0].stdout != printed[1].stdout
+
+
+def test_a_table_without_a_free_row_is_not_searched_for_ever() -> None:
+    full = np.array([[1, 1], [2, 2]], np.uint64)  # the codes 0 and 1
+    found = np.full(1, -1, np.int32)
+    unknown = np.array([[3, 0]], np.uint64)
+    assert _kernels.codes(unknown, 0, full, 2, 2, found) == (0, 2)
