@@ -19,6 +19,17 @@ bob,d,2020-01-08
 cid,a,2020-01-08
 """
 """The last day is held out: ann b, bob d, cid a. b is the most popular before, then a, c, d."""
+TO_TUNE = """user,item,time
+ann,a,2020-01-01
+ann,a,2020-01-02
+bob,a,2020-01-02
+bob,b,2020-01-06
+cid,b,2020-01-07
+ann,b,2020-01-08
+bob,b,2020-01-08
+cid,a,2020-01-09
+"""
+"""On the 8th, held out within, both want b, which only the last two days have most of."""
 POPULAR = {"name": "popular", "use": "baselines.popular:Popular"}
 RANDOM = {"name": "random", "use": "baselines.random_items:RandomItems"}
 

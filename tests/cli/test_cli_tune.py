@@ -12,17 +12,6 @@ import small
 from conftest import Cli, is_refused
 from small import POPULAR
 
-LOG = """user,item,time
-ann,a,2020-01-01
-ann,a,2020-01-02
-bob,a,2020-01-02
-bob,b,2020-01-06
-cid,b,2020-01-07
-ann,b,2020-01-08
-bob,b,2020-01-08
-cid,a,2020-01-09
-"""
-"""On the 8th, held out within, both want b, which only the last two days have most of."""
 TOML = small.toml(
     POPULAR | {"space": {"window_days": [1, 2, 7]}}, evaluation={"k": 1}, tune={"search": "grid"}
 )
@@ -44,7 +33,7 @@ class Talks:
 @pytest.fixture
 def harness(here: Path, cli: Cli) -> Cli:
     """Return what runs a command where a config to tune is."""
-    small.write(here, {"log.csv": LOG, "exam.toml": TOML, "plugged.py": PLUG_IN})
+    small.write(here, {"log.csv": small.TO_TUNE, "exam.toml": TOML, "plugged.py": PLUG_IN})
     return cli
 
 

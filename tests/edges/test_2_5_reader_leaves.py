@@ -12,16 +12,6 @@ import pytest
 import small
 from small import POPULAR
 
-LOG = """user,item,time
-ann,a,2020-01-01
-ann,b,2020-01-02
-bob,b,2020-01-03
-bob,a,2020-01-03
-ann,a,2020-01-07
-bob,b,2020-01-07
-ann,b,2020-01-08
-bob,a,2020-01-08
-"""
 CONFIG = small.toml(
     POPULAR | {"space": {"window_days": [1, 2]}},
     {"name": "again", "use": "baselines.repurchase:Repurchase"},
@@ -76,7 +66,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with all that the commands above need."""
     folder = tmp_path_factory.mktemp("made")
     files = {
-        "log.csv": LOG,
+        "log.csv": small.TO_TUNE,
         "shop.toml": CONFIG,
         "good.csv": "user,items\nann,a b\nbob,b\n",
         "bad.csv": "user,items\nann,a a\nann,b b\n,a\n",
