@@ -14,18 +14,18 @@ demo: $(VENV)/.compiled
 	$(BIN)/harness run configs/demo.toml
 	$(BIN)/harness run configs/demo-ponpare.toml
 
-# A file's tests stay in one process, which makes a run or opens a browser for them once.
+# A file's tests stay in one process, which makes a run for them once.
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 # All that is needed to edit and to test.
 dev: $(VENV)/.installed-dev $(VENV)/.compiled
 
-# With the studies (marked slow), and many examples of each property.
+# With the studies (marked slow), the report's page in a browser, and many examples of each property.
 test-full: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m '' --hypothesis-profile=full
 
-# The tests of the report's page need a browser; without one they are skipped, and say so.
+# The tests of the report's page in a browser (make test-full) need one; without it they are skipped, and say so.
 browser:
 	@command -v chromium || command -v chromium-browser || command -v google-chrome || { \
 	    as=$$([ "$$(id -u)" = 0 ] || echo sudo); \

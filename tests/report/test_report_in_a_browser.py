@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 from harness.experiment import run_folder
 from harness.report.page import page as page_of
 
+pytestmark = pytest.mark.slow  # two seconds a page: make test-full
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = (
     "--no-sandbox",
