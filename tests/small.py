@@ -28,6 +28,7 @@ cid,b,2020-01-07
 ann,b,2020-01-08
 bob,b,2020-01-08
 cid,a,2020-01-09
+bob,a,2020-01-09
 """
 """On the 8th, held out within, both want b, which only the last two days have most of."""
 POPULAR = {"name": "popular", "use": "baselines.popular:Popular"}

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import NonNegativeInt
 
 from harness.core.arrays import Bool, Floats
-from harness.core.errors import UsageError
+from harness.core.errors import UsageError, counted
 from harness.metrics import Metric
 from harness.stats import resampling
 from harness.stats.estimates import Tables
@@ -109,8 +109,8 @@ def shake_up(
 def _public(users: int, share: float) -> int:
     if not 0 < share < 1 or users < 2:
         raise UsageError(
-            f"a public share of {share:g} leaves a leaderboard of {users:,} users empty; name "
-            "one between 0 and 1, such as 0.3"
+            f"a public share of {share:g} leaves a leaderboard of {counted(users, 'user')} empty; "
+            "name one between 0 and 1, such as 0.3"
         )
     return min(max(round(users * share), 1), users - 1)
 
