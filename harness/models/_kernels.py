@@ -46,11 +46,12 @@ def first_of(
             if own < 0:
                 continue
             low, high = indptr[row], indptr[row + 1]
+            last: cython.longlong = excluded[high - 1] if low < high else -1
             for at in range(starts[own], starts[own + 1]):
                 if filled == k:
                     break
                 candidate = order[at]
-                if not holds(excluded, low, high, candidate):
+                if candidate > last or not holds(excluded, low, high, candidate):
                     lists[row, filled] = candidate
                     filled += 1
 
