@@ -48,18 +48,25 @@ cdef extern from *:
         }
     }
 
-    /* Where a number stands first among n, else n; 64 are compared before one is looked for. */
-    FOR_EVERY_PROCESSOR static ptrdiff_t find_int(const int *numbers, ptrdiff_t n, int wanted)
+    /* Flag where each of m numbers stands first among n; 64 are compared before one is looked for. */
+    FOR_EVERY_PROCESSOR static int flag_ints(
+        const int *numbers, ptrdiff_t n, const int *wanted, ptrdiff_t m, uint8_t *flags)
     {
-        for (ptrdiff_t start = 0; start < n; start += 64) {
-            ptrdiff_t end = start + 64 < n ? start + 64 : n;
-            int present = 0;
-            for (ptrdiff_t i = start; i < end; i++) present |= numbers[i] == wanted;
-            if (!present) continue;
-            while (numbers[start] != wanted) start++;
-            return start;
+        int found = 0;
+        for (ptrdiff_t one = 0; one < m; one++) {
+            const int number = wanted[one];
+            for (ptrdiff_t start = 0; start < n; start += 64) {
+                ptrdiff_t end = start + 64 < n ? start + 64 : n;
+                int present = 0;
+                for (ptrdiff_t i = start; i < end; i++) present |= numbers[i] == number;
+                if (!present) continue;
+                while (numbers[start] != number) start++;
+                flags[start] = 1;
+                found++;
+                break;
+            }
         }
-        return n;
+        return found;
     }
 
     FOR_EVERY_PROCESSOR static ptrdiff_t count_byte(const uint8_t *bytes, ptrdiff_t n, uint8_t byte)
@@ -85,7 +92,9 @@ cdef extern from *:
     void add_scaled_double(double* to, const double* of, double factor, Py_ssize_t n) noexcept nogil
     void add_scaled_float(float* to, const float* of, float factor, Py_ssize_t n) noexcept nogil
     void add_signed_by(double* to, double number, uint64_t bits) noexcept nogil
-    Py_ssize_t find_int(const int* numbers, Py_ssize_t n, int wanted) noexcept nogil
+    int flag_ints(
+        const int* numbers, Py_ssize_t n, const int* wanted, Py_ssize_t m, uint8_t* flags
+    ) noexcept nogil
     Py_ssize_t count_byte(const uint8_t* bytes, Py_ssize_t n, uint8_t byte) noexcept nogil
     void count_odd(
         const uint8_t* bytes, Py_ssize_t n, Py_ssize_t* returns, Py_ssize_t* nuls, Py_ssize_t* beyond
@@ -106,9 +115,10 @@ cdef inline void add_scaled(
         add_scaled_float(&to[0], &of[row, begin], factor, n)
 
 
-cdef inline Py_ssize_t find(
-    const int[:, ::1] lists, Py_ssize_t row, Py_ssize_t n, int wanted
+cdef inline int flag(
+    const int[:, ::1] lists, Py_ssize_t row, Py_ssize_t n,
+    const int[::1] wanted, Py_ssize_t low, Py_ssize_t high, uint8_t[::1] flags
 ) noexcept nogil:
-    """Return where a number stands first in the first n of a row, or n."""
+    """Flag where numbers stand first in the first n of a row; return how many do."""
     with cython.boundscheck(False):  # a row of nothing too
-        return find_int(&lists[row, 0], n, wanted)
+        return flag_ints(&lists[row, 0], n, &wanted[low], high - low, &flags[0])

@@ -7,7 +7,7 @@ import cython
 
 if cython.compiled:
     from cython.cimports.harness.core._kernels import search
-    from cython.cimports.harness.core._vector import find
+    from cython.cimports.harness.core._vector import flag
 else:
     from bisect import bisect_left
 
@@ -16,9 +16,13 @@ else:
         at = bisect_left(ascending, wanted, low, end)
         return at if at < end and ascending[at] == wanted else end
 
-    def find(lists, row, n, wanted):
-        """Return where a number stands first in the first n of a row, or n."""
-        return next((at for at in range(n) if lists[row, at] == wanted), n)
+    def flag(lists, row, n, wanted, low, high, flags):
+        """Flag where numbers stand first in the first n of a row; return how many do."""
+        row = list(lists[row, :n])
+        found = [row.index(number) for number in wanted[low:high] if number in row]
+        for at in found:
+            flags[at] = True
+        return len(found)
 
 
 def tally(
@@ -58,7 +62,7 @@ def tally(
                 item = items[user, i]
                 filled += item >= 0
                 unknown |= item < -1
-            left: cython.int = 0
+            left: cython.int
             last: cython.int = -1
             ascending: cython.bint = True
             row, end = indptr[user], indptr[user + 1]
@@ -66,17 +70,13 @@ def tally(
                 wanted = indices[t]
                 ascending &= wanted > last
                 last = wanted
-                if end - row > scanned:
-                    continue
-                rank = find(items, user, cut, wanted)  # a repetition is never flagged
-                if rank < cut:
-                    hit[rank] = True
-                    left += 1
             if unknown or not ascending:
                 faulty = user
                 break
             if end - row > scanned:
                 left = _flag_by_search(items, user, indices, row, end, found, hit)
+            else:
+                left = flag(items, user, cut, indices, row, end, hit)
             seen: cython.int = 0
             early: cython.int = 0
             first: cython.int = 0

@@ -173,12 +173,13 @@ def tally(
     """
     k = _count("k", k)
     given = _checked(items, truth_indptr, truth_indices)
-    found = _blank(k, _relevant(relevant, np.diff(truth_indptr)))
+    rows = np.diff(given[1])
+    found = _blank(k, _relevant(relevant, rows))
     discount = discounts(min(k, items.shape[1]))
     sums = found.precision_sum, found.dcg
     counts = found.hits, found.early_hits, found.first_hit, found.length
 
-    scratch = _scratch(len(discount), given[1])
+    scratch = _scratch(len(discount), rows)
     known = *given, found.relevant, discount, SCANNED_TRUTH
     faulty = _kernels.tally(*known, *scratch, *sums, *counts)
     if faulty >= 0:
@@ -281,9 +282,9 @@ def _blank(k: int, relevant: Int32) -> Tally:
     return Tally(k, precision_sum, dcg, hits, early_hits, first_hit, length, relevant)
 
 
-def _scratch(cut: int, indptr: Int64) -> tuple[Bytes, Bytes]:
+def _scratch(cut: int, rows: Int64) -> tuple[Bytes, Bytes]:
     """Return the memory that `_kernels.tally` works in."""
-    longest = int(np.diff(indptr).max(initial=0))
+    longest = int(rows.max(initial=0))
     found = np.zeros(longest if longest > SCANNED_TRUTH else 0, np.uint8)
     return np.zeros(cut, np.uint8), found
 
