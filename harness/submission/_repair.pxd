@@ -29,10 +29,7 @@ cdef class Room:
 cdef int restore(
     const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, Ids known, Room room, Restored* found
 ) except -1 nogil
-cdef int is_plain(
-    const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, bint digits, Py_ssize_t width
-) except -1 nogil
-cdef int is_cased(
+cdef int is_other(
     const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, Ids known, Room room
 ) except -1 nogil
 cdef bint is_dress(uint8_t byte) noexcept nogil

@@ -1,10 +1,11 @@
 """Ids that a program damaged or spelled otherwise: how they look, and what they were."""
 
+cimport cython
 import numpy as np
 from libc.string cimport memcpy
 
 from harness.submission cimport faults
-from harness.submission._keys cimport PAD, code_of, find, find_either
+from harness.submission._keys cimport PAD, check, code_of, find, find_either
 
 cdef enum:
     LONGER_THAN_WORDS = 6
@@ -41,20 +42,56 @@ cdef class Room:
         self.spelt = np.zeros(LONGEST + PAD, np.uint8)
 
 
-cdef int is_plain(
-    const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, bint digits, Py_ssize_t width
+cdef enum:  # what a letter of an id is
+    DIGIT = 1
+    LOWER_HEX = 2
+    UPPER_HEX = 4
+    HYPHEN = 8
+    LETTER = 16  # another, or an underscore
+    STRANGE = 32
+
+cdef uint8_t[256] LETTERS
+for _byte in range(256):
+    LETTERS[_byte] = STRANGE
+for _kind, _letters in (
+    (LETTER, b"ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"),
+    (DIGIT, b"0123456789"), (LOWER_HEX, b"abcdef"), (UPPER_HEX, b"ABCDEF"), (HYPHEN, b"-"),
+):
+    for _byte in _letters:
+        LETTERS[_byte] = _kind
+
+
+cdef int is_other(
+    const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, Ids known, Room room
 ) except -1 nogil:
-    """Return 1 where nothing is wrong with an id; 0 says little."""
-    cdef Py_ssize_t shortest = width if digits else LONGER_THAN_WORDS, at
-    cdef uint8_t byte
-    cdef bint plain = True, letter
-    if stop - start < shortest or (width > 0 and stop - start != width):
+    """Return 1 where an id that is not known is another one, with nothing wrong; 0 says little.
+
+    It is written plainly and known in no other case: `restore` would find nothing.
+    """
+    cdef Py_ssize_t shortest = known.width if known.digits else LONGER_THAN_WORDS, at
+    cdef uint8_t kinds = 0
+    if stop - start < shortest or (known.width > 0 and stop - start != known.width):
         return False
-    for at in range(start, stop):
-        byte = buffer[at]
-        letter = not digits and (65 <= byte <= 90 or 97 <= byte <= 122 or byte == 45 or byte == 95)
-        plain &= 48 <= byte <= 57 or letter
-    return plain
+    check(buffer, start, stop)
+    with cython.boundscheck(False):
+        for at in range(start, stop):
+            kinds |= LETTERS[buffer[at]]
+    if kinds & STRANGE or (known.digits and kinds != DIGIT):
+        return False
+    if known.size == 0 or known.digits or kinds & LETTER or stop - start > LONGEST:
+        return True
+    return not (
+        (kinds & UPPER_HEX and is_cased(buffer, start, stop, False, known, room))
+        or (kinds & LOWER_HEX and is_cased(buffer, start, stop, True, known, room))
+    )
+
+
+cdef int is_cased(
+    const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, bint upper, Ids known, Room room
+) except -1 nogil:
+    """Return whether a hexadecimal number is known in lower, or in upper case."""
+    cdef Py_ssize_t length = cased(buffer, start, stop - start, upper, room.spelt)
+    return length > 0 and code_of(room.spelt, 0, length, known) >= 0
 
 
 cdef int restore(
@@ -294,36 +331,17 @@ cdef Py_ssize_t whole(Room room, Py_ssize_t length) except -1 nogil:
 cdef Py_ssize_t cased(
     const uint8_t[::1] text, Py_ssize_t start, Py_ssize_t length, bint upper, uint8_t[::1] spelt
 ) except -1 nogil:
-    """Write a hexadecimal number, which has no case of its own, in lower or upper case."""
-    cdef Py_ssize_t letters = 0, digits = 0, at
-    cdef uint8_t byte, letter
-    for at in range(length):
-        byte = text[start + at]
-        letter = byte | 32
-        if 97 <= letter <= 102:
-            letters += 1
-            spelt[at] = letter - 32 * upper
-        elif ZERO <= byte <= NINE or byte == 45:  # the hyphens of a UUID
-            digits += byte != 45
-            spelt[at] = byte
-        else:
-            return 0
-    return length if letters > 0 and digits > 0 else 0
-
-
-cdef int is_cased(
-    const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, Ids known, Room room
-) except -1 nogil:
-    """Return whether a hexadecimal number is known in lower or upper case."""
-    cdef Py_ssize_t length = stop - start
-    cdef bint upper
-    if length > LONGEST:
-        return False
-    for upper in range(2):
-        if cased(buffer, start, length, upper, room.spelt) > 0:
-            if code_of(room.spelt, 0, length, known) >= 0:
-                return True
-    return False
+    """Write a hexadecimal number, which has no case of its own, in the other case; 0: it is none."""
+    cdef uint8_t kinds = 0, kind, turned = LOWER_HEX if upper else UPPER_HEX
+    cdef Py_ssize_t at
+    check(text, start, start + length)
+    check(spelt, 0, length)
+    with cython.boundscheck(False):
+        for at in range(length):  # without a branch: the letters of such numbers are random
+            kind = LETTERS[text[start + at]]
+            kinds |= kind
+            spelt[at] = text[start + at] ^ (32 * (kind == turned))
+    return length if kinds & turned and kinds & DIGIT and kinds < LETTER else 0
 
 
 cdef Py_ssize_t decoded(Room room, Py_ssize_t length) except -1 nogil:

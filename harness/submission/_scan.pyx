@@ -8,7 +8,7 @@ from harness.core._vector cimport count_byte, count_odd
 from harness.submission cimport faults
 from harness.submission._keys cimport PAD, Ids, check, find, find_in, key
 from harness.submission._repair cimport (
-    AS_IT_IS, DECIMAL, Restored, Room, is_cased, is_plain, restore,
+    AS_IT_IS, DECIMAL, Restored, Room, is_other, restore,
 )
 from harness.submission._scan cimport LIST, NO_ID, NO_ROW, ORDER, STRANGER, USER, trim
 from harness.submission.faults cimport Tally
@@ -121,12 +121,11 @@ def read_users(
                 users[line] = look_up(keys[line, 0], keys[line, 1], known.table)
                 sound[line] = users[line] >= 0 and not odd[line]
                 if users[line] < 0 and not odd[line]:
-                    odd[line] = (
-                        known.complete
-                        or known.size > 0
-                        or not is_shaped(
-                            buffer, starts[line, USER], stops[line, USER], letters, length
-                        )
+                    start, stop = starts[line, USER], stops[line, USER]
+                    odd[line] = known.complete or not (
+                        is_other(buffer, start, stop, known, room)
+                        if known.size > 0
+                        else is_shaped(buffer, start, stop, letters, length)
                     )
         for line in range(users.shape[0]):
             if odd[line] and users[line] != NO_ROW:
@@ -370,15 +369,12 @@ cdef int number_words(
     A plain one that is known in another case is looked at too.
     """
     cdef Py_ssize_t row, word, start, stop
-    cdef bint may_be_cased = known.size > 0 and not known.digits
     for row in range(rows):
         for word in range(ends[row], ends[row + 1]):
             start, stop = words.begin[word], words.end[word]
             if words.code[word] >= 0:
                 continue
-            if not is_plain(buffer, start, stop, known.digits, known.width):
-                continue
-            if not may_be_cased or not is_cased(buffer, start, stop, known, room):
+            if is_other(buffer, start, stop, known, room):
                 words.code[word] = <int32_t>(known.size + word - ends[row])
     return 0
 
