@@ -3,6 +3,16 @@
 cimport cython
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 
+cdef extern from *:
+    """
+    #if defined(__GNUC__)
+    #define fetch_line(place) __builtin_prefetch(place)
+    #else
+    #define fetch_line(place) ((void)(place))
+    #endif
+    """
+    void fetch_line(const void* place) noexcept nogil
+
 ctypedef fused Number:
     long long
     double
@@ -26,6 +36,12 @@ cdef inline Py_ssize_t search(
             else:
                 high = middle
         return low if low < end and ascending[low] == wanted else end
+
+
+cdef inline void fetch(uint64_t first, const uint64_t[:, ::1] table) noexcept nogil:
+    """Have memory send what `look_up` will ask for first, while other work is done."""
+    with cython.boundscheck(False):
+        fetch_line(&table[<Py_ssize_t>(first & (<uint64_t>table.shape[0] - 1)), 0])
 
 
 cdef inline int32_t look_up(uint64_t first, uint64_t second, const uint64_t[:, ::1] table) noexcept nogil:

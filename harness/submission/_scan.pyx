@@ -3,7 +3,7 @@
 import numpy as np
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 
-from harness.core._kernels cimport look_up
+from harness.core._kernels cimport fetch, look_up
 from harness.core._vector cimport count_byte, count_odd
 from harness.submission cimport faults
 from harness.submission._keys cimport PAD, Ids, check, find, find_in, key
@@ -115,6 +115,7 @@ def read_users(
             start, stop = starts[line, USER], stops[line, USER]
             trim(buffer, &start, &stop)
             key(buffer, start, stop, known.low, known.high, &keys[line, 0])
+            fetch(keys[line, 0], known.table)
             odd[line] = start == stop or start > starts[line, USER] or stop < stops[line, USER]
         for line in range(users.shape[0]):  # apart, so that the processor waits for many at a time
             if users[line] != NO_ROW:
@@ -340,6 +341,7 @@ cdef int find_words(
             if behind_ > at:
                 words.begin[held], words.end[held] = at, behind_
                 key(buffer, at, behind_, known.low, known.high, &words.keys[held, 0])
+                fetch(words.keys[held, 0], known.table)
                 held += 1
             at = behind_ + 1
         ends[row - group + 1] = held
