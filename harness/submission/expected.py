@@ -14,6 +14,7 @@ import numpy as np
 from harness.core import cache
 from harness.core.arrays import Int64
 from harness.core.errors import DataError, UsageError, printable, suggest
+from harness.core.io import exists
 from harness.submission import fields, header
 from harness.submission.blocks import Block, Reader
 from harness.submission.format import Format, Named, Separators, recognised, shaped
@@ -287,7 +288,7 @@ def ids(path: Path, column: str | None = None) -> Known:
     DataError
         The file cannot be read, or has no such column.
     """
-    large = path.is_file() and path.stat().st_size >= _LARGE
+    large = exists(path) and path.is_file() and path.stat().st_size >= _LARGE
     entry = cache.entry((KEPT, str(path.resolve()), column), [path]) if large else None
     found = None if entry is None else entry.read(Known.read)
     if found is not None:
