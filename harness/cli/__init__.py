@@ -122,10 +122,12 @@ def synth(
 ) -> None:
     """Make raw competition files of any size: same arguments, same bytes."""
     from harness.core.errors import UsageError
+    from harness.core.io import exists
     from harness.core.progress import steps
     from harness.data.synthetic import synthesise
 
-    there = sorted(p.name for p in out.glob("*.csv*")) if out.is_dir() and not force else []
+    seen = not force and exists(out) and out.is_dir()
+    there = sorted(p.name for p in out.glob("*.csv*")) if seen else []
     if there:
         raise UsageError(
             f"{out}: holds {', '.join(there[:3])}; name another --out, or replace them with --force"

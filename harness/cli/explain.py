@@ -52,6 +52,7 @@ def explain(
     format_: FormatOption = "table",
 ) -> None:
     """Show a user's list position by position: hits, what each adds, every convention's value."""
+    from harness.core.io import exists
     from harness.experiment.terms import Terms
     from harness.submission.format import Named
 
@@ -59,7 +60,7 @@ def explain(
         raise UsageError("nobody to explain; name --user ID, or ask for --worst 3 or --best 3")
     if metric is not None and k is not None:
         raise UsageError(f"--metric {metric} says its own cut-off; leave --k out")
-    if not source.exists():
+    if not exists(source):
         raise UsageError(f"{source}: no such file or run folder")
     named = Named(user_column, item_column, rank_column, score_column, row_order=row_order)
     with stdout_to_stderr():  # what a metric or a model prints must not mix with the tables

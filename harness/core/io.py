@@ -19,6 +19,14 @@ _PACKED = (".gz", ".zip")
 _TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".data", ".parquet")
 
 
+def exists(path: Path) -> bool:
+    """Return whether a file or a folder can be found, where no name and no folder is an error."""
+    try:
+        return path.exists()
+    except OSError:  # a name too long, or in a folder that is closed
+        return False
+
+
 def find(path: Path) -> Path:
     """Return `path`, or its .gz or .zip sibling where only that is there.
 
@@ -52,7 +60,10 @@ def _neighbours(path: Path) -> str:
             f"the folder {folder} does not exist; put the files there, or name another as [data] "
             "path or with --set data.path=… (paths start at the config file)"
         )
-    names = sorted(p.name for p in folder.iterdir())
+    try:
+        names = sorted(p.name for p in folder.iterdir())
+    except OSError as error:
+        return f"the folder {folder} may not be listed ({error.strerror})"
     shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
     return f"the folder {folder} holds: {shown or 'nothing'}"
 

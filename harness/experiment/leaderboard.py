@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from harness.config.diff import differing, settings
 from harness.core.errors import DataError, HarnessError, UsageError, counted, printable, suggest
+from harness.core.io import exists
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, lift, low_high, number
 from harness.experiment import run_folder
 from harness.experiment.record import ModelRecord
@@ -181,7 +182,7 @@ class _Found:
 
 def _runs_in(folder: Path) -> tuple[list[_Found], list[str]]:
     """Return the runs under a folder, the latest first, and why others are left out."""
-    if not folder.is_dir():
+    if not (exists(folder) and folder.is_dir()):
         raise UsageError(f"{folder}: is no folder; name the one that runs are written to: runs")
     found, left_out = [], []
     for path in sorted(folder.rglob("result.json")):

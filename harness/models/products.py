@@ -62,6 +62,11 @@ def largest_products(
     values : float64 array, (n, k)
         0 where there is no entry.
 
+    Raises
+    ------
+    ValueError
+        Shapes that do not fit.
+
     Examples
     --------
     >>> left = csr_array(np.array([[1.0, 2.0]]))
@@ -71,6 +76,9 @@ def largest_products(
     ([[0, 2, -1]], [[3.0, 3.0, 0.0]])
     """
     n, width = left.shape[0], right.shape[1]
+    _require_shape("right", right, (left.shape[1], width))
+    _require_shape("row_norms", row_norms, (n,))
+    _require_shape("column_norms", column_norms, (width,))
     rows = np.ones(n) if row_norms is None else row_norms.astype(np.float64)
     norms = np.ones(width) if column_norms is None else column_norms.astype(np.float64)
     columns, values = np.full((n, k), EMPTY, np.int32), np.zeros((n, k))
@@ -117,6 +125,11 @@ def largest_scores(
     int32 array, (n, k)
         Largest first, ties by column; −1 where no column is left.
 
+    Raises
+    ------
+    ValueError
+        Shapes that do not fit.
+
     Examples
     --------
     >>> left = csr_array(np.array([[1.0, 2.0], [0.0, 0.0]]))
@@ -125,6 +138,8 @@ def largest_scores(
            [-1, -1, -1, -1]], dtype=int32)
     """
     n, width = left.shape[0], right.shape[1]
+    _require_shape("right", right, (left.shape[1], width))
+    _require_shape("allowed", allowed, (width,))
     columns = np.full((n, k), EMPTY, np.int32)
     barred = np.zeros(width, right.dtype)
     if allowed is not None:
@@ -146,9 +161,14 @@ def largest_scores(
 
 def _excluded(exclude: csr_array[Any] | None, shape: tuple[int, int]) -> tuple[Int64, Int64]:
     """Return what each row of a product excludes, ascending."""
-    if exclude is not None and exclude.shape != shape:
-        raise ValueError(f"exclude has shape {exclude.shape}, expected {shape}")
+    _require_shape("exclude", exclude, shape)
     return excluded_rows(exclude, shape[0])
+
+
+def _require_shape(name: str, given: Any, shape: tuple[int, ...]) -> None:
+    """Raise ValueError for another shape: the loops check no bounds."""
+    if given is not None and given.shape != shape:
+        raise ValueError(f"{name} has shape {given.shape}, expected {shape}")
 
 
 def scratch(width: int) -> tuple[Floats, Int32]:

@@ -14,6 +14,7 @@ import numpy as np
 from harness.core import cache
 from harness.core.arrays import Int64
 from harness.core.errors import DataError, UsageError, printable, suggest
+from harness.core.io import exists
 from harness.submission import fields, header
 from harness.submission.blocks import Block, Reader
 from harness.submission.format import Format, Named, Separators, recognised, shaped
@@ -235,12 +236,21 @@ def separator_in(sample: Path, wanted: Format | None = None) -> str | None:
     """
     head = columns(sample)
     column = spelt((wanted or recognised(head)).items, head)
-    if column is None or is_parquet(sample):  # there a list is no text
+    if column is None or not _holds_text(sample, column):
         return None
     for block, starts, stops in _cells(sample, column):
         first = block.texts(starts[:_FIRST], stops[:_FIRST])
         return Separators.of(text.decode("utf-8", "replace") for text in first).plain
     return None
+
+
+def _holds_text(path: Path, column: str) -> bool:
+    """Return whether a column is text; in Parquet it may be lists, or anything."""
+    if not is_parquet(path):
+        return True
+    from harness.submission.frame_rows import is_text, parquet  # they take Polars
+
+    return is_text(parquet(path).collect_schema()[column])
 
 
 def spelt(name: str, head: Sequence[str]) -> str | None:
@@ -287,7 +297,7 @@ def ids(path: Path, column: str | None = None) -> Known:
     DataError
         The file cannot be read, or has no such column.
     """
-    large = path.is_file() and path.stat().st_size >= _LARGE
+    large = exists(path) and path.is_file() and path.stat().st_size >= _LARGE
     entry = cache.entry((KEPT, str(path.resolve()), column), [path]) if large else None
     found = None if entry is None else entry.read(Known.read)
     if found is not None:

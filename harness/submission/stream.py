@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -61,7 +62,7 @@ def is_parquet(path: Path) -> bool:
     try:
         with path.open("rb") as file:
             return file.read(len(PARQUET)) == PARQUET
-    except OSError:
+    except (OSError, ValueError):  # it is told when it is read
         return False
 
 
@@ -75,11 +76,10 @@ def opened(path: Path) -> Iterator[Opened]:
         No such file, a folder, an archive that holds other than one file or is damaged or too
         large, and what is no text.
     """
-    if "\0" in str(path) or not path.exists():
-        raise Refused("SUB001", str(path))
-    if path.is_dir():
+    mode = _mode(path)
+    if stat.S_ISDIR(mode):
         raise Refused("SUB002", str(path))
-    if not path.is_file():
+    if not stat.S_ISREG(mode):
         raise Refused("SUB016", "a pipe or a device; write it to a file first")
     try:
         with path.open("rb", buffering=0) as raw:
@@ -90,6 +90,16 @@ def opened(path: Path) -> Iterator[Opened]:
                 yield replace(_decoded(stream), packed=packed)
     except PermissionError as error:
         raise Refused("SUB018", str(path)) from error
+
+
+def _mode(path: Path) -> int:
+    """Return what kind of file has a name, and its permissions."""
+    try:
+        return path.stat().st_mode
+    except PermissionError as error:  # of its folder
+        raise Refused("SUB018", str(path)) from error
+    except (OSError, ValueError) as error:  # also a name too long, or with a NUL
+        raise Refused("SUB001", str(path)) from error
 
 
 @contextmanager

@@ -207,6 +207,13 @@ MISTAKES = {
     "unknown layout": (["synth", "netflix", "--out", "x"], "netflix"),
     "no number": (["synth", "hm", "--out", "x", "--users", "many"], "--users"),
     "synth into a file": (["synth", "hm", "--out", "log.csv", "--users", "20"], "log.csv"),
+    "synth into no name": (["synth", "hm", "--out", "a" * 300, "--users", "20"], "aaaa"),
+    "a sample of no name": (["validate", "log.csv", "--sample", "a" * 300], "no such file"),
+    "items of no name": (["validate", "log.csv", "--items", "a" * 300], "no such file"),
+    "lists of no name": (
+        ["explain", "a" * 300, "--solution", "log.csv", "--user", "u"], "no such file"
+    ),
+    "runs of no name": (["leaderboard", "a" * 300], "is no folder"),
 }  # fmt: skip
 
 
@@ -221,6 +228,28 @@ def test_a_mistake_is_a_message_and_status_2(harness: Cli, tmp_path: Path, mista
     assert err.strip()
     assert "Traceback" not in err
     assert sorted(p.name for p in tmp_path.iterdir() if p.name != "__pycache__") == before
+
+
+@pytest.mark.parametrize(
+    ("mode", "typed", "told"),
+    [
+        (0o000, ["validate", "closed/a.csv"], "SUB018"),
+        (0o000, ["validate", "log.csv", "--sample", "closed/a.csv"], "the file may not be read"),
+        (0o000, ["validate", "log.csv", "--items", "closed/a.csv"], "the file may not be read"),
+        (0o000, ["score", "log.csv", "--solution", "closed/a.csv"], "Permission denied"),
+        (0o311, ["score", "log.csv", "--solution", "closed/a.csv"], "may not be listed"),
+    ],
+)
+def test_a_folder_that_is_closed_is_a_message(
+    harness: Cli, tmp_path: Path, mode: int, typed: list[str], told: str
+) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode)
+    if os.access(closed, os.R_OK):
+        pytest.skip("root enters every folder")
+    status, out, err = harness(*typed)
+    assert status in (1, 2)
+    assert told in out + err
 
 
 def test_no_arguments_show_the_help(harness: Cli) -> None:

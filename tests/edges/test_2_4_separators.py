@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 import small
 from conftest import Cli, is_refused
@@ -47,6 +48,22 @@ def test_it_is_plain_in_the_sample(folder: Path, cli: Cli) -> None:
     assert "lists, a semicolon between them as in sample.csv" in out
     Path("solution.csv").write_text(SOLUTION.replace(";", " "))  # each is read as it is
     assert figure(cli, *BY, "--sample", "sample.csv") == MAP
+
+
+@pytest.mark.parametrize(
+    ("lists", "told"),
+    [
+        (["q;r", "q;r"], True),
+        ([["q", "r"], ["q;r"]], False),  # no texts: they say nothing
+        ([{"q": 1}, {"q": 2}], False),
+    ],
+)
+def test_it_is_plain_in_a_sample_in_parquet(
+    folder: Path, cli: Cli, lists: list[object], told: bool
+) -> None:
+    pl.DataFrame({"user": ["ann", "bob"], "items": lists}).write_parquet("sample.parquet")
+    status, out, _ = cli("validate", "lists.csv", "--sample", "sample.parquet")
+    assert (status == 0, "as in sample.parquet" in out) == (told, told), out
 
 
 def test_it_is_named(folder: Path, cli: Cli) -> None:

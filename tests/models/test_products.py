@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import refusal
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
@@ -69,6 +70,33 @@ def test_every_allowed_column_is_ranked() -> None:
     exclude = csr_array(np.array([[0, 1, 1], [0, 0, 0]], bool))
     assert largest_scores(left, right, 2, exclude=exclude).tolist() == [[0, -1], [-1, -1]]
     assert largest_scores(left, right, 0).shape == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"right": RIGHT[:2]}, "right has shape (2, 4), expected (3, 4)"),
+        ({"row_norms": np.ones(2)}, "row_norms has shape (2,), expected (3,)"),
+        ({"column_norms": np.ones(3)}, "column_norms has shape (3,), expected (4,)"),
+        ({"exclude": RIGHT}, "exclude has shape (3, 4), expected (2, 4)"),
+    ],
+)
+def test_shapes_that_do_not_fit_are_refused(given: dict[str, Any], told: str) -> None:
+    left = LEFT[:2] if "exclude" in given else LEFT
+    with refusal(ValueError, told):
+        largest_products(**{"left": left, "right": RIGHT, "k": 2} | given)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"right": np.ones((2, 4))}, "right has shape (2, 4), expected (3, 4)"),
+        ({"allowed": np.ones(3, bool)}, "allowed has shape (3,), expected (4,)"),
+    ],
+)
+def test_dense_shapes_that_do_not_fit_are_refused(given: dict[str, Any], told: str) -> None:
+    with refusal(ValueError, told):
+        largest_scores(**{"left": LEFT, "right": np.ones((3, 4)), "k": 2} | given)
 
 
 def test_dense_rows_as_csr() -> None:

@@ -201,7 +201,7 @@ def test_it_is_said_so(code: str, tmp_path: Path) -> None:
 def test_files_that_are_none(tmp_path: Path) -> None:
     found = {
         p.code: p.message
-        for name in ("gone.csv", ".")
+        for name in ("gone.csv", ".", "a" * 300, "nul\0.csv")
         for p in validate(tmp_path / name, against(tmp_path)).problems
     }
     assert found == {"SUB001": "there is no such file", "SUB002": "is a folder"}

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from harness.core.errors import UsageError
+from harness.core.io import exists
 from harness.data.synthetic import hm, kion, ponpare
 from harness.data.synthetic.columns import ARTICLE_LIMIT
 from harness.data.synthetic.market import Market
@@ -96,5 +97,5 @@ def _check(out: Path, size: Mapping[str, int], seed: int) -> None:
         raise UsageError(
             f"items: got {size['items']:,}, there are ids for {ARTICLE_LIMIT:,} at most"
         )
-    if out.exists() and not out.is_dir():
+    if exists(out) and not out.is_dir():
         raise UsageError(f"out: {out} is a file; name a folder")
