@@ -98,6 +98,8 @@ def _candidates(given: Given, coders: Coders, events: tuple[Int32, Int32] | None
 def _attributes(given: Given, ids: pl.Series) -> dict[str, Any]:
     frame = frame_of(given.attributes, "attributes")
     require(frame, "attributes", "item", given.item)
+    if len(set(map(str, frame.columns))) < len(frame.columns):
+        raise DataError("attributes: two columns have one name; rename one of them")
     others = [name for name in frame.columns if name != given.item]
     if not others:
         raise DataError(
@@ -117,11 +119,8 @@ def _attributes(given: Given, ids: pl.Series) -> dict[str, Any]:
             f"attributes: item {shown(items.filter(again)[0])} has two rows; give it one"
         )
     columns = {name: _attribute(frame, name) for name in others}
-    held = pl.DataFrame([pl.Series(_CODE, code, dtype=pl.Int32), *columns.values()])
+    held = pl.DataFrame([pl.Series(str(given.item), code, dtype=pl.Int32), *columns.values()])
     return attribute_columns(held, pl.Series(np.arange(len(ids), dtype=np.int32)))
-
-
-_CODE = "\x00code"
 
 
 def _attribute(frame: Frame, name: str) -> pl.Series:
