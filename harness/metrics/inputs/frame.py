@@ -100,10 +100,8 @@ class Table:
                 return cast(pl.Series, pl.from_arrow(column.to_arrow(), rechunk=False))
             if kind != "Object":
                 return _in_polars(column)
-        except ImportError:  # pandas without pyarrow
+        except (ImportError, *MISMATCH):  # pandas without pyarrow, or what has to be looked at
             pass
-        except MISMATCH as error:
-            raise mixed(self.where(name), column.to_list()) from error
         return make(column.to_list())
 
     def parts(self, name: str) -> Iterator[pl.Series]:
@@ -146,7 +144,10 @@ def type_of(column: Column) -> str:
 
 
 def _in_polars(column: Column) -> pl.Series:
-    return column if isinstance(column, pl.Series) else column.to_polars()
+    if isinstance(column, pl.Series):
+        return column
+    # Alone, numbers of an Arrow dictionary in several chunks would become text.
+    return column.alias("cells").to_frame().to_polars().to_series()
 
 
 def row_within(sizes: Int64 | None, entry: int) -> int:
@@ -267,7 +268,7 @@ def _of_frame(
         require(frame, role, parameter, name)
     named = named or {meaning: meaning for meaning in numbers if meaning in frame.columns}
     meaning, number = next(iter(named.items()), ("", ""))
-    if item in lists and number:
+    if item in lists and meaning:
         raise UsageError(
             f'{role}: the {meaning} in column "{number}" says nothing of the items of lists in '
             f'column "{item}"; drop that column, or give one row an item'

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _HIGHEST = 1000
 """The highest grade whose 2^grade is summed without leaving what a float64 holds, 2^1024."""
+_HIGHEST_SUMMED = 1e300
+"""The highest grade that is itself summed so."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +131,11 @@ def _check_grades(metrics: tuple[Metric, ...], grades: Floats | None) -> None:
             raise DataError(
                 f"truth: found the grade {worst:g}; {metric} raises 2 to it, and no sum of such "
                 f"gains fits a number: grades go up to {_HIGHEST:,}"
+            )
+        if metric.settings.get("gain") == "linear" and worst > _HIGHEST_SUMMED:
+            raise DataError(
+                f"truth: found the grade {worst:g}; {metric} adds such grades up, and no sum of "
+                f"them fits a number: grades go up to {_HIGHEST_SUMMED:g}"
             )
 
 

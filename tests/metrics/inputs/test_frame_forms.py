@@ -52,6 +52,12 @@ def arrow_lists(kind: pa.DataType) -> Form:
     return lambda rows: pa.table({"user": list(rows), "item": pa.array(list(rows.values()), kind)})
 
 
+def in_chunks(rows: Rows) -> pa.Table:
+    """Return one row an item, in chunks each with a dictionary of numbers."""
+    table = arrow(pa.dictionary(pa.int8(), pa.int64()))(rows)
+    return pa.concat_tables([table.slice(0, 2), table.slice(2)])
+
+
 def polars_lists(rows: Rows) -> pl.DataFrame:
     return pl.DataFrame({"user": list(rows), "item": list(rows.values())})
 
@@ -104,6 +110,10 @@ OF_NUMBERS: dict[str, Form] = {
     "polars Int128": lambda rows: pl.from_pandas(long(rows)).cast(pl.Int128),
     "arrow int16": arrow(pa.int16()),
     "arrow dictionary": arrow(pa.dictionary(pa.int8(), pa.int64())),
+    "arrow dictionary in chunks": in_chunks,
+    "pandas dictionary in chunks": lambda rows: in_chunks(rows).to_pandas(
+        types_mapper=pd.ArrowDtype
+    ),
     "arrow list": arrow_lists(pa.list_(pa.int32())),
 }
 OF_ONE_LENGTH: dict[str, Form] = {

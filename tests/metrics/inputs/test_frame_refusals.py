@@ -95,6 +95,12 @@ def test_ranks_or_scores_beside_lists(column: str) -> None:
     refused(UsageError, named, lists, **{column: column})
 
 
+@pytest.mark.parametrize("column", [0, ""])
+def test_ranks_beside_lists_in_a_column_whose_name_is_nothing(column: Any) -> None:
+    lists = pd.DataFrame({"user": ["ann"], "item": objects(["a", "x"]), column: [1]})
+    refused(UsageError, [f'the rank in column "{column}"'], lists, rank=column)
+
+
 MISSING_ID = [
     pytest.param(column, row, frame, id=f"{column}-{name}")
     for column, row, ids in (("user", 1, ["ann", None, "bob"]), ("item", 2, ["a", "b", None]))
@@ -538,6 +544,17 @@ def test_two_grades_of_one_item(grades: list[int]) -> None:
 def test_grades_above_1_are_no_probabilities() -> None:
     named = ["truth", "the grade 3", "pFound@3", "from 0 to 1", "divide grades"]
     refused(DataError, named, LISTS, {"ann": {"a": 3, "b": 1}}, ["MAP@3", "pFound@3"])
+
+
+@pytest.mark.parametrize("ideal", ["relevant", "retrieved"])
+def test_grades_whose_sum_is_no_number(ideal: str) -> None:
+    """1e308 + 1e308 / log2(3) + 1e308 / 2 is beyond the largest float, 1.8e308."""
+    grades = {"ann": dict.fromkeys("abc", 1e308)}
+    metric = f"NDCG(gain=linear,ideal={ideal})@3"
+    named = ["truth", "the grade 1e+308", "adds such grades up", "up to 1e+300"]
+    refused(DataError, named, {"ann": ["a", "b", "c"]}, grades, metric)
+    within = {"ann": dict.fromkeys("abc", 1e300)}
+    assert evaluate({"ann": ["a", "b", "c"]}, within, metric).iloc[0] == 1
 
 
 def test_grades_beside_lists() -> None:
