@@ -110,6 +110,11 @@ def shown(value: object) -> str:
     return printable(repr(value))[:60]
 
 
+def number_text(value: float) -> str:
+    """Return a number with all digits that tell it from others: 3 for 3.0."""
+    return repr(value).removesuffix(".0")
+
+
 def row_text(row: int) -> str:
     """Return how a message names a row, counted as frames count."""
     return f"row {row:,} (the first is 0)"

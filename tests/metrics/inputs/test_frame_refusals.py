@@ -541,6 +541,12 @@ def test_two_grades_of_one_item(grades: list[int]) -> None:
     refused(DataError, named, LISTS, truth)
 
 
+def test_grades_that_differ_little_are_told_apart_in_what_is_said() -> None:
+    truth = pd.DataFrame({"user": ["ann"] * 2, "item": ["a"] * 2, "grade": [0.3, 0.1 + 0.2]})
+    refused(DataError, ["two grades, 0.3 and 0.30000000000000004;"], LISTS, truth)
+    refused(DataError, ["the grade 1.0000001;"], LISTS, {"ann": {"a": 1.0000001}}, "pFound@3")
+
+
 def test_grades_above_1_are_no_probabilities() -> None:
     named = ["truth", "the grade 3", "pFound@3", "from 0 to 1", "divide grades"]
     refused(DataError, named, LISTS, {"ann": {"a": 3, "b": 1}}, ["MAP@3", "pFound@3"])
