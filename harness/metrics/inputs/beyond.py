@@ -14,7 +14,7 @@ from harness.core.errors import DataError, UsageError
 from harness.metrics import Metric
 from harness.metrics.inputs.cells import MISMATCH, as_list, ids_of, shown
 from harness.metrics.inputs.codes import Coder, Coders
-from harness.metrics.inputs.frame import Table, accept, frame_of, require
+from harness.metrics.inputs.frame import TWO_COLUMNS, Table, accept, frame_of, require
 from harness.metrics.inputs.lists import id_order
 from harness.models.item_stats import Catalogue, attribute_columns, train_counts
 
@@ -99,7 +99,7 @@ def _attributes(given: Given, ids: pl.Series) -> dict[str, Any]:
     frame = frame_of(given.attributes, "attributes")
     require(frame, "attributes", "item", given.item)
     if len(set(map(str, frame.columns))) < len(frame.columns):
-        raise DataError("attributes: two columns have one name; rename one of them")
+        raise DataError(TWO_COLUMNS.format("attributes"))
     others = [name for name in frame.columns if name != given.item]
     if not others:
         raise DataError(

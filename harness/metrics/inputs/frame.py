@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -35,6 +34,7 @@ _FORMS = (
     "a pandas, Polars or Arrow frame, a dict {user: [item, …]} or {user: {item: number}}, or one "
     "list a row"
 )
+TWO_COLUMNS = "{}: two columns have one name; rename one of them"
 
 ROWS = (np.ndarray, list, tuple)
 """What holds one list a row."""
@@ -212,6 +212,11 @@ def accept(
     DataError, UsageError
         A form that is not known, a missing column, something that is no list among lists.
     """
+    for parameter, name in {"user": user, "item": item, **numbers}.items():
+        if not isinstance(name == "", (bool, np.bool_)):  # a column is compared cell by cell
+            raise UsageError(
+                f"{role}: {parameter} takes a column's name; found {type(name).__name__}"
+            )
     if not isinstance(given, (Mapping, *ROWS)):
         return _of_frame(frame_of(given, role), role, user, item, numbers)
     for meaning, name in numbers.items():
@@ -236,20 +241,25 @@ def frame_of(given: Any, role: str) -> Frame:
         return given
     import narwhals as nw  # slow to import
 
+    given = nw.to_native(given, pass_through=True)
     try:
         if isinstance(given, pl.LazyFrame):
             return given.collect()
         others: nw.DataFrame[Any] = nw.from_native(given, eager_only=True)
         return others
     except nw.exceptions.DuplicateError as error:
-        raise DataError(f"{role}: two columns have one name; rename one of them") from error
+        raise DataError(TWO_COLUMNS.format(role)) from error
     except pl.exceptions.PolarsError as error:
         raise DataError(f"{role}: the lazy frame cannot be worked out: {error}") from error
     except TypeError:
         pass
     if hasattr(given, "__arrow_c_stream__") or hasattr(given, "__arrow_c_array__"):
-        with suppress(*MISMATCH):  # a single column, as a Series is
+        try:
             return pl.DataFrame(given)
+        except pl.exceptions.DuplicateError as error:
+            raise DataError(TWO_COLUMNS.format(role)) from error
+        except MISMATCH:  # a single column, as a Series is
+            pass
     raise UsageError(f"{role}: found {type(given).__name__}; give {_FORMS}")
 
 

@@ -4,6 +4,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -115,6 +116,22 @@ def test_what_no_column_holds_is_refused(lists: Any) -> None:
     truth: Any = [[1]] if isinstance(lists, np.ndarray) else TRUTH
     with pytest.raises(HarnessError, match="recommendations"):
         evaluate(lists, truth, "MRR")
+
+
+def test_two_columns_of_one_name_in_an_arrow_batch() -> None:
+    batch = pa.RecordBatch.from_arrays([pa.array(["a"])] * 3, names=["user", "item", "item"])
+    with refusal(DataError, "recommendations: two columns have one name"):
+        evaluate(batch, TRUTH, "MRR")
+
+
+def test_frames_of_narwhals_are_what_they_hold() -> None:
+    rows = pl.DataFrame({"user": ["ann", "ann"], "item": ["x", "a"]})
+    for lists in (
+        nw.from_native(rows),
+        nw.from_native(rows.lazy()),
+        nw.from_native(rows.to_arrow()),
+    ):
+        assert evaluate(lists, TRUTH, "MRR").iloc[0] == 1 / 2
 
 
 def test_a_matrix_is_an_array() -> None:

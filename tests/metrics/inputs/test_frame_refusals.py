@@ -71,6 +71,16 @@ def test_a_missing_column_of_the_truth() -> None:
     )
 
 
+@pytest.mark.parametrize("parameter", ["user", "item", "rank", "score"])
+@pytest.mark.parametrize(
+    "column", [ROWS["item"], ROWS["item"].to_numpy(), pl.Series(["a"]), pl.col("item")]
+)
+def test_a_column_where_its_name_was_expected(parameter: str, column: Any) -> None:
+    named = [f"recommendations: {parameter} takes a column's name", type(column).__name__]
+    refused(UsageError, named, ROWS, **{parameter: column})
+    refused(UsageError, named, **{parameter: column})
+
+
 def test_columns_without_names() -> None:
     refused(DataError, ["recommendations: no column", '"user"'], pd.DataFrame([["ann", "a"]]))
 
