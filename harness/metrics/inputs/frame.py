@@ -375,10 +375,9 @@ def as_polars(given: Any, role: str) -> pl.DataFrame:
     UsageError, DataError
         Something that is no frame, or a frame with two columns of one name.
     """
-    columns = getattr(given, "columns", ())
-    if any(not isinstance(name, str) for name in columns):
-        raise UsageError(f"{role}: names of columns are text; found {shown(list(columns)[:5])}")
     frame = frame_of(given, role)
+    if any(not isinstance(name, str) for name in frame.columns):
+        raise UsageError(f"{role}: names of columns are text; found {shown(frame.columns[:5])}")
     return pl.DataFrame({name: _readable(frame.get_column(name)) for name in frame.columns})
 
 

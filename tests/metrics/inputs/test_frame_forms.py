@@ -9,8 +9,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from conftest import refusal
 
-from harness import evaluate
+from harness import evaluate, score
+from harness.core.errors import UsageError
 
 LISTS = {"ann": ["a", "x", "b"], "bob": ["y", "c", "z"]}
 TRUTH = {"ann": ["a", "b"], "bob": ["c", "d"]}
@@ -304,6 +306,27 @@ def test_rows_of_an_array_are_filled_up_with_minus_1(dtype: Any) -> None:
     found = evaluate(lists, truth, ["Recall@3", "MRR@3"], per_user=True)
     assert found["Recall@3"].tolist() == [1, 1 / 2, 0]
     assert found["MRR@3"].tolist() == [1 / 2, 1, 0]
+
+
+@pytest.mark.parametrize("form", ["pandas", "polars", "polars LazyFrame", "arrow"])
+def test_files_lists_and_solutions_may_be_frames_of_any_library(form: str) -> None:
+    """ann's a and b stand first and third, of two: (1/1 + 2/3) / 2; bob's c second: (1/2) / 2."""
+    texts = pd.DataFrame({"customer_id": ["ann", "bob"], "prediction": ["a x b", "y c z"]})
+    solution = texts.assign(prediction=["a b", "c d"])
+    given = {
+        "pandas": lambda frame: frame,
+        "polars": pl.from_pandas,
+        "polars LazyFrame": lambda frame: pl.from_pandas(frame).lazy(),
+        "arrow": pa.Table.from_pandas,
+    }[form]
+    found = score(given(texts), solution=given(solution), k=3)
+    assert found.to_dict()["metrics"]["MAP@3"]["mean"] == pytest.approx((5 / 6 + 1 / 4) / 2)
+
+
+def test_names_of_columns_that_are_no_text() -> None:
+    texts = pd.DataFrame({0: ["ann"], 1: ["a"]})
+    with refusal(UsageError, "solution: names of columns are text; found [0, 1]"):
+        score(texts, solution=texts, k=3)
 
 
 def test_frames_are_read_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
