@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from harness.models.item_stats import Catalogue, TrainCounts
 
 _BLOCK = 1 << 20
+_LEAST = np.finfo(np.float64).tiny
+"""The smallest number that 1 can be divided by."""
 
 
 def novelty(b: Block, _: Settings) -> Floats:
@@ -114,7 +116,7 @@ def _unit_vectors(catalogue: Catalogue, columns: str) -> tuple[csr_array[Any], B
             raise UsageError(f'metric ILD: no item attribute "{name}"; {suggest(name, held)}')
     vectors = csr_array(hstack([held[name] for name in names]))
     largest = np.asarray(abs(vectors).max(axis=1).todense()).ravel()  # squares must not overflow
-    vectors = csr_array(diags_array(1 / np.where(largest > 0, largest, 1.0)) @ vectors)
+    vectors = csr_array(diags_array(1 / np.maximum(largest, _LEAST)) @ vectors)
     norm = np.sqrt(np.asarray(vectors.multiply(vectors).sum(axis=1)).ravel())
     return csr_array(diags_array(1 / np.where(norm > 0, norm, 1.0)) @ vectors), norm > 0
 

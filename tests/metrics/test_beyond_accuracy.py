@@ -135,6 +135,14 @@ def test_diversity_by_hand(attributes: str, row: str, k: int, expected: float) -
     assert found.iloc[0] == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.parametrize("small", [1e-308, 1e-310, 5e-324])
+def test_the_size_of_numbers_does_not_matter_to_a_cosine(small: float) -> None:
+    sizes = pl.DataFrame({"item": ["a", "b", "c"], "size": [small, small, -small]})
+    for row, expected in (("ab", 0), ("ac", 2)):
+        found = evaluate({"ann": list(row)}, {"ann": ["a"]}, "ILD@2", attributes=sizes)
+        assert found.iloc[0] == pytest.approx(expected, abs=1e-12)
+
+
 def test_all_attributes_are_every_column_but_the_ids() -> None:
     lists = {"ann": ["a", "b"], "bob": ["d", "c"]}
     names = ["ILD@2", "ILD(attributes=colour+kind+size)@2"]

@@ -14,7 +14,7 @@ from harness.core.errors import DataError, UsageError
 from harness.metrics import Metric
 from harness.metrics.inputs.cells import MISMATCH, as_list, ids_of, shown
 from harness.metrics.inputs.codes import Coder, Coders
-from harness.metrics.inputs.frame import Table, accept, frame_of, require
+from harness.metrics.inputs.frame import TWO_COLUMNS, Table, accept, frame_of, require
 from harness.metrics.inputs.lists import id_order
 from harness.models.item_stats import Catalogue, attribute_columns, train_counts
 
@@ -98,6 +98,8 @@ def _candidates(given: Given, coders: Coders, events: tuple[Int32, Int32] | None
 def _attributes(given: Given, ids: pl.Series) -> dict[str, Any]:
     frame = frame_of(given.attributes, "attributes")
     require(frame, "attributes", "item", given.item)
+    if len(set(map(str, frame.columns))) < len(frame.columns):
+        raise DataError(TWO_COLUMNS.format("attributes"))
     others = [name for name in frame.columns if name != given.item]
     if not others:
         raise DataError(
@@ -117,11 +119,8 @@ def _attributes(given: Given, ids: pl.Series) -> dict[str, Any]:
             f"attributes: item {shown(items.filter(again)[0])} has two rows; give it one"
         )
     columns = {name: _attribute(frame, name) for name in others}
-    held = pl.DataFrame([pl.Series(_CODE, code, dtype=pl.Int32), *columns.values()])
+    held = pl.DataFrame([pl.Series(str(given.item), code, dtype=pl.Int32), *columns.values()])
     return attribute_columns(held, pl.Series(np.arange(len(ids), dtype=np.int32)))
-
-
-_CODE = "\x00code"
 
 
 def _attribute(frame: Frame, name: str) -> pl.Series:

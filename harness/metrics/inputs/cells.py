@@ -54,7 +54,7 @@ def ids_of(values: list[Any], where: str, row_of: Callable[[int], int] = int) ->
     if len(kinds) > 1 and kinds & {bool, np.bool_}:  # True would be the id 1
         raise mixed(where, cells, row_of)
     try:
-        return pl.Series(cells, strict=True)
+        return pl.Series(cells, dtype=pl.Int128 if _whole(kinds) else None, strict=True)
     except MISMATCH as error:
         raise mixed(where, cells, row_of) from error
 
@@ -66,14 +66,19 @@ def numbers_of(values: list[Any], where: str, row_of: Callable[[int], int] = int
         if cell is not None and not isinstance(cell, _NUMBERS):
             row = row_text(row_of(at))
             raise DataError(f"{where}, {row}: found {shown(cell)}, expected a number")
-    if set(map(type, cells)) <= {int, type(None)}:
+    if not cells or _whole(set(map(type, cells)) - {type(None)}):
         with suppress(*MISMATCH):  # whole numbers too large become floats
-            return pl.Series(cells, dtype=pl.Int64 if not cells else None, strict=True)
+            return pl.Series(cells, dtype=pl.Int128, strict=True)
     try:
         floats = [None if cell is None else float(cell) for cell in cells]
     except MISMATCH as error:
         raise DataError(f"{where}: holds a number that is too large ({error})") from error
     return pl.Series(floats, dtype=pl.Float64)
+
+
+def _whole(kinds: set[type]) -> bool:
+    """Return whether there are types, and all are whole numbers of some width."""
+    return bool(kinds) and all(issubclass(k, (int, np.integer)) and k is not bool for k in kinds)
 
 
 def mixed(where: str, values: list[Any], row_of: Callable[[int], int] = int) -> DataError:
@@ -82,9 +87,10 @@ def mixed(where: str, values: list[Any], row_of: Callable[[int], int] = int) -> 
     first = type(filled[0][1]) if filled else object
     at, other = next(((a, v) for a, v in filled if type(v) is not first), (-1, None))
     if at < 0:
+        odd = next(filter(_unreadable, values), values[0])
         return DataError(
             f"{where} holds values of type {first.__name__} that cannot be read, such as "
-            f"{shown(filled[0][1] if filled else None)}; make them texts or whole numbers"
+            f"{shown(odd)}; make them texts or whole numbers"
         )
     return DataError(
         f"{where}, {row_text(row_of(at))}: found {shown(other)} ({type(other).__name__}) among "
@@ -92,9 +98,21 @@ def mixed(where: str, values: list[Any], row_of: Callable[[int], int] = int) -> 
     )
 
 
+def _unreadable(value: Any) -> bool:
+    try:
+        return pl.Series([value], strict=True).dtype == pl.Object
+    except MISMATCH:
+        return True
+
+
 def shown(value: object) -> str:
     """Return a value of the user's as a message shows it."""
     return printable(repr(value))[:60]
+
+
+def number_text(value: float) -> str:
+    """Return a number with all digits that tell it from others: 3 for 3.0."""
+    return repr(value).removesuffix(".0")
 
 
 def row_text(row: int) -> str:

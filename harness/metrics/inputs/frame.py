@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -35,6 +34,7 @@ _FORMS = (
     "a pandas, Polars or Arrow frame, a dict {user: [item, …]} or {user: {item: number}}, or one "
     "list a row"
 )
+TWO_COLUMNS = "{}: two columns have one name; rename one of them"
 
 ROWS = (np.ndarray, list, tuple)
 """What holds one list a row."""
@@ -100,10 +100,8 @@ class Table:
                 return cast(pl.Series, pl.from_arrow(column.to_arrow(), rechunk=False))
             if kind != "Object":
                 return _in_polars(column)
-        except ImportError:  # pandas without pyarrow
+        except (ImportError, *MISMATCH):  # pandas without pyarrow, or what has to be looked at
             pass
-        except MISMATCH as error:
-            raise mixed(self.where(name), column.to_list()) from error
         return make(column.to_list())
 
     def parts(self, name: str) -> Iterator[pl.Series]:
@@ -146,7 +144,10 @@ def type_of(column: Column) -> str:
 
 
 def _in_polars(column: Column) -> pl.Series:
-    return column if isinstance(column, pl.Series) else column.to_polars()
+    if isinstance(column, pl.Series):
+        return column
+    # Alone, numbers of an Arrow dictionary in several chunks would become text.
+    return column.alias("cells").to_frame().to_polars().to_series()
 
 
 def row_within(sizes: Int64 | None, entry: int) -> int:
@@ -211,6 +212,11 @@ def accept(
     DataError, UsageError
         A form that is not known, a missing column, something that is no list among lists.
     """
+    for parameter, name in {"user": user, "item": item, **numbers}.items():
+        if not isinstance(name == "", (bool, np.bool_)):  # a column is compared cell by cell
+            raise UsageError(
+                f"{role}: {parameter} takes a column's name; found {type(name).__name__}"
+            )
     if not isinstance(given, (Mapping, *ROWS)):
         return _of_frame(frame_of(given, role), role, user, item, numbers)
     for meaning, name in numbers.items():
@@ -235,20 +241,25 @@ def frame_of(given: Any, role: str) -> Frame:
         return given
     import narwhals as nw  # slow to import
 
+    given = nw.to_native(given, pass_through=True)
     try:
         if isinstance(given, pl.LazyFrame):
             return given.collect()
         others: nw.DataFrame[Any] = nw.from_native(given, eager_only=True)
         return others
     except nw.exceptions.DuplicateError as error:
-        raise DataError(f"{role}: two columns have one name; rename one of them") from error
+        raise DataError(TWO_COLUMNS.format(role)) from error
     except pl.exceptions.PolarsError as error:
         raise DataError(f"{role}: the lazy frame cannot be worked out: {error}") from error
     except TypeError:
         pass
     if hasattr(given, "__arrow_c_stream__") or hasattr(given, "__arrow_c_array__"):
-        with suppress(*MISMATCH):  # a single column, as a Series is
+        try:
             return pl.DataFrame(given)
+        except pl.exceptions.DuplicateError as error:
+            raise DataError(TWO_COLUMNS.format(role)) from error
+        except MISMATCH:  # a single column, as a Series is
+            pass
     raise UsageError(f"{role}: found {type(given).__name__}; give {_FORMS}")
 
 
@@ -267,7 +278,7 @@ def _of_frame(
         require(frame, role, parameter, name)
     named = named or {meaning: meaning for meaning in numbers if meaning in frame.columns}
     meaning, number = next(iter(named.items()), ("", ""))
-    if item in lists and number:
+    if item in lists and meaning:
         raise UsageError(
             f'{role}: the {meaning} in column "{number}" says nothing of the items of lists in '
             f'column "{item}"; drop that column, or give one row an item'
@@ -364,10 +375,9 @@ def as_polars(given: Any, role: str) -> pl.DataFrame:
     UsageError, DataError
         Something that is no frame, or a frame with two columns of one name.
     """
-    columns = getattr(given, "columns", ())
-    if any(not isinstance(name, str) for name in columns):
-        raise UsageError(f"{role}: names of columns are text; found {shown(list(columns)[:5])}")
     frame = frame_of(given, role)
+    if any(not isinstance(name, str) for name in frame.columns):
+        raise UsageError(f"{role}: names of columns are text; found {shown(frame.columns[:5])}")
     return pl.DataFrame({name: _readable(frame.get_column(name)) for name in frame.columns})
 
 

@@ -10,7 +10,7 @@ import polars as pl
 from harness.core.arrays import Int32, Int64, Ragged, places
 from harness.core.errors import DataError
 from harness.metrics import Judgments
-from harness.metrics.inputs.cells import row_text, shown
+from harness.metrics.inputs.cells import number_text, row_text, shown
 from harness.metrics.inputs.codes import Coders, Rows, grades_of, ranks_of, scores_of
 from harness.metrics.inputs.frame import Table
 
@@ -197,5 +197,6 @@ def _contradiction(table: Table, coders: Coders, held: pl.DataFrame) -> DataErro
     user, item = divmod(pair, len(coders.items))
     return DataError(
         f"{table.role}: user {shown(coders.users.ids[user])}, item "
-        f"{shown(coders.items.ids[item])} has two grades, {low:g} and {high:g}; give it one"
+        f"{shown(coders.items.ids[item])} has two grades, {number_text(low)} and "
+        f"{number_text(high)}; give it one"
     )

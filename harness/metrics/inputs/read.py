@@ -14,7 +14,7 @@ import polars as pl
 from harness.core.arrays import Floats, Int32
 from harness.core.errors import DataError, UsageError, counted
 from harness.metrics import Judgments, Metric
-from harness.metrics.inputs.cells import shown
+from harness.metrics.inputs.cells import number_text, shown
 from harness.metrics.inputs.codes import Coders
 from harness.metrics.inputs.frame import ROWS, Table, accept
 from harness.metrics.inputs.lists import Lists, read_lists, read_truth
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _HIGHEST = 1000
 """The highest grade whose 2^grade is summed without leaving what a float64 holds, 2^1024."""
+_HIGHEST_SUMMED = 1e300
+"""The highest grade that is itself summed so."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +116,7 @@ def longest_of(metrics: tuple[Metric, ...]) -> int | None:
 def _check_grades(metrics: tuple[Metric, ...], grades: Floats | None) -> None:
     """Raise where a metric has no use for the grades, or for having none."""
     worst = 0.0 if grades is None else float(grades.max(initial=0.0))
+    found = number_text(worst)
     for metric in metrics:
         if metric.graded and grades is None:
             raise UsageError(
@@ -122,13 +125,18 @@ def _check_grades(metrics: tuple[Metric, ...], grades: Floats | None) -> None:
             )
         if metric.name == "pFound" and worst > 1:
             raise DataError(
-                f"truth: found the grade {worst:g}; for {metric} a grade is the probability that "
+                f"truth: found the grade {found}; for {metric} a grade is the probability that "
                 "the item satisfies, from 0 to 1: divide grades by the highest there can be"
             )
         if metric.settings.get("gain") == "exponential" and worst > _HIGHEST:
             raise DataError(
-                f"truth: found the grade {worst:g}; {metric} raises 2 to it, and no sum of such "
+                f"truth: found the grade {found}; {metric} raises 2 to it, and no sum of such "
                 f"gains fits a number: grades go up to {_HIGHEST:,}"
+            )
+        if metric.settings.get("gain") == "linear" and worst > _HIGHEST_SUMMED:
+            raise DataError(
+                f"truth: found the grade {found}; {metric} adds such grades up, and no sum of "
+                f"them fits a number: grades go up to {_HIGHEST_SUMMED:g}"
             )
 
 

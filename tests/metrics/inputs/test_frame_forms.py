@@ -9,8 +9,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from conftest import refusal
 
-from harness import evaluate
+from harness import evaluate, score
+from harness.core.errors import UsageError
 
 LISTS = {"ann": ["a", "x", "b"], "bob": ["y", "c", "z"]}
 TRUTH = {"ann": ["a", "b"], "bob": ["c", "d"]}
@@ -50,6 +52,12 @@ def arrow(kind: pa.DataType) -> Form:
 def arrow_lists(kind: pa.DataType) -> Form:
     """Return a form with a column of Arrow lists."""
     return lambda rows: pa.table({"user": list(rows), "item": pa.array(list(rows.values()), kind)})
+
+
+def in_chunks(rows: Rows) -> pa.Table:
+    """Return one row an item, in chunks each with a dictionary of numbers."""
+    table = arrow(pa.dictionary(pa.int8(), pa.int64()))(rows)
+    return pa.concat_tables([table.slice(0, 2), table.slice(2)])
 
 
 def polars_lists(rows: Rows) -> pl.DataFrame:
@@ -104,6 +112,10 @@ OF_NUMBERS: dict[str, Form] = {
     "polars Int128": lambda rows: pl.from_pandas(long(rows)).cast(pl.Int128),
     "arrow int16": arrow(pa.int16()),
     "arrow dictionary": arrow(pa.dictionary(pa.int8(), pa.int64())),
+    "arrow dictionary in chunks": in_chunks,
+    "pandas dictionary in chunks": lambda rows: in_chunks(rows).to_pandas(
+        types_mapper=pd.ArrowDtype
+    ),
     "arrow list": arrow_lists(pa.list_(pa.int32())),
 }
 OF_ONE_LENGTH: dict[str, Form] = {
@@ -294,6 +306,27 @@ def test_rows_of_an_array_are_filled_up_with_minus_1(dtype: Any) -> None:
     found = evaluate(lists, truth, ["Recall@3", "MRR@3"], per_user=True)
     assert found["Recall@3"].tolist() == [1, 1 / 2, 0]
     assert found["MRR@3"].tolist() == [1 / 2, 1, 0]
+
+
+@pytest.mark.parametrize("form", ["pandas", "polars", "polars LazyFrame", "arrow"])
+def test_files_lists_and_solutions_may_be_frames_of_any_library(form: str) -> None:
+    """ann's a and b stand first and third, of two: (1/1 + 2/3) / 2; bob's c second: (1/2) / 2."""
+    texts = pd.DataFrame({"customer_id": ["ann", "bob"], "prediction": ["a x b", "y c z"]})
+    solution = texts.assign(prediction=["a b", "c d"])
+    given = {
+        "pandas": lambda frame: frame,
+        "polars": pl.from_pandas,
+        "polars LazyFrame": lambda frame: pl.from_pandas(frame).lazy(),
+        "arrow": pa.Table.from_pandas,
+    }[form]
+    found = score(given(texts), solution=given(solution), k=3)
+    assert found.to_dict()["metrics"]["MAP@3"]["mean"] == pytest.approx((5 / 6 + 1 / 4) / 2)
+
+
+def test_names_of_columns_that_are_no_text() -> None:
+    texts = pd.DataFrame({0: ["ann"], 1: ["a"]})
+    with refusal(UsageError, "solution: names of columns are text; found [0, 1]"):
+        score(texts, solution=texts, k=3)
 
 
 def test_frames_are_read_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -16,6 +17,11 @@ from harness.core.errors import DataError, HarnessError, UsageError
 from harness.metrics import Metric
 
 TRUTH = {"ann": ["a", "b"]}
+
+
+def objects(values: list[Any]) -> pd.Series:
+    """Return a column of Python objects."""
+    return pd.Series(values, dtype=object)
 
 
 @pytest.mark.parametrize(
@@ -39,6 +45,18 @@ def test_decimals_are_scores() -> None:
     assert evaluate(lists, TRUTH, "HitRate@1").iloc[0] == 1
     with pytest.raises(DataError, match="found a missing value"):
         evaluate({"ann": {"a": Decimal("NaN")}}, TRUTH, "HitRate@1")
+
+
+@pytest.mark.parametrize("ids", [[-1, 2**64 - 1], [np.int8(5), 300], [np.uint8(200), -5, 2**63]])
+def test_whole_numbers_of_several_widths_in_any_order(ids: list[int]) -> None:
+    for lists in ({7: ids}, {7: ids[::-1]}, pd.DataFrame({"user": 7, "item": objects(ids)})):
+        assert evaluate(lists, {7: ids}, "Recall@3").iloc[0] == 1
+
+
+def test_scores_of_70_bits_are_refused_in_any_order() -> None:
+    for scores in ({"a": 2**70, "b": 1}, {"b": 1, "a": 2**70}):
+        with refusal(DataError, "found 1180591620717411303424; a score is a number of 64 bits"):
+            evaluate({"ann": scores}, TRUTH, "MRR")
 
 
 def test_true_is_not_the_id_1() -> None:
@@ -100,6 +118,22 @@ def test_what_no_column_holds_is_refused(lists: Any) -> None:
         evaluate(lists, truth, "MRR")
 
 
+def test_two_columns_of_one_name_in_an_arrow_batch() -> None:
+    batch = pa.RecordBatch.from_arrays([pa.array(["a"])] * 3, names=["user", "item", "item"])
+    with refusal(DataError, "recommendations: two columns have one name"):
+        evaluate(batch, TRUTH, "MRR")
+
+
+def test_frames_of_narwhals_are_what_they_hold() -> None:
+    rows = pl.DataFrame({"user": ["ann", "ann"], "item": ["x", "a"]})
+    for lists in (
+        nw.from_native(rows),
+        nw.from_native(rows.lazy()),
+        nw.from_native(rows.to_arrow()),
+    ):
+        assert evaluate(lists, TRUTH, "MRR").iloc[0] == 1 / 2
+
+
 def test_a_matrix_is_an_array() -> None:
     with pytest.warns(PendingDeprecationWarning):
         lists = np.matrix([[1, 2]])
@@ -109,6 +143,12 @@ def test_a_matrix_is_an_array() -> None:
 def test_attributes_under_names_that_are_numbers() -> None:
     looks = pd.DataFrame({0: [1, 0], 1: [0, 1], "item": ["a", "b"]})
     assert evaluate({"ann": ["a", "b"]}, TRUTH, "ILD@2", attributes=looks).iloc[0] == 1
+
+
+def test_attributes_whose_names_are_alike_as_text() -> None:
+    looks = pd.DataFrame({"item": ["a", "b"], 1: [1, 0], "1": [0, 1]})
+    with refusal(DataError, "attributes: two columns have one name; rename one of them"):
+        evaluate({"ann": ["a", "b"]}, TRUTH, "ILD@2", attributes=looks)
 
 
 @pytest.mark.parametrize("values", [[1j, 2j], pd.period_range("2020", periods=2, freq="D")])
@@ -136,6 +176,23 @@ def test_conventions_far_behind_all_lists() -> None:
 def test_a_metric_made_of_other_types(arguments: Any) -> None:
     with pytest.raises(UsageError):
         Metric(*arguments)
+
+
+def test_numbers_that_polars_has_no_column_for_are_numbers() -> None:
+    rows = pd.DataFrame({"user": ["ann"] * 2, "item": [1, 2], "score": [1, 2]})
+    for kind in (">i8", pd.SparseDtype("int64")):
+        lists = rows.astype({"item": kind})
+        assert evaluate(lists, {"ann": [2]}, "MRR").iloc[0] == 1
+    for kind in (">f8", "longdouble", pd.SparseDtype("float64")):
+        lists = rows.astype({"score": kind})
+        assert evaluate(lists, {"ann": [2]}, "MRR").iloc[0] == 1
+
+
+def test_a_text_that_is_none_is_what_is_named() -> None:
+    items = pd.Series(["a", "b\ud800"], dtype=object)
+    for lists in ({"ann": list(items)}, pd.DataFrame({"user": "ann", "item": items})):
+        with refusal(DataError, "values of type str that cannot be read", r"'b\ud800'"):
+            evaluate(lists, TRUTH, "MRR")
 
 
 def test_the_row_of_a_mistake_in_a_later_slice() -> None:

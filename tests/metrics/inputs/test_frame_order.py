@@ -104,6 +104,8 @@ def test_whole_scores_beyond_two_to_the_53_that_differ_by_one_are_told_apart() -
         assert figure(rows, {"ann": [item]}, "MRR") == 1 / place
     lists = {"ann": {"a": top, "b": top + 1, "c": top + 2}}
     assert figure(lists, {"ann": ["c"]}, "MRR") == 1
+    of_numpy = {"ann": {"a": np.int64(top), "b": top + 1, "c": np.uint64(top + 2)}}
+    assert figure(of_numpy, {"ann": ["c"]}, "MRR") == 1
 
 
 def test_scores_may_be_infinite_or_the_lowest_there_are() -> None:

@@ -71,6 +71,16 @@ def test_a_missing_column_of_the_truth() -> None:
     )
 
 
+@pytest.mark.parametrize("parameter", ["user", "item", "rank", "score"])
+@pytest.mark.parametrize(
+    "column", [ROWS["item"], ROWS["item"].to_numpy(), pl.Series(["a"]), pl.col("item")]
+)
+def test_a_column_where_its_name_was_expected(parameter: str, column: Any) -> None:
+    named = [f"recommendations: {parameter} takes a column's name", type(column).__name__]
+    refused(UsageError, named, ROWS, **{parameter: column})
+    refused(UsageError, named, **{parameter: column})
+
+
 def test_columns_without_names() -> None:
     refused(DataError, ["recommendations: no column", '"user"'], pd.DataFrame([["ann", "a"]]))
 
@@ -93,6 +103,12 @@ def test_ranks_or_scores_beside_lists(column: str) -> None:
     named = ["recommendations", f'column "{column}"', 'lists in column "item"', "drop that column"]
     refused(UsageError, named, lists)
     refused(UsageError, named, lists, **{column: column})
+
+
+@pytest.mark.parametrize("column", [0, ""])
+def test_ranks_beside_lists_in_a_column_whose_name_is_nothing(column: Any) -> None:
+    lists = pd.DataFrame({"user": ["ann"], "item": objects(["a", "x"]), column: [1]})
+    refused(UsageError, [f'the rank in column "{column}"'], lists, rank=column)
 
 
 MISSING_ID = [
@@ -535,9 +551,26 @@ def test_two_grades_of_one_item(grades: list[int]) -> None:
     refused(DataError, named, LISTS, truth)
 
 
+def test_grades_that_differ_little_are_told_apart_in_what_is_said() -> None:
+    truth = pd.DataFrame({"user": ["ann"] * 2, "item": ["a"] * 2, "grade": [0.3, 0.1 + 0.2]})
+    refused(DataError, ["two grades, 0.3 and 0.30000000000000004;"], LISTS, truth)
+    refused(DataError, ["the grade 1.0000001;"], LISTS, {"ann": {"a": 1.0000001}}, "pFound@3")
+
+
 def test_grades_above_1_are_no_probabilities() -> None:
     named = ["truth", "the grade 3", "pFound@3", "from 0 to 1", "divide grades"]
     refused(DataError, named, LISTS, {"ann": {"a": 3, "b": 1}}, ["MAP@3", "pFound@3"])
+
+
+@pytest.mark.parametrize("ideal", ["relevant", "retrieved"])
+def test_grades_whose_sum_is_no_number(ideal: str) -> None:
+    """1e308 + 1e308 / log2(3) + 1e308 / 2 is beyond the largest float, 1.8e308."""
+    grades = {"ann": dict.fromkeys("abc", 1e308)}
+    metric = f"NDCG(gain=linear,ideal={ideal})@3"
+    named = ["truth", "the grade 1e+308", "adds such grades up", "up to 1e+300"]
+    refused(DataError, named, {"ann": ["a", "b", "c"]}, grades, metric)
+    within = {"ann": dict.fromkeys("abc", 1e300)}
+    assert evaluate({"ann": ["a", "b", "c"]}, within, metric).iloc[0] == 1
 
 
 def test_grades_beside_lists() -> None:
