@@ -159,6 +159,43 @@ def test_items_that_never_match_are_warned_of_with_one_of_each() -> None:
     assert found.iloc[0] == 0
 
 
+@pytest.mark.parametrize(
+    ("metric", "given"),
+    [
+        ("Novelty@3", {"train": pl.DataFrame({"user": ["ann"], "item": ["A"]})}),
+        ("Coverage@3", {"candidates": ["A", "B"]}),
+        ("ILD@3", {"attributes": pl.DataFrame({"item": ["A"], "kind": ["x"]})}),
+    ],
+)
+def test_items_that_are_written_otherwise_are_warned_of(metric: str, given: dict[str, Any]) -> None:
+    (role,) = given
+    with pytest.warns(UserWarning, match=f"{role}: .*'A' here, 'a' in .* written alike") as told:
+        evaluate({"ann": ["a", "b"]}, {"ann": ["a"]}, metric, **given)
+    assert [warning.filename for warning in told] == [__file__]
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "told"),
+    [
+        ("relevance", [0, 1], True),
+        ("is_relevant", [False, True], True),
+        ("relevance", [2, 1], False),  # no item is less than true
+        ("price", [0, 1], False),
+    ],
+)
+def test_zeros_that_may_say_that_an_item_is_not_true(
+    column: str, values: list[Any], told: bool
+) -> None:
+    truth = pl.DataFrame({"user": ["ann", "ann"], "item": ["a", "b"], column: values})
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        assert evaluate({"ann": ["a", "b"]}, truth, "Precision@2").iloc[0] == 2 / 2
+    assert [f'grade="{column}"' in str(warning.message) for warning in found] == [True] * told
+    if told:
+        graded = truth.cast({column: pl.Int64})
+        assert evaluate({"ann": ["a", "b"]}, graded, "Precision@2", grade=column).iloc[0] == 1 / 2
+
+
 def test_a_hit_beyond_the_cut_off_is_no_sign_of_other_ids() -> None:
     assert evaluate({"ann": ["x", "a"]}, {"ann": ["a"]}, "MAP@1").iloc[0] == 0
 

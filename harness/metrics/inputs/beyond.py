@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,6 +17,7 @@ from harness.metrics.inputs.cells import MISMATCH, as_list, ids_of, shown
 from harness.metrics.inputs.codes import Coder, Coders
 from harness.metrics.inputs.frame import TWO_COLUMNS, Table, accept, frame_of, require
 from harness.metrics.inputs.lists import id_order
+from harness.metrics.inputs.order import CALLER
 from harness.models.item_stats import Catalogue, attribute_columns, train_counts
 
 if TYPE_CHECKING:
@@ -78,7 +80,9 @@ _ASKED = {
 
 def _events(given: Given, coders: Coders) -> tuple[Int32, Int32]:
     table = accept(given.train, "train", user=given.user, item=given.item, numbers={})
+    known = len(coders.items)
     rows = Coders(items=coders.items).read(table)
+    _warn_of_strangers("train", rows.item, known, coders.items)
     return rows.users, rows.item
 
 
@@ -92,7 +96,21 @@ def _candidates(given: Given, coders: Coders, events: tuple[Int32, Int32] | None
     ids = ids_of(cells, "candidates")
     if ids.null_count() > 0:
         raise DataError("candidates: an id is missing")
-    return coders.items.codes(ids, "candidates")
+    known = len(coders.items)
+    codes = coders.items.codes(ids, "candidates")
+    _warn_of_strangers("candidates", codes, known, coders.items)
+    return codes
+
+
+def _warn_of_strangers(role: str, codes: Int32, known: int, coder: Coder) -> None:
+    """Warn of items none of which had a code, among so many, before these were told."""
+    if len(codes) > 0 and 0 < known <= codes.min():
+        here, there = coder.ids[int(codes[0])], coder.ids[0]
+        warnings.warn(
+            f"{role}: not one of the items is known: {shown(here)} here, {shown(there)} in lists "
+            "or truth; are the ids written alike?",
+            stacklevel=CALLER + 2,
+        )
 
 
 def _attributes(given: Given, ids: pl.Series) -> dict[str, Any]:
@@ -113,6 +131,7 @@ def _attributes(given: Given, ids: pl.Series) -> dict[str, Any]:
     known = Coder()
     known.codes(ids, "lists and truth: item ids")
     code = known.codes(items, own.where("item"))
+    _warn_of_strangers("attributes", code, len(ids), known)
     again = pl.Series(code).is_duplicated()
     if again.any():
         raise DataError(

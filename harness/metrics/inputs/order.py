@@ -25,6 +25,13 @@ SCORE_NAMES: Final = frozenset(
     }
 )
 """What people call the numbers that order a user's rows, in small letters and digits alone."""
+GRADE_NAMES: Final = frozenset(
+    {
+        *("relevance", "relevances", "relevant", "isrelevant", "rel", "label", "labels", "target"),
+        *("grades", "gain", "gains", "rating", "ratings", "score", "scores", "ytrue", "y"),
+    }
+)
+"""What people call the numbers of a truth that say which of its items are relevant."""
 
 CALLER = 4
 """How far up the person's own line is, for warnings."""
@@ -40,10 +47,14 @@ def order_of(name: object) -> str | None:
     >>> [order_of(name) for name in ("Pred_Score", "RANK", "price")]
     ['score', 'rank', None]
     """
-    plain = re.sub(r"[\W_]", "", name).casefold() if isinstance(name, str) else ""
+    plain = _plain(name)
     if plain in RANK_NAMES:
         return "rank"
     return "score" if plain in SCORE_NAMES else None
+
+
+def _plain(name: object) -> str:
+    return re.sub(r"[\W_]", "", name).casefold() if isinstance(name, str) else ""
 
 
 def check_order(table: Table) -> None:
@@ -70,6 +81,27 @@ def check_order(table: Table) -> None:
             "first); score=False says that the order of rows is meant",
             stacklevel=CALLER,
         )
+
+
+def check_grades(table: Table) -> None:
+    """Warn of zeros that nobody named, in a truth's column of `GRADE_NAMES`: such rows count."""
+    if table.frame is None or table.wide or "number" in table.names:
+        return
+    for name in table.frame.columns:
+        column = table.frame.get_column(name)
+        may_grade = name not in table.names.values() and _plain(name) in GRADE_NAMES
+        if may_grade and _holds_zeros(column):
+            warnings.warn(
+                f"{table.role}: column {_quoted(name)} holds zeros, but every row counts as a true "
+                f"item; where 0 says that it is none, name it: grade={_quoted(name)}",
+                stacklevel=CALLER,
+            )
+
+
+def _holds_zeros(column: Column) -> bool:
+    if not (column.dtype.is_numeric() or type_of(column) == "Boolean"):
+        return False
+    return bool((column == 0 if column.dtype.is_numeric() else ~column).any())
 
 
 def _refusal(role: str, columns: list[Column]) -> str:

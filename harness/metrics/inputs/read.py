@@ -18,7 +18,7 @@ from harness.metrics.inputs.cells import number_text, shown
 from harness.metrics.inputs.codes import Coders
 from harness.metrics.inputs.frame import ROWS, Table, accept
 from harness.metrics.inputs.lists import Lists, read_lists, read_truth
-from harness.metrics.inputs.order import CALLER, check_order
+from harness.metrics.inputs.order import CALLER, check_grades, check_order
 
 if TYPE_CHECKING:
     from harness.metrics.inputs.beyond import Given
@@ -61,6 +61,7 @@ def read_both(given: Given, asked: tuple[Metric, ...], whole: bool = False) -> R
     if orders:
         check_order(listed)
     true = named(given.truth, "truth", numbers={"grade": given.grade})
+    check_grades(true)
     _refuse_unequal(given)
     coders = Coders()
     judgments, repeated = read_truth(true, coders)
