@@ -6,6 +6,10 @@ from libc.math cimport fabs, INFINITY
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 
+cdef enum:
+    AHEAD = 16  # keys whose slots memory is asked for while others are looked up
+
+
 def codes(
     const uint64_t[:, ::1] keys,
     Py_ssize_t start,
@@ -28,6 +32,8 @@ def codes(
             if at > 0 and keys[at, 0] == keys[at - 1, 0] and keys[at, 1] == keys[at - 1, 1]:
                 found[at] = found[at - 1]  # logs and lists are often ordered by user
                 continue
+            if at + AHEAD < keys.shape[0]:
+                fetch(keys[at + AHEAD, 0], table)
             code = look_up(keys[at, 0], keys[at, 1], table)
             if code < 0:
                 if count == room:
