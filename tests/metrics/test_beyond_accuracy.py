@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 from harness import evaluate
 
 # Of items that nobody lists a reader is warned: tests/metrics/test_evaluate.py.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:.* not one of the items is known"
-)
+pytestmark = pytest.mark.filterwarnings("ignore:.* not one of the items is known")
 
 Lists = Mapping[str, Sequence[str]]
 TRUTH = {"ann": ["a", "b", "c", "d"], "bob": ["d"]}
