@@ -54,7 +54,7 @@ def is_refused(done: tuple[int, str, str], *words: str) -> None:
     status, out, err = done
     assert (status, out) == (2, ""), err
     assert "Traceback" not in err
-    assert [word for word in words if word not in err.replace("\n", " ")] == [], err
+    assert [word for word in words if word not in err] == [], err
 
 
 def tells(done: tuple[int, str, str], status: int, *words: str) -> None:

@@ -343,7 +343,9 @@ def test_list_in_other_formats(harness: Cli, topic: str, names: list[str]) -> No
     status, out, err = harness("list", topic, "--format", "markdown")
     assert (status, err) == (0, "")
     assert [line.split(" | ")[0][2:] for line in out.splitlines() if line][2:] == names
-    tells(harness("list", topic), 0, *names)
+    done = harness("list", topic)
+    tells(done, 0, *names)
+    assert done[2] == ""
 
 
 # Mistakes.
@@ -527,7 +529,7 @@ def test_changed_data_are_told_with_the_next_step(ran: Cli) -> None:
 @pytest.mark.parametrize(
     "rows",
     ["ann,a,Ignored\n", "ann,a,public\n", ""],
-    ids=["all are ignored", "no Usage", "no rows"],
+    ids=["all are ignored", "Usage that is none", "no rows"],
 )
 def test_a_solution_that_cannot_be_used_is_named(harness: Cli, rows: str) -> None:
     Path("other.csv").write_text("user,items,Usage\n" + rows)
