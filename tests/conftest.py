@@ -1,15 +1,18 @@
 """What every test gets: a cache of its own, tiny folders of competition files, and refusals."""
 
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
 from harness import config as config_
 from harness.cli import app, guarded
+from harness.core.arrays import Ragged
 from harness.experiment.run import run
 
 ROOT = Path(__file__).parents[1]
@@ -52,6 +55,25 @@ def is_refused(done: tuple[int, str, str], *words: str) -> None:
     assert (status, out) == (2, ""), err
     assert "Traceback" not in err
     assert [word for word in words if word not in err] == [], err
+
+
+def tells(done: tuple[int, str, str], status: int, *words: str) -> None:
+    """Check that a command ended with this status and printed every word."""
+    found, out, err = done
+    assert found == status, out + err
+    assert [word for word in words if word not in out] == [], out
+
+
+def exactly(value: Any) -> Any:
+    """Return what equals a figure, or each of several, but for its last bits."""
+    return pytest.approx(value, rel=0, abs=1e-12)
+
+
+def ragged(rows: Iterable[Iterable[int]]) -> Ragged:
+    """Return rows of whole numbers, each in rising order, as our arrays hold them."""
+    held = [sorted(row) for row in rows]
+    numbers = np.array([number for row in held for number in row], np.int32)
+    return Ragged(np.cumsum([0, *map(len, held)]), numbers)
 
 
 @contextmanager

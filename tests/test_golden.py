@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from conftest import ragged
 
 from harness import evaluate
-from harness.core.arrays import Ragged
 from harness.metrics import Block, Judgments, apk, mapk, parse, per_user
 from harness.stats.chance_moments import exact
 
@@ -32,8 +32,7 @@ OURS = {
 def block(truth: Sequence[str], predicted: Sequence[str], k: int) -> Block:
     """Return one list of strings beside its truth."""
     code = {item: i for i, item in enumerate(dict.fromkeys([*truth, *predicted]))}
-    positions = sorted({code[item] for item in truth})
-    judgments = Ragged(np.array([0, len(positions)]), np.array(positions, np.int32))
+    judgments = ragged([{code[item] for item in truth}])
     lists = np.array([[code[item] for item in predicted]], np.int32).reshape(1, -1)
     return Block(lists, Judgments(judgments, judgments.sizes), k)
 

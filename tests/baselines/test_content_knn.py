@@ -5,14 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from shops import Row, listed, shop
+from shops import Row, Table, listed, shop
 
 from baselines.content_knn import ContentKNN
 
-ITEMS: dict[str, list[str | None]] = {
-    "id": list("abcpqs"),
-    "genre": ["food", "spa", "travel", "food", "spa", "travel"],
-}
+ITEMS: Table = {"id": list("abcpqs"), "genre": ["food", "spa", "travel", "food", "spa", "travel"]}
 """The candidates p, q and s are new, r and d have no row."""
 
 
@@ -32,7 +29,7 @@ def test_own_items_and_their_neighbours_lead_to_candidates() -> None:
 
 def test_each_item_leads_to_the_most_similar_candidates() -> None:
     """Price 12 is nearest to 10, and 28 to 30."""
-    items: dict[str, list[str | None]] = {"id": list("abpq"), "price": ["10", "30", "12", "28"]}
+    items: Table = {"id": list("abpq"), "price": ["10", "30", "12", "28"]}
     rows: list[Row] = [("ann", "a", 1), ("bob", "b", 1)]
     model = ContentKNN(numbers=["price"], carried=1)
     assert listed(model, shop(rows, "pq", items), "ann bob", 2) == ["p-", "q-"]
@@ -72,7 +69,7 @@ def test_as_numpy_multiplies(seed: int) -> None:
     draw = np.random.default_rng(seed)
     names, users = "abcdefghij", ("ann", "bob", "cid")
     genre, area = draw.integers(0, 4, 10), draw.integers(0, 3, 10)
-    items: dict[str, list[str | None]] = {
+    items: Table = {
         "id": list(names), "genre": [f"g{i}" for i in genre], "area": [f"a{i}" for i in area],
     }  # fmt: skip
     pairs = [(draw.integers(0, 3), draw.integers(0, 7)) for _ in range(12)]

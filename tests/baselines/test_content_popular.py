@@ -5,14 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from shops import Row, listed, shop
+from shops import Row, Table, listed, shop
 
 from baselines.content_popular import ContentPopular
 
-ITEMS: dict[str, list[str | None]] = {
-    "id": ["c", "a", "b", "p", "q"],
-    "genre": ["spa", "food", "food", "food", "spa"],
-}
+ITEMS: Table = {"id": ["c", "a", "b", "p", "q"], "genre": ["spa", "food", "food", "food", "spa"]}
 """The candidates p and q are new; r has no row, nor has d."""
 SOLD: list[Row] = [("ann", "a", 9), ("bob", "a", 9), ("cid", "a", 2), ("ann", "b", 2),
     ("bob", "c", 5), ("cid", "d", 1)]  # fmt: skip
@@ -43,9 +40,7 @@ def test_own_events_count_as_one_neighbour_more() -> None:
 
 def test_only_the_most_similar_are_asked() -> None:
     """Price 10 is like 10 and not like 30; the one nearest item of p is had thrice, of q once."""
-    items: dict[str, list[str | None]] = {
-        "id": list("abpq"), "price": ["10", "30", "12", "28"],
-    }  # fmt: skip
+    items: Table = {"id": list("abpq"), "price": ["10", "30", "12", "28"]}
     rows: list[Row] = [("ann", "b", 1), ("ann", "a", 1), ("bob", "b", 1), ("cid", "b", 1)]
     model = ContentPopular(numbers=["price"], neighbours=1)
     assert listed(model, shop(rows, "pq", items), "ann", 2) == ["qp"]
@@ -72,9 +67,7 @@ def test_as_numpy_counts() -> None:
     names = "abcdefghijkl"
     prices = draw.integers(1, 50, len(names)).astype(np.float64)
     rows: list[Row] = [("ann", names[i], 2.0) for i in draw.integers(0, 9, 60)]
-    items: dict[str, list[str | None]] = {
-        "id": list(names), "price": [str(p) for p in prices],
-    }  # fmt: skip
+    items: Table = {"id": list(names), "price": [str(p) for p in prices]}
     train = shop(rows, "ghijkl", items)
     low, middle, high = np.percentile(prices, [25, 50, 75])
     z = (prices - middle) / ((high - low) / 1.3489795003921634)

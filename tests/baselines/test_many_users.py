@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from shops import NO_DRAWS, Row, shop
+from shops import NO_DRAWS, Row, Table, shop
 
 from baselines.content_knn import ContentKNN
 from baselines.content_popular import ContentPopular
@@ -35,15 +35,13 @@ def train() -> Train:
             draw.integers(0, 600, n), draw.integers(0, 20, n), 19 * draw.random(n), strict=True
         )
     ]
-    table: dict[str, list[str | None]] = {
+    table: Table = {
         "id": list(ITEMS),
         "genre": [f"g{i}" for i in draw.integers(0, 5, 26)],
         "price": [str(i) for i in draw.integers(100, 999, 26)],
         "text": [f"{a}{b} {b}{a}" for a, b in draw.choice(list("xyz"), (26, 2))],
     }
-    people: dict[str, list[str | None]] = {
-        "user": list(EVERYONE), "age": [str(i) for i in draw.integers(15, 80, 600)],
-    }  # fmt: skip
+    people: Table = {"user": list(EVERYONE), "age": [str(i) for i in draw.integers(15, 80, 600)]}
     return shop(rows, ITEMS[12:], table, people, everyone=EVERYONE)
 
 

@@ -5,20 +5,16 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from shops import Row, shop
+from shops import Row, Table, shop
 
 from baselines.ranker.pair_features import Pairs, attributes
 
-ITEMS: dict[str, list[str | None]] = {
+ITEMS: Table = {
     "id": list("abcpq"),
     "genre": ["food", "food", "spa", "food", "spa"],
     "price": ["10", "30", None, "50", "20"],
 }
-PEOPLE: dict[str, list[str | None]] = {
-    "user": ["bob", "ann"],
-    "sex": ["m", "f"],
-    "age": [None, "30"],
-}
+PEOPLE: Table = {"user": ["bob", "ann"], "sex": ["m", "f"], "age": [None, "30"]}
 ROWS: list[Row] = [("ann", "a", 9), ("ann", "b", 8), ("ann", "b", 7), ("ann", "c", 2),
     ("bob", "c", 1), ("bob", "p", 1)]  # fmt: skip
 """p and q are candidates, and r, of which nothing is known."""

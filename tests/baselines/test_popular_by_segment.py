@@ -7,12 +7,12 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from shops import listed, shop
+from shops import Table, listed, shop
 
 from baselines.popular_by_segment import PopularBySegment, segments
 
 # ann and bob are 30 and 31, cid is 55, and nobody knows how old new is
-AGES: dict[str, list[str | None]] = {"user": ["ann", "bob", "cid"], "age": ["30", "31", "55"]}
+AGES: Table = {"user": ["ann", "bob", "cid"], "age": ["30", "31", "55"]}
 ROWS: list[Any] = [
     ("ann", "a", 1.0), ("bob", "a", 2.0), ("bob", "b", 3.0),
     ("cid", "c", 1.0), ("cid", "c", 2.0), ("cid", "c", 3.0), ("cid", "b", 4.0),

@@ -5,18 +5,18 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from shops import NO_DRAWS, USERS, Row, listed, shop
+from shops import NO_DRAWS, USERS, Row, Table, listed, shop
 from threadpoolctl import threadpool_limits
 
 from baselines.ranker import Ranker
 from harness.models.base import Train
 
-ITEMS: dict[str, list[str | None]] = {
+ITEMS: Table = {
     "id": list("abcdefghijklmnopqrst"),
     "genre": ["food", "spa"] * 10,
     "price": [str(100 + 7 * i) for i in range(20)],
 }
-PEOPLE: dict[str, list[str | None]] = {"user": ["ann", "cid"], "age": ["30", None]}
+PEOPLE: Table = {"user": ["ann", "cid"], "age": ["30", None]}
 
 
 def ranker(**params: Any) -> Ranker:

@@ -5,14 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from shops import Row, listed, shop
+from shops import Row, Table, listed, shop
 
 from baselines.user_profile import UserProfile
 
-ITEMS: dict[str, list[str | None]] = {
-    "id": list("abcpqs"),
-    "genre": ["food", "food", "spa", "food", "spa", "travel"],
-}
+ITEMS: Table = {"id": list("abcpqs"), "genre": ["food", "food", "spa", "food", "spa", "travel"]}
 """The candidates p, q and s are new; r and d have no row."""
 
 
@@ -59,9 +56,7 @@ def test_what_is_excluded_is_passed_over() -> None:
 
 def test_unlike_is_not_listed() -> None:
     """Prices at both ends are opposite: cos 180° = −1."""
-    items: dict[str, list[str | None]] = {
-        "id": list("abcdepq"), "price": ["-999", "1", "2", "3", "999", "-500", "500"],
-    }  # fmt: skip
+    items: Table = {"id": list("abcdepq"), "price": ["-999", "1", "2", "3", "999", "-500", "500"]}
     train = shop([("ann", "a", 1), ("bob", "e", 1)], "pq", items)
     assert listed(UserProfile(numbers=["price"]), train, "ann bob", 2) == ["p-", "q-"]
 
@@ -71,7 +66,7 @@ def test_as_numpy_multiplies(seed: int) -> None:
     draw = np.random.default_rng(seed)
     names = "abcdefghijklmn"
     genre, area = draw.integers(0, 4, len(names)), draw.integers(0, 3, len(names))
-    items: dict[str, list[str | None]] = {
+    items: Table = {
         "id": list(names), "genre": [f"g{i}" for i in genre], "area": [f"a{i}" for i in area],
     }  # fmt: skip
     rows: list[Row] = [

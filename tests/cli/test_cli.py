@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import small
-from conftest import Cli
+from conftest import Cli, is_refused, tells
 from small import LOG, POPULAR
 
 from harness.cli import guarded, main
@@ -69,11 +69,9 @@ def runs(folder: Path) -> list[str]:
 def test_a_run_prints_its_table_and_writes_its_folder(harness: Cli, tmp_path: Path) -> None:
     status, out, err = harness("run", "exam.toml")
     (name,) = runs(tmp_path)
-    fingerprint = json.loads((tmp_path / "runs" / name / "result.json").read_text())["evaluation"][
-        "fingerprint"
-    ]
+    evaluation = json.loads((tmp_path / "runs" / name / "result.json").read_text())["evaluation"]
     assert (status, err) == (0, "")
-    assert name == f"2020-01-08-table-{fingerprint[:6]}"
+    assert name == f"2020-01-08-table-{evaluation['fingerprint'][:6]}"
     assert "popular" in out
     assert out.endswith(f"written to runs/{name}/\nnext  harness report runs/{name}\n")
 
@@ -102,9 +100,7 @@ def test_a_second_run_gets_a_number(harness: Cli, tmp_path: Path) -> None:
 
 def test_out_names_the_folder_and_may_name_an_earlier_run(harness: Cli, tmp_path: Path) -> None:
     for _ in range(2):
-        status, out, _err = harness("run", "exam.toml", "--out", "mine/one")
-        assert status == 0
-        assert "written to mine/one/" in out
+        tells(harness("run", "exam.toml", "--out", "mine/one"), 0, "written to mine/one/")
     assert [p.name for p in (tmp_path / "mine").iterdir()] == ["one"]
     assert runs(tmp_path) == []
 
@@ -116,10 +112,8 @@ def test_a_foreign_folder_is_refused_before_any_work(
     (tmp_path / "thesis" / "chapter.doc").touch()
     monkeypatch.setattr("harness.experiment.run.run", lambda *_, **__: pytest.fail("work was done"))
     for out in ("thesis", "log.csv"):
-        status, _, err = harness("run", "exam.toml", "--out", out)
-        assert (status, err) == (
-            2, f"{out}: exists and is no run folder; choose another --out\n"
-        )  # fmt: skip
+        told = f"{out}: exists and is no run folder; choose another --out\n"
+        assert harness("run", "exam.toml", "--out", out) == (2, "", told)
     assert [p.name for p in (tmp_path / "thesis").iterdir()] == ["chapter.doc"]
 
 
@@ -221,12 +215,7 @@ MISTAKES = {
 def test_a_mistake_is_a_message_and_status_2(harness: Cli, tmp_path: Path, mistake: str) -> None:
     arguments, named = MISTAKES[mistake]
     before = sorted(p.name for p in tmp_path.iterdir() if p.name != "__pycache__")
-    status, out, err = harness(*arguments)
-    assert status == 2, err
-    assert out == ""
-    assert named in err.replace("\n", " ")
-    assert err.strip()
-    assert "Traceback" not in err
+    is_refused(harness(*arguments), named)
     assert sorted(p.name for p in tmp_path.iterdir() if p.name != "__pycache__") == before
 
 
@@ -369,13 +358,9 @@ def test_synth_replaces_nothing_unless_told(harness: Cli, tmp_path: Path) -> Non
     (tmp_path / "real").mkdir()
     (tmp_path / "real" / "transactions_train.csv").write_text("mine")
     small = ["synth", "hm", "--out", "real", "--users", "9", "--items", "20", "--events", "30"]
-    status, out, err = harness(*small)
-    assert (status, out) == (2, "")
-    assert "holds transactions_train.csv; name another --out" in err
+    is_refused(harness(*small), "holds transactions_train.csv; name another --out")
     assert (tmp_path / "real" / "transactions_train.csv").read_text() == "mine"
-    status, out, _ = harness(*small, "--force")
-    assert status == 0
-    assert "transactions_train.csv" in out
+    tells(harness(*small, "--force"), 0, "transactions_train.csv")
 
 
 def test_the_version(harness: Cli) -> None:
@@ -387,16 +372,8 @@ def test_compare_prints_models_pairs_and_slices(harness: Cli, tmp_path: Path) ->
     last = POPULAR | {"name": "last", "params": {"window_days": 5}}
     small.write(tmp_path, {"two.toml": small.toml(POPULAR, last)})
     assert harness("run", "two.toml", "--out", "run")[0] == 0
-    status, out, _err = harness("compare", "run", "--by", "truth", "--public-share", "0.5")
-    assert status == 0
-    for word in (
-        "95 % interval",
-        "pairs  MAP@2",
-        "p (Holm)",
-        "50 % public (2 of 3",
-        "slices  MAP@2 by",
-    ):
-        assert word in out
+    words = ["95 % interval", "pairs  MAP@2", "p (Holm)", "50 % public (2 of 3", "slices  MAP@2 by"]
+    tells(harness("compare", "run", "--by", "truth", "--public-share", "0.5"), 0, *words)
     document = json.loads(harness("compare", "run", "--format", "json")[1])
     assert [pair["verdict"] for pair in document["comparison"]["pairs"]] == ["not distinguishable"]
     rows = list(csv.DictReader(io.StringIO(harness("compare", "run", "--format", "csv")[1])))
@@ -405,9 +382,7 @@ def test_compare_prints_models_pairs_and_slices(harness: Cli, tmp_path: Path) ->
 
 def test_compare_says_what_it_cannot_do(harness: Cli) -> None:
     assert harness("run", "exam.toml", "--out", "run")[0] == 0
-    status, out, err = harness("compare", "run")
-    assert (status, out) == (2, "")
-    assert "only one model" in err
+    is_refused(harness("compare", "run"), "only one model")
     assert harness("compare", "run", "--correction", "none")[0] == 2
     assert harness("compare", ".")[2] == (
         ".: is no run folder, but holds 1 run; name one, such as run, or see the best of all: "

@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import Cli
+from conftest import Cli, tells
 
 from harness.core import parquet
 from harness.core.errors import DataError
@@ -142,11 +142,7 @@ def test_blocks_hold_so_much_text_and_all_rows_in_order(monkeypatch: pytest.Monk
     rows = Rows(frame.lazy(), dict(frame.schema), {"user", "items"})
     for _ in range(2):  # as often as wanted
         found = [block.text(0, block.size) for block in rows.blocks()]
-        assert found == [
-            b"a,1\x1e",
-            b"b," + b"2" * 20 + b"\x1e",
-            b"c,3\x1ed,4\x1e",
-        ]
+        assert found == [b"a,1\x1e", b"b," + b"2" * 20 + b"\x1e", b"c,3\x1ed,4\x1e"]
 
 
 def test_blocks_can_be_left(tmp_path: Path) -> None:
@@ -329,10 +325,8 @@ def test_what_is_not_known_is_not_held() -> None:
 
 
 def test_so_many_columns_are_no_table(tmp_path: Path) -> None:
-    path, schema = (
-        tmp_path / "wide.parquet",
-        pa.schema([(f"c{n}", pa.int8()) for n in range(10_000)]),
-    )
+    path = tmp_path / "wide.parquet"
+    schema = pa.schema([(f"c{n}", pa.int8()) for n in range(10_000)])
     pq.ParquetWriter(path, schema, store_schema=False).close()
     with pytest.raises(UnpackingError, match="more than 10,000 columns"):  # the root is one
         parquet.check(path, ANY)
@@ -436,12 +430,7 @@ BOMBS = {
     ],
 )
 @pytest.mark.parametrize("bomb", BOMBS)
-def test_every_command_refuses_a_bomb(
-    command: str,
-    bomb: str,
-    tmp_path: Path,
-    cli: Cli,
-) -> None:
+def test_every_command_refuses_a_bomb(command: str, bomb: str, tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "two.csv").write_text("user,items\nu1,i1 i2\nu2,i2\n")
     (tmp_path / "sol.csv").write_text("user,items\nu1,i1\nu2,i2\n")
     written(BOMBS[bomb], tmp_path / "bomb.parquet")
@@ -481,11 +470,7 @@ def test_a_long_id_counts_for_every_score_of_a_run(
 
 
 @pytest.mark.parametrize("damage", [b"\xff" * 8, bytes(8)])
-def test_pages_that_are_damaged_are_told(
-    damage: bytes,
-    tmp_path: Path,
-    cli: Cli,
-) -> None:
+def test_pages_that_are_damaged_are_told(damage: bytes, tmp_path: Path, cli: Cli) -> None:
     """The notes are whole, and the text of the first page is none."""
     (tmp_path / "two.csv").write_text("user,items\nu1,i1 i2\nu2,i2\n")
     path = written(repeated("a b", 3), tmp_path / "bad.parquet", compression="snappy")
@@ -494,5 +479,4 @@ def test_pages_that_are_damaged_are_told(
     path.write_bytes(whole[: at - 6] + damage + whole[at + 2 :])
     status, out, err = cli("score", "two.csv", "--solution", "bad.parquet")
     assert (status, err.startswith("bad.parquet: cannot be read")) == (2, True), out + err
-    status, out, err = cli("validate", "bad.parquet")
-    assert (status, "SUB015" in out) == (1, True), out + err
+    tells(cli("validate", "bad.parquet"), 1, "SUB015")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import Cli, is_refused
+from conftest import Cli, is_refused, tells
 
 import harness
 from harness import kaggle
@@ -48,10 +48,9 @@ def test_the_command_notes_how_many_and_counts_them_by_an_option(folder: Path, c
     assert "users without a list" not in out  # eva is not averaged in any case
     assert "users of the file who are not examined" not in out
     assert "MAP@12     0.333333" in out
-    status, out, _ = cli("score", *BY, KEEP)
-    assert "5 users" in out.splitlines()[0]
-    assert "users without true items, who score 0: 2" in out
-    assert "MAP@12     0.200000" in out
+    done = cli("score", *BY, KEEP)
+    assert "5 users" in done[1].splitlines()[0]
+    tells(done, 0, "users without true items, who score 0: 2", "MAP@12     0.200000")
 
 
 def test_the_document_and_every_board(folder: Path, cli: Cli) -> None:

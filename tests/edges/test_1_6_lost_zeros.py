@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from conftest import Cli, is_refused
+from conftest import Cli, is_refused, tells
 
 TRANSACTIONS = """t_dat,customer_id,article_id,price,sales_channel_id
 2020-09-10,c1,0706016001,0.05,2
@@ -78,10 +78,9 @@ SEEN = '3 of 3 in articles.csv, such as "706016001"'
 def test_what_is_said_of_files_by_such_data(
     folder: Path, cli: Cli, line: str, status: int, told: list[str], untold: list[str]
 ) -> None:
-    found, out, _ = cli(*line.split(), "--config", "hm.toml")
-    assert found == status
-    assert [words for words in told if words not in out] == []
-    assert [words for words in untold if words in out] == []
+    done = cli(*line.split(), "--config", "hm.toml")
+    tells(done, status, *told)
+    assert [words for words in untold if words in done[1]] == []
 
 
 @pytest.mark.parametrize("command", ["validate", "score"])
@@ -89,17 +88,14 @@ def test_the_cure_works(folder: Path, cli: Cli, command: str) -> None:
     write(folder, "restore_zeros = true")
     status, out, _ = cli(command, "ten.csv", "--config", "hm.toml")
     assert (status, "SUB318" in out) == (0, False)
-    status, out, _ = cli(command, "nine.csv", "--config", "hm.toml")
-    assert (status, "SUB305" in out) == (1, True)
+    tells(cli(command, "nine.csv", "--config", "hm.toml"), 1, "SUB305")
 
 
 def test_one_row_of_another_length_does_not_hide_it(folder: Path, cli: Cli) -> None:
     articles = Path("articles.csv")
     articles.write_text(articles.read_text() + "1000000000,3\n")
-    status, out, _ = cli("validate", "nine.csv", "--config", "hm.toml")
-    assert status == 1
-    assert "SUB305" in out
-    assert "3 of 4 in articles.csv" in out
+    done = cli("validate", "nine.csv", "--config", "hm.toml")
+    tells(done, 1, "SUB305", "3 of 4 in articles.csv")
 
 
 @pytest.mark.parametrize("command", ["run", "submit", "score"])

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from conftest import Cli
+from conftest import Cli, is_refused, tells
 
 import harness
 from harness.experiment.submissions import SubmissionError
@@ -90,14 +90,12 @@ def test_what_is_mended_scores_what_the_file_does(cli: Cli) -> None:
     options = ["--solution", "truth.csv", "--score-column", "prediction"]
     assert cli("validate", "long.csv", *options, "--fix", "out.csv")[0] == 0
     assert Path("out.csv").read_text() == f"user,item,prediction\n{ROWS}"
-    status, out, _ = cli("score", "out.csv", *options, "--metric", "MAP@10")
-    assert (status, "1.000000" in out) == (0, True)
+    tells(cli("score", "out.csv", *options, "--metric", "MAP@10"), 0, "1.000000")
 
 
 def test_without_an_answer_nothing_is_scored(cli: Cli) -> None:
     Path("long.csv").write_text(f"user,item,prediction\n{ROWS}")
-    status, out, _ = cli("score", "long.csv", "--solution", "truth.csv")
-    assert (status, "SUB111" in out) == (1, True)
+    tells(cli("score", "long.csv", "--solution", "truth.csv"), 1, "SUB111")
     with pytest.raises(SubmissionError, match="SUB111"):
         harness.score("long.csv", solution="truth.csv")
 
@@ -146,5 +144,4 @@ def test_what_orders_no_rows_is_not_asked_for(
 def test_two_answers_are_one_too_many(cli: Cli) -> None:
     Path("long.csv").write_text(f"user,item,prediction\n{ROWS}")
     options = ["--solution", "truth.csv", "--score-column", "prediction", "--row-order"]
-    status, _, err = cli("validate", "long.csv", *options)
-    assert (status, "name one" in err) == (2, True)
+    is_refused(cli("validate", "long.csv", *options), "name one")

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import Cli
+from conftest import Cli, tells
 from test_rules import against
 
 from harness.submission import problems
@@ -162,21 +162,18 @@ def test_a_hint_on_rows_of_one_item_speaks_of_rows(tmp_path: Path, code: str) ->
 def test_a_score_says_which_command_mends(cli: Cli) -> None:
     Path("truth.csv").write_text("user,items\nann,a\n")
     Path("lists.csv").write_text("user;items\nann;a b\n")
-    status, out, _ = cli("score", "lists.csv", "--solution", "truth.csv")
-    assert status == 1
-    assert "or harness validate FILE --fix OUT" in out
+    done = cli("score", "lists.csv", "--solution", "truth.csv")
+    tells(done, 1, "or harness validate FILE --fix OUT")
 
 
 def test_notes_of_a_forced_score_are_words_apart(cli: Cli) -> None:
     """A padded id is one row of an evaluated user, not a row of somebody else's."""
     Path("truth.csv").write_text("user,items\nann,a b\nbob,d\n")
     Path("lists.csv").write_text("user,items\n ann,a b\nbob,d d\n")
-    status, out, _ = cli("score", "lists.csv", "--solution", "truth.csv", "--force")
-    assert status == 0
-    assert 'warning SUB303 "d" stands in the list already' in out
-    assert 'error   SUB207 spaces stand around " ann"' in out
-    assert "users without a list, who score 0: 1" in out
-    assert "left out" not in out
+    done = cli("score", "lists.csv", "--solution", "truth.csv", "--force")
+    told = ['warning SUB303 "d" stands in the list already', "users without a list, who score 0: 1"]
+    tells(done, 0, *told, 'error   SUB207 spaces stand around " ann"')
+    assert "left out" not in done[1]
 
 
 @pytest.mark.parametrize(("row", "code"), [(" zed,x y", "SUB202"), (" 'ann',x y", "SUB209")])

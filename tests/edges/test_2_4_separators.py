@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 import small
-from conftest import Cli, is_refused
+from conftest import Cli, is_refused, tells
 
 import harness
 from harness.core.errors import HarnessError, UsageError
@@ -37,15 +37,13 @@ BY = ("--solution", "solution.csv")
 
 def test_it_is_plain_in_the_solution(folder: Path, cli: Cli) -> None:
     assert figure(cli, *BY) == MAP
-    status, out, _ = cli("validate", "lists.csv", *BY)
-    assert status == 0
-    assert "lists, a semicolon between them as in the solution" in out
+    told = "lists, a semicolon between them as in the solution"
+    tells(cli("validate", "lists.csv", *BY), 0, told)
 
 
 def test_it_is_plain_in_the_sample(folder: Path, cli: Cli) -> None:
-    status, out, _ = cli("validate", "lists.csv", "--sample", "sample.csv")
-    assert status == 0
-    assert "lists, a semicolon between them as in sample.csv" in out
+    told = "lists, a semicolon between them as in sample.csv"
+    tells(cli("validate", "lists.csv", "--sample", "sample.csv"), 0, told)
     Path("solution.csv").write_text(SOLUTION.replace(";", " "))  # each is read as it is
     assert figure(cli, *BY, "--sample", "sample.csv") == MAP
 
@@ -73,16 +71,13 @@ def test_it_is_named(folder: Path, cli: Cli) -> None:
     assert status == 1
     assert "SUB309" in out
     assert "between them" not in out
-    status, out, _ = cli(*arguments, "--separator", ";")
-    assert status == 0
-    assert "lists, a semicolon between them as named" in out
+    told = "lists, a semicolon between them as named"
+    tells(cli(*arguments, "--separator", ";"), 0, told)
     for solution in (SOLUTION, SOLUTION.replace(";", " ")):
         Path("solution.csv").write_text(solution)
         assert figure(cli, *BY, "--separator", ";") == MAP
     Path("lists.csv").write_text(LISTS.replace(";", "|"))
-    status, out, _ = cli(*arguments, "--separator", ";")
-    assert status == 1
-    assert "put a semicolon between items" in out
+    tells(cli(*arguments, "--separator", ";"), 1, "put a semicolon between items")
 
 
 def test_commas_within_quotes(folder: Path, cli: Cli) -> None:
@@ -113,22 +108,14 @@ def test_a_config_of_submission_alone(folder: Path, cli: Cli) -> None:
     Path("asked.csv").write_text("who,what\nann,\nbob,\n")
     for solution in (SOLUTION, SOLUTION.replace(";", " ")):
         Path("solution.csv").write_text(solution)
-        lists = LISTS.replace("user,items", "who,what")
-        Path("lists.csv").write_text(lists)
+        Path("lists.csv").write_text(LISTS.replace("user,items", "who,what"))
         assert figure(cli, *BY, "--config", "own.toml") == MAP
-        assert (
-            harness.score("lists.csv", config="own.toml", solution="solution.csv")
-            .metrics["MAP@12"]
-            .mean
-            == MAP
-        )
-    status, out, _ = cli("validate", "lists.csv", "--config", "own.toml")
-    assert status == 0
-    assert "a semicolon between them as the config says; 2 ids must be there" in out
+        found = harness.score("lists.csv", config="own.toml", solution="solution.csv")
+        assert found.metrics["MAP@12"].mean == MAP
+    told = "a semicolon between them as the config says; 2 ids must be there"
+    tells(cli("validate", "lists.csv", "--config", "own.toml"), 0, told)
     Path("lists.csv").write_text("who,what\nann,a;x\n")
-    status, out, _ = cli("validate", "lists.csv", "--config", "own.toml", *BY)
-    assert status == 1
-    assert "SUB201" in out
+    tells(cli("validate", "lists.csv", "--config", "own.toml", *BY), 1, "SUB201")
 
 
 def test_what_such_a_config_cannot_do(folder: Path, cli: Cli) -> None:

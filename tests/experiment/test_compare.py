@@ -114,11 +114,8 @@ def test_some_models_alone(tmp_path: Path) -> None:
     """Their p values are the same as among all; there are fewer to correct for."""
     folder = ran(tmp_path, "run", POPULAR, LAST, RANDOM)
     (pair,) = harness.compare(folder, models=["last", "random"]).comparison.pairs
-    among = next(
-        p
-        for p in harness.compare(folder).comparison.pairs
-        if {p.one, p.other} == {"last", "random"}
-    )
+    pairs = harness.compare(folder).comparison.pairs
+    among = next(p for p in pairs if {p.one, p.other} == {"last", "random"})
     assert (pair.p_sign_flip, pair.ci95_bootstrap) == (among.p_sign_flip, among.ci95_bootstrap)
     (pair,) = harness.compare(folder, models=["last"], baseline="popular").comparison.pairs
     assert {pair.one, pair.other} == {"last", "popular"}
@@ -140,9 +137,8 @@ def test_the_runs_own_rules_hold_unless_others_are_named(tmp_path: Path) -> None
 
 def test_another_evaluation_set_is_refused_and_the_fields_are_named(tmp_path: Path) -> None:
     one, other = ran(tmp_path, "one", POPULAR), ran(tmp_path, "two", LAST, k=2)
-    with refusal(
-        UsageError, str(one), str(other), "k differ", "users, candidates, truth, seen agree"
-    ):
+    words = [str(one), str(other), "k differ", "users, candidates, truth, seen agree"]
+    with refusal(UsageError, *words):
         harness.compare(one, other)
 
 
@@ -365,8 +361,5 @@ def test_results_as_other_tables(tmp_path: Path) -> None:
     assert "a|b&lt;i&gt;_&" in html
     assert "<i>" not in html
     assert html.count("<table>") == html.count("</table>") == 3
-    assert (
-        repr(found)
-        .splitlines()[0]
-        .endswith("k = 3 · 4 users · " + found.evaluation.fingerprint[:6])
-    )
+    first = repr(found).splitlines()[0]
+    assert first.endswith("k = 3 · 4 users · " + found.evaluation.fingerprint[:6])

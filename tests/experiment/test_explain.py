@@ -3,16 +3,15 @@
 import json
 from dataclasses import replace
 from math import fsum, log2
-from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
+from conftest import exactly
 from hypothesis import given
 from hypothesis import strategies as st
+from letters import ITEMS, submitted, with_solution
 
 from harness.core import table
-from harness.core.arrays import Ragged
 from harness.core.errors import UsageError
 from harness.experiment.explain import (
     Explanation,
@@ -24,37 +23,8 @@ from harness.experiment.explain import (
     sheets,
 )
 from harness.experiment.score import SubmittedLists
-from harness.metrics import DEFINITIONS, DIVISORS, Judgments, parse
+from harness.metrics import DEFINITIONS, DIVISORS, parse
 from harness.metrics.conventions import CONVENTIONS
-from harness.protocol.truth import Solution
-
-ITEMS = list("abcdefghx")
-
-
-def submitted(
-    lists: list[str], truths: list[str], outside: list[list[str]] | None = None
-) -> SubmittedLists:
-    """Return lists of texts, a letter an item, - an empty position; users are u0, u1 …
-
-    `outside` are true items that are no candidates.
-    """
-    width = max([1, *map(len, lists)])
-    items = [[ITEMS.index(c) if c in ITEMS else -1 for c in row.ljust(width)] for row in lists]
-    rows = [sorted(map(ITEMS.index, truth)) for truth in truths]
-    ends = np.cumsum([0, *map(len, rows)])
-    truth = Ragged(ends, np.array([i for row in rows for i in row], np.int32))
-    beyond = outside or [[] for _ in lists]
-    solution = Solution(
-        users=pl.Series([f"u{i}" for i in range(len(lists))]),
-        items=pl.Series(ITEMS),
-        judgments=Judgments(truth, truth.sizes + np.array([len(row) for row in beyond])),
-        outside=pl.Series([i for row in beyond for i in row], dtype=pl.String),
-    )
-    return SubmittedLists("lists.csv", solution, solution.items, np.array(items, np.int32), {})
-
-
-def with_solution(given: SubmittedLists, **changed: Any) -> SubmittedLists:
-    return replace(given, solution=replace(given.solution, **changed))
 
 
 def with_users(given: SubmittedLists, users: list[str]) -> SubmittedLists:
@@ -65,10 +35,6 @@ def of_one(row: str, truth: str, k: int) -> Explanation:
     return explain(submitted([row], [truth]), 0, k)
 
 
-def exactly(value: float) -> object:
-    return pytest.approx(value, rel=0, abs=1e-12)
-
-
 def test_places_by_hand() -> None:
     """Truth a, b, c; the list a, a, x, b: hits at 1 and 4, D = min(3, 4)."""
     found = of_one("aaxb", "abc", 4)
@@ -77,14 +43,10 @@ def test_places_by_hand() -> None:
     assert [p.item for p in found.places] == ["a", "a", "x", "b"]
     assert [p.hit for p in found.places] == [True, False, False, True]
     assert [p.repeat for p in found.places] == [False, True, False, False]
-    assert [p.precision for p in found.places] == exactly_all([1, 1 / 2, 1 / 3, 2 / 4])
-    assert [p.contribution for p in found.places] == exactly_all([1 / 3, 0, 0, 2 / 4 / 3])
-    assert [p.discount for p in found.places] == exactly_all([1, 1 / log2(3), 1 / 2, 1 / log2(5)])
+    assert [p.precision for p in found.places] == exactly([1, 1 / 2, 1 / 3, 2 / 4])
+    assert [p.contribution for p in found.places] == exactly([1 / 3, 0, 0, 2 / 4 / 3])
+    assert [p.discount for p in found.places] == exactly([1, 1 / log2(3), 1 / 2, 1 / log2(5)])
     assert found.metrics["MAP@4"] == exactly((1 + 2 / 4) / 3)
-
-
-def exactly_all(values: list[float]) -> object:
-    return pytest.approx(values, rel=0, abs=1e-12)
 
 
 def test_a_repetition_of_what_was_no_hit_is_a_repetition() -> None:

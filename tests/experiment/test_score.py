@@ -1,55 +1,20 @@
 """Lists scored: means and intervals by hand, leaderboards, the JSON document, the records."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from math import sqrt
-from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
-from conftest import refusal
+from conftest import exactly, refusal
+from letters import submitted, with_solution
 from scipy import stats
 
 from harness.core import table as sheet
-from harness.core.arrays import Ragged
 from harness.core.errors import UsageError
 from harness.experiment.score import Scored, SubmittedLists, score
-from harness.metrics import Judgments, parse
+from harness.metrics import parse
 from harness.metrics.conventions import CONVENTIONS
-from harness.protocol.truth import Solution
-
-ITEMS = list("abcdx")
-
-
-def submitted(
-    lists: list[str], truths: list[str], leaderboards: Mapping[str, list[bool]] = {}
-) -> SubmittedLists:
-    """Return lists of texts and their solution, a letter an item, a text a user."""
-    width = max([1, *map(len, lists)])
-    items = [[ITEMS.index(c) for c in row] + [-1] * (width - len(row)) for row in lists]
-    rows = [sorted(map(ITEMS.index, truth)) for truth in truths]
-    ends = np.cumsum([0, *map(len, rows)])
-    truth = Ragged(ends, np.array([i for row in rows for i in row], np.int32))
-    solution = Solution(
-        users=pl.Series([f"user {i}" for i in range(len(lists))]),
-        items=pl.Series(ITEMS),
-        judgments=Judgments(truth, truth.sizes),
-        leaderboards={name: np.array(users) for name, users in leaderboards.items()},
-    )
-    return SubmittedLists(
-        title="lists.csv",
-        solution=solution,
-        items=solution.items,
-        whole=np.array(items, np.int32),
-        left_out={"users_without_list": lists.count(""), "users_outside": 0},
-    )
-
-
-def with_solution(given: SubmittedLists, **changed: Any) -> SubmittedLists:
-    return replace(given, solution=replace(given.solution, **changed))
-
 
 THREE = submitted(["a", "xx", "xb"], ["a", "a", "b"])
 """AP@2 is 1, 0 and 1/2."""
@@ -61,10 +26,6 @@ HALF = stats.t.ppf(0.975, 59) * sqrt(10 / 59) / sqrt(60)
 
 def scored(given: SubmittedLists, *metrics: str, k: int = 2, conventions: bool = False) -> Scored:
     return score(given, tuple(map(parse, metrics)), k, conventions)
-
-
-def exactly(value: float) -> object:
-    return pytest.approx(value, rel=0, abs=1e-12)
 
 
 def test_mean_and_interval_by_hand() -> None:
@@ -88,10 +49,8 @@ def test_of_two_users_with_everything_the_next_may_have_less() -> None:
 
 def test_boards_have_the_means_and_intervals_of_their_users() -> None:
     leaderboards = {"Public": [True, False, True], "Private": [False, True, False]}
-    found = scored(
-        with_solution(THREE, leaderboards={b: np.array(v) for b, v in leaderboards.items()}),
-        "MAP@2",
-    )
+    three = submitted(["a", "xx", "xb"], ["a", "a", "b"], leaderboards=leaderboards)
+    found = scored(three, "MAP@2")
     assert list(found.leaderboards) == ["Public", "Private"]
     public = found.leaderboards["Public"]["MAP@2"]
     assert public.mean == 3 / 4  # of 1 and 1/2
@@ -101,7 +60,7 @@ def test_boards_have_the_means_and_intervals_of_their_users() -> None:
 
 
 def test_a_leaderboard_without_users_has_no_estimates() -> None:
-    given = submitted(["a"], ["a"], {"Public": [True], "Private": [False]})
+    given = submitted(["a"], ["a"], leaderboards={"Public": [True], "Private": [False]})
     assert list(scored(given, "MAP@1").leaderboards) == ["Public"]
 
 
@@ -150,9 +109,8 @@ def test_conventions_that_look_further_than_the_evaluation_set_are_refused() -> 
 
 
 def test_the_json_document() -> None:
-    given = with_solution(
-        submitted(["a", ""], ["a", "b"], {"Public": [True, False]}), fingerprint="3f9ac1"
-    )
+    two = submitted(["a", ""], ["a", "b"], leaderboards={"Public": [True, False]})
+    given = with_solution(two, fingerprint="3f9ac1")
     document = scored(given, "HitRate@1", k=1).to_dict()
     assert json.loads(json.dumps(document, allow_nan=False)) == {
         "schema": 1,

@@ -43,12 +43,8 @@ def test_two_leaderboards(solution: Path) -> None:
         "users_without_items": 0,
         "true_items_repeated": 0,
     }
-    assert found.to_dict()["problems"] == {
-        "errors": 0,
-        "warnings": 0,
-        "found": [],
-        "forced": False,
-    }
+    problems = found.to_dict()["problems"]
+    assert problems == {"errors": 0, "warnings": 0, "found": [], "forced": False}
 
 
 def test_a_file_with_errors_is_scored_by_force_alone(solution: Path) -> None:

@@ -357,11 +357,8 @@ def test_every_user_earns_again_what_the_run_wrote(folder: Path, model: str, rep
     written = pl.read_parquet(folder / "per_user.parquet").filter(
         (pl.col("model") == model) & (pl.col("repeat") == repeat)
     )
-    assert (
-        submitted.solution.users.to_list()
-        == written["user"].to_list()
-        == [f"u{u}" for u in range(5)]
-    )
+    users = [f"u{u}" for u in range(5)]
+    assert submitted.solution.users.to_list() == written["user"].to_list() == users
     for row, scored in enumerate(written.iter_rows(named=True)):
         earned = explain(submitted, row, 3).metrics
         assert {name: earned[name] for name in METRICS} == {name: scored[name] for name in METRICS}

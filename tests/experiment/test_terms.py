@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 import small
+from conftest import refusal
 
 import harness
 from harness.config import Config
@@ -21,10 +22,8 @@ def test_a_competition_is_known_by_its_header(name: str) -> None:
     assert of_competition(["who", "what"]) is None
 
 
-def write(folder: Path, **files: str) -> Path:
-    for name, text in files.items():
-        (folder / f"{name}.csv").write_text(text)
-    return folder
+def write(folder: Path, **files: str) -> None:
+    small.write(folder, {f"{name}.csv": text for name, text in files.items()})
 
 
 def test_instacart(tmp_path: Path) -> None:
@@ -152,18 +151,13 @@ def test_a_sample_and_columns_of_a_config(tmp_path: Path) -> None:
     assert scored.metrics["MAP@2"].mean == 1
     write(tmp_path, lists="who,what\nann,b a\nbob,a;b\n")
     found = harness.validate(tmp_path / "lists.csv", config=config)
-    assert [(p.code, p.hint) for p in found.problems] == [
-        ("SUB309", "put a semicolon between items"),
-    ]
-    with pytest.raises(
-        UsageError, match=r'\[submission\] has no key "smple"; did you mean "sample"'
-    ):
+    told = [(p.code, p.hint) for p in found.problems]
+    assert told == [("SUB309", "put a semicolon between items")]
+    with refusal(UsageError, '[submission] has no key "smple"; did you mean "sample"'):
         evaluation_set(tmp_path, submission={"smple": "sample.csv"})
+    config = evaluation_set(tmp_path, submission={"sample": "gone.csv"})
     with pytest.raises(DataError, match=r"gone\.csv: there is no such file"):
-        harness.validate(
-            tmp_path / "lists.csv",
-            config=evaluation_set(tmp_path, submission={"sample": "gone.csv"}),
-        )
+        harness.validate(tmp_path / "lists.csv", config=config)
 
 
 # What only a solution tells.

@@ -7,11 +7,11 @@ from random import Random
 
 import numpy as np
 import pytest
+from conftest import exactly, ragged
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from harness.core.arrays import Ragged
 from harness.metrics import DIVISORS, Block, Judgments, apk, conventions, parse, per_user
 from harness.metrics.conventions import CONVENTIONS, EXAMPLE, map_by_convention
 
@@ -28,18 +28,12 @@ def matrix(lists: Sequence[str]) -> NDArray[np.int32]:
 
 def key_of(truths: Sequence[str]) -> Judgments:
     """Return the key of texts of true items, a letter each; an item that stands twice is one."""
-    rows = [sorted(set(map(ord, truth))) for truth in truths]
-    ends = np.cumsum([0, *map(len, rows)])
-    items = np.array([item for row in rows for item in row], np.int32)
-    return Judgments(Ragged(ends, items), np.diff(ends))
+    rows = ragged(set(map(ord, truth)) for truth in truths)
+    return Judgments(rows, rows.sizes)
 
 
 def by_convention(lists: Sequence[str], truths: Sequence[str], k: int) -> dict[str, float | None]:
     return map_by_convention(matrix(lists), key_of(truths), k)
-
-
-def exactly(value: float | Fraction) -> object:
-    return pytest.approx(float(value), rel=0, abs=1e-12)
 
 
 @pytest.mark.parametrize("name", CONVENTIONS)

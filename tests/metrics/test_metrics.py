@@ -290,10 +290,6 @@ def test_a_metric_made_by_hand_is_checked_too() -> None:
         Metric("MAP", 12, (("divisor", "banana"),))
 
 
-def test_every_definition_is_complete() -> None:
-    for name, definition in DEFINITIONS.items():
-        assert definition.text, name
-        assert definition.source, name
-    assert {divisor.text for divisor in DIVISORS.values()} == {
-        *("min(R, k)", "R", "k", "min(R, L)", "hits"),
-    }
+def test_every_divisor_says_what_it_is() -> None:
+    texts = {divisor.text for divisor in DIVISORS.values()}
+    assert texts == {"min(R, k)", "R", "k", "min(R, L)", "hits"}

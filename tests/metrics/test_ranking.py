@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import ragged
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness import evaluate
-from harness.core.arrays import Ragged
 from harness.core.errors import DataError, UsageError
 from harness.metrics import Block, Judgments, parse, per_user
 from harness.metrics.kernels import ranks
@@ -26,10 +26,7 @@ def values(
     """Return one graded metric of several lists; `more` true items have no position."""
     width = max(map(len, lists))
     items = np.array([[*row, *[-1] * (width - len(row))] for row in lists], np.int32)
-    rows = Ragged(
-        np.cumsum([0, *map(len, truths)]),
-        np.array([item for truth in truths for item in sorted(truth)], np.int32),
-    )
+    rows = ragged(truths)
     grades = np.array([truth[item] for truth in truths for item in sorted(truth)], np.float64)
     judgments = Judgments(rows, rows.sizes + more, grades)
     metric = parse(name)

@@ -67,10 +67,8 @@ def test_repeats_are_rows_and_average_by_user_and_by_repeat(evaluation_set: Eval
 
 def test_metrics_keep_the_order_asked_for(evaluation_set: EvaluationSet) -> None:
     asked: list[Metric] = [parse(m) for m in ("Recall@3", "MAP@1", "Recall@2")]
-    assert (
-        list(score([lists([0, 1, 2], [0, 1, 2])], evaluation_set.judgments(), asked).values)
-        == asked
-    )
+    found = score([lists([0, 1, 2], [0, 1, 2])], evaluation_set.judgments(), asked)
+    assert list(found.values) == asked
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -82,20 +80,15 @@ def test_blocks_and_threads_change_nothing(
     whole = score(repeats, evaluation_set.judgments(), metrics)
     monkeypatch.setattr(scores, "BLOCK_USERS", 1)
     for repeat, recommendations in enumerate(repeats):
-        parts = user_scores(
-            recommendations.items,
-            Judgments(evaluation_set.truth, evaluation_set.relevant),
-            metrics,
-            threads,
-        )
+        judgments = Judgments(evaluation_set.truth, evaluation_set.relevant)
+        parts = user_scores(recommendations.items, judgments, metrics, threads)
         for metric in metrics:
             assert parts[metric].tolist() == whole.values[metric][repeat].tolist()
 
 
 def test_an_empty_list_scores_nothing(evaluation_set: EvaluationSet) -> None:
-    table = score(
-        [lists([-1] * 3, [-1] * 3)], evaluation_set.judgments(), [parse("MAP@3"), parse("NDCG@3")]
-    )
+    metrics = [parse("MAP@3"), parse("NDCG@3")]
+    table = score([lists([-1] * 3, [-1] * 3)], evaluation_set.judgments(), metrics)
     assert [values.tolist() for values in table.values.values()] == [[[0, 0]], [[0, 0]]]
 
 

@@ -6,21 +6,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from conftest import ragged
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.core.arrays import Ragged
 from harness.core.errors import RecommenderError
 from harness.models.recommendations import checked
 
 USERS = pl.Series(["007", "bob", "cid"])
 N, K = 5, 3
 GOOD = [[0, 1, 2], [4, -1, -1], [-1, -1, -1]]
-
-
-def ragged(rows: list[list[int]]) -> Ragged:
-    ends = np.cumsum([0, *(len(row) for row in rows)])
-    return Ragged(ends, np.array([i for row in rows for i in sorted(row)], np.int32))
 
 
 def check(answer: Any, exclude: list[list[int]] | None = None) -> Any:
@@ -140,7 +135,7 @@ def test_refuses_just_what_breaks_the_rules(data: Any) -> None:
     users = pl.Series([f"user-{row}" for row in range(rows)])
     given_answer = np.array(answer, dtype)
     fault = first_fault(answer, n, exclude)
-    held = ragged([list(items) for items in exclude])
+    held = ragged(exclude)
     if fault is None:
         assert checked("m", given_answer, users, k, n, held).tolist() == answer
         return

@@ -5,8 +5,8 @@ import io
 from pathlib import Path
 
 import pytest
+from conftest import Cli
 
-from harness.cli import app, guarded
 from harness.core.table import as_csv
 from harness.submission import problems
 from harness.submission.expected import of_tables
@@ -18,10 +18,9 @@ BAD = GOOD.replace("bob,0706016003", "bob,706016003 706016001\nann,\nzoe,7060160
 
 
 @pytest.fixture
-def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Validation:
+def found(here: Path) -> Validation:
     for name, text in {"sample": SAMPLE, "articles": ITEMS, "bad": BAD, "good": GOOD}.items():
-        (tmp_path / f"{name}.csv").write_text(text)
-    monkeypatch.chdir(tmp_path)
+        (here / f"{name}.csv").write_text(text)
     return validate(Path("bad.csv"), of_tables(Path("sample.csv"), Path("articles.csv")))
 
 
@@ -106,10 +105,7 @@ def test_as_records(found: Validation) -> None:
         (["sample.csv", "--fix", "out.csv"], 0, "nothing to mend, written to out.csv; no errors"),
     ],
 )
-def test_the_command(
-    arguments: list[str], status: int, said: str, capfd: pytest.CaptureFixture[str]
-) -> None:
-    found = guarded(lambda: app(["validate", *arguments], standalone_mode=False))
-    out, err = capfd.readouterr()
+def test_the_command(arguments: list[str], status: int, said: str, cli: Cli) -> None:
+    found, out, err = cli("validate", *arguments)
     assert (found, "Traceback" in err) == (status, False)
     assert said in out + err

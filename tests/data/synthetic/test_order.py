@@ -103,11 +103,8 @@ def own(task: Task) -> dict[str, list[str]]:
 
 def baseline_scores(task: Task) -> list[float]:
     """MAP@k of random, popular, popular last week, repurchase."""
-    last_week, mine, dice = (
-        popular(task, task.cut - WEEK),
-        own(task),
-        Random(7),  # noqa: S311
-    )
+    last_week, mine = popular(task, task.cut - WEEK), own(task)
+    dice = Random(7)  # noqa: S311
     chance = [mean_ap(task, lambda user: dice.sample(task.candidates, task.k)) for _ in range(5)]
     always = popular(task, datetime.min)
     return [
