@@ -112,7 +112,7 @@ cdef int record(
             begins, closed = True, False
             continue
         elif byte == LINE:
-            if written > 0 and out[written - 1] == RETURN:
+            if at > 1 and buffer[at - 2] == RETURN:  # one within quotes ends no line
                 written -= 1
             out[written] = RECORD
             written += 1

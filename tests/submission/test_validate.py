@@ -115,6 +115,10 @@ CASES: dict[str, tuple[str | bytes, list[tuple[str, int | None, str, int, int]]]
     "semicolons": (GOOD.replace(",", ";"), [("SUB009", 1, "semicolons", 1, 1)]),
     "tabs": (GOOD.replace(",", "\t"), [("SUB009", 1, "tabs", 1, 1)]),
     "bare carriage returns": (GOOD.replace("\n", "\r"), [("SUB010", None, "", 4, 4)]),
+    "a return before a closing quote": (
+        GOOD.replace("0706016002\n", '0706016002\r"\n', 1).replace("ann,", 'ann,"', 1),
+        [("SUB010", None, "", 1, 1)],
+    ),
     "unclosed quote": (
         GOOD.replace("bob,0706016003", 'bob,"0706016003'),
         [("SUB011", 3, "", 1, 1), ("SUB310", 3, '"0706016003', 1, 1)],
