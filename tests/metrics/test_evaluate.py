@@ -191,6 +191,9 @@ def test_zeros_that_may_say_that_an_item_is_not_true(
         warnings.simplefilter("always")
         assert evaluate({"ann": ["a", "b"]}, truth, "Precision@2").iloc[0] == 2 / 2
     assert [f'grade="{column}"' in str(warning.message) for warning in found] == [True] * told
+    assert [" (it holds no numbers: " in str(warning.message) for warning in found] == (
+        [values[0] is False] * told
+    )
     if told:
         graded = truth.cast({column: pl.Int64})
         assert evaluate({"ann": ["a", "b"]}, graded, "Precision@2", grade=column).iloc[0] == 1 / 2

@@ -93,7 +93,8 @@ def check_grades(table: Table) -> None:
         if may_grade and _holds_zeros(column):
             warnings.warn(
                 f"{table.role}: column {_quoted(name)} holds zeros, but every row counts as a true "
-                f"item; where 0 says that it is none, name it: grade={_quoted(name)}",
+                f"item; where 0 says that it is none, name it: grade={_quoted(name)}"
+                + ("" if column.dtype.is_numeric() else " (it holds no numbers: make it 0 and 1)"),
                 stacklevel=CALLER,
             )
 
