@@ -70,6 +70,7 @@ fuzz-asan: $(VENV)/.installed-dev
 	    ASAN_OPTIONS=detect_leaks=0:$(REPORT) UBSAN_OPTIONS=print_stacktrace=1:$(REPORT) \
 	    $(BIN)/python -m pytest -q tests/test_compiled.py \
 	        tests/fuzz/fuzz_submissions.py tests/fuzz/fuzz_rows.py tests/fuzz/fuzz_solutions.py \
+	        tests/fuzz/fuzz_events.py \
 	    || { cat $(ASAN)/report.*; exit 1; }
 
 # The wheel of this Python, for Linux with this machine's C library or a later one, and a look at it

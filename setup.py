@@ -10,10 +10,15 @@ from setuptools.command.build_ext import build_ext
 
 MODULES = [
     "harness/core/_kernels.pyx",
+    "harness/data/_events.pyx",
+    "harness/delimited/_bytes.pyx",
+    "harness/delimited/_lines.pyx",
+    "harness/delimited/tally.pyx",
     "harness/metrics/_kernels.py",
     "harness/models/_kernels.py",
     "harness/stats/_kernels.pyx",
     "harness/submission/_fix.pyx",
+    "harness/submission/_items.pyx",
     "harness/submission/_keys.pyx",
     "harness/submission/_repair.pyx",
     "harness/submission/_scan.pyx",

@@ -75,7 +75,8 @@ def distinct(
 def latest(
     users: cython.const[cython.int][::1],
     starts: cython.const[cython.longlong][::1],
-    candidates: cython.const[cython.int][::1],
+    items: cython.const[cython.int][::1],
+    candidate_of: cython.const[cython.int][::1],
     times: cython.const[cython.longlong][::1],
     indptr: cython.const[cython.longlong][::1],
     excluded: cython.const[cython.longlong][::1],
@@ -95,7 +96,7 @@ def latest(
                 while start > begin and times[start - 1] == times[end - 1]:
                     start -= 1
                 for event in range(start, end):
-                    candidate = candidates[event]
+                    candidate = candidate_of[items[event]]
                     fits: cython.bint = candidate >= 0 and filled < k
                     fits &= not holds(excluded, indptr[row], indptr[row + 1], candidate)
                     for place in range(filled):

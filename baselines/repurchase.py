@@ -34,7 +34,6 @@ class Repurchase:
         """Count the last days' events; the users' own are read when they are asked for."""
         require_above(0, window_days=self.window_days)
         self.train_ = train
-        self.candidates_ = train.candidate_of_item[train.events.item]
         self.order_ = train.candidates_by_count(train.last_days(self.window_days))
         return self
 
@@ -47,7 +46,8 @@ class Repurchase:
         _kernels.latest(
             np.ascontiguousarray(users, np.int32),
             train.user_starts,
-            self.candidates_,
+            train.events.item,
+            train.candidate_of_item,
             train.events.time,
             *excluded_rows(exclude, len(users)),
             own,

@@ -26,7 +26,8 @@ from scipy.sparse import csr_array
 from harness.core.arrays import Int32, Ragged
 from harness.core.errors import RecommenderError
 from harness.core.random import Draws, id_hashes
-from harness.data.dataset import DAY_US, ID, Dataset, Events, canonical
+from harness.data.dataset import DAY_US, ID, Dataset, Events
+from harness.data.ordering import canonical
 from harness.models.base import Recommender, Train
 from harness.models.recommendations import checked
 
@@ -111,7 +112,7 @@ def example_train(
         np.array([day * DAY_US for _, _, day in events], np.int64),
         np.zeros(len(events), np.uint8),
     )
-    ordered = canonical([codes], len(users), len(items), 1)
+    ordered = canonical(codes, len(users), len(items), 1)
     positions = np.array([item.index(c) for c in candidates], np.int32)
     dataset = Dataset(
         "example", users, items, ordered, ("event",), "train",

@@ -11,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.core import _kernels as core
-from harness.submission import _fix, _keys, _scan
-from harness.submission.faults import Tally
-from harness.submission.keys import padded
+from harness.data.interactions import weight_sums
+from harness.delimited import _bytes, _lines
+from harness.delimited.blocks import padded
+from harness.delimited.tally import Tally
+from harness.submission import _items, _keys
 
 ROOT = Path(__file__).parents[1]
 NO_IDS = np.zeros(0, np.int64)
@@ -107,7 +109,7 @@ def of_baselines(draw: np.random.Generator) -> dict[str, list[Any]]:
             *(keys, np.arange(6), np.arange(6, dtype=np.int32), np.empty(3, np.int64)),
             lists.copy(),
         ],
-        "latest": [users, starts, candidate[items], times, *held, lists.copy()],
+        "latest": [users, starts, items, candidate, times, *held, lists.copy()],
         "count_gaps": [
             *(starts, items, times, 0, 3, candidate, *np.empty((2, 5), np.int64), *found)
         ],
@@ -166,6 +168,21 @@ def test_sums_are_of_sorted_numbers(weights: list[float]) -> None:
     assert sums[0] == np.cumsum([0, *sorted(weights)])[-1]  # one after the other
 
 
+@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0.1, 0.2, 0.3, 1e-30, 7e5]))))
+def test_few_weights_are_summed_in_the_same_order(events: list[tuple[int, float]]) -> None:
+    item = np.array([item for item, _ in events], np.int32)
+    found = weight_sums(item, np.array([weight for _, weight in events]), 4)
+    for number in range(4):
+        own = sorted(weight for item, weight in events if item == number)
+        assert found[number] == np.cumsum([0, *own])[-1]
+
+
+def test_many_weights_are_sorted() -> None:
+    """4,097 of them are more than have a code: 1 + … + 4097 = 4097 · 4098 / 2."""
+    weight = np.arange(1, 4_098, dtype=np.float64)[::-1]
+    assert weight_sums(np.zeros(4_097, np.int32), weight, 1).tolist() == [4_097 * 4_098 / 2]
+
+
 TEXT = padded(b"ann,a b\n")
 PLACES = np.zeros((1, 2), np.int64)
 
@@ -173,19 +190,19 @@ PLACES = np.zeros((1, 2), np.int64)
 def test_a_line_without_an_end_is_not_read_beyond_the_buffer() -> None:
     users, wanted = np.zeros(1, np.int32), np.array([0, 1], np.int32)
     with pytest.raises(IndexError):
-        _scan.cut(padded(b"ann,a b"), 7, 44, 10, wanted, PLACES, PLACES.copy(), users, Tally())
+        _lines.cut(padded(b"ann,a b"), 7, 44, 10, wanted, PLACES, PLACES.copy(), users, Tally())
 
 
 @pytest.mark.parametrize(("start", "stop"), [(0, 9), (-1, 3), (0, 1 << 40)])
 def test_bytes_outside_a_buffer_have_no_key(start: int, stop: int) -> None:
     given = np.array([start]), np.array([stop]), np.zeros(2, np.uint64)
     with pytest.raises(IndexError):
-        _keys.keys(TEXT, *given, np.zeros((1, 2), np.uint64))
+        _bytes.keys(TEXT, *given, np.zeros((1, 2), np.uint64))
 
 
 def test_lists_that_do_not_fit_are_not_written() -> None:
     with pytest.raises(IndexError):
-        _scan.put(
+        _items.put(
             *(np.array([3], np.int32), np.array([1]), np.array([7], np.int32)),
             *(np.zeros((2, 1), np.int32), np.zeros(2, np.uint8)),
         )
@@ -194,10 +211,12 @@ def test_lists_that_do_not_fit_are_not_written() -> None:
 def test_plain_lines_that_do_not_fit_are_not_written() -> None:
     lines = np.zeros(1, np.int64)
     with pytest.raises(IndexError):
-        _fix.plain(TEXT, 8, 44, True, 99, np.zeros(3, np.uint8), lines, lines, lines)
+        _lines.plain(TEXT, 8, 44, True, 99, np.zeros(3, np.uint8), lines, lines, lines)
 
 
 def test_a_table_of_ids_is_a_power_of_two_long() -> None:
     """A place in it is a key's lowest bits."""
     with pytest.raises(ValueError, match=r"\(3, 2\)"):
-        _keys.Ids(np.zeros((3, 2), np.uint64), np.zeros(2, np.uint64), 0, False, False, 0, True)
+        _keys.Ids(
+            np.zeros((3, 2), np.uint64), *(np.zeros(2, np.uint64), 0), *[False] * 2, 0, *[False] * 3
+        )

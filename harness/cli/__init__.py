@@ -5,6 +5,7 @@ Heavy modules are imported inside the commands, so that ``harness --help`` is in
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 from collections.abc import Callable
@@ -69,6 +70,7 @@ def run(
     from harness.experiment.run import run as run_
     from harness.experiment.run_folder import check_out
 
+    gc.freeze()  # what is imported stays: it is not searched for garbage, nor at the end
     settings = config_.read(config, set_ or [])
     here = Path.cwd()  # a model may go elsewhere
     check_out(out or Path("runs/any"))
@@ -167,10 +169,15 @@ def main() -> None:
         sys.exit(INTERRUPTED)
 
 
+_NEW_OBJECTS = 100_000
+"""From which on garbage is searched for: with Python's 700, imports alone make 1,000 searches."""
+
+
 def _status() -> int:
     # A parent may have left the signal ignored; the reader would then stop early, and say nothing.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a scheduler's wish to stop
+    gc.set_threshold(_NEW_OBJECTS)
     output = guard_streams()
     status = guarded(lambda: app(standalone_mode=False))
     sys.stdout.flush()

@@ -13,7 +13,7 @@ import typer
 from harness.cli import options
 from harness.cli.show import Format, FormatOption, show
 from harness.cli.streams import stdout_to_stderr
-from harness.cli.validate import tell
+from harness.cli.validate import leave_processors, tell
 from harness.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def score(
     format_: FormatOption = "table",
 ) -> int:
     """Validate a file of lists, and score it against a config's evaluation set or a solution."""
+    leave_processors()
     from harness.core.io import refuse_overwriting
     from harness.experiment import export
     from harness.experiment.submissions import SubmissionError, score_on

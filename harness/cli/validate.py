@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import shutil
 import sys
 import time
@@ -17,6 +18,11 @@ from harness.cli.show import Format, FormatOption, show
 
 if TYPE_CHECKING:
     from harness.submission.problems import Validation
+
+
+def leave_processors() -> None:
+    """Keep NumPy's algebra, which is not used here, from threads that wait by spinning."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def validate(
@@ -44,6 +50,7 @@ def validate(
     format_: FormatOption = "table",
 ) -> int:
     """Say everything that is wrong with a submission: where, how often, how to mend it."""
+    leave_processors()
     from harness.core.io import refuse_overwriting
     from harness.experiment.terms import Terms
     from harness.experiment.validate import examine_on

@@ -3,10 +3,12 @@
 
 cimport cython
 from libc.math cimport fabs, INFINITY
-from libc.stdint cimport int32_t, int64_t, uint64_t
+import numpy as np
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 
 
 cdef enum:
+    PROBES = 64  # slots that are looked at for a weight
     AHEAD = 16  # keys whose slots memory is asked for while others are looked up
 
 
@@ -132,6 +134,79 @@ def sum_sorted(
             sort(grouped, scratch, starts[at], starts[at + 1])
             for event in range(starts[at], starts[at + 1]):
                 sums[at] += grouped[event]
+
+
+def rank_weights(
+    const double[::1] weight, uint16_t[::1] codes, double[::1] values, int64_t[::1] sizes
+):
+    """Give each different weight a code; return how many there are, −1 if they are too many.
+
+    Parameters
+    ----------
+    values : float64 array
+        Takes the weight of each code; as many as fit are a power of two.
+    sizes : int64 array, 0 each
+        Takes how often each stands there.
+    """
+    cdef Py_ssize_t at, step, most = values.shape[0], count = 0, mask = 2 * most - 1
+    cdef uint64_t held, before = 0, slot
+    cdef int32_t code = -1
+    cdef int32_t[::1] slots = np.full(2 * most, -1, np.int32)
+    if most & (most - 1) or most > 1 << 16 or sizes.shape[0] < most or codes.shape[0] < weight.shape[0]:
+        raise ValueError(f"{most} weights")
+    with nogil:
+        for at in range(weight.shape[0]):
+            held = (<const uint64_t*>&weight[at])[0]
+            if code < 0 or held != before:  # events of a user are often of one time
+                slot = held * <uint64_t>0x9E3779B97F4A7C15u >> 40
+                code = -1
+                for step in range(PROBES):
+                    code = slots[(slot + step) & mask]
+                    if code < 0:
+                        if count == most:
+                            break
+                        code = <int32_t>count
+                        slots[(slot + step) & mask], values[count] = code, weight[at]
+                        count += 1
+                        break
+                    if (<const uint64_t*>&values[code])[0] == held:
+                        break
+                    code = -1
+                if code < 0:
+                    count = -1
+                    break
+                before = held
+            codes[at] = <uint16_t>code
+            sizes[code] += 1
+    return count
+
+
+def sum_ranked(
+    const int[::1] item,
+    const uint16_t[::1] codes,
+    int64_t[::1] free,
+    int[::1] grouped,
+    const double[::1] values,
+    const int64_t[::1] starts,
+    double[::1] sums,
+):
+    """Add the weights up item by item, all of the smallest first.
+
+    Parameters
+    ----------
+    free : int64 array
+        Where the next event of each code goes in `grouped`, which is scratch memory.
+    values, starts : arrays
+        Weights, ascending, and where the events of each begin in `grouped`, with the end.
+    """
+    cdef Py_ssize_t at, rank
+    with cython.boundscheck(True), nogil:
+        for at in range(item.shape[0]):
+            grouped[free[codes[at]]] = item[at]
+            free[codes[at]] += 1
+        for rank in range(values.shape[0]):
+            for at in range(starts[rank], starts[rank + 1]):
+                sums[grouped[at]] += values[rank]
 
 
 cdef void sort(

@@ -1,4 +1,4 @@
-"""Loops that the compiler also makes for processors with AVX2, which is chosen when they are run.
+"""Loops that the compiler also makes for processors with AVX2 or AVX-512; chosen when they run.
 
 Wider registers change no bit: each element has its own product and sum, rounded one after the
 other, and counts are whole numbers.
@@ -12,15 +12,29 @@ cdef extern from *:
     #include <stddef.h>
     #include <stdint.h>
     #include <string.h>
+    #if defined(__SSE2__) || defined(_M_X64)
+    #include <emmintrin.h>
+    #endif
 
     /* glibc chooses; AddressSanitizer is not ready when it does. */
     #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) \\
         && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+    #define HARNESS_CLONES
     #define FOR_EVERY_PROCESSOR __attribute__((unused, target_clones("avx2", "default")))
+    #define FOR_WIDE_ONES_TOO __attribute__((unused, target_clones("avx512f", "avx2", "default")))
     #elif defined(__GNUC__)
     #define FOR_EVERY_PROCESSOR __attribute__((unused))
+    #define FOR_WIDE_ONES_TOO FOR_EVERY_PROCESSOR
     #else
     #define FOR_EVERY_PROCESSOR
+    #define FOR_WIDE_ONES_TOO
+    #endif
+    /* AVX-512 multiplies whole numbers of 64 bits; gcc can ask for it by this name since 12. */
+    #if defined(HARNESS_CLONES) && __GNUC__ >= 12
+    #define FOR_WIDE_PRODUCTS \\
+        __attribute__((unused, target_clones("arch=x86-64-v4", "avx2", "default")))
+    #else
+    #define FOR_WIDE_PRODUCTS FOR_EVERY_PROCESSOR
     #endif
 
     FOR_EVERY_PROCESSOR static void add_scaled_double(
@@ -69,24 +83,161 @@ cdef extern from *:
         return found;
     }
 
+    /* The next n states of SplitMix64, mixed; each half of one times the number of users. */
+    FOR_WIDE_PRODUCTS static void draw_ahead(
+        uint64_t state, uint64_t users, uint64_t *__restrict high, uint64_t *__restrict low, int n)
+    {
+        for (int i = 0; i < n; i++) {
+            uint64_t bits = state + (uint64_t)(i + 1) * 0x9E3779B97F4A7C15u;
+            bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9u;
+            bits = (bits ^ bits >> 27) * 0x94D049BB133111EBu;
+            bits ^= bits >> 31;
+            high[i] = (bits >> 32) * users;
+            low[i] = (bits & 0xFFFFFFFFu) * users;
+        }
+    }
+
+    /* Of up to 16 numbers: in bits 0 to 15 where each of m others stands first, from bit 16 on how
+     * many are not negative, and bit 32 if one is below -1. */
+    static uint64_t facts_of_any(const int *numbers, ptrdiff_t n, const int *wanted, ptrdiff_t m)
+    {
+        uint64_t hits = 0, filled = 0, unknown = 0;
+        for (ptrdiff_t i = 0; i < n; i++) {
+            filled += numbers[i] >= 0;
+            unknown |= numbers[i] < -1;
+        }
+        for (ptrdiff_t one = 0; one < m; one++) {
+            uint64_t equal = 0;
+            for (ptrdiff_t i = 0; i < n; i++) equal |= (uint64_t)(numbers[i] == wanted[one]) << i;
+            hits |= equal & (0 - equal);
+        }
+        return hits | filled << 16 | unknown << 32;
+    }
+
+    #if defined(__GNUC__) && defined(__x86_64__)
+    #include <immintrin.h>
+    static const int first_lanes[32] = {
+        -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
+    };
+    #define LANES(low, high) ((uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(low)) \
+        | (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(high)) << 8)
+    __attribute__((target("avx2,popcnt"))) static uint64_t facts_of_few(
+        const int *numbers, ptrdiff_t n, const int *wanted, ptrdiff_t m)
+    {
+        const int *lanes = first_lanes + 16 - n;  /* those beyond n are not read */
+        const __m256i one = _mm256_loadu_si256((const __m256i *)lanes);
+        const __m256i two = _mm256_loadu_si256((const __m256i *)(lanes + 8));
+        const __m256i low = _mm256_maskload_epi32(numbers, one);
+        const __m256i high = _mm256_maskload_epi32(numbers + 8, two);
+        const __m256i empty = _mm256_set1_epi32(-1);
+        const uint32_t all = LANES(one, two);
+        uint32_t hits = 0;
+        for (ptrdiff_t at = 0; at < m; at++) {
+            const __m256i number = _mm256_set1_epi32(wanted[at]);
+            uint32_t equal = all & LANES(_mm256_cmpeq_epi32(low, number), _mm256_cmpeq_epi32(high, number));
+            hits |= equal & (0 - equal);
+        }
+        const uint32_t filled = all & LANES(_mm256_cmpgt_epi32(low, empty), _mm256_cmpgt_epi32(high, empty));
+        const uint32_t below = LANES(_mm256_cmpgt_epi32(empty, low), _mm256_cmpgt_epi32(empty, high));
+        return hits | (uint64_t)_mm_popcnt_u32(filled) << 16 | (uint64_t)(below != 0) << 32;
+    }
+    static uint64_t facts_of(const int *numbers, ptrdiff_t n, const int *wanted, ptrdiff_t m)
+    {
+        static int wide = -1;
+        if (wide < 0) wide = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt");
+        return wide ? facts_of_few(numbers, n, wanted, m) : facts_of_any(numbers, n, wanted, m);
+    }
+    static int lowest_bit(uint64_t bits) { return __builtin_ctzll(bits); }
+    #else
+    #define facts_of facts_of_any
+    static int lowest_bit(uint64_t bits) { int at = 0; while (!(bits >> at & 1)) at++; return at; }
+    #endif
+
     FOR_EVERY_PROCESSOR static ptrdiff_t count_byte(const uint8_t *bytes, ptrdiff_t n, uint8_t byte)
     {
-        ptrdiff_t found = 0;
-        for (ptrdiff_t i = 0; i < n; i++) found += bytes[i] == byte;
+        ptrdiff_t found = 0, at = 0;
+        for (; at + 128 <= n; at += 128) {  /* so few that a byte counts them */
+            uint8_t few = 0;
+            for (int i = 0; i < 128; i++) few += bytes[at + i] == byte;
+            found += few;
+        }
+        for (; at < n; at++) found += bytes[at] == byte;
         return found;
     }
 
-    /* Of n bytes, behind which one more can be read. */
-    FOR_EVERY_PROCESSOR static void count_odd(
-        const uint8_t *bytes, ptrdiff_t n, ptrdiff_t *returns, ptrdiff_t *nuls, ptrdiff_t *beyond)
+    #define SIP_TURN(number, bits) ((number) << (bits) | (number) >> (64 - (bits)))
+    #define SIP_ROUND(a, b, c, d) do { \
+        a += b; c += d; b = SIP_TURN(b, 13) ^ a; d = SIP_TURN(d, 16) ^ c; a = SIP_TURN(a, 32) + d; \
+        c += b; d = SIP_TURN(d, 21) ^ a; b = SIP_TURN(b, 17) ^ c; c = SIP_TURN(c, 32); } while (0)
+
+    /* SipHash-1-3 of n texts below 16 bytes: the first 8 bytes, and the rest with the length on top. */
+    FOR_WIDE_ONES_TOO static void short_keys(
+        const uint64_t *__restrict first, const uint64_t *__restrict last, ptrdiff_t n,
+        uint64_t low, uint64_t high, uint64_t *__restrict keys, uint64_t *__restrict others)
     {
-        ptrdiff_t alone = 0, zeros = 0, high = 0;
+        const uint64_t a0 = low ^ 0x736F6D6570736575u, b0 = high ^ 0x646F72616E646F6Du;
+        const uint64_t c0 = low ^ 0x6C7967656E657261u, d0 = high ^ 0x7465646279746573u;
         for (ptrdiff_t i = 0; i < n; i++) {
-            alone += (bytes[i] == 13) & (bytes[i + 1] != 10);
-            zeros += bytes[i] == 0;
-            high += bytes[i] >= 128;
+            uint64_t a = a0, b = b0, c = c0, d = d0 ^ first[i];
+            const uint64_t whole = -(uint64_t)(last[i] >> 59 & 1);  /* 8 bytes or more */
+            SIP_ROUND(a, b, c, d);
+            a ^= first[i];
+            a = (a & whole) | (a0 & ~whole);
+            b = (b & whole) | (b0 & ~whole);
+            c = (c & whole) | (c0 & ~whole);
+            d = ((d & whole) | (d0 & ~whole)) ^ last[i];
+            SIP_ROUND(a, b, c, d);
+            a ^= last[i];
+            c ^= 0xFF;
+            SIP_ROUND(a, b, c, d);
+            SIP_ROUND(a, b, c, d);
+            SIP_ROUND(a, b, c, d);
+            keys[i] = a ^ b ^ c ^ d;
+            others[i] = a ^ c;
         }
-        *returns = alone; *nuls = zeros; *beyond = high;
+    }
+
+    /* How many of n bytes are returns in front of no line end; one more byte can be read. */
+    FOR_EVERY_PROCESSOR static ptrdiff_t count_returns(const uint8_t *bytes, ptrdiff_t n)
+    {
+        ptrdiff_t found = 0, at = 0;
+        for (; at + 128 <= n; at += 128) {
+            uint8_t few = 0;
+            for (int i = 0; i < 128; i++) few += (bytes[at + i] == 13) & (bytes[at + i + 1] != 10);
+            found += few;
+        }
+        for (; at < n; at++) found += (bytes[at] == 13) & (bytes[at + 1] != 10);
+        return found;
+    }
+
+    /* Whether any of n bytes is a return, 1, a NUL, 2, or beyond ASCII, 4. */
+    FOR_EVERY_PROCESSOR static int odd_bytes(const uint8_t *bytes, ptrdiff_t n)
+    {
+        uint8_t returns = 0, nuls = 0, all = 0;
+        for (ptrdiff_t i = 0; i < n; i++) {
+            returns |= bytes[i] == 13;
+            nuls |= bytes[i] == 0;
+            all |= bytes[i];
+        }
+        return returns | nuls << 1 | (all >> 7) << 2;
+    }
+
+    /* A bit for each of 64 bytes that is one of two. */
+    static inline uint64_t marks(const uint8_t *bytes, uint8_t one, uint8_t other)
+    {
+        uint64_t found = 0;
+    #if defined(__SSE2__) || defined(_M_X64)
+        const __m128i ones = _mm_set1_epi8((char)one), others = _mm_set1_epi8((char)other);
+        for (int i = 0; i < 4; i++) {
+            __m128i own = _mm_loadu_si128((const __m128i *)(bytes + 16 * i));
+            __m128i same = _mm_or_si128(_mm_cmpeq_epi8(own, ones), _mm_cmpeq_epi8(own, others));
+            found |= (uint64_t)(uint32_t)_mm_movemask_epi8(same) << 16 * i;
+        }
+    #else
+        for (int i = 0; i < 64; i++)
+            found |= (uint64_t)((bytes[i] == one) | (bytes[i] == other)) << i;
+    #endif
+        return found;
     }
     """
     void add_scaled_double(double* to, const double* of, double factor, Py_ssize_t n) noexcept nogil
@@ -95,10 +246,21 @@ cdef extern from *:
     int flag_ints(
         const int* numbers, Py_ssize_t n, const int* wanted, Py_ssize_t m, uint8_t* flags
     ) noexcept nogil
-    Py_ssize_t count_byte(const uint8_t* bytes, Py_ssize_t n, uint8_t byte) noexcept nogil
-    void count_odd(
-        const uint8_t* bytes, Py_ssize_t n, Py_ssize_t* returns, Py_ssize_t* nuls, Py_ssize_t* beyond
+    uint64_t facts_of(
+        const int* numbers, Py_ssize_t n, const int* wanted, Py_ssize_t m
     ) noexcept nogil
+    int lowest_bit(uint64_t bits) noexcept nogil
+    void draw_ahead(
+        uint64_t state, uint64_t users, uint64_t* high, uint64_t* low, int n
+    ) noexcept nogil
+    Py_ssize_t count_byte(const uint8_t* bytes, Py_ssize_t n, uint8_t byte) noexcept nogil
+    void short_keys(
+        const uint64_t* first, const uint64_t* last, Py_ssize_t n,
+        uint64_t low, uint64_t high, uint64_t* keys, uint64_t* others
+    ) noexcept nogil
+    Py_ssize_t count_returns(const uint8_t* bytes, Py_ssize_t n) noexcept nogil
+    int odd_bytes(const uint8_t* bytes, Py_ssize_t n) noexcept nogil
+    uint64_t marks(const uint8_t* bytes, uint8_t one, uint8_t other) noexcept nogil
 
 ctypedef fused Real:
     float
@@ -122,3 +284,17 @@ cdef inline int flag(
     """Flag where numbers stand first in the first n of a row; return how many do."""
     with cython.boundscheck(False):  # a row of nothing too
         return flag_ints(&lists[row, 0], n, &wanted[low], high - low, &flags[0])
+
+
+cdef inline long long facts(
+    const int[:, ::1] lists, Py_ssize_t row, Py_ssize_t n,
+    const int[::1] wanted, Py_ssize_t low, Py_ssize_t high
+) noexcept nogil:
+    """Tell where wanted numbers stand first in the first n of a row, 16 at most, and what it holds."""
+    with cython.boundscheck(False):
+        return <long long>facts_of(&lists[row, 0], n, &wanted[low], high - low)
+
+
+cdef inline int lowest(long long bits) noexcept nogil:
+    """Return which is the lowest bit of those that are set."""
+    return lowest_bit(<uint64_t>bits)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ UInt64 = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.integer[Any]]
 """Whole numbers of any width."""
+Whole = TypeVar("Whole", Int32, Int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +50,23 @@ class Ragged:
         sizes = self.sizes
         indptr = np.concatenate(([0], np.cumsum(sizes[keep])))
         return Ragged(indptr, self.indices[np.repeat(keep, sizes)])
+
+
+def distinct(numbers: Whole) -> Whole:
+    """Return each of some whole numbers once, ascending: `np.unique`, without its hash table.
+
+    Sorted in the processor's wide registers they are found many times faster.
+
+    Examples
+    --------
+    >>> distinct(np.array([3, 1, 3])).tolist()
+    [1, 3]
+    """
+    ascending = np.sort(numbers)
+    first = np.ones(len(ascending), np.bool_)
+    first[1:] = ascending[1:] != ascending[:-1]
+    found: Whole = ascending[first]
+    return found
 
 
 def places(of: Counts, n: int) -> Int32:

@@ -9,19 +9,22 @@ write ids that agree, and no result depends on them.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from harness.core import _kernels
-from harness.core.arrays import Int32, UInt64
+from harness.core.arrays import Int32, Int64, UInt64
 
 if TYPE_CHECKING:
     import polars as pl
 
 _LEAST = 1 << 12
 _MOST_FILLED = 0.7
+_HELD = 1 << 22
+"""Bytes of ids that wait to become a column."""
 
 
 @cache
@@ -68,12 +71,28 @@ class KeyTable:
         return codes
 
 
+class Lines(NamedTuple):
+    """Texts as UTF-8, each with the byte `end` behind it, which none holds."""
+
+    text: bytes
+    end: int
+
+    def texts(self) -> pl.Series:
+        """Return them; there must be one."""
+        import polars as pl  # slow to import
+
+        whole = pl.Series([str(memoryview(self.text)[:-1], "utf-8")])
+        return whole.str.split(chr(self.end)).explode(empty_as_null=False)
+
+
 class Encoder:
     """Codes 0, 1, 2 … for the ids of columns, and the ids of the codes."""
 
     def __init__(self) -> None:
         self._table = KeyTable()
         self._ids: list[pl.Series] = []
+        self._waiting: list[Lines] = []
+        self._held = 0
 
     def __len__(self) -> int:
         return len(self._table)
@@ -87,15 +106,47 @@ class Encoder:
         hashes : two polars.Series of uint64
             What `hashes_of` gives for `ids`.
         """
+        keys = np.column_stack([h.to_numpy() for h in hashes])
+        return self.codes_of_keys(keys, ids.gather)
+
+    def codes_of_keys(self, keys: UInt64, texts: Callable[[Int64], pl.Series | Lines]) -> Int32:
+        """Return the code of each id, (n,), by its key, (n, 2).
+
+        Parameters
+        ----------
+        texts : callable
+            Takes the rows of ids that are new, and returns these.
+        """
         known = len(self)
-        codes = self._table.codes(np.column_stack([h.to_numpy() for h in hashes]))
+        codes = self._table.codes(keys)
         first = np.empty(len(self) - known, np.int64)
-        _kernels.first_met(codes, known, first)
-        self._ids.append(ids.gather(first))
+        if len(first) > 0:
+            _kernels.first_met(codes, known, first)
+            self._keep(texts(first))
         return codes
+
+    def _keep(self, found: pl.Series | Lines) -> None:
+        """Keep ids; lines wait until there are many, as to make a column takes its time."""
+        if not isinstance(found, Lines) or (self._waiting and self._waiting[0].end != found.end):
+            self._gather()
+        if not isinstance(found, Lines):
+            self._ids.append(found)
+            return
+        self._waiting.append(found)
+        self._held += len(found.text)
+        if self._held > _HELD:
+            self._gather()
 
     def ids(self) -> pl.Series:
         """Return the id of every code, in code order."""
         import polars as pl  # slow to import
 
+        self._gather()
         return pl.concat(self._ids) if self._ids else pl.Series(dtype=pl.String)
+
+    def _gather(self) -> None:
+        """Make one column of the lines that are waiting; all have the same end."""
+        if self._waiting:
+            text = b"".join(lines.text for lines in self._waiting)
+            self._ids.append(Lines(text, self._waiting[0].end).texts())
+            self._waiting, self._held = [], 0

@@ -15,7 +15,7 @@ from harness.core import leftovers, unpacking
 from harness.core.errors import DataError, UsageError, printable
 from harness.core.unpacking import SENT, Cap, UnpackingError
 
-_PACKED = (".gz", ".zip")
+PACKED = (".gz", ".zip")
 _TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".data", ".parquet")
 
 
@@ -37,7 +37,7 @@ def find(path: Path) -> Path:
     """
     if not path.name:
         raise DataError(f"{path}: is no file; name one under [data]")
-    names = [path, *(path.with_name(path.name + end) for end in _PACKED), path.with_suffix(".zip")]
+    names = [path, *(path.with_name(path.name + end) for end in PACKED), path.with_suffix(".zip")]
     for candidate in names:
         try:
             if candidate.is_file() or candidate.is_dir():
@@ -75,7 +75,7 @@ def parts(path: Path) -> list[Path]:
         return [found]
     files = sorted(p for p in found.rglob("*") if p.is_file() and _is_table(p))
     for packed in files:
-        if packed.suffix in _PACKED and packed.with_suffix("") in files:
+        if packed.suffix in PACKED and packed.with_suffix("") in files:
             raise DataError(f"{packed}: stands beside {packed.stem}; keep one of the two")
     if not files:
         allowed = ", ".join(_TABLE_SUFFIXES)
@@ -101,7 +101,7 @@ def unpacked(path: Path, cap: Cap = SENT) -> Iterator[Path]:
     DataError
         A damaged archive, a .zip with other than one member, or more than the cap allows.
     """
-    if path.suffix not in _PACKED:
+    if path.suffix not in PACKED:
         yield path
         return
     for left in leftovers.temporary_of_dead():

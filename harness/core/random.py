@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 
 import numpy as np
 import polars as pl
@@ -59,12 +60,13 @@ class Draws:
     seed, repeat : int
         Which run and which of its repeats (from 0).
     hashes : uint64 array
-        `id_hashes` of all user ids, indexed by user position.
+        `id_hashes` of all user ids, indexed by user position; or what returns them when they are
+        first asked for.
     used : bool
         Whether anything was asked of it: of a model that asks nothing, every repeat is the same.
     """
 
-    def __init__(self, seed: int, repeat: int, hashes: UInt64) -> None:
+    def __init__(self, seed: int, repeat: int, hashes: UInt64 | Callable[[], UInt64]) -> None:
         self._seed, self._repeat, self._hashes = seed, repeat, hashes
         self.used = False
 
@@ -84,6 +86,8 @@ class Draws:
     def hashes(self) -> UInt64:
         """What each user's numbers start from."""
         self.used = True
+        if callable(self._hashes):
+            self._hashes = self._hashes()
         return self._hashes
 
     def keys(self, users: Int32) -> UInt64:

@@ -37,6 +37,9 @@ _UNREADABLE = (
 """What reading a damaged archive raises."""
 
 
+FAULTS = ("members", "large", "damaged", "kind")
+
+
 class UnpackingError(Exception):
     """A packed file that cannot be read.
 

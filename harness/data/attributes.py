@@ -6,11 +6,10 @@ import polars as pl
 
 from harness.core.errors import DataError, suggest
 from harness.core.params import ParameterError
-from harness.core.parquet import UNREADABLE
 from harness.data import layout
-from harness.data.csv_errors import FieldRule
-from harness.data.csv_source import Source, sources
 from harness.data.layout import AttributeTable
+from harness.data.source import Source, id_rule, time_rule
+from harness.data.table_files import sources
 
 
 def check(table: AttributeTable) -> None:
@@ -70,14 +69,7 @@ def of_ids(table: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
 def _rows(table: AttributeTable, columns: list[str] | None, source: Source) -> pl.DataFrame:
     source.require((table.id, *(columns or ())))
     wanted = list(dict.fromkeys((table.id, *(source.names if columns is None else columns))))
-    rules = (FieldRule(table.id, "an id", None, True),)
-    try:
-        frame = source.texts(wanted)
-    except UNREADABLE as error:
-        raise source.fault(rules, str(error)) from error
-    if frame[table.id].has_nulls() or (frame[table.id] == "").any():
-        raise source.fault(rules, "an empty id")
-    return frame
+    return source.texts(wanted, (id_rule(table.id),))
 
 
 def since(table: AttributeTable, frame: pl.DataFrame) -> pl.Series:
@@ -91,14 +83,8 @@ def since(table: AttributeTable, frame: pl.DataFrame) -> pl.Series:
     column = table.since or ""
     first = frame[column].drop_nulls().head(1).to_list()
     pattern = layout.pattern_of(table.time_format, first[0] if first else "") or layout.DATE
-    expr = layout.from_text(column, table.time_format, pattern)
-    reason = "a value that is no time"
-    try:
-        found = frame.select(expr.alias(column))[column]
-        if not (found.is_null() & frame[column].is_not_null()).any():
-            return found
-    except pl.exceptions.PolarsError as error:
-        reason = str(error)
-    parse = layout.from_text(column, table.time_format, pattern, strict=False)
-    rules = (FieldRule(column, layout.expected(table.time_format, pattern), parse, False),)
-    raise next(source.fault(rules, reason) for source in sources(table.table))
+    rule = time_rule(column, table.time_format, pattern, required=False)
+    if rule.bad(frame[column]).any():
+        for source in sources(table.table):
+            source.texts([column], (rule,))
+    return rule.parsed(frame[column])

@@ -132,7 +132,7 @@ def _attributes(folder: Path, name: str) -> Table:
 def _separator(name: str, separator: str | None) -> str:
     if separator is None:
         return "\t" if ".tsv" in name.lower() else ","
-    if len(separator.encode()) != 1:
+    if len(separator.encode()) != 1 or separator in '"\r\n':
         raise UsageError(
             f"[data] separator: found {separator!r}, expected one character, "
             'such as "," or ";" or "\\t"; rewrite a file with a longer one first'

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import partial
+from itertools import pairwise
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +22,11 @@ ITEM: Final = "item"
 TIME: Final = "time"
 KIND: Final = "kind"
 ROW: Final = "row"
+_STARTS = "starts"
+_PARTS = 4
+"""In which each processor copies columns."""
+_MANY, _FEW = 16, 1 << 16
+"""Of so many events one, or fewer than so many in all, are taken by their positions."""
 
 ID: Final = "id"
 REGISTERED: Final = "registered"
@@ -27,19 +35,23 @@ SHOWN_FROM: Final = "shown_from"
 DAY_US: Final = 86_400_000_000
 """Microseconds in a day: times are whole microseconds since 1970-01-01, without a zone."""
 
-
-_BLOCK = 1 << 18
-_UNITS_US = (DAY_US, 1_000_000, 1)
-_DTYPES = (np.int32, np.int64, np.int32, np.uint8, np.int64)
-"""Of the columns in the order that events are sorted by."""
-
 NO_TIME = np.iinfo(np.int64).min
 """The time of a user or item that its table does not have."""
 
 
-@dataclass(frozen=True, eq=False)
+Given: TypeAlias = npt.NDArray[Any] | Callable[[], npt.NDArray[Any]]
+"""A column, or what makes it when somebody asks for it."""
+
+
 class Events:
     """Events ordered by user, time, item and event type; all arrays have one entry an event.
+
+    Parameters
+    ----------
+    user, item, time, kind, row : arrays, or functions without parameters that return them
+        A function is called when its column is asked for first.
+    starts : int64 array or function, optional
+        Where each user's events begin, and the end; found in `user` by default.
 
     Attributes
     ----------
@@ -53,37 +65,122 @@ class Events:
         Its row in the file; None unless the split asks for the file's order.
     """
 
-    user: Int32
-    item: Int32
-    time: Int64
-    kind: npt.NDArray[np.uint8]
-    row: Int64 | None = None
+    def __init__(
+        self, user: Given, item: Given, time: Given, kind: Given, row: Given | None = None,
+        *, starts: Given | None = None,
+    ) -> None:  # fmt: skip
+        columns = {USER: user, ITEM: item, TIME: time, KIND: kind, ROW: row, _STARTS: starts}
+        self._given = {name: given for name, given in columns.items() if given is not None}
 
-    def __post_init__(self) -> None:
-        for array in self.columns:
-            array.setflags(write=False)
+    def _column(self, name: str) -> npt.NDArray[Any]:
+        found = self._given[name]
+        if callable(found):
+            found = self._given[name] = found()
+        found.setflags(write=False)
+        return found
 
     @property
-    def columns(self) -> tuple[npt.NDArray[Any], ...]:
-        """The arrays that there are, in the order of the fields."""
-        known = (self.user, self.item, self.time, self.kind)
-        return known if self.row is None else (*known, self.row)
+    def user(self) -> Int32:
+        """Positions of users."""
+        return self._column(USER)
+
+    @property
+    def item(self) -> Int32:
+        """Positions of items."""
+        return self._column(ITEM)
+
+    @property
+    def time(self) -> Int64:
+        """Microseconds since 1970-01-01."""
+        return self._column(TIME)
+
+    @property
+    def kind(self) -> npt.NDArray[np.uint8]:
+        """Positions of event types."""
+        return self._column(KIND)
+
+    @property
+    def row(self) -> Int64 | None:
+        """Rows in the file."""
+        return self._column(ROW) if ROW in self._given else None
 
     def __len__(self) -> int:
-        return len(self.user)
+        return int(self._column(_STARTS)[-1]) if _STARTS in self._given else len(self.item)
 
     def where(self, keep: Bool) -> Events:
         """Return the events that `keep` (one bool an event) selects, in the same order."""
-        with ThreadPoolExecutor() as pool:  # NumPy lets go of Python's lock while it copies
-            return Events(*pool.map(lambda column: column[keep], self.columns))
+        chosen = _Chosen(keep)
+        columns = {name: partial(self._chosen, name, chosen) for name in self._given}
+        starts = columns.pop(_STARTS, None)
+        return Events(*columns.values(), starts=starts)
+
+    def _chosen(self, name: str, chosen: _Chosen) -> npt.NDArray[Any]:
+        column = self._column(name)
+        return chosen.starts(column) if name == _STARTS else chosen.of(column)
+
+    def placed(self, users: Int32, items: Int32 | None = None) -> Events:
+        """Return the same events of users and items at other positions, in the same order."""
+        columns: dict[str, Given] = {
+            name: partial(self._column, name) for name in self._given if name != _STARTS
+        }
+        columns[USER] = lambda: users[self.user]
+        if items is not None:
+            columns[ITEM] = lambda: items[self.item]
+        return Events(*columns.values())
 
     def user_starts(self, n_users: int) -> Int64:
         """Return where each user's events begin, and the end: ``n_users + 1`` offsets."""
+        if _STARTS in self._given and len(self._column(_STARTS)) == n_users + 1:
+            return self._column(_STARTS)
         starts = np.zeros(n_users + 1, np.int64)
         if len(self) > 0:
             ends = np.append(np.flatnonzero(self.user[1:] != self.user[:-1]), len(self) - 1)
             starts[self.user[ends] + 1] = np.diff(ends, prepend=-1)
         return np.cumsum(starts)
+
+
+def of_starts(starts: Int64) -> Callable[[], Int32]:
+    """Return what makes the column of users by where the events of each begin."""
+    return lambda: np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
+
+
+def one_kind(size: int) -> Callable[[], npt.NDArray[np.uint8]]:
+    """Return what makes the column of types where there is one."""
+    return lambda: np.zeros(size, np.uint8)
+
+
+class _Chosen:
+    """Which events are chosen, by a mark for each, and where they stand if they are few."""
+
+    def __init__(self, keep: Bool) -> None:
+        self.keep, size = keep, int(np.count_nonzero(keep))
+        self.at = np.flatnonzero(keep) if size < len(keep) // _MANY or size < _FEW else None
+        parts = _PARTS * (os.cpu_count() or 1)
+        self.ends = np.linspace(0, len(keep), parts + 1).astype(int).tolist()
+        sizes = [np.count_nonzero(keep[s:e]) for s, e in pairwise(self.ends)]
+        self.to = [0, *np.cumsum(sizes).tolist()]
+
+    def of(self, column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the chosen entries of a column."""
+        if self.at is not None:
+            return column[self.at]
+        found = np.empty(self.to[-1], column.dtype)
+
+        def copy(part: tuple[int, int], to: tuple[int, int]) -> None:
+            found[slice(*to)] = column[slice(*part)][self.keep[slice(*part)]]
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:  # NumPy lets go of Python's lock
+            list(pool.map(copy, pairwise(self.ends), pairwise(self.to)))
+        return found
+
+    def starts(self, starts: Int64) -> Int64:
+        """Return where each user's chosen events begin, by where all of them do."""
+        if self.at is not None:
+            return np.searchsorted(self.at, starts)
+        sizes = np.zeros(len(starts), np.int64)
+        some = np.flatnonzero(np.diff(starts))
+        sizes[some + 1] = np.add.reduceat(self.keep, starts[some], dtype=np.int64)
+        return np.cumsum(sizes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,86 +224,3 @@ def positions(ids: pl.Series, index: pl.Series) -> Int32:
     at = pl.DataFrame({ID: index}).with_row_index("at")
     found = pl.DataFrame({ID: ids.alias(ID)}).join(at, on=ID, how="left", maintain_order="left")
     return found["at"].cast(pl.Int32).fill_null(-1).to_numpy()
-
-
-def canonical(batches: Sequence[Events], n_users: int, n_items: int, n_kinds: int) -> Events:
-    """Return all events of `batches` (in any order) as one, in canonical order.
-
-    Events are ordered by user, time, item and event type, equal ones by row where rows are known.
-    The columns are packed into one int64 where they fit, since sorting one number is several times
-    faster than sorting all; both ways give the same order.
-    """
-    fields = _fields(batches, n_users, n_items, n_kinds)
-    if sum(f.bits for f in fields) > 63:
-        return _sorted_by_columns(batches)
-    ends = np.cumsum([len(batch) for batch in batches])
-    packed = np.empty(ends[-1], np.int64)
-    with ThreadPoolExecutor() as pool:  # NumPy lets go of Python's lock while it counts
-        slots = np.split(packed, ends[:-1])
-        list(pool.map(lambda batch, slot: _pack(batch, fields, slot), batches, slots))
-    return _unpack(pl.Series(packed).sort().to_numpy(), fields)
-
-
-@dataclass(frozen=True)
-class _Field:
-    """A column's place in a packed number: its width, and how a value becomes an offset."""
-
-    bits: int
-    low: int = 0
-    unit: int = 1
-
-
-def _fields(batches: Sequence[Events], n_users: int, n_items: int, n_kinds: int) -> list[_Field]:
-    low = min(int(b.time.min()) for b in batches)
-    high = max(int(b.time.max()) for b in batches)
-    unit = next(u for u in _UNITS_US if not any(np.any(b.time % u) for b in batches))
-    time = _Field(((high - low) // unit).bit_length(), low, unit)
-    user, item, kind = (_Field((n - 1).bit_length()) for n in (n_users, n_items, n_kinds))
-    rows = [int(b.row.max()) for b in batches if b.row is not None]
-    return [user, time, item, kind, *([_Field(max(rows).bit_length())] if rows else [])]
-
-
-def _in_order(events: Events) -> tuple[npt.NDArray[Any], ...]:
-    """Return the columns in the order that events are sorted by."""
-    ordered = (events.user, events.time, events.item, events.kind)
-    return ordered if events.row is None else (*ordered, events.row)
-
-
-def _pack(batch: Events, fields: list[_Field], packed: Int64) -> None:
-    """Write the packed rows of `batch` to `packed`."""
-    packed[:] = 0
-    for values, field in zip(_in_order(batch), fields, strict=True):
-        packed <<= field.bits
-        plain = field.unit == 1 and field.low == 0
-        packed |= values if plain else (values - field.low) // field.unit
-
-
-def _unpack(packed: Int64, fields: list[_Field]) -> Events:
-    """Return the columns again; in blocks, so that what is half done stays in the cache."""
-    n = len(packed)
-    columns = [np.zeros(n, dtype) for dtype, _ in zip(_DTYPES, fields, strict=False)]
-
-    def unpack(start: int) -> None:
-        block = packed[start : start + _BLOCK]
-        for column, field in zip(reversed(columns), reversed(fields), strict=True):
-            if field.bits or field.low:  # a single value 0, as of one event type, is there already
-                values = block & ((1 << field.bits) - 1)
-                column[start : start + _BLOCK] = values * field.unit + field.low
-                block = block >> field.bits
-
-    with ThreadPoolExecutor() as pool:
-        list(pool.map(unpack, range(0, n, _BLOCK)))
-    return _of_ordered(*columns)
-
-
-def _sorted_by_columns(batches: Sequence[Events]) -> Events:
-    frames = [
-        pl.DataFrame({str(i): column for i, column in enumerate(_in_order(b))}) for b in batches
-    ]
-    frame = pl.concat(frames)
-    return _of_ordered(*(column.to_numpy() for column in frame.sort(frame.columns)))
-
-
-def _of_ordered(user: Int32, time: Int64, item: Int32, *others: npt.NDArray[Any]) -> Events:
-    """Return events of columns in the order that events are sorted by."""
-    return Events(user, item, time, *others)

@@ -135,8 +135,8 @@ DATE = "%Y-%m-%d"
 EPOCH_UNITS_US = {"epoch_s": 1_000_000, "epoch_ms": 1_000}
 
 _ISO = re.compile(
-    r"\d{4}-\d\d-\d\d(?:(?P<sep>[ T])\d\d:\d\d(?P<seconds>:\d\d(?:\.\d+)?)?"
-    r"(?P<zone>Z|[+-]\d\d:?\d\d)?)?"
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:(?P<sep>[ T])[0-9]{2}:[0-9]{2}"
+    r"(?P<seconds>:[0-9]{2}(?:\.[0-9]+)?)?(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2})?)?"
 )
 
 
@@ -183,9 +183,8 @@ def from_text(
         scaled = text.cast(pl.Float64, strict=strict) * EPOCH_UNITS_US[time_format]
         return scaled.round(0).cast(pl.Int64, strict=strict)
     parsed = text.str.to_datetime(format=pattern, strict=strict)
-    if time_format == "iso":  # the parser takes 20-01-06 for a day of the year 20
-        whole = text.str.len_chars() == 10 if pattern == DATE else text.str.slice(4, 1) == "-"
-        parsed = pl.when(whole).then(parsed)
+    if time_format == "iso":  # the parser takes 20-01-06 for a day of the year 20, and spaces
+        parsed = pl.when(text.str.contains(f"^(?:{_ISO.pattern})$")).then(parsed)
     if pattern is not None and "%#z" in pattern:
         parsed = parsed.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
     return parsed.cast(pl.Datetime("us")).cast(pl.Int64)

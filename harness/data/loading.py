@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from harness.core import cache
-from harness.core.arrays import Int32, Int64, places
+from harness.core.arrays import Int32, Int64, UInt64, places
 from harness.core.errors import DataError, counted
 from harness.core.ids import Encoder
 from harness.core.io import parts
-from harness.data import attributes, csv_errors, dataset
-from harness.data.csv_source import event_batches
-from harness.data.dataset import NO_TIME, Dataset, Events, canonical, positions
+from harness.data import attributes, dataset, zeros
+from harness.data.dataset import NO_TIME, Dataset, Events, of_starts, one_kind, positions
 from harness.data.layout import AttributeTable, EventTable, Layout
+from harness.data.ordering import Pieces, merged
+from harness.data.table_files import sources
+from harness.delimited import fields
 
 
 def load(layout: Layout, progress: Callable[[int], object] = lambda rows: None) -> Dataset:
@@ -39,7 +42,8 @@ def load(layout: Layout, progress: Callable[[int], object] = lambda rows: None) 
     catalogue_ids = None if layout.items is None else _column(items_frame, layout.items.id)
     if layout.id_width is not None and catalogue_ids is not None:
         width = layout.id_width
-        notes += _zeros(layout, items, catalogue_ids, width)
+        # Text files and Parquet have other keys of the same ids, which are to be counted once.
+        notes += zeros.notes(layout, items.unique(), catalogue_ids, width)
         if layout.restore_zeros:
             items, catalogue_ids = items.str.zfill(width), catalogue_ids.str.zfill(width)
     user_ids, user_map = _sorted(users)
@@ -48,7 +52,7 @@ def load(layout: Layout, progress: Callable[[int], object] = lambda rows: None) 
         layout=layout.name,
         user_ids=user_ids,
         item_ids=item_ids,
-        events=coded.events(user_map, item_map, len(layout.kinds)),
+        events=merged(coded.batches, user_map, item_map, len(layout.kinds)),
         kinds=layout.kinds,
         candidates=layout.candidates,
         has_time=all(e.time is not None for e in layout.events),
@@ -65,6 +69,7 @@ def load(layout: Layout, progress: Callable[[int], object] = lambda rows: None) 
 class _Coded:
     """The events read so far, as codes."""
 
+    secret: UInt64 = field(default_factory=fields.secret)
     users: Encoder = field(default_factory=Encoder)
     items: Encoder = field(default_factory=Encoder)
     batches: list[Events] = field(default_factory=list)
@@ -72,12 +77,20 @@ class _Coded:
 
     def read(self, table: EventTable, kind: int, progress: Callable[[int], object]) -> None:
         rows = left_out = 0
-        for batch, below in event_batches(table):
-            left_out += below
-            rows += batch.height + below
-            progress(batch.height + below)
-            if batch.height:  # else no row of it reached the minimum
-                self.batches.append(self._coded(batch, kind))
+        pieces = Pieces(kind)
+        for source in sources(table.table):
+            try:
+                source.require(table.columns)
+                for batch in source.events(table, self.secret):
+                    read = len(batch.time) + batch.left_out
+                    rows, left_out = rows + read, left_out + batch.left_out
+                    progress(read)
+                    user = self.users.codes_of_keys(*batch.user)
+                    item = self.items.codes_of_keys(*batch.item)
+                    pieces.add(user, item, batch.time, batch.row)
+            except DataError as error:
+                raise zeros.also_told(error, table, source) from error
+        self.batches += pieces.events()
         if rows == left_out:
             what = f"all {rows:,} rows are below the minimum" if rows else "the table has no rows"
             raise DataError(f"{table.table.path}: {what}; expected events")
@@ -85,27 +98,6 @@ class _Coded:
             limits = ", ".join(f"{c} >= {v:g}" for c, v in table.minimum)
             told = f"{left_out:,} of {counted(rows, 'row')} left out ({limits})"
             self.notes.append(f"{table.table.path.name}: {told}")
-
-    def _coded(self, batch: pl.DataFrame, kind: int) -> Events:
-        user = _codes(self.users, batch, dataset.USER)
-        item = _codes(self.items, batch, dataset.ITEM)
-        time = batch[dataset.TIME].to_numpy()
-        kinds = np.broadcast_to(np.uint8(kind), len(user))  # one number, however many rows
-        row = batch[dataset.ROW].cast(pl.Int64).to_numpy() if dataset.ROW in batch.columns else None
-        return Events(user, item, time, kinds, row)
-
-    def events(self, user_map: Int32, item_map: Int32, n_kinds: int) -> Events:
-        """Return all events in canonical order; `*_map` lead from codes to final positions."""
-        batches = []
-        while self.batches:  # each batch is let go as soon as its positions are final
-            b = self.batches.pop()
-            batches.append(replace(b, user=user_map[b.user], item=item_map[b.item]))
-        n_users, n_items = int(user_map.max()) + 1, int(item_map.max()) + 1
-        return canonical(batches, n_users, n_items, n_kinds)
-
-
-def _codes(encoder: Encoder, batch: pl.DataFrame, column: str) -> Int32:
-    return encoder.codes(batch[column], (batch[f"{column}_1"], batch[f"{column}_2"]))
 
 
 def _attributes(table: AttributeTable | None) -> pl.DataFrame:
@@ -127,9 +119,12 @@ def _column(frame: pl.DataFrame, name: str) -> pl.Series:
 
 
 def _sorted(ids: pl.Series) -> tuple[pl.Series, Int32]:
-    """Return ids that differ, sorted, and the position of each among them."""
+    """Return ids, each once, sorted, and the position of each of them among these."""
     order = ids.arg_sort().to_numpy()
-    return ids.gather(order).alias(dataset.ID), places(order, len(ids))
+    index = ids.gather(order).alias(dataset.ID)
+    if (index[1:] == index[:-1]).any():  # text files and Parquet have other keys of the same ids
+        return _index(ids, None)
+    return index, places(order, len(ids))
 
 
 def _index(ids: pl.Series, more: pl.Series | None) -> tuple[pl.Series, Int32]:
@@ -155,31 +150,8 @@ def _times(
     return times
 
 
-def _both_forms(items: pl.Series, catalogue: pl.Series, width: int) -> bool:
-    """Return whether an id stands there with and without its leading zero."""
-    every = pl.concat([items.alias(dataset.ID), catalogue.alias(dataset.ID)])
-    return bool(csv_errors.lost(every, width).str.zfill(width).is_in(every.implode()).any())
-
-
-def _zeros(layout: Layout, items: pl.Series, catalogue: pl.Series, width: int) -> list[str]:
-    """Return a note on item ids that lost their leading zero, or raise where nothing matches."""
-    short = [len(csv_errors.lost(ids, width)) for ids in (items, catalogue)]
-    if not any(short) or layout.restore_zeros:
-        padded = sum(short)
-        return [f"{counted(padded, 'item id')} padded to {width} digits"] if padded else []
-    what = csv_errors.told(layout, items, catalogue, width)
-    if (short[0] > 0) != (short[1] > 0) or _both_forms(items, catalogue, width):
-        raise DataError(f"{layout.events[0].table.path.parent}: {what}\n{csv_errors.CURE}")
-    return [
-        f"LOST ZEROS: {what}; an upload with such ids would hit nothing and score 0; "
-        f"{csv_errors.CURE}"
-    ]
-
-
-FORMAT = 3
+FORMAT = 4
 """Raised whenever a data set would be built or kept differently."""
-
-_ARRAYS = ("user", "item", "time", "kind", "row")
 
 
 def cached(
@@ -206,7 +178,18 @@ def files(layout: Layout) -> list[Path]:
 
 
 def _write(data: Dataset, folder: Path) -> dict[str, Any]:
-    for name, array in zip(_ARRAYS, data.events.columns, strict=False):
+    events = data.events
+    starts = events.user_starts(len(data.user_ids))
+    arrays: dict[str, npt.NDArray[Any]] = {
+        "starts": starts,
+        dataset.ITEM: events.item,
+        dataset.TIME: events.time,
+    }
+    if len(data.kinds) > 1:
+        arrays[dataset.KIND] = events.kind
+    if events.row is not None:
+        arrays[dataset.ROW] = events.row
+    for name, array in arrays.items():
         np.save(folder / f"{name}.npy", array, allow_pickle=False)
     described = np.zeros(len(data.item_ids), np.bool_)
     if data.catalogue is not None:
@@ -225,14 +208,12 @@ def _write_ids(path: Path, ids: pl.Series, known: Mapping[str, Any]) -> None:
 
 def _dataset(folder: Path, layout: Layout, notes: dict[str, Any]) -> Dataset:
     users, items = (pl.read_ipc(folder / f"{n}.arrow") for n in ("users", "items"))
-    names = _ARRAYS if any(table.numbered for table in layout.events) else _ARRAYS[:-1]
-    arrays = [np.load(folder / f"{n}.npy", mmap_mode="r", allow_pickle=False) for n in names]
     described = np.flatnonzero(items["described"].to_numpy()).astype(np.int32)
     return Dataset(
         layout=layout.name,
         user_ids=users[dataset.ID],
         item_ids=items[dataset.ID],
-        events=Events(*(np.asarray(array) for array in arrays)),
+        events=_events(folder, layout, len(notes["kinds"])),
         kinds=tuple(notes["kinds"]),
         candidates=layout.candidates,
         has_time=notes["has_time"],
@@ -243,6 +224,16 @@ def _dataset(folder: Path, layout: Layout, notes: dict[str, Any]) -> Dataset:
         users_table=layout.users,
         items_table=layout.items,
     )
+
+
+def _events(folder: Path, layout: Layout, n_kinds: int) -> Events:
+    def array(name: str) -> npt.NDArray[Any]:
+        return np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False))
+
+    starts, item, time = (array(name) for name in ("starts", dataset.ITEM, dataset.TIME))
+    kind = array(dataset.KIND) if n_kinds > 1 else one_kind(len(item))
+    row = array(dataset.ROW) if any(table.numbered for table in layout.events) else None
+    return Events(of_starts(starts), item, time, kind, row, starts=starts)
 
 
 def _numbers(frame: pl.DataFrame, name: str) -> Any:

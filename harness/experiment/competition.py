@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from harness.config import Config, SubmissionConfig
 from harness.core.errors import DataError
 from harness.core.io import find
-from harness.data import attributes, csv_errors
+from harness.data import attributes, zeros
 from harness.data.layout import AttributeTable, Layout
 from harness.submission import format
 from harness.submission.expected import Against, columns, ids, separator_in, spelt
@@ -115,7 +115,7 @@ def _with_zeros(found: Against, layout: Layout) -> Against:
     if table is None or width is None or layout.restore_zeros or items.width == width:
         return found
     texts = _texts(table)
-    short = csv_errors.lost(texts, width)
+    short = zeros.lost(texts, width)
     if short.is_empty():
         return found
     what = f'{len(short):,} of {len(texts):,} in {table.table.path.name}, such as "{short[0]}"'

@@ -278,7 +278,7 @@ class _Asked:
     def __init__(self, name: str, model: Recommender, task: Task, repeat: int) -> None:
         self.name, self.model, self.task = name, itself(model), task
         self.evaluation_set = task.evaluation_set
-        self.draws = Draws(task.config.evaluation.seed, repeat, task.hashes)
+        self.draws = Draws(task.config.evaluation.seed, repeat, lambda: task.hashes)
 
     @property
     def at_once(self) -> int:

@@ -11,18 +11,14 @@ from scipy.sparse import csr_array
 
 from harness.core.arrays import Int32, Ragged
 from harness.core.errors import DataError, UsageError
-from harness.experiment.score import SubmittedLists
-from harness.experiment.submissions import SubmissionError, lists_of_validated
-from harness.experiment.terms import Terms
 from harness.metrics import Judgments
 from harness.models.base import Draws, Train
 from harness.models.recommendations import EMPTY, Recommendations
 from harness.models.topk import extend
-from harness.protocol.truth import Solution
-from harness.submission.validate import examine
 
 if TYPE_CHECKING:
     from harness.config import Config
+    from harness.experiment.score import SubmittedLists
     from harness.protocol.evaluation_set import EvaluationSet
 
 
@@ -92,6 +88,12 @@ class PrecomputedLists:
         self, users: pl.Series, items: pl.Series, k: int | None, *, force: bool = False
     ) -> SubmittedLists:
         """Return the file's lists; `force`: whatever errors are found in them."""
+        # Slow to import, and for files alone.
+        from harness.experiment.submissions import SubmissionError, lists_of_validated
+        from harness.experiment.terms import Terms
+        from harness.protocol.truth import Solution
+        from harness.submission.validate import examine
+
         # Reading asks for no truth: nothing is scored here.
         nothing = Ragged(np.zeros(len(users) + 1, np.int64), np.zeros(0, np.int32))
         solution = Solution(users, items, Judgments(nothing, nothing.sizes), k=k)

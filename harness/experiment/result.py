@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from harness.stats.slices import Slice
 
 
+_LISTS, _ROWS = 16, 1 << 22
+"""A group of rows in per_user.parquet: so many scores of each user, or so many rows."""
+
+
 class ModelResult(ModelRecord):
     """What is known of a model, and its scores, of which no record is kept."""
 
@@ -147,6 +151,11 @@ class Result(answer.Ranking, Shown):
         ]
         return pl.concat(frames)
 
+    def _group(self) -> int:
+        """Return how many rows are packed together, their ids once: few groups, none too large."""
+        users = len(self.evaluation_set.users)
+        return min(_LISTS * users, max(users, _ROWS))
+
     def write(self, folder: Path | str) -> None:
         """Write the run folder whole, or nothing.
 
@@ -164,7 +173,7 @@ class Result(answer.Ranking, Shown):
         check_out(folder)
         with written(folder, "; choose another --out"), whole_folder(folder) as target:
             (target / "result.json").write_text(self.to_json() + "\n", encoding="utf-8")
-            self.per_user().write_parquet(target / "per_user.parquet")
+            self.per_user().write_parquet(target / "per_user.parquet", row_group_size=self._group())
             self.users.write_parquet(target / "users.parquet")
             (target / "config.toml").write_text(tomli_w.dumps(self.config), encoding="utf-8")
             now = datetime.now(UTC).isoformat(timespec="seconds")

@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 
 from harness.config import Config, ModelConfig
-from harness.core.arrays import Int32, Ragged
+from harness.core.arrays import Int32, Ragged, places
 from harness.core.errors import UsageError, printable
 from harness.core.io import refuse_overwriting, whole_file, written
 from harness.data import loading
-from harness.data.dataset import Events, positions
+from harness.data.dataset import positions
 from harness.experiment import competition
 from harness.experiment.build import Factories
 from harness.experiment.evaluate_model import fitted, recommend
@@ -99,9 +99,7 @@ def submit(
     known, strange = (np.flatnonzero(of).astype(np.int32) for of in (at >= 0, at < 0))
     strange_items = _answer(lists, known, at[known], settings, task, repeat)
     if len(strange) > 0:
-        unknown = users.gather(strange)
-        wider = _with_users(task, unknown)
-        own = positions(unknown, wider.data.user_ids)
+        wider, own = _with_users(task, users.gather(strange))
         more = _answer(lists, strange, own, settings, wider, repeat)
         strange_items = max(strange_items, more, key=len)  # the same, as far as they go
     wanted = (asked.format or format.generic("user", "item")).cut_at(task.evaluation_set.k)
@@ -175,25 +173,24 @@ def _on_everything(task: Task) -> Task:
     )
 
 
-def _with_users(task: Task, ids: pl.Series) -> Task:
-    """Return the task with more users, who have no events."""
-    data = task.data
-    every = pl.concat([data.user_ids, ids.alias(data.user_ids.name)]).sort()
-    moved = positions(data.user_ids, every)
-    wider = replace(data, user_ids=every, events=_moved(data.events, moved), registered=None)
-    train = _moved(task.split.train, moved)
-    evaluation_set = task.evaluation_set
-    return replace(
+def _with_users(task: Task, ids: pl.Series) -> tuple[Task, Int32]:
+    """Return the task with more users, who have no events, and their positions.
+
+    Its data holds what there is to learn from alone: nothing else is looked at any more.
+    """
+    data, past = task.data, task.split.train
+    every = pl.concat([data.user_ids, ids.alias(data.user_ids.name)])
+    order = every.arg_sort().to_numpy()
+    moved = places(order, len(every))
+    train = past.placed(moved)
+    wider = replace(data, user_ids=every.gather(order), events=train, registered=None)
+    task = replace(
         task,
         data=wider,
         split=replace(task.split, train=train),
-        train=Train(wider, train, evaluation_set.candidates, task.train.cutoff),
+        train=Train(wider, train, task.evaluation_set.candidates, task.train.cutoff),
     )
-
-
-def _moved(events: Events, moved: Int32) -> Events:
-    """Return the events of users at other positions in the same order."""
-    return replace(events, user=moved[events.user])
+    return task, moved[len(data.user_ids) :]
 
 
 def to_csv(

@@ -70,8 +70,12 @@ def score(
     judgments = replace(
         judgments, catalogue=judgments.catalogue and judgments.catalogue.wider(beyond)
     )
-    scored = [user_scores(recommendations.items, judgments, metrics) for recommendations in repeats]
-    return ScoreTable({m: np.stack([values[m] for values in scored]) for m in metrics})
+    n = len(judgments.relevant)
+    values = {m: np.empty((len(repeats), n if m.definition.of == "user" else 1)) for m in metrics}
+    for repeat, recommendations in enumerate(repeats):
+        for m, own in user_scores(recommendations.items, judgments, metrics).items():
+            values[m][repeat] = own
+    return ScoreTable(values)
 
 
 def user_scores(

@@ -288,11 +288,17 @@ class Train:
         -------
         int64 array, (n items,), or float64 where there are weights
         """
+        if events is None and weights is None:
+            return self._counts.copy()
         item = self.events.item if events is None else self.events.item[events]
         n_items = len(self.item_ids)
         if weights is None:
             return counts_of(item, n_items)
         return weight_sums(item, weights if events is None else weights[events], n_items)
+
+    @cached_property
+    def _counts(self) -> Int64:
+        return _kept(counts_of(self.events.item, len(self.item_ids)))
 
     def candidates_by_last_event(self) -> Int32:
         """Return the candidates that have events, latest first; ties by item id ascending.
@@ -305,8 +311,7 @@ class Train:
         self._cutoff()
         latest = np.full(len(self.item_ids), np.iinfo(np.int64).min)
         np.maximum.at(latest, self.events.item, self.events.time)
-        had = np.bincount(self.events.item, minlength=len(self.item_ids)) > 0
-        return descending(latest[self.candidates], had[self.candidates])
+        return descending(latest[self.candidates], self._counts[self.candidates] > 0)
 
 
 def _kept(array: Kept) -> Kept:

@@ -12,7 +12,7 @@ import polars as pl
 from pydantic import NonNegativeInt
 
 from harness.config import EvaluationConfig
-from harness.core.arrays import Bool, Int32, Int64, Ragged, places
+from harness.core.arrays import Bool, Int32, Int64, Ragged, distinct, places
 from harness.core.errors import EmptyEvaluationSetError, UsageError
 from harness.data.dataset import NO_TIME, Dataset, Events
 from harness.data.layout import CandidateRule
@@ -125,7 +125,7 @@ def build(dataset: Dataset, split: Split, config: EvaluationConfig) -> Evaluatio
     rule = config.candidates or dataset.candidates
     candidates = candidates_of(dataset, split, rule)
     position = places(candidates, len(dataset.item_ids))
-    active = np.unique(split.valid.user)
+    active = distinct(split.valid.user)
     pairs, seen = _true_pairs(dataset, split, config, active, position)
     users, funnel = _funnel(dataset, split, config, active, _hits(pairs, position))
     if len(candidates) == 0 or len(users) == 0:
@@ -138,9 +138,9 @@ def left_out(
 ) -> EvaluationSet:
     """Return the users with true items whom an evaluation set leaves out, on its candidates."""
     position = places(evaluation_set.candidates, len(dataset.item_ids))
-    others = np.setdiff1d(split.valid.user, evaluation_set.users)
+    others = np.setdiff1d(distinct(split.valid.user), evaluation_set.users, assume_unique=True)
     pairs, seen = _true_pairs(dataset, split, config, others, position)
-    users = np.unique(pairs // len(position)).astype(np.int32)
+    users = distinct(pairs // len(position)).astype(np.int32)
     return _set(dataset, evaluation_set.candidates, users, pairs, seen, evaluation_set.k, ())
 
 
@@ -197,36 +197,41 @@ def candidates_of(dataset: Dataset, split: Split, rule: CandidateRule) -> Int32:
         The rule does not go with the layout or the split.
     """
     if rule == "train":
-        return np.unique(split.train.item)
+        return np.flatnonzero(_among(split.train.item, len(dataset.item_ids))).astype(np.int32)
     if dataset.catalogue is None:
         raise UsageError(
             f'[evaluation] candidates = "{rule}" needs a table of items; name one with '
             '[data] items = "…", or use candidates = "train"'
         )
     if rule == "catalogue":
-        return np.unique(dataset.catalogue)
+        return distinct(dataset.catalogue)
     if dataset.shown_from is None or split.cutoff is None or split.until is None:
         raise UsageError(
             '[evaluation] candidates = "shown" needs the time each item was first shown '
             '(layout "ponpare") and [split] strategy = "time"'
         )
     shown = dataset.shown_from[dataset.catalogue]
-    return np.unique(dataset.catalogue[(shown >= split.cutoff) & (shown < split.until)])
+    return distinct(dataset.catalogue[(shown >= split.cutoff) & (shown < split.until)])
 
 
 def _pairs(dataset: Dataset, events: Events, users: Int32) -> Int64:
     """Return each (user, item) of `users` once, ascending, as user · n_items + item."""
-    wanted = np.zeros(len(dataset.user_ids), np.bool_)
-    wanted[users] = True
-    keep = wanted[events.user]
+    keep = _among(users, len(dataset.user_ids))[events.user]
     n_items = len(dataset.item_ids)
-    return np.unique(events.user[keep].astype(np.int64) * n_items + events.item[keep])
+    return distinct(events.user[keep].astype(np.int64) * n_items + events.item[keep])
+
+
+def _among(numbers: Int32, n: int) -> Bool:
+    """Return which of the numbers below `n` are there."""
+    there = np.zeros(n, np.bool_)
+    there[numbers] = True
+    return there
 
 
 def _hits(pairs: Int64, position: Int32) -> Int32:
     """Return the users with at least one true item among the candidates."""
     n_items = len(position)
-    return np.unique(pairs[position[pairs % n_items] >= 0] // n_items).astype(np.int32)
+    return distinct(pairs[position[pairs % n_items] >= 0] // n_items).astype(np.int32)
 
 
 def _funnel(
@@ -245,8 +250,7 @@ def _funnel(
 
 
 def _known(dataset: Dataset, split: Split) -> Bool:
-    known = np.zeros(len(dataset.user_ids), np.bool_)
-    known[split.train.user] = True
+    known: Bool = np.diff(split.train.user_starts(len(dataset.user_ids))) > 0
     if dataset.registered is not None and split.cutoff is not None:
         in_table = dataset.registered != NO_TIME
         known &= in_table & (dataset.registered < split.cutoff)
@@ -256,9 +260,8 @@ def _known(dataset: Dataset, split: Split) -> Bool:
 def _lists(pairs: Int64, users: Int32, position: Int32) -> tuple[Ragged, Ragged]:
     """Return the pairs of `users` as rows: candidate positions, and other items' positions."""
     user, item = np.divmod(pairs, len(position))
-    keep = np.isin(user, users)
-    row = np.searchsorted(users, user[keep])
-    item = item[keep]
+    row = places(users, int(max(user.max(initial=-1), users.max(initial=-1))) + 1)[user]
+    item, row = item[row >= 0], row[row >= 0]
     at = position[item]
     inside = at >= 0
     return (
@@ -267,7 +270,7 @@ def _lists(pairs: Int64, users: Int32, position: Int32) -> tuple[Ragged, Ragged]
     )
 
 
-def _grouped(row: Int64, values: Int32, n_rows: int) -> Ragged:
+def _grouped(row: Int32, values: Int32, n_rows: int) -> Ragged:
     return Ragged(np.append(0, np.cumsum(np.bincount(row, minlength=n_rows))), values)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -24,20 +25,21 @@ from harness.protocol.split import Split, split
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Data, split and evaluation set: what every model of a run is given.
-
-    Attributes
-    ----------
-    hashes : uint64 array, one entry a user of the data set
-        What each evaluated user's draws start from.
-    """
+    """Data, split and evaluation set: what every model of a run is given."""
 
     config: Config
     data: Dataset
     split: Split
     evaluation_set: EvaluationSet
     train: Train
-    hashes: UInt64
+
+    @cached_property
+    def hashes(self) -> UInt64:
+        """What each evaluated user's draws start from, one entry a user of the data set."""
+        hashes = np.zeros(len(self.data.user_ids), np.uint64)
+        hashes[self.evaluation_set.users] = id_hashes(self.evaluation_set.user_ids)
+        hashes.setflags(write=False)
+        return hashes
 
 
 def asked(config: Config) -> tuple[Metric, ...]:
@@ -113,18 +115,14 @@ def task_of(
     evaluation_set = build(data, parts, config.evaluation)
     progress()
     train = Train(data, parts.train, evaluation_set.candidates, parts.cutoff)
-    return of_users(
-        Task(config, data, parts, evaluation_set, train, np.zeros(0, np.uint64)), evaluation_set
-    )
+    return of_users(Task(config, data, parts, evaluation_set, train), evaluation_set)
 
 
 def of_users(task: Task, evaluation_set: EvaluationSet) -> Task:
     """Return the task with another evaluation set: lists are asked for its users."""
-    hashes = np.zeros(len(task.data.user_ids), np.uint64)
-    hashes[evaluation_set.users] = id_hashes(evaluation_set.user_ids)
-    for array in (evaluation_set.users, evaluation_set.candidates, hashes):
+    for array in (evaluation_set.users, evaluation_set.candidates):
         array.setflags(write=False)  # one model must not change what the next one reads
-    return replace(task, evaluation_set=evaluation_set, hashes=hashes)
+    return replace(task, evaluation_set=evaluation_set)
 
 
 def read(

@@ -3,10 +3,12 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
-from harness.core._vector cimport add_scaled_double, add_signed_by
+from harness.core._vector cimport add_scaled_double, add_signed_by, draw_ahead
 
 cdef uint64_t GOLDEN = 0x9E3779B97F4A7C15u
 cdef uint64_t LOW = 0xFFFFFFFFu
+cdef enum:
+    AHEAD = 64  # numbers that are made at once: none depends on another
 
 
 cdef inline uint64_t mixed(uint64_t state) noexcept nogil:
@@ -17,65 +19,98 @@ cdef inline uint64_t mixed(uint64_t state) noexcept nogil:
 
 
 def draw_again(
-    const uint64_t[::1] keys, Py_ssize_t users, Py_ssize_t picks, uint8_t[:, ::1] weights
+    const uint64_t[::1] keys,
+    Py_ssize_t picks,
+    const int64_t[::1] rows,
+    uint8_t[::1] drawn,
+    uint8_t[:, ::1] weights,
 ):
-    """Write how often each user is drawn when every resample draws `picks` with replacement.
+    """Write how often each of some users is drawn when a resample draws `picks` with replacement.
 
     Lemire 2019: 32 random bits times the number of users give a user without a division; the few
     products that would favour some users are drawn anew.
+
+    Parameters
+    ----------
+    drawn : array, (users,)
+        Scratch memory; small enough for the processor's cache, as the weights of all may not be.
     """
-    cdef uint64_t many = users, state, bits, product
+    cdef Py_ssize_t users = drawn.shape[0]
+    cdef uint64_t many = users, state
     cdef uint64_t unfair = (<uint64_t>1 << 32) % many
-    cdef Py_ssize_t i, user, left
-    cdef int half
+    cdef uint64_t high[AHEAD]
+    cdef uint64_t low[AHEAD]
+    cdef Py_ssize_t i, user, row, left
+    cdef int each, states
+    cdef bint both
     with nogil:
         for i in range(keys.shape[0]):
             state = keys[i]
             for user in range(users):
-                weights[i, user] = 0
+                drawn[user] = 0
             left = picks
             while left > 0:
-                state += GOLDEN
-                bits = mixed(state)
-                for half in range(2 if left > 1 else 1):  # a number is two draws
-                    product = (bits >> 32) * many
-                    bits <<= 32
-                    if (product & LOW) >= unfair:
-                        # A user is drawn once on average: 255 times does not happen.
-                        weights[i, product >> 32] += 1
+                states, both = (AHEAD if left >= 2 * AHEAD else 1), left > 1
+                draw_ahead(state, many, high, low, states)
+                state += states * GOLDEN
+                for each in range(states):  # a number is two draws
+                    # A user is drawn once on average: 255 times does not happen.
+                    if (high[each] & LOW) >= unfair:
+                        drawn[high[each] >> 32] += 1
                         left -= 1
+                    if both and (low[each] & LOW) >= unfair:
+                        drawn[low[each] >> 32] += 1
+                        left -= 1
+            for row in range(rows.shape[0]):
+                weights[i, row] = drawn[rows[row]]
 
 
 def draw_once(
-    const uint64_t[::1] keys, Py_ssize_t users, Py_ssize_t picks, uint8_t[:, ::1] weights
+    const uint64_t[::1] keys,
+    Py_ssize_t picks,
+    const int64_t[::1] rows,
+    uint8_t[::1] drawn,
+    uint8_t[:, ::1] weights,
 ):
-    """Write 1 for `picks` of the users, all sets of so many equally likely, 0 for the others."""
-    cdef uint64_t many = users, state, bits, product, one
+    """Write 1 for those among `picks` of the users, all sets of so many equally likely, else 0.
+
+    Parameters
+    ----------
+    drawn : array, (users,)
+        Scratch memory.
+    """
+    cdef Py_ssize_t users = drawn.shape[0]
+    cdef uint64_t many = users, state
     cdef uint64_t unfair = (<uint64_t>1 << 32) % many
+    cdef uint64_t high[AHEAD]
+    cdef uint64_t low[AHEAD]
     cdef Py_ssize_t fewer = min(picks, users - picks)  # chosen, or left out
     cdef uint8_t chosen = picks == fewer
-    cdef Py_ssize_t i, user, drawn
-    cdef int half
+    cdef Py_ssize_t i, user, row, left
+    cdef int each, states
+    cdef bint both
     with nogil:
         for i in range(keys.shape[0]):
             state = keys[i]
             for user in range(users):
-                weights[i, user] = 1 - chosen
-            drawn = 0
-            while drawn < fewer:
-                state += GOLDEN
-                bits = mixed(state)
-                for half in range(2 if fewer - drawn > 1 else 1):
-                    product = (bits >> 32) * many
-                    bits <<= 32
-                    one = product >> 32
-                    if (product & LOW) >= unfair and weights[i, one] != chosen:
-                        weights[i, one] = chosen
-                        drawn += 1
+                drawn[user] = 1 - chosen
+            left = fewer
+            while left > 0:
+                states, both = (AHEAD if left >= 2 * AHEAD else 1), left > 1
+                draw_ahead(state, many, high, low, states)
+                state += states * GOLDEN
+                for each in range(states):
+                    if (high[each] & LOW) >= unfair:
+                        left -= drawn[high[each] >> 32] != chosen
+                        drawn[high[each] >> 32] = chosen
+                    if both and (low[each] & LOW) >= unfair:
+                        left -= drawn[low[each] >> 32] != chosen
+                        drawn[low[each] >> 32] = chosen
+            for row in range(rows.shape[0]):
+                weights[i, row] = drawn[rows[row]]
 
 
 def add_weighted(
-    const int64_t[::1] rows,
     const int64_t[::1] indptr,
     const int32_t[::1] columns,
     const double[::1] values,
@@ -83,7 +118,7 @@ def add_weighted(
     double[::1] weight,
     double[:, ::1] sums,
 ):
-    """Add Σ over users of weight · value to sums[column, resample]; `values` are rows of CSR.
+    """Add Σ over rows of weight · value to sums[column, resample]; `values` are rows of CSR.
 
     Parameters
     ----------
@@ -92,9 +127,9 @@ def add_weighted(
     """
     cdef Py_ssize_t lanes = weights.shape[0], row, lane, t
     with nogil:
-        for row in range(rows.shape[0]):
+        for row in range(indptr.shape[0] - 1):
             for lane in range(lanes):
-                weight[lane] = weights[lane, rows[row]]
+                weight[lane] = weights[lane, row]
             for t in range(indptr[row], indptr[row + 1]):
                 add_scaled_double(&sums[columns[t], 0], &weight[0], values[t], lanes)
 

@@ -269,8 +269,18 @@ def distinct(*columns: Int64) -> tuple[list[Int64], Int64]:
     """
     place: Int64 = np.zeros(len(columns[0]), np.int64)
     for column in columns:
-        values, code = np.unique(column, return_inverse=True)
-        place = np.unique(place * len(values) + code, return_inverse=True)[1]
+        code = _ranked(column)
+        place = _ranked(place * (int(code.max(initial=0)) + 1) + code)
     first = np.empty(int(place.max(initial=-1)) + 1, np.int64)
     first[place] = np.arange(len(place))
     return [column[first] for column in columns], place
+
+
+def _ranked(numbers: Int64) -> Int64:
+    """Return how many smaller numbers there are, each counted once, for every number."""
+    low, high = int(numbers.min(initial=LARGEST)), int(numbers.max(initial=0))
+    if not 0 <= low <= high < 4 * len(numbers):
+        return np.unique(numbers, return_inverse=True)[1]
+    there = np.zeros(high + 1, np.int64)  # marks are set and added up sooner than numbers sorted
+    there[numbers] = 1
+    return (np.cumsum(there) - 1)[numbers]

@@ -123,14 +123,14 @@ def _weighted(
     held = _csr(values[rows])
     sums = np.zeros((len(keys), width))
     # An odd number of cache lines apart, the weights of a user in all lanes do not collide.
-    stride = (n // _LINE | 1) * _LINE + 2 * _LINE
+    stride = (len(rows) // _LINE | 1) * _LINE + 2 * _LINE
 
     def task(start: int) -> None:
         part = slice(start, min(start + _LANES, len(keys)))
         lanes = part.stop - part.start
         weights, own = np.empty((lanes, stride), np.uint8), np.zeros((width, lanes))
-        draw(keys[part], n, picks, weights)
-        _kernels.add_weighted(rows, *held, weights, np.empty(lanes), own)
+        draw(keys[part], picks, rows, np.empty(n, np.uint8), weights)
+        _kernels.add_weighted(*held, weights, np.empty(lanes), own)
         sums[part] = own.T
 
     _in_threads(task, range(0, len(keys), _LANES), threads)

@@ -2,8 +2,4 @@
 
 from typing import Any
 
-FIELD: int
-RECORD: int
-
-def plain(*given: Any) -> tuple[int, int, int, int, int, int]: ...
 def mend(*given: Any) -> int: ...

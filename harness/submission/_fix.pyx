@@ -1,131 +1,24 @@
-"""Loops that write lines anew: quoted ones made plain, and what is mechanical mended."""
+"""Loops that write lines anew, with what is mechanical mended."""
 
 import numpy as np
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
+from harness.delimited._bytes cimport find, key
+from harness.delimited._lines cimport NO_ROW, trim
 from harness.submission cimport faults
-from harness.submission._keys cimport Ids, code_of, find, key
+from harness.submission._keys cimport Ids, code_of
 from harness.submission._repair cimport (
     LOWER, SURE, UPPER, Restored, Room, is_dress, restore, separator, separator_bytes,
 )
-from harness.submission._scan cimport LIST, NO_ROW, ORDER, USER, trim
-
-cpdef enum:  # what stands between the fields of a plain line, and behind it: ASCII's own
-    FIELD = 0x1F
-    RECORD = 0x1E
+from harness.submission._scan cimport LIST, ORDER, USER
 
 cdef enum:
-    SUBSTITUTE = 0x1A
     COMMA = 44
     SEMICOLON = 59
     LINE = 10
     RETURN = 13
     QUOTE = 34
     LONGEST_ID = 1 << 10
-
-
-cdef struct Record:
-    Py_ssize_t at, written, ends  # where the next begins in both, and physical lines
-    bint whole, torn
-
-
-def plain(
-    const uint8_t[::1] buffer,
-    Py_ssize_t size,
-    uint8_t separator,
-    bint last,
-    Py_ssize_t longest,
-    uint8_t[::1] out,
-    int64_t[::1] lines,
-    int64_t[::1] unclosed,
-    int64_t[::1] torn,
-):
-    """Write whole lines without quotes.
-
-    Parameters
-    ----------
-    last : bool
-        Whether nothing follows the block, so that what is open now stays open.
-    longest : int
-        Bytes of a record beyond which a quote was never closed.
-
-    Returns
-    -------
-    written, n, at, line, n_unclosed, n_torn : int
-        How long `out`, `lines`, `unclosed` and `torn` are; bytes that were read; physical lines.
-    """
-    cdef Py_ssize_t written = 0, n = 0, at = 0, line = 0, n_unclosed = 0, n_torn = 0
-    cdef Record found
-    with nogil:
-        while at < size:
-            record(buffer, at, size, separator, True, out, written, &found)
-            if not found.whole:
-                if not last and found.at - at <= longest:
-                    break
-                unclosed[n_unclosed] = line
-                n_unclosed += 1
-                record(buffer, at, size, separator, False, out, written, &found)
-            if found.torn:
-                torn[n_torn] = line
-                n_torn += 1
-            lines[n] = line
-            n += 1
-            line += found.ends
-            at, written = found.at, found.written
-    return written, n, at, line, n_unclosed, n_torn
-
-
-cdef int record(
-    const uint8_t[::1] buffer,
-    Py_ssize_t at,
-    Py_ssize_t size,
-    uint8_t separator,
-    bint quoted,
-    uint8_t[::1] out,
-    Py_ssize_t written,
-    Record* found,
-) except -1 nogil:
-    """Write one record; one that the block's end cuts is not whole.
-
-    Without `quoted`, quotes are letters.
-    """
-    cdef bint inside = False, begins = True, closed = False
-    cdef uint8_t byte
-    found.ends, found.torn, found.whole = 0, False, False
-    while at < size:
-        byte = buffer[at]
-        at += 1
-        if inside:
-            if byte == QUOTE:
-                if at < size and buffer[at] == QUOTE:
-                    at += 1
-                else:
-                    inside, closed = False, True
-                    continue
-            found.ends += byte == LINE
-        elif byte == QUOTE and begins and quoted:
-            inside, begins = True, False
-            continue
-        elif byte == separator:
-            out[written] = FIELD
-            written += 1
-            begins, closed = True, False
-            continue
-        elif byte == LINE:
-            if at > 1 and buffer[at - 2] == RETURN:  # one within quotes ends no line
-                written -= 1
-            out[written] = RECORD
-            written += 1
-            found.ends += 1
-            found.whole = True
-            break
-        elif closed and byte != RETURN:
-            found.torn = True
-        begins = False
-        out[written] = SUBSTITUTE if byte == FIELD or byte == RECORD else byte
-        written += 1
-    found.at, found.written = at, written
-    return 0
 
 
 cdef class Met:

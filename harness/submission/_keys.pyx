@@ -3,6 +3,12 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
+from harness.core._kernels cimport fetch, look_up
+from harness.delimited._bytes cimport check, key
+
+cdef enum:
+    GROUP = 32
+
 
 cdef class Ids:
     """Ids and their codes, as `Known` in keys.py describes them."""
@@ -15,6 +21,8 @@ cdef class Ids:
         bint complete,
         bint digits,
         Py_ssize_t width,
+        bint lower,
+        bint upper,
         bint telling,
     ):
         # A place in the table is a key's lowest bits: there must be a power of two of them.
@@ -23,23 +31,7 @@ cdef class Ids:
         self.table, self.low, self.high = table, secret[0], secret[1]
         self.size, self.width = size, width
         self.complete, self.digits, self.telling = complete, digits, telling
-
-
-def find_byte(const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, uint8_t wanted):
-    """Return the first place from `start` that holds a byte, or `stop`."""
-    cdef Py_ssize_t found
-    with nogil:
-        found = find(buffer, start, stop, wanted)
-    return found
-
-
-def behind_last(const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, uint8_t wanted):
-    """Return the place behind the last byte `wanted` from `start` on; 0 without one."""
-    cdef Py_ssize_t at = stop
-    with nogil:
-        while at > start and buffer[at - 1] != wanted:
-            at -= 1
-    return at if at > start else 0
+        self.lower, self.upper = lower, upper
 
 
 def codes(
@@ -50,27 +42,17 @@ def codes(
     int32_t[::1] found,
 ):
     """Write the code of each id, −1 where it is not known."""
-    cdef Py_ssize_t at
+    cdef Py_ssize_t at, last, group = 0
+    cdef uint64_t[GROUP][2] own
     with nogil:
-        for at in range(starts.shape[0]):
-            found[at] = code_of(buffer, starts[at], stops[at], ids)
-
-
-def keys(
-    const uint8_t[::1] buffer,
-    const int64_t[::1] starts,
-    const int64_t[::1] stops,
-    const uint64_t[::1] secret,
-    uint64_t[:, ::1] found,
-):
-    """Write the key of each id, two numbers, made with a secret."""
-    cdef Py_ssize_t at
-    cdef uint64_t low = secret[0], high = secret[1]
-    if found.shape[1] != 2:
-        raise ValueError("a key has two numbers")
-    with nogil:
-        for at in range(starts.shape[0]):
-            key(buffer, starts[at], stops[at], low, high, &found[at, 0])
+        while group < starts.shape[0]:  # the processor waits for the slots of many at a time
+            last = min(group + GROUP, starts.shape[0])
+            for at in range(group, last):
+                key(buffer, starts[at], stops[at], ids.low, ids.high, own[at - group])
+                fetch(own[at - group][0], ids.table)
+            for at in range(group, last):
+                found[at] = look_up(own[at - group][0], own[at - group][1], ids.table)
+            group = last
 
 
 def looks(
@@ -79,7 +61,7 @@ def looks(
     const int64_t[::1] stops,
     Py_ssize_t width,
 ):
-    """Return whether all ids are numbers, and how long all are (0: they differ).
+    """Return whether all ids are numbers, how long all are (0: they differ), and letters a–f, A–F.
 
     Parameters
     ----------
@@ -87,7 +69,8 @@ def looks(
         How long those before were; −1 where there were none.
     """
     cdef Py_ssize_t at, place, start, stop
-    cdef bint digits = True
+    cdef bint digits = True, lower = False, upper = False
+    cdef uint8_t byte
     with nogil:
         for at in range(starts.shape[0]):
             start, stop = starts[at], stops[at]
@@ -95,5 +78,8 @@ def looks(
             check(buffer, start, stop)
             with cython.boundscheck(False):
                 for place in range(start, stop):
-                    digits &= (buffer[place] >= 48) & (buffer[place] <= 57)
-    return digits, width
+                    byte = buffer[place]
+                    digits &= (byte >= 48) & (byte <= 57)
+                    lower |= (byte >= 97) & (byte <= 102)
+                    upper |= (byte >= 65) & (byte <= 70)
+    return digits, width, lower, upper

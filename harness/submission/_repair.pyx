@@ -5,7 +5,8 @@ import numpy as np
 from libc.string cimport memcpy
 
 from harness.submission cimport faults
-from harness.submission._keys cimport PAD, check, code_of, find, find_either
+from harness.delimited._bytes cimport PAD, check, find, find_either
+from harness.submission._keys cimport code_of
 
 cdef enum:
     LONGER_THAN_WORDS = 6
@@ -81,8 +82,8 @@ cdef int is_other(
     if known.size == 0 or known.digits or kinds & LETTER or stop - start > LONGEST:
         return True
     return not (
-        (kinds & UPPER_HEX and is_cased(buffer, start, stop, False, known, room))
-        or (kinds & LOWER_HEX and is_cased(buffer, start, stop, True, known, room))
+        (kinds & UPPER_HEX and known.lower and is_cased(buffer, start, stop, False, known, room))
+        or (kinds & LOWER_HEX and known.upper and is_cased(buffer, start, stop, True, known, room))
     )
 
 

@@ -6,13 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from harness.core import _kernels
 from harness.core.arrays import Bool, Int32, Int64, UInt64
-from harness.core.ids import KeyTable
+from harness.delimited._lines import NO_ROW
 from harness.submission import _scan
-from harness.submission._scan import NO_ROW, STRANGER
+from harness.submission._scan import STRANGER
 
 _OTHER, _SAME = 1, 2
-_FEW = 1 << 10
+_LEAST, _MOST_FILLED = 1 << 12, 0.7
 
 
 class Again(NamedTuple):
@@ -29,40 +30,45 @@ class Admitted:
     ----------
     known, torn : bool arrays, one a known user
         Who has a row, and who has a line that is none.
-    rows : int
+    rows, strangers : int
+        Rows, and users who are not known.
     """
 
     def __init__(self, n_known: int) -> None:
         self.known: Bool = np.zeros(n_known, np.bool_)
         self.torn: Bool = np.zeros(n_known, np.bool_)
         self.rows = 0
+        self.strangers = 0
         self._lists = np.zeros(n_known, np.uint64)
-        self._strangers = KeyTable()
-        self._strange_lists = np.zeros(_FEW, np.uint64)
+        self._table = np.zeros((_LEAST, 2), np.uint64)
+        self._others = np.empty(int(_MOST_FILLED * _LEAST), np.uint64)
 
-    @property
-    def strangers(self) -> int:
-        """How many users are not known."""
-        return len(self._strangers)
+    def admit(self, users: Int32, keys: UInt64, lists: UInt64, share: float = 1) -> Again:
+        """Take in the users of a block's lines, and keys of what else stands there.
 
-    def admit(self, users: Int32, keys: UInt64, lists: UInt64) -> Again:
-        """Take in the users of a block's lines, and keys of what else stands there."""
+        Parameters
+        ----------
+        share : float
+            How much of the file the block is, about: so much more room is made at a time.
+        """
         self.rows += int(np.count_nonzero(users != NO_ROW))
-        again = np.zeros(len(users), np.int8)
-        _scan.admit(users, lists, self.known, self._lists, again)
-        strange = np.flatnonzero(users == STRANGER)
-        if len(strange) > 0:
-            before = self.strangers
-            codes = self._strangers.codes(np.ascontiguousarray(keys[strange]))
-            self._room(self.strangers)
-            new = np.maximum.accumulate(np.concatenate(([before - 1], codes)))[:-1] < codes
-            self._strange_lists[codes[new]] = lists[strange[new]]
-            same = self._strange_lists[codes] == lists[strange]
-            again[strange] = np.where(new, 0, np.where(same, _SAME, _OTHER))
+        again, line = np.zeros(len(users), np.int8), 0
+        given = users, keys, lists
+        while line < len(users):
+            known = self.known, self._lists
+            others = self._table, self._others, self.strangers
+            line, self.strangers = _scan.admit(*given, line, *known, *others, again)
+            if line < len(users):
+                self._grow(self.strangers + int(np.count_nonzero(users == STRANGER) / share))
         return Again(np.flatnonzero(again == _OTHER), np.flatnonzero(again == _SAME))
 
-    def _room(self, strangers: int) -> None:
-        if strangers > len(self._strange_lists):
-            more = np.zeros(2 * strangers, np.uint64)
-            more[: len(self._strange_lists)] = self._strange_lists
-            self._strange_lists = more
+    def _grow(self, users: int) -> None:
+        """Make room for more users who are not known, for at least so many."""
+        size = 2 * len(self._table)
+        while _MOST_FILLED * size < users:
+            size *= 2
+        table = np.zeros((size, 2), np.uint64)
+        _kernels.move(self._table, table)
+        others = np.empty(int(_MOST_FILLED * len(table)), np.uint64)
+        others[: self.strangers] = self._others[: self.strangers]
+        self._table, self._others = table, others

@@ -15,12 +15,13 @@ from harness.core import cache
 from harness.core.arrays import Int64
 from harness.core.errors import DataError, UsageError, printable, suggest
 from harness.core.io import exists
-from harness.submission import fields, header
-from harness.submission.blocks import Block, Reader
+from harness.delimited import fields
+from harness.delimited.blocks import Block, Reader
+from harness.delimited.stream import Refused, is_parquet, opened
+from harness.submission import header
 from harness.submission.format import Format, Named, Separators, recognised, shaped
 from harness.submission.keys import Known, Learning, nothing, packed
-from harness.submission.rules import RULES
-from harness.submission.stream import Refused, is_parquet, opened
+from harness.submission.rules import OF_FAULT, RULES
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from harness.submission.frame_rows import Rows
     from harness.submission.keys import Texts
 
-KEPT = "ids 2"
+KEPT = "ids 3"
 """Changed whenever ids would be read or kept differently."""
 _LARGE = 1 << 22
 """Bytes of a file whose ids are worth keeping."""
@@ -326,7 +327,8 @@ def _readable(path: Path) -> Iterator[None]:
     try:
         yield
     except Refused as error:
-        raise DataError(f"{path}: {RULES[error.check].says.format(value=error.value)}") from error
+        rule = RULES[OF_FAULT[error.fault]]
+        raise DataError(f"{path}: {rule.says.format(value=error.value)}") from error
 
 
 @contextmanager
@@ -350,7 +352,7 @@ def _cells(path: Path, column: str | None) -> Iterator[tuple[Block, Int64, Int64
     place = 0 if column is None else head.index(column)
     with _readable(path), _reader(path, head[place]) as reader:
         for block in reader.blocks():
-            starts, stops = fields.column(block, len(head), place)
+            starts, stops = (array[:, 0] for array in fields.spans(block, len(head), place))
             some = starts < stops
             yield block, starts[some], stops[some]
             reader.give_back(block)

@@ -1,10 +1,5 @@
 """Types of the compiled module of this name."""
 
-from harness.core.arrays import Int64
-
-BLANK: int
-TOO_FEW: int
-TOO_MANY: int
 NO_ID: int
 PADDED_ID: int
 MANGLED_ID: int
@@ -25,11 +20,3 @@ SEPARATOR: int
 BRACKETS: int
 RESPELLED: int
 COUNT: int
-EXAMPLES: int
-
-class Tally:
-    counts: Int64
-    lines: Int64
-    examples: Int64
-
-    def __init__(self) -> None: ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from harness.core.errors import printable
-from harness.submission import faults
+from harness.delimited.tally import EXAMPLES
 
 _SHOWN = 80
 MOST_BYTES = 4 * (_SHOWN + 1)
@@ -49,7 +49,7 @@ class Findings:
             own = self.found.setdefault(code, Finding())
             own.count += count
             own.lines += count if lines is None else lines
-            own.places += places[: faults.EXAMPLES - len(own.places)]
+            own.places += places[: EXAMPLES - len(own.places)]
 
     def note(self, code: str, value: str = "", line: int | None = None) -> None:
         """Take in one fault."""

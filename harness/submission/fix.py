@@ -14,9 +14,11 @@ from harness.core.arrays import Bool, Int32
 from harness.core.errors import UsageError
 from harness.core.ids import KeyTable
 from harness.core.io import refuse_overwriting, whole_file
-from harness.submission import fields, header
-from harness.submission._scan import NO_ROW
-from harness.submission.blocks import Block, Reader
+from harness.delimited import fields
+from harness.delimited._lines import NO_ROW
+from harness.delimited.blocks import Block, Reader
+from harness.delimited.stream import Refused, is_parquet, opened
+from harness.submission import header
 from harness.submission.expected import Against
 from harness.submission.findings import Findings
 from harness.submission.fix_lines import mended
@@ -24,7 +26,6 @@ from harness.submission.format import Format
 from harness.submission.keys import Known
 from harness.submission.problems import Fixed
 from harness.submission.source import Source, source
-from harness.submission.stream import Refused, is_parquet, opened
 from harness.submission.validate import examine
 
 

@@ -8,10 +8,12 @@ import numpy as np
 
 from harness.core.arrays import Bytes, Int32, Int64, UInt64
 from harness.core.ids import KeyTable
-from harness.submission import _fix, fields
-from harness.submission._keys import PAD
-from harness.submission._scan import NO_ROW, USER
-from harness.submission.blocks import Block
+from harness.delimited import fields
+from harness.delimited._bytes import PAD
+from harness.delimited._lines import NO_ROW
+from harness.delimited.blocks import Block
+from harness.submission import _fix
+from harness.submission._scan import USER
 from harness.submission.keys import Known
 from harness.submission.scan import Form
 

@@ -12,11 +12,10 @@ import polars as pl
 from harness.core.arrays import Int64
 from harness.core.parquet import UNREADABLE, column_of, scan
 from harness.core.unpacking import SENT, UnpackingError
-from harness.submission._fix import FIELD, RECORD
-from harness.submission.blocks import LONGEST, SIZE, Block
-from harness.submission.keys import padded
+from harness.delimited._lines import FIELD, RECORD
+from harness.delimited.blocks import LONGEST, SIZE, Block, padded
+from harness.delimited.stream import Refused
 from harness.submission.scan import GROUP
-from harness.submission.stream import Refused, refused
 
 _ROWS = 1 << 17
 _NUMBER = 8
@@ -36,9 +35,9 @@ def parquet(path: Path) -> pl.LazyFrame:
     try:
         return scan(path, SENT)
     except UnpackingError as error:
-        raise refused(error) from error
+        raise Refused(error.fault, error.value) from error
     except UNREADABLE as error:
-        raise Refused("SUB015", str(error).partition("\n")[0]) from error
+        raise Refused("damaged", str(error).partition("\n")[0]) from error
 
 
 def is_list(kind: pl.DataType) -> bool:
@@ -97,16 +96,16 @@ class Rows:
                 for start, stop in _cuts(sizes):
                     yield self._block(batch[start:stop])
         except UNREADABLE as error:  # pages that are damaged
-            raise Refused("SUB015", str(error).partition("\n")[0]) from error
+            raise Refused("damaged", str(error).partition("\n")[0]) from error
 
     def _check(self, longest: int, given: int) -> None:
         if longest > LONGEST:
-            raise Refused("SUB019", f"{LONGEST:,} bytes")
+            raise Refused("endless", f"{LONGEST:,} bytes")
         if self._packed is not None:
             try:
                 SENT.check(given, self._packed)
             except UnpackingError as error:
-                raise refused(error) from error
+                raise Refused(error.fault, error.value) from error
 
     def _block(self, rows: pl.DataFrame) -> Block:
         lines = _column(rows, self._line)

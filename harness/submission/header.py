@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from harness.submission._fix import FIELD
-from harness.submission.blocks import plain
+from harness.delimited._lines import FIELD
+from harness.delimited.blocks import padded, plain
+from harness.delimited.stream import Refused
 from harness.submission.findings import Findings
 from harness.submission.format import INDEX, Format
-from harness.submission.keys import padded
-from harness.submission.stream import Refused
 
 _LONGEST = 1 << 16
 """Bytes of a header: each of its columns is told that is not wanted."""
@@ -55,12 +54,12 @@ def read(stream: BinaryIO) -> Header:
     """
     first = stream.peek(1 << 16)  # type: ignore[attr-defined]
     if not first:
-        raise Refused("SUB003", "")
+        raise Refused("empty", "")
     returns = b"\n" not in first and b"\r" in first
     end = first.find(b"\r") + 1 if returns else _LONGEST
     line = stream.read(end) if returns else stream.readline(end)
     if len(line) == _LONGEST and not line.endswith(b"\n"):
-        raise Refused("SUB019", f"{_LONGEST:,} bytes")
+        raise Refused("endless", f"{_LONGEST:,} bytes")
     mark = line.startswith(codecs.BOM_UTF8)
     text = line.rstrip(b"\r\n")
     while text.startswith(codecs.BOM_UTF8):

@@ -1,7 +1,7 @@
 """Ids in a file's bytes: where one ends, its key, and the code of a key that is known.
 
-Eight bytes are looked at in one step, as one number. A buffer therefore ends in `PAD` bytes that
-may be read but mean nothing.
+Up to 64 bytes are looked at in one step. A buffer therefore ends in `PAD` bytes that may be read
+but mean nothing.
 
 The key of an id is its SipHash-1-3 (Aumasson and Bernstein, 2012), as Python has it, with a secret
 that is drawn at random for each table of ids: nobody can write ids that share a key, or a slot of
@@ -11,7 +11,6 @@ that any two of ten million different ids agree in all has a chance of about 10�
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,18 +20,15 @@ import numpy as np
 
 from harness.core.arrays import Bool, Bytes, Int32, Int64, UInt64
 from harness.core.ids import KeyTable
+from harness.delimited import _bytes, fields
+from harness.delimited.blocks import padded
 from harness.submission import _keys
-from harness.submission._keys import PAD, Ids
+from harness.submission._keys import Ids
 
 if TYPE_CHECKING:
     import polars as pl
 
     Texts: TypeAlias = pl.Series | Sequence[str]
-
-
-def secret() -> UInt64:
-    """Return a secret for `key`, (2,), drawn at random."""
-    return np.frombuffer(bytearray(secrets.token_bytes(16)), np.uint64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +49,8 @@ class Known:
         Whether all are numbers.
     width : int
         How many bytes all have; 0 where they differ.
+    lower, upper : bool
+        Whether any holds a letter a–f, and A–F: no id can be known in that case else.
     telling : bool
         Whether so many are known that all others must look like them.
     """
@@ -63,6 +61,8 @@ class Known:
     complete: bool
     digits: bool
     width: int
+    lower: bool
+    upper: bool
     telling: bool = True
 
     def __len__(self) -> int:
@@ -77,7 +77,7 @@ class Known:
         """Keep these ids in a folder; return what is noted with it."""
         np.save(folder / "table.npy", self.table, allow_pickle=False)
         np.save(folder / "secret.npy", self.secret, allow_pickle=False)
-        names = ("size", "complete", "digits", "width")
+        names = ("size", "complete", "digits", "width", "lower", "upper")
         return {name: int(getattr(self, name)) for name in names}
 
     @classmethod
@@ -85,8 +85,8 @@ class Known:
         """Return what `write` has kept; the table is mapped, and changes to it stay in memory."""
         table = np.load(folder / "table.npy", mmap_mode="c", allow_pickle=False)
         own = np.load(folder / "secret.npy", allow_pickle=False)
-        traits = bool(notes["complete"]), bool(notes["digits"]), notes["width"]
-        return cls(np.asarray(table), own, notes["size"], *traits)
+        traits = {name: bool(notes[name]) for name in ("complete", "digits", "lower", "upper")}
+        return cls(np.asarray(table), own, notes["size"], width=notes["width"], **traits)
 
     def more(self, ids: Texts) -> Known:
         """Return the same and others; digits and width stay what they are, if there were any."""
@@ -113,8 +113,10 @@ class Learning:
 
     def __init__(self, known: Known | None = None) -> None:
         self._table = KeyTable() if known is None else KeyTable(known.table.copy(), len(known))
-        self._secret = secret() if known is None else known.secret
+        self._secret = fields.secret() if known is None else known.secret
         self._digits, self._width = True, -1
+        self._lower = known is not None and known.lower
+        self._upper = known is not None and known.upper
 
     def add(self, buffer: Bytes, starts: Int64, stops: Int64) -> Int32:
         """Return the codes of ids that stand in a buffer, which may be known already.
@@ -127,9 +129,10 @@ class Learning:
             First byte, and the byte behind the last.
         """
         keys = np.empty((len(starts), 2), np.uint64)
-        _keys.keys(buffer, starts, stops, self._secret, keys)
-        digits, self._width = _keys.looks(buffer, starts, stops, self._width)
+        _bytes.keys(buffer, starts, stops, self._secret, keys)
+        digits, self._width, lower, upper = _keys.looks(buffer, starts, stops, self._width)
         self._digits = self._digits and digits
+        self._lower, self._upper = self._lower or lower, self._upper or upper
         return self._table.codes(keys)
 
     def known(self, *, complete: bool) -> Known:
@@ -138,12 +141,13 @@ class Learning:
         some = len(table) > 0
         width = max(self._width, 0)
         digits = some and self._digits
-        return Known(table.rows, self._secret, len(table), complete, digits, width)
+        traits = complete, digits, width, self._lower, self._upper
+        return Known(table.rows, self._secret, len(table), *traits)
 
 
 def nothing() -> Known:
     """Return no ids: nobody says which there are."""
-    return Known(KeyTable().rows, secret(), 0, False, False, 0)
+    return Known(KeyTable().rows, fields.secret(), 0, *(False, False), 0, *(False, False))
 
 
 def learnt(ids: Texts) -> Known:
@@ -156,15 +160,8 @@ def learnt(ids: Texts) -> Known:
 def packed(ids: Texts) -> tuple[Bytes, Int64, Int64]:
     """Return texts one behind the other, PAD bytes behind the last, and where each stands."""
     if isinstance(ids, Sequence):
-        texts, lengths = ids, np.array([len(text.encode()) for text in ids], np.int64)
+        text, lengths = "".join(ids), np.array([len(text.encode()) for text in ids], np.int64)
     else:
-        texts, lengths = ids.to_list(), ids.str.len_bytes().to_numpy().astype(np.int64)
+        text, lengths = ids.str.join("").item(), ids.str.len_bytes().to_numpy().astype(np.int64)
     stops = np.cumsum(lengths)
-    return padded("".join(texts).encode()), stops - lengths, stops
-
-
-def padded(text: bytes) -> Bytes:
-    """Return bytes with PAD bytes behind the last, as a buffer like those that files fill."""
-    buffer = np.zeros(len(text) + PAD, np.uint8)
-    buffer[: len(text)] = np.frombuffer(text, np.uint8)
-    return buffer
+    return padded(text.encode()), stops - lengths, stops

@@ -12,10 +12,13 @@ import numpy as np
 
 from harness.core.arrays import Bool, Floats, Int32, Int64
 from harness.core.ids import KeyTable
-from harness.submission import _scan, faults
-from harness.submission._scan import LIST, NO_ROW, ORDER, STRANGER, USER
+from harness.delimited import _lines
+from harness.delimited._lines import NO_ROW
+from harness.delimited.blocks import Block
+from harness.delimited.tally import EXAMPLES
+from harness.submission import _items, faults
+from harness.submission._scan import LIST, ORDER, STRANGER, USER
 from harness.submission.admitted import Again
-from harness.submission.blocks import Block
 from harness.submission.findings import Findings
 from harness.submission.keys import Known, Learning, packed
 from harness.submission.scan import Scanned
@@ -56,7 +59,7 @@ class WideLists:
         """
         found = scanned.found
         for code, lines in (("SUB203", again.other), ("SUB211", again.same)):
-            first = lines[: faults.EXAMPLES]
+            first = lines[:EXAMPLES]
             spans = np.stack((first, found.starts[first, USER], found.stops[first, USER]), axis=1)
             findings.add(code, len(lines), scanned.places(spans))
         self._place(found)
@@ -76,7 +79,7 @@ class WideLists:
             wider = np.full((len(self._lists), widest), -1, np.int32)
             wider[:, :held] = self._lists
             self._lists = wider
-        _scan.put(*found.lists, self._lists, self._taken)
+        _items.put(*found.lists, self._lists, self._taken)
 
     def _compare(self, found: Scanned) -> None:
         if found.n_same > 0 and self._first is None:
@@ -141,7 +144,7 @@ class LongLists:
         rows = found.lists.rows[np.diff(found.lists.ends, prepend=0) > 0].astype(np.int64)
         numbers, wrong = self._numbers(block, found, rows)
         spans = np.stack((rows, found.starts[rows, -1], found.stops[rows, -1]), axis=1)[wrong]
-        findings.add("SUB313", len(spans), scanned.places(spans[: faults.EXAMPLES]))
+        findings.add("SUB313", len(spans), scanned.places(spans[:EXAMPLES]))
         lines = np.fromiter(map(scanned.line_of, rows.tolist()), np.int64, len(rows))
         users, items = self._users(found, rows), self._codes(block, found, rows)
         self._parts.append(_Rows(users, items, numbers, lines))
@@ -198,7 +201,7 @@ class LongLists:
         starts, stops = found.starts[rows, ORDER], found.stops[rows, ORDER]
         numbers, wrong = np.empty(len(rows)), np.zeros(len(rows), np.bool_)
         given = map(np.ascontiguousarray, (starts, stops))
-        _scan.parse(block.buffer, *given, numbers, wrong)
+        _lines.parse(block.buffer, *given, numbers, wrong)
         for row in np.flatnonzero(wrong).tolist():  # long, rare, or wrong
             numbers[row] = _number(block.text(int(starts[row]), int(stops[row])))
         wrong = np.isnan(numbers)
@@ -220,7 +223,7 @@ class LongLists:
 
 
 def _fault(code: str, lines: Int64) -> Fault:
-    return Fault(code, len(lines), tuple(np.sort(lines)[: faults.EXAMPLES].tolist()))
+    return Fault(code, len(lines), tuple(np.sort(lines)[:EXAMPLES].tolist()))
 
 
 def _in_common(item: Int32, first: Bool) -> Iterator[Fault]:

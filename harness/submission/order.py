@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from harness.core.errors import DataError
-from harness.submission import faults, fields, header
-from harness.submission._keys import behind_last
-from harness.submission._scan import NO_ROW
+from harness.delimited import fields
+from harness.delimited._bytes import behind_last
+from harness.delimited._lines import NO_ROW
+from harness.delimited.blocks import Block, cut
+from harness.delimited.stream import Refused
+from harness.submission import faults, header
 from harness.submission.admitted import Admitted
-from harness.submission.blocks import Block
 from harness.submission.expected import Against
 from harness.submission.findings import Findings, shown
 from harness.submission.format import INDEX, Named
@@ -23,7 +25,6 @@ from harness.submission.rules import RULES
 from harness.submission.scan import Expected, Scanned
 from harness.submission.scan_file import scan_block, scan_file
 from harness.submission.source import Source, source
-from harness.submission.stream import Refused
 
 if TYPE_CHECKING:
     import polars as pl
@@ -123,12 +124,15 @@ def _holds_numbers(column: pl.Series) -> bool:
 def _of_block(block: Block, opened: Source, against: Against) -> list[str]:
     head, wanted, items = opened.head, opened.wanted, against.items_of(opened.wanted)
     own = opened.places[wanted.items]
-    spans = {
-        place: fields.column(block, len(head.columns), place)
+    places = [
+        place
         for place, column in enumerate(head.columns)
         if place == own
         or (place not in opened.places.values() and not header.is_index(column, head, wanted))
-    }
+    ]
+    starts, stops = fields.spans(block, len(head.columns), *places)
+    spans = dict(zip(places, zip(starts.T, stops.T, strict=True), strict=True))
+    whole = block.text(0, block.size)
     known = {place: items.codes(block.buffer, *at) >= 0 for place, at in spans.items()}
     of_items = [own]
     if items.complete and known[own].sum() < known[own].size / 2:
@@ -136,5 +140,5 @@ def _of_block(block: Block, opened: Source, against: Against) -> list[str]:
     return [
         head.columns[place]
         for place, at in spans.items()
-        if place not in of_items and any(map(_NUMBER.fullmatch, block.texts(*at)))
+        if place not in of_items and any(map(_NUMBER.fullmatch, cut(whole, *at)))
     ]

@@ -9,11 +9,8 @@ import polars as pl
 
 from harness.core.arrays import Bool
 from harness.core.errors import DataError, printable, suggest
-from harness.core.io import unusable
-from harness.core.parquet import UNREADABLE, check_texts
-from harness.core.unpacking import UnpackingError
 from harness.data import layout
-from harness.data.csv_source import Source, sources
+from harness.data.table_files import sources
 from harness.metrics.inputs.frame import Table, accept
 from harness.submission.format import NAMES, Named, Separators
 
@@ -137,7 +134,7 @@ def _frame(path: Path) -> pl.DataFrame:
     """Return all columns of all parts of a file; an empty field is missing."""
     parts = []
     for source in sources(layout.Table(path)):
-        parts.append(_rows(source))
+        parts.append(source.whole())
         if source.names != parts[0].columns:
             raise DataError(
                 f"{source.shown}: its columns are {', '.join(source.names)}; the files before it "
@@ -168,19 +165,6 @@ def _usable(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
     return frame
 
 
-def _rows(source: Source) -> pl.DataFrame:
-    """Return all columns, those of a text file as text; an empty field is missing."""
-    try:
-        if source.is_text:
-            return source.texts(source.names)
-        check_texts(source.frame, source.table.cap, source.shown.stat().st_size)
-        return source.frame.collect()
-    except UnpackingError as error:
-        raise unusable(source.shown, error, source.table.cap) from error
-    except UNREADABLE as error:
-        raise source.fault((), str(error)) from error
-
-
 def _texts(ids: pl.Series) -> pl.Series:
     """Return whole numbers as text, which ids are."""
     if ids.dtype.is_integer():
@@ -192,9 +176,14 @@ def _texts(ids: pl.Series) -> pl.Series:
 
 def _is_wide(frame: pl.DataFrame, user: str, item: str, between: str) -> bool:
     """Return whether every user has one row, and a row holds several words."""
-    if frame[item].dtype != pl.String or frame[user].is_duplicated().any():
+    if frame[item].dtype != pl.String or _again(frame[user]):
         return False
     return bool(_several(frame[item], between).any())
+
+
+def _again(users: pl.Series) -> bool:
+    """Return whether a user stands in several rows."""
+    return users.n_unique() < len(users)
 
 
 def _several(texts: pl.Series, between: str) -> pl.Series:
@@ -221,7 +210,7 @@ def _between(path: Path, frame: pl.DataFrame, user: str, item: str, named: str |
         It cannot be told whether something is a part of ids or stands between them.
     """
     texts = frame[item]
-    if texts.dtype != pl.String or frame[user].is_duplicated().any() or named == " ":
+    if texts.dtype != pl.String or named == " " or _again(frame[user]):
         return " "
     separators = Separators.of_column(texts)
     found = named if named in separators.held else separators.plain
@@ -248,10 +237,9 @@ def _listed(path: Path, frame: pl.DataFrame, user: str, item: str, between: str)
     """
     if frame[item].dtype != pl.String:
         return frame
-    again = frame[user].is_duplicated()
-    if not again.any():
+    if not _again(frame[user]):
         return frame.with_columns(_split(frame[item], between))
-    several = again & _several(frame[item], between)
+    several = frame[user].is_duplicated() & _several(frame[item], between)
     if several.any():
         raise DataError(
             f'{path}: column "{user}": user {frame[user].filter(several)[0]} has two rows, and a '

@@ -8,10 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from harness.core.arrays import Bool, Int32, Int64, UInt64
-from harness.submission import _scan, fields
-from harness.submission._scan import LIST, NO_ROW, STRANGER, USER
-from harness.submission.blocks import Block
-from harness.submission.faults import Tally
+from harness.delimited import fields
+from harness.delimited._lines import NO_ROW
+from harness.delimited.blocks import Block
+from harness.delimited.tally import Tally
+from harness.submission import _items, _scan, faults
+from harness.submission._scan import LIST, STRANGER, USER
 from harness.submission.format import Format
 from harness.submission.header import Header
 from harness.submission.keys import Known
@@ -135,7 +137,7 @@ class Scanned:
     keys : uint64 array, (lines, 2)
         Keys of the users' ids.
     list_keys : uint64 array, (lines,)
-        Keys of the lists as they stand.
+        Keys of the lists as they stand, but of lines that are no rows.
     starts, stops : int64 array, (lines, 2)
         Where the user's id and the list of each line stand.
     tally : Tally
@@ -165,11 +167,11 @@ class Scanned:
 
 def scan(block: Block, form: Form, expected: Expected) -> Scanned:
     """Read whole fields."""
-    buffer, tally = block.buffer, Tally()
+    buffer, tally = block.buffer, Tally(faults.COUNT)
     starts, stops, codes = fields.fields(block, form.wanted, tally)
     n = len(codes)
     keys, sound = np.empty((n, 2), np.uint64), np.zeros(n, np.bool_)
-    list_keys = fields.keys(buffer, starts[:, LIST], stops[:, LIST], expected.users.secret)
+    list_keys = np.empty(n, np.uint64)
     users, items = expected.users.ids, expected.items.ids
     shape = form.in_ids, form.length
     _scan.read_users(buffer, starts, stops, users, *shape, codes, keys, sound, tally)
@@ -183,12 +185,12 @@ def scan(block: Block, form: Form, expected: Expected) -> Scanned:
     most = int((stops[:, LIST] - starts[:, LIST])[wanted >= 0].sum()) // 2 + n
     lists = Lists(np.empty(n, np.int32), np.empty(n, np.int64), np.empty(most, np.int32))
     given = starts, stops, codes, wanted, form.between_in(block), form.width, expected.kept, items
-    found = _scan.read_items(buffer, *given, tally, *lists)
+    found = _items.read_items(buffer, *given, tally, *lists, list_keys)
     n_lists, n_items, first_sum, n_same = found
     return Scanned(
         users=codes,
         keys=keys,
-        list_keys=list_keys[:, 0].copy(),
+        list_keys=list_keys,
         starts=starts,
         stops=stops,
         tally=tally,

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from harness.core.arrays import Int64
-from harness.submission.blocks import Block, Reader, Survey, survey
+from harness.delimited.blocks import Block, Reader, Survey, in_order, survey
 from harness.submission.findings import MOST_BYTES, Place, shown
 from harness.submission.scan import Expected, Form, Scanned, scan
 
 if TYPE_CHECKING:
     from harness.submission.frame_rows import Rows
-
-_AHEAD = 3
-"""Blocks that wait while one is scanned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,29 +49,10 @@ class ScannedBlock:
 def scan_file(reader: Reader | Rows, form: Form, expected: Expected) -> Iterator[ScannedBlock]:
     """Yield every block behind the header, scanned; its buffer is used again afterwards."""
     before = reader.header_lines
-    for scanned in _in_order(reader, form, expected):
+    for scanned in in_order(reader, lambda block: scan_block(block, form, expected)):
         placed = replace(scanned, before=before)
         yield placed
         before = placed.last
-
-
-def _in_order(reader: Reader | Rows, form: Form, expected: Expected) -> Iterator[ScannedBlock]:
-    waiting: deque[tuple[Block, Future[ScannedBlock]]] = deque()
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for block in reader.blocks():
-            waiting.append((block, pool.submit(scan_block, block, form, expected)))
-            if len(waiting) > _AHEAD:
-                yield from _taken(waiting, reader)
-        while waiting:
-            yield from _taken(waiting, reader)
-
-
-def _taken(
-    waiting: deque[tuple[Block, Future[ScannedBlock]]], reader: Reader | Rows
-) -> Iterator[ScannedBlock]:
-    block, scanned = waiting.popleft()
-    yield scanned.result()
-    reader.give_back(block)
 
 
 def scan_block(block: Block, form: Form, expected: Expected) -> ScannedBlock:

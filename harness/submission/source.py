@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from harness.core.errors import UsageError, suggest
-from harness.submission import fields, header
+from harness.delimited import fields
+from harness.delimited.blocks import Reader
+from harness.delimited.stream import is_parquet, opened
+from harness.submission import header
 from harness.submission._scan import LIST
-from harness.submission.blocks import Reader
 from harness.submission.expected import Against
 from harness.submission.findings import Findings
 from harness.submission.format import Format, Named
 from harness.submission.header import Header
 from harness.submission.scan import GROUP, Form
-from harness.submission.stream import is_parquet, opened
 
 if TYPE_CHECKING:
     import polars as pl

@@ -11,7 +11,9 @@ import numpy as np
 
 from harness.core.arrays import Int32, Ragged
 from harness.core.errors import counted
-from harness.submission import faults, format, order
+from harness.delimited.stream import Refused
+from harness.delimited.tally import EXAMPLES
+from harness.submission import format, order
 from harness.submission.admitted import Admitted
 from harness.submission.expected import Against
 from harness.submission.findings import Findings, Place, shown
@@ -22,7 +24,6 @@ from harness.submission.rules import OF_FAULT
 from harness.submission.scan import Expected
 from harness.submission.scan_file import ScannedBlock, scan_file
 from harness.submission.source import Source, source
-from harness.submission.stream import Refused
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,9 +44,15 @@ class Gathered:
     """
 
     def __init__(
-        self, expected: Expected, lists: WideLists | LongLists, findings: Findings, header: int
+        self,
+        expected: Expected,
+        lists: WideLists | LongLists,
+        findings: Findings,
+        header: int,
+        size: int,
     ) -> None:
         self.findings = findings
+        self._size = size
         self.users = Admitted(len(expected.users))
         self.lists = lists
         self.lines = header
@@ -63,7 +70,8 @@ class Gathered:
         for fault in np.flatnonzero(found.tally.counts).tolist():
             if fault in OF_FAULT:
                 self._note(scanned, fault)
-        again = self.users.admit(found.users, found.keys, found.list_keys)
+        share = block.size / max(self._size, block.size)
+        again = self.users.admit(found.users, found.keys, found.list_keys, share)
         self.users.torn[found.torn] = True
         self.findings.add("SUB010", seen.returns, [])
         self._note_lines("SUB008", map(scanned.line_of, seen.nuls))
@@ -79,7 +87,7 @@ class Gathered:
     def _note(self, scanned: ScannedBlock, fault: int) -> None:
         tally = scanned.found.tally
         count, lines = int(tally.counts[fault]), int(tally.lines[fault])
-        where = scanned.places(tally.examples[fault, : min(lines, faults.EXAMPLES)])
+        where = scanned.places(tally.examples[fault, : min(lines, EXAMPLES)])
         self.findings.add(OF_FAULT[fault], count, where, lines)
 
     def _note_lines(self, code: str, lines: Iterable[int]) -> None:
@@ -192,7 +200,7 @@ def examine(
                 checked = _checked(opened, against)
                 found, lists = _read(path, opened, against, solution, places, findings)
     except Refused as refused:
-        findings.note(refused.check, refused.value)
+        findings.note(OF_FAULT[refused.fault], refused.value)
     rows = 0 if found is None else found.users.rows
     if wanted is not None and found is not None:
         _ask_order(path, wanted, against, findings)
@@ -277,7 +285,8 @@ def _read(
     else:
         lists = WideLists(int(rows.max(initial=-1)) + 1)
     expected = Expected(users, items, rows, kept)
-    found = Gathered(expected, lists, findings, opened.reader.header_lines)
+    size = path.stat().st_size if isinstance(path, Path) else 0
+    found = Gathered(expected, lists, findings, opened.reader.header_lines, size)
     for scanned in scan_file(opened.reader, opened.form, expected):
         found.take(scanned)
     _whole(found, opened, findings, against)
@@ -313,11 +322,11 @@ def _whole(found: Gathered, opened: Source, findings: Findings, against: Against
     there = found.users.known | found.users.torn
     missing = np.flatnonzero(~there[: against.required])
     if len(missing) > 0:
-        first = against.texts(missing[: faults.EXAMPLES])
+        first = against.texts(missing[:EXAMPLES])
         findings.add("SUB201", len(missing), [Place(None, shown(text)) for text in first])
     beyond = against.required + np.flatnonzero(found.users.known[against.required :])
     if against.required > 0 and len(beyond) > 0:
-        first_ids = against.beyond(beyond[: faults.EXAMPLES])
+        first_ids = against.beyond(beyond[:EXAMPLES])
         findings.add("SUB214", len(beyond), [Place(None, shown(text)) for text in first_ids])
     if against.required and found.users.strangers > 0 and not there.any():
         _note_strangers(findings, against)

@@ -113,7 +113,7 @@ def past(data: Dataset, events: Events) -> Dataset:
         data,
         user_ids=data.user_ids.filter(users),
         item_ids=data.item_ids.filter(items),
-        events=replace(events, user=user_at[events.user], item=item_at[events.item]),
+        events=events.placed(user_at, item_at),
         catalogue=None if data.catalogue is None else item_at[data.catalogue],
         shown_from=None if data.shown_from is None else data.shown_from[items],
         registered=None if data.registered is None else data.registered[users],

@@ -7,7 +7,8 @@ import numpy as np
 import polars as pl
 
 from harness.core.random import Draws
-from harness.data.dataset import NO_TIME, Dataset, Events, canonical
+from harness.data.dataset import NO_TIME, Dataset, Events
+from harness.data.ordering import canonical
 from harness.models.base import Train
 
 DAY = 86_400_000_000
@@ -46,7 +47,7 @@ def shop(
         np.array([CUTOFF - round(row[2] * DAY) for row in rows], np.int64),
         np.array([KINDS.index(row[3]) if len(row) == 4 else 0 for row in rows], np.uint8),
     )
-    ordered = canonical([events], len(everyone), len(ids), len(KINDS))
+    ordered = canonical(events, len(everyone), len(ids), len(KINDS))
     times = None
     if shown is not None:
         times = np.full(len(ids), NO_TIME, np.int64)

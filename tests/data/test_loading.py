@@ -137,7 +137,7 @@ def test_a_packed_file_in_place_of_a_plain_one_is_noticed(folder: Path) -> None:
     assert read(folder)[0].user_ids.to_list() == ["eve"]
 
 
-ENTRY = [f"{name}.npy" for name in ("user", "item", "time", "kind")]
+ENTRY = [f"{name}.npy" for name in ("starts", "item", "time")]
 ENTRY += ["users.arrow", "items.arrow", "meta.json", "sums.json"]
 
 

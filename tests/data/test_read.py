@@ -243,7 +243,17 @@ def test_an_empty_last_cell_is_no_missing_field(tmp_path: Path) -> None:
     assert rows(load(log(tmp_path))) == [("a", "x"), ("a", "y")]
 
 
-@pytest.mark.parametrize("written", ["20-01-06", "09-01-20", "-2020-01-06", " 2020-01-06"])
+@pytest.mark.parametrize(
+    "written",
+    [
+        "20-01-06",
+        "09-01-20",
+        "-2020-01-06",
+        " 2020-01-06",
+        "2020-\t1-06",
+        "2020-01-0６",
+    ],
+)
 def test_what_only_resembles_a_date_is_refused(tmp_path: Path, written: str) -> None:
     with pytest.raises(DataError, match=r'line 3, column "time"'):
         load(log(text(tmp_path, HEADER + f"a,x,2020-01-01\na,y,{written}\n")))

@@ -7,7 +7,7 @@ import pytest
 from conftest import Cli
 
 import harness
-from harness.submission import blocks
+from harness.delimited import blocks
 from harness.submission.expected import of_tables
 from harness.submission.fix import fix
 from harness.submission.validate import validate

@@ -129,7 +129,6 @@ NO_ROWS = "there are no rows behind the header"
         (GOOD, "user,items,Usage\nann,a,Ignored\n", ["solution.csv", "Ignored"]),
         (GOOD, "user,items\n", ["solution.csv", NO_ROWS]),
         ("user,items\n", GOOD, ["lists.csv", NO_ROWS]),
-        ("user,items\rann,a\r", GOOD, ["lists.csv", NO_ROWS]),  # one line to every reader
         ("user,items\nzed,a\n", GOOD,
          ["lists.csv: not one of the users is in the truth: 'zed' here, 'ann' there"]),
     ],

@@ -16,10 +16,10 @@ from mutation import SECONDS, TOKENS, batches, chances, mutated
 from reference import ITEMS, USERS, K
 
 from harness.core.errors import HarnessError
+from harness.delimited import blocks
 from harness.metrics import apk, parse
 from harness.metrics.scores import mean, user_scores
 from harness.protocol.truth import Solution
-from harness.submission import blocks
 from harness.submission.expected import Against, of_tables
 from harness.submission.fix import fix
 from harness.submission.solution import of_file

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from harness.config import FractionSplit, GivenSplit, LastNSplit, SplitConfig, TimeSplit, parse
 from harness.core.errors import DataError
-from harness.data.dataset import Dataset, Events, canonical
+from harness.data.dataset import Dataset, Events
 from harness.data.loading import load
+from harness.data.ordering import canonical
 from harness.protocol.split import Split, split
 
 DAY = 86_400_000_000
@@ -35,7 +36,7 @@ def dataset(rows: list[Row], valid: list[Row] | None = None) -> Dataset:
         np.array(kinds, np.uint8),
     )
     names = ("event",) if valid is None else ("train", "valid")
-    ordered = canonical([events], len(users), len(items), len(names))
+    ordered = canonical(events, len(users), len(items), len(names))
     return Dataset("table", pl.Series(users), pl.Series(items), ordered, names, "train")
 
 

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from harness.core.random import streams
+from harness.stats import _kernels
 from harness.stats.resampling import bootstrap, public_private, randomized
 
 RNG = np.random.default_rng(11)
@@ -142,3 +144,30 @@ def test_flips_of_many_users_keep_their_variance() -> None:
 
 def test_nobody_has_no_mean() -> None:
     assert np.isnan(bootstrap(np.zeros((0, 2)), resamples=3)).tolist() == [[True, True]] * 3
+
+
+@pytest.mark.parametrize("users", [2, 127, 128, 129, 400])
+@pytest.mark.parametrize("once", [False, True])
+def test_users_are_drawn_as_written_down(users: int, once: bool) -> None:
+    """Number by number, in plain Python: what is drawn many at a time is no other."""
+    picks = users // 3 + 1 if once else users
+    keys, everyone = streams(7, "any", 3), np.arange(users)
+    drawn = np.empty((3, users), np.uint8)
+    draw = _kernels.draw_once if once else _kernels.draw_again
+    draw(keys, picks, everyone, np.empty(users, np.uint8), drawn)
+    for row, key in zip(drawn.tolist(), keys.tolist(), strict=True):
+        assert row == drawn_plainly(key, users, picks, once)
+
+
+def drawn_plainly(state: int, users: int, picks: int, once: bool) -> list[int]:
+    """Return how often each user is drawn: SplitMix64, and Lemire's products of its halves."""
+    times, word = [0] * users, 2**64 - 1
+    while sum(times) < picks:
+        state = state + 0x9E3779B97F4A7C15 & word
+        bits = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 & word
+        bits = (bits ^ bits >> 27) * 0x94D049BB133111EB & word
+        bits ^= bits >> 31
+        for half in (bits >> 32, bits & 2**32 - 1)[: picks - sum(times)]:
+            user, fair = half * users >> 32, (half * users & 2**32 - 1) >= 2**32 % users
+            times[user] += fair and not (once and times[user])
+    return times

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.core.errors import UsageError
-from harness.submission import blocks
+from harness.delimited import blocks
 from harness.submission.expected import Against, of_tables
 from harness.submission.fix import NotFixedError, fix
 from harness.submission.format import FORMATS

@@ -10,8 +10,9 @@ import polars as pl
 import pytest
 
 from harness.core import cache
+from harness.delimited.blocks import padded
+from harness.delimited.fields import keys
 from harness.submission.expected import ids, of_tables
-from harness.submission.fields import keys
 from harness.submission.keys import Known, learnt, packed
 from harness.submission.validate import validate
 
@@ -83,7 +84,7 @@ def test_the_reference_gives_what_python_itself_hashes_to() -> None:
 @pytest.mark.parametrize("length", [0, 1, 7, 8, 9, 15, 16, 64, 255, 256, 300])
 def test_a_key_is_siphash_1_3(length: int) -> None:
     text = bytes(n * 37 % 256 for n in range(length))
-    buffer = np.frombuffer(b"abc" + text + bytes(range(1, 9)), np.uint8)
+    buffer = padded(b"abc" + text + bytes(range(1, 9)))
     ((first, _more),) = keys(
         buffer, *map(np.array, ([3], [3 + length])), np.frombuffer(PUBLISHED, np.uint64)
     )
@@ -92,7 +93,7 @@ def test_a_key_is_siphash_1_3(length: int) -> None:
 
 def test_what_is_compared_beside_it_tells_ids_apart_too() -> None:
     """Of 10,000 ids two share 32 bits with a chance of 1 %, three pairs with one of 10⁻⁶."""
-    buffer = np.frombuffer(b"".join(b"%08d" % n for n in range(10_000)) + bytes(8), np.uint8)
+    buffer = padded(b"".join(b"%08d" % n for n in range(10_000)))
     secret = np.frombuffer(PUBLISHED, np.uint64)
     starts = np.arange(0, 80_000, 8)
     found = keys(buffer, starts, starts + 8, secret).tolist()

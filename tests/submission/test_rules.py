@@ -29,7 +29,7 @@ def against(folder: Path, code: str = "") -> Against:
 
 def test_every_fault_of_a_line_has_a_check_but_single_items() -> None:
     """That a list holds one item is nothing, unless all do: SUB404."""
-    assert len(OF_FAULT) == COUNT - 1
+    assert len([fault for fault in OF_FAULT if isinstance(fault, int)]) == COUNT - 1
     assert len(set(OF_FAULT.values())) == len(OF_FAULT)
 
 

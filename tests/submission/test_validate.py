@@ -15,9 +15,10 @@ from test_rules import against
 from harness import config as config_
 from harness.core import cache
 from harness.core.errors import DataError, UsageError
+from harness.delimited import blocks
 from harness.experiment.competition import of_config
 from harness.experiment.terms import Terms
-from harness.submission import blocks, expected
+from harness.submission import expected
 from harness.submission.expected import Against, ids, of_tables
 from harness.submission.problems import Problem, Validation
 from harness.submission.rules.rule import GOOD, ITEMS, SAMPLE
@@ -417,3 +418,36 @@ def test_what_numpy_prints_is_told(folder: Path, item: str) -> None:
 def test_ids_of_lines_that_are_no_rows_are_not_missing(folder: Path) -> None:
     content = GOOD.replace("0706016001 0706016002", "0706016001,0706016002")
     assert [code for code, *_ in found(folder, content)] == ["SUB205", "SUB404"]
+
+
+def of_items(folder: Path, items: list[str], rows: str) -> list[Any]:
+    """Return what is said of rows, where no user has to be there."""
+    (folder / "items.csv").write_text("item\n" + "\n".join(items))
+    (folder / "own.csv").write_text(f"user,item\n{rows}")
+    result = validate(folder / "own.csv", of_tables(items=folder / "items.csv"))
+    return [brief(problem) for problem in result.problems]
+
+
+def test_items_of_any_length_are_known_wherever_they_stand(tmp_path: Path) -> None:
+    """They are looked at 64 bytes at a time, and short ones hashed side by side."""
+    items = ["x" * length for length in range(1, 40)]
+    lists = (" ".join(items[first:] + items[:first]) for first in range(len(items)))
+    rows = "".join(f"user {n},{own}\n" for n, own in enumerate(lists))
+    assert of_items(tmp_path, items, rows) == []
+    assert of_items(tmp_path, items[:15] + items[16:], rows) == [("SUB304", 2, "x" * 16, 39, 39)]
+
+
+def test_another_space_makes_another_list(tmp_path: Path) -> None:
+    rows = "ann,a b c\nann,a b c\nann,a b  c\nann,a c b\nbob,c  b\nbob,c  b\nbob,c b \n"
+    assert of_items(tmp_path, ["a", "b", "c"], rows) == [
+        ("SUB203", 4, "ann", 3, 3),
+        ("SUB211", 3, "ann", 2, 2),
+        ("SUB311", 4, "a b  c", 4, 4),
+    ]
+
+
+def test_users_of_whom_nobody_knows_are_told_apart_however_many(tmp_path: Path) -> None:
+    names = [f"user {n}" for n in range(20_000)]
+    rows = "".join(f"{name},a b\n" for name in [*names, "user 7"])
+    again = of_items(tmp_path, ["a", "b"], rows)
+    assert ("SUB211", 20_002, "user 7", 1, 1) in again

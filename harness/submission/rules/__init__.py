@@ -12,10 +12,10 @@ from harness.submission.rules import files, lists, rows
 from harness.submission.rules.rule import Rule
 
 RULES: Mapping[str, Rule] = {rule.code: rule for rule in (*files.RULES, *rows.RULES, *lists.RULES)}
-OF_FAULT: Mapping[int, str] = {
+OF_FAULT: Mapping[int | str, str] = {
     rule.fault: rule.code for rule in RULES.values() if rule.fault is not None
 }
-"""The code of the rule that each fault of the scan belongs to."""
+"""The code of the rule that each fault belongs to, of a line or of a file that is refused."""
 EXAMPLES: Mapping[str, bytes] = {
     rule.code: rule.example for rule in RULES.values() if rule.example is not None
 }

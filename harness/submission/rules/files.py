@@ -16,6 +16,7 @@ RULES = (
         "there is no such file",
         "check the path",
         blocks=True,
+        fault="missing",
     ),
     Rule(
         "SUB002",
@@ -23,6 +24,7 @@ RULES = (
         "is a folder",
         "name the file in it",
         blocks=True,
+        fault="folder",
     ),
     Rule(
         "SUB003",
@@ -31,6 +33,7 @@ RULES = (
         "write a header and a row for each user",
         blocks=True,
         example=b"",
+        fault="empty",
     ),
     Rule(
         "SUB004",
@@ -109,6 +112,7 @@ RULES = (
         "pack the submission alone (a Mac adds __MACOSX: use zip -X on the command line)",
         blocks=True,
         example=zipped("submission.csv", "notes.txt"),
+        fault="members",
     ),
     Rule(
         "SUB014",
@@ -117,6 +121,7 @@ RULES = (
         "pack the submission alone, or give it as plain CSV",
         blocks=True,
         example=gzip.compress(GOOD.encode()) + _ROWS * 80,
+        fault="large",
     ),
     Rule(
         "SUB015",
@@ -125,6 +130,7 @@ RULES = (
         "write or pack it again",
         blocks=True,
         example=gzip.compress(GOOD.encode())[:-9],
+        fault="damaged",
     ),
     Rule(
         "SUB016",
@@ -133,6 +139,7 @@ RULES = (
         "save it as CSV, plain, .gz or .zip",
         blocks=True,
         example=b"Rar!\x1a\x07\x01\x00",
+        fault="kind",
     ),
     line_rule(
         "SUB017",
@@ -147,6 +154,7 @@ RULES = (
         "the file may not be read",
         "change its permissions",
         blocks=True,
+        fault="closed",
     ),
     Rule(
         "SUB019",
@@ -154,6 +162,7 @@ RULES = (
         "a line is longer than {value}",
         "look at what ends the lines",
         blocks=True,
+        fault="endless",
     ),
     Rule(
         "SUB020",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from harness.delimited import tally
 from harness.submission import faults
 from harness.submission.rules.rule import GOOD, Rule, bob, id_rule, line_rule
 
@@ -36,7 +37,7 @@ RULES = (
         "too few fields",
         "the line has too few fields",
         "write {allowed}",
-        fault=faults.TOO_FEW,
+        fault=tally.TOO_FEW,
         example=bob("bob"),
     ),
     line_rule(
@@ -44,7 +45,7 @@ RULES = (
         "too many fields",
         "the line has too many fields",
         "{apart}",
-        fault=faults.TOO_MANY,
+        fault=tally.TOO_MANY,
         example=bob("bob,0706016003,0706016001"),
     ),
     line_rule(
@@ -53,7 +54,7 @@ RULES = (
         "the line is blank",
         "drop it",
         severity="warning",
-        fault=faults.BLANK,
+        fault=tally.BLANK,
         fixed=True,
         example=bob("\nbob,0706016003"),
     ),

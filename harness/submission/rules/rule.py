@@ -32,8 +32,8 @@ class Rule:
         What is counted: ``ids``, ``lists``, ``items`` or ``lines``; empty where it is the file.
     column : str
         The column it is in: ``user``, ``items``, or none.
-    fault : int, optional
-        What the scan of lines counts it as.
+    fault : int or str, optional
+        What the scan of lines counts it as, or why a file is refused.
     fixed : bool
         Whether ``--fix`` mends it.
     of_lists : bool
@@ -52,7 +52,7 @@ class Rule:
     severity: Severity = "error"
     of: Unit = ""
     column: Column = ""
-    fault: int | None = None
+    fault: int | str | None = None
     fixed: bool = False
     of_lists: bool = False
     blocks: bool = False

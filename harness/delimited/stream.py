@@ -13,11 +13,9 @@ from typing import BinaryIO, cast
 
 from harness.core import unpacking
 from harness.core.errors import HarnessError
-from harness.core.unpacking import PARQUET, SENT, UnpackingError
+from harness.core.unpacking import PARQUET, SENT, Cap, UnpackingError
 
 _BEGINNING = 1 << 16
-_CHECK_OF = {"members": "SUB013", "large": "SUB014", "damaged": "SUB015", "kind": "SUB016"}
-"""The check that a packed file fails, by the fault of an UnpackingError."""
 _OTHERS = {
     b"7z\xbc\xaf\x27\x1c": "a 7z archive",
     b"Rar!": "a rar archive",
@@ -29,13 +27,21 @@ _OTHERS = {
 
 
 class Refused(HarnessError):  # noqa: N818 - it is the file that is refused
-    """A file that cannot be read; `check` is the code of the check, `value` what was found."""
+    """A file that cannot be read.
+
+    Attributes
+    ----------
+    fault : str
+        ``missing``, ``folder``, ``closed``, ``empty``, ``endless``, or what an UnpackingError has.
+    value : str
+        What was found.
+    """
 
     exit_status = 1
 
-    def __init__(self, check: str, value: str) -> None:
-        super().__init__(check)
-        self.check, self.value = check, value
+    def __init__(self, fault: str, value: str) -> None:
+        super().__init__(fault)
+        self.fault, self.value = fault, value
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +73,8 @@ def is_parquet(path: Path) -> bool:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Opened]:
-    """Yield a file's bytes.
+def opened(path: Path, cap: Cap = SENT) -> Iterator[Opened]:
+    """Yield a file's bytes, of a packed one no more than the cap allows.
 
     Raises
     ------
@@ -78,18 +84,18 @@ def opened(path: Path) -> Iterator[Opened]:
     """
     mode = _mode(path)
     if stat.S_ISDIR(mode):
-        raise Refused("SUB002", str(path))
+        raise Refused("folder", str(path))
     if not stat.S_ISREG(mode):
-        raise Refused("SUB016", "a pipe or a device; write it to a file first")
+        raise Refused("kind", "a pipe or a device; write it to a file first")
     try:
         with path.open("rb", buffering=0) as raw:
             first = raw.read(8)
             raw.seek(0)
             packed = unpacking.kind(first)
-            with _unpacked(cast(BinaryIO, raw), first, packed, path.stat().st_size) as stream:
+            with _unpacked(cast(BinaryIO, raw), first, packed, path.stat().st_size, cap) as stream:
                 yield replace(_decoded(stream), packed=packed)
     except PermissionError as error:
-        raise Refused("SUB018", str(path)) from error
+        raise Refused("closed", str(path)) from error
 
 
 def _mode(path: Path) -> int:
@@ -97,29 +103,24 @@ def _mode(path: Path) -> int:
     try:
         return path.stat().st_mode
     except PermissionError as error:  # of its folder
-        raise Refused("SUB018", str(path)) from error
+        raise Refused("closed", str(path)) from error
     except (OSError, ValueError) as error:  # also a name too long, or with a NUL
-        raise Refused("SUB001", str(path)) from error
+        raise Refused("missing", str(path)) from error
 
 
 @contextmanager
-def _unpacked(raw: BinaryIO, first: bytes, packed: str, size: int) -> Iterator[BinaryIO]:
+def _unpacked(raw: BinaryIO, first: bytes, packed: str, size: int, cap: Cap) -> Iterator[BinaryIO]:
     for magic, kind in _OTHERS.items():
         if first.startswith(magic):
-            raise Refused("SUB016", kind)
+            raise Refused("kind", kind)
     if not packed:
         yield raw
         return
     try:
-        with unpacking.content(raw, packed, size, SENT) as stream:
+        with unpacking.content(raw, packed, size, cap) as stream:
             yield cast(BinaryIO, stream)
     except UnpackingError as error:  # also while it is read
-        raise refused(error) from error
-
-
-def refused(error: UnpackingError) -> Refused:
-    """Return why a packed file is refused, as the check that it fails."""
-    return Refused(_CHECK_OF[error.fault], error.value)
+        raise Refused(error.fault, error.value) from error
 
 
 def _decoded(stream: BinaryIO) -> Opened:

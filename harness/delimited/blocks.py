@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+import os
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import BinaryIO
+from typing import BinaryIO, Protocol, TypeVar
 
 import numpy as np
 
 from harness.core.arrays import Bytes, Int64
-from harness.submission import _fix, _scan
-from harness.submission._fix import FIELD, RECORD
-from harness.submission._keys import PAD, behind_last, find_byte
-from harness.submission.stream import Refused
+from harness.delimited import _lines
+from harness.delimited._bytes import PAD, behind_last, find_byte
+from harness.delimited._lines import FIELD, RECORD
+from harness.delimited.stream import Refused
+
+Found = TypeVar("Found")
 
 LONGEST_QUOTE = 1 << 24
 """A record longer than this has a quote that was never closed."""
@@ -58,8 +63,20 @@ class Block:
 
     def texts(self, starts: Int64, stops: Int64) -> list[bytes]:
         """Return the `text` of many places."""
-        whole, cuts = self.text(0, self.size), zip(starts.tolist(), stops.tolist(), strict=True)
-        return [whole[start:stop] for start, stop in cuts]
+        return list(cut(self.text(0, self.size), starts, stops))
+
+
+def cut(text: bytes, starts: Int64, stops: Int64) -> Iterator[bytes]:
+    """Yield what stands at many places."""
+    for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+        yield text[start:stop]
+
+
+def padded(text: bytes) -> Bytes:
+    """Return bytes with PAD bytes behind the last, as a buffer like those that files fill."""
+    buffer = np.zeros(len(text) + PAD, np.uint8)
+    buffer[: len(text)] = np.frombuffer(text, np.uint8)
+    return buffer
 
 
 def plain(buffer: Bytes, size: int, separator: int, last: bool) -> tuple[Block, int]:
@@ -70,10 +87,10 @@ def plain(buffer: Bytes, size: int, separator: int, last: bool) -> tuple[Block, 
     last : bool
         Whether nothing follows, so that what is open now stays open.
     """
-    out = np.empty(size + 8, np.uint8)
+    out = np.empty(size + PAD, np.uint8)
     most = int(np.count_nonzero(buffer[:size] == 10)) + 1
     lines, unclosed, torn = (np.empty(most, np.int64) for _ in range(3))
-    found = _fix.plain(buffer, size, separator, last, LONGEST_QUOTE, out, lines, unclosed, torn)
+    found = _lines.plain(buffer, size, separator, last, LONGEST_QUOTE, out, lines, unclosed, torn)
     written, n, consumed, ended, n_unclosed, n_torn = found
     spoilt = unclosed[:n_unclosed], torn[:n_torn]
     return Block(out, written, FIELD, RECORD, separator, lines[:n], ended, *spoilt), consumed
@@ -109,7 +126,7 @@ class Reader:
         while True:
             if held == len(buffer) - PAD:  # a line longer than a block
                 if held >= LONGEST:
-                    raise Refused("SUB019", f"{LONGEST:,} bytes")
+                    raise Refused("endless", f"{LONGEST:,} bytes")
                 buffer = np.concatenate((buffer, np.empty(len(buffer), np.uint8)))
             more = self._fill(buffer, held)
             if more == 0:
@@ -178,7 +195,7 @@ class Survey:
 
 def survey(buffer: Bytes, size: int, end: int) -> Survey:
     """Look at the first `size` bytes, whole lines that each end with the byte `end`."""
-    returns, nuls, beyond = _scan.survey(buffer, size)
+    returns, nuls, beyond = _lines.survey(buffer, size)
     text = buffer[:size].tobytes() if nuls or beyond else b""
     lines = text.split(bytes([end])) if nuls or _undecodable(text) else []
     odd = ((number, _undecodable(line)) for number, line in enumerate(lines))
@@ -196,3 +213,38 @@ def _undecodable(line: bytes) -> str:
     except UnicodeDecodeError as error:
         return f"byte {error.start + 1}, 0x{line[error.start]:02X}"
     return ""
+
+
+_AHEAD = 3
+"""Blocks that wait while one is worked on."""
+
+
+class Blocks(Protocol):
+    """What blocks are read from."""
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield all blocks in order."""
+
+    def give_back(self, block: Block) -> None:
+        """Let a block's buffer be used again."""
+
+
+def in_order(reader: Blocks, work: Callable[[Block], Found]) -> Iterator[Found]:
+    """Yield what `work` makes of each block, in order: threads work on a few at a time.
+
+    A block's buffer is used again as soon as the next is asked for.
+    """
+    waiting: deque[tuple[Block, Future[Found]]] = deque()
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for block in reader.blocks():
+            waiting.append((block, pool.submit(work, block)))
+            if len(waiting) > _AHEAD:
+                yield from _taken(waiting, reader)
+        while waiting:
+            yield from _taken(waiting, reader)
+
+
+def _taken(waiting: deque[tuple[Block, Future[Found]]], reader: Blocks) -> Iterator[Found]:
+    block, found = waiting.popleft()
+    yield found.result()
+    reader.give_back(block)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import secrets
+
 import numpy as np
 
 from harness.core.arrays import Bytes, Int32, Int64, UInt64
-from harness.submission import _keys, _scan
-from harness.submission._scan import NO_ROW
-from harness.submission.blocks import Block
-from harness.submission.faults import Tally
+from harness.delimited import _bytes, _lines
+from harness.delimited._lines import NO_ROW
+from harness.delimited.blocks import Block
+from harness.delimited.tally import Tally
 
 
 def wanted(fields: int, *places: int) -> Int32:
@@ -40,24 +42,29 @@ def fields(block: Block, columns: Int32, tally: Tally | None = None) -> tuple[In
     users : int32 array, (lines,)
         NO_ROW where there is no row, else 0.
     """
-    n = _scan.count_lines(block.buffer, block.size, block.end)
+    n = _lines.count_lines(block.buffer, block.size, block.end)
     shape = n, int(columns.max()) + 1
     starts, stops = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
     users = np.empty(n, np.int32)
     form = block.size, block.separator, block.end, columns
-    _scan.cut(block.buffer, *form, starts, stops, users, Tally() if tally is None else tally)
+    _lines.cut(block.buffer, *form, starts, stops, users, Tally() if tally is None else tally)
     return starts, stops, users
 
 
-def column(block: Block, held: int, place: int) -> tuple[Int64, Int64]:
-    """Return where one of the `held` fields of each row of a block begins and ends."""
-    starts, stops, users = fields(block, wanted(held, place))
+def spans(block: Block, held: int, *places: int) -> tuple[Int64, Int64]:
+    """Return where some of the `held` fields of each row of a block begin and end, (rows, some)."""
+    starts, stops, users = fields(block, wanted(held, *places))
     rows = users != NO_ROW
-    return starts[rows, 0], stops[rows, 0]
+    return starts[rows], stops[rows]
+
+
+def secret() -> UInt64:
+    """Return a secret for `keys`, (2,), drawn at random."""
+    return np.frombuffer(bytearray(secrets.token_bytes(16)), np.uint64)
 
 
 def keys(buffer: Bytes, starts: Int64, stops: Int64, secret: UInt64) -> UInt64:
     """Return the key of each field, (n, 2), made with a secret."""
     found = np.empty((len(starts), 2), np.uint64)
-    _keys.keys(buffer, *map(np.ascontiguousarray, (starts, stops)), secret, found)
+    _bytes.keys(buffer, starts, stops, secret, found)
     return found

@@ -1,0 +1,186 @@
+"""One file of a table, whatever it is stored in: its columns as text, or its rows as events."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from harness.core.arrays import Bool, Int64, UInt64
+from harness.core.errors import DataError, suggest
+from harness.core.ids import Lines
+from harness.data import layout
+from harness.data.layout import EventTable, Table
+
+_SHOWN = 60
+_OTHER_SEPARATORS = ";\t|,"
+
+
+class Met(NamedTuple):
+    """The ids of some rows.
+
+    Attributes
+    ----------
+    keys : uint64 array, (rows, 2)
+        Equal ids of a file have equal keys.
+    texts : callable
+        Takes rows and returns their ids.
+    """
+
+    keys: UInt64
+    texts: Callable[[Int64], pl.Series | Lines]
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some rows of a file, as events.
+
+    Attributes
+    ----------
+    time : int64 array
+        Microseconds since 1970.
+    row : int64 array, optional
+        The row in the file, from 0, where the table is to be numbered.
+    left_out : int
+        Rows below a minimum, which the others do not have.
+    """
+
+    user: Met
+    item: Met
+    time: Int64
+    row: Int64 | None
+    left_out: int
+
+
+@dataclass(frozen=True)
+class FieldRule:
+    """What a column must hold: text that is not empty where `required`, and that `parse` reads.
+
+    `parse` makes null of what it cannot read.
+    """
+
+    column: str
+    expected: str
+    parse: pl.Expr | None
+    required: bool
+
+    def bad(self, text: pl.Series) -> Bool:
+        """Return which texts, null where nothing stands, are not what they should be."""
+        bad: Bool = text.is_null().to_numpy() & self.required
+        if self.parse is None:
+            return bad
+        unread: Bool = (self.parsed(text).is_null() & text.is_not_null()).to_numpy()
+        return bad | unread
+
+    def parsed(self, text: pl.Series) -> pl.Series:
+        """Return what the texts are; null of what cannot be read."""
+        parse = pl.col(self.column) if self.parse is None else self.parse
+        return text.alias(self.column).to_frame().select(parse.alias("parsed"))["parsed"]
+
+    def fault(self, value: str | None) -> str:
+        """Return what is said of a value, behind the place where it stands."""
+        return f', column "{self.column}": found {_printable(value)}, expected {self.expected}'
+
+
+def _printable(value: str | None) -> str:
+    if not value:
+        return "an empty value"
+    cut = value if len(value) <= _SHOWN else value[:_SHOWN] + "…"
+    return f'"{cut}"' if cut.isprintable() else repr(cut)
+
+
+def id_rule(column: str) -> FieldRule:
+    """Return what a column of ids must hold."""
+    return FieldRule(column, "an id", None, True)
+
+
+def number_rule(column: str) -> FieldRule:
+    """Return what a column must hold that has a minimum; an empty cell reaches none."""
+    return FieldRule(column, "a number", pl.col(column).cast(pl.Float64, strict=False), False)
+
+
+def time_rule(column: str, time_format: str, pattern: str | None, *, required: bool) -> FieldRule:
+    """Return what a column of times as text must hold."""
+    parse = layout.from_text(column, time_format, pattern, strict=False)
+    return FieldRule(column, layout.expected(time_format, pattern), parse, required)
+
+
+class Source(ABC):
+    """One file of a table.
+
+    Attributes
+    ----------
+    shown : Path
+        The file as the user knows it, perhaps packed.
+    names : list of str
+        The columns in file order, each once.
+    """
+
+    table: Table
+    shown: Path
+    names: list[str]
+
+    def require(self, columns: tuple[str, ...]) -> None:
+        """Raise DataError where one of `columns` is missing; show those there are."""
+        for name in columns:
+            if name not in self.names:
+                raise DataError(
+                    f'{self.shown}: line 1: no column "{name}"; '
+                    f"the file has: {', '.join(self.names)}\n{self._hint(name, columns)}"
+                )
+
+    def _hint(self, name: str, columns: tuple[str, ...]) -> str:
+        others = [s for s in _OTHER_SEPARATORS if s in self.names[0] and s != self.table.separator]
+        if len(self.names) == 1 and others:
+            return f"fields seem to be separated otherwise: set separator = {others[0]!r}"
+        hint = suggest(name, self.names)
+        if hint.startswith("did you mean") or set(columns) & set(self.names):
+            return hint
+        return 'where the file has no header line, name its columns: header = ["…", "…"]'
+
+    def pattern(self, column: str, time_format: str) -> str | None:
+        """Return how the times of a column are written, by the first; None: as numbers."""
+        if time_format in layout.EPOCH_UNITS_US:
+            return None
+        first = self.first(column, 1)
+        sample = "" if first.is_empty() else str(first[0])
+        # A first value that is no time is met again, and told, when the column is read.
+        return layout.pattern_of(time_format, sample) or layout.DATE
+
+    @abstractmethod
+    def first(self, column: str, rows: int) -> pl.Series:
+        """Return the first values of a column as text; none where they cannot be read."""
+
+    @abstractmethod
+    def whole(self) -> pl.DataFrame:
+        """Return all columns; those of a text file are text, and null where nothing stands."""
+
+    @abstractmethod
+    def texts(self, columns: list[str], rules: tuple[FieldRule, ...] = ()) -> pl.DataFrame:
+        """Return columns as text, null where nothing stands.
+
+        Raises
+        ------
+        DataError
+            A row that is not whole, or the first value that is not what a rule says.
+        """
+
+    @abstractmethod
+    def events(self, table: EventTable, secret: UInt64) -> Iterator[Batch]:
+        """Yield the rows as events, in batches; keys are made with a secret.
+
+        Raises
+        ------
+        DataError
+            A row with too few or too many fields, an empty id, a time or number that cannot be
+            read; the message names file, line, column and value.
+        """
+
+
+def nulled(texts: pl.Series) -> pl.Series:
+    """Return texts, null where nothing stands."""
+    return texts.set((texts == "").fill_null(False), None)

@@ -1,0 +1,286 @@
+"""A delimited text file as a table: a header, then rows whose lines are known."""
+
+from __future__ import annotations
+
+import codecs
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+import numpy as np
+import polars as pl
+
+from harness.core.arrays import Bool, Int64, UInt64
+from harness.core.errors import DataError
+from harness.core.io import unusable
+from harness.core.unpacking import FAULTS, UnpackingError
+from harness.data import _events, layout
+from harness.data.layout import EventTable, Table
+from harness.data.source import (
+    Batch,
+    FieldRule,
+    Met,
+    Source,
+    id_rule,
+    nulled,
+    number_rule,
+    time_rule,
+)
+from harness.data.text_rows import FIRST_RANK, TORN, UNCLOSED, Rows, rows_of
+from harness.delimited import _lines, fields
+from harness.delimited.blocks import Block, Reader, in_order, padded, plain
+from harness.delimited.stream import Refused, opened
+
+Found = TypeVar("Found")
+
+_LONGEST = 1 << 16
+"""Bytes of a header, on however many lines."""
+_TIME = 2
+"""Which rule is that of times, where events have any."""
+_FORMS = {
+    layout.DATE: (_events.DATE, " "),
+    **{
+        f"%Y-%m-%d{between}%H:%M{rest}": (form, between)
+        for between in " T"
+        for rest, form in (
+            ("", _events.MINUTES),
+            (":%S", _events.SECONDS),
+            (":%S%.f", _events.FRACTIONS),
+        )
+    },
+}
+"""How the times of a pattern are written, for compiled code; those of others Polars reads."""
+
+
+class TextSource(Source):
+    """A delimited text file of a table, plain or packed.
+
+    Raises
+    ------
+    DataError
+        A file that cannot be read or is empty, or one without a usable header.
+    """
+
+    def __init__(self, table: Table, shown: Path) -> None:
+        self.table, self.shown = table, shown
+        with self._opened() as stream:
+            first = stream.read(_LONGEST + 1)
+        self._whole = len(first) <= _LONGEST
+        self._returns = b"\n" not in first and b"\r" in first
+        mark = len(codecs.BOM_UTF8) * first.startswith(codecs.BOM_UTF8)
+        text = first[mark:].replace(b"\r", b"\n") if self._returns else first[mark:]
+        line, lines, size = self._first_line(text)
+        given = table.header is not None
+        self._before, self._skipped = (0, mark) if given else (lines, mark + size)
+        self.names = self._checked(line)
+
+    @contextmanager
+    def _opened(self) -> Iterator[BinaryIO]:
+        try:
+            with opened(self.shown, self.table.cap) as file:
+                yield file.stream
+        except Refused as error:
+            raise self._refused(error) from error
+        except OSError as error:
+            why = error.strerror or error
+            raise DataError(f"{self.shown}: cannot be read: {why}; copy it again") from error
+
+    def _refused(self, error: Refused) -> DataError:
+        if error.fault in FAULTS:
+            packed = UnpackingError(error.fault, error.value)  # type: ignore[arg-type]
+            return unusable(self.shown, packed, self.table.cap)
+        if error.fault == "endless":
+            return DataError(
+                f"{self.shown}: a line is longer than {error.value}; look at what ends the lines"
+            )
+        return DataError(f"{self.shown}: cannot be opened; look at its name and its permissions")
+
+    def _first_line(self, text: bytes) -> tuple[bytes, int, int]:
+        """Return the first record, plain, and of how many lines and bytes it is."""
+        if self._whole and not text.endswith(b"\n"):
+            text += b"\n"
+        block, consumed = plain(padded(text), len(text), ord(self.table.separator), self._whole)
+        if consumed == 0:
+            raise DataError(
+                f"{self.shown}: line 1 is longer than {_LONGEST:,} bytes; expected a header"
+            )
+        for wrong, says in ((block.unclosed, UNCLOSED), (block.torn, TORN)):
+            if 0 in wrong:
+                raise DataError(f"{self.shown}: line 1 cannot be read: {says}")
+        starts = [] if block.lines is None else block.lines.tolist()
+        lines = starts[1] if len(starts) > 1 else block.ended or 1
+        size = 0
+        for _ in range(lines):
+            size = text.index(b"\n", size) + 1
+        return block.buffer[: block.size].tobytes().split(bytes([block.end]))[0], lines, size
+
+    def _checked(self, line: bytes) -> list[str]:
+        """Return the names of the columns, each once."""
+        if not line:
+            raise DataError(
+                f"{self.shown}: the file is empty or begins with a blank line; expected a table"
+            )
+        try:
+            first = line.decode().split(chr(_lines.FIELD))
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"{self.shown}: line 1 is not UTF-8 text; save the file as UTF-8"
+            ) from error
+        given = self.table.header
+        if given is not None and len(given) != len(first):
+            raise DataError(
+                f"{self.shown}: line 1 has {len(first)} fields, but [data] header names "
+                f"{len(given)} ({', '.join(given)}); name every column, in file order"
+            )
+        names = first if given is None else list(given)
+        for name, times in Counter(names).items():
+            if times > 1:
+                raise DataError(
+                    f'{self.shown}: line 1: the column "{name}" stands twice; name each once'
+                )
+        return names
+
+    def _read(
+        self, columns: tuple[str, ...], work: Callable[[Rows], Found]
+    ) -> Iterator[tuple[Rows, Found]]:
+        """Yield the rows of each block, with what `work` makes of them; what is wrong is raised."""
+        with self._opened() as stream:
+
+            def read(block: Block) -> tuple[Rows, Found]:
+                rows = rows_of(block, self.names, columns)
+                return rows, work(rows)
+
+            before = self._before
+            for rows, found in in_order(self._reader(stream), read):
+                if rows.faults:
+                    first = min(rows.faults, key=lambda fault: (fault.line, fault.rank))
+                    raise DataError(f"{self.shown}: line {before + first.line + 1}{first.says}")
+                yield rows, found
+                before += rows.ended
+
+    def _reader(self, stream: BinaryIO) -> Reader:
+        stream.read(self._skipped)
+        return Reader(stream, ord(self.table.separator), returns=self._returns)
+
+    def first(self, column: str, rows: int) -> pl.Series:
+        """Return the first values of a column as text; none where they cannot be read."""
+        try:
+            with self._opened() as stream:
+                for block in self._reader(stream).blocks():
+                    found = rows_of(block, self.names, (column,))
+                    return found.texts(0, slice(min(rows, found.sound)))
+        except DataError:
+            pass  # told when the rows are read
+        return pl.Series(dtype=pl.String)
+
+    def whole(self) -> pl.DataFrame:
+        """Return all columns as text, null where nothing stands."""
+        return self.texts(self.names)
+
+    def texts(self, columns: list[str], rules: tuple[FieldRule, ...] = ()) -> pl.DataFrame:
+        """Return columns as text, null where nothing stands; see `Source.texts`."""
+
+        def columns_of(rows: Rows) -> pl.DataFrame | None:
+            if rows.faults:
+                return None
+            found = dict(zip(columns, rows.columns(), strict=True))
+            for rank, rule in enumerate(rules, FIRST_RANK):
+                rows.check(columns.index(rule.column), rule, rule.bad(found[rule.column]), rank)
+            return pl.DataFrame(found)
+
+        frames = [frame for _, frame in self._read(tuple(columns), columns_of) if frame is not None]
+        schema = dict.fromkeys(columns, pl.String())
+        return pl.concat(frames) if frames else pl.DataFrame(schema=schema)
+
+    def events(self, table: EventTable, secret: UInt64) -> Iterator[Batch]:
+        """Yield the rows as events, in batches; see `Source.events`."""
+        read = _EventReader(self, table, secret)
+        before = 0
+        for rows, found in self._read(table.columns, read.batch):
+            if found is not None:
+                yield found if found.row is None else replace(found, row=found.row + before)
+            before += len(rows)
+
+
+class _EventReader:
+    """What the rows of a block are as events: times, whether each is kept, keys of ids."""
+
+    def __init__(self, source: TextSource, table: EventTable, secret: UInt64) -> None:
+        self.table, self.secret, self.columns = table, secret, table.columns
+        self.rules = [id_rule(table.user), id_rule(table.item)]
+        if table.time is not None:
+            self.pattern = source.pattern(table.time, table.time_format)
+            rule = time_rule(table.time, table.time_format, self.pattern, required=True)
+            self.rules.append(rule)
+        self.minimum = [(self.columns.index(c), number_rule(c), low) for c, low in table.minimum]
+
+    def batch(self, rows: Rows) -> Batch | None:
+        """Return the rows as events; None where any is wrong."""
+        keep = self._keep(rows)
+        time = np.zeros(len(rows), np.int64)
+        for at, rule in enumerate(self.rules):
+            column = self.columns.index(rule.column)
+            empty = rows.is_empty(column)
+            bad = empty if keep is None else empty & keep
+            if at == _TIME:
+                bad = bad | (self._times(rows, column, rule, time) & ~empty)
+            rows.check(column, rule, bad, FIRST_RANK + at)
+        if rows.faults:
+            return None
+        kept = None if keep is None else np.flatnonzero(keep)
+        row = None
+        if self.table.numbered:
+            row = np.arange(len(rows)) if kept is None else kept
+        return Batch(
+            user=self._met(rows, self.table.user, kept),
+            item=self._met(rows, self.table.item, kept),
+            time=time if kept is None else time[kept],
+            row=row,
+            left_out=0 if kept is None else len(rows) - len(kept),
+        )
+
+    def _met(self, rows: Rows, name: str, kept: Int64 | None) -> Met:
+        column = self.columns.index(name)
+        given = rows.starts[:, column], rows.stops[:, column]
+        keys = fields.keys(rows.block.buffer, *given, self.secret)
+        if kept is None:
+            return Met(keys, partial(rows.lines, column))
+        return Met(keys[kept], lambda of: rows.lines(column, kept[of]))
+
+    def _times(self, rows: Rows, column: int, rule: FieldRule, time: Int64) -> Bool:
+        """Write the times; return which texts are none."""
+        unit = layout.EPOCH_UNITS_US.get(self.table.time_format, 1)
+        form, between = _FORMS.get(self.pattern or "", (_events.NUMBER, " "))
+        left = np.ones(len(rows), np.bool_)
+        if self.pattern is None or self.pattern in _FORMS:
+            given = rows.block.buffer, rows.starts[:, column], rows.stops[:, column]
+            _events.times(*given, form, ord(between), unit, time, left)
+        left[rows.sound :] = False
+        others = np.flatnonzero(left)
+        if len(others) > 0:
+            found = rule.parsed(nulled(rows.texts(column, others)))
+            left[others] = found.is_null().to_numpy()
+            time[others] = found.fill_null(0).to_numpy()
+        return left
+
+    def _keep(self, rows: Rows) -> Bool | None:
+        """Return which rows reach every minimum; an empty cell reaches none."""
+        keep = None
+        for rank, (column, rule, lowest) in enumerate(self.minimum, FIRST_RANK + _TIME + 1):
+            numbers, left = np.empty(len(rows)), np.ones(len(rows), np.bool_)
+            starts, stops = (np.ascontiguousarray(a[:, column]) for a in (rows.starts, rows.stops))
+            _lines.parse(rows.block.buffer, starts, stops, numbers, left)
+            others = np.flatnonzero(left[: rows.sound])
+            if len(others) > 0:
+                found = rule.parsed(nulled(rows.texts(column, others)))
+                wrong = np.zeros(len(rows), np.bool_)
+                wrong[others] = found.is_null().to_numpy()
+                rows.check(column, rule, wrong & ~rows.is_empty(column), rank)
+                numbers[others] = found.fill_null(np.nan).to_numpy()
+            reached = numbers >= lowest
+            keep = reached if keep is None else keep & reached
+        return keep

@@ -1,0 +1,65 @@
+"""Leading zeros of item ids, which spreadsheets take: noticed, told, and refused where in doubt."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from harness.core.errors import DataError, counted
+from harness.data import dataset
+from harness.data.layout import EventTable, Layout
+from harness.data.source import Source
+
+_FIRST = 1_000
+CURE = "restore it with [data] restore_zeros = true"
+
+
+def lost(ids: pl.Series, width: int) -> pl.Series:
+    """Return the ids that are one digit shorter than all should be."""
+    return ids.filter(ids.str.len_chars() == width - 1)
+
+
+def _told(layout: Layout, items: pl.Series, described: pl.Series, width: int) -> str:
+    """Return where a layout's ids lost their zero: in the events, and in the table of items."""
+    places = {layout.events[0].table.path.name: items}
+    if layout.items is not None:
+        places[layout.items.table.path.name] = described
+    short = {name: lost(ids, width) for name, ids in places.items()}
+    first = next(ids for ids in short.values() if len(ids) > 0).sort()[0]
+    counts = [
+        f"{len(short[name]):,} of {len(places[name]):,} item ids in {name}" for name in places
+    ]
+    return (
+        f'{" and ".join(counts)} have {width - 1} digits (such as "{first}"): the leading zero was '
+        "lost when the file was saved as numbers"
+    )
+
+
+def also_told(error: DataError, events: EventTable, source: Source) -> DataError:
+    """Return an error that also tells of lost zeros, which the same spreadsheet took."""
+    if events.item_width is None or events.item not in source.names:
+        return error
+    short = lost(source.first(events.item, _FIRST), events.item_width)
+    if short.is_empty():
+        return error
+    return DataError(
+        f'{error}\nand its item ids, such as "{short[0]}", have {events.item_width - 1} digits: '
+        f"the leading zero was lost when the file was saved as numbers; {CURE}"
+    )
+
+
+def _both_forms(items: pl.Series, catalogue: pl.Series, width: int) -> bool:
+    """Return whether an id stands there with and without its leading zero."""
+    every = pl.concat([items.alias(dataset.ID), catalogue.alias(dataset.ID)])
+    return bool(lost(every, width).str.zfill(width).is_in(every.implode()).any())
+
+
+def notes(layout: Layout, items: pl.Series, catalogue: pl.Series, width: int) -> list[str]:
+    """Return a note on item ids that lost their leading zero, or raise where nothing matches."""
+    short = [len(lost(ids, width)) for ids in (items, catalogue)]
+    if not any(short) or layout.restore_zeros:
+        padded = sum(short)
+        return [f"{counted(padded, 'item id')} padded to {width} digits"] if padded else []
+    what = _told(layout, items, catalogue, width)
+    if (short[0] > 0) != (short[1] > 0) or _both_forms(items, catalogue, width):
+        raise DataError(f"{layout.events[0].table.path.parent}: {what}\n{CURE}")
+    return [f"LOST ZEROS: {what}; an upload with such ids would hit nothing and score 0; {CURE}"]

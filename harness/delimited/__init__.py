@@ -1,0 +1,1 @@
+"""The one reader of delimited text: a stream of bytes, blocks of whole lines, fields."""

@@ -1,0 +1,46 @@
+"""Bytes that are looked for, and keys of fields: every place is checked before it is read."""
+
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.string cimport memchr
+
+
+def find_byte(const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, uint8_t wanted):
+    """Return the first place from `start` that holds a byte, or `stop`."""
+    cdef const uint8_t* found = NULL
+    with nogil:
+        check(buffer, start, stop)
+        if start < stop:
+            found = <const uint8_t*>memchr(&buffer[start], wanted, stop - start)
+    return stop if found == NULL else found - &buffer[0]
+
+
+def behind_last(const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, uint8_t wanted):
+    """Return the place behind the last byte `wanted` from `start` on; 0 without one."""
+    cdef Py_ssize_t at = stop
+    with nogil:
+        while at > start and buffer[at - 1] != wanted:
+            at -= 1
+    return at if at > start else 0
+
+
+def keys(
+    const uint8_t[::1] buffer,
+    const int64_t[:] starts,
+    const int64_t[:] stops,
+    const uint64_t[::1] secret,
+    uint64_t[:, ::1] found,
+):
+    """Write the key of each field, two numbers; logs often have the field of the line before."""
+    cdef Py_ssize_t at, start, stop, before = 0, length = -1
+    cdef uint64_t low = secret[0], high = secret[1]
+    if found.shape[1] != 2:
+        raise ValueError("a key has two numbers")
+    with nogil:
+        for at in range(starts.shape[0]):
+            start, stop = starts[at], stops[at]
+            check(buffer, start, stop)
+            if stop - start == length and same(&buffer[start], &buffer[before], length):
+                found[at, 0], found[at, 1] = found[at - 1, 0], found[at - 1, 1]
+            else:
+                key_in(&buffer[0], start, stop, low, high, &found[at, 0])
+                before, length = start, stop - start

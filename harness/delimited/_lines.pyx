@@ -1,0 +1,264 @@
+"""Loops over lines: their fields, quoted ones made plain, decimals, and what is no text of rows."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy
+
+from harness.core._vector cimport count_byte, count_returns, marks, odd_bytes
+from harness.delimited cimport tally as shapes
+from harness.delimited._bytes cimport check, zeros_below
+from harness.delimited._lines cimport FIELD, NO_ROW, RECORD, SUBSTITUTE, trim
+from harness.delimited.tally cimport Tally
+
+cdef enum:
+    LINE = 10
+    RETURN = 13
+    QUOTE = 34
+
+
+def count_lines(const uint8_t[::1] buffer, Py_ssize_t size, uint8_t end):
+    """Return how many bytes end a line."""
+    cdef Py_ssize_t lines
+    with nogil:
+        check(buffer, 0, size)
+        lines = count_byte(&buffer[0], size, end)
+    return lines
+
+
+def cut(
+    const uint8_t[::1] buffer,
+    Py_ssize_t size,
+    uint8_t separator,
+    uint8_t end,
+    const int32_t[::1] wanted,
+    int64_t[:, ::1] starts,
+    int64_t[:, ::1] stops,
+    int32_t[::1] users,
+    Tally tally,
+):
+    """Find the wanted fields of every line; `wanted`, `starts` and the others as in `fields`."""
+    cdef Py_ssize_t line = 0, at = 0, begin = 0, field = 0, stop, fields = wanted.shape[0], part = 0
+    cdef uint64_t found
+    cdef bint ends
+    with nogil:
+        check(buffer, 0, size)
+        while part < size and line < users.shape[0]:
+            found = marks(&buffer[part], separator, end)
+            while found != 0:
+                stop = part + zeros_below(found)
+                found &= found - 1
+                if stop >= size or line >= users.shape[0]:
+                    break
+                ends = buffer[stop] == end
+                if field < fields and wanted[field] >= 0:
+                    starts[line, wanted[field]] = at
+                    stops[line, wanted[field]] = behind(buffer, at, stop) if ends else stop
+                field += 1
+                at = stop + 1
+                if ends:
+                    users[line] = 0
+                    if field != fields:
+                        users[line] = NO_ROW
+                        stop = behind(buffer, begin, stop)
+                        tally.note(shape_of(buffer, begin, stop, field < fields), line, begin, stop)
+                    line += 1
+                    begin, field = at, 0
+            part += 64
+        if line < users.shape[0]:
+            raise IndexError(f"line {line} has no end")
+
+
+cdef inline Py_ssize_t behind(
+    const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop
+) except -1 nogil:
+    """Return where a line ends that ends at `stop`, perhaps with two bytes."""
+    return stop - 1 if stop > start and buffer[stop - 1] == 13 else stop
+
+
+cdef int shape_of(
+    const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, bint few
+) except -1 nogil:
+    """Return what is wrong with a line of another number of fields."""
+    trim(buffer, &start, &stop)
+    if start == stop:
+        return shapes.BLANK
+    return shapes.TOO_FEW if few else shapes.TOO_MANY
+
+
+cdef struct Record:
+    Py_ssize_t at, written, ends  # where the next begins in both, and physical lines
+    bint whole, torn
+
+
+def plain(
+    const uint8_t[::1] buffer,
+    Py_ssize_t size,
+    uint8_t separator,
+    bint last,
+    Py_ssize_t longest,
+    uint8_t[::1] out,
+    int64_t[::1] lines,
+    int64_t[::1] unclosed,
+    int64_t[::1] torn,
+):
+    """Write whole lines without quotes.
+
+    Parameters
+    ----------
+    last : bool
+        Whether nothing follows the block, so that what is open now stays open.
+    longest : int
+        Bytes of a record beyond which a quote was never closed.
+
+    Returns
+    -------
+    written, n, at, line, n_unclosed, n_torn : int
+        How long `out`, `lines`, `unclosed` and `torn` are; bytes that were read; physical lines.
+    """
+    cdef Py_ssize_t written = 0, n = 0, at = 0, line = 0, n_unclosed = 0, n_torn = 0
+    cdef Record found
+    with nogil:
+        while at < size:
+            record(buffer, at, size, separator, True, out, written, &found)
+            if not found.whole:
+                if not last and found.at - at <= longest:
+                    break
+                unclosed[n_unclosed] = line
+                n_unclosed += 1
+                record(buffer, at, size, separator, False, out, written, &found)
+            if found.torn:
+                torn[n_torn] = line
+                n_torn += 1
+            lines[n] = line
+            n += 1
+            line += found.ends
+            at, written = found.at, found.written
+    return written, n, at, line, n_unclosed, n_torn
+
+
+cdef int record(
+    const uint8_t[::1] buffer,
+    Py_ssize_t at,
+    Py_ssize_t size,
+    uint8_t separator,
+    bint quoted,
+    uint8_t[::1] out,
+    Py_ssize_t written,
+    Record* found,
+) except -1 nogil:
+    """Write one record; one that the block's end cuts is not whole.
+
+    Without `quoted`, quotes are letters.
+    """
+    cdef bint inside = False, begins = True, closed = False
+    cdef uint8_t byte
+    found.ends, found.torn, found.whole = 0, False, False
+    while at < size:
+        byte = buffer[at]
+        at += 1
+        if inside:
+            if byte == QUOTE:
+                if at < size and buffer[at] == QUOTE:
+                    at += 1
+                else:
+                    inside, closed = False, True
+                    continue
+            found.ends += byte == LINE
+        elif byte == QUOTE and begins and quoted:
+            inside, begins = True, False
+            continue
+        elif byte == separator:
+            out[written] = FIELD
+            written += 1
+            begins, closed = True, False
+            continue
+        elif byte == LINE:
+            if at > 1 and buffer[at - 2] == RETURN:  # one within quotes ends no line
+                written -= 1
+            out[written] = RECORD
+            written += 1
+            found.ends += 1
+            found.whole = True
+            break
+        elif closed and byte != RETURN:
+            found.torn = True
+        begins = False
+        out[written] = SUBSTITUTE if byte == FIELD or byte == RECORD else byte
+        written += 1
+    found.at, found.written = at, written
+    return 0
+
+
+def survey(const uint8_t[::1] buffer, Py_ssize_t size):
+    """Count returns that no line end follows; tell whether there are NULs, and bytes beyond ASCII."""
+    cdef Py_ssize_t alone = 0
+    cdef int odd
+    with nogil:
+        check(buffer, 0, size)
+        odd = odd_bytes(&buffer[0], size)
+        if odd & 1:
+            alone = count_returns(&buffer[0], size)
+    return alone, odd & 2 != 0, odd & 4 != 0
+
+
+def gather(
+    const uint8_t[::1] buffer,
+    const int64_t[:] starts,
+    const int64_t[:] stops,
+    uint8_t end,
+    uint8_t[::1] out,
+):
+    """Write fields one behind the other, each with `end` behind it; return how many bytes."""
+    cdef Py_ssize_t row, start, length, written = 0
+    with nogil:
+        for row in range(starts.shape[0]):
+            start, length = starts[row], stops[row] - starts[row]
+            check(buffer, start, start + length)
+            if length < 0 or written + length >= out.shape[0]:
+                raise IndexError(f"{length} bytes behind {written} of {out.shape[0]}")
+            memcpy(&out[written], &buffer[start], length)
+            written += length
+            out[written] = end
+            written += 1
+    return written
+
+
+cdef double[23] POWERS
+for _power in range(23):
+    POWERS[_power] = 10.0 ** _power  # exact
+
+
+def parse(
+    const uint8_t[::1] buffer,
+    const int64_t[::1] starts,
+    const int64_t[::1] stops,
+    double[::1] numbers,
+    uint8_t[::1] left,
+):
+    """Read plain decimals of up to 15 digits, which one division rounds right; tell all others."""
+    cdef Py_ssize_t row, at, stop, digits, behind_
+    cdef int64_t whole
+    cdef bint negative, point, plain
+    cdef uint8_t byte
+    with nogil:
+        for row in range(starts.shape[0]):
+            at, stop = starts[row], stops[row]
+            negative = at < stop and buffer[at] == 45
+            at += negative
+            whole, digits, behind_, point, plain = 0, 0, 0, False, at < stop
+            while at < stop:
+                byte = buffer[at]
+                if 48 <= byte <= 57:
+                    whole = whole * 10 + (byte - 48) if digits < 15 else whole
+                    digits += 1
+                    behind_ += point
+                elif byte == 46 and not point:
+                    point = True
+                else:
+                    plain = False
+                at += 1
+            left[row] = not plain or digits == 0 or digits > 15
+            numbers[row] = 0.0
+            if not left[row]:
+                numbers[row] = <double>whole / POWERS[behind_]
+            if negative:
+                numbers[row] = -numbers[row]

@@ -1,0 +1,6 @@
+"""Types of the compiled module of this name: arrays are checked when it is called."""
+
+from typing import Any
+
+def put(*given: Any) -> None: ...
+def read_items(*given: Any) -> tuple[int, int, int, int]: ...

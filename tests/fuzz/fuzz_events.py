@@ -1,0 +1,82 @@
+"""Mutated event files: each is read as Python's csv and datetime read it, or told with its line."""
+
+import csv
+import gzip
+import io
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from mutation import TOKENS, batches, chances, mutated
+
+from harness.core.errors import DataError
+from harness.data.competitions import table
+from harness.data.layout import Layout
+from harness.data.loading import load
+from harness.delimited import blocks
+
+SEEDS = [
+    b"user,item,time,stars\nann,a,2020-01-01,5\nbob,b,2020-01-02,1\nzoe,a,2020-02-29,4.5\n",
+    b"user,item,time,stars\r\nann,a,2020-01-01 10:00:00,5\r\nbob,b,2020-01-02 11:30:59.25,3\r\n",
+    b'"user","item","time","stars"\n"an""n","a,b","2020-01-01","5"\n"b\no","c","2020-01-03","5"\n',
+    "user,item,time,stars\nzoé,ä,2020-01-01T10:00Z,5\nbob,b,2020-01-02T11:30+02:00,3\n".encode(),
+    b"\xef\xbb\xbfuser,item,time,stars\nann,0706016001,2020-01-01,5\nann,0706016001,2020-01-01,",
+]
+WORDS = [*TOKENS, b"2020-01-01", b"2020-02-30", b"time", b"user", b"5.", b".5", b"1" * 20]
+EPOCH = datetime(1970, 1, 1)
+
+
+def layout(folder: Path, name: str, numbered: bool) -> Layout:
+    settings = {"header": True, "minimum": {"stars": 2} if numbered else {}, "users": None}
+    columns = {"user": "user", "item": "item", "time": "time", "time_format": "iso"}
+    others = {"separator": None, "items": None, "valid": None}
+    return table(folder, events=name, **columns, **settings, **others)  # type: ignore[arg-type]
+
+
+def expected(content: bytes, minimum: bool) -> list[tuple[str, str, int]]:
+    """Return what Python reads."""
+    text = content.decode("utf-8-sig", "replace")
+    rows = list(csv.DictReader(io.StringIO(text, newline="")))
+    kept = [row for row in rows if not minimum or (row["stars"] and float(row["stars"]) >= 2)]
+    return sorted((row["user"], row["item"], microseconds(row["time"])) for row in kept)
+
+
+def microseconds(text: str) -> int:
+    text = re.sub(r"(\.\d{6})\d+", r"\1", text)
+    time = datetime.fromisoformat(text)
+    plain = time if time.tzinfo is None else time.astimezone(UTC).replace(tzinfo=None)
+    return (plain - EPOCH) // timedelta(microseconds=1)
+
+
+@pytest.mark.parametrize(("batch", "files"), batches(10))
+def test_no_event_file_surprises(batch: int, files: int, tmp_path: Path) -> None:
+    chance = chances("events", batch)
+    for number in range(files):
+        content = mutated(chance.choice(SEEDS), chance, WORDS)
+        packed, minimum = chance.random() < 0.1, chance.random() < 0.5
+        name = "log.csv.gz" if packed else "log.csv"
+        (tmp_path / name).write_bytes(gzip.compress(content, 1) if packed else content)
+        try:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(blocks, "SIZE", chance.choice([64, 100, 1 << 22]))
+                said, found = read(layout(tmp_path, name, minimum))
+            if found is None:
+                assert name in said or "log.csv" in said, said
+            elif b"\r" not in content.replace(b"\r\n", b"") and content[:2] != b"\xff\xfe":
+                assert found == expected(content, minimum)
+        except BaseException:
+            print(f"batch {batch}, file {number}: {content!r}, minimum {minimum}")
+            raise
+        (tmp_path / name).unlink()
+
+
+def read(of: Layout) -> tuple[str, list[tuple[str, str, int]] | None]:
+    """Return what is said, or all events, sorted."""
+    try:
+        data = load(of)
+    except DataError as error:
+        return str(error), None
+    users, items = data.user_ids.to_list(), data.item_ids.to_list()
+    columns = (getattr(data.events, name).tolist() for name in ("user", "item", "time"))
+    return "", sorted((users[u], items[i], t) for u, i, t in zip(*columns, strict=True))
