@@ -23,6 +23,7 @@ from measure import HARNESS, Bound, Process, announce, bounds, sized, table
 SWOLLEN, CELL, ROWS, COMMAS, ROUNDS = sized(
     (4_600_000_000, 800_000_000, 6_000_000, 20_000_000, 3), (1 << 27, 1 << 27, 1 << 23, 1 << 20, 1)
 )
+COLUMNS, CELLS = 12_000, sized(1 << 24, 1 << 20)
 MEMORY = 12 << 30
 """Bytes that no command may ask for: one that is not refused shall not take the machine down."""
 HEAD, CHUNK, MB = b"user,items\n", 1 << 20, 1e6
@@ -80,6 +81,9 @@ def make(folder: Path) -> None:
     pl.DataFrame({"user": many, "items": "1 2 3"}).write_parquet(folder / "rows.parquet")
     for name, (before, comma, after) in LINES.items():
         (folder / f"{name}.csv").write_bytes(before + comma * COMMAS + after)
+    head = b",".join([b"user,items", *(b"%x" % n for n in range(COLUMNS))])
+    row = b"u1,1" + b"," * COLUMNS + b"\n"
+    (folder / "columns.csv").write_bytes(head + b"\n" + row * (CELLS // len(row)))
 
 
 def swollen(fill: bytes) -> Iterator[bytes]:
@@ -99,10 +103,12 @@ def measure(folder: Path) -> None:
     ]
     bombs = measured(folder, packed, READ)
     lines = measured(folder, [f"{name}.csv" for name in LINES], FORCED)
+    wide = measured(folder, ["columns.csv"], FORCED)
     slowest = max(found.seconds for found in bombs) - start.seconds
     bounds(
         Bound("the slowest refusal of a bomb, beyond the start", slowest, 2, " s"),
         Bound("the largest, beyond the start", peak(bombs) - start.peak / MB, 500, " MB"),
+        Bound(f"{COLUMNS:,} columns", max(found.seconds for found in wide), 10, " s"),
         Bound(f"a line of {COMMAS:,} commas, in all", peak(lines), 1000, " MB"),
     )
 

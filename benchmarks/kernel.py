@@ -199,7 +199,7 @@ def sql_bounds(times: dict[str, list[float]]) -> None:
     print(f"{fastest[ALL] / best_of(fastest, LISTS):.3f}.\n")
     bounds(
         *(
-            Bound(f"{ours} ÷ best SQL over {shape}, MAP alone", middle[ours] / seconds, 1 / 8)
+            Bound(f"{ours} ÷ best SQL over {shape}, MAP alone", middle[ours] / seconds, 1 / 9)
             for shape, seconds in best.items()
             for ours in (ALL, ALONE)
         )

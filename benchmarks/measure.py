@@ -104,6 +104,7 @@ def process(
 ) -> Process:
     """Run a command to its end; what it prints is dropped unless it is not to be quiet."""
     printed = subprocess.DEVNULL if quiet else None
+    environment = {"PYTHONDONTWRITEBYTECODE": ""} | environment  # a person's Python keeps bytecode
     start = time.perf_counter()
     child = subprocess.Popen(command, cwd=cwd, env=os.environ | environment, stdout=printed)
     _, status, usage = os.wait4(child.pid, 0)
