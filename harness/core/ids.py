@@ -65,7 +65,7 @@ class KeyTable:
             room = int(_MOST_FILLED * len(self.rows))
             start, self._count = _kernels.codes(keys, start, self.rows, self._count, room, codes)
             if start < len(keys):
-                rows = np.zeros((4 * len(self.rows), 2), np.uint64)
+                rows = np.zeros((2 * len(self.rows), 2), np.uint64)
                 _kernels.move(self.rows, rows)
                 self.rows = rows
         return codes

@@ -132,6 +132,23 @@ cdef inline int64_t days(int64_t year, int64_t month, int64_t day) noexcept nogi
     return 146_097 * (era - 1) + 365 * of_era + of_era // 4 - of_era // 100 + of_year - 719_468
 
 
+def span(const int64_t[::1] time, const int64_t[::1] units):
+    """Return the first time, the last, and the first of some units, the last 1, that divides all."""
+    cdef Py_ssize_t at, place = 0, last = units.shape[0] - 1
+    cdef int64_t low = time[0], high = time[0], now, before = 0
+    if min(units) < 1 or units[last] != 1:
+        raise ValueError("units are from 1, and 1 is the last")
+    with nogil:
+        for at in range(time.shape[0]):
+            now = time[at]
+            if at > 0 and now == before:
+                continue
+            before, low, high = now, min(low, now), max(high, now)
+            while now % units[place] != 0:
+                place += 1
+    return low, high, place
+
+
 def count(const int32_t[::1] user, int64_t[::1] sizes):
     """Add how many events each user has."""
     cdef Py_ssize_t at, n = user.shape[0]
@@ -140,6 +157,18 @@ def count(const int32_t[::1] user, int64_t[::1] sizes):
             if at + AHEAD < n:  # users stand anywhere in memory, which is asked for in time
                 fetch_line(&sizes[user[at + AHEAD]])
             sizes[user[at]] += 1
+
+
+def kept(const uint8_t[::1] keep, const int64_t[::1] starts, int64_t[::1] ends):
+    """Write where each user's kept events end, by where all events of each user begin."""
+    cdef Py_ssize_t user, at, held = 0, n = keep.shape[0]
+    with nogil:
+        for user in range(ends.shape[0]):
+            if not 0 <= starts[user] <= starts[user + 1] <= n:
+                raise IndexError(f"events of user {user}")
+            for at in range(starts[user], starts[user + 1]):
+                held += keep[at] != 0
+            ends[user] = held
 
 
 def group(

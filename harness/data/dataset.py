@@ -15,6 +15,7 @@ import numpy.typing as npt
 import polars as pl
 
 from harness.core.arrays import Bool, Int32, Int64
+from harness.data import _events
 from harness.data.layout import AttributeTable, CandidateRule
 
 USER: Final = "user"
@@ -177,10 +178,9 @@ class _Chosen:
         """Return where each user's chosen events begin, by where all of them do."""
         if self.at is not None:
             return np.searchsorted(self.at, starts)
-        sizes = np.zeros(len(starts), np.int64)
-        some = np.flatnonzero(np.diff(starts))
-        sizes[some + 1] = np.add.reduceat(self.keep, starts[some], dtype=np.int64)
-        return np.cumsum(sizes)
+        found = np.zeros(len(starts), np.int64)
+        _events.kept(np.ascontiguousarray(self.keep).view(np.uint8), starts, found[1:])
+        return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,20 +6,21 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from harness.core.arrays import Int32, Int64
+from harness.core.arrays import Int32, Int64, places
 from harness.data import _events
 from harness.data.dataset import DAY_US, Events, of_starts, one_kind
 
-_UNITS_US = (DAY_US, 1_000_000, 1)
+_UNITS_US = np.array([DAY_US, 1_000_000, 1])
 _BITS = 63
-_PIECE = 1 << 23
+_PIECE = 1 << 22
+_MOST_SHARES = 4
+"""As each counts the events of every user."""
 _PARTS = 4
 """For each processor, as users have events of different numbers."""
 
@@ -78,10 +79,10 @@ class _Packing:
 
     @classmethod
     def of(cls, batches: Sequence[Events], n_items: int, n_kinds: int) -> _Packing:
-        with ThreadPoolExecutor() as pool:  # NumPy lets go of Python's lock while it counts
-            low = min(pool.map(lambda batch: int(batch.time.min()), batches))
-            high = max(pool.map(lambda batch: int(batch.time.max()), batches))
-            unit = next(u for u in _UNITS_US if not any(pool.map(partial(_is_between, u), batches)))
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            found = list(pool.map(lambda batch: _events.span(batch.time, _UNITS_US), batches))
+        lows, highs, units = zip(*found, strict=True)
+        low, high, unit = min(lows), max(highs), int(_UNITS_US[max(units)])
         last = max((int(b.row.max()) for b in batches if b.row is not None), default=0)
         items, kinds = ((n - 1).bit_length() for n in (n_items, n_kinds))
         time = ((high - low) // unit).bit_length()
@@ -118,17 +119,20 @@ def merged(batches: list[Events], users: Int32, items: Int32, n_kinds: int) -> E
     packing = _Packing.of(batches, int(items.max()) + 1, n_kinds)
     if packing.bits > _BITS:
         return _sorted_by_columns(batches, users, items)
-    sizes = np.zeros(len(users), np.int64)
-    for batch in batches:
-        _events.count(batch.user, sizes)
-    starts, free = _places(sizes, users)
-    numbered, n_users = batches[0].row is not None, len(starts) - 1
-    grouped = np.empty(starts[-1], np.int64)
-    while batches:  # each batch is let go as soon as its events have their places
-        b = batches.pop()
-        row = np.broadcast_to(np.int64(0), len(b)) if b.row is None else b.row
-        given = b.user, b.time, b.item, b.kind, row, items
-        _events.group(*given, *packing.own, free, grouped)
+    numbered, shares = batches[0].row is not None, _shares(batches)
+    with ThreadPoolExecutor(len(shares)) as pool:
+        sizes = list(pool.map(lambda share: _counted(share, len(users)), shares))
+        starts, free = _places(np.sum(sizes, axis=0), users)
+        n_users, grouped = len(starts) - 1, np.empty(starts[-1], np.int64)
+
+        def group(share: list[Events], behind: Int64) -> None:
+            while share:  # a batch is let go as soon as its events have their places
+                b = share.pop()
+                row = np.broadcast_to(np.int64(0), len(b)) if b.row is None else b.row
+                given = b.user, b.time, b.item, b.kind, row, items
+                _events.group(*given, *packing.own, behind, grouped)
+
+        list(pool.map(group, shares, np.cumsum([free, *sizes[:-1]], axis=0)))
     n = len(grouped)
     item, kind = np.empty(n, np.int32), np.zeros(n if packing.kind > 0 else 0, np.uint8)
     row = np.zeros(n if numbered else 0, np.int64)
@@ -143,22 +147,38 @@ def merged(batches: list[Events], users: Int32, items: Int32, n_kinds: int) -> E
     return Events(of_starts(starts), item, grouped, kinds, row if numbered else None, starts=starts)
 
 
+def _shares(batches: list[Events]) -> list[list[Events]]:
+    """Return the batches in a few lists, for threads that work side by side; empty `batches`."""
+    n = min(os.cpu_count() or 1, len(batches), _MOST_SHARES)
+    shares = [batches[place::n] for place in range(n)]
+    batches.clear()
+    return shares
+
+
+def _counted(batches: list[Events], n_users: int) -> Int64:
+    """Return how many events each user has."""
+    sizes = np.zeros(n_users, np.int64)
+    for batch in batches:
+        _events.count(batch.user, sizes)
+    return sizes
+
+
 def _places(sizes: Int64, users: Int32) -> tuple[Int64, Int64]:
     """Return where each user's events begin, with the end, and where those of each code do.
 
     Two codes may be one user's: what text files and Parquet call the same has a code in each.
     """
+    n = int(users.max()) + 1
+    if n == len(users):  # every position is that of one code
+        own = sizes[places(users, n)]
+        starts = np.concatenate(([0], np.cumsum(own)))
+        return starts, starts[users]
     order = np.argsort(users, kind="stable")
     ends = np.cumsum(sizes[order])
     free = np.empty(len(users), np.int64)
     free[order] = ends - sizes[order]
-    behind = np.searchsorted(users[order], np.arange(int(users.max()) + 1), side="right")
+    behind = np.searchsorted(users[order], np.arange(n), side="right")
     return np.concatenate(([0], ends))[np.concatenate(([0], behind))], free
-
-
-def _is_between(unit: int, batch: Events) -> bool:
-    """Return whether a time is no whole number of units."""
-    return bool(np.any(batch.time % unit))
 
 
 def _in_parts(work: Callable[[int, int], None], n: int) -> None:

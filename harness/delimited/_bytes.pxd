@@ -19,6 +19,7 @@ cdef extern from *:
 
 cpdef enum:
     PAD = 64  # bytes behind the last of a buffer that may be read
+    SHORT = 16  # bytes from which a text's key is made alone
 
 
 cdef inline uint64_t eight(const uint8_t* place) noexcept nogil:
@@ -33,6 +34,15 @@ cdef inline int check(const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t st
     if start < 0 or stop > buffer.shape[0] - PAD:
         raise IndexError(f"bytes {start} to {stop} of a buffer of {buffer.shape[0]}")
     return 0
+
+
+cdef inline void ends_of(
+    const uint8_t* text, Py_ssize_t length, uint64_t* first, uint64_t* last
+) noexcept nogil:
+    """Write a text below SHORT bytes as `short_keys` takes it."""
+    cdef uint64_t rest = eight(text + (length & 8))
+    first[0] = eight(text)
+    last[0] = <uint64_t>length << 56 | rest & ((<uint64_t>1 << (length & 7) * 8) - 1)
 
 
 cdef inline uint64_t is_zero(uint64_t bytes) noexcept nogil:

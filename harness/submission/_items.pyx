@@ -6,7 +6,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from harness.core._kernels cimport fetch, look_up
 from harness.core._vector cimport marks, short_keys
-from harness.delimited._bytes cimport check, eight, key, key_in, zeros_below
+from harness.delimited._bytes cimport SHORT, check, ends_of, key, key_in, zeros_below
 from harness.delimited._lines cimport NO_ROW
 from harness.delimited.tally cimport Tally
 from harness.submission cimport faults
@@ -219,7 +219,6 @@ cdef int find_keys(
     """Write the keys of words; `cut_words` has found all of them within the buffer."""
     cdef Py_ssize_t word, place, length, longest = 0
     cdef uint64_t found[2]
-    cdef uint64_t rest
     cdef const uint8_t* bytes
     cdef int64_t* begins
     cdef int64_t* ends
@@ -236,12 +235,10 @@ cdef int find_keys(
             place = begins[word]
             length = ends[word] - place
             longest |= length
-            rest = eight(bytes + place + (length & 8))
-            first[word] = eight(bytes + place)
-            last[word] = <uint64_t>length << 56 | rest & ((<uint64_t>1 << (length & 7) * 8) - 1)
+            ends_of(bytes + place, length, &first[word], &last[word])
         short_keys(first, last, held, known.low, known.high, &words.keys[0], &words.others[0])
-        for word in range(held if longest > 15 else 0):
-            if ends[word] - begins[word] > 15:
+        for word in range(held if longest >= SHORT else 0):
+            if ends[word] - begins[word] >= SHORT:
                 key_in(bytes, begins[word], ends[word], known.low, known.high, found)
                 words.keys[word], words.others[word] = found[0], found[1]
     return 0
