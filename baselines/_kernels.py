@@ -73,7 +73,6 @@ def distinct(
 
 
 def latest(
-    users: cython.const[cython.int][::1],
     starts: cython.const[cython.longlong][::1],
     items: cython.const[cython.int][::1],
     candidate_of: cython.const[cython.int][::1],
@@ -88,8 +87,8 @@ def latest(
     """
     k = lists.shape[1]
     with cython.nogil:
-        for row in range(users.shape[0]):
-            begin, end = starts[users[row]], starts[users[row] + 1]
+        for row in range(lists.shape[0]):
+            begin, end = starts[row], starts[row + 1]
             filled: cython.Py_ssize_t = 0
             while end > begin and filled < k:
                 start: cython.longlong = end - 1

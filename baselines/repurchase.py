@@ -42,13 +42,13 @@ class Repurchase:
     ) -> Int32:
         """Return each user's own items, latest first, then the popular ones."""
         train = self.train_
+        events = train.events.of_users(users, len(train.user_ids))
         own = np.full((len(users), k), EMPTY, np.int32)
         _kernels.latest(
-            np.ascontiguousarray(users, np.int32),
-            train.user_starts,
-            train.events.item,
+            events.user_starts(len(users)),
+            events.item,
             train.candidate_of_item,
-            train.events.time,
+            events.time,
             *excluded_rows(exclude, len(users)),
             own,
         )

@@ -72,6 +72,7 @@ class Events:
     ) -> None:  # fmt: skip
         columns = {USER: user, ITEM: item, TIME: time, KIND: kind, ROW: row, _STARTS: starts}
         self._given = {name: given for name, given in columns.items() if given is not None}
+        self._source: tuple[Events, _Chosen] | None = None
 
     def _column(self, name: str) -> npt.NDArray[Any]:
         found = self._given[name]
@@ -113,7 +114,39 @@ class Events:
         chosen = _Chosen(keep)
         columns = {name: partial(self._chosen, name, chosen) for name in self._given}
         starts = columns.pop(_STARTS, None)
-        return Events(*columns.values(), starts=starts)
+        found = Events(*columns.values(), starts=starts)
+        found._source = self, chosen
+        return found
+
+    def since(self, moment: int) -> Bool:
+        """Return which events happened at `moment` (microseconds since 1970) or later."""
+        if (source := self._unmade()) is None:
+            return self.time >= moment
+        events, chosen = source
+        return chosen.of(events.since(moment))
+
+    def of_users(self, users: Int32, n_users: int) -> Events:
+        """Return the events of some of `n_users`, each user's in the same order.
+
+        The first of `users` is user 0 of what is returned.
+        """
+        starts = self.user_starts(n_users)
+        events, chosen = self._unmade() or (self, None)
+        at = _ranges(events.user_starts(n_users), users)
+        if chosen is not None:
+            at = at[chosen.keep[at]]
+        columns: dict[str, Given] = {
+            name: partial(lambda name: events._column(name)[at], name)
+            for name in self._given
+            if name != _STARTS
+        }
+        own = np.concatenate(([0], np.cumsum(starts[users + 1] - starts[users])))
+        columns[USER] = of_starts(own)
+        return Events(*columns.values(), starts=own)
+
+    def _unmade(self) -> tuple[Events, _Chosen] | None:
+        """Return what the column of times will be made of: it is large, and seldom needed whole."""
+        return self._source if callable(self._given[TIME]) else None
 
     def _chosen(self, name: str, chosen: _Chosen) -> npt.NDArray[Any]:
         column = self._column(name)
@@ -137,7 +170,15 @@ class Events:
         if len(self) > 0:
             ends = np.append(np.flatnonzero(self.user[1:] != self.user[:-1]), len(self) - 1)
             starts[self.user[ends] + 1] = np.diff(ends, prepend=-1)
-        return np.cumsum(starts)
+        self._given[_STARTS] = np.cumsum(starts)
+        return self._column(_STARTS)
+
+
+def _ranges(starts: Int64, users: Int32) -> Int64:
+    """Return where the events of some users stand, one user's behind the other's."""
+    sizes = starts[users + 1] - starts[users]
+    before = np.cumsum(sizes) - sizes
+    return np.repeat(starts[users] - before, sizes) + np.arange(int(sizes.sum()))
 
 
 def of_starts(starts: Int64) -> Callable[[], Int32]:

@@ -162,8 +162,7 @@ class Train:
 
     def last_days(self, days: float) -> Bool:
         """Return which events happened within the last `days` before the cut-off."""
-        recent: Bool = self.events.time >= self._cutoff() - round(days * DAY_US)
-        return recent
+        return self.events.since(self._cutoff() - round(days * DAY_US))
 
     def _cutoff(self) -> int:
         if self.cutoff is None:
