@@ -436,6 +436,26 @@ cdef int note_unknown(
     return noted
 
 
+def note_again(
+    const uint8_t[::1] first, const int32_t[::1] items, int64_t[::1] last, uint8_t[::1] again
+):
+    """Note which rows hold an item that an earlier row of the same user's holds.
+
+    Parameters
+    ----------
+    first : bool array
+        Which rows are the first of their users, whose rows stand together.
+    last : int64 array, one an item
+        Below 0; takes where the user began in whose rows it was met last.
+    """
+    cdef Py_ssize_t row, began = 0
+    with nogil:
+        for row in range(items.shape[0]):
+            began = row if first[row] else began
+            again[row] = last[items[row]] == began
+            last[items[row]] = began
+
+
 def put(
     const int32_t[::1] rows,
     const int64_t[::1] ends,

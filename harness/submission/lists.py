@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from harness.core.arrays import Bool, Floats, Int32, Int64
-from harness.core.ids import KeyTable
 from harness.delimited import _lines
 from harness.delimited._lines import NO_ROW
 from harness.delimited.blocks import Block
 from harness.delimited.tally import EXAMPLES
 from harness.submission import _items, faults
-from harness.submission._scan import LIST, ORDER, STRANGER, USER
-from harness.submission.admitted import Again
+from harness.submission._scan import LIST, ORDER, USER
+from harness.submission.admitted import Admitted
 from harness.submission.findings import Findings
 from harness.submission.keys import Known, Learning, packed
 from harness.submission.scan import Scanned
@@ -52,16 +51,12 @@ class WideLists:
         self._held = self._same = self._single = 0
         self._first: int | None = None
 
-    def take(self, scanned: ScannedBlock, again: Again, findings: Findings) -> None:
-        """Take in the next block.
-
-        `again` are its lines of users who were there before, with another list or with the same.
-        """
+    def take(self, scanned: ScannedBlock, users: Admitted, findings: Findings) -> None:
+        """Take in the next block, and its users."""
         found = scanned.found
+        again = users.admit(found.users, found.keys, found.list_keys, scanned.block.size)
         for code, lines in (("SUB203", again.other), ("SUB211", again.same)):
-            first = lines[:EXAMPLES]
-            spans = np.stack((first, found.starts[first, USER], found.stops[first, USER]), axis=1)
-            findings.add(code, len(lines), scanned.places(spans))
+            findings.add(code, len(lines), scanned.places(found.spans(lines[:EXAMPLES], USER)))
         self._place(found)
         self._compare(found)
 
@@ -94,25 +89,49 @@ _NUMBER = re.compile(rb"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 
 
 class _Rows(NamedTuple):
-    """Rows with an item each: codes of users and items, what orders them, and physical lines."""
+    """Rows with an item each: codes of users and items, physical lines, and what orders them."""
 
     users: Int32
     items: Int32
-    numbers: Floats
     lines: Int64
+    numbers: Floats
 
     @classmethod
     def joined(cls, parts: list[_Rows]) -> _Rows:
         """Return the rows of all parts, those of a user together, in the order of their numbers."""
         if not parts:
             codes = np.zeros(0, np.int32)
-            return cls(codes, codes, np.zeros(0), np.zeros(0, np.int64))
-        users = np.concatenate([part.users for part in parts])
-        numbers = np.concatenate([part.numbers for part in parts])
-        order = np.lexsort((numbers, users))
-        items = np.concatenate([part.items for part in parts])
-        lines = np.concatenate([part.lines for part in parts])
-        return cls(users[order], items[order], numbers[order], lines[order])
+            return cls(codes, codes, np.zeros(0, np.int64), np.zeros(0))
+        rows = cls(
+            np.concatenate([part.users for part in parts]),
+            np.concatenate([part.items for part in parts]),
+            np.concatenate([part.lines for part in parts]),
+            np.concatenate([part.numbers for part in parts]),
+        )
+        parts.clear()
+        if rows.in_order:
+            return rows
+        ordered = len(rows.numbers) > 0
+        order = np.lexsort((rows.numbers, rows.users) if ordered else (rows.users,))
+        numbers = rows.numbers[order] if ordered else rows.numbers
+        return cls(rows.users[order], rows.items[order], rows.lines[order], numbers)
+
+    @property
+    def first(self) -> Bool:
+        """Which rows are the first of their users, whose rows stand together."""
+        first = np.ones(len(self.users), np.bool_)
+        first[1:] = self.users[1:] != self.users[:-1]
+        return first
+
+    @property
+    def in_order(self) -> bool:
+        """Whether the rows of each user stand together, in the order of their numbers."""
+        first = self.first
+        if np.count_nonzero(first) > np.count_nonzero(np.bincount(self.users)):
+            return False
+        if len(self.numbers) == 0:
+            return True
+        return not (~first & (self.numbers < _before(self.numbers, first))).any()
 
 
 class LongLists:
@@ -120,7 +139,7 @@ class LongLists:
 
     Parameters
     ----------
-    users, items : int
+    items : int
         How many are known.
     rows : int32 array, one a known user
         Rows of the solution, −1 without one.
@@ -130,35 +149,34 @@ class LongLists:
         ``rank``, ``score``, or empty: the order of the file.
     """
 
-    def __init__(
-        self, users: int, items: int, rows: Int32, k: int | None, kept: int, order: str
-    ) -> None:
+    def __init__(self, items: int, rows: Int32, k: int | None, kept: int, order: str) -> None:
         self._rows, self._k, self._kept, self._order = rows, k, kept, order
-        self._known, self._known_items = users, items
-        self._strangers, self._items = KeyTable(), Learning()
+        self._known_items, self._items = items, Learning()
+        self._strangers = 0
         self._parts: list[_Rows] = []
 
-    def take(self, scanned: ScannedBlock, again: Again, findings: Findings) -> None:
+    def take(self, scanned: ScannedBlock, users: Admitted, findings: Findings) -> None:
         """Take in the next block; that users stand in several rows is as it should be."""
         block, found = scanned.block, scanned.found
         rows = found.lists.rows[np.diff(found.lists.ends, prepend=0) > 0].astype(np.int64)
         numbers, wrong = self._numbers(block, found, rows)
-        spans = np.stack((rows, found.starts[rows, -1], found.stops[rows, -1]), axis=1)[wrong]
-        findings.add("SUB313", len(spans), scanned.places(spans[:EXAMPLES]))
-        lines = np.fromiter(map(scanned.line_of, rows.tolist()), np.int64, len(rows))
-        users, items = self._users(found, rows), self._codes(block, found, rows)
-        self._parts.append(_Rows(users, items, numbers, lines))
+        bad = rows[wrong]
+        findings.add("SUB313", len(bad), scanned.places(found.spans(bad[:EXAMPLES], -1)))
+        codes = users.codes(found.users, found.keys)[rows]
+        self._strangers = users.strangers
+        items = self._codes(block, found, rows)
+        self._parts.append(_Rows(codes, items, scanned.lines_of(rows), numbers))
 
     def finish(self) -> tuple[Int32 | None, list[Fault]]:
         """Return the lists, None where ties leave them open, and what is wrong with whole ones."""
-        user, item, number, line = _Rows.joined(self._parts)
-        first = np.ones(len(user), np.bool_)
-        first[1:] = user[1:] != user[:-1]
+        rows = _Rows.joined(self._parts)
+        user, item, line, number = rows
+        first = rows.first
         nth = _nth(first)
         rank = number if self._order == "rank" else (nth + 1).astype(np.float64)
-        tied = _tied(number, first) & bool(self._order)
+        tied = _tied(number, first) if self._order else np.zeros(len(user), np.bool_)
         wrong = {
-            "SUB303": _repeated(user, item, nth),
+            "SUB303": _repeated(first, item),
             "SUB302": _beyond(rank, first, self._k),
             **self._of_order(number, first, tied),
         }
@@ -178,14 +196,6 @@ class LongLists:
         gap = np.isfinite(number) & (number > _before(number, first) + 1)
         return {"SUB314": tied, "SUB316": gap}
 
-    def _users(self, found: Scanned, rows: Int64) -> Int32:
-        """Return codes of users, known or not."""
-        users = found.users[rows].copy()
-        strange = users == STRANGER
-        keys = np.ascontiguousarray(found.keys[rows[strange]])
-        users[strange] = self._known + self._strangers.codes(keys)
-        return users
-
     def _codes(self, block: Block, found: Scanned, rows: Int64) -> Int32:
         """Return codes of items, known or not."""
         codes = found.lists.items.copy()  # one each
@@ -197,7 +207,7 @@ class LongLists:
     def _numbers(self, block: Block, found: Scanned, rows: Int64) -> tuple[Floats, Bool]:
         """Return what orders the items of a list, the first lowest, and where it is no number."""
         if not self._order:
-            return np.zeros(len(rows)), np.zeros(len(rows), np.bool_)
+            return np.zeros(0), np.zeros(len(rows), np.bool_)
         starts, stops = found.starts[rows, ORDER], found.stops[rows, ORDER]
         numbers, wrong = np.empty(len(rows)), np.zeros(len(rows), np.bool_)
         given = map(np.ascontiguousarray, (starts, stops))
@@ -212,7 +222,7 @@ class LongLists:
 
     def _lists(self, user: Int32, item: Int32, rank: Floats) -> Int32 | None:
         """Return the lists; None where ranks far too high leave nearly all cells empty."""
-        own = np.concatenate((self._rows, np.full(len(self._strangers), -1, np.int32)))[user]
+        own = np.concatenate((self._rows, np.full(self._strangers, -1, np.int32)))[user]
         keep = (own >= 0) & (rank <= self._kept)
         rows, width = int(self._rows.max(initial=-1)) + 1, int(rank[keep].max(initial=1))
         if rows * width > max(_FEW_CELLS, _MOST_EMPTY * len(item)):
@@ -264,12 +274,11 @@ def _nth(first: Bool) -> Int64:
     return np.arange(len(first)) - np.repeat(starts, sizes)
 
 
-def _repeated(user: Int32, item: Int32, nth: Int64) -> Bool:
+def _repeated(first: Bool, item: Int32) -> Bool:
     """Return which rows hold an item that an earlier row of the user's holds."""
-    order = np.lexsort((nth, item, user))
-    again = np.zeros(len(user), np.bool_)
-    same = (user[order][1:] == user[order][:-1]) & (item[order][1:] == item[order][:-1])
-    again[order[1:]] = same
+    again = np.zeros(len(item), np.bool_)
+    last = np.full(int(item.max(initial=-1)) + 1, -1, np.int64)
+    _items.note_again(first, item, last, again)
     return again
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,9 +12,9 @@ import numpy as np
 
 from harness.core.errors import DataError
 from harness.delimited import fields
-from harness.delimited._bytes import behind_last
+from harness.delimited._bytes import behind_last, find_byte
 from harness.delimited._lines import NO_ROW
-from harness.delimited.blocks import Block, cut
+from harness.delimited.blocks import Block, cut, in_order
 from harness.delimited.stream import Refused
 from harness.submission import faults, header
 from harness.submission.admitted import Admitted
@@ -22,8 +22,7 @@ from harness.submission.expected import Against
 from harness.submission.findings import Findings, shown
 from harness.submission.format import INDEX, Named
 from harness.submission.rules import RULES
-from harness.submission.scan import Expected, Scanned
-from harness.submission.scan_file import scan_block, scan_file
+from harness.submission.scan import Expected, Form, Scanned, scan
 from harness.submission.source import Source, source
 
 if TYPE_CHECKING:
@@ -36,54 +35,68 @@ _FIRST = 1 << 16
 _NUMBER = re.compile(rb"\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*")
 
 
-def is_row_an_item(path: Path | pl.DataFrame, against: Against) -> bool:
-    """Return whether users stand in several rows, each with one item, and no column orders them.
+class SeveralItemsError(Exception):
+    """A list of several items, in a file whose first rows hold one item each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Watch:
+    """Over rows with one item each: whether every list, as it is cut, has no more."""
+
+    form: Form
+    expected: Expected
+
+    def scanned(self, block: Block) -> Scanned | None:
+        """Return what a block holds; None where one of its lists has several items."""
+        found = scan(block, self.form, self.expected)
+        single = found.tally.lines[[faults.EMPTY, faults.ONE_ITEM]].sum()
+        return found if single == np.count_nonzero(found.users != NO_ROW) else None
+
+    def refuse_several(self, block: Block) -> None:
+        """Raise SeveralItemsError where a list of a block has several items."""
+        between = find_byte(block.buffer, 0, block.size, self.form.between)
+        if between < block.size and self.scanned(block) is None:
+            raise SeveralItemsError
+
+
+def row_an_item(path: Path | pl.DataFrame, against: Against) -> Watch | None:
+    """Return a watch where users stand in several rows of one item, and no column orders these.
 
     The order of rows is that of the items then. A list of several items, usually the first, tells
-    that it is otherwise.
+    that it is otherwise. Rows behind the first user who comes again are left to the watch.
     """
     try:
-        return against.may_be_long and not _several_items(path, against) and _again(path, against)
+        watch = _of_first_lines(path, against) if against.may_be_long else None
+        return watch if watch is not None and _again(path, against, watch) else None
     except Refused:
-        return False
+        return None
 
 
-def _several_items(path: Path | pl.DataFrame, against: Against) -> bool:
-    """Return whether columns tell what a row holds, or one of the first lists has several items."""
+def _of_first_lines(path: Path | pl.DataFrame, against: Against) -> Watch | None:
+    """Return a watch, unless columns tell what rows hold or one of a few lists has two items."""
     with source(path, against, Findings()) as opened:
-        if not opened.readable or opened.wanted.long:
-            return True
-        block = next(opened.reader.blocks(), None)
-        if block is None:
-            return True
+        block = None if opened.wanted.long else next(opened.reader.blocks(), None)
+        if block is None or not opened.readable:
+            return None
+        nobody = np.full(len(against.users), -1, np.int32)  # no list is kept
+        expected = Expected(against.users, against.items_of(opened.wanted), nobody, 0)
+        watch = Watch(opened.form, expected)
         stop = behind_last(block.buffer, 0, min(block.size, _FIRST), block.end)
-        first = replace(block, size=stop or block.size)
-        return not _is_single(scan_block(first, opened.form, _expected(opened, against)).found)
+        few = replace(block, size=stop or block.size)
+        return None if watch.scanned(few) is None else watch
 
 
-def _again(path: Path | pl.DataFrame, against: Against) -> bool:
-    """Return whether no list has several items, and a user stands in several rows."""
-    users, again = Admitted(len(against.users)), False
+def _again(path: Path | pl.DataFrame, against: Against, watch: Watch) -> bool:
+    """Return whether a user comes again before any list has several items."""
+    users = Admitted(len(against.users))
     with source(path, against, Findings()) as opened:
-        for scanned in scan_file(opened.reader, opened.form, _expected(opened, against)):
-            found = scanned.found
-            if not _is_single(found):
+        for block, found in in_order(opened.reader, lambda block: (block, watch.scanned(block))):
+            if found is None:
                 return False
-            rows = users.admit(found.users, found.keys, found.list_keys)
-            again = again or len(rows.other) + len(rows.same) > 0
-    return again
-
-
-def _expected(opened: Source, against: Against) -> Expected:
-    """Return what is known, of which no list is kept."""
-    nobody = np.full(len(against.users), -1, np.int32)
-    return Expected(against.users, against.items_of(opened.wanted), nobody, 0)
-
-
-def _is_single(found: Scanned) -> bool:
-    """Return whether no list of a block has several items."""
-    single = found.tally.lines[[faults.EMPTY, faults.ONE_ITEM]].sum()
-    return bool(single == np.count_nonzero(found.users != NO_ROW))
+            again = users.admit(found.users, found.keys, found.list_keys, block.size)
+            if len(again.other) + len(again.same) > 0:
+                return True
+    return False
 
 
 def unsaid(path: Path | pl.DataFrame, against: Against) -> list[str]:

@@ -164,6 +164,10 @@ class Scanned:
     sound: Bool
     torn: Int32
 
+    def spans(self, lines: Int64, column: int) -> Int64:
+        """Return some lines, and where their fields of a column begin and end, (n, 3)."""
+        return np.stack((lines, self.starts[lines, column], self.stops[lines, column]), axis=1)
+
 
 def scan(block: Block, form: Form, expected: Expected) -> Scanned:
     """Read whole fields."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from harness.core.arrays import Int64
 from harness.delimited.blocks import Block, Reader, Survey, in_order, survey
@@ -32,8 +34,12 @@ class ScannedBlock:
 
     def line_of(self, row: int) -> int:
         """Return the physical line, from 1, of one of its lines."""
+        return int(self.lines_of(np.array([row]))[0])
+
+    def lines_of(self, rows: Int64) -> Int64:
+        """Return the physical lines, from 1, of some of its lines."""
         lines = self.block.lines
-        return self.before + 1 + (row if lines is None else int(lines[row]))
+        return self.before + 1 + (rows if lines is None else lines[rows])
 
     def places(self, examples: Int64) -> list[Place]:
         """Return the places of examples, (n, 3): a line, its first byte, the byte behind the last.
@@ -46,16 +52,24 @@ class ScannedBlock:
         ]
 
 
-def scan_file(reader: Reader | Rows, form: Form, expected: Expected) -> Iterator[ScannedBlock]:
-    """Yield every block behind the header, scanned; its buffer is used again afterwards."""
+def scan_file(
+    reader: Reader | Rows, form: Form, expected: Expected, refuse: Callable[[Block], None]
+) -> Iterator[ScannedBlock]:
+    """Yield every block behind the header, scanned; its buffer is used again afterwards.
+
+    Parameters
+    ----------
+    refuse : callable
+        Looks at each block first, and may raise.
+    """
+
+    def work(block: Block) -> ScannedBlock:
+        refuse(block)
+        found = scan(block, form, expected)
+        return ScannedBlock(block, found, survey(block.buffer, block.size, block.end))
+
     before = reader.header_lines
-    for scanned in in_order(reader, lambda block: scan_block(block, form, expected)):
+    for scanned in in_order(reader, work):
         placed = replace(scanned, before=before)
         yield placed
         before = placed.last
-
-
-def scan_block(block: Block, form: Form, expected: Expected) -> ScannedBlock:
-    """Return a block, scanned."""
-    found = scan(block, form, expected)
-    return ScannedBlock(block, found, survey(block.buffer, block.size, block.end))

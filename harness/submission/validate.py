@@ -52,8 +52,7 @@ class Gathered:
         size: int,
     ) -> None:
         self.findings = findings
-        self._size = size
-        self.users = Admitted(len(expected.users))
+        self.users = Admitted(len(expected.users), size)
         self.lists = lists
         self.lines = header
         self.answered = self.evaluated = 0
@@ -70,8 +69,7 @@ class Gathered:
         for fault in np.flatnonzero(found.tally.counts).tolist():
             if fault in OF_FAULT:
                 self._note(scanned, fault)
-        share = block.size / max(self._size, block.size)
-        again = self.users.admit(found.users, found.keys, found.list_keys, share)
+        self.lists.take(scanned, self.users, self.findings)
         self.users.torn[found.torn] = True
         self.findings.add("SUB010", seen.returns, [])
         self._note_lines("SUB008", map(scanned.line_of, seen.nuls))
@@ -79,7 +77,6 @@ class Gathered:
         self.findings.add("SUB005", len(where), where)
         self._note_lines("SUB011", scanned.before + 1 + block.unclosed)
         self._note_lines("SUB017", scanned.before + 1 + block.torn)
-        self.lists.take(scanned, again, self.findings)
         self.answered += int(np.count_nonzero(self._is_evaluated[found.users[found.sound]]))
         self.evaluated += int(np.count_nonzero(self._is_evaluated[found.users[found.users >= 0]]))
         self.lines = scanned.last
@@ -186,8 +183,23 @@ def examine(
     strict : bool
         Whether warnings are errors.
     """
-    if order.is_row_an_item(path, against):
-        against = replace(against, long=True)
+    watch = order.row_an_item(path, against)
+    if watch is not None:
+        try:
+            return _examined(path, replace(against, long=True), solution, places, strict, watch)
+        except order.SeveralItemsError:
+            pass  # lists, then, of which some have one item
+    return _examined(path, against, solution, places, strict)
+
+
+def _examined(
+    path: Path | pl.DataFrame,
+    against: Against,
+    solution: Solution | None,
+    places: int | None,
+    strict: bool,
+    watch: order.Watch | None = None,
+) -> Examined:
     findings = Findings()
     wanted, found, lists, checked = against.format, None, None, ""
     try:
@@ -198,7 +210,7 @@ def examine(
                 findings.note("SUB318", against.zeros)
             if opened.readable:
                 checked = _checked(opened, against)
-                found, lists = _read(path, opened, against, solution, places, findings)
+                found, lists = _read(path, opened, against, solution, places, findings, watch)
     except Refused as refused:
         findings.note(OF_FAULT[refused.fault], refused.value)
     rows = 0 if found is None else found.users.rows
@@ -273,6 +285,7 @@ def _read(
     solution: Solution | None,
     places: int | None,
     findings: Findings,
+    watch: order.Watch | None,
 ) -> tuple[Gathered, Int32 | None]:
     """Return what a submission holds, and its lists where there is a solution."""
     wanted, users, items = opened.wanted, against.users, against.items_of(opened.wanted)
@@ -281,13 +294,14 @@ def _read(
     kept = places or _ALL
     if wanted.long:
         by = ("score" if wanted.descending else "rank") if wanted.order else ""
-        lists: WideLists | LongLists = LongLists(len(users), len(items), rows, wanted.k, kept, by)
+        lists: WideLists | LongLists = LongLists(len(items), rows, wanted.k, kept, by)
     else:
         lists = WideLists(int(rows.max(initial=-1)) + 1)
     expected = Expected(users, items, rows, kept)
     size = path.stat().st_size if isinstance(path, Path) else 0
     found = Gathered(expected, lists, findings, opened.reader.header_lines, size)
-    for scanned in scan_file(opened.reader, opened.form, expected):
+    refuse = (lambda block: None) if watch is None else watch.refuse_several
+    for scanned in scan_file(opened.reader, opened.form, expected, refuse):
         found.take(scanned)
     _whole(found, opened, findings, against)
     if wanted.empty:

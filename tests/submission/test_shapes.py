@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from test_rules import against
 
+from harness.delimited import blocks
 from harness.experiment.terms import Terms
 from harness.submission.expected import Against, of_tables
 from harness.submission.fix import fix
@@ -232,12 +233,37 @@ def test_a_damaged_parquet_file(tmp_path: Path, solution: Path) -> None:
         ("", False),
     ],
 )
+@pytest.mark.parametrize("size", [16, 24, 1 << 16])  # one row a block, two, and all
 def test_whether_a_row_holds_an_item_is_told_by_the_whole_file(
-    tmp_path: Path, rows: str, row_an_item: bool
+    tmp_path: Path, rows: str, row_an_item: bool, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(blocks, "SIZE", size)
     path = tmp_path / "lists.csv"
     path.write_text("user,item\n" + rows)
     assert examine(path, Against()).against.long == row_an_item
+
+
+@pytest.mark.parametrize(("form", "line"), [("csv", 3), ("parquet", 2)])
+def test_a_late_list_of_two_items_makes_all_rows_lists(
+    tmp_path: Path, form: str, line: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocks, "SIZE", 64)
+    path = tmp_path / f"lists.{form}"
+    users = ["ann", "ann", *(f"user{n}" for n in range(50)), "bob"]
+    frame = pl.DataFrame({"user": users, "item": ["1"] * 52 + ["2 3"]})
+    frame.write_csv(path) if form == "csv" else frame.write_parquet(path)
+    found = examine(path, Against())
+    assert not found.against.long
+    told = {p.code: (p.line, p.count) for p in found.validation.problems if p.code != "SUB110"}
+    assert told == {"SUB211": (line, 1)}  # ann's list stands there twice
+    assert found.validation.rows == 53
+
+
+def test_rows_of_a_user_may_stand_anywhere(tmp_path: Path, solution: Path) -> None:
+    path = tmp_path / "lists.csv"
+    path.write_text("user,item,rank\nann,b,2\nbob,a,1\nann,a,1\nann,b,3\n")
+    found = lists(path, solution)
+    assert [(p.code, p.line, p.value) for p in found.validation.problems] == [("SUB303", 5, "b")]
 
 
 def test_a_file_whose_format_is_known_is_read_as_that_says(tmp_path: Path) -> None:
