@@ -116,6 +116,8 @@ class Events:
         starts = columns.pop(_STARTS, None)
         found = Events(*columns.values(), starts=starts)
         found._source = self, chosen
+        if starts is not None:  # they tell whose events are chosen: this column here is not needed
+            found._given[USER] = lambda: of_starts(found._column(_STARTS))()
         return found
 
     def since(self, moment: int) -> Bool:
