@@ -109,7 +109,7 @@ def of_baselines(draw: np.random.Generator) -> dict[str, list[Any]]:
             *(keys, np.arange(6), np.arange(6, dtype=np.int32), np.empty(3, np.int64)),
             lists.copy(),
         ],
-        "latest": [users, starts, items, candidate, times, *held, lists.copy()],
+        "latest": [starts, items, candidate, times, *held, lists.copy()],
         "count_gaps": [
             *(starts, items, times, 0, 3, candidate, *np.empty((2, 5), np.int64), *found)
         ],

@@ -133,6 +133,8 @@ class Layout:
 DATE = "%Y-%m-%d"
 
 EPOCH_UNITS_US = {"epoch_s": 1_000_000, "epoch_ms": 1_000}
+_CALENDAR_US = (-62_135_596_800_000_000, 253_402_300_800_000_000)
+"""The first microsecond of the year 1, and that behind the last of 9999, since 1970-01-01."""
 
 _ISO = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:(?P<sep>[ T])[0-9]{2}:[0-9]{2}"
@@ -176,12 +178,15 @@ def from_text(
 ) -> pl.Expr:
     """Return the expression that turns a text column into microseconds since 1970 (int64).
 
-    A value that is no time raises, or is null where it is not `strict`.
+    A value that is no time raises, or is null where it is not `strict`; a number is null where
+    the calendar from year 1 to 9999 does not have it.
     """
     text = pl.col(column)
     if time_format in EPOCH_UNITS_US:
         scaled = text.cast(pl.Float64, strict=strict) * EPOCH_UNITS_US[time_format]
-        return scaled.round(0).cast(pl.Int64, strict=strict)
+        # Milliseconds read as seconds would be in the year 56,000, and nobody would see it.
+        calendar = pl.when(scaled.is_between(*_CALENDAR_US, closed="left")).then(scaled)
+        return calendar.round(0).cast(pl.Int64, strict=strict)
     parsed = text.str.to_datetime(format=pattern, strict=strict)
     if time_format == "iso":  # the parser takes 20-01-06 for a day of the year 20, and spaces
         parsed = pl.when(text.str.contains(f"^(?:{_ISO.pattern})$")).then(parsed)
@@ -202,8 +207,11 @@ def expected(time_format: str, pattern: str | None = None) -> str:
     """Return what a value should have looked like, for an error message."""
     if time_format == "iso":
         shown = "" if pattern is None else f" ({pattern}, all written alike)"
-        return f'an ISO time{shown}; name another form as time_format = "%d.%m.%Y"'
+        others = 'where all are written otherwise: time_format = "%d.%m.%Y", or "epoch_s"'
+        return f"an ISO time{shown} of a day that exists; {others}"
     if time_format in EPOCH_UNITS_US:
-        unit = "seconds" if time_format == "epoch_s" else "milliseconds"
-        return f"a number of {unit} since 1970-01-01"
+        unit, other = "seconds", 'milliseconds are time_format = "epoch_ms"'
+        if time_format == "epoch_ms":
+            unit, other = "milliseconds", 'seconds are time_format = "epoch_s"'
+        return f"a number of {unit} since 1970-01-01, within the years 1 to 9999; {other}"
     return f"a time written as {time_format}"

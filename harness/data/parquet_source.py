@@ -104,7 +104,7 @@ class ParquetSource(Source):
         values = pl.read_parquet(self.plain, columns=[rule.column], glob=False)[rule.column]
         text = nulled(values.cast(pl.String))
         bad = rule.bad(text)
-        if values.dtype != pl.String:  # typed values need no parsing
+        if values.dtype != pl.String and not values.dtype.is_numeric():  # a time needs no parsing
             bad = text.is_null().to_numpy() & rule.required
         if not bad.any():
             return None

@@ -198,4 +198,6 @@ def _range(dataset: Dataset) -> str:
     first, last = (
         str(t.astype("datetime64[s]")).replace("T", " ") for t in (times.min(), times.max())
     )
-    return f" (they run from {first} to {last})"
+    # Today's seconds since 1970, read as milliseconds, are three weeks.
+    seconds = "" if last >= "1970-03" or first < "1970" else ': are they seconds, "epoch_s"?'
+    return f" (they run from {first} to {last}{seconds})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -41,10 +42,14 @@ def of_file(
         A file that cannot be used, or one that evaluates nobody.
     """
     file = read(path, named, true=True, between=between)
+    given = named or Named()
     coders = Coders()
     judgments, repeated = read_truth(file.table, coders)
     users, items = coders.users.ids.cast(pl.String), coders.items.ids.cast(pl.String)
     _refuse_written_lists(file, items)
+    said = (given.user and given.item) or "Usage" in file.frame.columns
+    if isinstance(path, Path) and not said:
+        _refuse_no_header(file, users, items)
     leaderboards = dict(file.leaderboards(users))
     keep = ~leaderboards.pop("Ignored", np.zeros(len(users), np.bool_))
     if not keep.any():
@@ -66,6 +71,36 @@ def of_file(
         repeated=repeated,
         between=file.between,
     )
+
+
+_LOOKED_AT = 100
+_WITH_DIGIT = re.compile("[0-9A-Za-z]*[0-9][0-9A-Za-z]*")
+
+
+def _refuse_no_header(file: File, users: pl.Series, items: pl.Series) -> None:
+    """Raise DataError where the names of the columns are a user and true items: a row is lost."""
+    user, item = file.table.names["user"], file.table.names["item"]
+    held = set(item.split(None if file.between == " " else file.between))
+    met = int(items.is_in(list(held)).sum()) == len(held) > 0
+    alike = _look(user) in _looks(users) and {_look(text) for text in held} <= _looks(items)
+    if met or alike:
+        row = printable(f"{user},{item}")
+        raise DataError(
+            f'{file.path}: line 1: found "{row}", which looks like a user with true items, not '
+            "like a header; write one above it, such as user,items (a header that only looks so: "
+            "name both columns, --user-column and --item-column)"
+        )
+
+
+def _looks(ids: pl.Series) -> set[str]:
+    """Return what the first ids look like, if all do and have digits."""
+    looks = {_look(text) for text in ids.head(_LOOKED_AT)}
+    return looks if len(looks) == 1 and "0" in "".join(looks) else set()
+
+
+def _look(text: str) -> str:
+    """Return a text in which words with digits are one digit."""
+    return _WITH_DIGIT.sub("0", text)
 
 
 def _refuse_written_lists(file: File, items: pl.Series) -> None:

@@ -188,6 +188,11 @@ def test_what_is_wrong_is_named(tmp_path: Path, content: str, named: list[str]) 
          ['line 3, column "rating": found "good", expected a number']),
         (HEADER + "a,x,12\na,x,2020-01-01\n", {"time_format": "epoch_s"},
          ["line 3", '"2020-01-01", expected a number of seconds']),
+        (HEADER + "a,x,12\nb,y,1704067200000\n", {"time_format": "epoch_s"},
+         ['line 3, column "time": found "1704067200000", expected', 'time_format = "epoch_ms"']),
+        (HEADER + "a,x,-62135596801000\n", {"time_format": "epoch_ms"}, ["line 2", "years 1 to"]),
+        (HEADER + "a,x,2020-02-30\n", {}, ['found "2020-02-30", expected an ISO time',
+                                           "(%Y-%m-%d, all written alike) of a day that exists"]),
         ("a,x,2020-01-01\n", {"header": ["user", "item"], "time": None},
          ["line 1 has 3 fields, but [data] header names 2"]),
     ],
@@ -220,6 +225,24 @@ def test_numbers_for_times_need_a_unit(tmp_path: Path) -> None:
     pl.DataFrame({"user": ["a"], "item": ["x"], "time": [12]}).write_parquet(tmp_path / "l.parquet")
     with pytest.raises(DataError, match=r'holds numbers.*time_format = "epoch_s"'):
         load(log(tmp_path, "l.parquet"))
+
+
+def test_milliseconds_in_parquet_are_no_seconds(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"user": ["a", "b"], "item": ["x", "y"], "time": [12, 1_704_067_200_000]})
+    frame.write_parquet(tmp_path / "l.parquet")
+    with refusal(DataError, 'row 2, column "time": found "1704067200000"', '"epoch_ms"'):
+        load(log(tmp_path, "l.parquet", time_format="epoch_s"))
+
+
+@pytest.mark.parametrize(
+    ("written", "unit", "year"),
+    [(253_402_300_799, "epoch_s", 9999), (-62_135_596_800_000, "epoch_ms", 1)],
+)
+def test_the_first_and_the_last_second_of_the_calendar(
+    tmp_path: Path, written: int, unit: str, year: int
+) -> None:
+    data = load(log(text(tmp_path, HEADER + f"a,x,{written}\n"), time_format=unit))
+    assert data.events.time.astype("datetime64[us]")[0].astype(object).year == year
 
 
 def test_wide_time_ranges_sort_alike(tmp_path: Path) -> None:

@@ -230,6 +230,12 @@ def test_an_empty_side_is_an_error_that_names_the_range(config: SplitConfig, sid
         split(a_month(), config)
 
 
+def test_seconds_read_as_milliseconds_are_suspected() -> None:
+    data = dataset([("ann", "a", 1_577_836_800_000), ("ann", "b", 1_578_000_000_000)])
+    with refusal(DataError, "from 1970-01-19", 'are they seconds, "epoch_s"?'):
+        split(data, time_split(valid_days=7))
+
+
 def test_a_window_without_events_is_an_error() -> None:
     data = dataset([("ann", "a", 0), ("ann", "b", 20 * DAY)])
     with pytest.raises(DataError, match=r"no validation event of 2 .*1970-01-01.*1970-01-21"):
