@@ -73,6 +73,7 @@ class Events:
         columns = {USER: user, ITEM: item, TIME: time, KIND: kind, ROW: row, _STARTS: starts}
         self._given = {name: given for name, given in columns.items() if given is not None}
         self._source: tuple[Events, _Chosen] | None = None
+        self._counted = np.zeros(0, np.int64)  # where users begin, once it has been counted
 
     def _column(self, name: str) -> npt.NDArray[Any]:
         found = self._given[name]
@@ -132,7 +133,7 @@ class Events:
 
         The first of `users` is user 0 of what is returned.
         """
-        starts = self.user_starts(n_users)
+        users, starts = np.asarray(users, np.int32), self.user_starts(n_users)
         events, chosen = self._unmade() or (self, None)
         at = _ranges(events.user_starts(n_users), users)
         if chosen is not None:
@@ -168,12 +169,14 @@ class Events:
         """Return where each user's events begin, and the end: ``n_users + 1`` offsets."""
         if _STARTS in self._given and len(self._column(_STARTS)) == n_users + 1:
             return self._column(_STARTS)
+        if len(self._counted) == n_users + 1:
+            return self._counted
         starts = np.zeros(n_users + 1, np.int64)
         if len(self) > 0:
             ends = np.append(np.flatnonzero(self.user[1:] != self.user[:-1]), len(self) - 1)
             starts[self.user[ends] + 1] = np.diff(ends, prepend=-1)
-        self._given[_STARTS] = np.cumsum(starts)
-        return self._column(_STARTS)
+        self._counted = np.cumsum(starts)
+        return self._counted
 
 
 def _ranges(starts: Int64, users: Int32) -> Int64:

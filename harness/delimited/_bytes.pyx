@@ -49,13 +49,13 @@ def keys(
             for at in range(part, min(part + TOGETHER, starts.shape[0])):
                 start, stop = starts[at], stops[at]
                 check(buffer, start, stop)
+                if stop < start:
+                    raise IndexError(f"bytes {start} to {stop}")
                 again[at - part] = stop - start == length and same(
                     &buffer[start], &buffer[before], length
                 )
                 if again[at - part]:
                     continue
-                if stop < start:
-                    raise IndexError(f"bytes {start} to {stop}")
                 before, length = start, stop - start
                 if length < SHORT:
                     ends_of(&buffer[start], length, &first[held], &last[held])

@@ -98,23 +98,27 @@ class _Rows(NamedTuple):
 
     @classmethod
     def joined(cls, parts: list[_Rows]) -> _Rows:
-        """Return the rows of all parts, those of a user together, in the order of their numbers."""
+        """Return the rows of all parts, as they stand in the file."""
         if not parts:
             codes = np.zeros(0, np.int32)
             return cls(codes, codes, np.zeros(0, np.int64), np.zeros(0))
-        rows = cls(
+        found = cls(
             np.concatenate([part.users for part in parts]),
             np.concatenate([part.items for part in parts]),
             np.concatenate([part.lines for part in parts]),
             np.concatenate([part.numbers for part in parts]),
         )
         parts.clear()
-        if rows.in_order:
-            return rows
-        ordered = len(rows.numbers) > 0
-        order = np.lexsort((rows.numbers, rows.users) if ordered else (rows.users,))
-        numbers = rows.numbers[order] if ordered else rows.numbers
-        return cls(rows.users[order], rows.items[order], rows.lines[order], numbers)
+        return found
+
+    def ordered(self) -> _Rows:
+        """Return the rows with those of a user together, in the order of their numbers."""
+        if self.in_order:
+            return self
+        numbered = len(self.numbers) > 0
+        order = np.lexsort((self.numbers, self.users) if numbered else (self.users,))
+        numbers = self.numbers[order] if numbered else self.numbers
+        return _Rows(self.users[order], self.items[order], self.lines[order], numbers)
 
     @property
     def first(self) -> Bool:
@@ -127,11 +131,25 @@ class _Rows(NamedTuple):
     def in_order(self) -> bool:
         """Whether the rows of each user stand together, in the order of their numbers."""
         first = self.first
-        if np.count_nonzero(first) > np.count_nonzero(np.bincount(self.users)):
+        if not self._together(first):
             return False
         if len(self.numbers) == 0:
             return True
         return not (~first & (self.numbers < _before(self.numbers, first))).any()
+
+    def _together(self, first: Bool) -> bool:
+        """Return whether the rows of each user stand together."""
+        users = np.count_nonzero(np.bincount(self.users))
+        return bool(np.count_nonzero(first) == users)
+
+    @property
+    def apart(self) -> Int64:
+        """Rows that stand apart from earlier ones of their user."""
+        first = self.first
+        if self._together(first):
+            return np.zeros(0, np.int64)
+        begins = np.flatnonzero(first)
+        return np.delete(begins, np.unique(self.users[begins], return_index=True)[1])
 
 
 class LongLists:
@@ -170,6 +188,8 @@ class LongLists:
     def finish(self) -> tuple[Int32 | None, list[Fault]]:
         """Return the lists, None where ties leave them open, and what is wrong with whole ones."""
         rows = _Rows.joined(self._parts)
+        apart = [] if self._order else [_fault("SUB319", rows.lines[rows.apart])]
+        rows = rows.ordered()
         user, item, line, number = rows
         first = rows.first
         nth = _nth(first)
@@ -180,7 +200,7 @@ class LongLists:
             "SUB302": _beyond(rank, first, self._k),
             **self._of_order(number, first, tied),
         }
-        told = [_fault(code, line[rows]) for code, rows in wrong.items()]
+        told = apart + [_fault(code, line[rows]) for code, rows in wrong.items()]
         told += _in_common(item, first)
         if self._order == "score" and tied.any():
             return None, told

@@ -42,6 +42,10 @@ def test_a_user_asked_for_twice_has_the_events_twice() -> None:
     assert found.item.tolist() == [7, 8, 7, 8]
 
 
+def test_users_may_be_a_list() -> None:
+    assert log().of_users([2, 0], 3).item.tolist() == [7, 9, 8, 7, 8]  # type: ignore[arg-type]
+
+
 def test_nobody_has_no_events() -> None:
     found = log().of_users(np.zeros(0, np.int32), 3)
     assert (len(found), found.user_starts(0).tolist()) == (0, [0])

@@ -13,7 +13,7 @@ from harness.submission.rules.rule import ITEMS, SAMPLE
 DOCS = Path(__file__).parents[2] / "docs" / "submission-checks.md"
 WITHOUT_EXAMPLE = {
     *("SUB001", "SUB002", "SUB018", "SUB019", "SUB020", "SUB108", "SUB110", "SUB214"),
-    *("SUB317", "SUB318", "SUB402", "SUB403"),
+    *("SUB317", "SUB318", "SUB319", "SUB402", "SUB403"),
 }
 """What no text of three rows shows; tested elsewhere."""
 

@@ -16,6 +16,7 @@ from harness.submission.rules.rule import SAMPLE
 from harness.submission.validate import Examined, examine, validate
 
 HEAD = "customer_id,article_id,rank\n"
+ROW_ORDER = Against(named=Named(row_order=True))
 LONG = HEAD + "bob,0706016003,2\nann,0706016001,1\nbob,0706016002,1\ncem,0706016001,1\n"
 
 
@@ -120,7 +121,8 @@ def test_the_order_of_rows_where_nothing_else_says_it(tmp_path: Path, solution: 
     for content in ("user,item\nann,b\nbob,c\nann,a\n", 'user,item\n"ann",b\nbob,c\nann,"a"\n'):
         path.write_text(content)
         found = lists(path, solution)
-        assert (found.validation.problems, positions(found)) == ((), [[1, 0], [2]])
+        assert [p.code for p in found.validation.problems] == ["SUB319"]  # ann's stand apart
+        assert positions(found) == [[1, 0], [2]]
     frame = pl.DataFrame({"user": ["ann", "bob", "ann"], "item": ["b", "c", "a"]})
     frame.write_parquet(path.with_suffix(".parquet"))
     assert positions(lists(path.with_suffix(".parquet"), solution)) == [[1, 0], [2]]
@@ -257,6 +259,28 @@ def test_a_late_list_of_two_items_makes_all_rows_lists(
     told = {p.code: (p.line, p.count) for p in found.validation.problems if p.code != "SUB110"}
     assert told == {"SUB211": (line, 1)}  # ann's list stands there twice
     assert found.validation.rows == 53
+
+
+@pytest.mark.parametrize(
+    ("rows", "line", "count"),
+    [
+        ("ann,a\nann,b\nbob,a\n", None, 0),
+        ("ann,a\nbob,a\nann,b\n", 4, 1),
+        ("ann,a\nbob,a\nann,b\nann,c\nbob,b\nann,d\n", 4, 3),
+    ],
+)
+def test_rows_of_a_user_that_stand_apart(
+    tmp_path: Path, rows: str, line: int | None, count: int
+) -> None:
+    path = tmp_path / "lists.csv"
+    path.write_text("user,item\n" + rows)
+    told = [p for p in validate(path, Against()).problems if p.code == "SUB319"]
+    assert [(p.line, p.count) for p in told] == ([(line, count)] if count else [])
+    assert "SUB319" not in {p.code for p in validate(path, ROW_ORDER).problems}
+    path.write_text(
+        "user,item,rank\n" + "".join(f"{r},{n}\n" for n, r in enumerate(rows.split(), 1))
+    )
+    assert "SUB319" not in {p.code for p in validate(path, Against()).problems}
 
 
 def test_rows_of_a_user_may_stand_anywhere(tmp_path: Path, solution: Path) -> None:

@@ -90,7 +90,7 @@ WITHOUT = {
     *("SUB212", "SUB213"),  # where there are no ids that are asked for
     "SUB317",  # where ids are no numbers
     *("SUB210", "SUB312"),  # where nobody says which ids there are
-    *("SUB111", "SUB313", "SUB314", "SUB315", "SUB316"),  # a row an item
+    *("SUB111", "SUB313", "SUB314", "SUB315", "SUB316", "SUB319"),  # a row an item
     *("SUB401", "SUB402", "SUB403", "SUB404"),  # of all lists together
 }
 

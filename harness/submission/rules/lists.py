@@ -163,6 +163,13 @@ RULES = (
         "set restore_zeros = true under [data]; an upload with such ids would hit nothing",
         severity="warning",
     ),
+    item_rule(
+        "SUB319",
+        "rows apart",
+        "the row of {value} stands apart from others of its user, whose list is the order of rows",
+        'add a column "rank"; where rows stand in order, say --row-order (Python: row_order=True)',
+        severity="warning",
+    ),
     Rule(
         "SUB401",
         "one list for all",
