@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -86,6 +87,15 @@ class FieldRule:
         return f', column "{self.column}": found {_printable(value)}, expected {self.expected}'
 
 
+def _separated(separator: str) -> str:
+    """Return how to say what stands between fields: only events of one layout have a key for it."""
+    key = json.dumps(separator)  # TOML writes it so too
+    return (
+        f"set separator = {key} under [data] (or --set 'data.separator={key}'); "
+        'save tables of users and items, and those of layouts other than "table", with commas'
+    )
+
+
 def _printable(value: str | None) -> str:
     if not value:
         return "an empty value"
@@ -136,7 +146,7 @@ class Source(ABC):
     def _hint(self, name: str, columns: tuple[str, ...]) -> str:
         others = [s for s in _OTHER_SEPARATORS if s in self.names[0] and s != self.table.separator]
         if len(self.names) == 1 and others:
-            return f"fields seem to be separated otherwise: set separator = {others[0]!r}"
+            return f"fields seem to be separated otherwise: {_separated(others[0])}"
         hint = suggest(name, self.names)
         if hint.startswith("did you mean") or set(columns) & set(self.names):
             return hint

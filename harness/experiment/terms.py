@@ -113,7 +113,7 @@ class Terms:
         if self.separator is not None:
             raise UsageError(
                 "a config says it all: leave --separator out, and set separator under "
-                f"[submission], or add --set 'submission.separator={self.separator}'"
+                f"[submission], or add --set 'submission.separator=\"{self.separator}\"'"
             )
         if self.keep_users_without_items:
             raise UsageError(

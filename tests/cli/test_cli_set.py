@@ -1,5 +1,7 @@
 """validate, score and explain take --set as run and submit do: one config, data elsewhere."""
 
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -30,7 +32,20 @@ def test_keys_are_overridden(command: str, cli: Cli) -> None:
     status, out, err = cli(*by, *keys)
     assert (status, err) == (0, ""), out + err
     assert {"validate": "0 errors", "score": "1.000000", "explain": "1  b     hit"}[command] in out
-    is_refused(cli(*by, *keys[:2], "--separator", ";"), "--set 'submission.separator=;'")
+    is_refused(cli(*by, *keys[:2], "--separator", ";"), "--set 'submission.separator=\";\"'")
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_a_hint_on_separators_works_as_it_stands(separator: str, cli: Cli) -> None:
+    small.write(Path(), {"there/events.csv": EVENTS.replace(",", separator)})
+    by = ["run", "exam.toml", "--set", "data.path=there"]
+    status, _, err = cli(*by)
+    found = re.search(r"set (separator = \S+) under \[data\] \(or (--set \S+)\)", err)
+    assert status == 2
+    assert found is not None, err
+    assert cli(*by, *shlex.split(found[2]))[0] == 0
+    small.write(Path(), {"exam.toml": CONFIG.replace("[data]\n", f"[data]\n{found[1]}\n")})
+    assert cli(*by)[0] == 0
 
 
 @pytest.mark.parametrize("command", COMMANDS)

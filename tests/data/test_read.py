@@ -171,7 +171,7 @@ def test_a_minimum_leaves_rows_out_and_says_so(tmp_path: Path) -> None:
         (HEADER + 'a,"",2020-01-01\n', ['line 2, column "item": found an empty value']),
         ("user,item,time,time\na,x,2020-01-01,2020-01-02\n",
          ['the column "time" stands twice']),
-        ("user;item;time\na;x;2020-01-01\n", ["set separator = ';'"]),
+        ("user;item;time\na;x;2020-01-01\n", ['set separator = ";" under [data]']),
         ("ann,x,2020-01-01\n", ["no header line, name its columns: header = ["]),
     ],
 )  # fmt: skip
