@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.core.errors import counted, printable, suggest
@@ -136,6 +136,7 @@ def problems(
     all_items : bool
         Whether every item there is is known; else a short one in another case may be another.
     """
+    wanted = _with_header(wanted, findings)
     mends = not any(RULES[code].blocks for code in findings.found)
     absent = [place.value for place in findings.found.get("SUB101", Finding()).places]
     found = [
@@ -145,6 +146,14 @@ def problems(
         for code, finding in sorted(findings.found.items())
     ]
     return tuple(sorted(found, key=lambda problem: problem.severity != "error"))
+
+
+def _with_header(wanted: Format | None, findings: Findings) -> Format | None:
+    """Return the format with names of columns where a first line that holds a user gave them."""
+    ids = {place.value for place in findings.found.get("SUB109", Finding()).places}
+    if wanted is None or ids.isdisjoint(map(shown, wanted.columns)):
+        return wanted
+    return replace(wanted, user="user", items="item" if wanted.long else "items")
 
 
 def _is_sure(code: str, finding: Finding, all_items: bool) -> bool:

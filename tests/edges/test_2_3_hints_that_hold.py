@@ -212,3 +212,20 @@ def test_no_sample_is_spoken_of_where_there_is_none(tmp_path: Path) -> None:
     found, _ = checked(tmp_path, "customer_id,prediction\nann,1 2\nzoe,1\n", known)
     problem = fault(found, "SUB202")
     assert "sample" not in problem.message + problem.hint
+
+
+@pytest.mark.parametrize(
+    ("rows", "header"),
+    [
+        ("ann,a b\nbob,b\ncem,a\n", "user,items"),
+        ("ann,a\nbob,b\nbob,a\ncem,a\n", "user,item"),
+    ],
+)
+def test_a_header_to_write_is_one(cli: Cli, rows: str, header: str) -> None:
+    """No sample names the columns: the first row would be its own header."""
+    Path("truth.csv").write_text("user,items\nann,a\nbob,b\ncem,a\n")
+    Path("lists.csv").write_text(rows)
+    by = ("validate", "lists.csv", "--solution", "truth.csv")
+    tells(cli(*by), 1, f"write a header that names each column: {header}\n")
+    Path("lists.csv").write_text(f"{header}\n{rows}")
+    tells(cli(*by), 0, "0 errors, 0 warnings")

@@ -75,7 +75,7 @@ SAID = {
     "SUB109": (
         1,
         'the first line is no header: "ann" is an id',
-        "write a header: customer_id,prediction",
+        "write a header that names each column: customer_id,prediction",
     ),
     "SUB111": (
         1,

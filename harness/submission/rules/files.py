@@ -239,7 +239,7 @@ RULES = (
         "SUB109",
         "no header",
         'the first line is no header: "{value}" is an id',
-        "write a header: {allowed}",
+        "write a header that names each column: {allowed}",
         blocks=True,
         example=b"ann,0706016001 0706016002\nbob,0706016003\ncem,0706016002\n",
     ),
