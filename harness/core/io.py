@@ -133,7 +133,7 @@ def unusable(path: Path, error: UnpackingError, cap: Cap) -> DataError:
         "members": f"holds other than one file ({error.value}); expected exactly one",
         "large": f"unpacks to more than {error.value}; {cap.cure}",
         "damaged": f"cannot be unpacked: it is damaged ({error.value}); copy or write it again",
-        "kind": f"cannot be read: it is {error.value}; give plain text, plain or in .gz or .zip",
+        "kind": f"cannot be read: it is {error.value}; give text in UTF-8, plain or in .gz or .zip",
     }
     return DataError(f"{path}: {says[error.fault]}")
 

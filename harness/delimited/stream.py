@@ -127,6 +127,8 @@ def _decoded(stream: BinaryIO) -> Opened:
     """Return the stream as UTF-8, from its first byte."""
     buffered = io.BufferedReader(cast(io.RawIOBase, stream), _BEGINNING)
     first = buffered.peek(4)[:4]
+    if [byte == 0 for byte in first] in ([False, True] * 2, [True, False] * 2):
+        raise Refused("kind", "UTF-16 text, it seems, without its byte order mark")
     if first[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         text = io.BufferedReader(Transcoded(cast(BinaryIO, buffered)), _BEGINNING)
         return Opened(cast(BinaryIO, text), "utf-16")

@@ -158,6 +158,13 @@ def test_utf_16_is_read(tmp_path: Path) -> None:
     assert events(tmp_path, content.encode("utf-16")) == [("zoé", "x", 0)]
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_without_its_mark_is_told(tmp_path: Path, encoding: str) -> None:
+    told = "UTF-16 text, it seems, without its byte order mark; give text in UTF-8"
+    with refusal(DataError, "log.csv: cannot be read: it is", told):
+        events(tmp_path, "user,item,time\na,x,1970-01-01\n".encode(encoding))
+
+
 def test_a_byte_order_mark_is_no_letter(tmp_path: Path) -> None:
     assert events(tmp_path, b"\xef\xbb\xbfuser,item,time\na,x,1970-01-01\n") == [("a", "x", 0)]
     given_ = {"header": ["user", "item", "time"]}

@@ -51,7 +51,7 @@ SAID = {
         "the file is damaged: the file ends before its end was marked",
         "write or pack it again",
     ),
-    "SUB016": (None, "the file is a rar archive", "save it as CSV, plain, .gz or .zip"),
+    "SUB016": (None, "the file is a rar archive", "save it as CSV in UTF-8, plain, .gz or .zip"),
     "SUB017": (3, "text stands behind a closed quote", "double quotes within quotes"),
     "SUB101": (1, 'there is no column "prediction"', "name the columns customer_id,prediction"),
     "SUB102": (

@@ -104,6 +104,10 @@ CASES: dict[str, tuple[str | bytes, list[tuple[str, int | None, str, int, int]]]
         (HEAD + "ann,0706016001 0706016002\nbob,0706016002\ncem,0706016003\n").encode("utf-16"),
         [("SUB006", None, "", 1, 1)],
     ),
+    "UTF-16 without its mark": (
+        GOOD.encode("utf-16-le"),
+        [("SUB016", None, "UTF-16 text, it seems, without its byte order mark", 1, 1)],
+    ),
     "byte order mark": ("\ufeff" + GOOD, [("SUB007", None, "", 1, 1)]),
     "NUL": (
         GOOD.replace("bob,", "bob\0,"),

@@ -136,7 +136,7 @@ RULES = (
         "SUB016",
         "another kind",
         "the file is {value}",
-        "save it as CSV, plain, .gz or .zip",
+        "save it as CSV in UTF-8, plain, .gz or .zip",
         blocks=True,
         example=b"Rar!\x1a\x07\x01\x00",
         fault="kind",
