@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from harness.data.layout import EventTable, Table
 
 _SHOWN = 60
 _OTHER_SEPARATORS = ";\t|,"
+_EXCEL = re.compile("sep=.", re.IGNORECASE)
+"""The line that Excel may write before the header, to say what stands between fields."""
 
 
 class Met(NamedTuple):
@@ -144,6 +147,9 @@ class Source(ABC):
                 )
 
     def _hint(self, name: str, columns: tuple[str, ...]) -> str:
+        first = self.table.separator.join(self.names)
+        if _EXCEL.fullmatch(first):
+            return f"Excel wrote line 1, {first!r}: remove it, and {_separated(first[-1])}"
         others = [s for s in _OTHER_SEPARATORS if s in self.names[0] and s != self.table.separator]
         if len(self.names) == 1 and others:
             return f"fields seem to be separated otherwise: {_separated(others[0])}"

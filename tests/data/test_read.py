@@ -172,6 +172,8 @@ def test_a_minimum_leaves_rows_out_and_says_so(tmp_path: Path) -> None:
         ("user,item,time,time\na,x,2020-01-01,2020-01-02\n",
          ['the column "time" stands twice']),
         ("user;item;time\na;x;2020-01-01\n", ['set separator = ";" under [data]']),
+        ("sep=;\nuser;item;time\na;x;2020-01-01\n",
+         ["Excel wrote line 1, 'sep=;': remove it, and set separator = \";\" under [data]"]),
         ("ann,x,2020-01-01\n", ["no header line, name its columns: header = ["]),
     ],
 )  # fmt: skip
@@ -193,6 +195,7 @@ def test_what_is_wrong_is_named(tmp_path: Path, content: str, named: list[str]) 
         (HEADER + "a,x,-62135596801000\n", {"time_format": "epoch_ms"}, ["line 2", "years 1 to"]),
         (HEADER + "a,x,2020-02-30\n", {}, ['found "2020-02-30", expected an ISO time',
                                            "(%Y-%m-%d, all written alike) of a day that exists"]),
+        ("sep=;\nuser;item;time\na;x;2020-01-01\n", {"separator": ";"}, ["'sep=;': remove it"]),
         ("a,x,2020-01-01\n", {"header": ["user", "item"], "time": None},
          ["line 1 has 3 fields, but [data] header names 2"]),
     ],
