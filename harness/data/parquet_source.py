@@ -15,7 +15,7 @@ from harness.core.errors import DataError
 from harness.core.ids import hashes_of
 from harness.core.io import unusable
 from harness.core.parquet import UNREADABLE
-from harness.core.unpacking import UnpackingError
+from harness.core.unpacking import PARQUET, UnpackingError
 from harness.data import dataset, layout
 from harness.data.layout import EventTable, Table
 from harness.data.source import (
@@ -30,6 +30,8 @@ from harness.data.source import (
 )
 
 BATCH_ROWS = 1_000_000
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\r"))
+"""Bytes that no text has, and any Parquet file."""
 _KEEP = "keep"
 _IDS = (dataset.USER, dataset.ITEM)
 
@@ -54,6 +56,7 @@ class ParquetSource(Source):
             self.frame = parquet.scan(plain, table.cap, shown.stat().st_size)
             self.kinds = dict(self.frame.collect_schema())
         except UnpackingError as error:
+            _refuse_text(plain, shown)
             raise unusable(shown, error, table.cap) from error
         except UNREADABLE as error:
             first = str(error).strip().splitlines()[0]
@@ -169,6 +172,18 @@ class ParquetSource(Source):
             pattern = self.pattern(table.time, table.time_format)
             rules.append(time_rule(table.time, table.time_format, pattern, required=True))
         return (*rules, *(number_rule(column) for column, _ in table.minimum))
+
+
+def _refuse_text(plain: Path, shown: Path) -> None:
+    """Raise DataError where a file that should be Parquet is text by its first bytes."""
+    with plain.open("rb") as file:
+        first = file.read(1 << 10)
+    if first and not first.startswith(PARQUET) and first == first.translate(None, _CONTROLS):
+        name = shown.name.replace(plain.suffix, ".csv")
+        raise DataError(
+            f"{shown}: is no Parquet file and looks like text; rename it {name}, in the config or "
+            "the command too"
+        )
 
 
 def _batch(kept: pl.DataFrame, left_out: int) -> Batch:

@@ -9,6 +9,7 @@ from harness.data.layout import Table
 from harness.data.parquet_source import ParquetSource
 from harness.data.source import Source
 from harness.data.text_source import TextSource
+from harness.delimited.stream import is_parquet
 
 
 def sources(table: Table) -> Iterator[Source]:
@@ -21,7 +22,9 @@ def sources(table: Table) -> Iterator[Source]:
     """
     for part in parts(table.path):
         plain = part.with_suffix("") if part.suffix in PACKED else part
-        if plain.suffix.lower() == ".parquet":
+        if is_parquet(part):  # whatever its name is
+            yield ParquetSource(table, part, part)
+        elif plain.suffix.lower() == ".parquet":
             with unpacked(part, table.cap) as file:
                 yield ParquetSource(table, file, part)
         else:

@@ -224,6 +224,25 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
         load(log(tmp_path / "nowhere"))
 
 
+def test_parquet_is_known_by_its_first_bytes(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"user": ["a"], "item": ["x"], "time": ["2020-01-01"]})
+    frame.write_parquet(tmp_path / "log.csv")
+    assert rows(load(log(tmp_path))) == [("a", "x")]
+
+
+@pytest.mark.parametrize("packed", ["", ".gz"])
+def test_text_that_is_named_parquet_is_told(tmp_path: Path, packed: str) -> None:
+    opened = gzip.open if packed else Path.open
+    path = tmp_path / f"log.parquet{packed}"
+    with opened(path, "wb") as file:
+        file.write(HEADER.encode() + b"a,x,2020-01-01\n")
+    told = f"is no Parquet file and looks like text; rename it log.csv{packed}"
+    with refusal(DataError, f"log.parquet{packed}: {told}"):
+        load(log(tmp_path, "log.parquet"))
+    path.rename(tmp_path / f"log.csv{packed}")
+    assert rows(load(log(tmp_path))) == [("a", "x")]
+
+
 def test_numbers_for_times_need_a_unit(tmp_path: Path) -> None:
     pl.DataFrame({"user": ["a"], "item": ["x"], "time": [12]}).write_parquet(tmp_path / "l.parquet")
     with pytest.raises(DataError, match=r'holds numbers.*time_format = "epoch_s"'):
