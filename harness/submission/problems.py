@@ -248,7 +248,9 @@ def text(
 
 def mended(found: Validation, fixed: Fixed, left: Validation) -> str:
     """Return whether anything was mended, and what the written file still holds that is wrong."""
-    done = "mended" if any(problem.fixed for problem in found.problems) else "nothing to mend"
+    gone = {p.code for p in found.problems} - {p.code for p in left.problems}
+    some = gone or fixed.appended or fixed.dropped or any(p.fixed for p in found.problems)
+    done = "mended" if some else "nothing to mend"
     rows = f", {counted(fixed.appended, 'missing row')} appended" if fixed.appended else ""
     rows += f", {counted(fixed.dropped, 'repeated row')} dropped" if fixed.dropped else ""
     codes = ", ".join(problem.code for problem in left.errors)

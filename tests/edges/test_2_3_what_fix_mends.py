@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from conftest import Cli
+from conftest import Cli, tells
 
 import harness
 from harness.delimited import blocks
@@ -144,6 +144,16 @@ def test_what_was_done_is_said(cli: Cli) -> None:
     status, _, err = cli(*mend)
     assert status == 0
     assert "1 missing row appended, 1 repeated row dropped; no errors are left" in err
+
+
+def test_identical_rows_of_one_item_are_mended(cli: Cli) -> None:
+    Path("file.csv").write_text("user,item,rank\nann,x,1\nann,y,2\nann,y,2\n")
+    told = "of identical rows harness validate --fix OUT keeps one"
+    tells(cli("validate", "file.csv"), 1, "SUB314", told)
+    status, _, err = cli("validate", "file.csv", "--fix", "out.csv")
+    assert (status, err.count("mended, written")) == (0, 1)
+    assert "1 repeated row dropped; no errors are left" in err
+    assert Path("out.csv").read_text() == "user,item,rank\nann,x,1\nann,y,2\n"
 
 
 def test_blocks_of_any_size_say_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -169,7 +169,8 @@ SAID = {
     "SUB314": (
         3,
         '"0706016002" has the rank of another item of its list',
-        "give each item of a list a rank of its own",
+        "give each item of a list a rank of its own; of identical rows harness validate --fix OUT "
+        "keeps one",
     ),
     "SUB315": (
         3,
