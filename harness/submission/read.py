@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -11,6 +13,8 @@ from harness.core.arrays import Bool
 from harness.core.errors import DataError, printable, suggest
 from harness.data import layout
 from harness.data.table_files import sources
+from harness.data.text_source import TextSource
+from harness.metrics.inputs.cells import row_text
 from harness.metrics.inputs.frame import Table, accept
 from harness.submission.format import NAMES, Named, Separators
 
@@ -93,10 +97,11 @@ def read(
         No such file or column, a row that is not whole, a rank or score that is no number.
     """
     named = named or Named()
+    place: Callable[[int], str] = row_text
     if isinstance(given, pl.DataFrame):
         path, frame = Path("solution" if true else "submission"), given
     else:
-        path, frame = given, _frame(given)
+        path, (frame, place) = given, _frame(given)
     frame = _usable(path, frame)
     user = named.user or ("user" if "user" in frame.columns else frame.columns[0])
     others = [name for name in frame.columns if name not in (user, "Usage")] or [user]
@@ -117,11 +122,11 @@ def read(
     numbers: dict[str, str | None] = {"grade": None} if true else orders
     used = [n for n in numbers.values() if n] or [n for n in numbers if n in others][:1]
     for name in set(used) & set(frame.columns):
-        frame = frame.with_columns(_numbers(path, frame[name]))
+        frame = frame.with_columns(_numbers(path, frame[name], place))
     if not used:
         between = _between(path, frame, user, item, between) if true else between or " "
         frame = _listed(path, frame, user, item, between)
-    table = accept(frame, str(path), user=user, item=item, numbers=numbers)
+    table = replace(accept(frame, str(path), user=user, item=item, numbers=numbers), place=place)
     if used and not table.wide and _is_wide(frame, user, item, between or " "):
         raise DataError(
             f'{path}: column "{used[0]}" says nothing of the items of the lists in column '
@@ -130,8 +135,8 @@ def read(
     return File(path, table, frame, between or " ")
 
 
-def _frame(path: Path) -> pl.DataFrame:
-    """Return all columns of all parts of a file; an empty field is missing."""
+def _frame(path: Path) -> tuple[pl.DataFrame, Callable[[int], str]]:
+    """Return all columns of all parts of a file, empty fields missing, and how a row is named."""
     parts = []
     for source in sources(layout.Table(path)):
         parts.append(source.whole())
@@ -144,7 +149,16 @@ def _frame(path: Path) -> pl.DataFrame:
         frame = pl.concat(parts)
     except pl.exceptions.PolarsError as error:
         raise DataError(f"{path}: its files hold columns of different types ({error})") from error
-    return frame
+    of_text = isinstance(source, TextSource) and len(parts) == 1
+    return frame, partial(_line, path) if of_text else row_text
+
+
+def _line(path: Path, row: int) -> str:
+    """Return how messages name a row of a text file: by its first line, read once more."""
+    (frame,) = (source.whole() for source in sources(layout.Table(path)))
+    ends = pl.all().str.count_matches("\n", literal=True).sum()  # within quotes
+    within = sum(frame.head(row).select(ends).row(0)) + "".join(frame.columns).count("\n")
+    return f"line {row + 2 + within:,}"
 
 
 def _usable(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
@@ -248,7 +262,7 @@ def _listed(path: Path, frame: pl.DataFrame, user: str, item: str, between: str)
     return frame
 
 
-def _numbers(path: Path, column: pl.Series) -> pl.Series:
+def _numbers(path: Path, column: pl.Series, place: Callable[[int], str]) -> pl.Series:
     """Return ranks or scores as numbers."""
     if column.dtype != pl.String:
         return column
@@ -260,7 +274,7 @@ def _numbers(path: Path, column: pl.Series) -> pl.Series:
     if wrong.any():
         row = int(wrong.arg_true()[0])
         raise DataError(
-            f'{path}: column "{column.name}", row {row:,} (the first is 0): found '
-            f'"{column[row]}", expected a number'
+            f'{path}: column "{column.name}", {place(row)}: found "{column[row]}", expected a '
+            "number; write one, or drop the row"
         )
     return numbers

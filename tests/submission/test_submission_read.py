@@ -171,7 +171,7 @@ def test_a_missing_file_names_its_neighbours(tmp_path: Path) -> None:
 
 
 ONE_COLUMN = ["two", "the user and the items"]
-MISSING_ID = ["row 1", "the id is missing", "drop such rows"]
+MISSING_ID = ["line 3", "the id is missing", "drop such rows"]
 REFUSED: list[tuple[str, list[str]]] = [
     ("", ["empty", "expected a table"]),
     ("\n", ["empty", "expected a table"]),
@@ -256,7 +256,7 @@ def test_a_damaged_parquet_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("column", ["rank", "score"])
 def test_a_number_that_is_none(path: Path, column: str) -> None:
     path.write_text(f"user,item,{column}\nann,a,1\nann,b,first\n")
-    refused(path, f'column "{column}"', "row 1 (the first is 0)", '"first"', "a number")
+    refused(path, f'column "{column}"', "line 3", '"first"', "a number; write one, or drop the row")
 
 
 @pytest.mark.parametrize(
@@ -272,13 +272,20 @@ def test_a_number_that_is_none(path: Path, column: str) -> None:
 )
 def test_a_rank_that_is_none(path: Path, cell: str, words: list[str]) -> None:
     path.write_text(f"user,item,rank\nann,a,1\nann,b,{cell}\n")
-    refused(path, "row 1", *words)
+    refused(path, "line 3", *words)
+
+
+def test_a_row_of_text_is_named_by_its_line(path: Path) -> None:
+    path.write_text('user,item,"no\nte"\n"an\nn",a,\n,b,\n')
+    refused(path, "line 5: the id is missing; drop such rows, or give them an id")
+    pl.DataFrame({"user": ["ann", None], "item": ["a", "b"]}).write_parquet(path)
+    refused(path, "row 1 (the first is 0): the id is missing")
 
 
 @pytest.mark.parametrize("cell", ["nan", ""])
 def test_a_score_that_is_none(path: Path, cell: str) -> None:
     path.write_text(f"user,item,score\nann,a,1\nann,b,{cell}\n")
-    refused(path, 'column "score"', "row 1", "'ann'", "a score is a number")
+    refused(path, 'column "score"', "line 3", "'ann'", "a score is a number")
 
 
 @pytest.mark.parametrize("parameter", ["user", "item", "rank", "score"])

@@ -13,7 +13,7 @@ import polars as pl
 from harness.core.arrays import Int32, Int64
 from harness.core.errors import DataError
 from harness.core.ids import Encoder, hashes_of
-from harness.metrics.inputs.cells import MISMATCH, row_text, shown
+from harness.metrics.inputs.cells import MISMATCH, shown
 from harness.metrics.inputs.frame import Table, row_within
 
 _WORTH_A_THREAD = 1 << 15
@@ -155,8 +155,8 @@ def _coded(
         if ids.null_count() > 0:
             row = row_within(sizes, rows + int(ids.is_null().arg_true()[0]))
             raise DataError(
-                f"{table.where(name)}, {row_text(row)}: the id is missing; drop such rows, or give "
-                "them an id"
+                f"{table.where(name)}, {table.place(row)}: the id is missing; drop such rows, or "
+                "give them an id"
             )
         found.append(coder.codes(ids, table.where(name)))
         rows += len(ids)
@@ -214,6 +214,6 @@ def _refuse(table: Table, numbers: pl.Series, wrong: pl.Series, wanted: str) -> 
     row = row_within(table.sizes, entry)
     found: Any = "a missing value" if numbers[entry] is None else numbers[entry]
     raise DataError(
-        f"{table.where('number')}, {row_text(row)}, user {shown(table.column('user')[row])}: "
+        f"{table.where('number')}, {table.place(row)}, user {shown(table.column('user')[row])}: "
         f"found {found}; a {table.meaning} is {wanted}"
     )

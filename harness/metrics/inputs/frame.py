@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -61,6 +61,8 @@ class Table:
         What a dict or lists held: the items of all lists one after another, and their numbers.
     sizes : int64 array, optional
         How long each list of `held` is.
+    place : callable
+        Takes a row, from 0, and returns how messages name it.
     """
 
     role: str
@@ -70,6 +72,7 @@ class Table:
     frame: Frame | None = None
     held: Mapping[str, Any] | None = None
     sizes: Int64 | None = None
+    place: Callable[[int], str] = row_text
 
     def __len__(self) -> int:
         return len((self.held or {})["user"] if self.frame is None else self.frame)

@@ -10,7 +10,7 @@ import polars as pl
 from harness.core.arrays import Int32, Int64, Ragged, places
 from harness.core.errors import DataError
 from harness.metrics import Judgments
-from harness.metrics.inputs.cells import number_text, row_text, shown
+from harness.metrics.inputs.cells import number_text, shown
 from harness.metrics.inputs.codes import Coders, Rows, grades_of, ranks_of, scores_of
 from harness.metrics.inputs.frame import Table
 
@@ -153,7 +153,7 @@ def id_order(ids: pl.Series) -> Int32:
 
 def _fault(table: Table, row: int, what: str) -> DataError:
     user = shown(table.column("user")[row])
-    return DataError(f"{table.role}: {row_text(row)}: user {user} {what}")
+    return DataError(f"{table.role}: {table.place(row)}: user {user} {what}")
 
 
 def read_truth(table: Table, coders: Coders) -> tuple[Judgments, int]:
