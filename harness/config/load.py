@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from pydantic import ValidationError
+from pydantic.fields import FieldInfo
 
 from harness.config.sections import Config, SubmissionOnly
 from harness.config.space import TunedRecord
@@ -16,6 +17,14 @@ from harness.config.splits import INNER, STRATEGIES
 from harness.core.errors import UsageError, suggest
 
 _Config = TypeVar("_Config", Config, SubmissionOnly)
+_NEEDED = {
+    "data": "layout and path",
+    "split": "a strategy",
+    "models": "the name and the class (use) of a model",
+}
+"""What each section begins with that a config must have."""
+_KINDS = {str: "a text in quotes", int: "a whole number", float: "a number"}
+_LIMITS = (("ge", "from"), ("gt", "above"), ("lt", "below"))
 _SHOWN = 10
 """How many files a message lists."""
 
@@ -51,6 +60,9 @@ def _values(path: Path, overrides: Sequence[str]) -> dict[str, Any]:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
         raise UsageError(f"{path}: no such file; {_configs_beside(path)}") from error
+    except IsADirectoryError as error:
+        there = _configs_beside(path / "config.toml")
+        raise UsageError(f"{path}: is a folder, and a config is one file; {there}") from error
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
@@ -145,12 +157,14 @@ def _in_words(values: dict[str, Any], fault: Any) -> str:
             return f"no section [{name}]; {suggest(name, _section_names())}"
         case "extra_forbidden":
             last = key.rpartition(".")[2]
-            return f'{section} has no key "{key}"; {suggest(last, _allowed(values, fault["loc"]))}'
+            return f'{section} has no key "{key}"; {suggest(last, _keys(values, fault["loc"]))}'
         case "missing":
-            return f'{section} needs the key "{key}"' if key else f"{section} is missing"
-        case "union_tag_invalid" | "union_tag_not_found":
-            found = fault["input"].get("strategy") if isinstance(fault["input"], dict) else None
-            allowed = INNER if name == "tune" else STRATEGIES
+            return f"{section} {_missing(values, key, *fault['loc'])}"
+        case "union_tag_not_found":
+            wanted = suggest("", INNER if name == "tune" else STRATEGIES)
+            return f'{section} needs the key "strategy", which is missing; {wanted}'
+        case "union_tag_invalid":
+            found, allowed = fault["input"]["strategy"], INNER if name == "tune" else STRATEGIES
             return f"{section} strategy is {found!r}; {suggest(str(found), allowed)}"
         case "value_error":
             return f"{section} {fault['ctx']['error']}"
@@ -184,15 +198,32 @@ def _place(values: dict[str, Any], name: str, *keys: str | int) -> tuple[str, st
     return f"[{name}]", ".".join(map(str, keys))
 
 
-def _allowed(values: dict[str, Any], place: tuple[str | int, ...]) -> list[str]:
-    """Return the keys that are allowed where an unknown one is."""
+def _keys(values: dict[str, Any], place: tuple[Any, ...]) -> Mapping[str, FieldInfo]:
+    """Return the keys that are allowed where one is unknown or missing."""
     match place:
         case ("split", *_):
-            return list(STRATEGIES[values["split"]["strategy"]].model_fields)
+            return STRATEGIES[values["split"]["strategy"]].model_fields
         case ("tune", "split", str(strategy), *_):
-            return list(STRATEGIES[strategy].model_fields)
+            return STRATEGIES[strategy].model_fields
         case ("models", _, "tuned", *_):
-            return list(TunedRecord.model_fields)
+            return TunedRecord.model_fields
     section = Config.model_fields[str(place[0])].annotation
     (keys,) = get_args(section) or (section,)  # of [[models]], those of one
-    return list(keys.model_fields)
+    fields: Mapping[str, FieldInfo] = keys.model_fields
+    return fields
+
+
+def _missing(values: dict[str, Any], key: str, *place: Any) -> str:
+    """Return what is said of a required key, or of a section without one."""
+    if not key:
+        return f"is missing; write it, with {_NEEDED[place[0]]}"
+    return f'needs the key "{key}", which is missing; {_wanted(_keys(values, place)[place[-1]])}'
+
+
+def _wanted(key: FieldInfo) -> str:
+    """Return the end of a message: what the value of a key may be."""
+    if key.annotation not in _KINDS:
+        return suggest("", get_args(key.annotation))
+    limits = [(word, getattr(rule, name, None)) for rule in key.metadata for name, word in _LIMITS]
+    bounds = [f"{word} {limit:,}" for word, limit in limits if limit is not None]
+    return f"expected {_KINDS[key.annotation]} {' and '.join(bounds)}".rstrip()

@@ -165,7 +165,7 @@ def test_set_overrides_a_key(harness: Cli) -> None:
 
 MISTAKES = {
     "no config": (["run", "nope.toml"], "nope.toml: no such file; there are exam.toml"),
-    "a folder for a config": (["run", "."], "cannot be read"),
+    "a folder for a config": (["run", "."], "is a folder, and a config is one file; there are"),
     "no TOML": (["run", "log.csv"], "log.csv: is not valid TOML"),
     "unknown key": (["run", "exam.toml", "--set", "evaluation.requirehit=true"], '"require_hit"'),
     "wrong value": (["run", "exam.toml", "--set", "evaluation.k=0"], "[evaluation] k"),

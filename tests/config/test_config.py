@@ -207,15 +207,22 @@ def test_each_fault_has_a_line() -> None:
 @pytest.mark.parametrize(
     ("path", "line"),
     [
-        (["data"], "[data] is missing"),
-        (["split"], "[split] is missing"),
-        (["models"], "[[models]] is missing"),
-        (["data", "path"], '[data] needs the key "path"'),
-        (["data", "layout"], '[data] needs the key "layout"'),
+        (["data"], "[data] is missing; write it, with layout and path"),
+        (["split"], "[split] is missing; write it, with a strategy"),
+        (["models"],
+         "[[models]] is missing; write it, with the name and the class (use) of a model"),
+        (["data", "path"],
+         '[data] needs the key "path", which is missing; expected a text in quotes'),
+        (["data", "layout"],
+         '[data] needs the key "layout", which is missing; allowed: hm, ponpare, kion, table'),
+        (["split", "strategy"],
+         '[split] needs the key "strategy", which is missing; '
+         "allowed: time, last_n, fraction, given"),
         (["models", 0, "use"],
          '[[models]] "popular" needs the key "use", or "lists" with a file of '
          "precomputed recommendations"),
-        (["models", 0, "name"], '[[models]] number 1 needs the key "name"'),
+        (["models", 0, "name"], '[[models]] number 1 needs the key "name", which is missing; '
+         "expected a text in quotes"),
     ],
 )  # fmt: skip
 def test_what_is_missing_is_named(path: list[Any], line: str) -> None:
@@ -228,17 +235,18 @@ def test_what_is_missing_is_named(path: list[Any], line: str) -> None:
     assert refused(given) == f"configs/hm.toml: {line}"
 
 
-def test_a_missing_strategy_is_named_with_those_there_are() -> None:
-    with refusal(UsageError, "[split] strategy", "time", "last_n", "fraction", "given"):
-        parse({**values(), "split": {}}, Path())
-
-
 @pytest.mark.parametrize(
-    ("name", "key"), [("last_n", "n"), ("fraction", "fraction"), ("given", "valid")]
+    ("name", "key", "wanted"),
+    [
+        ("last_n", "n", "a whole number from 1 and below 2,147,483,648"),
+        ("fraction", "fraction", "a number above 0 and below 1"),
+        ("given", "valid", "a text in quotes"),
+    ],
 )
-def test_a_strategys_own_key_is_needed(name: str, key: str) -> None:
+def test_a_strategys_own_key_is_needed(name: str, key: str, wanted: str) -> None:
     message = refused({**values(), "split": {"strategy": name}})
-    assert message == f'configs/hm.toml: [split] needs the key "{key}"'
+    told = f'[split] needs the key "{key}", which is missing; expected {wanted}'
+    assert message == f"configs/hm.toml: {told}"
 
 
 @pytest.mark.parametrize(
@@ -352,7 +360,10 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_no_config(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot be read: Is a directory"):
+    with refusal(UsageError, "is a folder, and a config is one file; name a config file (TOML)"):
+        read(tmp_path)
+    path = config_file(tmp_path)
+    with refusal(UsageError, f"is a folder, and a config is one file; there are {path}"):
         read(tmp_path)
 
 

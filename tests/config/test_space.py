@@ -103,7 +103,9 @@ def test_tune_has_defaults() -> None:
          "[tune] split strategy is 'given'; allowed: time, last_n, fraction"),
         ({"split": {"strategy": "last_n", "n": 0}},
          "[tune] split n: found 0; input should be greater than or equal to 1"),
-        ({"split": {"strategy": "last_n"}}, '[tune] split needs the key "n"'),
+        ({"split": {"strategy": "last_n"}}, '[tune] split needs the key "n", which is missing'),
+        ({"split": {"n": 1}},
+         '[tune] split needs the key "strategy", which is missing; allowed: time, last_n, frac'),
         ({"split": 5}, "[tune] split: found 5; expected keys with values"),
         (5, "[tune]: found 5; expected keys with values"),
     ],
@@ -128,7 +130,8 @@ def test_a_record_is_checked() -> None:
     wrong = refused(with_model(tuned=RECORD | {"trails": 1}))
     assert wrong == 'exam.toml: [[models]] "kNN" has no key "tuned.trails"; did you mean "trials"?'
     missing = {key: value for key, value in RECORD.items() if key != "exam"}
-    assert refused(with_model(tuned=missing)).endswith('"kNN" needs the key "tuned.exam"')
+    told = '"kNN" needs the key "tuned.exam", which is missing; expected a text in quotes'
+    assert refused(with_model(tuned=missing)).endswith(told)
 
 
 def test_how_models_were_tuned_is_no_difference_of_exams() -> None:
