@@ -98,7 +98,7 @@ def by_time(dataset: Dataset, config: TimeSplit, end: int) -> Split:
     valid_from = test_from - config.valid_days * DAY_US
     cutoff, until = (valid_from, test_from) if config.window == "valid" else (test_from, end)
     train = time < cutoff
-    valid = (time >= cutoff) & (time < until)
+    valid = ~train & (time < until)
     return _checked(dataset, train, valid, cutoff, until)
 
 
@@ -178,7 +178,7 @@ def _checked(
     result = Split(
         train=dataset.events.where(train),
         valid=dataset.events.where(valid),
-        held_back=len(train) - int(train.sum()) - int(valid.sum()),
+        held_back=len(train) - int(np.count_nonzero(train | valid)),
         cutoff=cutoff,
         until=until,
     )
