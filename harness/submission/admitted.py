@@ -75,7 +75,7 @@ class Admitted:
 
     def codes(self, users: Int32, keys: UInt64) -> Int32:
         """Take in rows of which a user may have many; return codes, others' behind the known."""
-        self.rows += len(users)
+        self.rows += int(np.count_nonzero(users != NO_ROW))
         self.known[users[users >= 0]] = True
         strange = users == STRANGER
         codes = users.copy()

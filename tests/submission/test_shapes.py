@@ -295,3 +295,11 @@ def test_a_file_whose_format_is_known_is_read_as_that_says(tmp_path: Path) -> No
     path.write_text("customer_id,prediction\nann,0706016001\nann,0706016002\n")
     (tmp_path / "sample.csv").write_text(SAMPLE)
     assert not examine(path, of_tables(tmp_path / "sample.csv")).against.long
+
+
+def test_lines_that_are_no_rows_are_not_counted(tmp_path: Path, solution: Path) -> None:
+    path = tmp_path / "long.csv"
+    path.write_text("user,item,rank\nann,a,1\nann\nbob,c,1\n\nzoe,a,1,2\n")
+    found = lists(path, solution)
+    assert [p.code for p in found.validation.problems] == ["SUB204", "SUB205", "SUB206", "SUB404"]
+    assert (found.validation.rows, found.users_outside, found.rows_outside) == (2, 0, 0)
