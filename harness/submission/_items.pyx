@@ -436,10 +436,10 @@ cdef int note_unknown(
     return noted
 
 
-def note_again(
+def mark_repeats(
     const uint8_t[::1] first, const int32_t[::1] items, int64_t[::1] last, uint8_t[::1] again
 ):
-    """Note which rows hold an item that an earlier row of the same user's holds.
+    """Mark the rows that hold an item that an earlier row of the same user's holds.
 
     Parameters
     ----------

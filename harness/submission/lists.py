@@ -298,7 +298,7 @@ def _repeated(first: Bool, item: Int32) -> Bool:
     """Return which rows hold an item that an earlier row of the user's holds."""
     again = np.zeros(len(item), np.bool_)
     last = np.full(int(item.max(initial=-1)) + 1, -1, np.int64)
-    _items.note_again(first, item, last, again)
+    _items.mark_repeats(first, item, last, again)
     return again
 
 

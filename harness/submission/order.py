@@ -40,8 +40,8 @@ class SeveralItemsError(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Watch:
-    """Over rows with one item each: whether every list, as it is cut, has no more."""
+class OneItemCheck:
+    """Of lists as they are cut: whether each has one item, or none."""
 
     form: Form
     expected: Expected
@@ -59,38 +59,38 @@ class Watch:
             raise SeveralItemsError
 
 
-def row_an_item(path: Path | pl.DataFrame, against: Against) -> Watch | None:
-    """Return a watch where users stand in several rows of one item, and no column orders these.
+def row_an_item(path: Path | pl.DataFrame, against: Against) -> OneItemCheck | None:
+    """Return a check, where users stand in several rows of one item, and no column orders these.
 
     The order of rows is that of the items then. A list of several items, usually the first, tells
-    that it is otherwise. Rows behind the first user who comes again are left to the watch.
+    that it is otherwise. Rows behind the first user who comes again are left to it.
     """
     try:
-        watch = _of_first_lines(path, against) if against.may_be_long else None
-        return watch if watch is not None and _again(path, against, watch) else None
+        check = _of_first_lines(path, against) if against.may_be_long else None
+        return check if check is not None and _again(path, against, check) else None
     except Refused:
         return None
 
 
-def _of_first_lines(path: Path | pl.DataFrame, against: Against) -> Watch | None:
-    """Return a watch, unless columns tell what rows hold or one of a few lists has two items."""
+def _of_first_lines(path: Path | pl.DataFrame, against: Against) -> OneItemCheck | None:
+    """Return a check, unless columns tell what rows hold or one of a few lists has two items."""
     with source(path, against, Findings()) as opened:
         block = None if opened.wanted.long else next(opened.reader.blocks(), None)
         if block is None or not opened.readable:
             return None
         nobody = np.full(len(against.users), -1, np.int32)  # no list is kept
         expected = Expected(against.users, against.items_of(opened.wanted), nobody, 0)
-        watch = Watch(opened.form, expected)
+        check = OneItemCheck(opened.form, expected)
         stop = behind_last(block.buffer, 0, min(block.size, _FIRST), block.end)
         few = replace(block, size=stop or block.size)
-        return None if watch.scanned(few) is None else watch
+        return None if check.scanned(few) is None else check
 
 
-def _again(path: Path | pl.DataFrame, against: Against, watch: Watch) -> bool:
+def _again(path: Path | pl.DataFrame, against: Against, check: OneItemCheck) -> bool:
     """Return whether a user comes again before any list has several items."""
     users = Admitted(len(against.users))
     with source(path, against, Findings()) as opened:
-        for block, found in in_order(opened.reader, lambda block: (block, watch.scanned(block))):
+        for block, found in in_order(opened.reader, lambda block: (block, check.scanned(block))):
             if found is None:
                 return False
             again = users.admit(found.users, found.keys, found.list_keys, block.size)

@@ -183,10 +183,10 @@ def examine(
     strict : bool
         Whether warnings are errors.
     """
-    watch = order.row_an_item(path, against)
-    if watch is not None:
+    one_item = order.row_an_item(path, against)
+    if one_item is not None:
         try:
-            return _examined(path, replace(against, long=True), solution, places, strict, watch)
+            return _examined(path, replace(against, long=True), solution, places, strict, one_item)
         except order.SeveralItemsError:
             pass  # lists, then, of which some have one item
     return _examined(path, against, solution, places, strict)
@@ -198,7 +198,7 @@ def _examined(
     solution: Solution | None,
     places: int | None,
     strict: bool,
-    watch: order.Watch | None = None,
+    one_item: order.OneItemCheck | None = None,
 ) -> Examined:
     findings = Findings()
     wanted, found, lists, checked = against.format, None, None, ""
@@ -210,7 +210,7 @@ def _examined(
                 findings.note("SUB318", against.zeros)
             if opened.readable:
                 checked = _checked(opened, against)
-                found, lists = _read(path, opened, against, solution, places, findings, watch)
+                found, lists = _read(path, opened, against, solution, places, findings, one_item)
     except Refused as refused:
         findings.note(OF_FAULT[refused.fault], refused.value)
     rows = 0 if found is None else found.users.rows
@@ -285,7 +285,7 @@ def _read(
     solution: Solution | None,
     places: int | None,
     findings: Findings,
-    watch: order.Watch | None,
+    one_item: order.OneItemCheck | None,
 ) -> tuple[Gathered, Int32 | None]:
     """Return what a submission holds, and its lists where there is a solution."""
     wanted, users, items = opened.wanted, against.users, against.items_of(opened.wanted)
@@ -300,7 +300,7 @@ def _read(
     expected = Expected(users, items, rows, kept)
     size = path.stat().st_size if isinstance(path, Path) else 0
     found = Gathered(expected, lists, findings, opened.reader.header_lines, size)
-    refuse = (lambda block: None) if watch is None else watch.refuse_several
+    refuse = (lambda block: None) if one_item is None else one_item.refuse_several
     for scanned in scan_file(opened.reader, opened.form, expected, refuse):
         found.take(scanned)
     _whole(found, opened, findings, against)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from harness.core.arrays import Int64
 from harness.core.errors import DataError, printable
 
 MISMATCH = (
@@ -118,3 +119,8 @@ def number_text(value: float) -> str:
 def row_text(row: int) -> str:
     """Return how a message names a row, counted as frames count."""
     return f"row {row:,} (the first is 0)"
+
+
+def row_within(sizes: Int64 | None, entry: int) -> int:
+    """Return the row that an item stands in, where rows hold lists of these sizes."""
+    return entry if sizes is None else int(np.searchsorted(np.cumsum(sizes), entry, "right"))

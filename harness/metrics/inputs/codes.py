@@ -13,8 +13,8 @@ import polars as pl
 from harness.core.arrays import Int32, Int64
 from harness.core.errors import DataError
 from harness.core.ids import Encoder, hashes_of
-from harness.metrics.inputs.cells import MISMATCH, shown
-from harness.metrics.inputs.frame import Table, row_within
+from harness.metrics.inputs.cells import MISMATCH, row_within, shown
+from harness.metrics.inputs.frame import Table
 
 _WORTH_A_THREAD = 1 << 15
 """Rows from which users and items are coded at the same time."""

@@ -20,6 +20,7 @@ from harness.metrics.inputs.cells import (
     mixed,
     numbers_of,
     row_text,
+    row_within,
     shown,
 )
 
@@ -151,11 +152,6 @@ def _in_polars(column: Column) -> pl.Series:
         return column
     # Alone, numbers of an Arrow dictionary in several chunks would become text.
     return column.alias("cells").to_frame().to_polars().to_series()
-
-
-def row_within(sizes: Int64 | None, entry: int) -> int:
-    """Return the row that an item stands in, where rows hold lists of these sizes."""
-    return entry if sizes is None else int(np.searchsorted(np.cumsum(sizes), entry, "right"))
 
 
 def flat(table: Table, cells: list[tuple[str, Any]]) -> tuple[list[Any], Int64]:
