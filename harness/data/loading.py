@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from harness.core import cache
-from harness.core.arrays import Int32, Int64, UInt64, places
+from harness.core.arrays import Int32, Int64, places
 from harness.core.errors import DataError, counted
 from harness.core.ids import Encoder
 from harness.core.io import parts
@@ -21,8 +21,127 @@ from harness.data import attributes, dataset, zeros
 from harness.data.dataset import NO_TIME, Dataset, Events, of_starts, one_kind, positions
 from harness.data.layout import AttributeTable, EventTable, Layout
 from harness.data.ordering import Pieces, merged
+from harness.data.source import START, Batch, Mark, Source
 from harness.data.table_files import sources
 from harness.delimited import fields
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the reading of a layout's events stands: in which table, which of its files, where."""
+
+    table: int = 0
+    file: int = 0
+    mark: Mark = START
+
+
+class EventReader:
+    """Reads the events of a layout, and counts the rows that are left out.
+
+    Parameters
+    ----------
+    progress : callable
+        Told the rows of each batch.
+
+    Attributes
+    ----------
+    at : Place
+        Where the next batch begins.
+    rows, left_out : list of int
+        Of each table, so far.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        progress: Callable[[int], object],
+        at: Place = Place(),
+        rows: Sequence[int] = (),
+        left_out: Sequence[int] = (),
+    ) -> None:
+        none = [0] * len(layout.events)
+        self.layout, self.progress, self.at = layout, progress, at
+        self.rows, self.left_out = list(rows or none), list(left_out or none)
+        self._secret = fields.secret()
+
+    def batches(self) -> Iterator[tuple[int, Batch]]:
+        """Yield the events, with the number of the table that they are of.
+
+        Raises
+        ------
+        DataError
+            A file, column or value that cannot be used; a table without events.
+        """
+        for number in range(self.at.table, len(self.layout.events)):
+            table = self.layout.events[number]
+            for file, source in enumerate(sources(table.table)):
+                if file >= self.at.file:
+                    yield from self._of(number, table, source)
+                    self.at = Place(number, file + 1)
+            self._refuse_none(number, table)
+            self.at = Place(number + 1)
+
+    def _of(self, number: int, table: EventTable, source: Source) -> Iterator[tuple[int, Batch]]:
+        try:
+            source.require(table.columns)
+            for batch in source.events(table, self._secret, self.at.mark):
+                read = len(batch.time) + batch.left_out
+                self.rows[number] += read
+                self.left_out[number] += batch.left_out
+                self.progress(read)
+                self.at = replace(self.at, mark=batch.behind)
+                yield number, batch
+        except DataError as error:
+            raise zeros.also_told(error, table, source) from error
+
+    def _refuse_none(self, number: int, table: EventTable) -> None:
+        rows = self.rows[number]
+        if rows == self.left_out[number]:
+            what = f"all {rows:,} rows are below the minimum" if rows else "the table has no rows"
+            raise DataError(f"{table.table.path}: {what}; expected events")
+
+    def notes(self) -> Iterator[str]:
+        """Yield what was left out of each table."""
+        for table, rows, left in zip(self.layout.events, self.rows, self.left_out, strict=True):
+            if left:
+                limits = ", ".join(f"{c} >= {v:g}" for c, v in table.minimum)
+                told = f"{left:,} of {counted(rows, 'row')} left out ({limits})"
+                yield f"{table.table.path.name}: {told}"
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """All items of the events and of their table.
+
+    Attributes
+    ----------
+    ids : polars.Series of str
+        Sorted, each once.
+    catalogue, shown_from : optional
+        As a `Dataset` has them.
+    notes : tuple of str
+        What looks odd about their ids.
+    """
+
+    ids: pl.Series
+    catalogue: Int32 | None
+    shown_from: Int64 | None
+    notes: tuple[str, ...]
+
+
+def items_of(layout: Layout, met: pl.Series) -> tuple[Items, Int32]:
+    """Return the items of a layout, and the position of each id that its events were met with."""
+    frame, notes = _attributes(layout.items), list[str]()
+    described = None if layout.items is None else _column(frame, layout.items.id)
+    if layout.id_width is not None and described is not None:
+        width = layout.id_width
+        # An id may be met twice; it is to be counted once.
+        notes += zeros.notes(layout, met.unique(), described, width)
+        if layout.restore_zeros:
+            met, described = met.str.zfill(width), described.str.zfill(width)
+    ids, at = _index(met, described)
+    catalogue = None if described is None else np.unique(positions(described, ids))
+    return Items(ids, catalogue, _times(layout.items, frame, described, ids), tuple(notes)), at
 
 
 def load(layout: Layout, progress: Callable[[int], object] = lambda rows: None) -> Dataset:
@@ -33,71 +152,51 @@ def load(layout: Layout, progress: Callable[[int], object] = lambda rows: None) 
     DataError
         A file, column or value that cannot be used.
     """
-    coded = _Coded()
-    for table in layout.events:
-        coded.read(table, layout.kinds.index(table.kind), progress)
-    users, items = coded.users.ids(), coded.items.ids()
-    users_frame, items_frame = _users(layout.users), _attributes(layout.items)
-    notes = [*coded.notes]
-    catalogue_ids = None if layout.items is None else _column(items_frame, layout.items.id)
-    if layout.id_width is not None and catalogue_ids is not None:
-        width = layout.id_width
-        # Text files and Parquet have other keys of the same ids, which are to be counted once.
-        notes += zeros.notes(layout, items.unique(), catalogue_ids, width)
-        if layout.restore_zeros:
-            items, catalogue_ids = items.str.zfill(width), catalogue_ids.str.zfill(width)
-    user_ids, user_map = _sorted(users)
-    item_ids, item_map = _index(items, catalogue_ids)
+    reader, coded = EventReader(layout, progress), _Coded(layout)
+    for number, batch in reader.batches():
+        coded.add(number, batch)
+    users, batches = coded.users.ids(), coded.batches()
+    users_frame = users_of(layout)
+    items, item_map = items_of(layout, coded.items.ids())
+    user_ids, user_map = sorted_ids(users)
     return Dataset(
         layout=layout.name,
         user_ids=user_ids,
-        item_ids=item_ids,
-        events=merged(coded.batches, user_map, item_map, len(layout.kinds)),
+        item_ids=items.ids,
+        events=merged(batches, user_map, item_map, len(layout.kinds)),
         kinds=layout.kinds,
         candidates=layout.candidates,
-        has_time=all(e.time is not None for e in layout.events),
-        catalogue=None if catalogue_ids is None else np.unique(positions(catalogue_ids, item_ids)),
-        shown_from=_times(layout.items, items_frame, catalogue_ids, item_ids),
-        registered=_times(layout.users, users_frame, None, user_ids),
-        notes=tuple(notes),
+        has_time=has_time(layout),
+        catalogue=items.catalogue,
+        shown_from=items.shown_from,
+        registered=registered(layout, users_frame, user_ids),
+        notes=(*reader.notes(), *items.notes),
         users_table=layout.users,
         items_table=layout.items,
     )
 
 
-@dataclass
+def has_time(layout: Layout) -> bool:
+    """Return whether all events of a layout carry a time."""
+    return all(table.time is not None for table in layout.events)
+
+
 class _Coded:
     """The events read so far, as codes."""
 
-    secret: UInt64 = field(default_factory=fields.secret)
-    users: Encoder = field(default_factory=Encoder)
-    items: Encoder = field(default_factory=Encoder)
-    batches: list[Events] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    def __init__(self, layout: Layout) -> None:
+        self.users, self.items = Encoder(), Encoder()
+        self._pieces = [Pieces(layout.kinds.index(table.kind)) for table in layout.events]
 
-    def read(self, table: EventTable, kind: int, progress: Callable[[int], object]) -> None:
-        rows = left_out = 0
-        pieces = Pieces(kind)
-        for source in sources(table.table):
-            try:
-                source.require(table.columns)
-                for batch in source.events(table, self.secret):
-                    read = len(batch.time) + batch.left_out
-                    rows, left_out = rows + read, left_out + batch.left_out
-                    progress(read)
-                    user = self.users.codes_of_keys(*batch.user)
-                    item = self.items.codes_of_keys(*batch.item)
-                    pieces.add(user, item, batch.time, batch.row)
-            except DataError as error:
-                raise zeros.also_told(error, table, source) from error
-        self.batches += pieces.events()
-        if rows == left_out:
-            what = f"all {rows:,} rows are below the minimum" if rows else "the table has no rows"
-            raise DataError(f"{table.table.path}: {what}; expected events")
-        if left_out:
-            limits = ", ".join(f"{c} >= {v:g}" for c, v in table.minimum)
-            told = f"{left_out:,} of {counted(rows, 'row')} left out ({limits})"
-            self.notes.append(f"{table.table.path.name}: {told}")
+    def add(self, number: int, batch: Batch) -> None:
+        """Take in events of a table."""
+        user = self.users.codes_of_keys(*batch.user)
+        item = self.items.codes_of_keys(*batch.item)
+        self._pieces[number].add(user, item, batch.time, batch.row)
+
+    def batches(self) -> list[Events]:
+        """Return all events, in pieces."""
+        return [piece for pieces in self._pieces for piece in pieces.events()]
 
 
 def _attributes(table: AttributeTable | None) -> pl.DataFrame:
@@ -106,19 +205,25 @@ def _attributes(table: AttributeTable | None) -> pl.DataFrame:
     return attributes.read(table, [] if table.since is None else [table.since])
 
 
-def _users(table: AttributeTable | None) -> pl.DataFrame:
+def users_of(layout: Layout) -> pl.DataFrame:
     """Return the users' times of registration; a table without them is read when asked for."""
+    table = layout.users
     if table is None or table.since is not None:
         return _attributes(table)
     attributes.check(table)
     return pl.DataFrame()
 
 
+def registered(layout: Layout, frame: pl.DataFrame, ids: pl.Series) -> Int64 | None:
+    """Return when each of some users registered, by what `users_of` returns."""
+    return _times(layout.users, frame, None, ids)
+
+
 def _column(frame: pl.DataFrame, name: str) -> pl.Series:
     return frame[name].alias(dataset.ID)
 
 
-def _sorted(ids: pl.Series) -> tuple[pl.Series, Int32]:
+def sorted_ids(ids: pl.Series) -> tuple[pl.Series, Int32]:
     """Return ids, each once, sorted, and the position of each of them among these."""
     order = _order(ids)
     index = ids.gather(order).alias(dataset.ID)

@@ -19,8 +19,10 @@ from harness.core.unpacking import PARQUET, UnpackingError
 from harness.data import dataset, layout
 from harness.data.layout import EventTable, Table
 from harness.data.source import (
+    START,
     Batch,
     FieldRule,
+    Mark,
     Met,
     Source,
     id_rule,
@@ -114,18 +116,27 @@ class ParquetSource(Source):
         at = int(bad.argmax())
         return f"row {at + 1}{rule.fault(text[at])}"
 
-    def events(self, table: EventTable, secret: UInt64) -> Iterator[Batch]:
+    def about(self) -> int:
+        """Return how many rows there are."""
+        try:
+            return int(self.frame.select(pl.len()).collect().item())
+        except UNREADABLE:
+            return 0  # told when the rows are read
+
+    def events(self, table: EventTable, secret: UInt64, start: Mark = START) -> Iterator[Batch]:
         """Yield the rows as events, in batches; `secret` is not needed, as Polars has its own."""
         self._refuse_float_ids((table.user, table.item))
-        rules = self._rules(table)
+        rules, before = self._rules(table), start.rows
         try:
-            for batch in self._query(table).collect_batches(chunk_size=BATCH_ROWS):
+            query = self._query(table).slice(start.rows)
+            for batch in query.collect_batches(chunk_size=BATCH_ROWS):
                 kept = batch.filter(pl.col(_KEEP)) if table.minimum else batch
                 if any(column.has_nulls() for column in kept.iter_columns()) or any(
                     (kept[column] == "").any() for column in _IDS
                 ):
                     self._fail(rules, "an empty value")
-                yield _batch(kept, batch.height - kept.height)
+                before += batch.height
+                yield _batch(kept, batch.height - kept.height, Mark(before))
         except UNREADABLE as error:
             self._fail(rules, str(error), error)
 
@@ -186,10 +197,10 @@ def _refuse_text(plain: Path, shown: Path) -> None:
         )
 
 
-def _batch(kept: pl.DataFrame, left_out: int) -> Batch:
+def _batch(kept: pl.DataFrame, left_out: int, behind: Mark) -> Batch:
     user, item = (Met(_keys(kept, name), kept[name].gather) for name in _IDS)
     row = kept[dataset.ROW].cast(pl.Int64).to_numpy() if dataset.ROW in kept.columns else None
-    return Batch(user, item, kept[dataset.TIME].to_numpy(), row, left_out)
+    return Batch(user, item, kept[dataset.TIME].to_numpy(), row, left_out, behind)
 
 
 def _keys(batch: pl.DataFrame, column: str) -> UInt64:

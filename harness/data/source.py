@@ -39,6 +39,17 @@ class Met(NamedTuple):
     texts: Callable[[Int64], pl.Series | Lines]
 
 
+class Mark(NamedTuple):
+    """A place in a file between two rows: how many rows, lines and bytes of text lie before it."""
+
+    rows: int = 0
+    lines: int = 0
+    bytes: int = 0
+
+
+START = Mark()
+
+
 @dataclass(frozen=True, eq=False)
 class Batch:
     """Some rows of a file, as events.
@@ -51,6 +62,8 @@ class Batch:
         The row in the file, from 0, where the table is to be numbered.
     left_out : int
         Rows below a minimum, which the others do not have.
+    behind : Mark
+        Where the next rows begin.
     """
 
     user: Met
@@ -58,6 +71,7 @@ class Batch:
     time: Int64
     row: Int64 | None
     left_out: int
+    behind: Mark = START
 
 
 @dataclass(frozen=True)
@@ -172,6 +186,10 @@ class Source(ABC):
         """Return the first values of a column as text; none where they cannot be read."""
 
     @abstractmethod
+    def about(self) -> int:
+        """Return how many rows there are, more or less, without reading them."""
+
+    @abstractmethod
     def whole(self) -> pl.DataFrame:
         """Return all columns; those of a text file are text, and null where nothing stands."""
 
@@ -186,8 +204,8 @@ class Source(ABC):
         """
 
     @abstractmethod
-    def events(self, table: EventTable, secret: UInt64) -> Iterator[Batch]:
-        """Yield the rows as events, in batches; keys are made with a secret.
+    def events(self, table: EventTable, secret: UInt64, start: Mark = START) -> Iterator[Batch]:
+        """Yield the rows from `start` on as events, in batches; keys are made with a secret.
 
         Raises
         ------

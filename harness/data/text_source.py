@@ -16,13 +16,15 @@ import polars as pl
 
 from harness.core.arrays import Bool, Int64, UInt64
 from harness.core.errors import DataError
-from harness.core.io import unusable
+from harness.core.io import PACKED, unusable
 from harness.core.unpacking import FAULTS, UnpackingError
 from harness.data import _events, layout
 from harness.data.layout import EventTable, Table
 from harness.data.source import (
+    START,
     Batch,
     FieldRule,
+    Mark,
     Met,
     Source,
     id_rule,
@@ -33,12 +35,14 @@ from harness.data.source import (
 from harness.data.text_rows import FIRST_RANK, TORN, UNCLOSED, Rows, rows_of
 from harness.delimited import _lines, fields
 from harness.delimited.blocks import Block, Reader, in_order, padded, plain
-from harness.delimited.stream import Refused, opened
+from harness.delimited.stream import Refused, opened, skip
 
 Found = TypeVar("Found")
 
 _LONGEST = 1 << 16
 """Bytes of a header, on however many lines."""
+_PACKED = 5
+"""How often longer a packed file is than what it is packed in, about."""
 _TIME = 2
 """Which rule is that of times, where events have any."""
 _FORMS = {
@@ -145,7 +149,7 @@ class TextSource(Source):
         return names
 
     def _read(
-        self, columns: tuple[str, ...], work: Callable[[Rows], Found]
+        self, columns: tuple[str, ...], work: Callable[[Rows], Found], start: Mark = START
     ) -> Iterator[tuple[Rows, Found]]:
         """Yield the rows of each block, with what `work` makes of them; what is wrong is raised."""
         with self._opened() as stream:
@@ -154,16 +158,16 @@ class TextSource(Source):
                 rows = rows_of(block, self.names, columns)
                 return rows, work(rows)
 
-            before = self._before
-            for rows, found in in_order(self._reader(stream), read):
+            before = self._before + start.lines
+            for rows, found in in_order(self._reader(stream, start.bytes), read):
                 if rows.faults:
                     first = min(rows.faults, key=lambda fault: (fault.line, fault.rank))
                     raise DataError(f"{self.shown}: line {before + first.line + 1}{first.says}")
                 yield rows, found
                 before += rows.ended
 
-    def _reader(self, stream: BinaryIO) -> Reader:
-        stream.read(self._skipped)
+    def _reader(self, stream: BinaryIO, behind: int = 0) -> Reader:
+        skip(stream, self._skipped + behind)
         return Reader(stream, ord(self.table.separator), returns=self._returns)
 
     def first(self, column: str, rows: int) -> pl.Series:
@@ -196,14 +200,28 @@ class TextSource(Source):
         schema = dict.fromkeys(columns, pl.String())
         return pl.concat(frames) if frames else pl.DataFrame(schema=schema)
 
-    def events(self, table: EventTable, secret: UInt64) -> Iterator[Batch]:
+    def about(self) -> int:
+        """Return how many rows there are, by the length of the first."""
+        with self._opened() as stream:
+            for block in self._reader(stream).blocks():
+                rows = _lines.count_lines(block.buffer, block.size, block.end)
+                packed = _PACKED if self.shown.suffix in PACKED else 1
+                return rows * packed * self.shown.stat().st_size // max(block.consumed, 1)
+        return 0
+
+    def events(self, table: EventTable, secret: UInt64, start: Mark = START) -> Iterator[Batch]:
         """Yield the rows as events, in batches; see `Source.events`."""
-        read = _EventReader(self, table, secret)
-        before = 0
-        for rows, found in self._read(table.columns, read.batch):
+        read, at = _EventReader(self, table, secret), start
+        for rows, found in self._read(table.columns, read.batch, start):
+            before, at = at, _behind(at, rows)
             if found is not None:
-                yield found if found.row is None else replace(found, row=found.row + before)
-            before += len(rows)
+                row = None if found.row is None else found.row + before.rows
+                yield replace(found, row=row, behind=at)
+
+
+def _behind(at: Mark, rows: Rows) -> Mark:
+    """Return the mark behind some rows that begin at another."""
+    return Mark(at.rows + len(rows), at.lines + rows.ended, at.bytes + rows.block.consumed)
 
 
 class _EventReader:

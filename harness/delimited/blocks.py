@@ -45,6 +45,8 @@ class Block:
         How many physical lines there are; None: as many as lines.
     unclosed, torn : int64 arrays
         Physical lines, from 0, with a quote never closed, and with text behind a closed one.
+    consumed : int
+        Bytes of the stream that the lines were.
     """
 
     buffer: Bytes
@@ -56,6 +58,7 @@ class Block:
     ended: int | None = None
     unclosed: Int64 = field(default_factory=lambda: _NONE)
     torn: Int64 = field(default_factory=lambda: _NONE)
+    consumed: int = 0
 
     def text(self, start: int, stop: int) -> bytes:
         """Return some bytes as they stand in the file, but for quotes."""
@@ -93,7 +96,8 @@ def plain(buffer: Bytes, size: int, separator: int, last: bool) -> tuple[Block, 
     found = _lines.plain(buffer, size, separator, last, LONGEST_QUOTE, out, lines, unclosed, torn)
     written, n, consumed, ended, n_unclosed, n_torn = found
     spoilt = unclosed[:n_unclosed], torn[:n_torn]
-    return Block(out, written, FIELD, RECORD, separator, lines[:n], ended, *spoilt), consumed
+    given = out, written, FIELD, RECORD, separator, lines[:n], ended, *spoilt
+    return Block(*given, consumed=consumed), consumed
 
 
 class Reader:
@@ -156,7 +160,7 @@ class Reader:
     def _whole(self, buffer: Bytes, stop: int, last: bool) -> Generator[Block, None, int]:
         """Yield the lines before `stop`; return how many bytes they were."""
         if not self._quotes(buffer, stop):
-            yield Block(buffer, stop, self.separator)
+            yield Block(buffer, stop, self.separator, consumed=stop)
             return stop
         block, consumed = plain(buffer, stop, self.separator, last)
         if consumed > 0:

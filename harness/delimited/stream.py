@@ -135,6 +135,15 @@ def _decoded(stream: BinaryIO) -> Opened:
     return Opened(cast(BinaryIO, buffered), "utf-8")
 
 
+def skip(stream: BinaryIO, size: int) -> None:
+    """Go past so many bytes of a stream, without reading them where that can be."""
+    if stream.seekable():
+        stream.seek(size, io.SEEK_CUR)
+        return
+    while size > 0 and (read := stream.read(min(size, _BEGINNING))):
+        size -= len(read)
+
+
 class Transcoded(io.RawIOBase):
     """UTF-16 read as UTF-8; what is no text becomes the sign of replacement."""
 
