@@ -5,22 +5,24 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import stat
 import sys
 import time
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from harness.core.io import whole_folder
+from harness.core.io import alone, whole_file, whole_folder
 
 _RECENT_NS = 2_000_000_000
 _CHUNK = 1 << 22
-_META, _SUMS = "meta.json", "sums.json"
+_META, _SUMS, _CONTENT = "meta.json", "sums.json", "content"
 
 T = TypeVar("T")
 
@@ -80,14 +82,51 @@ class Entry:
             if private(self.path.parent) is None:
                 return
             with whole_folder(self.path) as target:
-                notes = write(target) | {"files": self.files}
-                (target / _META).write_text(json.dumps(notes), encoding="utf-8")
-                sums = {path.name: _sum(path) for path in sorted(target.iterdir())}
-                (target / _SUMS).write_text(json.dumps(sums), encoding="utf-8")
-                for path in target.iterdir():  # what ids are hashed with is nobody else's to know
-                    path.chmod(0o600)
+                self._seal(target, write(target))
         except OSError:  # the next command reads the files again
             return
+
+    @contextmanager
+    def making(self) -> Iterator[Path]:
+        """Yield the folder where this process makes the entry, and no other does meanwhile.
+
+        What a killed process has made of the same files is there.
+        """
+        place = self.path.with_name(f"{self.path.name}.making")
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with alone(place):
+            stamp = place / _META
+            if not _same(stamp, self.files):
+                for path in place.iterdir():
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+                with whole_file(stamp) as target:
+                    target.write_text(json.dumps(self.files), encoding="utf-8")
+            (place / _CONTENT).mkdir(mode=0o700, exist_ok=True)
+            yield place / _CONTENT
+
+    def adopt(self, made: Path, notes: dict[str, Any]) -> None:
+        """Take over a folder that `making` yielded."""
+        self._seal(made, notes)
+        with whole_folder(self.path) as target:
+            target.rmdir()
+            made.replace(target)
+        shutil.rmtree(made.parent, ignore_errors=True)
+
+    def _seal(self, folder: Path, notes: dict[str, Any]) -> None:
+        """Write notes and checksums beside what was written."""
+        meta = json.dumps(notes | {"files": self.files})
+        (folder / _META).write_text(meta, encoding="utf-8")
+        sums = {path.name: _sum(path) for path in sorted(folder.iterdir()) if path.name != _SUMS}
+        (folder / _SUMS).write_text(json.dumps(sums), encoding="utf-8")
+        for path in folder.iterdir():  # what ids are hashed with is nobody else's to know
+            path.chmod(0o600)
+
+
+def _same(stamp: Path, files: list[list[Any]]) -> bool:
+    try:
+        return bool(json.loads(stamp.read_text(encoding="utf-8")) == files)
+    except (OSError, ValueError):
+        return False
 
 
 def entry(what: object, paths: Iterable[Path]) -> Entry:

@@ -194,7 +194,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
     temporary.mkdir()
     try:
         yield temporary
-        with _alone(path.parent):
+        with alone(path.parent):
             _exchange(temporary, path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -205,7 +205,7 @@ def _tidy(path: Path) -> None:
     for left in leftovers.of_dead(path, "part"):
         shutil.rmtree(left, ignore_errors=True)
     for old in leftovers.of_dead(path, "old"):
-        with _alone(path.parent):
+        with alone(path.parent):
             if path.exists():
                 shutil.rmtree(old, ignore_errors=True)
             else:
@@ -213,8 +213,8 @@ def _tidy(path: Path) -> None:
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Keep other processes from swapping folders in `folder` at the same moment."""
+def alone(folder: Path) -> Iterator[None]:
+    """Keep other processes from doing the same in `folder` at the same time."""
     try:
         import fcntl
     except ImportError:  # not on Windows; a rename onto a folder fails there, and is told

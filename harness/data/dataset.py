@@ -245,6 +245,8 @@ class Dataset:
         When each user registered (``NO_TIME`` where unknown), one entry a user.
     notes : tuple of str
         What was left out or looked odd while reading; shown to the user.
+    span : (int, int), optional
+        The times of the first and of the last event, where others than these are known.
     users_table, items_table : AttributeTable or polars.DataFrame, optional
         Where the attributes are read when somebody asks for them, or the attributes themselves:
         text, the ids in the first column.
@@ -263,6 +265,15 @@ class Dataset:
     notes: tuple[str, ...] = ()
     users_table: AttributeTable | pl.DataFrame | None = None
     items_table: AttributeTable | pl.DataFrame | None = None
+    span: tuple[int, int] | None = None
+
+    @property
+    def times(self) -> tuple[int, int]:
+        """When the first and the last event happened, those of other buckets included."""
+        if self.span is not None:
+            return self.span
+        time = self.events.time
+        return int(time.min()), int(time.max())
 
 
 def positions(ids: pl.Series, index: pl.Series) -> Int32:

@@ -139,7 +139,7 @@ def items_of(layout: Layout, met: pl.Series) -> tuple[Items, Int32]:
         notes += zeros.notes(layout, met.unique(), described, width)
         if layout.restore_zeros:
             met, described = met.str.zfill(width), described.str.zfill(width)
-    ids, at = _index(met, described)
+    ids, at = index_of(met, described)
     catalogue = None if described is None else np.unique(positions(described, ids))
     return Items(ids, catalogue, _times(layout.items, frame, described, ids), tuple(notes)), at
 
@@ -158,7 +158,7 @@ def load(layout: Layout, progress: Callable[[int], object] = lambda rows: None) 
     users, batches = coded.users.ids(), coded.batches()
     users_frame = users_of(layout)
     items, item_map = items_of(layout, coded.items.ids())
-    user_ids, user_map = sorted_ids(users)
+    user_ids, user_map = _sorted(users)
     return Dataset(
         layout=layout.name,
         user_ids=user_ids,
@@ -223,12 +223,12 @@ def _column(frame: pl.DataFrame, name: str) -> pl.Series:
     return frame[name].alias(dataset.ID)
 
 
-def sorted_ids(ids: pl.Series) -> tuple[pl.Series, Int32]:
+def _sorted(ids: pl.Series) -> tuple[pl.Series, Int32]:
     """Return ids, each once, sorted, and the position of each of them among these."""
     order = _order(ids)
     index = ids.gather(order).alias(dataset.ID)
     if (index[1:] == index[:-1]).any():  # text files and Parquet have other keys of the same ids
-        return _index(ids, None)
+        return index_of(ids)
     return index, places(order, len(ids))
 
 
@@ -251,10 +251,11 @@ def _order(ids: pl.Series) -> Int64:
     return order
 
 
-def _index(ids: pl.Series, more: pl.Series | None) -> tuple[pl.Series, Int32]:
+def index_of(ids: pl.Series, more: pl.Series | None = None) -> tuple[pl.Series, Int32]:
     """Return all ids sorted, each once, and the position of each of `ids` among them."""
     every = ids if more is None else pl.concat([ids.alias(dataset.ID), more.alias(dataset.ID)])
-    index = every.unique().sort().alias(dataset.ID)
+    once = every.unique()
+    index = once.gather(_order(once)).alias(dataset.ID)
     return index, positions(ids, index)
 
 

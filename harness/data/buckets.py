@@ -1,0 +1,199 @@
+"""A log of any size in buckets of users on disk, made once: each bucket is a data set."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from harness.core import cache, leftovers
+from harness.core.arrays import Int64
+from harness.core.errors import DataError
+from harness.data import bucketing, dataset, loading
+from harness.data.bucketing import Known
+from harness.data.dataset import Dataset, Events, of_starts, one_kind
+from harness.data.layout import Layout
+from harness.data.loading import Items
+from harness.data.table_files import sources
+
+FORMAT = 1
+"""Raised whenever buckets would be made or kept differently."""
+_BYTES_A_ROW = 40
+"""Of disk: sixteen of a part, its users' ids, and what a bucket keeps."""
+
+
+@dataclass(frozen=True, eq=False)
+class Buckets:
+    """A log in buckets of users.
+
+    Attributes
+    ----------
+    items : Items
+        Of all buckets.
+    known : Known
+        How many events and users each bucket has, and when the first and last event happened.
+    """
+
+    folder: Path
+    layout: Layout
+    items: Items
+    known: Known
+
+    def __len__(self) -> int:
+        return len(self.known.events)
+
+    def datasets(self) -> Iterator[Dataset]:
+        """Yield each bucket that has events, read when it is asked for."""
+        for at, events in enumerate(self.known.events):
+            if events > 0:
+                users = pl.read_parquet(bucketing.users_file(self.folder, at))
+                yield self._dataset(
+                    users[dataset.ID],
+                    self._events(at, users[bucketing.EVENTS]),
+                    _numbers(users, dataset.REGISTERED),
+                )
+
+    def empty(self) -> Dataset:
+        """Return what the buckets have in common: the items, and no user or event."""
+        columns = (np.zeros(0, dtype) for dtype in (np.int32, np.int32, np.int64, np.uint8))
+        return self._dataset(pl.Series(dataset.ID, [], pl.String), Events(*columns), None)
+
+    def _dataset(self, ids: pl.Series, events: Events, registered: Int64 | None) -> Dataset:
+        low, high = self.known.span
+        return Dataset(
+            layout=self.layout.name,
+            user_ids=ids,
+            item_ids=self.items.ids,
+            events=events,
+            kinds=self.layout.kinds,
+            candidates=self.layout.candidates,
+            has_time=loading.has_time(self.layout),
+            catalogue=self.items.catalogue,
+            shown_from=self.items.shown_from,
+            registered=registered,
+            notes=tuple(self.known.notes),
+            users_table=self.layout.users,
+            items_table=self.layout.items,
+            span=(low, high),
+        )
+
+    def _events(self, at: int, sizes: pl.Series) -> Events:
+        frame = pl.read_parquet(bucketing.events_file(self.folder, at))
+        starts = np.concatenate(([0], np.cumsum(sizes.to_numpy(), dtype=np.int64)))
+        item, time = frame[dataset.ITEM].to_numpy(), frame[dataset.TIME].to_numpy()
+        kind = _numbers(frame, dataset.KIND)
+        given = one_kind(len(frame)) if kind is None else kind
+        row = _numbers(frame, dataset.ROW)
+        return Events(of_starts(starts), item, time, given, row, starts=starts)
+
+
+def _numbers(frame: pl.DataFrame, name: str) -> Any:
+    return frame[name].to_numpy() if name in frame.columns else None
+
+
+def estimated_rows(layout: Layout) -> int:
+    """Return how many rows the events of a layout have, more or less, without reading them."""
+    return sum(source.about() for table in layout.events for source in sources(table.table))
+
+
+@contextmanager
+def prepared(
+    layout: Layout,
+    progress: Callable[[int], object] = lambda rows: None,
+    *,
+    kept: bool = True,
+    count: int | None = None,
+) -> Iterator[Buckets]:
+    """Yield the buckets of a layout's events; they are made unless they are kept from before.
+
+    Parameters
+    ----------
+    kept : bool
+        Whether in the cache; else in a temporary folder, which goes.
+    count : int, optional
+        How many buckets, from 1 to 4,096; by default as many as leave each some million events.
+
+    Raises
+    ------
+    DataError
+        A file or value that cannot be used, a full disk.
+    """
+    entry = cache.entry((FORMAT, layout, "buckets", count), loading.files(layout))
+    if not kept or cache.private(entry.path.parent) is None or not entry.settled:
+        with _temporary() as folder:
+            yield _opened(folder, layout, _written(layout, folder, progress, count))
+        return
+    found = entry.read(lambda folder, notes: _opened(folder, layout, _known(notes)))
+    if found is None:
+        found = _made(entry, layout, progress, count)
+    yield found
+
+
+def _made(
+    entry: cache.Entry, layout: Layout, progress: Callable[[int], object], count: int | None
+) -> Buckets:
+    """Make the buckets of an entry, or wait for the process that does."""
+    with entry.making() as folder:
+        found = entry.read(lambda folder, notes: _opened(folder, layout, _known(notes)))
+        if found is None:
+            known = _written(layout, folder, progress, count)
+            entry.adopt(folder, known._asdict())
+            found = _opened(entry.path, layout, known)
+    return found
+
+
+@contextmanager
+def _temporary() -> Iterator[Path]:
+    for left in leftovers.temporary_of_dead():
+        shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=leftovers.temporary_prefix()) as folder:
+        yield Path(folder)
+
+
+def _known(notes: dict[str, Any]) -> Known:
+    return Known(*(notes[name] for name in Known._fields))
+
+
+def _opened(folder: Path, layout: Layout, known: Known) -> Buckets:
+    frame = pl.read_parquet(bucketing.items_file(folder))
+    described = np.flatnonzero(frame[bucketing.DESCRIBED].to_numpy()).astype(np.int32)
+    items = Items(
+        ids=frame[dataset.ID],
+        catalogue=None if layout.items is None else described,
+        shown_from=_numbers(frame, dataset.SHOWN_FROM),
+        notes=(),
+    )
+    return Buckets(folder, layout, items, known)
+
+
+def _written(
+    layout: Layout, folder: Path, progress: Callable[[int], object], count: int | None
+) -> Known:
+    """Write the buckets; raise DataError where the disk is too small, before that or meanwhile."""
+    needed = estimated_rows(layout) * _BYTES_A_ROW
+    held = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    free = shutil.disk_usage(folder).free
+    told = (
+        f"about {_size(needed)} are needed for the buckets of users; make room, or name a folder "
+        "on another disk: HARNESS_CACHE_DIR=FOLDER (TMPDIR=FOLDER where nothing is cached)"
+    )
+    if held + free < needed:
+        raise DataError(f"{folder}: the disk has {_size(free)} free, and {told}")
+    try:
+        return bucketing.write(layout, folder, progress, count)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        if getattr(error, "errno", None) != errno.ENOSPC and "No space left" not in str(error):
+            raise
+        raise DataError(f"{folder}: the disk is full, and {told}") from error
+
+
+def _size(bytes_: int) -> str:
+    return f"{bytes_ / 1e9:,.1f} GB" if bytes_ >= 1e8 else f"{bytes_ / 1e6:,.1f} MB"
