@@ -82,7 +82,7 @@ class Train:
 
     def __post_init__(self) -> None:
         # What lies behind the cut-off must not be within a model's reach.
-        object.__setattr__(self, "dataset", replace(self.dataset, events=self.events))
+        object.__setattr__(self, "dataset", replace(self.dataset, events=self.events, span=None))
 
     @property
     def user_ids(self) -> pl.Series:

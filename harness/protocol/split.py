@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -16,6 +16,29 @@ from harness.core.errors import DataError, counted
 from harness.core.random import id_hashes, mixed
 from harness.data.competitions import VALID_KIND
 from harness.data.dataset import DAY_US, Dataset, Events
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """How many users are cut within their events, and how many of them among equal times.
+
+    Attributes
+    ----------
+    decided : str
+        What decides there.
+    """
+
+    users: int
+    tied: int
+    decided: str
+
+    def told(self) -> str:
+        """Return a note."""
+        are = "is" if self.tied == 1 else "are"
+        told = (
+            f"{self.tied:,} of {counted(self.users, 'user')} {are} cut among events of equal time"
+        )
+        return f"{told}; {self.decided}" if self.tied > 0 else told
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +55,10 @@ class Split:
         Microseconds since 1970: models know what happened before it. None: events have no times.
     until : int, optional
         The end of the validation window, exclusive; None for splits per user and given ones.
-    notes : tuple of str
-        What decided where times did not.
+    cuts : Cuts, optional
+        Of a split per user.
+    sizes : (int, int), optional
+        How many events are on each side, where they are on disk and not in `train` and `valid`.
     """
 
     train: Events
@@ -41,12 +66,23 @@ class Split:
     held_back: int
     cutoff: int | None
     until: int | None
-    notes: tuple[str, ...] = ()
+    cuts: Cuts | None = None
+    sizes: tuple[int, int] | None = None
+
+    @property
+    def n_events(self) -> tuple[int, int]:
+        """How many events there are for training, and how many are held out."""
+        return self.sizes or (len(self.train), len(self.valid))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What decided where times did not."""
+        return () if self.cuts is None else (self.cuts.told(),)
 
     def summary(self) -> str:
         """Return the split in a few words, such as ``7 days from 2020-09-16``."""
         if self.cutoff is None or self.until is None:
-            return f"{counted(len(self.valid), 'event')} held out"
+            return f"{counted(self.n_events[1], 'event')} held out"
         days = (self.until - self.cutoff) / DAY_US
         start = np.datetime64(self.cutoff, "us")
         text = str(start.astype("datetime64[D]" if self.cutoff % DAY_US == 0 else "datetime64[s]"))
@@ -61,6 +97,13 @@ def split(dataset: Dataset, config: SplitConfig) -> Split:
     DataError
         One side would be empty.
     """
+    found = divided(dataset, config)
+    refuse_empty(found, dataset)
+    return found
+
+
+def divided(dataset: Dataset, config: SplitConfig) -> Split:
+    """Return the same, also where a side is empty, as may be in a bucket of users."""
     match config:
         case TimeSplit():
             return by_time(dataset, config, _end(dataset, config))
@@ -74,6 +117,26 @@ def split(dataset: Dataset, config: SplitConfig) -> Split:
             return _per_user(dataset, dataset.events.kind == dataset.kinds.index(VALID_KIND))
 
 
+def merged(parts: Sequence[Split]) -> Split:
+    """Return the split of a log by those of its buckets; it holds no events.
+
+    Of a split per user the cut-off is the latest of all.
+    """
+    none = parts[0].train.where(np.zeros(len(parts[0].train), np.bool_))
+    cuts = [part.cuts for part in parts if part.cuts is not None]
+    return Split(
+        train=none,
+        valid=none,
+        held_back=sum(part.held_back for part in parts),
+        cutoff=max((part.cutoff for part in parts if part.cutoff is not None), default=None),
+        until=parts[0].until,
+        cuts=replace(cuts[0], users=sum(c.users for c in cuts), tied=sum(c.tied for c in cuts))
+        if cuts
+        else None,
+        sizes=(sum(part.n_events[0] for part in parts), sum(part.n_events[1] for part in parts)),
+    )
+
+
 def _end(dataset: Dataset, config: TimeSplit) -> int:
     """Return when the days that are counted back end: after the last date, or the last event.
 
@@ -81,25 +144,19 @@ def _end(dataset: Dataset, config: TimeSplit) -> int:
     days back, so a window of days 7–13 ends 7 days before the last event, that moment excluded
     from the test days and so the window's own last.
     """
-    last = int(dataset.events.time.max())
+    last = dataset.times[1]
     return last + 1 if config.days == "elapsed" else (last // DAY_US + 1) * DAY_US
 
 
 def by_time(dataset: Dataset, config: TimeSplit, end: int) -> Split:
-    """Cut at whole days, counted back from `end` (microseconds since 1970, exclusive).
-
-    Raises
-    ------
-    DataError
-        One side would be empty.
-    """
+    """Cut at whole days, counted back from `end` (microseconds since 1970, exclusive)."""
     time = dataset.events.time
     test_from = end - config.test_days * DAY_US
     valid_from = test_from - config.valid_days * DAY_US
     cutoff, until = (valid_from, test_from) if config.window == "valid" else (test_from, end)
     train = time < cutoff
     valid = ~train & (time < until)
-    return _checked(dataset, train, valid, cutoff, until)
+    return _of(dataset, train, valid, cutoff, until)
 
 
 def _last(
@@ -116,7 +173,8 @@ def _last(
         at, group, kept = _equal_times(events, tied)
         order = np.lexsort((_order(dataset, at, config), group))
         held[at[order]] = kept
-    return replace(_per_user(dataset, held), notes=(_note(config, len(tied), len(inside)),))
+    met = Cuts(len(inside), len(tied), _decided(config))
+    return replace(_per_user(dataset, held), cuts=met)
 
 
 def _equal_times(events: Events, cuts: Int64) -> tuple[Int64, Int64, Bool]:
@@ -153,50 +211,47 @@ def _order(dataset: Dataset, at: Int64, config: LastNSplit | FractionSplit) -> n
     return mixed(own[user] ^ id_hashes(dataset.item_ids.gather(items))[item])
 
 
-def _note(config: LastNSplit | FractionSplit, tied: int, cut: int) -> str:
-    """Return how many users are cut among events of equal time, and what decided there."""
-    decided = {
+def _decided(config: LastNSplit | FractionSplit) -> str:
+    """Return what decides where times do not."""
+    return {
         "shuffle": f'ties = "shuffle", seed {config.seed}, drew which are held out',
         "file": 'ties = "file": the order of rows matters, those that stand last are held out',
         "id": 'ties = "id": the highest item ids are held out',
-    }
-    are = "is" if tied == 1 else "are"
-    told = f"{tied:,} of {counted(cut, 'user')} {are} cut among events of equal time"
-    return f"{told}; {decided[config.ties]}" if tied > 0 else told
+    }[config.ties]
 
 
 def _per_user(dataset: Dataset, valid: Bool) -> Split:
     cutoff = None
     if dataset.has_time and not valid.all():
         cutoff = int(dataset.events.time[~valid].max()) + 1
-    return _checked(dataset, ~valid, valid, cutoff, None)
+    return _of(dataset, ~valid, valid, cutoff, None)
 
 
-def _checked(
-    dataset: Dataset, train: Bool, valid: Bool, cutoff: int | None, until: int | None
-) -> Split:
-    result = Split(
+def _of(dataset: Dataset, train: Bool, valid: Bool, cutoff: int | None, until: int | None) -> Split:
+    return Split(
         train=dataset.events.where(train),
         valid=dataset.events.where(valid),
         held_back=len(train) - int(np.count_nonzero(train | valid)),
         cutoff=cutoff,
         until=until,
     )
-    for name, side in (("train", result.train), ("validation", result.valid)):
-        if len(side) == 0:
+
+
+def refuse_empty(found: Split, dataset: Dataset) -> None:
+    """Raise DataError where one side of a split of `dataset` is empty."""
+    for name, size in zip(("train", "validation"), found.n_events, strict=True):
+        if size == 0:
             raise DataError(
-                f"the split leaves no {name} event of {len(dataset.events):,}"
+                f"the split leaves no {name} event of {sum(found.n_events) + found.held_back:,}"
                 f"{_range(dataset)}; change [split]"
             )
-    return result
 
 
 def _range(dataset: Dataset) -> str:
     if not dataset.has_time:
         return ""
-    times: npt.NDArray[np.datetime64] = dataset.events.time.astype("datetime64[us]")
     first, last = (
-        str(t.astype("datetime64[s]")).replace("T", " ") for t in (times.min(), times.max())
+        str(np.datetime64(t, "us").astype("datetime64[s]")).replace("T", " ") for t in dataset.times
     )
     # Today's seconds since 1970, read as milliseconds, are three weeks.
     seconds = "" if last >= "1970-03" or first < "1970" else ': are they seconds, "epoch_s"?'

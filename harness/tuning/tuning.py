@@ -32,7 +32,7 @@ from harness.experiment.evaluate_model import describing, evaluate_model
 from harness.metrics import Metric, needs, parse
 from harness.models.base import Recommender
 from harness.models.item_stats import Catalogue, of_train
-from harness.protocol.split import by_time, split
+from harness.protocol.split import by_time, refuse_empty, split
 from harness.protocol.task import Task, asked, read, task_of
 from harness.stats.estimates import estimate
 from harness.tuning.result import Tuned, TunedModel
@@ -59,6 +59,7 @@ def inner_task(config: Config, *, progress: bool = False) -> Task:
     try:
         if isinstance(rule, TimeSplit) and isinstance(config.split, TimeSplit) and end is not None:
             parts = by_time(known, rule, end)
+            refuse_empty(parts, known)
         else:
             parts = split(known, rule)
         return task_of(config.model_copy(update={"split": rule}), known, parts)
