@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -50,6 +51,20 @@ class Ragged:
         sizes = self.sizes
         indptr = np.concatenate(([0], np.cumsum(sizes[keep])))
         return Ragged(indptr, self.indices[np.repeat(keep, sizes)])
+
+    def gather(self, order: Counts) -> Ragged:
+        """Return some rows, in another order."""
+        sizes = self.sizes[order]
+        indptr = np.concatenate(([0], np.cumsum(sizes)))
+        at = np.repeat(self.indptr[:-1][order] - indptr[:-1], sizes) + np.arange(indptr[-1])
+        return Ragged(indptr, self.indices[at])
+
+
+def stacked(parts: Sequence[Ragged]) -> Ragged:
+    """Return the rows of all, one behind the other."""
+    sizes = np.concatenate([part.sizes for part in parts])
+    indices = np.concatenate([part.indices for part in parts])
+    return Ragged(np.concatenate(([0], np.cumsum(sizes))), indices)
 
 
 def distinct(numbers: Whole) -> Whole:

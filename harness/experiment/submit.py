@@ -20,7 +20,7 @@ from harness.experiment.build import Factories
 from harness.experiment.evaluate_model import fitted, recommend
 from harness.models.base import Train
 from harness.models.recommendations import EMPTY
-from harness.protocol.evaluation_set import candidates_of, items_of
+from harness.protocol.evaluation_set import candidates_of, items_in_train, items_of
 from harness.protocol.task import Task, make_task, model_of, of_users
 from harness.submission import format
 from harness.submission.format import Format
@@ -161,7 +161,7 @@ def _on_everything(task: Task) -> Task:
             "--all-events: the candidates are what is shown in the window, and the data says "
             "nothing of what is shown behind it"
         )
-    candidates = candidates_of(data, parts, rule)
+    candidates = candidates_of(data, parts, rule, lambda: items_in_train(data, parts))
     evaluation_set = replace(
         task.evaluation_set, candidates=candidates, candidate_ids=data.item_ids.gather(candidates)
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,7 +12,7 @@ import polars as pl
 from pydantic import NonNegativeInt
 
 from harness.config import EvaluationConfig
-from harness.core.arrays import Bool, Int32, Int64, Ragged, distinct, places
+from harness.core.arrays import Bool, Int32, Int64, Ragged, distinct, places, stacked
 from harness.core.errors import EmptyEvaluationSetError, UsageError
 from harness.data.dataset import NO_TIME, Dataset, Events
 from harness.data.layout import CandidateRule
@@ -49,6 +49,8 @@ class EvaluationSet:
         Ids of the true items that are no candidates, by user and id; they count in R alone.
     seen : Ragged, n rows, optional
         Candidate positions of each user's training items, where ``seen_items = "drop"``.
+    n_seen : int64 array, (n,), optional
+        How many these are, where they themselves are on disk.
     k : int
         The length of the longest list that is scored.
     funnel : tuple of Step
@@ -65,12 +67,14 @@ class EvaluationSet:
     seen: Ragged | None
     k: int
     funnel: tuple[Step, ...]
+    n_seen: Int64 | None = None
 
     @property
     def n_candidates(self) -> Int64:
         """N of each user: candidates that may be recommended to this user."""
-        taken = 0 if self.seen is None else self.seen.sizes
-        return np.zeros(len(self.users), np.int64) + len(self.candidates) - taken
+        n = np.full(len(self.users), len(self.candidates), np.int64)
+        taken = self.n_seen if self.seen is None else self.seen.sizes
+        return n if taken is None else n - taken
 
     def judgments(self, catalogue: Catalogue | None = None) -> Judgments:
         """Return what lists of these users are scored by."""
@@ -123,14 +127,69 @@ def build(dataset: Dataset, split: Split, config: EvaluationConfig) -> Evaluatio
         The candidate rule does not go with the layout or the split.
     """
     rule = config.candidates or dataset.candidates
-    candidates = candidates_of(dataset, split, rule)
+    candidates = candidates_of(dataset, split, rule, lambda: items_in_train(dataset, split))
+    found = of_candidates(dataset, split, config, candidates)
+    refuse_empty(found, rule)
+    return found
+
+
+def items_in_train(dataset: Dataset, split: Split) -> Bool:
+    """Return which items have training events."""
+    return _among(split.train.item, len(dataset.item_ids))
+
+
+def of_candidates(
+    dataset: Dataset, split: Split, config: EvaluationConfig, candidates: Int32
+) -> EvaluationSet:
+    """Return the same for given candidates, also where nobody is left, as may be in a bucket."""
     position = places(candidates, len(dataset.item_ids))
     active = distinct(split.valid.user)
     pairs, seen = _true_pairs(dataset, split, config, active, position)
     users, funnel = _funnel(dataset, split, config, active, _hits(pairs, position))
-    if len(candidates) == 0 or len(users) == 0:
-        raise EmptyEvaluationSetError(_why_empty(funnel, rule, len(candidates)))
     return _set(dataset, candidates, users, pairs, seen, config.k, funnel)
+
+
+def merged(parts: Sequence[EvaluationSet]) -> tuple[EvaluationSet, Int64]:
+    """Return the evaluation set of all users by those of buckets of them.
+
+    Returns
+    -------
+    EvaluationSet
+        Its users' positions are those among themselves.
+    order : int64 array, (n,)
+        What orders users that stand bucket by bucket by their ids.
+    """
+    first = parts[0]
+    ids = pl.concat([part.user_ids for part in parts])
+    order = ids.arg_sort().to_numpy().astype(np.int64)
+    outside = pl.concat([part.outside_ids for part in parts])
+    truth = stacked([part.truth for part in parts])
+    relevant = np.concatenate([part.relevant for part in parts])
+    ends = np.concatenate(([0], np.cumsum(relevant - truth.sizes)))
+    others = Ragged(ends, np.arange(len(outside), dtype=np.int32)).gather(order)
+    steps = zip(*(part.funnel for part in parts), strict=True)
+    found = EvaluationSet(
+        users=np.arange(len(ids), dtype=np.int32),
+        user_ids=ids.gather(order),
+        candidates=first.candidates,
+        candidate_ids=first.candidate_ids,
+        truth=truth.gather(order),
+        relevant=relevant[order],
+        outside_ids=outside.gather(others.indices),
+        seen=None,
+        k=first.k,
+        funnel=tuple(Step(of[0].step, sum(one.users for one in of)) for of in steps),
+        n_seen=None
+        if first.seen is None
+        else np.concatenate([part.seen.sizes for part in parts if part.seen is not None])[order],
+    )
+    return found, order
+
+
+def refuse_empty(found: EvaluationSet, rule: CandidateRule) -> None:
+    """Raise EmptyEvaluationSetError where no user or no candidate is left."""
+    if len(found.candidates) == 0 or len(found.users) == 0:
+        raise EmptyEvaluationSetError(_why_empty(found.funnel, rule, len(found.candidates)))
 
 
 def left_out(
@@ -188,8 +247,15 @@ def items_of(evaluation_set: EvaluationSet, dataset: Dataset, events: Events) ->
     return _lists(_pairs(dataset, events, evaluation_set.users), evaluation_set.users, position)[0]
 
 
-def candidates_of(dataset: Dataset, split: Split, rule: CandidateRule) -> Int32:
+def candidates_of(
+    dataset: Dataset, split: Split, rule: CandidateRule, in_train: Callable[[], Bool]
+) -> Int32:
     """Return the items that a rule allows, in id order.
+
+    Parameters
+    ----------
+    in_train : callable
+        Returns which items have training events.
 
     Raises
     ------
@@ -197,7 +263,7 @@ def candidates_of(dataset: Dataset, split: Split, rule: CandidateRule) -> Int32:
         The rule does not go with the layout or the split.
     """
     if rule == "train":
-        return np.flatnonzero(_among(split.train.item, len(dataset.item_ids))).astype(np.int32)
+        return np.flatnonzero(in_train()).astype(np.int32)
     if dataset.catalogue is None:
         raise UsageError(
             f'[evaluation] candidates = "{rule}" needs a table of items; name one with '
