@@ -14,6 +14,7 @@ from harness.core.arrays import Bool, Counts, Floats, Int32, Int64
 from harness.core.errors import UsageError
 from harness.core.once import once
 from harness.data.attributes import of_ids
+from harness.data.interactions import descending
 from harness.models.base import Train
 
 
@@ -30,6 +31,13 @@ def of_train(train: Train, needs: Set[str]) -> Catalogue | None:
     UsageError
         A metric needs attributes and the layout has no table of items.
     """
+    return of_candidates(train, needs, lambda: _train_counts(train))
+
+
+def of_candidates(
+    train: Train, needs: Set[str], counts: Callable[[], TrainCounts]
+) -> Catalogue | None:
+    """Return the same where the events are counted elsewhere; `train` has the items' attributes."""
     if not needs:
         return None
     attributes = None
@@ -39,19 +47,39 @@ def of_train(train: Train, needs: Set[str]) -> Catalogue | None:
                 "metric ILD needs a table of item attributes; name one with [data] items = …"
             )
         attributes = attribute_columns(train.items_table, train.candidate_ids)
-    counted = _train_counts(train) if "train" in needs else None
+    counted = counts() if "train" in needs else None
     return Catalogue(np.ones(len(train.candidates), np.bool_), counted, attributes)
 
 
 def _train_counts(train: Train) -> TrainCounts:
     """Return the counts of the candidates among all training events."""
+    return candidate_counts(train.item_sums(), train.candidates, lambda: users_having(train))
+
+
+def users_having(train: Train) -> tuple[Int64, int]:
+    """Return how many users have each item, and how many have any."""
+    having = np.bincount(train.matrix.indices, minlength=len(train.item_ids))
+    return having.astype(np.int64), int(np.count_nonzero(np.diff(train.user_starts)))
+
+
+def candidate_counts(
+    counts: Int64, candidates: Int32, having: Callable[[], tuple[Int64, int]]
+) -> TrainCounts:
+    """Return what the training events of all items say of the candidates.
+
+    Parameters
+    ----------
+    counts : int64 array, one entry an item
+    having : callable
+        Returns what `users_having` does, of all users.
+    """
 
     def shares() -> Floats:
-        users = max(int(np.count_nonzero(np.diff(train.user_starts))), 1)
-        having = np.bincount(train.matrix.indices, minlength=len(train.item_ids))
-        return np.asarray(having[train.candidates] / users, np.float64)
+        held, users = having()
+        return np.asarray(held[candidates] / max(users, 1), np.float64)
 
-    return TrainCounts(train.candidate_sums(), train.candidates_by_count(), shares)
+    own = counts[candidates]
+    return TrainCounts(own, descending(own, own > 0), shares)
 
 
 def train_counts(user: Int32, item: Int32, n_items: int, id_order: Int32) -> TrainCounts:

@@ -44,8 +44,17 @@ def profile(task: Task, columns: Sequence[str] = ()) -> pl.DataFrame:
     UsageError
         There is no table of users, or it has no such column.
     """
+    asked = list(dict.fromkeys(columns))
+    found = of_events(task)
+    if not asked:
+        return found
+    return found.hstack(attributes(task.evaluation_set, task.train, asked))
+
+
+def of_events(task: Task) -> pl.DataFrame:
+    """Return the user's id and the columns that every evaluation set has."""
     evaluation_set, train = task.evaluation_set, task.train
-    found = pl.DataFrame(
+    return pl.DataFrame(
         {
             USER: evaluation_set.user_ids,
             ACTIVITY: np.diff(train.user_starts)[evaluation_set.users],
@@ -53,8 +62,6 @@ def profile(task: Task, columns: Sequence[str] = ()) -> pl.DataFrame:
             REPEATS: _had_before(task),
         }
     )
-    asked = list(dict.fromkeys(columns))
-    return found.hstack(_attributes(evaluation_set, train, asked)) if asked else found
 
 
 def _had_before(task: Task) -> Counts:
@@ -75,9 +82,8 @@ def _had_before(task: Task) -> Counts:
     return found
 
 
-def _attributes(
-    evaluation_set: EvaluationSet, train: Train, columns: Sequence[str]
-) -> pl.DataFrame:
+def attributes(evaluation_set: EvaluationSet, train: Train, columns: Sequence[str]) -> pl.DataFrame:
+    """Return columns of the table of users, as text, in the evaluation set's order."""
     table = train.users_table
     if table is None:
         raise UsageError(
