@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
 
 from harness.models.base import Train
 from harness.models.bases import EventWeights, OneOrder
+from harness.models.sums import FromSums, Steps
 
 
 @dataclass(eq=False)
-class Popular(OneOrder, EventWeights):
+class Popular(OneOrder, EventWeights, FromSums):
     """Candidates by their number of events, most first; ties by item id ascending.
 
     Where fewer than k candidates have events, the rest of the list is empty.
@@ -25,8 +25,6 @@ class Popular(OneOrder, EventWeights):
         What an event of each type counts, such as ``{visit = 0.1}``; 1 by default.
     """
 
-    def fit(self, train: Train) -> Self:
+    def fit_steps(self, train: Train) -> Steps:
         """Count the events of every candidate."""
-        counted, weight = self.event_weights(train)
-        self.order_ = train.candidates_by_count(counted, weight)
-        return self
+        self.order_ = train.candidates_by_sum((yield self.exact_sums))

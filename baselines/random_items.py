@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -11,20 +11,21 @@ from baselines import _kernels
 from harness.core.arrays import Int32
 from harness.models.base import Draws, Train
 from harness.models.recommendations import EMPTY
+from harness.models.sums import FromSums, Steps
 from harness.models.topk import excluded_rows, skip_excluded
 
 
-class RandomItems:
+class RandomItems(FromSums):
     """Each user's list is a uniform draw without replacement, in random order.
 
     It is a pure function of seed, repeat and user id: neither row order nor batches nor threads
     change it. Averaged over repeats (set in the config) it approaches the exact chance value.
     """
 
-    def fit(self, train: Train) -> Self:
+    def fit_steps(self, train: Train) -> Steps:
         """Note how many candidates there are; nothing else is needed."""
         self.n_candidates_ = len(train.candidates)
-        return self
+        yield from ()
 
     def recommend(
         self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None

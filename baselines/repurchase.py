@@ -13,11 +13,12 @@ from harness.core.arrays import Int32
 from harness.core.params import require_above
 from harness.models.base import Draws, Train
 from harness.models.recommendations import EMPTY
+from harness.models.sums import FromSums, Steps
 from harness.models.topk import excluded_rows, fill
 
 
 @dataclass(eq=False)
-class Repurchase:
+class Repurchase(FromSums):
     """The user's own candidates by latest event (ties by item id), filled up with popular ones.
 
     People buy the same article again: on H&M this rule alone beat most first submissions.
@@ -30,11 +31,15 @@ class Repurchase:
 
     window_days: float = 7
 
-    def fit(self, train: Train) -> Self:
-        """Count the last days' events; the users' own are read when they are asked for."""
+    def fit_steps(self, train: Train) -> Steps:
+        """Count the last days' events."""
         require_above(0, window_days=self.window_days)
+        total = yield lambda part: part.exact_sums(part.last_days(self.window_days))
+        self.order_ = train.candidates_by_sum(total)
+
+    def for_users(self, train: Train) -> Self:
+        """Keep the users' own events, which are read when they are asked for."""
         self.train_ = train
-        self.order_ = train.candidates_by_count(train.last_days(self.window_days))
         return self
 
     def recommend(

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import Any
 
+from harness.core.exact_sum import Sums, rounded
 from harness.core.params import require_above, require_from
 from harness.data.interactions import descending
 from harness.models.base import Train
 from harness.models.bases import OneOrder
+from harness.models.sums import FromSums, Steps
 
 
 @dataclass(eq=False)
-class Trending(OneOrder):
+class Trending(OneOrder, FromSums):
     """Candidates by what they would sell next, were the change of the last two windows to go on.
 
     With c events in the last window and b in the one before, the score is
@@ -38,14 +40,22 @@ class Trending(OneOrder):
     prior: float = 10.0
     weights: Mapping[str, float] | None = None
 
-    def fit(self, train: Train) -> Self:
+    def fit_steps(self, train: Train) -> Steps:
         """Count the events of the last two windows."""
         require_above(0, window_days=self.window_days, prior=self.prior)
         require_from(0, damping=self.damping)
+        total: Any = yield self._windows
+        n_items = len(train.item_ids)
+        c, b = (rounded(total[name], n_items)[train.candidates] for name in ("now", "before"))
+        score = c * ((c + float(self.prior)) / (b + float(self.prior))) ** self.damping
+        self.order_ = descending(score, c > 0)
+
+    def _windows(self, train: Train) -> Sums:
+        """Return the sums of the last window and of the one before."""
         now = train.last_days(self.window_days)
         before = train.last_days(2 * self.window_days) & ~now
         _, weight = train.event_weights(weights=self.weights)
-        c, b = (train.candidate_sums(events, weight) for events in (now, before))
-        score = c * ((c + float(self.prior)) / (b + float(self.prior))) ** self.damping
-        self.order_ = descending(score, c > 0)
-        return self
+        return {
+            "now": train.exact_sums(now, weight),
+            "before": train.exact_sums(before, weight),
+        }

@@ -16,10 +16,12 @@ from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 from scipy.sparse import csr_array
 
@@ -28,8 +30,10 @@ from harness.core.errors import RecommenderError
 from harness.core.random import Draws, id_hashes
 from harness.data.dataset import DAY_US, ID, Dataset, Events
 from harness.data.ordering import canonical
+from harness.models import guard
 from harness.models.base import Recommender, Train
 from harness.models.recommendations import checked
+from harness.models.sums import fit_all, fits_in_parts, without_events
 
 Check = Callable[[Recommender], None]
 
@@ -88,6 +92,7 @@ def recommender_checks() -> list[Check]:
         check_batches_do_not_matter,
         check_user_order_does_not_matter,
         check_length_does_not_linger,
+        check_parts_make_no_difference,
         check_global_random_state_is_left_alone,
     ]
 
@@ -293,6 +298,57 @@ def check_length_does_not_linger(recommender: Recommender) -> None:
     _lists(model, train, users, 4)
     same = np.array_equal(first, _lists(model, train, users, 2))
     _require(same, recommender, "asking for longer lists changed the shorter ones")
+
+
+def check_parts_make_no_difference(recommender: Recommender) -> None:
+    """Learn from users in three parts what it learns from all at once, where it offers to."""
+    if not fits_in_parts(recommender):
+        return
+    train = example_train()
+    users, part = _everyone(train), _everyone(train) % 3
+    parts = parts_of(train, part)
+    model: Any = fitted_in_parts(copy.deepcopy(recommender), train, parts)
+    found = np.empty((len(users), 3), np.int32)
+    for at, own in enumerate(parts):
+        found[part == at] = _lists(model.for_users(own), own, _everyone(own), 3)
+    expected = _lists(_fitted(recommender, train), train, users, 3)
+    _require(
+        np.array_equal(found, expected),
+        recommender,
+        "fitted in parts it recommends otherwise than fitted at once; let steps be of whole "
+        "numbers that add up, and use no candidates in them",
+    )
+
+
+def parts_of(train: Train, part: Int32) -> list[Train]:
+    """Return the users of each part, with their events, as training data of their own.
+
+    Parameters
+    ----------
+    part : int32 array, (n users,)
+        The part of each user; every number up to the largest is one.
+    """
+    return [_of_users(train, np.flatnonzero(part == at)) for at in range(int(part.max()) + 1)]
+
+
+def _of_users(train: Train, users: npt.NDArray[Any]) -> Train:
+    events = train.events.of_users(users.astype(np.int32), len(train.user_ids))
+    registered = None if train.dataset.registered is None else train.dataset.registered[users]
+    ids = train.user_ids.gather(users)
+    dataset = replace(train.dataset, user_ids=ids, registered=registered, events=events)
+    return replace(train, dataset=dataset, events=events)
+
+
+def fitted_in_parts(recommender: Recommender, train: Train, parts: Sequence[Train]) -> Recommender:
+    """Return a recommender of which `fits_in_parts` holds after all its steps.
+
+    In the parts every item is a candidate; those of `train` alone are the real ones.
+    """
+    everything = np.arange(len(train.item_ids), dtype=np.int32)
+    given = [replace(part, candidates=everything) for part in parts]
+    steps = guard.fit_steps(type(recommender).__name__, recommender, without_events(train))
+    fit_all([steps], lambda: given)
+    return recommender
 
 
 def check_global_random_state_is_left_alone(recommender: Recommender) -> None:

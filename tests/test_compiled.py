@@ -7,11 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from compiled import uncompiled
-from hypothesis import given
-from hypothesis import strategies as st
 
 from harness.core import _kernels as core
-from harness.data.interactions import weight_sums
 from harness.delimited import _bytes, _lines
 from harness.delimited.blocks import padded
 from harness.delimited.tally import Tally
@@ -159,28 +156,17 @@ def test_every_loop_is_compared(name: str) -> None:
     assert own == {*CASES[name](np.random.default_rng(0))}
 
 
-@given(st.lists(st.floats(0, 1e6), max_size=300))
-def test_sums_are_of_sorted_numbers(weights: list[float]) -> None:
-    starts, sums = np.array([0, len(weights)]), np.zeros(1)
-    item, weight = np.zeros(len(weights), np.int32), np.array(weights)
-    scratch = starts[:-1].copy(), np.empty(len(weights)), np.empty(len(weights))
-    core.sum_sorted(item, weight, starts, *scratch, sums)
-    assert sums[0] == np.cumsum([0, *sorted(weights)])[-1]  # one after the other
-
-
-@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0.1, 0.2, 0.3, 1e-30, 7e5]))))
-def test_few_weights_are_summed_in_the_same_order(events: list[tuple[int, float]]) -> None:
-    item = np.array([item for item, _ in events], np.int32)
-    found = weight_sums(item, np.array([weight for _, weight in events]), 4)
-    for number in range(4):
-        own = sorted(weight for item, weight in events if item == number)
-        assert found[number] == np.cumsum([0, *own])[-1]
-
-
-def test_many_weights_are_sorted() -> None:
-    """4,097 of them are more than have a code: 1 + … + 4097 = 4097 · 4098 / 2."""
-    weight = np.arange(1, 4_098, dtype=np.float64)[::-1]
-    assert weight_sums(np.zeros(4_097, np.int32), weight, 1).tolist() == [4_097 * 4_098 / 2]
+def test_slices_that_do_not_fit_are_refused() -> None:
+    """0.1 and 1e9 have digits in slices 32 to 35, counted from 2^(−32 · 34)."""
+    item, weight = np.zeros(2, np.int32), np.array([0.1, 1e9])
+    assert core.slice_span(weight) == (32, 35)
+    for columns in range(4):
+        with pytest.raises(ValueError, match=f"{columns} slices of 2 weights"):
+            core.add_slices(item, weight, 32, np.zeros((1, columns), np.int64))
+    with pytest.raises(IndexError):
+        core.add_slices(item + 1, weight, 32, np.zeros((1, 4), np.int64))
+    with pytest.raises(ValueError, match="2 numbers of 1 rows"):
+        core.round_slices(np.zeros((1, 5), np.int64), 32, np.zeros(2))
 
 
 TEXT = padded(b"ann,a b\n")

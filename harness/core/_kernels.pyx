@@ -2,13 +2,14 @@
 """Loops of the core: keys to codes, sums that no order changes, and a search."""
 
 cimport cython
-from libc.math cimport fabs, INFINITY
-import numpy as np
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
+from libc.math cimport fabs, INFINITY, ldexp
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
+cdef uint64_t LOW = 0xFFFFFFFFu  # the digits of a slice
+cdef uint64_t HIDDEN = <uint64_t>1 << 52  # the first digit of a normal number, which is not stored
+cdef uint64_t INFINITE = <uint64_t>0x7FF << 52  # the bits of what is larger than every number
 
 cdef enum:
-    PROBES = 64  # slots that are looked at for a weight
     AHEAD = 16  # keys whose slots memory is asked for while others are looked up
 
 
@@ -109,104 +110,114 @@ def partials(const double[::1] values, double[::1] held):
     return count
 
 
-def sum_sorted(
-    const int[::1] item,
-    const double[::1] weight,
-    const int64_t[::1] starts,
-    int64_t[::1] free,
-    double[::1] grouped,
-    double[::1] scratch,
-    double[::1] sums,
-):
-    """Bring the weights of each item together, sort them and add them up.
+def slice_span(const double[::1] weight):
+    """Return the first and the last slice that digits of the weights lie in; (0, −1) for none.
 
-    Parameters
-    ----------
-    free, grouped, scratch : arrays
-        Scratch memory: `starts`, and two as long as `weight`.
+    Raises
+    ------
+    ValueError
+        A weight is negative or not finite.
     """
-    cdef Py_ssize_t event, at
-    with nogil:
-        for event in range(item.shape[0]):
-            grouped[free[item[event]]] = weight[event]
-            free[item[event]] += 1
-        for at in range(sums.shape[0]):
-            sort(grouped, scratch, starts[at], starts[at + 1])
-            for event in range(starts[at], starts[at + 1]):
-                sums[at] += grouped[event]
-
-
-def rank_weights(
-    const double[::1] weight, uint16_t[::1] codes, double[::1] values, int64_t[::1] sizes
-):
-    """Give each different weight a code; return how many there are, −1 if they are too many.
-
-    Parameters
-    ----------
-    values : float64 array
-        Takes the weight of each code; as many as fit are a power of two.
-    sizes : int64 array, 0 each
-        Takes how often each stands there.
-    """
-    cdef Py_ssize_t at, step, most = values.shape[0], count = 0, mask = 2 * most - 1
-    cdef uint64_t held, before = 0, slot
-    cdef int32_t code = -1
-    cdef int32_t[::1] slots = np.full(2 * most, -1, np.int32)
-    if most & (most - 1) or most > 1 << 16 or sizes.shape[0] < most or codes.shape[0] < weight.shape[0]:
-        raise ValueError(f"{most} weights")
+    cdef uint64_t bits, low = INFINITE, high = 0
+    cdef Py_ssize_t at
     with nogil:
         for at in range(weight.shape[0]):
-            held = (<const uint64_t*>&weight[at])[0]
-            if code < 0 or held != before:  # events of a user are often of one time
-                slot = held * <uint64_t>0x9E3779B97F4A7C15u >> 40
-                code = -1
-                for step in range(PROBES):
-                    code = slots[(slot + step) & mask]
-                    if code < 0:
-                        if count == most:
-                            break
-                        code = <int32_t>count
-                        slots[(slot + step) & mask], values[count] = code, weight[at]
-                        count += 1
-                        break
-                    if (<const uint64_t*>&values[code])[0] == held:
-                        break
-                    code = -1
-                if code < 0:
-                    count = -1
-                    break
-                before = held
-            codes[at] = <uint16_t>code
-            sizes[code] += 1
-    return count
+            bits = (<const uint64_t*>&weight[at])[0]
+            if bits << 1 != 0:  # neither 0 nor −0
+                low = min(low, bits)
+                high = max(high, bits)
+    if high >= INFINITE:
+        raise ValueError("weights are finite, and none is below 0")
+    return (0, -1) if high == 0 else (first_bit(low) >> 5, (first_bit(high) >> 5) + 2)
 
 
-def sum_ranked(
-    const int[::1] item,
-    const uint16_t[::1] codes,
-    int64_t[::1] free,
-    int[::1] grouped,
-    const double[::1] values,
-    const int64_t[::1] starts,
-    double[::1] sums,
+def add_slices(
+    const int[::1] item, const double[::1] weight, Py_ssize_t first, int64_t[:, ::1] sums
 ):
-    """Add the weights up item by item, all of the smallest first.
+    """Add the digits of each weight to the slices of its item, (items, slices from `first`)."""
+    cdef Py_ssize_t at, column
+    cdef uint64_t bits, digits, rest
+    cdef int shift
+    cdef int64_t* own
+    if item.shape[0] != weight.shape[0] or slice_span(weight)[1] - first >= sums.shape[1]:
+        raise ValueError(f"{sums.shape[1]} slices of {weight.shape[0]} weights")
+    with cython.boundscheck(True), nogil:
+        for at in range(item.shape[0]):
+            bits = (<const uint64_t*>&weight[at])[0]
+            if bits << 1 == 0:
+                continue
+            digits = bits & (HIDDEN - 1)
+            if bits >= HIDDEN:  # a normal number
+                digits |= HIDDEN
+            shift = first_bit(bits) & 31
+            rest = digits >> (32 - shift)
+            column = (first_bit(bits) >> 5) - first
+            own = &sums[item[at], column]
+            own[0] += <int64_t>((digits << shift) & LOW)
+            own[1] += <int64_t>(rest & LOW)
+            own[2] += <int64_t>(rest >> 32)
+
+
+cdef inline int first_bit(uint64_t bits) noexcept nogil:
+    """Return where a number's last digit stands, counted from 2^(−32 · 34)."""
+    return max(<int>(bits >> 52 & 0x7FF), 1) + 13
+
+
+def carry(int64_t[:, ::1] sums):
+    """Leave less than 2^32 in each slice, and take the rest to the next one; the last takes all."""
+    cdef Py_ssize_t at, place
+    cdef uint64_t held
+    with nogil:
+        for at in range(sums.shape[0]):
+            held = 0
+            for place in range(sums.shape[1]):
+                held += <uint64_t>sums[at, place]
+                if place + 1 < sums.shape[1]:
+                    sums[at, place] = <int64_t>(held & LOW)
+                    held >>= 32
+                else:
+                    sums[at, place] = <int64_t>held
+
+
+def round_slices(const int64_t[:, ::1] sums, int first, double[::1] rounded):
+    """Write the number nearest to each row of slices, of two as near the even one.
 
     Parameters
     ----------
-    free : int64 array
-        Where the next event of each code goes in `grouped`, which is scratch memory.
-    values, starts : arrays
-        Weights, ascending, and where the events of each begin in `grouped`, with the end.
+    sums : int64 array, (n, m)
+        Each below 2^32.
+    first : int
+        The slice of the first column, counted from 2^(−32 · 34).
     """
-    cdef Py_ssize_t at, rank
-    with cython.boundscheck(True), nogil:
-        for at in range(item.shape[0]):
-            grouped[free[codes[at]]] = item[at]
-            free[codes[at]] += 1
-        for rank in range(values.shape[0]):
-            for at in range(starts[rank], starts[rank + 1]):
-                sums[grouped[at]] += values[rank]
+    cdef Py_ssize_t at, top, place
+    cdef uint64_t leading, below, kept, half = 1 << 10
+    cdef int shift
+    if rounded.shape[0] != sums.shape[0]:
+        raise ValueError(f"{rounded.shape[0]} numbers of {sums.shape[0]} rows")
+    with nogil:
+        for at in range(sums.shape[0]):
+            top = sums.shape[1] - 1
+            while top >= 0 and sums[at, top] == 0:
+                top -= 1
+            if top < 0:
+                rounded[at] = 0.0
+                continue
+            # The 64 leading digits, and whether anything is behind them.
+            leading = <uint64_t>sums[at, top] << 32
+            leading |= <uint64_t>sums[at, top - 1] if top > 0 else 0
+            below = <uint64_t>sums[at, top - 2] if top > 1 else 0
+            shift = 0
+            while leading >> (63 - shift) == 0:
+                shift += 1
+            leading = leading << shift | (below << shift) >> 32
+            below = (below << shift) & LOW
+            for place in range(top - 2):
+                below |= <uint64_t>sums[at, place]
+            kept = leading >> 11
+            leading &= 2 * half - 1
+            if leading > half or (leading == half and (below != 0 or kept & 1)):
+                kept += 1
+            rounded[at] = ldexp(<double>kept, <int>(32 * (first + top - 34) + 32 - shift - 53))
 
 
 cdef void sort(

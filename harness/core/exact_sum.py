@@ -1,15 +1,27 @@
-"""Sums that no order of their terms changes: exact, and rounded once."""
+"""Sums that no order of their terms changes: whole numbers, or exact and rounded once."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from harness.core import _kernels
-from harness.core.arrays import Floats
+from harness.core.arrays import Floats, Int32, Int64
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 _MOST_PARTIALS = 2100  # each holds one of a double's 2,098 bits or more; the last may be 0
+_LOWEST = -34
+"""The slice that the last digit of the smallest double, 2^−1074, lies in."""
+_BLOCK = 1 << 30
+"""Weights that are added up before slices are carried: int64 holds 2^31 numbers below 2^32."""
+
+Sums: TypeAlias = "Mapping[str | int, Int64 | csr_array[Any] | Sums]"
+"""Whole numbers to be added up, by name: int64 arrays, sparse int64 matrices, or more of these."""
 
 
 def exact_sum(values: Floats) -> float:
@@ -36,3 +48,93 @@ def exact_sum(values: Floats) -> float:
     if count < 0:
         raise OverflowError("numbers too large to be added up")
     return math.fsum(held[:count].tolist())
+
+
+def add(one: Sums, other: Sums) -> Sums:
+    """Return two sums as one, key by key; what is missing is 0.
+
+    Arrays of different lengths add up from their beginnings; matrices have one shape.
+
+    Examples
+    --------
+    >>> total = add({"a": np.array([1, 2])}, {"a": np.array([3]), "b": {7: np.array([4])}})
+    >>> total["a"].tolist(), total["b"][7].tolist()
+    ([4, 2], [4])
+    """
+    both = {key: _added(one[key], other[key]) for key in one.keys() & other.keys()}
+    return {**one, **other, **both}
+
+
+def _added(one: Any, other: Any) -> Any:
+    if isinstance(one, Mapping):
+        return add(one, other)
+    if not isinstance(one, np.ndarray) or len(one) == len(other):
+        return one + other
+    shorter, longer = sorted((one, other), key=len)
+    total = longer.copy()
+    total[: len(shorter)] += shorter
+    return total
+
+
+def weight_slices(item: Int32, weight: Floats, n_items: int) -> dict[str | int, Int64]:
+    """Return each item's exact sum of weights, as fixed-point numbers in slices of 32 bits.
+
+    Slices of parts of the events `add` up to those of all: up to 2^31 parts, as a slice of one is
+    below 2^32 and int64 holds so many of them.
+
+    Parameters
+    ----------
+    item : int32 array, (n,)
+    weight : float64 array, (n,)
+        Finite, from 0.
+
+    Returns
+    -------
+    dict of int to int64 array, (n_items,)
+        The sum is Σ over keys s of slice s times 2^(32 s); slices that would be 0 are not there.
+
+    Examples
+    --------
+    >>> slices = weight_slices(np.array([0, 0, 1]), np.array([0.5, 3.0, 1.0]), 2)
+    >>> {key: of.tolist() for key, of in slices.items()}  # 3.5 = 3 + 2^31 · 2^−32
+    {-1: [2147483648, 0], 0: [3, 1]}
+    """
+    item = np.ascontiguousarray(item, np.int32)
+    weight = np.ascontiguousarray(weight, np.float64)
+    first, last = _kernels.slice_span(weight)
+    sums = np.zeros((n_items, last - first + 2), np.int64)  # the last column takes what is carried
+    for start in range(0, len(item), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        _kernels.add_slices(item[block], weight[block], first, sums)
+        _kernels.carry(sums)
+    found = enumerate(np.ascontiguousarray(sums.T), first + _LOWEST)
+    return {key: column for key, column in found if column.any()}
+
+
+def rounded(slices: Mapping[str | int, Any], n: int) -> Floats:
+    """Return the numbers that are nearest to exact sums, of two as near the even one.
+
+    Parameters
+    ----------
+    slices : dict of int to int64 array, (n,)
+        As `weight_slices` gives them, or the sum of several such.
+
+    Returns
+    -------
+    float64 array, (n,)
+        Infinite where the sum is beyond the largest number.
+
+    Examples
+    --------
+    >>> rounded({-1: np.array([2**31, 0]), 0: np.array([3, 1])}, 2).tolist()
+    [3.5, 1.0]
+    """
+    keys = [int(key) for key in slices]
+    first = min(keys, default=0)
+    sums = np.zeros((n, max(keys, default=0) - first + 2), np.int64)
+    for key in keys:
+        sums[: len(slices[key]), key - first] = slices[key]
+    _kernels.carry(sums)
+    found = np.empty(n)
+    _kernels.round_slices(sums, first - _LOWEST, found)
+    return found

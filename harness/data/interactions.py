@@ -8,13 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from harness.core import _kernels
-from harness.core.arrays import Bool, Floats, Int32, Int64
+from harness.core.arrays import Bool, Int32, Int64
 from harness.data.dataset import Events
 
 _BLOCK = 1 << 21
-_WEIGHTS = 1 << 12
-"""Different weights that are few."""
 
 
 def count_matrix(events: Events, starts: Int64, n_items: int) -> csr_array[Any]:
@@ -57,38 +54,6 @@ def counts_of(item: Int32, n_items: int) -> Int64:
     for start in range(0, len(item), _BLOCK):
         counts += np.bincount(item[start : start + _BLOCK], minlength=n_items)
     return counts
-
-
-def weight_sums(item: Int32, weight: Floats, n_items: int) -> Floats:
-    """Return each item's sum of weights, equal for items with equal weights.
-
-    The weights of an item are added from the smallest up, whoever's events they belong to: sums
-    in another order could differ in the last bit, and break a tie at random.
-    """
-    sums = np.zeros(n_items)
-    item = np.ascontiguousarray(item, np.int32)
-    weight = np.ascontiguousarray(weight, np.float64)
-    if not _sum_of_few(item, weight, sums):
-        starts = np.append(0, np.cumsum(counts_of(item, n_items)))
-        scratch = starts[:-1].copy(), np.empty(len(item)), np.empty(len(item))
-        _kernels.sum_sorted(item, weight, starts, *scratch, sums)
-    return sums
-
-
-def _sum_of_few(item: Int32, weight: Floats, sums: Floats) -> bool:
-    """Add the weights up where few differ, as those of days: they are ordered without sorting."""
-    codes = np.empty(len(weight), np.uint16)
-    values, sizes = np.empty(_WEIGHTS), np.zeros(_WEIGHTS, np.int64)
-    count = _kernels.rank_weights(weight, codes, values, sizes)
-    if count < 0:
-        return False
-    order = np.argsort(values[:count], kind="stable")
-    starts = np.append(0, np.cumsum(sizes[order]))
-    free = np.empty(count, np.int64)
-    free[order] = starts[:-1]
-    grouped = np.empty(len(item), np.int32)
-    _kernels.sum_ranked(item, codes, free, grouped, values[order], starts, sums)
-    return True
 
 
 def descending(values: npt.NDArray[Any], keep: Bool) -> Int32:

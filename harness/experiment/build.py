@@ -17,6 +17,7 @@ from harness.core.random import of_repeat
 from harness.experiment.file_model import PrecomputedLists
 from harness.models import guard
 from harness.models.base import Draws, Recommender, Train
+from harness.models.sums import FromSums, Steps
 
 
 class Shared:
@@ -35,6 +36,7 @@ class Shared:
         self.name, self.make, self.base_models = name, make, base_models
         self.model = make(base_models)
         self.train_: Train | None = None
+        self.users_: Train | None = None
 
     def __repr__(self) -> str:
         """Return what messages call it."""
@@ -49,7 +51,30 @@ class Shared:
         if self.train_ is not train:
             self.train_ = None
             self.model = guard.guarded(self.name, "fit", lambda: self.model.fit(train))
-            self.train_ = train
+            self.train_ = self.users_ = train
+        return self
+
+    @property
+    def models(self) -> list[Recommender]:
+        """What it is made of, as ensembles have it: it fits in parts if its model does."""
+        return [self.model]
+
+    def fit_steps(self, train: Train) -> Steps:
+        """Yield the model's steps to whoever asks first; there are none for the others."""
+        if self.train_ is not train:
+            self.train_, self.users_ = train, None
+            try:
+                yield from guard.fit_steps(self.name, self.model, train)
+            except BaseException:
+                self.train_ = None
+                raise
+
+    def for_users(self, train: Train) -> Self:
+        """Tell the model whose lists are asked for, unless it knows."""
+        if self.users_ is not train:
+            model = cast(FromSums, self.model)
+            self.model = guard.guarded(self.name, "for_users", lambda: model.for_users(train))
+            self.users_ = train
         return self
 
     def recommend(

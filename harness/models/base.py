@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 
 from harness.core import random
 from harness.core.arrays import Bool, Floats, Int32, Int64, places
+from harness.core.exact_sum import rounded, weight_slices
 from harness.core.params import ParameterError, require_above, require_flag, require_from
 from harness.data import attributes
 from harness.data.dataset import DAY_US, ITEM, KIND, TIME, USER, Dataset, Events
@@ -23,7 +24,6 @@ from harness.data.interactions import (
     descending,
     ones_like,
     pair_matrix,
-    weight_sums,
 )
 
 Draws = random.Draws
@@ -31,7 +31,10 @@ Kept = TypeVar("Kept", bound=npt.NDArray[Any])
 
 
 class Recommender(Protocol):
-    """Anything with these two methods; the constructor only stores its keyword parameters."""
+    """Anything with these two methods; the constructor only stores its keyword parameters.
+
+    One that learns from sums over users offers two more, `harness.models.sums.FromSums`.
+    """
 
     def fit(self, train: Train) -> Self:
         """Learn from `train`, forget what was learnt before, and return self."""
@@ -266,6 +269,17 @@ class Train:
         sums = self.candidate_sums(events, weights)
         return descending(sums, sums > 0)
 
+    def candidates_by_sum(self, slices: Mapping[str | int, Any]) -> Int32:
+        """Return the candidates whose sum is above 0, largest first; ties by item id ascending.
+
+        Parameters
+        ----------
+        slices : dict of int to int64 array, (n items,)
+            As `exact_sums` gives them, or the sum of several such.
+        """
+        sums = rounded(slices, len(self.item_ids))[self.candidates]
+        return descending(sums, sums > 0)
+
     def candidate_sums(
         self, events: Bool | None = None, weights: Floats | None = None
     ) -> npt.NDArray[Any]:
@@ -287,13 +301,33 @@ class Train:
         -------
         int64 array, (n items,), or float64 where there are weights
         """
+        slices = self.exact_sums(events, weights)
+        if weights is None:
+            return slices[0]
+        return rounded(slices, len(self.item_ids))
+
+    def exact_sums(
+        self, events: Bool | None = None, weights: Floats | None = None
+    ) -> dict[str | int, Int64]:
+        """Return `item_sums` before they are rounded: those of parts add up to those of all.
+
+        Parameters
+        ----------
+        events, weights : optional
+            As in `candidates_by_count`, and as `event_weights` gives them.
+
+        Returns
+        -------
+        dict of int to int64 array, (n items,)
+            As `harness.core.exact_sum.weight_slices` gives them; counts are slice 0.
+        """
         if events is None and weights is None:
-            return self._counts.copy()
+            return {0: self._counts.copy()}
         item = self.events.item if events is None else self.events.item[events]
         n_items = len(self.item_ids)
         if weights is None:
-            return counts_of(item, n_items)
-        return weight_sums(item, weights if events is None else weights[events], n_items)
+            return {0: counts_of(item, n_items)}
+        return weight_slices(item, weights if events is None else weights[events], n_items)
 
     @cached_property
     def _counts(self) -> Int64:

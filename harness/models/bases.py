@@ -9,6 +9,7 @@ from typing import Any
 from scipy.sparse import csr_array
 
 from harness.core.arrays import Bool, Floats, Int32
+from harness.core.exact_sum import Sums
 from harness.models.base import Draws, Train
 from harness.models.features import feature_matrix
 from harness.models.products import largest_products
@@ -26,6 +27,10 @@ class EventWeights:
     def event_weights(self, train: Train) -> tuple[Bool | None, Floats | None]:
         """Return which events of `train` count, and how much: None and None where all count 1."""
         return train.event_weights(self.window_days, self.half_life_days, self.weights)
+
+    def exact_sums(self, train: Train) -> Sums:
+        """Return each item's sum of weights as `Train.exact_sums` does: those of parts add up."""
+        return train.exact_sums(*self.event_weights(train))
 
 
 @dataclass(eq=False, kw_only=True)

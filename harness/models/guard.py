@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from functools import partial
 from numbers import Integral
 from typing import Any, cast
 
 from harness.core.errors import HarnessError, RecommenderError, UsageError, suggest
+from harness.core.exact_sum import Sums
 from harness.core.params import ParameterError
 from harness.core.plugins import raise_interrupt, told
-from harness.models.base import Recommender
+from harness.models.base import Recommender, Train
+from harness.models.sums import Step, Steps, sent, whole
 
 _SEEDS = ("seed", "random_state")
+_ANSWERS = {"recommend": "an array", "fit_steps": "a generator"}
+"""What methods return that do not return self."""
+_END = object()
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
@@ -73,9 +79,37 @@ def guarded(name: str, method: str, call: Callable[[], Any]) -> Any:
         raise_interrupt(error)
         raise RecommenderError(f'model "{name}" raised in {method}: {told(error)}') from error
     if answer is None:
-        expected = "self" if method == "fit" else "an array"
+        expected = _ANSWERS.get(method, "self")
         raise RecommenderError(f'model "{name}": {method} returned None; expected {expected}')
     return answer
+
+
+def fit_steps(name: str, model: Any, train: Train) -> Steps:
+    """Yield the steps of the model `name`; what they raise is told as `guarded` tells it.
+
+    Raises
+    ------
+    RecommenderError
+        Also where sums are not of whole numbers.
+    """
+    steps = _told(name, lambda: model.fit_steps(train))
+    step = _told(name, lambda: next(steps, _END))
+    while step is not _END:
+        total = yield partial(_sums_of, name, step)
+        step = _told(name, partial(_next, steps, total))
+
+
+def _sums_of(name: str, step: Step, part: Train) -> Sums:
+    sums: Sums = _told(name, lambda: whole(step(part)))
+    return sums
+
+
+def _next(steps: Steps, total: Sums) -> Any:
+    return sent(steps, total) or _END
+
+
+def _told(name: str, call: Callable[[], Any]) -> Any:
+    return guarded(name, "fit_steps", call)
 
 
 def _accepted(factory: Callable[..., Any]) -> Mapping[str, inspect.Parameter] | None:

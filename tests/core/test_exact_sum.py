@@ -1,13 +1,17 @@
 """Sums of arrays: those of `math.fsum`, to the last bit, whatever the order."""
 
-from math import fsum, inf
+from collections.abc import Mapping
+from fractions import Fraction
+from math import fsum, inf, nan
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
-from harness.core.exact_sum import exact_sum
+from harness.core.exact_sum import Sums, add, exact_sum, rounded, weight_slices
 
 
 @given(st.lists(st.floats(-1e300, 1e300), max_size=60))
@@ -32,3 +36,79 @@ def test_numbers_that_share_no_bit_have_a_place_each() -> None:
 def test_numbers_of_any_type_are_added() -> None:
     assert exact_sum(np.array([1, 2])) == 3.0  # type: ignore[arg-type]
     assert exact_sum(np.array([0.5, 9, 0.25], np.float32)[::2]) == 0.75  # type: ignore[arg-type]
+
+
+def numbers(of: Mapping[Any, Any]) -> dict[Any, Any]:
+    return {key: numbers(one) if isinstance(one, dict) else one.tolist() for key, one in of.items()}
+
+
+def test_sums_add_up_key_by_key_from_the_beginnings_of_arrays() -> None:
+    one: Sums = {"a": np.array([1, 2, 3]), "b": {0: np.array([5])}}
+    other: Sums = {"a": np.array([10]), "b": {0: np.array([6, 7]), 1: np.array([8])}, "c": {}}
+    total = {"a": [11, 2, 3], "b": {0: [11, 7], 1: [8]}, "c": {}}
+    assert numbers(add(one, other)) == numbers(add(other, one)) == total
+    assert numbers(one) == {"a": [1, 2, 3], "b": {0: [5]}}
+    assert numbers(add(one, {})) == numbers(one)
+
+
+def test_sparse_matrices_add_up() -> None:
+    one, other = (csr_array(np.array([row])) for row in ([0, 2, 1], [4, 0, 3]))
+    total: Any = add({"pairs": one}, {"pairs": other})["pairs"]
+    assert total.toarray().tolist() == [[4, 2, 4]]
+    assert total.dtype == np.int64
+
+
+WEIGHTS = st.one_of(
+    st.sampled_from([0.0, -0.0, 0.1, 0.2, 0.3, 1.0, 5e-324, 2.0**-500, 2.0**53, 1e300]),
+    st.floats(0, 1e300),
+    st.floats(0, 1),
+)
+EVENTS = st.lists(st.tuples(st.integers(0, 2), WEIGHTS, st.integers(0, 2)), max_size=60)
+
+
+@given(EVENTS)
+def test_sums_of_weights_are_exact_and_rounded_once_in_any_parts(
+    events: list[tuple[int, float, int]],
+) -> None:
+    total: Any = {}
+    for part in range(3):
+        own = [(item, weight) for item, weight, of in events if of == part]
+        item = np.array([item for item, _ in own], np.int32)
+        total = add(weight_slices(item, np.array([weight for _, weight in own], float), 3), total)
+    for item, found in enumerate(rounded(total, 3).tolist()):
+        weights = [weight for one, weight, _ in events if one == item]
+        assert found == fsum(weights) == float(sum(map(Fraction, weights)))
+
+
+@given(st.lists(st.integers(0, 2**63 - 2**33), max_size=4), st.integers(-32, 26))
+def test_slices_that_are_full_are_carried_and_rounded_to_even(full: list[int], low: int) -> None:
+    slices = {low + at: np.array([value]) for at, value in enumerate(full)}
+    exact = sum(
+        Fraction(int(value)) * Fraction(2) ** (32 * key) for key, (value,) in slices.items()
+    )
+    assert rounded(slices, 1).tolist() == [float(exact)]
+
+
+@pytest.mark.parametrize(
+    ("one", "behind", "even"), [(1, 0, 0), (1, 1, 2), (3, 0, 4), (2, 2**31, 2), (3, 2**31, 4)]
+)
+def test_of_two_numbers_as_near_the_even_one_is_taken(one: int, behind: int, even: int) -> None:
+    """From 2^53 doubles are the even numbers: 2^53 + 1 is halfway, and above it with 2^−32 more."""
+    slices = {-1: np.array([behind]), 0: np.array([one]), 1: np.array([2**21])}
+    assert rounded(slices, 1).tolist() == [2.0**53 + even]
+
+
+def test_sums_beyond_the_largest_number_are_infinite() -> None:
+    slices = weight_slices(np.zeros(2, np.int32), np.array([1.7e308, 1.7e308]), 1)
+    assert rounded(slices, 1).tolist() == [inf]
+
+
+@pytest.mark.parametrize("weight", [-1.0, inf, nan, -inf])
+def test_weights_below_zero_and_none_at_all_are_refused(weight: float) -> None:
+    with pytest.raises(ValueError, match="weights are finite"):
+        weight_slices(np.zeros(1, np.int32), np.array([weight]), 1)
+
+
+def test_nothing_to_add_up_has_no_slices() -> None:
+    assert weight_slices(np.zeros(1, np.int32), np.zeros(1), 2) == {}
+    assert rounded({}, 2).tolist() == [0, 0]

@@ -225,6 +225,34 @@ class DrawsFromNumPy(Sound):
         return lists
 
 
+class InParts(Sound):
+    def fit_steps(self, train: Any) -> Any:
+        self.turned_ = int((yield lambda part: self.of_part(part))["n"][0])
+        super().fit(train)
+
+    def of_part(self, part: Any) -> Any:
+        return {"n": np.zeros(1, np.int64)}
+
+    def for_users(self, train: Any) -> Any:
+        self.order_ = np.roll(self.order_, self.turned_)
+        return self
+
+
+class CountsParts(InParts):
+    def of_part(self, part: Any) -> Any:
+        return {"n": np.ones(1, np.int64)}
+
+
+class CountsCandidates(InParts):
+    def of_part(self, part: Any) -> Any:
+        return {"n": np.array([len(part.candidates)])}
+
+
+class AddsFractions(InParts):
+    def of_part(self, part: Any) -> Any:
+        return {"n": np.zeros(1)}
+
+
 class SeedsRandom(Sound):
     def fit(self, train: Any) -> Any:
         random.seed(1)
@@ -249,6 +277,9 @@ BROKEN: list[tuple[type[Sound], Callable[..., None], str]] = [
     (DrawsByBatch, testing.check_batches_do_not_matter, "depends on who else is asked for"),
     (DrawsByRow, testing.check_user_order_does_not_matter, "depends on the order of users"),
     (KeepsTheLongest, testing.check_length_does_not_linger, "longer lists changed the shorter"),
+    (CountsParts, testing.check_parts_make_no_difference, "fitted in parts it recommends other"),
+    (CountsCandidates, testing.check_parts_make_no_difference, "use no candidates in them"),
+    (AddsFractions, testing.check_parts_make_no_difference, "the sums 'n' are float64"),
     (DrawsFromNumPy, testing.check_global_random_state_is_left_alone, "global random state"),
     (SeedsRandom, testing.check_global_random_state_is_left_alone, "global random state"),
 ]
@@ -274,6 +305,7 @@ def failing(model: Sound) -> list[str]:
 
 def test_the_sound_one_passes() -> None:
     testing.check_recommender(Sound())
+    testing.check_recommender(InParts())
 
 
 @pytest.mark.parametrize(
@@ -294,7 +326,7 @@ def test_each_check_fails_what_breaks_it(
 
 @pytest.mark.parametrize("broken", [FitReturnsACopy, FitChangesDepth, FitChangesAPart, FitRemembers,
     GoesPastTheLast, NeverEmpty, NeedsUsers, NeedsOldItems, NeedsTwoUsers, NeedsALastMonth,
-    DrawsByBatch, DrawsByRow, KeepsTheLongest,
+    DrawsByBatch, DrawsByRow, KeepsTheLongest, CountsParts, CountsCandidates, AddsFractions,
     DrawsFromNumPy])  # fmt: skip
 def test_no_other_check_would_have_noticed(broken: type[Sound]) -> None:
     expected = {b: check.__name__ for b, check, _ in BROKEN}[broken]

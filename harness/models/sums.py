@@ -1,0 +1,144 @@
+"""Learning from sums over users: whoever's events are at hand, the sums of parts add up.
+
+Users are divided into parts, each a `Train` of its own: its users and their events, all items, the
+one cut-off. A recommender that learns from such sums never needs more than one part at a time, and
+learns the same, to the last bit, however users are divided. Source: the summation form of Chu, Kim,
+Lin, Yu, Bradski, Ng and Olukotun, Map-Reduce for Machine Learning on Multicore, NIPS 2006.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial, reduce
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+
+from harness.core.exact_sum import Sums, add
+from harness.data.dataset import Events
+from harness.models.base import Train
+
+Step: TypeAlias = Callable[[Train], Sums]
+"""What is added up over the parts: a function of one of them."""
+Steps: TypeAlias = Generator[Step, Sums, None]
+"""Steps, each made when the total of the one before it has been sent."""
+Parts: TypeAlias = Callable[[], Iterable[Train]]
+"""All parts, one after the other, as often as it is called."""
+
+
+class FromSums(ABC):
+    """A recommender that learns from sums over users; `fit` follows from the two other methods.
+
+    Examples
+    --------
+    The number of all events, which no division of users changes:
+
+    >>> class Counted(FromSums):
+    ...     def fit_steps(self, train):
+    ...         total = yield lambda part: {"events": np.array([len(part.events)])}
+    ...         self.n_events_ = int(total["events"][0])
+    >>> from harness.testing import example_train
+    >>> Counted().fit(example_train()).n_events_
+    11
+    """
+
+    @abstractmethod
+    def fit_steps(self, train: Train) -> Steps:
+        """Yield what to add up, be sent the total, and learn from it; forget what was learnt.
+
+        Parameters
+        ----------
+        train : Train
+            The items, candidates, cut-off, event types and tables; it has no users and no events.
+
+        Yields
+        ------
+        function of a Train
+            Called with every part; in a part each item may be a candidate, so that candidates are
+            those of `train` alone. Its sums are of whole numbers, which no order of adding changes.
+        """
+
+    def for_users(self, train: Train) -> Self:
+        """Note whose lists are asked for next, after all steps, and return self.
+
+        Parameters
+        ----------
+        train : Train
+            Their part; its candidates are those of `fit_steps`.
+        """
+        return self
+
+    def fit(self, train: Train) -> Self:
+        """Learn from `train`, forget what was learnt before, and return self."""
+        fit_all([self.fit_steps(without_events(train))], lambda: [train])
+        return self.for_users(train)
+
+
+def fits_in_parts(model: Any) -> bool:
+    """Return whether a recommender has `fit_steps` and `for_users`, and all its `models` too."""
+    given = getattr(model, "models", ())
+    base_models = given if isinstance(given, list | tuple) else ()
+    methods = (getattr(model, name, None) for name in ("fit_steps", "for_users"))
+    return all(map(callable, methods)) and all(map(fits_in_parts, base_models))
+
+
+def fit_all(steps: Sequence[Steps], parts: Parts) -> None:
+    """Take all steps of several recommenders, those that wait in one pass over the parts.
+
+    The recommenders have learnt then; `for_users` comes before they are asked for lists.
+    """
+    all_steps = side_by_side(steps)
+    step = next(all_steps, None)
+    while step is not None:
+        nothing: Sums = {}
+        step = sent(all_steps, reduce(add, map(step, parts()), nothing))
+
+
+def side_by_side(steps: Sequence[Steps]) -> Steps:
+    """Yield the steps of several recommenders as one each, until all have ended."""
+    waiting = {at: step for at, one in enumerate(steps) if (step := next(one, None)) is not None}
+    while waiting:
+        total: Mapping[str | int, Any] = yield partial(_sums_of, waiting)
+        answers = ((at, sent(steps[at], total.get(at, {}))) for at in waiting)
+        waiting = {at: step for at, step in answers if step is not None}
+
+
+def _sums_of(steps: Mapping[int, Step], part: Train) -> Sums:
+    return {at: step(part) for at, step in steps.items()}
+
+
+def sent(steps: Steps, total: Sums) -> Step | None:
+    """Send a total; return the next step, None where there is none."""
+    try:
+        return steps.send(total)
+    except StopIteration:
+        return None
+
+
+def whole(sums: Sums) -> Sums:
+    """Return sums that are of whole numbers.
+
+    Raises
+    ------
+    TypeError
+        They are not: a sum of others depends on the order in which it is made.
+    """
+    if not isinstance(sums, Mapping):
+        raise TypeError(f"sums are {type(sums).__name__}; expected a dict of int64 arrays")
+    for key, value in sums.items():
+        if isinstance(value, Mapping):
+            whole(value)
+        elif getattr(value, "dtype", None) != np.int64:
+            found = getattr(value, "dtype", type(value).__name__)
+            raise TypeError(f"the sums {key!r} are {found}; expected an int64 array")
+    return sums
+
+
+def without_events(train: Train) -> Train:
+    """Return what `fit_steps` is given: all but users and events."""
+    columns = (np.zeros(0, dtype) for dtype in (np.int32, np.int32, np.int64, np.uint8))
+    users = train.user_ids.clear()
+    dataset = replace(train.dataset, user_ids=users, registered=None)
+    return replace(train, dataset=dataset, events=Events(*columns))

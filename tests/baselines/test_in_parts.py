@@ -1,0 +1,80 @@
+"""Baselines that learn from sums over users: any log, any division of users, the same lists."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from shops import KINDS, USERS, Row, shop
+
+from baselines.popular import Popular
+from baselines.random_items import RandomItems
+from baselines.repurchase import Repurchase
+from baselines.trending import Trending
+from harness.core.arrays import Int32
+from harness.core.random import Draws, id_hashes
+from harness.models.base import Train
+from harness.models.sums import fits_in_parts
+from harness.testing import fitted_in_parts, parts_of
+
+VISITS = {"visit": 0.3}
+MODELS: dict[str, Any] = {
+    "popular": lambda: Popular(),
+    "popular, weighed": lambda: Popular(window_days=9, half_life_days=3, weights=VISITS),
+    "trending": lambda: Trending(4),
+    "trending, weighed": lambda: Trending(3, weights=VISITS),
+    "random": lambda: RandomItems(),
+    "repurchase": lambda: Repurchase(5),
+}
+ROWS = st.lists(
+    st.tuples(
+        st.sampled_from(USERS[:3]),
+        st.sampled_from("abcdef"),
+        st.sampled_from([0.25, 1, 1.5, 2, 3, 7, 12.125, 19]),
+        st.sampled_from(KINDS),
+    ),
+    min_size=1,
+    max_size=40,
+)
+
+
+def lists_of(model: Any, train: Train) -> list[list[int]]:
+    everyone = np.arange(len(train.user_ids), dtype=np.int32)
+    draws = Draws(7, 0, id_hashes(train.user_ids))
+    found: list[list[int]] = model.recommend(everyone, 4, draws).tolist()
+    return found
+
+
+def in_parts(model: Any, train: Train, part: Int32) -> list[list[int]]:
+    parts = parts_of(train, part)
+    fitted = fitted_in_parts(model, train, parts)
+    found: list[Any] = [[]] * len(part)
+    for number, own in enumerate(parts):
+        rows = lists_of(fitted.for_users(own), own)  # type: ignore[attr-defined]
+        for user, row in zip(np.flatnonzero(part == number), rows, strict=True):
+            found[user] = row
+    return found
+
+
+@pytest.mark.parametrize("name", MODELS)
+@given(ROWS, st.lists(st.integers(0, 3), min_size=len(USERS), max_size=len(USERS)))
+def test_lists_are_those_of_all_users_at_once(name: str, rows: list[Row], part: list[int]) -> None:
+    model, train = MODELS[name], shop(rows, "abcde")
+    assert fits_in_parts(model())
+    found = in_parts(model(), train, np.array(part, np.int32))
+    assert found == lists_of(model().fit(train), train)
+
+
+def test_parts_may_be_empty() -> None:
+    """Nobody is in part 2, and those of parts 0 and 1 have no events."""
+    train = shop([("ann", "a", 1)], "ab")
+    for make in MODELS.values():
+        found = in_parts(make(), train, np.array([3, 1, 1, 0], np.int32))
+        assert found == lists_of(make().fit(train), train)
+
+
+def test_events_without_times_have_parts_too() -> None:
+    train = replace(shop([("ann", "b", 1), ("bob", "b", 1), ("cid", "a", 1)], "ab"), cutoff=None)
+    assert in_parts(Popular(), train, np.array([0, 1, 2, 2], np.int32)) == [[1, 0, -1, -1]] * 4
