@@ -13,8 +13,8 @@ from harness.core.arrays import repeats
 from harness.core.errors import UsageError, printable, suggest
 from harness.core.table import MISSING, Column, Sheet, Shown, number
 from harness.experiment import run_folder
+from harness.experiment.answers import fitted, recommend
 from harness.experiment.build import Factories
-from harness.experiment.evaluate_model import fitted, recommend
 from harness.experiment.run_folder import Run
 from harness.experiment.score import (
     SubmittedLists,

@@ -16,8 +16,8 @@ from harness.core.io import refuse_overwriting, whole_file, written
 from harness.data import loading
 from harness.data.dataset import positions
 from harness.experiment import competition
+from harness.experiment.answers import fitted, recommend
 from harness.experiment.build import Factories
-from harness.experiment.evaluate_model import fitted, recommend
 from harness.models.base import Train
 from harness.models.recommendations import EMPTY
 from harness.protocol.evaluation_set import candidates_of, items_in_train, items_of

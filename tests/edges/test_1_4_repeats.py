@@ -269,7 +269,7 @@ def test_seeds_of_any_whole_number_are_found_where_a_name_can_set_them(
 def test_lists_that_depend_on_who_is_asked_for_together_are_told(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("harness.experiment.evaluate_model._ASKED_AGAIN", 5)
+    monkeypatch.setattr("harness.experiment.answers._ASKED_AGAIN", 5)
     (folder / "plugged.py").write_text(PLUGGED + ODD)
     [note] = run(config(folder, model("ByPlace"))).notes
     assert 'model "ByPlace": asked for the first 5 users alone' in note

@@ -11,7 +11,7 @@ from small import LATEST_FIRST, LOG, POPULAR, RANDOM
 
 from harness.config import Config
 from harness.core.errors import RecommenderError, UsageError
-from harness.experiment import evaluate_model
+from harness.experiment import answers
 from harness.experiment.result import Result
 from harness.experiment.run import run
 
@@ -219,7 +219,7 @@ class Reuses:
         self.answer[:] = self.right[users]
         return self.answer
 """
-    monkeypatch.setattr(evaluate_model, "BATCH_CELLS", 1)  # one user a call
+    monkeypatch.setattr(answers, "BATCH_CELLS", 1)  # one user a call
     settings = plug_in(tmp_path, source, "Reuses", k=1, metrics=["MAP@1"])
     assert values(run(settings), "MAP@1") == [[1, 1, 1]]
 
@@ -309,7 +309,7 @@ def test_batches_change_nothing(
 ) -> None:
     settings = config(tmp_path, RANDOM | {"repeats": 3}, POPULAR, seen_items=seen_items)
     whole = run(settings)
-    monkeypatch.setattr(evaluate_model, "BATCH_CELLS", 1)  # one user a call
+    monkeypatch.setattr(answers, "BATCH_CELLS", 1)  # one user a call
     parts = run(settings)
     for model in range(2):
         for metric in ("MAP@2", "Recall@2", "NDCG@2"):
