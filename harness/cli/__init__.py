@@ -61,6 +61,17 @@ def run(
         ),
     ] = None,
     set_: Set = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            help="How much may be used, such as 4GB; what is free by default. Where all events "
+            "need more, users are evaluated in buckets that are kept on disk.",
+        ),
+    ] = None,
+    whole: Annotated[
+        Literal["refuse", "keep"],
+        typer.Option(help="What becomes then of models that need all events in memory."),
+    ] = "refuse",
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Times, pairs and leaderboards as well.")
     ] = False,
@@ -76,7 +87,7 @@ def run(
     here = Path.cwd()  # a model may go elsewhere
     check_out(out or Path("runs/any"))
     with stdout_to_stderr():  # what a model prints must not mix with the results
-        result = run_(settings, progress=sys.stderr.isatty())
+        result = run_(settings, memory=memory, whole=whole, progress=sys.stderr.isatty())
     name = f"{result.start}-{result.layout}-{result.evaluation_set.fingerprint[:6]}"
     folder = out or _claimed(here, Path("runs") / name)
     try:

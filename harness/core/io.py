@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -188,16 +189,40 @@ def whole_file(path: Path) -> Iterator[Path]:
 @contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
     """Yield a temporary folder beside `path` that replaces it only when all went well."""
+    with scratch_folder(path) as temporary:
+        yield temporary
+        with alone(path.parent):
+            _exchange(temporary, path)
+
+
+@contextmanager
+def scratch_folder(path: Path) -> Iterator[Path]:
+    """Yield a folder beside `path` for what this process writes meanwhile; it goes afterwards."""
     path.parent.mkdir(parents=True, exist_ok=True)
     _tidy(path)
     temporary = leftovers.beside(path, "part")
     temporary.mkdir()
     try:
         yield temporary
-        with alone(path.parent):
-            _exchange(temporary, path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextmanager
+def told_if_full(folder: Path, more: str = "") -> Iterator[None]:
+    """Raise DataError where the disk of a folder is full; `more` says what is needed there."""
+    import polars as pl  # slow to import
+
+    try:
+        yield
+    except (OSError, pl.exceptions.PolarsError) as error:
+        if getattr(error, "errno", None) != errno.ENOSPC and _FULL not in str(error):
+            raise
+        raise DataError(f"{folder}: the disk is full; {more}{MORE_ROOM}") from error
+
+
+_FULL = os.strerror(errno.ENOSPC)
+MORE_ROOM = "make room, or name a folder on another disk: HARNESS_CACHE_DIR=FOLDER"
 
 
 def _tidy(path: Path) -> None:

@@ -56,23 +56,15 @@ class Known(NamedTuple):
     notes: Sequence[str]
 
 
-def write(
-    layout: Layout, folder: Path, progress: Callable[[int], object], count: int | None
-) -> Known:
-    """Write the buckets of a layout's events into a folder, and take up what is there of them.
-
-    Parameters
-    ----------
-    count : int, optional
-        How many buckets; by default as many as leave each some million events.
-    """
+def write(layout: Layout, folder: Path, progress: Callable[[int], object]) -> Known:
+    """Write the buckets of a layout's events into a folder, and take up what is there of them."""
     parts, notes = _parts(layout, folder / _PARTS, progress)
     items, at = loading.items_of(layout, pl.concat([part.items for part in parts]))
     ends = np.cumsum([0, *(len(part.items) for part in parts)])
     maps = [at[start:stop] for start, stop in pairwise(ends.tolist())]
     merging = _Merging(layout, folder, list(zip(parts, maps, strict=True)), len(items.ids))
     total = sum(part.rows for part in parts)
-    buckets = count or bucket_count(total)
+    buckets = bucket_count(total)
     sizes = [merging.bucket(at, buckets) for at in range(buckets)]
     _write_items(folder, layout, items)
     shutil.rmtree(folder / _PARTS, ignore_errors=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ import polars as pl
 from harness.core import cache, leftovers
 from harness.core.arrays import Int64
 from harness.core.errors import DataError
+from harness.core.io import MORE_ROOM, told_if_full
 from harness.data import bucketing, dataset, loading
 from harness.data.bucketing import Known
 from harness.data.dataset import Dataset, Events, of_starts, one_kind
@@ -110,7 +110,6 @@ def prepared(
     progress: Callable[[int], object] = lambda rows: None,
     *,
     kept: bool = True,
-    count: int | None = None,
 ) -> Iterator[Buckets]:
     """Yield the buckets of a layout's events; they are made unless they are kept from before.
 
@@ -118,33 +117,29 @@ def prepared(
     ----------
     kept : bool
         Whether in the cache; else in a temporary folder, which goes.
-    count : int, optional
-        How many buckets, from 1 to 4,096; by default as many as leave each some million events.
 
     Raises
     ------
     DataError
         A file or value that cannot be used, a full disk.
     """
-    entry = cache.entry((FORMAT, layout, "buckets", count), loading.files(layout))
+    entry = cache.entry((FORMAT, layout, "buckets"), loading.files(layout))
     if not kept or cache.private(entry.path.parent) is None or not entry.settled:
         with _temporary() as folder:
-            yield _opened(folder, layout, _written(layout, folder, progress, count))
+            yield _opened(folder, layout, _written(layout, folder, progress))
         return
     found = entry.read(lambda folder, notes: _opened(folder, layout, _known(notes)))
     if found is None:
-        found = _made(entry, layout, progress, count)
+        found = _made(entry, layout, progress)
     yield found
 
 
-def _made(
-    entry: cache.Entry, layout: Layout, progress: Callable[[int], object], count: int | None
-) -> Buckets:
+def _made(entry: cache.Entry, layout: Layout, progress: Callable[[int], object]) -> Buckets:
     """Make the buckets of an entry, or wait for the process that does."""
     with entry.making() as folder:
         found = entry.read(lambda folder, notes: _opened(folder, layout, _known(notes)))
         if found is None:
-            known = _written(layout, folder, progress, count)
+            known = _written(layout, folder, progress)
             entry.adopt(folder, known._asdict())
             found = _opened(entry.path, layout, known)
     return found
@@ -174,25 +169,16 @@ def _opened(folder: Path, layout: Layout, known: Known) -> Buckets:
     return Buckets(folder, layout, items, known)
 
 
-def _written(
-    layout: Layout, folder: Path, progress: Callable[[int], object], count: int | None
-) -> Known:
+def _written(layout: Layout, folder: Path, progress: Callable[[int], object]) -> Known:
     """Write the buckets; raise DataError where the disk is too small, before that or meanwhile."""
     needed = estimated_rows(layout) * _BYTES_A_ROW
     held = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     free = shutil.disk_usage(folder).free
-    told = (
-        f"about {_size(needed)} are needed for the buckets of users; make room, or name a folder "
-        "on another disk: HARNESS_CACHE_DIR=FOLDER (TMPDIR=FOLDER where nothing is cached)"
-    )
+    told = f"the buckets of users need about {_size(needed)}; "
     if held + free < needed:
-        raise DataError(f"{folder}: the disk has {_size(free)} free, and {told}")
-    try:
-        return bucketing.write(layout, folder, progress, count)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        if getattr(error, "errno", None) != errno.ENOSPC and "No space left" not in str(error):
-            raise
-        raise DataError(f"{folder}: the disk is full, and {told}") from error
+        raise DataError(f"{folder}: the disk has {_size(free)} free; {told}{MORE_ROOM}")
+    with told_if_full(folder, told):
+        return bucketing.write(layout, folder, progress)
 
 
 def _size(bytes_: int) -> str:

@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence, Set
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from harness.config import Config, read
+from harness.config import Config, ModelConfig, read
 from harness.core.arrays import Counts, Floats
 from harness.core.errors import HarnessError, counted
 from harness.core.progress import Clock
 from harness.data.dataset import Dataset
+from harness.experiment import in_buckets
+from harness.experiment import memory as memory_
+from harness.experiment.answers import Answers
 from harness.experiment.build import Factories
 from harness.experiment.competition import averaged_ids
-from harness.experiment.evaluate_model import EvaluatedModel, describing, evaluate_model
+from harness.experiment.evaluate_model import EvaluatedModel, asked_in_turn, describing, scored
+from harness.experiment.in_buckets import InBuckets, Models
 from harness.experiment.record import Chance, Tuned
 from harness.experiment.result import ModelResult, Result
 from harness.metrics import Metric, needs
-from harness.models.item_stats import of_train
+from harness.models.item_stats import Catalogue, of_train
 from harness.protocol.evaluation_set import EvaluationSet, left_out
 from harness.protocol.leaderboard_estimate import LeaderboardEstimates, Sample, with_items
 from harness.protocol.split import Split
 from harness.protocol.task import Task, asked, make_task, of_users
-from harness.protocol.users import profile
+from harness.protocol.users import of_events, with_attributes
 from harness.stats import chance, chance_law, chance_moments
 from harness.stats.estimates import ModelEstimate, Tables, bootstrap, estimates
 from harness.stats.pairwise import Comparison, Rules, compare
@@ -34,12 +39,25 @@ from harness.stats.shakeup import ShakeUp, shake_up
 from harness.stats.slices import slices
 
 
-def run(config: Config | str | Path, *, progress: bool = False) -> Result:
+def run(
+    config: Config | str | Path,
+    *,
+    memory: str | None = None,
+    whole: Literal["refuse", "keep"] = "refuse",
+    progress: bool = False,
+) -> Result:
     """Evaluate every model of a config on the evaluation set that it makes, and compare them.
 
     Parameters
     ----------
     config : Config or path of a TOML file
+    memory : str, optional
+        How much may be used, such as ``4GB``: where all events need more, they are read once into
+        buckets of users on disk, and these are evaluated one after the other, with the same
+        results. By default what the system has free.
+    whole : {"refuse", "keep"}
+        What becomes then of models that must learn from all events at once: the run is refused,
+        or they are kept, and have all events in memory.
     progress : bool
         Show bars on standard error for steps that take longer than a second.
 
@@ -47,39 +65,40 @@ def run(config: Config | str | Path, *, progress: bool = False) -> Result:
     ------
     HarnessError
         Anything a person can mend: the config, a file, an empty evaluation set, a model that
-        breaks its contract.
+        breaks its contract, a full disk.
     """
     if not isinstance(config, Config):
         config = read(Path(config))
     metrics, clock = asked(config), Clock()
     factories = Factories(config)
     models = [factories.made(r) for r in range(max(model.repeats for model in config.models))]
-    with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written
-        task = make_task(config, background=background, clock=clock, progress=progress)
+    with _evaluation(config, models, memory, whole, clock, progress) as found:
+        task, others = found.task, found.others
         with clock.step("chance"):
-            catalogue = of_train(task.train, needs((*metrics, *describing(task.evaluation_set.k))))
+            catalogue = found.catalogue(needs((*metrics, *describing(task.evaluation_set.k))))
             moments = {
                 m: chance_moments.exact(*_chance_of(m, task.evaluation_set)) for m in metrics
             }
         with clock.step("users"):
-            users, others = profile(task, config.compare.slices), _others(task)
+            users = with_attributes(found.profile, task, config.compare.slices)
             sample, unread = _sample(config, task.evaluation_set, others.evaluation_set)
-        evaluated = [
-            evaluate_model(
-                # Taken out, so that a model's memory is free again unless others are made of it.
-                (of_repeat.pop(model.name) for of_repeat in models[: model.repeats]),
-                model,
-                task,
-                catalogue,
-                metrics,
-                progress,
-                # Nothing can be said for others of a metric that is not 0 for users without hits.
-                others=others if metrics[0].definition.zero_without_hits else None,
-                sample=sample,
-                seeded=factories.seeded(model.name),
+        evaluated = []
+        for model in config.models:
+            answers, seconds = found.answers(model)
+            evaluated.append(
+                scored(
+                    answers,
+                    model,
+                    task,
+                    catalogue,
+                    metrics,
+                    seconds,
+                    # Nothing can be said for others of a metric that is not 0 without hits.
+                    others=others if metrics[0].definition.zero_without_hits else None,
+                    sample=sample,
+                    seeded=factories.seeded(model.name),
+                )
             )
-            for model in config.models
-        ]
         with clock.step("compare"):
             tables = {one.name: one.scores for one in evaluated}
             resampled = bootstrap(tables, metrics, config.compare.resamples, config.evaluation.seed)
@@ -106,6 +125,57 @@ def run(config: Config | str | Path, *, progress: bool = False) -> Result:
         notes=(*_notes(task, moments), *unread, *(note for one in evaluated for note in one.notes)),
         seconds=clock.seconds,
     )
+
+
+class _InMemory:
+    """The models of a config, fitted and asked with all events in memory: as `InBuckets`."""
+
+    def __init__(
+        self,
+        config: Config,
+        models: Models,
+        background: Executor,
+        clock: Clock,
+        progress: bool,
+    ) -> None:
+        self._models, self._progress = [dict(of_repeat) for of_repeat in models], progress
+        self.task = make_task(config, background=background, clock=clock, progress=progress)
+        with clock.step("users"):
+            rules = config.evaluation
+            task = self.task
+            others = left_out(task.evaluation_set, task.data, task.split, rules)
+            self.others, self.profile = of_users(task, others), of_events(task)
+
+    def catalogue(self, needs: Set[str]) -> Catalogue | None:
+        """Return what metrics need to know of the candidates."""
+        return of_train(self.task.train, needs)
+
+    def answers(self, settings: ModelConfig) -> tuple[list[Answers], Clock]:
+        """Return every repeat's answers, and the seconds that they took."""
+        # Taken out, so that a model's memory is free again unless others are made of it.
+        models = (of.pop(settings.name) for of in self._models[: settings.repeats])
+        clock = Clock()
+        given = settings, self.task, self.others, clock, self._progress
+        return asked_in_turn(models, *given), clock
+
+
+@contextmanager
+def _evaluation(
+    config: Config,
+    models: Models,
+    memory: str | None,
+    whole: str,
+    clock: Clock,
+    progress: bool,
+) -> Iterator[_InMemory | InBuckets]:
+    """Yield the models' answers to come: with all events in memory, or a bucket at a time."""
+    limit = memory_.free() if memory is None else memory_.parse(memory)
+    if limit is None or memory_.needed(config.layout()) <= limit:
+        with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written
+            yield _InMemory(config, models, background, clock, progress)
+    else:
+        with in_buckets.opened(config, models, limit, whole, clock, progress) as found:
+            yield found
 
 
 def _model_results(
@@ -157,12 +227,6 @@ def _shake_ups(
     """Return how a private leaderboard would differ, for each public share; none without pairs."""
     shares = () if comparison is None else config.compare.public_shares
     return tuple(shake_up(tables, metric, share, config.evaluation.seed) for share in shares)
-
-
-def _others(task: Task) -> Task:
-    """Return the same with the users whom the evaluation set leaves out."""
-    rules = task.config.evaluation
-    return of_users(task, left_out(task.evaluation_set, task.data, task.split, rules))
 
 
 def _sample(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -149,8 +149,14 @@ def of_candidates(
     return _set(dataset, candidates, users, pairs, seen, config.k, funnel)
 
 
+def without_seen(part: EvaluationSet) -> EvaluationSet:
+    """Return the same with how many items each user has seen, and not which."""
+    n_seen = None if part.seen is None else part.seen.sizes
+    return replace(part, seen=None, n_seen=n_seen)
+
+
 def merged(parts: Sequence[EvaluationSet]) -> tuple[EvaluationSet, Int64]:
-    """Return the evaluation set of all users by those of buckets of them.
+    """Return the evaluation set of all users by those of buckets of them, `without_seen`.
 
     Returns
     -------
@@ -168,6 +174,7 @@ def merged(parts: Sequence[EvaluationSet]) -> tuple[EvaluationSet, Int64]:
     ends = np.concatenate(([0], np.cumsum(relevant - truth.sizes)))
     others = Ragged(ends, np.arange(len(outside), dtype=np.int32)).gather(order)
     steps = zip(*(part.funnel for part in parts), strict=True)
+    n_seen = [part.n_seen for part in parts if part.n_seen is not None]
     found = EvaluationSet(
         users=np.arange(len(ids), dtype=np.int32),
         user_ids=ids.gather(order),
@@ -179,9 +186,7 @@ def merged(parts: Sequence[EvaluationSet]) -> tuple[EvaluationSet, Int64]:
         seen=None,
         k=first.k,
         funnel=tuple(Step(of[0].step, sum(one.users for one in of)) for of in steps),
-        n_seen=None
-        if first.seen is None
-        else np.concatenate([part.seen.sizes for part in parts if part.seen is not None])[order],
+        n_seen=np.concatenate(n_seen)[order] if n_seen else None,
     )
     return found, order
 

@@ -117,24 +117,30 @@ def divided(dataset: Dataset, config: SplitConfig) -> Split:
             return _per_user(dataset, dataset.events.kind == dataset.kinds.index(VALID_KIND))
 
 
+def without_events(part: Split) -> Split:
+    """Return a split that knows how many events it has, and holds none."""
+    train, valid = (side.where(np.zeros(len(side), np.bool_)) for side in (part.train, part.valid))
+    return replace(part, train=train, valid=valid, sizes=part.n_events)
+
+
 def merged(parts: Sequence[Split]) -> Split:
-    """Return the split of a log by those of its buckets; it holds no events.
+    """Return the split of a log by those of its buckets, without events.
 
     Of a split per user the cut-off is the latest of all.
     """
-    none = parts[0].train.where(np.zeros(len(parts[0].train), np.bool_))
-    cuts = [part.cuts for part in parts if part.cuts is not None]
-    return Split(
-        train=none,
-        valid=none,
+    first, cuts = parts[0], [part.cuts for part in parts if part.cuts is not None]
+    trains, valids = zip(*(part.n_events for part in parts), strict=True)
+    return replace(
+        first,
         held_back=sum(part.held_back for part in parts),
         cutoff=max((part.cutoff for part in parts if part.cutoff is not None), default=None),
-        until=parts[0].until,
-        cuts=replace(cuts[0], users=sum(c.users for c in cuts), tied=sum(c.tied for c in cuts))
-        if cuts
-        else None,
-        sizes=(sum(part.n_events[0] for part in parts), sum(part.n_events[1] for part in parts)),
+        cuts=_added(cuts) if cuts else None,
+        sizes=(sum(trains), sum(valids)),
     )
+
+
+def _added(cuts: Sequence[Cuts]) -> Cuts:
+    return replace(cuts[0], users=sum(c.users for c in cuts), tied=sum(c.tied for c in cuts))
 
 
 def _end(dataset: Dataset, config: TimeSplit) -> int:

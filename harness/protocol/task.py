@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -96,13 +97,20 @@ def make_task(
     with (
         clock.step("evaluation set"),
         steps("making the evaluation set", 3, " steps", progress) as bar,
+        noted(data),
     ):
-        try:
-            parts = split(data, config.split)
-            bar.update()
-            return task_of(config, data, parts, bar.update)
-        except HarnessError as error:  # what was odd in the data may be why
-            raise type(error)("\n".join([str(error), *data.notes])) from error
+        parts = split(data, config.split)
+        bar.update()
+        return task_of(config, data, parts, bar.update)
+
+
+@contextmanager
+def noted(data: Dataset) -> Iterator[None]:
+    """Add what was odd in the data to what is raised, as it may be why."""
+    try:
+        yield
+    except HarnessError as error:
+        raise type(error)("\n".join([str(error), *data.notes])) from error
 
 
 def task_of(
@@ -136,14 +144,14 @@ def read(
         How train will be split again.
     """
     layout = config.layout(inner)
-    _refuse_rows_without_order(layout, config.split)
+    refuse_rows_without_order(layout, config.split)
     with steps("reading events", None, " rows", progress) as bar:
         if config.data.cache:
             return loading.cached(layout, bar.update, background)[0]
         return loading.load(layout, bar.update)
 
 
-def _refuse_rows_without_order(layout: Layout, outer: SplitConfig) -> None:
+def refuse_rows_without_order(layout: Layout, outer: SplitConfig) -> None:
     """Raise UsageError where rows are to be numbered and lie in several files."""
     numbered = [table.table.path for table in layout.events if table.numbered]
     if len(numbered) > 1 or any(path.is_dir() for path in numbered):

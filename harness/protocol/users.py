@@ -26,33 +26,14 @@ OWN = (ACTIVITY, TRUTH, REPEATS)
 """The columns that every evaluation set has."""
 
 
-def profile(task: Task, columns: Sequence[str] = ()) -> pl.DataFrame:
+def of_events(task: Task) -> pl.DataFrame:
     """Return one row for each evaluated user, in the evaluation set's order.
-
-    Parameters
-    ----------
-    columns : sequence of str
-        Of the table of users, as well.
 
     Returns
     -------
     polars.DataFrame
-        The user's id, the columns that every evaluation set has, and those asked for, as text.
-
-    Raises
-    ------
-    UsageError
-        There is no table of users, or it has no such column.
+        The user's id and the columns that every evaluation set has.
     """
-    asked = list(dict.fromkeys(columns))
-    found = of_events(task)
-    if not asked:
-        return found
-    return found.hstack(attributes(task.evaluation_set, task.train, asked))
-
-
-def of_events(task: Task) -> pl.DataFrame:
-    """Return the user's id and the columns that every evaluation set has."""
     evaluation_set, train = task.evaluation_set, task.train
     return pl.DataFrame(
         {
@@ -62,6 +43,20 @@ def of_events(task: Task) -> pl.DataFrame:
             REPEATS: _had_before(task),
         }
     )
+
+
+def with_attributes(profile: pl.DataFrame, task: Task, columns: Sequence[str]) -> pl.DataFrame:
+    """Return what `of_events` does with columns of the table of users, as text.
+
+    Raises
+    ------
+    UsageError
+        There is no table of users, or it has no such column.
+    """
+    asked = list(dict.fromkeys(columns))
+    if not asked:
+        return profile
+    return profile.hstack(_attributes(task.evaluation_set, task.train, asked))
 
 
 def _had_before(task: Task) -> Counts:
@@ -82,8 +77,9 @@ def _had_before(task: Task) -> Counts:
     return found
 
 
-def attributes(evaluation_set: EvaluationSet, train: Train, columns: Sequence[str]) -> pl.DataFrame:
-    """Return columns of the table of users, as text, in the evaluation set's order."""
+def _attributes(
+    evaluation_set: EvaluationSet, train: Train, columns: Sequence[str]
+) -> pl.DataFrame:
     table = train.users_table
     if table is None:
         raise UsageError(

@@ -1,0 +1,84 @@
+"""How much memory there is, how much a log needs, and sizes as people write them."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from pathlib import Path
+
+from harness.core.errors import UsageError
+from harness.data.buckets import estimated_rows
+from harness.data.layout import Layout
+
+BASE, AN_EVENT = 300_000_000, 42
+"""Bytes that a run holds: at its start, and of every event while all are in memory."""
+LEAST = 1_000_000_000
+"""Bytes that a run on buckets needs, whatever the log."""
+_UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_BINARY = {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+_SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]I?B)\s*", re.IGNORECASE)
+
+
+def parse(text: str) -> int:
+    """Return the bytes of a size as people write it.
+
+    Raises
+    ------
+    UsageError
+        It is no size, or less than a run needs.
+
+    Examples
+    --------
+    >>> parse("4GB"), parse("1.5 GiB")
+    (4000000000, 1610612736)
+    """
+    found = _SIZE.fullmatch(text)
+    if found is None:
+        raise UsageError(f'memory "{text}" is no size; write a number and a unit, such as 4GB')
+    size = int(float(found[1]) * (_UNITS | _BINARY)[found[2].upper()])
+    if size < LEAST:
+        raise UsageError(
+            f'memory "{text}" is too little: buckets of users need {shown(LEAST)} or more'
+        )
+    return size
+
+
+def needed(layout: Layout) -> int:
+    """Return how many bytes a run needs that holds all events of a layout, more or less."""
+    return BASE + AN_EVENT * estimated_rows(layout)
+
+
+def free() -> int | None:
+    """Return how many bytes there are for this process; None where the system does not say."""
+    found = [_available(), _of_group()]
+    return min((size for size in found if size is not None), default=None)
+
+
+def shown(size: int) -> str:
+    """Return a size as readers are shown it.
+
+    Examples
+    --------
+    >>> shown(4_000_000_000), shown(1_536_000_000)
+    ('4 GB', '1.5 GB')
+    """
+    return f"{size / 1e9:,.1f}".removesuffix(".0") + " GB"
+
+
+def _available() -> int | None:
+    with suppress(OSError, ValueError, IndexError, StopIteration):
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        return 1024 * int(next(li for li in lines if li.startswith("MemAvailable")).split()[1])
+    return None
+
+
+def _of_group() -> int | None:
+    """Return what is left of the limit that a container has."""
+    group = Path("/sys/fs/cgroup")
+    with suppress(OSError, ValueError):  # "max" is no number: there is no limit
+        most, held = (
+            int((group / name).read_text(encoding="ascii"))
+            for name in ("memory.max", "memory.current")
+        )
+        return max(most - held, 0)
+    return None
