@@ -23,7 +23,7 @@ from harness.core.ids import Encoder
 from harness.core.io import whole_file, whole_folder
 from harness.core.random import LEAVES, id_hashes, leaves_of
 from harness.data import dataset, loading
-from harness.data.dataset import Events, one_kind
+from harness.data.dataset import Events, no_events, one_kind
 from harness.data.layout import Layout
 from harness.data.loading import EventReader, Items, Place
 from harness.data.ordering import merged
@@ -272,9 +272,7 @@ class _Merging:
             batches.append(events)
         index, codes = loading.index_of(pl.concat(users))
         if len(index) == 0:
-            return index, Events(
-                *(np.zeros(0, t) for t in (np.int32, np.int32, np.int64, np.uint8))
-            )
+            return index, no_events()
         return index, merged(batches, codes, self.every_item, len(self.layout.kinds))
 
     def _columns(self, events: Events) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from harness.core.errors import DataError
 from harness.core.io import MORE_ROOM, told_if_full
 from harness.data import bucketing, dataset, loading
 from harness.data.bucketing import Known
-from harness.data.dataset import Dataset, Events, of_starts, one_kind
+from harness.data.dataset import Dataset, Events, no_events, of_starts, one_kind
 from harness.data.layout import Layout
 from harness.data.loading import Items
 from harness.data.table_files import sources
@@ -63,8 +63,7 @@ class Buckets:
 
     def empty(self) -> Dataset:
         """Return what the buckets have in common: the items, and no user or event."""
-        columns = (np.zeros(0, dtype) for dtype in (np.int32, np.int32, np.int64, np.uint8))
-        return self._dataset(pl.Series(dataset.ID, [], pl.String), Events(*columns), None)
+        return self._dataset(pl.Series(dataset.ID, [], pl.String), no_events(), None)
 
     def _dataset(self, ids: pl.Series, events: Events, registered: Int64 | None) -> Dataset:
         low, high = self.known.span

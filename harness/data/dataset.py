@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
@@ -113,12 +113,14 @@ class Events:
     def where(self, keep: Bool) -> Events:
         """Return the events that `keep` (one bool an event) selects, in the same order."""
         chosen = _Chosen(keep)
-        columns = {name: partial(self._chosen, name, chosen) for name in self._given}
-        starts = columns.pop(_STARTS, None)
-        found = Events(*columns.values(), starts=starts)
+        columns: dict[str, Given] = {
+            name: partial(self._chosen, name, chosen) for name in self._given
+        }
+        if _STARTS in columns:  # they tell whose events are chosen: this column here is not needed
+            starts = columns[_STARTS] = cache(partial(self._chosen, _STARTS, chosen))
+            columns[USER] = lambda: of_starts(starts())()  # without the events, to let them go
+        found = Events(**columns)
         found._source = self, chosen
-        if starts is not None:  # they tell whose events are chosen: this column here is not needed
-            found._given[USER] = lambda: of_starts(found._column(_STARTS))()
         return found
 
     def since(self, moment: int) -> Bool:
@@ -177,6 +179,11 @@ class Events:
             starts[self.user[ends] + 1] = np.diff(ends, prepend=-1)
         self._counted = np.cumsum(starts)
         return self._counted
+
+
+def no_events() -> Events:
+    """Return none, which hold on to no others."""
+    return Events(*(np.zeros(0, dtype) for dtype in (np.int32, np.int32, np.int64, np.uint8)))
 
 
 def _ranges(starts: Int64, users: Int32) -> Int64:

@@ -17,7 +17,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from harness.core.exact_sum import Sums, add
-from harness.data.dataset import Events
+from harness.data.dataset import no_events
 from harness.models.base import Train
 
 Step: TypeAlias = Callable[[Train], Sums]
@@ -138,7 +138,6 @@ def whole(sums: Sums) -> Sums:
 
 def without_events(train: Train) -> Train:
     """Return what `fit_steps` is given: all but users and events."""
-    columns = (np.zeros(0, dtype) for dtype in (np.int32, np.int32, np.int64, np.uint8))
     users = train.user_ids.clear()
     dataset = replace(train.dataset, user_ids=users, registered=None)
-    return replace(train, dataset=dataset, events=Events(*columns))
+    return replace(train, dataset=dataset, events=no_events())

@@ -15,7 +15,7 @@ from harness.core.arrays import Bool, Int64
 from harness.core.errors import DataError, counted
 from harness.core.random import id_hashes, mixed
 from harness.data.competitions import VALID_KIND
-from harness.data.dataset import DAY_US, Dataset, Events
+from harness.data.dataset import DAY_US, Dataset, Events, no_events
 
 
 @dataclass(frozen=True)
@@ -119,8 +119,7 @@ def divided(dataset: Dataset, config: SplitConfig) -> Split:
 
 def without_events(part: Split) -> Split:
     """Return a split that knows how many events it has, and holds none."""
-    train, valid = (side.where(np.zeros(len(side), np.bool_)) for side in (part.train, part.valid))
-    return replace(part, train=train, valid=valid, sizes=part.n_events)
+    return replace(part, train=no_events(), valid=no_events(), sizes=part.n_events)
 
 
 def merged(parts: Sequence[Split]) -> Split:
