@@ -295,5 +295,8 @@ def _write_items(folder: Path, layout: Layout, items: Items) -> None:
 
 
 def _write(path: Path, columns: dict[str, Any]) -> None:
-    with whole_file(path) as target:
-        pl.DataFrame(columns).write_parquet(target, compression="lz4", statistics=False)
+    frame = pl.DataFrame(columns)
+    with whole_file(path) as target:  # a group of rows is a chunk, and one chunk is not copied
+        frame.write_parquet(
+            target, compression="lz4", statistics=False, row_group_size=max(len(frame), 1)
+        )
