@@ -10,21 +10,21 @@ import numpy.typing as npt
 import polars as pl
 
 from harness.core.arrays import Int32, UInt64
+from harness.core.digests import digests
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def id_hashes(ids: pl.Series) -> UInt64:
     """Return a 64-bit BLAKE2b hash of every id: the same on every machine and in every release."""
-    digests = [hashlib.blake2b(i.encode(), digest_size=8).digest() for i in ids.to_list()]
-    return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)
+    return digests(ids, 8).view("<u8")[:, 0].astype(np.uint64)
 
 
 LEAVES = 4096
-"""Groups of users that a hash of their ids decides; see `leaves_of`."""
+"""Groups of users that a hash of their ids decides; see `leaf_of`."""
 
 
-def leaves_of(hashes: UInt64) -> npt.NDArray[np.uint16]:
+def leaf_of(hashes: UInt64) -> npt.NDArray[np.uint16]:
     """Return the leaf of each of some `id_hashes`, from 0: their first twelve bits."""
     return (hashes >> np.uint64(52)).astype(np.uint16)
 

@@ -21,7 +21,7 @@ import polars as pl
 from harness.core.arrays import Int32
 from harness.core.ids import Encoder
 from harness.core.io import whole_file, whole_folder
-from harness.core.random import LEAVES, id_hashes, leaves_of
+from harness.core.random import LEAVES, id_hashes, leaf_of
 from harness.data import dataset, loading
 from harness.data.dataset import Events, no_events, one_kind
 from harness.data.layout import Layout
@@ -157,7 +157,7 @@ class _Rows:
     def write(self, folder: Path, reader: EventReader) -> None:
         """Write the rows by leaf, and where the reader stands behind them."""
         ids = self._users.ids()
-        leaf = leaves_of(id_hashes(ids))
+        leaf = leaf_of(id_hashes(ids))
         by_leaf = np.argsort(leaf, kind="stable")
         place = np.empty(len(ids), np.int32)
         place[by_leaf] = np.arange(len(ids), dtype=np.int32)

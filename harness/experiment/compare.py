@@ -154,6 +154,7 @@ def _refuse_other_sets(opened: Sequence[Run]) -> None:
     for run in opened[1:]:
         if run.folder.resolve() == first.folder.resolve():
             raise UsageError(f"{run.folder}: is named twice; name each run once")
+        _refuse_other_format(first, run)
         fields, others = first.record.evaluation.fields, run.record.evaluation.fields
         differ = [name for name, digest in fields.items() if others.get(name) != digest]
         if differ:
@@ -169,6 +170,17 @@ def _refuse_other_sets(opened: Sequence[Run]) -> None:
             raise DataError(
                 f"{run.folder}/per_user.parquet: holds other users than its evaluation set"
             )
+
+
+def _refuse_other_format(first: Run, run: Run) -> None:
+    """Raise UsageError where fingerprints say nothing, since the two runs' are made otherwise."""
+    older, newer = sorted((first, run), key=lambda one: one.record.evaluation.fingerprint_format)
+    if older.record.evaluation.fingerprint_format < newer.record.evaluation.fingerprint_format:
+        raise UsageError(
+            f"{older.folder}: was written by an earlier version than {newer.folder}, which made "
+            "fingerprints in another way, so they do not tell whether both have one evaluation "
+            f"set; run it again: harness run {older.folder}/config.toml"
+        )
 
 
 def _tables(opened: Sequence[Run]) -> tuple[dict[str, ScoreTable], dict[str, str]]:

@@ -29,6 +29,7 @@ from harness.metrics.kernels import discounts
 from harness.metrics.scores import user_scores
 from harness.models.recommendations import Recommendations
 from harness.protocol import truth
+from harness.protocol.fingerprint import FORMAT
 from harness.protocol.task import Task, make_task, model_of
 from harness.protocol.truth import Solution
 
@@ -65,13 +66,19 @@ def _on_task(
 
 
 def _refuse_changed(run: Run, task: Task) -> None:
-    """Raise UsageError where the evaluation set is not the one that the run was on."""
+    """Raise UsageError unless the evaluation set is known to be the one that the run was on."""
+    again = f"run it again: harness run {run.folder}/config.toml"
+    if run.record.evaluation.fingerprint_format != FORMAT:
+        raise UsageError(
+            f"{run.folder}: was written by another version, which made fingerprints in another "
+            f"way, so nothing tells whether the data has changed since this run; {again}"
+        )
     then = run.record.evaluation.fields
     differ = [name for name, now in task.evaluation_set.fields.items() if then.get(name) != now]
     if differ:
         raise UsageError(
-            f"{run.folder}: the data has changed since this run ({', '.join(differ)} differ); run "
-            f"it again: harness run {run.folder}/config.toml"
+            f"{run.folder}: the data has changed since this run ({', '.join(differ)} differ); "
+            f"{again}"
         )
 
 

@@ -7,7 +7,7 @@ model is asked for its users' lists, which wait on disk until those of all users
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -40,7 +40,7 @@ from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.split import Split
 from harness.protocol.task import Task, make_task, noted, of_users, refuse_rows_without_order
 
-Models = Sequence[Mapping[str, Recommender]]
+Models = Sequence[dict[str, Recommender]]
 """Of each repeat, the models that have so many, by name."""
 
 
@@ -122,8 +122,8 @@ class InBuckets:
     def answers(self, settings: ModelConfig) -> tuple[list[Answers], Clock]:
         """Return every repeat's answers for all users, in the order of the evaluation set."""
         name, clock = settings.name, self._clocks[settings.name]
-        if name in self.kept:
-            own = (models[name] for _, models in self._with(name))
+        if name in self.kept:  # taken out: a model's memory is free again when it was asked
+            own = (models.pop(name) for _, models in self._with(name))
             return asked_in_turn(own, settings, *self._whole, clock, self._progress), clock
         repeats = [self._of_all(name, models[name], r, clock) for r, models in self._with(name)]
         return repeats, clock
@@ -143,7 +143,7 @@ class InBuckets:
                 if name not in self.kept and not isinstance(model, PrecomputedLists):
                     yield repeat, name, model
 
-    def _with(self, name: str) -> Iterator[tuple[int, Mapping[str, Recommender]]]:
+    def _with(self, name: str) -> Iterator[tuple[int, dict[str, Recommender]]]:
         return ((r, models) for r, models in enumerate(self.models) if name in models)
 
     def _divided(self) -> Iterator[tuple[Dataset, Split]]:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationErr
 from harness.config import TunedRecord
 from harness.metrics import Better
 from harness.protocol.evaluation_set import EvaluationSet, Step
+from harness.protocol.fingerprint import FORMAT
 from harness.protocol.leaderboard_estimate import LeaderboardEstimates
 from harness.stats.chance import Verdict
 from harness.stats.estimates import ModelEstimate
@@ -31,13 +32,20 @@ class Part(BaseModel):
 
 
 class Evaluation(Part):
-    """What the models were evaluated on."""
+    """What the models were evaluated on.
+
+    Attributes
+    ----------
+    fingerprint_format : int
+        How `fingerprint` and `fields` are made; only those of one format tell sets apart.
+    """
 
     k: Positive
     users: Positive
     candidates: NonNegativeInt
     fingerprint: str
     fields: dict[str, str]
+    fingerprint_format: Positive = 1
     funnel: tuple[Step, ...]
     layout: str = ""
     window: str = ""
@@ -51,6 +59,7 @@ class Evaluation(Part):
             candidates=len(evaluation_set.candidates),
             fingerprint=evaluation_set.fingerprint,
             fields=evaluation_set.fields,
+            fingerprint_format=FORMAT,
             funnel=evaluation_set.funnel,
             layout=layout,
             window=window,

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 
 from harness.config import Config, ModelConfig, read
 from harness.core.arrays import Counts, Floats
@@ -73,13 +75,14 @@ def run(
     factories = Factories(config)
     models = [factories.made(r) for r in range(max(model.repeats for model in config.models))]
     with _evaluation(config, models, memory, whole, clock, progress) as found:
-        task, others = found.task, found.others
+        task = found.task
         with clock.step("chance"):
             catalogue = found.catalogue(needs((*metrics, *describing(task.evaluation_set.k))))
             moments = {
                 m: chance_moments.exact(*_chance_of(m, task.evaluation_set)) for m in metrics
             }
         with clock.step("users"):
+            others = found.others
             users = with_attributes(found.profile, task, config.compare.slices)
             sample, unread = _sample(config, task.evaluation_set, others.evaluation_set)
         evaluated = []
@@ -131,20 +134,22 @@ class _InMemory:
     """The models of a config, fitted and asked with all events in memory: as `InBuckets`."""
 
     def __init__(
-        self,
-        config: Config,
-        models: Models,
-        background: Executor,
-        clock: Clock,
-        progress: bool,
+        self, config: Config, models: Models, background: Executor, clock: Clock, progress: bool
     ) -> None:
-        self._models, self._progress = [dict(of_repeat) for of_repeat in models], progress
+        self._models, self._progress = models, progress
         self.task = make_task(config, background=background, clock=clock, progress=progress)
-        with clock.step("users"):
-            rules = config.evaluation
-            task = self.task
-            others = left_out(task.evaluation_set, task.data, task.split, rules)
-            self.others, self.profile = of_users(task, others), of_events(task)
+
+    @cached_property
+    def others(self) -> Task:
+        """The task with the users whom the evaluation set leaves out."""
+        task = self.task
+        rules = task.config.evaluation
+        return of_users(task, left_out(task.evaluation_set, task.data, task.split, rules))
+
+    @cached_property
+    def profile(self) -> pl.DataFrame:
+        """What is known of the evaluated users."""
+        return of_events(self.task)
 
     def catalogue(self, needs: Set[str]) -> Catalogue | None:
         """Return what metrics need to know of the candidates."""

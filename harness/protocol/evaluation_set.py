@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -18,6 +17,8 @@ from harness.data.dataset import NO_TIME, Dataset, Events
 from harness.data.layout import CandidateRule
 from harness.metrics import Judgments
 from harness.models.item_stats import Catalogue
+from harness.protocol import fingerprint
+from harness.protocol.fingerprint import Leaves, fields_of, fingerprint_of, leaves_of
 from harness.protocol.split import Split
 
 
@@ -55,6 +56,8 @@ class EvaluationSet:
         The length of the longest list that is scored.
     funnel : tuple of Step
         The rules that selected the users, in order.
+    of_parts : Leaves, optional
+        The leaves of its fingerprint, of a set that was merged from parts; else they are made.
     """
 
     users: Int32
@@ -68,6 +71,7 @@ class EvaluationSet:
     k: int
     funnel: tuple[Step, ...]
     n_seen: Int64 | None = None
+    of_parts: Leaves | None = None
 
     @property
     def n_candidates(self) -> Int64:
@@ -81,38 +85,22 @@ class EvaluationSet:
         return Judgments(self.truth, self.relevant, catalogue=catalogue)
 
     @cached_property
+    def leaves(self) -> Leaves:
+        """The digests of its users, as parts of an evaluation set merge them."""
+        if self.of_parts is not None:
+            return self.of_parts
+        own = self.user_ids, self.candidate_ids, self.truth, self.relevant, self.outside_ids
+        return leaves_of(*own, self.seen)
+
+    @cached_property
     def fields(self) -> dict[str, str]:
         """A digest of each field, to say which one differs."""
-        parts: dict[str, list[bytes]] = {
-            "k": [str(self.k).encode()],
-            "users": _text(self.user_ids),
-            "candidates": _text(self.candidate_ids),
-            "truth": [*_rows(self.truth), self.relevant.tobytes(), *_text(self.outside_ids)],
-            "seen": [] if self.seen is None else _rows(self.seen),
-        }
-        return {name: _digest(chunks) for name, chunks in parts.items()}
+        return fields_of(self.leaves, self.candidate_ids, self.k)
 
     @property
     def fingerprint(self) -> str:
         """The digest of all fields: equal for equal sets, whatever files they came from."""
-        return _digest(f"{name}={value}".encode() for name, value in self.fields.items())
-
-
-def _digest(chunks: Iterable[bytes]) -> str:
-    digest = hashlib.sha256()
-    for chunk in chunks:
-        digest.update(len(chunk).to_bytes(8, "little"))
-        digest.update(chunk)
-    return digest.hexdigest()
-
-
-def _text(ids: pl.Series) -> list[bytes]:
-    lengths = ids.str.len_bytes().cast(pl.UInt32).to_numpy().tobytes()
-    return [lengths, "".join(ids.to_list()).encode()]
-
-
-def _rows(lists: Ragged) -> list[bytes]:
-    return [lists.indptr.tobytes(), lists.indices.tobytes()]
+        return fingerprint_of(self.fields)
 
 
 def build(dataset: Dataset, split: Split, config: EvaluationConfig) -> EvaluationSet:
@@ -152,7 +140,7 @@ def of_candidates(
 def without_seen(part: EvaluationSet) -> EvaluationSet:
     """Return the same with how many items each user has seen, and not which."""
     n_seen = None if part.seen is None else part.seen.sizes
-    return replace(part, seen=None, n_seen=n_seen)
+    return replace(part, seen=None, n_seen=n_seen, of_parts=part.leaves)
 
 
 def merged(parts: Sequence[EvaluationSet]) -> tuple[EvaluationSet, Int64]:
@@ -187,6 +175,7 @@ def merged(parts: Sequence[EvaluationSet]) -> tuple[EvaluationSet, Int64]:
         k=first.k,
         funnel=tuple(Step(of[0].step, sum(one.users for one in of)) for of in steps),
         n_seen=np.concatenate(n_seen)[order] if n_seen else None,
+        of_parts=fingerprint.merged(part.leaves for part in parts),
     )
     return found, order
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from harness.config import Config
     from harness.protocol.task import Task
 
-FORMAT = 1
+FORMAT = 2
 """Raised whenever a solution would be made or kept differently."""
 _NO_IDS = pl.Series(dtype=pl.String)
 _NEEDS = {

@@ -526,6 +526,15 @@ def test_changed_data_are_told_with_the_next_step(ran: Cli) -> None:
     is_refused(ran("explain", "run", "--model", "popular", "--user", "ann"), *told)
 
 
+def test_a_run_of_an_earlier_version_is_to_be_run_again(ran: Cli) -> None:
+    """Its fingerprint is made otherwise, which is no change of the data."""
+    record = json.loads(Path("run/result.json").read_text())
+    del record["evaluation"]["fingerprint_format"]
+    Path("run/result.json").write_text(json.dumps(record))
+    told = ["run: was written by another version", "nothing tells", "harness run run/config.toml"]
+    is_refused(ran("explain", "run", "--model", "popular", "--user", "ann"), *told)
+
+
 @pytest.mark.parametrize(
     "rows",
     ["ann,a,Ignored\n", "ann,a,public\n", ""],

@@ -142,6 +142,32 @@ def test_another_evaluation_set_is_refused_and_the_fields_are_named(tmp_path: Pa
         harness.compare(one, other)
 
 
+def of_an_earlier_version(folder: Path) -> None:
+    """Make a run as it was before records said how fingerprints are made."""
+    record = document(folder)
+    del record["evaluation"]["fingerprint_format"]
+    record["evaluation"]["fields"]["truth"] = "0" * 64
+    (folder / "result.json").write_text(json.dumps(record))
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_earlier_of_two_ways_of_fingerprints_is_to_be_run_again(
+    tmp_path: Path, order: int
+) -> None:
+    old, new = ran(tmp_path, "old", POPULAR), ran(tmp_path, "new", LAST)
+    of_an_earlier_version(old)
+    words = [f"{old}: was written by an earlier version than {new}", f"run {old}/config.toml"]
+    with refusal(UsageError, *words):
+        harness.compare(*[old, new][::order])
+
+
+def test_two_runs_of_an_earlier_version_compare(tmp_path: Path) -> None:
+    one, other = ran(tmp_path, "one", POPULAR), ran(tmp_path, "two", LAST)
+    of_an_earlier_version(one)
+    of_an_earlier_version(other)
+    assert len(harness.compare(one, other).comparison.pairs) == 1
+
+
 def test_slices_of_the_users(tmp_path: Path) -> None:
     folder = ran(tmp_path, "run", POPULAR, LAST, compare={"slices": ["town"]})
     found = harness.compare(folder, by=["town", "truth"]).slices

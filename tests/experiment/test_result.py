@@ -80,7 +80,8 @@ def test_the_document(result: Result) -> None:
         "schema": "int",
         "evaluation": {
             "k": "int", "users": "int", "candidates": "int", "fingerprint": "str",
-            "fields": DIGESTS, "funnel": [{"step": "str", "users": "int"}],
+            "fields": DIGESTS, "fingerprint_format": "int",
+            "funnel": [{"step": "str", "users": "int"}],
             "layout": "str", "window": "str",
         },
         "metrics": {m: {"better": "str"} for m in ("MAP@2", "MAP(divisor=hits)@2")},

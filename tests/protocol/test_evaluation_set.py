@@ -286,7 +286,7 @@ def test_what_does_not_touch_it_leaves_its_fingerprint(keys: dict[str, Any]) -> 
     [
         ({"k": 4}, {"k"}),
         ({"valid": pairs("ann:abx bob:bc cim:cx"), "train": pairs("ann:ab bob:b cim:c")},
-         {"users"}),
+         {"users", "truth"}),
         ({"catalogue": "abce"}, {"candidates"}),
         ({"catalogue": "abcde"}, {"candidates"}),
         ({"valid": pairs("ann:abx bob:bd cid:cx")}, {"truth"}),

@@ -346,7 +346,7 @@ def test_the_document(tmp_path: Path) -> None:
         "schema": 1,
         "evaluation": {
             "k": 2, "users": 2, "candidates": 5, "fingerprint": tuned.evaluation_set.fingerprint,
-            "layout": "table", "window": "1 day from 2020-01-08",
+            "fingerprint_format": 2, "layout": "table", "window": "1 day from 2020-01-08",
         },
         "metric": "MAP@1",
         "search": "grid",

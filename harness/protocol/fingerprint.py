@@ -1,0 +1,144 @@
+"""The fingerprint of an evaluation set: a tree of digests, whose leaves parts of users make alone.
+
+A user has a digest for each of three fields, BLAKE2b of 32 bytes over lists of ids
+(`harness.core.digests.list_digests` says how lists are written):
+
+- users: the user's id;
+- truth: the user's id; the true candidates in id order; the other true items in id order. The
+  lengths of both make R;
+- seen: the user's id; the seen candidates in id order. Only where they are dropped.
+
+The upper 12 bits of the id's hash (`id_hashes`) say which of 4,096 leaves a user belongs to. A leaf
+is SHA-256 of its users' digests in ascending order, one after the other, and a field that of its
+leaves. So neither the order of users nor how they are divided by leaves changes anything.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from harness.core.arrays import Bool, Bytes, Int64, Ragged
+from harness.core.digests import Lists, Texts, list_digests, written
+from harness.core.random import LEAVES, id_hashes, leaf_of
+
+FORMAT = 2
+"""Raised whenever equal evaluation sets get another fingerprint; runs record it."""
+_SIZE = 32
+_EMPTY = np.frombuffer(hashlib.sha256().digest(), np.uint8)
+
+
+@dataclass(frozen=True, eq=False)
+class Leaves:
+    """The leaves of the fields that each user has a share in; SHA-256 of nothing where nobody is.
+
+    Attributes
+    ----------
+    users, truth, seen : uint8 array, (4096, 32)
+    """
+
+    users: Bytes
+    truth: Bytes
+    seen: Bytes
+
+
+def leaves_of(
+    user_ids: pl.Series,
+    candidate_ids: pl.Series,
+    truth: Ragged,
+    relevant: Int64,
+    outside_ids: pl.Series,
+    seen: Ragged | None,
+) -> Leaves:
+    """Return the leaves of some users; parameters are the attributes of `EvaluationSet`."""
+    of = leaf_of(id_hashes(user_ids))
+    users, candidates = Lists.of_one(user_ids), Texts.of(candidate_ids)
+    ends = np.append(0, np.cumsum(relevant - truth.sizes))
+    true = [users, Lists(candidates, truth), Lists.apart(outside_ids, ends)]
+    return Leaves(
+        users=_leaves([users], of),
+        truth=_leaves(true, of),
+        seen=_none() if seen is None else _leaves([users, Lists(candidates, seen)], of),
+    )
+
+
+def merged(parts: Iterable[Leaves]) -> Leaves:
+    """Return the leaves of several parts together, each of the users of whole leaves.
+
+    Raises
+    ------
+    ValueError
+        Two parts have users of one leaf: whoever divides them divides by leaves.
+    """
+    whole = Leaves(_none(), _none(), _none())
+    for part in parts:
+        for field in fields(Leaves):
+            into, own = getattr(whole, field.name), getattr(part, field.name)
+            there = _held(own)
+            if (both := there & _held(into)).any():
+                raise ValueError(f"{field.name}: two parts have users of leaf {both.argmax()}")
+            into[there] = own[there]
+    return whole
+
+
+def fields_of(leaves: Leaves, candidate_ids: pl.Series, k: int) -> dict[str, str]:
+    """Return the digest of each field, SHA-256 in hexadecimal.
+
+    That of the candidates is of one list of their ids in id order, that of k of its digits.
+    """
+    listed = written([Lists.apart(candidate_ids, np.array([0, len(candidate_ids)]))]).bytes
+    contents = {
+        "k": str(k).encode(),
+        "users": leaves.users.tobytes(),
+        "candidates": listed.tobytes(),
+        "truth": leaves.truth.tobytes(),
+        "seen": leaves.seen.tobytes(),
+    }
+    return {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
+
+
+def fingerprint_of(digests: dict[str, str]) -> str:
+    """Return the digest of all fields: of "name=digest", each behind its length (8 bytes)."""
+    whole = hashlib.sha256()
+    for name, value in digests.items():
+        text = f"{name}={value}".encode()
+        whole.update(len(text).to_bytes(8, "little") + text)
+    return whole.hexdigest()
+
+
+def _leaves(lists: list[Lists], of: npt.NDArray[np.uint16]) -> Bytes:
+    digests = list_digests(lists, _SIZE)
+    ordered = digests[_order(digests, of)].tobytes()
+    sizes = np.bincount(of, minlength=LEAVES) * _SIZE
+    held = sizes > 0
+    ends = np.append(0, np.cumsum(sizes[held])).tolist()
+    own = [hashlib.sha256(ordered[start:stop]).digest() for start, stop in pairwise(ends)]
+    found = _none()
+    found[held] = np.frombuffer(b"".join(own), np.uint8).reshape(-1, _SIZE)
+    return found
+
+
+def _order(digests: Bytes, of: npt.NDArray[np.uint16]) -> Int64:
+    """Return the order by leaf and digest; one number tells nearly all of them apart."""
+    words = digests.view(">u8").astype(np.uint64)
+    first = of.astype(np.uint64) << np.uint64(52) | words[:, 0] >> np.uint64(12)
+    order = np.argsort(first)
+    ascending = first[order]
+    if (ascending[1:] == ascending[:-1]).any():
+        return np.lexsort((*words.T[::-1], of))
+    return order
+
+
+def _none() -> Bytes:
+    return np.tile(_EMPTY, (LEAVES, 1))
+
+
+def _held(leaves: Bytes) -> Bool:
+    held: Bool = (leaves != _EMPTY).any(axis=1)
+    return held
