@@ -116,6 +116,7 @@ def resampled_sums(
     -----
     In the last row each user is drawn once.
     """
+    _require_a_row_each(users, values)
     indptr, columns, held = _csr(values)
     numbers = np.rint(np.ldexp(held, -grid[columns]))
     keys = streams(seed, "bootstrap", -(-resamples // _LANES))
@@ -178,6 +179,7 @@ def randomized_sums(
     grid : int32 array, ()
         `exponents` of the largest value of all users and columns, which differences need alike.
     """
+    _require_a_row_each(users, values)
     rows = np.flatnonzero((values != values[:, :1]).any(axis=1))  # others change no difference
     users, (indptr, columns, held) = users[rows], _csr(values[rows])
     numbers = np.rint(np.ldexp(held, -grid)).astype(np.int64)
@@ -230,6 +232,11 @@ def public_private(
     _in_threads(task, range(-(-times // _LANES)), threads)
     totals = np.array([exact_sum(column) for column in values.T])
     return sums / public, (totals - sums) / (n - public)
+
+
+def _require_a_row_each(users: UInt64, values: Floats) -> None:
+    if len(users) != len(values):
+        raise ValueError(f"{len(users)} users, but {len(values)} rows of values")
 
 
 def _csr(values: Floats) -> tuple[Int64, Int32, Floats]:

@@ -232,6 +232,13 @@ def test_flips_of_many_users_keep_their_variance() -> None:
     assert sums.mean() == pytest.approx(0, abs=4 * sums.std() / 141)
 
 
+@pytest.mark.parametrize("users", [149, 151])
+def test_a_row_without_a_user_is_refused(users: int) -> None:
+    for resample in (bootstrap, randomized):
+        with pytest.raises(ValueError, match=f"{users} users, but 150 rows of values"):
+            resample(DENSE, hashes(users), 10)
+
+
 def test_nobody_has_no_mean() -> None:
     nobody = bootstrap(np.zeros((0, 2)), hashes(0), resamples=3)
     assert np.isnan(nobody).tolist() == [[True, True]] * 3
