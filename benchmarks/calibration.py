@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from harness.core.random import mixed
 from harness.experiment.run import run
 from harness.metrics import parse
 from harness.metrics.scores import ScoreTable
@@ -114,13 +115,10 @@ def two_equal_models(task: tuple[int, float, int, int]) -> np.ndarray:
     happened = np.zeros(6)
     for simulation in range(simulations):
         one, other = user_scores(rng, users, hits, 2).T
-        (pair,) = compared(
-            {"one": one, "other": other}, seed=block * simulations + simulation
-        ).pairs
+        seed = block * simulations + simulation
+        (pair,) = compared({"one": one, "other": other}, seed).pairs
         found, sample = estimate(METRIC, one), Sample.of(one)
-        boots = resampling.bootstrap(one[:, None], FLIPS, seed=block * simulations + simulation)[
-            :, 0
-        ]
+        boots = resampling.bootstrap(one[:, None], hashes(users), FLIPS, seed)[:, 0]
         happened += [
             pair.p_t < LEVEL,
             pair.p_sign_flip < LEVEL,
@@ -154,9 +152,8 @@ def drawn_users(task: tuple[np.ndarray, np.ndarray, int, int, int]) -> np.ndarra
     for simulation in range(simulations):
         drawn = rng.integers(len(own), size=users)
         one, sample = own[drawn], Sample.of(own[drawn])
-        boots = resampling.bootstrap(one[:, None], FLIPS, seed=block * simulations + simulation)[
-            :, 0
-        ]
+        seed = block * simulations + simulation
+        boots = resampling.bootstrap(one[:, None], hashes(users), FLIPS, seed)[:, 0]
         happened += [
             holds(intervals.student(Sample.of(one - other[drawn])), difference),
             holds(estimate(METRIC, one).ci95, mean),
@@ -200,7 +197,13 @@ def compared(columns: dict[str, np.ndarray], seed: int, flips: int = FLIPS):
     """Compare models as the commands do, with fewer resamples."""
     tables = {name: ScoreTable({METRIC: values[None, :]}) for name, values in columns.items()}
     none = {name: np.zeros(1) for name in tables}  # the bootstrap of differences is not looked at
-    return compare(tables, METRIC, Rules(resamples=flips, seed=seed), none)
+    users = hashes(len(next(iter(columns.values()))))
+    return compare(tables, users, METRIC, Rules(resamples=flips, seed=seed), none)
+
+
+def hashes(users: int) -> np.ndarray:
+    """Return what ids of users have: 64 bits that look random."""
+    return mixed(np.arange(1, users + 1, dtype=np.uint64))
 
 
 def holds(bounds: tuple[float, float] | None, value: float) -> bool:

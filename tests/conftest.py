@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import settings
 
 from harness import config as config_
 from harness.cli import app, guarded
-from harness.core.arrays import Ragged
+from harness.core.arrays import Ragged, UInt64
+from harness.core.random import id_hashes
 from harness.experiment.run import run
 
 ROOT = Path(__file__).parents[1]
@@ -47,6 +49,11 @@ def cli(here: Path, capfd: pytest.CaptureFixture[str]) -> Cli:
         return (status, *capfd.readouterr())
 
     return call
+
+
+def hashes(n: int) -> UInt64:
+    """Return the hashes of users "0" to "n − 1"."""
+    return id_hashes(pl.Series([str(user) for user in range(n)], dtype=pl.String))
 
 
 def is_refused(done: tuple[int, str, str], *words: str) -> None:

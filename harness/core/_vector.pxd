@@ -5,7 +5,7 @@ other, and counts are whole numbers.
 """
 
 cimport cython
-from libc.stdint cimport int32_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
 cdef extern from *:
     """
@@ -49,16 +49,38 @@ cdef extern from *:
         for (ptrdiff_t i = 0; i < n; i++) to[i] += factor * from[i];
     }
 
-    /* ±number to 64 sums: negative where a bit is set. */
-    FOR_EVERY_PROCESSOR static void add_signed_by(double *__restrict to, double number, uint64_t bits)
+    /* Each of n whole numbers, or its negative where a bit is set, to the 64 sums of its column. */
+    FOR_WIDE_ONES_TOO static void add_signed_by(
+        uint64_t *__restrict sums, uint64_t bits,
+        const int32_t *columns, const int64_t *numbers, ptrdiff_t n)
     {
-        uint64_t held;
-        memcpy(&held, &number, sizeof held);
-        for (int i = 0; i < 64; i++) {
-            uint64_t changed = held ^ (bits << (63 - i) & (uint64_t)1 << 63);
-            double term;
-            memcpy(&term, &changed, sizeof term);
-            to[i] += term;
+        uint64_t negative[64];
+        for (int i = 0; i < 64; i++) negative[i] = 0 - (bits << (63 - i) >> 63);
+        for (ptrdiff_t t = 0; t < n; t++) {
+            uint64_t *__restrict to = sums + 64 * (ptrdiff_t)columns[t];
+            const uint64_t number = (uint64_t)numbers[t];
+            for (int i = 0; i < 64; i++) to[i] += (number ^ negative[i]) - negative[i];
+        }
+    }
+
+    /* Each of n whole numbers times 64 weights, to the sums of its column. A product p is below 2^51;
+     * 1.5 * 2^52 + p holds it in its lowest bits. */
+    FOR_WIDE_PRODUCTS static void add_weighed(
+        uint64_t *__restrict sums, const uint16_t *__restrict weights,
+        const int32_t *columns, const double *numbers, ptrdiff_t n)
+    {
+        const double base = 6755399441055744.0;
+        uint64_t below, held;
+        double wide[64];
+        memcpy(&below, &base, sizeof below);
+        for (int i = 0; i < 64; i++) wide[i] = weights[i];
+        for (ptrdiff_t t = 0; t < n; t++) {
+            uint64_t *__restrict to = sums + 64 * (ptrdiff_t)columns[t];
+            for (int i = 0; i < 64; i++) {
+                double product = base + wide[i] * numbers[t];
+                memcpy(&held, &product, sizeof held);
+                to[i] += held - below;
+            }
         }
     }
 
@@ -83,17 +105,51 @@ cdef extern from *:
         return found;
     }
 
+    /* SplitMix64's output function. */
+    static inline uint64_t mixed(uint64_t bits)
+    {
+        bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9u;
+        bits = (bits ^ bits >> 27) * 0x94D049BB133111EBu;
+        return bits ^ bits >> 31;
+    }
+
     /* The next n states of SplitMix64, mixed; each half of one times the number of users. */
     FOR_WIDE_PRODUCTS static void draw_ahead(
         uint64_t state, uint64_t users, uint64_t *__restrict high, uint64_t *__restrict low, int n)
     {
         for (int i = 0; i < n; i++) {
-            uint64_t bits = state + (uint64_t)(i + 1) * 0x9E3779B97F4A7C15u;
-            bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9u;
-            bits = (bits ^ bits >> 27) * 0x94D049BB133111EBu;
-            bits ^= bits >> 31;
+            uint64_t bits = mixed(state + (uint64_t)(i + 1) * 0x9E3779B97F4A7C15u);
             high[i] = (bits >> 32) * users;
             low[i] = (bits & 0xFFFFFFFFu) * users;
+        }
+    }
+
+    #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    #define QUARTER(i) ((i) ^ 3)
+    #else
+    #define QUARTER(i) (i)
+    #endif
+
+    /* How often each of n users is drawn in 64 resamples: w times with the chance 1/(e w!), of 16
+     * random bits. `below` is 65,536 times the chance of 1, 2, … or more. */
+    FOR_WIDE_PRODUCTS static void draw_weights(
+        const uint64_t *users, uint64_t key, ptrdiff_t n, const uint16_t *below,
+        uint16_t *__restrict weights, uint16_t *__restrict drawn)
+    {
+        for (ptrdiff_t user = 0; user < n; user++) {
+            const uint64_t state = mixed(users[user] ^ key);
+            uint64_t bits[16];
+            uint16_t parts[64];
+            for (int i = 0; i < 16; i++)
+                bits[i] = mixed(state + (uint64_t)(i + 1) * 0x9E3779B97F4A7C15u);
+            memcpy(parts, bits, sizeof parts);
+            for (int i = 0; i < 64; i++) {
+                const uint16_t part = parts[QUARTER(i)];
+                uint16_t weight = 0;
+                for (int t = 0; t < 8; t++) weight += part < below[t];
+                weights[64 * user + i] = weight;
+                drawn[i] += weight;
+            }
         }
     }
 
@@ -289,7 +345,14 @@ cdef extern from *:
     """
     void add_scaled_double(double* to, const double* of, double factor, Py_ssize_t n) noexcept nogil
     void add_scaled_float(float* to, const float* of, float factor, Py_ssize_t n) noexcept nogil
-    void add_signed_by(double* to, double number, uint64_t bits) noexcept nogil
+    void add_signed_by(
+        uint64_t* sums, uint64_t bits, const int32_t* columns, const int64_t* numbers, Py_ssize_t n
+    ) noexcept nogil
+    void add_weighed(
+        uint64_t* sums, const uint16_t* weights,
+        const int32_t* columns, const double* numbers, Py_ssize_t n
+    ) noexcept nogil
+    uint64_t mixed(uint64_t bits) noexcept nogil
     int flag_ints(
         const int* numbers, Py_ssize_t n, const int* wanted, Py_ssize_t m, uint8_t* flags
     ) noexcept nogil
@@ -299,6 +362,10 @@ cdef extern from *:
     int lowest_bit(uint64_t bits) noexcept nogil
     void draw_ahead(
         uint64_t state, uint64_t users, uint64_t* high, uint64_t* low, int n
+    ) noexcept nogil
+    void draw_weights(
+        const uint64_t* users, uint64_t key, Py_ssize_t n, const uint16_t* below,
+        uint16_t* weights, uint16_t* drawn
     ) noexcept nogil
     Py_ssize_t count_byte(const uint8_t* bytes, Py_ssize_t n, uint8_t byte) noexcept nogil
     void short_keys(

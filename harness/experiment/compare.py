@@ -11,6 +11,7 @@ import numpy as np
 
 from harness.config import Config
 from harness.core.errors import DataError, UsageError, counted, printable, suggest
+from harness.core.random import id_hashes
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, number, percent
 from harness.experiment import run_folder
 from harness.experiment.record import Evaluation
@@ -131,8 +132,10 @@ def compare(
     found = {name: ScoreTable({asked: table.values[asked]}) for name, table in chosen.items()}
     rules = _rules(opened[0].config, baseline, correction, resamples, seed)
     shares = own.public_shares if public_shares is None else list(public_shares)
-    resampled = estimates.bootstrap(found, [asked], rules.resamples, rules.seed).get(asked, {})
-    comparison = compare_pairs(found, asked, rules, resampled)
+    users = id_hashes(opened[0].user_ids)
+    drawn = estimates.bootstrap(found, users, [asked], rules.resamples, rules.seed)
+    resampled = drawn.get(asked, {})
+    comparison = compare_pairs(found, users, asked, rules, resampled)
     means = estimates.estimates(found, {asked: resampled})
     return Compared(
         evaluation=opened[0].record.evaluation,

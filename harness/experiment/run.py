@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from harness.config import Config, ModelConfig, read
-from harness.core.arrays import Counts, Floats
+from harness.core.arrays import Counts, Floats, UInt64
 from harness.core.errors import HarnessError, counted
 from harness.core.progress import Clock
 from harness.data.dataset import Dataset
@@ -104,9 +104,10 @@ def run(
             )
         with clock.step("compare"):
             tables = {one.name: one.scores for one in evaluated}
-            resampled = bootstrap(tables, metrics, config.compare.resamples, config.evaluation.seed)
+            hashes, resamples = task.hashes[task.evaluation_set.users], config.compare.resamples
+            resampled = bootstrap(tables, hashes, metrics, resamples, config.evaluation.seed)
             results = _model_results(evaluated, estimates(tables, resampled), metrics[0], task)
-            comparison = _comparison(tables, metrics[0], resampled.get(metrics[0]), config)
+            comparison = _comparison(tables, hashes, metrics[0], resampled.get(metrics[0]), config)
             shake_ups = _shake_ups(comparison, tables, metrics[0], config)
             by_slice = slices(tables, metrics[0], users)
     return Result(
@@ -215,15 +216,18 @@ def _model_results(
 
 
 def _comparison(
-    tables: Tables, metric: Metric, resampled: Mapping[str, Floats] | None, config: Config
+    tables: Tables,
+    users: UInt64,
+    metric: Metric,
+    resampled: Mapping[str, Floats] | None,
+    config: Config,
 ) -> Comparison | None:
     """Return every pair of models; None for one model or user, or a metric of all lists."""
-    users = next(iter(tables.values())).of_users(metric)
     if resampled is None or min(len(tables), len(users)) < 2:
         return None
     wanted = config.compare
     rules = Rules(wanted.baseline, wanted.correction, wanted.resamples, config.evaluation.seed)
-    return compare(tables, metric, rules, resampled)
+    return compare(tables, users, metric, rules, resampled)
 
 
 def _shake_ups(

@@ -38,10 +38,16 @@ class ScoreTable:
 
     def of_users(self, metric: Metric) -> Floats:
         """Return each user's value (or the one of all lists), the mean over repeats."""
-        values = self.values[metric]
-        # What the others differ by is averaged, so that equal values have a mean equal to them.
-        mean_of_repeats: Floats = values[0] + (values - values[0]).mean(axis=0)
-        return values[0] if len(values) == 1 else mean_of_repeats
+        first: Floats
+        first, *others = self.values[metric]
+        if not others:
+            return first
+        # What the others differ by is averaged, so that equal values have a mean equal to them. One
+        # repeat after the other: NumPy adds up a single user's in another order than many users'.
+        differences = np.zeros_like(first)
+        for one in others:
+            differences += one - first
+        return first + differences / self.repeats
 
     def of_repeats(self, metric: Metric) -> list[float]:
         """Return the mean over users of each repeat."""

@@ -1,68 +1,18 @@
 # cython: boundscheck=False
 """Loops over resamples of users; whole numbers wrap around, as SplitMix64 wants."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
-from harness.core._vector cimport add_scaled_double, add_signed_by, draw_ahead
+from harness.core._vector cimport (
+    add_scaled_double, add_signed_by, add_weighed, draw_ahead, draw_weights, mixed
+)
 
 cdef uint64_t GOLDEN = 0x9E3779B97F4A7C15u
 cdef uint64_t LOW = 0xFFFFFFFFu
 cdef enum:
     AHEAD = 64  # numbers that are made at once: none depends on another
-
-
-cdef inline uint64_t mixed(uint64_t state) noexcept nogil:
-    """Return SplitMix64's output function."""
-    state = (state ^ (state >> 30)) * <uint64_t>0xBF58476D1CE4E5B9u
-    state = (state ^ (state >> 27)) * <uint64_t>0x94D049BB133111EBu
-    return state ^ (state >> 31)
-
-
-def draw_again(
-    const uint64_t[::1] keys,
-    Py_ssize_t picks,
-    const int64_t[::1] rows,
-    uint8_t[::1] drawn,
-    uint8_t[:, ::1] weights,
-):
-    """Write how often each of some users is drawn when a resample draws `picks` with replacement.
-
-    Lemire 2019: 32 random bits times the number of users give a user without a division; the few
-    products that would favour some users are drawn anew.
-
-    Parameters
-    ----------
-    drawn : array, (users,)
-        Scratch memory; small enough for the processor's cache, as the weights of all may not be.
-    """
-    cdef Py_ssize_t users = drawn.shape[0]
-    cdef uint64_t many = users, state
-    cdef uint64_t unfair = (<uint64_t>1 << 32) % many
-    cdef uint64_t high[AHEAD]
-    cdef uint64_t low[AHEAD]
-    cdef Py_ssize_t i, user, row, left
-    cdef int each, states
-    cdef bint both
-    with nogil:
-        for i in range(keys.shape[0]):
-            state = keys[i]
-            for user in range(users):
-                drawn[user] = 0
-            left = picks
-            while left > 0:
-                states, both = (AHEAD if left >= 2 * AHEAD else 1), left > 1
-                draw_ahead(state, many, high, low, states)
-                state += states * GOLDEN
-                for each in range(states):  # a number is two draws
-                    # A user is drawn once on average: 255 times does not happen.
-                    if (high[each] & LOW) >= unfair:
-                        drawn[high[each] >> 32] += 1
-                        left -= 1
-                    if both and (low[each] & LOW) >= unfair:
-                        drawn[low[each] >> 32] += 1
-                        left -= 1
-            for row in range(rows.shape[0]):
-                weights[i, row] = drawn[rows[row]]
+    LANES = 64  # resamples whose sums are updated by one step
+    FEW = 16  # users whose weights stay in the processor's nearest cache
 
 
 def draw_once(
@@ -73,6 +23,9 @@ def draw_once(
     uint8_t[:, ::1] weights,
 ):
     """Write 1 for those among `picks` of the users, all sets of so many equally likely, else 0.
+
+    Lemire 2019: 32 random bits times the number of users give a user without a division; the few
+    products that would favour some users are drawn anew.
 
     Parameters
     ----------
@@ -134,22 +87,70 @@ def add_weighted(
                 add_scaled_double(&sums[columns[t], 0], &weight[0], values[t], lanes)
 
 
-def add_signed(
+def add_drawn(
     uint64_t key,
-    const int64_t[::1] rows,
+    const uint64_t[::1] users,
+    const uint16_t[::1] below,
     const int64_t[::1] indptr,
     const int32_t[::1] columns,
-    const double[::1] values,
-    double[:, ::1] sums,
+    const double[::1] numbers,
+    int64_t[:, ::1] sums,
+    int64_t[::1] drawn,
 ):
-    """Add Σ over users of ±value to sums[column, 0 to 63]; a user's random bits are the signs."""
-    cdef Py_ssize_t row, t
-    cdef uint64_t bits
+    """Add Σ over users of weight · number to sums[column, 0 to 63], and Σ of weights to `drawn`.
+
+    Parameters
+    ----------
+    users : array, (users,)
+        Hashes; a weight follows from one and the key alone.
+    below : array, (8,)
+        65,536 times the chance of a weight of 1, 2, … or more.
+    numbers : array
+        Rows of CSR, a row a user; whole numbers up to 2^48.
+    """
+    cdef uint16_t weights[FEW * LANES]
+    cdef uint16_t few[LANES]
+    cdef Py_ssize_t start = 0, user, n, lane, low, high
+    cdef uint64_t* to = <uint64_t*>&sums[0, 0]
     with nogil:
-        for row in range(rows.shape[0]):
-            bits = mixed(key + (<uint64_t>rows[row] + 1) * GOLDEN)
-            for t in range(indptr[row], indptr[row + 1]):
-                add_signed_by(&sums[columns[t], 0], values[t], bits)
+        while start < users.shape[0]:
+            n = min(FEW, users.shape[0] - start)
+            for lane in range(LANES):
+                few[lane] = 0
+            draw_weights(&users[start], key, n, &below[0], weights, few)
+            for lane in range(LANES):
+                drawn[lane] += few[lane]
+            for user in range(n):
+                low, high = indptr[start + user], indptr[start + user + 1]
+                if high > low:
+                    add_weighed(to, &weights[LANES * user], &columns[low], &numbers[low], high - low)
+            start += n
+
+
+def add_signed(
+    uint64_t key,
+    const uint64_t[::1] users,
+    const int64_t[::1] indptr,
+    const int32_t[::1] columns,
+    const int64_t[::1] numbers,
+    int64_t[:, ::1] sums,
+):
+    """Add Σ over users of ±number to sums[column, 0 to 63]; a user's random bits are the signs.
+
+    Parameters
+    ----------
+    users : array, (users,)
+        Hashes; the signs follow from one and the key alone.
+    numbers : array
+        Rows of CSR, a row a user.
+    """
+    cdef Py_ssize_t user, low, high
+    cdef uint64_t* to = <uint64_t*>&sums[0, 0]
+    with nogil:
+        for user in range(users.shape[0]):
+            low, high = indptr[user], indptr[user + 1]
+            if high > low:
+                add_signed_by(to, mixed(users[user] ^ key), &columns[low], &numbers[low], high - low)
 
 
 def walk(

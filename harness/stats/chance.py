@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from harness.core.arrays import Floats
+from harness.core.exact_sum import exact_sum
 from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable, mean
 from harness.stats.chance_law import Law
@@ -64,7 +65,8 @@ def against_chance(table: ScoreTable, metric: Metric, law: Law) -> Verdict:
     >>> round(verdict.lift, 2), round(verdict.z, 3), round(verdict.p, 2), verdict.verdict
     (1.5, 0.707, 0.48, 'not distinguishable')
     """
-    values, repeats = table.of_users(metric), _independent(table.values[metric], law)
+    values = table.of_users(metric)
+    repeats = _independent(table.values[metric], values, law)
     floor, deviation, skewness = law.of_mean(repeats)
     difference = mean(values - law.mean)
     z = difference / deviation if deviation > 0 else 0.0
@@ -98,15 +100,15 @@ def _two_sided(z: float, skewness: float, none: float) -> float:
     return min(1.0, 2 * min(max(below, none), above))
 
 
-def _independent(values: Floats, law: Law) -> float:
+def _independent(values: Floats, averages: Floats, law: Law) -> float:
     """Return how many independent repeats would be averaged as well as these.
 
     If repeats are independent, the squares of users' averages are those of single scores divided by
     the number of repeats; repeats that are all alike count as one.
     """
     repeats = len(values)
-    single = float(((values - law.mean) ** 2).mean())
-    averaged = float(((values.mean(axis=0) - law.mean) ** 2).mean())
+    single = mean(((values - law.mean) ** 2).ravel())
+    averaged = mean((averages - law.mean) ** 2)
     return min(max(single / averaged, 1.0), float(repeats)) if averaged > 0 else float(repeats)
 
 
@@ -116,12 +118,12 @@ def _wider(values: Floats, law: Law, repeats: float) -> bool:
     Their mean square over their mean grows with the spread, and hardly depends on how many hits
     there are; its standard error is that of a ratio of means.
     """
-    total = float(values.sum())
+    total = exact_sum(values)
     if total <= 0 or len(values) < 2:
         return False
-    ratio = float((values**2).sum()) / total
-    expected = float((law.var / repeats + law.mean**2).sum() / law.mean.sum())
-    error = math.sqrt(float(((values**2 - ratio * values) ** 2).sum())) / total
+    ratio = exact_sum(values**2) / total
+    expected = exact_sum(law.var / repeats + law.mean**2) / exact_sum(law.mean)
+    error = math.sqrt(exact_sum((values**2 - ratio * values) ** 2)) / total
     return ratio - expected > _WIDER * error
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from harness.core.arrays import Floats, Int64
+from harness.core.exact_sum import exact_sum
 from harness.metrics import DIVISORS, LARGEST, Metric, discounts, ideal_dcg
 from harness.metrics.scores import mean
 from harness.stats import _kernels
@@ -48,8 +49,9 @@ class Law(Moments):
 
     def of_no_hit(self, repeats: float = 1) -> float:
         """Return the chance that no user has any hit, in any repeat."""
-        with np.errstate(divide="ignore"):
-            return float(np.exp(np.log(self.none).sum() * repeats))
+        if not self.none.all():
+            return 0.0
+        return math.exp(exact_sum(np.log(self.none)) * repeats)
 
 
 def law(

@@ -5,6 +5,7 @@ k' = min(k, N) of the candidates, every ordered choice equally likely. Then d gi
 all hits with the chance f_d = falling(r, d)/falling(N, d), and all else here follows from it.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from harness.core.arrays import Floats, Int64
+from harness.core.exact_sum import exact_sum
 from harness.metrics import DIVISORS, LARGEST, Metric, discounts, ideal_dcg
+from harness.metrics.scores import mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +115,7 @@ def of_set(moments: Moments) -> tuple[float, float]:
     """
     if moments.mean.size == 0:
         raise ValueError("the average over no users has no mean")
-    return float(moments.mean.mean()), float(np.sqrt(moments.var.sum()) / moments.var.size)
+    return mean(moments.mean.ravel()), math.sqrt(exact_sum(moments.var.ravel())) / moments.var.size
 
 
 def _average_precision(case: _Case, metric: Metric) -> tuple[Floats, Floats]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.core.arrays import Floats
+from harness.core.arrays import Floats, UInt64
 from harness.core.random import generator
 from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable, mean
@@ -80,18 +80,23 @@ def estimates(
 
 
 def bootstrap(
-    tables: Tables, metrics: Sequence[Metric], resamples: int, seed: int
+    tables: Tables, users: UInt64, metrics: Sequence[Metric], resamples: int, seed: int
 ) -> dict[Metric, dict[str, Floats]]:
     """Return the mean of every model under every metric of users in each of B resamples, (B,).
 
     The users drawn are the same for all models, so their differences are paired. Each resample also
     draws, with replacement, as many repeats of a model as it has.
+
+    Parameters
+    ----------
+    users : uint64 array, (n,)
+        `harness.core.random.id_hashes` of the tables' users.
     """
     own = [metric for metric in metrics if metric.definition.of == "user"]
     if not own:
         return {}
     columns = [tables[name].values[metric] for metric in own for name in tables]
-    means = resampling.bootstrap(np.concatenate(columns).T, resamples, seed)
+    means = resampling.bootstrap(np.concatenate(columns).T, users, resamples, seed)
     ends = np.cumsum([len(column) for column in columns])[:-1]
     parts = iter(np.split(means, ends, axis=1))
     return {m: {name: _over_repeats(next(parts), seed) for name in tables} for m in own}

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from pydantic import NonNegativeInt
 
-from harness.core.arrays import Floats
+from harness.core.arrays import Floats, UInt64
 from harness.core.errors import UsageError, counted, printable, suggest
 from harness.core.table import (
     Column,
@@ -145,6 +145,7 @@ class Comparison(Shown):
 
 def compare(
     tables: Tables,
+    users: UInt64,
     metric: Metric,
     rules: Rules = Rules(),
     resampled: Mapping[str, Floats] | None = None,
@@ -155,6 +156,8 @@ def compare(
     ----------
     tables : mapping of model to ScoreTable
         All of one evaluation set, users in one order.
+    users : uint64 array, (n,)
+        `harness.core.random.id_hashes` of these users.
     resampled : mapping of model to float64 array, (B,), optional
         The metric's part of `harness.stats.estimates.bootstrap` with the same rules, if at hand.
 
@@ -166,11 +169,11 @@ def compare(
     names = _in_order(tables, metric, rules.baseline)
     user_scores = np.column_stack([tables[name].of_users(metric) for name in names])
     if resampled is None:
-        resampled = bootstrap(tables, [metric], rules.resamples, rules.seed)[metric]
+        resampled = bootstrap(tables, users, [metric], rules.resamples, rules.seed)[metric]
     two = _pairs(names, rules.baseline)
     # The smallest p value there can be, times the number of pairs, must lie below the level.
     flips = max(rules.resamples, math.ceil(2 * len(two) / LEVEL))
-    randomized = resampling.randomized(user_scores, flips, rules.seed)
+    randomized = resampling.randomized(user_scores, users, flips, rules.seed)
     columns = dict(zip(names, np.ascontiguousarray(user_scores.T), strict=True))
     signed = dict(zip(names, randomized.T, strict=True))
     means = {name: mean(values) for name, values in columns.items()}
@@ -204,7 +207,7 @@ def _in_order(tables: Tables, metric: Metric, baseline: str | None) -> list[str]
         raise UsageError(
             f'no model "{baseline}" to compare with; {suggest(baseline, list(tables))}'
         )
-    means = {name: table.of_users(metric).mean() for name, table in tables.items()}
+    means = {name: mean(table.of_users(metric)) for name, table in tables.items()}
     return sorted(tables, key=lambda name: metric.definition.sign * means[name])
 
 

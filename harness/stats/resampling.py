@@ -1,11 +1,11 @@
 """Per-user values in, their means over thousands of resamples of the users out, by column.
 
-Resamples are the same for every column, so differences of columns are paired. Which users are drawn
-is a pure function of the seed, the number of users and the resample's number: it depends neither on
-the values nor on threads.
+Resamples are the same for every column, so differences of columns are paired. How often a user is
+drawn, and the user's sign, is a pure function of the seed, the hash of the user's id and the
+resample's number. Values are rounded to whole multiples of a power of two, whose sums are exact. So
+neither the order of users, nor how they are divided among threads or machines, changes a bit.
 
-A resample is a stream of SplitMix64 (Steele, Lea and Flood 2014) that starts at its own key, so
-what it draws depends on nothing else.
+Random bits are those of SplitMix64 (Steele, Lea and Flood 2014).
 """
 
 from __future__ import annotations
@@ -13,52 +13,187 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from harness.core.arrays import Floats, Int32, Int64, UInt64
+from harness.core.exact_sum import exact_sum
 from harness.core.random import streams
 from harness.stats import _kernels
 
 RESAMPLES = 10_000
 """How many resamples there are unless a person asks for another number."""
+# 65,536 · P(w ≥ 1), …, P(w ≥ 8) of Poisson's distribution with mean 1, rounded; of that of w ≥ 3
+# one goes to w ≥ 4, so that weights have mean 1 and variance 1 exactly, and the third moment but
+# for 2 / 65,536.
+_AT_LEAST = np.array([41427, 17317, 5262, 1245, 240, 39, 5, 1], np.uint16)
+_BITS = 48  # of a value: times a weight, up to 8, a product stays exact
+_BITS_OF_SUMS = 59  # of a value times the users: times a weight, a sum stays below 2^63
 _LANES = 64  # resamples whose sums are updated by one step: as many as a number has bits
 _LINE = 64
 
 
 def bootstrap(
-    values: Floats, resamples: int = RESAMPLES, seed: int = 0, threads: int | None = None
+    values: Floats,
+    users: UInt64,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    threads: int | None = None,
 ) -> Floats:
-    """Return the means of n users drawn with replacement from the n there are.
+    """Return the means of resamples in which each user is drawn Poisson(1) times.
 
     Parameters
     ----------
     values : float64 array, (n, columns)
+    users : uint64 array, (n,)
+        `harness.core.random.id_hashes` of the users' ids.
     resamples : int
         B, how many samples are drawn.
 
     Returns
     -------
     float64 array, (B, columns)
+        Σ w·v / Σ w over all users. Where nobody is drawn, e^−n of resamples, the mean of all.
 
     Notes
     -----
-    Source: Efron 1979.
+    Source: Hanley and MacGibbon 2006, Creating non-parametric bootstrap samples using Poisson
+    frequencies; Chamandy, Muralidharan, Najmi and Naidu 2012, Estimating uncertainty for massive
+    data streams.
 
     Examples
     --------
-    A single user is drawn every time.
+    A single user's mean is that user's value, however often drawn.
 
-    >>> bootstrap(np.array([[0.25, 1.0]]), resamples=2)
+    >>> bootstrap(np.array([[0.25, 1.0]]), np.array([7], np.uint64), resamples=2)
     array([[0.25, 1.  ],
            [0.25, 1.  ]])
     """
-    n = len(values)
-    if n == 0:
+    if len(values) == 0:
         return np.full((resamples, values.shape[1]), np.nan)
-    keys = streams(seed, "bootstrap", resamples)
-    return _weighted(values, _kernels.draw_again, n, keys, threads) / n
+    grid = exponents(np.abs(values).max(axis=0), len(values))
+    return resampled_means(*resampled_sums(values, users, grid, resamples, seed, threads), grid)
+
+
+def exponents(largest: ArrayLike, n: int) -> Int32:
+    """Return the powers of two whose multiples values are rounded to.
+
+    Parameters
+    ----------
+    largest : numbers
+        The largest absolute value of all users, one a column.
+    n : int
+        All users. The more there are, the coarser the multiples, so that no sum can overflow.
+
+    Examples
+    --------
+    For values below 1, multiples of 2^−48 up to 2,048 users, and of 2^−39 for a million.
+
+    >>> exponents(0.9, 2048).item(), exponents(0.9, 1_000_000).item()
+    (-48, -39)
+    """
+    bits = min(_BITS, _BITS_OF_SUMS - (n - 1).bit_length())
+    return np.asarray(np.frexp(largest)[1] - bits, np.int32)
+
+
+def resampled_sums(
+    values: Floats,
+    users: UInt64,
+    grid: Int32,
+    resamples: int,
+    seed: int,
+    threads: int | None = None,
+) -> tuple[Int64, Int64]:
+    """Return Σ w·v, (B + 1, columns), and Σ w, (B + 1,); those of parts of the users add up.
+
+    Parameters
+    ----------
+    grid : int32 array, (columns,)
+        The `exponents` of all users; sums are in these units.
+
+    Notes
+    -----
+    In the last row each user is drawn once.
+    """
+    _require_a_row_each(users, values)
+    indptr, columns, held = _csr(values)
+    numbers = np.rint(np.ldexp(held, -grid[columns]))
+    keys = streams(seed, "bootstrap", -(-resamples // _LANES))
+    sums = np.zeros((resamples + 1, values.shape[1]), np.int64)
+    drawn = np.zeros(resamples + 1, np.int64)
+
+    def task(block: int) -> None:
+        own, many = np.zeros((values.shape[1], _LANES), np.int64), np.zeros(_LANES, np.int64)
+        _kernels.add_drawn(keys[block], users, _AT_LEAST, indptr, columns, numbers, own, many)
+        part = slice(block * _LANES, min((block + 1) * _LANES, resamples))
+        sums[part], drawn[part] = own.T[: part.stop - part.start], many[: part.stop - part.start]
+
+    _in_threads(task, range(len(keys)), threads)
+    np.add.at(sums[-1], columns, numbers.astype(np.int64))
+    drawn[-1] = len(users)
+    return sums, drawn
+
+
+def resampled_means(sums: Int64, drawn: Int64, grid: Int32) -> Floats:
+    """Return the means that `resampled_sums` of all users make, (B, columns)."""
+    nobody = drawn == 0
+    sums, drawn = np.where(nobody[:, None], sums[-1], sums), np.where(nobody, drawn[-1], drawn)
+    return np.asarray(np.ldexp(sums[:-1] / drawn[:-1, None], grid), np.float64)
+
+
+def randomized(
+    values: Floats,
+    users: UInt64,
+    times: int = RESAMPLES,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Floats:
+    """Return the sums over users of ±values, a user's sign the same in every column.
+
+    With random signs, the sum of the differences of two columns is the difference of their sums, so
+    one pass serves the randomization tests of all pairs of columns.
+
+    Parameters
+    ----------
+    values : float64 array, (n, columns)
+    users : uint64 array, (n,)
+        `harness.core.random.id_hashes` of the users' ids.
+
+    Returns
+    -------
+    float64 array, (times, columns)
+    """
+    grid = exponents(np.abs(values).max(initial=0.0), len(values))
+    sums = randomized_sums(values, users, grid, times, seed, threads)
+    return np.asarray(np.ldexp(sums, grid), np.float64)
+
+
+def randomized_sums(
+    values: Floats, users: UInt64, grid: Int32, times: int, seed: int, threads: int | None = None
+) -> Int64:
+    """Return `randomized` in units of 2^grid, (times, columns); those of parts of the users add up.
+
+    Parameters
+    ----------
+    grid : int32 array, ()
+        `exponents` of the largest value of all users and columns, which differences need alike.
+    """
+    _require_a_row_each(users, values)
+    rows = np.flatnonzero((values != values[:, :1]).any(axis=1))  # others change no difference
+    users, (indptr, columns, held) = users[rows], _csr(values[rows])
+    numbers = np.rint(np.ldexp(held, -grid)).astype(np.int64)
+    keys = streams(seed, "flips", -(-times // _LANES))
+    sums = np.zeros((times, values.shape[1]), np.int64)
+
+    def task(block: int) -> None:
+        own = np.zeros((values.shape[1], _LANES), np.int64)
+        _kernels.add_signed(keys[block], users, indptr, columns, numbers, own)
+        part = sums[block * _LANES : (block + 1) * _LANES]
+        part[:] = own.T[: len(part)]
+
+    _in_threads(task, range(len(keys)), threads)
+    return sums
 
 
 def public_private(
@@ -66,7 +201,8 @@ def public_private(
 ) -> tuple[Floats, Floats]:
     """Return the means of `public` of the n users, drawn without replacement, and of the others.
 
-    So a competition divides its users between the public and the private leaderboard.
+    So a competition divides its users between the public and the private leaderboard. Exactly so
+    many are drawn, which nobody's id can say alone: users are drawn by their row, in id order.
 
     Parameters
     ----------
@@ -78,63 +214,29 @@ def public_private(
     -------
     two float64 arrays, (times, columns)
     """
-    n = len(values)
-    sums = _weighted(values, _kernels.draw_once, public, streams(seed, "boards", times), threads)
-    return sums / public, (values.sum(axis=0) - sums) / (n - public)
-
-
-def randomized(
-    values: Floats, times: int = RESAMPLES, seed: int = 0, threads: int | None = None
-) -> Floats:
-    """Return the sums over users of ±values, a user's sign the same in every column.
-
-    With random signs, the sum of the differences of two columns is the difference of their sums, so
-    one pass serves the randomization tests of all pairs of columns.
-
-    Parameters
-    ----------
-    values : float64 array, (n, columns)
-
-    Returns
-    -------
-    float64 array, (times, columns)
-    """
-    rows = np.flatnonzero((values != values[:, :1]).any(axis=1))  # others change no difference
-    held = _csr(values[rows])
-    sums = np.zeros((times, values.shape[1]))
-    keys = streams(seed, "flips", -(-times // _LANES))
-
-    def task(block: int) -> None:
-        own = np.zeros((values.shape[1], _LANES))
-        _kernels.add_signed(keys[block], rows, *held, own)
-        part = sums[block * _LANES : (block + 1) * _LANES]
-        part[:] = own.T[: len(part)]
-
-    _in_threads(task, range(len(keys)), threads)
-    return sums
-
-
-def _weighted(
-    values: Floats, draw: Callable[..., Any], picks: int, keys: UInt64, threads: int | None
-) -> Floats:
-    """Return the weighted sums of every resample, (resamples, columns)."""
     n, width = values.shape
     rows = np.flatnonzero((values != 0).any(axis=1))  # the others add nothing
-    held = _csr(values[rows])
-    sums = np.zeros((len(keys), width))
+    held, keys = _csr(values[rows]), streams(seed, "boards", times)
+    sums = np.zeros((times, width))
     # An odd number of cache lines apart, the weights of a user in all lanes do not collide.
     stride = (len(rows) // _LINE | 1) * _LINE + 2 * _LINE
 
-    def task(start: int) -> None:
-        part = slice(start, min(start + _LANES, len(keys)))
+    def task(block: int) -> None:
+        part = slice(block * _LANES, min((block + 1) * _LANES, times))
         lanes = part.stop - part.start
         weights, own = np.empty((lanes, stride), np.uint8), np.zeros((width, lanes))
-        draw(keys[part], picks, rows, np.empty(n, np.uint8), weights)
+        _kernels.draw_once(keys[part], public, rows, np.empty(n, np.uint8), weights)
         _kernels.add_weighted(*held, weights, np.empty(lanes), own)
         sums[part] = own.T
 
-    _in_threads(task, range(0, len(keys), _LANES), threads)
-    return sums
+    _in_threads(task, range(-(-times // _LANES)), threads)
+    totals = np.array([exact_sum(column) for column in values.T])
+    return sums / public, (totals - sums) / (n - public)
+
+
+def _require_a_row_each(users: UInt64, values: Floats) -> None:
+    if len(users) != len(values):
+        raise ValueError(f"{len(users)} users, but {len(values)} rows of values")
 
 
 def _csr(values: Floats) -> tuple[Int64, Int32, Floats]:
@@ -149,7 +251,7 @@ def _csr(values: Floats) -> tuple[Int64, Int32, Floats]:
     )
 
 
-def _in_threads(task: Callable[[int], None], starts: range, threads: int | None) -> None:
+def _in_threads(task: Callable[[int], None], blocks: range, threads: int | None) -> None:
     """Do every task."""
     with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-        list(pool.map(task, starts))
+        list(pool.map(task, blocks))

@@ -11,6 +11,7 @@ from pydantic import NonNegativeInt
 from harness.core.arrays import Bool, Floats
 from harness.core.errors import UsageError, counted
 from harness.metrics import Metric
+from harness.metrics.scores import mean
 from harness.stats import resampling
 from harness.stats.estimates import Tables
 
@@ -90,7 +91,7 @@ def shake_up(
     # Rounded, so that means that are equal are so however they were added up.
     both = [np.round(m, 12) for m in resampling.public_private(user_scores, public, times, seed)]
     first_on_both = _firsts(both[0]) & _firsts(both[1])
-    best_first = np.argsort(user_scores.mean(axis=0), kind="stable")
+    best_first = np.argsort([mean(scores) for scores in user_scores.T], kind="stable")
     return ShakeUp(
         metric=str(metric),
         share=share,

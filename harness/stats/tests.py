@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from harness.core.arrays import Floats
+from harness.core.exact_sum import exact_sum
 from harness.stats.intervals import LEVEL, Sample
 
 POWER = 0.8
-_TIE = 1e-10  # of all that is summed: sums that differ by less differ by rounding
+_TIE = 1e-8  # of all that is summed: sums that differ by less differ as values were rounded
 
 
 def t_test(sample: Sample) -> float:
@@ -59,8 +60,8 @@ def randomization_test(differences: Floats, flipped: Floats) -> float:
     >>> randomization_test(np.array([1.0, 0.5]), np.array([1.5, 0.5, -0.5, -1.5]))
     0.6
     """
-    size = np.abs(differences).sum()
-    reached = np.abs(flipped) >= abs(differences.sum()) - _TIE * size
+    others = differences[differences != 0]
+    reached = np.abs(flipped) >= abs(exact_sum(others)) - _TIE * exact_sum(np.abs(others))
     return (int(reached.sum()) + 1) / (len(flipped) + 1)
 
 

@@ -146,7 +146,7 @@ def test_intervals_of_three_users(result: Result) -> None:
     # The inverse of t in SciPy 1.13 is good to 2e-11.
     assert figure.ci95_t == pytest.approx((0.5 - half, 0.5 + half), abs=1e-10)
     assert figure.ci95 == (0, 1)  # no skewness; values are from 0 to 1
-    assert figure.ci95_bootstrap == (0, 1)  # ann alone, or bob alone, in 1 of 27 each
+    assert figure.ci95_bootstrap == (0, 1)  # ann alone, or bob alone, in 9 % each
 
 
 def test_what_is_no_number_is_null_or_refused(result: Result) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from harness.core.arrays import Ragged
 from harness.metrics import Judgments, Metric, parse, scores
-from harness.metrics.scores import mean, score, user_scores
+from harness.metrics.scores import ScoreTable, mean, score, user_scores
 from harness.models.recommendations import Recommendations
 from harness.protocol.evaluation_set import EvaluationSet
 
@@ -90,6 +90,16 @@ def test_an_empty_list_scores_nothing(evaluation_set: EvaluationSet) -> None:
     metrics = [parse("MAP@3"), parse("NDCG@3")]
     table = score([lists([-1] * 3, [-1] * 3)], evaluation_set.judgments(), metrics)
     assert [values.tolist() for values in table.values.values()] == [[[0, 0]], [[0, 0]]]
+
+
+def test_repeats_of_a_user_have_one_mean_whoever_stands_beside() -> None:
+    metric, values = parse("MAP@3"), np.random.default_rng(3).random((19, 50))
+    together = ScoreTable({metric: values}).of_users(metric)
+    alone = [
+        ScoreTable({metric: values[:, user : user + 1]}).of_users(metric) for user in range(50)
+    ]
+    assert np.array_equal(together, np.concatenate(alone))
+    assert together == pytest.approx(values.mean(axis=0), rel=1e-12)
 
 
 def test_mean_is_rounded_once() -> None:

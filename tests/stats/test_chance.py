@@ -5,12 +5,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from harness.metrics import parse
 from harness.metrics.scores import ScoreTable
 from harness.stats.chance import Verdict, against_chance
 from harness.stats.chance_law import Law, law
+from harness.stats.chance_moments import of_set
 
 METRIC = parse("MAP@1")
 
@@ -139,6 +142,25 @@ def test_no_chance_at_all_has_no_lift() -> None:
     found = verdict([0, 0], mean=0, var=0)
     assert found.lift is None
     assert (found.z, found.p, found.verdict) == (0, 1, "not distinguishable")
+
+
+@given(st.permutations(range(60)))
+def test_the_order_of_users_changes_no_bit(order: list[int]) -> None:
+    """Nor of the chance alone; of widely spread scores, whose own spread is looked at too."""
+    rng = np.random.default_rng(6)
+    scores = np.where(rng.random((9, 60)) < 0.2, rng.random((9, 60)), 0.0)
+    relevant = rng.integers(1, 6, 60)
+    found = [
+        (
+            against_chance(ScoreTable({METRIC: scores[:, users]}), METRIC, known),
+            of_set(known),
+            known.of_no_hit(),
+        )
+        for users in (np.arange(60), order)
+        for known in [law(METRIC, 50 + 7 * relevant[users], relevant[users], relevant[users])]
+        if known is not None
+    ]
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize(("candidates", "users"), [(60, 300), (800, 500), (310, 500)])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from conftest import hashes
 
 from harness.metrics import parse
 from harness.metrics.scores import ScoreTable
@@ -15,7 +16,7 @@ FIVE = ScoreTable({MAP: RNG.random((5, 200)), RECALL: RNG.random((5, 200))})
 
 def test_every_interval_of_every_metric() -> None:
     tables = {"one": ONE, "five": FIVE}
-    found = estimates(tables, bootstrap(tables, [MAP, RECALL], 4000, seed=1))
+    found = estimates(tables, bootstrap(tables, hashes(200), [MAP, RECALL], 4000, seed=1))
     for name, table in tables.items():
         for metric in (MAP, RECALL):
             values, got = table.of_users(metric), found[name][metric]
@@ -34,20 +35,22 @@ def test_every_interval_of_every_metric() -> None:
 def test_repeats_are_resampled_too() -> None:
     """Repeats of 0, …, 4 for all users: only which repeats are drawn varies, by √2/√5."""
     table = ScoreTable({MAP: np.repeat(np.arange(5.0)[:, None], 30, axis=1)})
-    means = bootstrap({"r": table}, [MAP], 20_000, seed=1)[MAP]["r"]
+    means = bootstrap({"r": table}, hashes(30), [MAP], 20_000, seed=1)[MAP]["r"]
     assert means.mean() == pytest.approx(2, abs=0.02)
     assert means.std() == pytest.approx(2**0.5 / 5**0.5, rel=0.02)
 
 
 def test_what_stands_beside_a_model_changes_nothing() -> None:
-    alone = bootstrap({"one": ONE}, [MAP], 300, seed=5)[MAP]["one"]
-    beside = bootstrap({"five": FIVE, "one": ONE}, [RECALL, MAP], 300, seed=5)[MAP]["one"]
-    assert beside == pytest.approx(alone, abs=1e-15)
+    alone = bootstrap({"one": ONE}, hashes(200), [MAP], 300, seed=5)[MAP]["one"]
+    beside = bootstrap({"five": FIVE, "one": ONE}, hashes(200), [RECALL, MAP], 300, seed=5)[MAP][
+        "one"
+    ]
+    assert np.array_equal(beside, alone)
 
 
 def test_one_figure_of_all_lists_has_no_interval() -> None:
     table = ScoreTable({COVERAGE: np.array([[0.25], [0.75]])})
-    assert bootstrap({"a": table}, [COVERAGE], 300, 1) == {}
+    assert bootstrap({"a": table}, hashes(1), [COVERAGE], 300, 1) == {}
     got = estimates({"a": table}, {})["a"][COVERAGE]
     assert (got.mean, got.ci95, got.ci95_t, got.ci95_bootstrap) == (0.5, None, None, None)
     assert got.sd_repeats == pytest.approx(0.5**1.5)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from conftest import hashes
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -50,7 +51,7 @@ def test_the_randomisation_test_is_near_the_exact_one() -> None:
         (differences,), np.sum, permutation_type="samples", n_resamples=np.inf
     ).pvalue
     user_scores = np.column_stack([differences, np.zeros(8)])
-    flipped = randomized(user_scores, 200_000, seed=1)
+    flipped = randomized(user_scores, hashes(8), 200_000, seed=1)
     found = randomization_test(differences, flipped[:, 0] - flipped[:, 1])
     assert found == pytest.approx(exact, abs=0.005)
 

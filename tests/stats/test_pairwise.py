@@ -4,7 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import refusal
+from conftest import hashes, refusal
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from harness.core.errors import UsageError
@@ -29,7 +31,9 @@ def tables(user_scores: dict[str, Any], metric: Metric = METRIC) -> dict[str, Sc
 
 
 def compared(user_scores: dict[str, Any], metric: Metric = METRIC, **rules: Any) -> Comparison:
-    return compare(tables(user_scores, metric), metric, Rules(**rules))
+    found = tables(user_scores, metric)
+    users = len(next(iter(found.values())).of_users(metric))
+    return compare(found, hashes(users), metric, Rules(**rules))
 
 
 def test_a_pair_by_hand() -> None:
@@ -137,7 +141,16 @@ def test_a_pair_is_judged_alike_whoever_else_is_there() -> None:
     (alone,) = compared({name: MANY[name] for name in ("weak", "strong")}).pairs
     among = next(p for p in compared(MANY).pairs if {p.one, p.other} == {"weak", "strong"})
     assert (alone.p_sign_flip, alone.p_t) == (among.p_sign_flip, among.p_t)
-    assert alone.ci95_bootstrap == pytest.approx(among.ci95_bootstrap, abs=1e-12)
+    assert alone.ci95_bootstrap == among.ci95_bootstrap
+
+
+@given(st.permutations(range(40)))
+def test_the_order_of_users_changes_no_bit(order: list[int]) -> None:
+    few = {name: scores[:40] for name, scores in MANY.items()}
+    few["repeated"] = np.stack([few["weak"], few["same"], few["strong"]])
+    one = compare(tables(few), hashes(40), METRIC, Rules(resamples=100))
+    moved = {name: scores[..., order] for name, scores in few.items()}
+    assert compare(tables(moved), hashes(40)[order], METRIC, Rules(resamples=100)) == one
 
 
 def test_names_and_their_order_change_nothing() -> None:

@@ -1,28 +1,48 @@
 """Resamples: their distribution against what is known of it, and what they may not depend on."""
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+from conftest import hashes
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from harness.core.random import streams
-from harness.stats import _kernels
-from harness.stats.resampling import bootstrap, public_private, randomized
+from harness.stats import _kernels, resampling
+from harness.stats.resampling import (
+    bootstrap,
+    exponents,
+    public_private,
+    randomized,
+    randomized_sums,
+    resampled_means,
+    resampled_sums,
+)
 
 RNG = np.random.default_rng(11)
 SPARSE = np.where(RNG.random((300, 3)) < 0.2, RNG.random((300, 3)), 0.0)
 DENSE = RNG.random((150, 2))
+WORD = 2**64 - 1
 
 
 def resampled(kind: str, values: Any, times: int, seed: int = 0, threads: int = 2) -> Any:
+    users = hashes(len(values))
     match kind:
         case "bootstrap":
-            return bootstrap(values, times, seed, threads)
+            return bootstrap(values, users, times, seed, threads)
         case "public and private":
             return np.hstack(public_private(values, len(values) // 3, times, seed, threads))
         case _:
-            return randomized(values, times, seed, threads)
+            return randomized(values, users, times, seed, threads)
+
+
+def drawn(users: int, resamples: int, seed: int) -> Any:
+    """Return how often each user is drawn, (resamples, users)."""
+    ones = np.zeros(users, np.int32)
+    return resampled_sums(np.eye(users), hashes(users), ones, resamples, seed)[0][:-1]
 
 
 KINDS = pytest.mark.parametrize("kind", ["bootstrap", "public and private", "flips"])
@@ -41,8 +61,7 @@ def test_seeds_draw_other_resamples(kind: str) -> None:
 
 @KINDS
 def test_fewer_resamples_are_the_first(kind: str) -> None:
-    """Of the random signs, in whole blocks of 64."""
-    assert np.array_equal(resampled(kind, SPARSE, 200)[:64], resampled(kind, SPARSE, 64))
+    assert np.array_equal(resampled(kind, SPARSE, 200)[:70], resampled(kind, SPARSE, 70))
 
 
 @KINDS
@@ -76,7 +95,7 @@ def test_values_of_zero_stay_zero(kind: str) -> None:
 
 @pytest.mark.parametrize("values", [SPARSE, DENSE])
 def test_the_bootstrap_has_the_spread_of_samples_with_replacement(values: Any) -> None:
-    found = bootstrap(values, 20_000, seed=3)
+    found = resampled("bootstrap", values, 20_000, seed=3)
     error = values.std(axis=0) / np.sqrt(len(values))
     assert found.mean(axis=0) == pytest.approx(values.mean(axis=0), abs=4 * error.max() / 141)
     assert found.std(axis=0) == pytest.approx(error, rel=0.03)
@@ -92,15 +111,86 @@ def test_the_bootstrap_is_distributed_as_scipys() -> None:
         method="percentile",
         rng=np.random.default_rng(2),
     ).bootstrap_distribution
-    assert stats.ks_2samp(bootstrap(values, 4000, seed=9)[:, 0], theirs).pvalue > 0.001
+    assert stats.ks_2samp(resampled("bootstrap", values, 4000, seed=9)[:, 0], theirs).pvalue > 0.001
 
 
-def test_every_user_is_drawn_as_often() -> None:
-    """Of three users, 3 · 20,000 draws: each 1/3, and how often in one resample is binomial."""
-    counts = bootstrap(np.eye(3), 20_000, seed=1) * 3
-    assert counts.sum(axis=1) == pytest.approx(np.full(20_000, 3.0))
-    assert counts.mean(axis=0) == pytest.approx(1, abs=0.03)
-    assert (np.round(counts) == 3).mean(axis=0) == pytest.approx(1 / 27, abs=0.006)
+def test_weights_are_poissons() -> None:
+    """Five users in 20,000 resamples: Karl Pearson's test, of 0 to 3 times and of 4 or more."""
+    found = drawn(5, 20_000, seed=1)
+    counts = np.bincount(np.minimum(found, 4).ravel(), minlength=5)
+    chances = [*stats.poisson(1).pmf(range(4)), stats.poisson(1).sf(3)]
+    assert stats.chisquare(counts, 100_000 * np.array(chances)).pvalue > 0.001
+    assert np.corrcoef(found.T) == pytest.approx(np.eye(5), abs=0.03)
+
+
+def test_weights_have_the_moments_of_poissons_distribution() -> None:
+    """E w = 1 and E w² = 2 exactly, E w³ = 5 and 2 of 65,536; each chance is its own rounded."""
+    at_least = [int(count) for count in resampling._AT_LEAST]
+    for power, wanted in ((1, 1), (2, 2), (3, 5 + Fraction(2, 65536))):
+        steps = [t**power - (t - 1) ** power for t in range(1, 9)]
+        assert Fraction(np.dot(steps, at_least), 65536) == wanted
+    assert at_least == pytest.approx(65536 * stats.poisson(1).sf(range(8)), abs=1)
+
+
+def test_a_resample_is_the_mean_of_who_is_drawn() -> None:
+    weights = drawn(300, 100, seed=2)
+    expected = (weights @ SPARSE) / weights.sum(axis=1, keepdims=True)
+    assert bootstrap(SPARSE, hashes(300), 100, seed=2) == pytest.approx(expected, rel=1e-13)
+
+
+def test_where_nobody_is_drawn_the_mean_is_that_of_all() -> None:
+    """Two users with 1 and 4 are not drawn with the chance e⁻²; 1 alone, 2.5 or 4 alone."""
+    values, weights = np.array([[1.0], [4.0]]), drawn(2, 20_000, seed=4)
+    means = bootstrap(values, hashes(2), 20_000, seed=4)[:, 0]
+    assert (weights.sum(axis=1) == 0).mean() == pytest.approx(np.exp(-2), abs=0.01)
+    assert set(means[weights.sum(axis=1) == 0]) == {2.5}
+    assert set(means[weights[:, 0] == 0]) == {2.5, 4}
+
+
+PARTS = st.sampled_from([1, 2, 7, 64])
+HASHES = st.lists(st.integers(0, WORD), min_size=2, max_size=90, unique=True)
+
+
+@given(users=HASHES, parts=PARTS, order=st.randoms(use_true_random=False))
+def test_neither_order_nor_parts_of_users_change_a_bit(users: Any, parts: int, order: Any) -> None:
+    users = np.array(users, np.uint64)
+    values = SPARSE[: len(users)] * 3
+    rows = list(range(len(users)))
+    order.shuffle(rows)
+    shares = np.array_split(rows, parts)
+    largest = values.max(axis=0)
+    grid, one = exponents(largest, len(users)), exponents(largest.max(), len(users))
+    found = [resampled_sums(values[own], users[own], grid, 70, 5) for own in shares]
+    means = resampled_means(*(np.sum(each, axis=0) for each in zip(*found, strict=True)), grid)
+    assert np.array_equal(means, bootstrap(values, users, 70, 5))
+    signed = sum(randomized_sums(values[own], users[own], one, 70, 5) for own in shares)
+    assert np.array_equal(np.ldexp(signed, one), randomized(values, users, 70, 5))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 2048, 2049, 10**6, 2**20, 10**9])
+@pytest.mark.parametrize("largest", [5e-324, 0.3, 1 - 2**-53, 1.0, 7e300])
+def test_no_sum_can_overflow(n: int, largest: float) -> None:
+    """Everyone drawn eight times, all with the largest value, rounded up by one at most."""
+    exponent = exponents(largest, n).item()
+    units = int(Fraction(largest) / Fraction(2) ** exponent) + 1
+    assert 8 * units <= 2**51 + 8
+    assert 8 * n * units < 2**63
+    assert units > 2**28
+
+
+@pytest.mark.parametrize("largest", [5e-324, 0.1, 1.0, 7e300])
+def test_products_and_sums_are_exact(largest: float) -> None:
+    """As whole numbers of Python's, which have no end; negative values too."""
+    values = np.round(RNG.uniform(-1, 1, (70, 2)) * 2**40) / 2**40 * largest
+    values[0] = largest
+    grid = exponents(np.abs(values).max(axis=0), 70)
+    sums, many = resampled_sums(values, hashes(70), grid, 65, seed=3)
+    weights = np.vstack([drawn(70, 65, seed=3), np.ones(70, np.int64)])
+    for column, exponent in enumerate(grid.tolist()):
+        units = [round(Fraction(v) / Fraction(2) ** exponent) for v in values[:, column].tolist()]
+        expected = [sum(map(int.__mul__, row, units)) for row in weights.tolist()]
+        assert sums[:, column].tolist() == expected
+    assert many.tolist() == weights.sum(axis=1).tolist()
 
 
 @pytest.mark.parametrize("public", [1, 4, 9])
@@ -121,7 +211,7 @@ def test_two_users_are_apart_as_often_as_combinations_say() -> None:
 def test_signs_are_coins_of_their_own() -> None:
     """Users 1, 2, 4, … of one model, 0 of the other: each sum tells all signs."""
     powers = 2.0 ** np.arange(12)
-    flipped = randomized(np.column_stack([powers, 0 * powers]), 20_000, seed=6)
+    flipped = resampled("flips", np.column_stack([powers, 0 * powers]), 20_000, seed=6)
     sums = flipped[:, 0] - flipped[:, 1]
     bits = (sums + powers.sum()) / 2
     assert set(np.unique(bits)) <= set(range(4096))
@@ -130,44 +220,76 @@ def test_signs_are_coins_of_their_own() -> None:
 
 def test_flips_of_equal_values_are_left_out() -> None:
     """A user whom all models serve alike changes no difference."""
-    flipped = randomized(np.array([[1.0, 1.0], [0.5, 0.0]]), 100, seed=1)
+    flipped = resampled("flips", np.array([[1.0, 1.0], [0.5, 0.0]]), 100, seed=1)
     assert set(flipped[:, 0] - flipped[:, 1]) == {0.5, -0.5}
 
 
 def test_flips_of_many_users_keep_their_variance() -> None:
     differences = DENSE[:, 0] - DENSE[:, 1]
-    flipped = randomized(DENSE, 20_000, seed=8)
+    flipped = resampled("flips", DENSE, 20_000, seed=8)
     sums = flipped[:, 0] - flipped[:, 1]
     assert sums.std() == pytest.approx(np.sqrt((differences**2).sum()), rel=0.03)
     assert sums.mean() == pytest.approx(0, abs=4 * sums.std() / 141)
 
 
+@pytest.mark.parametrize("users", [149, 151])
+def test_a_row_without_a_user_is_refused(users: int) -> None:
+    for resample in (bootstrap, randomized):
+        with pytest.raises(ValueError, match=f"{users} users, but 150 rows of values"):
+            resample(DENSE, hashes(users), 10)
+
+
 def test_nobody_has_no_mean() -> None:
-    assert np.isnan(bootstrap(np.zeros((0, 2)), resamples=3)).tolist() == [[True, True]] * 3
+    nobody = bootstrap(np.zeros((0, 2)), hashes(0), resamples=3)
+    assert np.isnan(nobody).tolist() == [[True, True]] * 3
+
+
+def test_weights_and_signs_are_drawn_as_written_down() -> None:
+    """Number by number, in plain Python: what is drawn many at a time is no other."""
+    users, weights = hashes(20), drawn(20, 130, seed=7)
+    signs = np.sign(randomized(np.diag(np.ones(20)), users, 130, seed=7))
+    draws, flips = (streams(7, purpose, 3).tolist() for purpose in ("bootstrap", "flips"))
+    for user, own in enumerate(users.tolist()):
+        expected = [weight for key in draws for weight in weights_plainly(own ^ key)]
+        assert weights[:, user].tolist() == expected[:130]
+        bits = [mixed(own ^ key) >> lane & 1 for key in flips for lane in range(64)]
+        assert signs[:, user].tolist() == [1 - 2 * bit for bit in bits[:130]]
+
+
+def weights_plainly(start: int) -> list[int]:
+    """Return how often a user is drawn in 64 resamples: 16 numbers of SplitMix64, four of each."""
+    state, found = mixed(start), []
+    for _ in range(16):
+        state = state + 0x9E3779B97F4A7C15 & WORD
+        for quarter in range(4):
+            part = mixed(state) >> 16 * quarter & 0xFFFF
+            found.append(sum(part < count for count in resampling._AT_LEAST.tolist()))
+    return found
+
+
+def mixed(bits: int) -> int:
+    bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9 & WORD
+    bits = (bits ^ bits >> 27) * 0x94D049BB133111EB & WORD
+    return bits ^ bits >> 31
 
 
 @pytest.mark.parametrize("users", [2, 127, 128, 129, 400])
-@pytest.mark.parametrize("once", [False, True])
-def test_users_are_drawn_as_written_down(users: int, once: bool) -> None:
-    """Number by number, in plain Python: what is drawn many at a time is no other."""
-    picks = users // 3 + 1 if once else users
+def test_leaderboards_are_drawn_as_written_down(users: int) -> None:
+    picks = users // 3 + 1
     keys, everyone = streams(7, "any", 3), np.arange(users)
-    drawn = np.empty((3, users), np.uint8)
-    draw = _kernels.draw_once if once else _kernels.draw_again
-    draw(keys, picks, everyone, np.empty(users, np.uint8), drawn)
-    for row, key in zip(drawn.tolist(), keys.tolist(), strict=True):
-        assert row == drawn_plainly(key, users, picks, once)
+    weights = np.empty((3, users), np.uint8)
+    _kernels.draw_once(keys, picks, everyone, np.empty(users, np.uint8), weights)
+    for row, key in zip(weights.tolist(), keys.tolist(), strict=True):
+        assert row == drawn_plainly(key, users, picks)
 
 
-def drawn_plainly(state: int, users: int, picks: int, once: bool) -> list[int]:
-    """Return how often each user is drawn: SplitMix64, and Lemire's products of its halves."""
-    times, word = [0] * users, 2**64 - 1
+def drawn_plainly(state: int, users: int, picks: int) -> list[int]:
+    """Return who is drawn: Lemire's products of the halves of SplitMix64's numbers."""
+    times = [0] * users
     while sum(times) < picks:
-        state = state + 0x9E3779B97F4A7C15 & word
-        bits = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 & word
-        bits = (bits ^ bits >> 27) * 0x94D049BB133111EB & word
-        bits ^= bits >> 31
+        state = state + 0x9E3779B97F4A7C15 & WORD
+        bits = mixed(state)
         for half in (bits >> 32, bits & 2**32 - 1)[: picks - sum(times)]:
             user, fair = half * users >> 32, (half * users & 2**32 - 1) >= 2**32 % users
-            times[user] += fair and not (once and times[user])
+            times[user] += fair and not times[user]
     return times
