@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from harness.core.io import alone, whole_file, whole_folder
+from harness.core.io import alone, put_in_place, whole_file, whole_folder
 
 _RECENT_NS = 2_000_000_000
 _CHUNK = 1 << 22
@@ -90,7 +90,8 @@ class Entry:
     def making(self) -> Iterator[Path]:
         """Yield the folder where this process makes the entry, and no other does meanwhile.
 
-        What a killed process has made of the same files is there.
+        What a killed process has made of the same files is there. The folder above it stays, as
+        whoever waits for it has it open.
         """
         place = self.path.with_name(f"{self.path.name}.making")
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -107,10 +108,7 @@ class Entry:
     def adopt(self, made: Path, notes: dict[str, Any]) -> None:
         """Take over a folder that `making` yielded."""
         self._seal(made, notes)
-        with whole_folder(self.path) as target:
-            target.rmdir()
-            made.replace(target)
-        shutil.rmtree(made.parent, ignore_errors=True)
+        put_in_place(made, self.path)
 
     def _seal(self, folder: Path, notes: dict[str, Any]) -> None:
         """Write notes and checksums beside what was written."""

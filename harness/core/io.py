@@ -191,8 +191,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
     """Yield a temporary folder beside `path` that replaces it only when all went well."""
     with scratch_folder(path) as temporary:
         yield temporary
-        with alone(path.parent):
-            _exchange(temporary, path)
+        put_in_place(temporary, path)
 
 
 @contextmanager
@@ -251,6 +250,12 @@ def alone(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def put_in_place(temporary: Path, path: Path) -> None:
+    """Give a folder the name `path`, and remove the one that had it."""
+    with alone(path.parent):
+        _exchange(temporary, path)
 
 
 def _exchange(temporary: Path, path: Path) -> None:

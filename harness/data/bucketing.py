@@ -268,11 +268,12 @@ class _Merging:
         batches: list[Events] = []
         for part, items in self.parts:
             ids, events = part.of_leaves(first, behind, sum(map(len, users)), items)
-            users.append(ids)
-            batches.append(events)
+            if len(events) > 0:
+                users.append(ids)
+                batches.append(events)
+        if not batches:
+            return pl.Series(dataset.ID, [], pl.String), no_events()
         index, codes = loading.index_of(pl.concat(users))
-        if len(index) == 0:
-            return index, no_events()
         return index, merged(batches, codes, self.every_item, len(self.layout.kinds))
 
     def _columns(self, events: Events) -> dict[str, Any]:

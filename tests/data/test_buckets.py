@@ -1,0 +1,378 @@
+"""Buckets of users: every event once, whatever is packed, killed, damaged or full meanwhile."""
+
+import errno
+import gzip
+import io
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import small
+
+from harness.config import Config
+from harness.core import cache
+from harness.core.errors import DataError
+from harness.core.random import id_hashes
+from harness.data import bucketing, buckets, loading
+from harness.data.buckets import Buckets, prepared
+from harness.data.dataset import Dataset
+from harness.data.layout import Layout
+from harness.delimited import blocks
+
+LOG = """user,item,time,stars
+ann,a,2020-01-01,5
+bob,"b, the second",2020-01-02,1
+ann,c,2020-01-02,4
+cid,a,2020-01-03,4
+ann,a,2020-01-01,3
+"""
+VISITS = "user,item,time\ndee,v,2020-01-05\nann,a,2020-01-02\n"
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep files that have only just been written."""
+    monkeypatch.setattr(cache, "_RECENT_NS", 0)
+
+
+def config(folder: Path, log: str = LOG, **data: Any) -> Config:
+    return small.config(folder, log=log, data={"cache": True, **data})
+
+
+def rows(data: Dataset) -> list[tuple[str, str, str, int]]:
+    """Return the events of a data set in its order: ids, type and time."""
+    ids, e = (data.user_ids.to_list(), data.item_ids.to_list()), data.events
+    columns = e.user.tolist(), e.item.tolist(), e.kind.tolist(), e.time.tolist()
+    return [(ids[0][u], ids[1][i], data.kinds[k], t) for u, i, k, t in zip(*columns, strict=True)]
+
+
+def all_rows(found: Buckets) -> list[tuple[str, str, str, int]]:
+    return sorted(row for data in found.datasets() for row in rows(data))
+
+
+def in_buckets(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    monkeypatch.setattr(bucketing, "bucket_count", lambda events: count)
+
+
+def in_parts_of(monkeypatch: pytest.MonkeyPatch, lines: int) -> None:
+    """Read few lines at a time, and write each part of so many at once."""
+    monkeypatch.setattr(blocks, "SIZE", 40)
+    monkeypatch.setattr(bucketing, "PART_ROWS", lines)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 64])
+@pytest.mark.parametrize("part", [1, 2, 100])
+def test_every_event_is_in_one_bucket(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, part: int
+) -> None:
+    layout = config(tmp_path).layout()
+    whole = rows(loading.load(layout))
+    assert len(whole) == 5
+    in_buckets(monkeypatch, count)
+    in_parts_of(monkeypatch, part)
+    with prepared(layout) as found:
+        assert all_rows(found) == sorted(whole)
+        assert sum(found.known.events) == 5
+        assert sum(found.known.users) == 3
+        assert found.items.ids.to_list() == ["a", "b, the second", "c"]
+
+
+def test_a_user_is_in_the_bucket_of_the_leaf_that_the_id_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_buckets(monkeypatch, 4)
+    names = [f"user{n}" for n in range(40)]
+    log = "user,item,time\n" + "".join(f"{name},a,2020-01-01\n" for name in names)
+    with prepared(config(tmp_path, log).layout()) as found:
+        users = [data.user_ids for data in found.datasets()]
+    quarter = [set((id_hashes(ids) >> np.uint64(62)).tolist()) for ids in users]
+    assert quarter == [{0}, {1}, {2}, {3}]
+    assert sorted(pl.concat(users).to_list()) == sorted(names)
+
+
+def test_each_bucket_is_in_canonical_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_parts_of(monkeypatch, 1)
+    with prepared(config(tmp_path).layout()) as found:
+        (data,) = found.datasets()
+    assert [row[:2] for row in rows(data)] == [
+        ("ann", "a"), ("ann", "a"), ("ann", "c"), ("bob", "b, the second"), ("cid", "a"),
+    ]  # fmt: skip
+    assert data.events.user_starts(3).tolist() == [0, 3, 4, 5]
+
+
+def test_buckets_know_the_span_of_all_events_and_what_was_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_buckets(monkeypatch, 64)
+    in_parts_of(monkeypatch, 1)
+    layout = config(tmp_path, minimum={"stars": 4}).layout()
+    with prepared(layout) as found:
+        spans = {data.times for data in found.datasets()}
+        (notes,) = {data.notes for data in found.datasets()}
+    day = 86_400_000_000
+    assert spans == {(18262 * day, 18264 * day)}  # 2020-01-01, 18,262 days after 1970, and the 3rd
+    assert notes == ("log.csv: 2 of 5 rows left out (stars >= 4)",)
+
+
+def _unpacked(text: bytes) -> bytes:
+    return text
+
+
+def _parquet(text: bytes) -> bytes:
+    target = io.BytesIO()
+    pl.read_csv(io.BytesIO(text)).write_parquet(target)
+    return target.getvalue()
+
+
+STORED: dict[str, Callable[[bytes], bytes]] = {
+    "log.csv": _unpacked,
+    "log.csv.gz": gzip.compress,
+    "log.parquet": _parquet,
+}
+
+
+class Killed(BaseException):
+    """What ends the process of a test, which no code expects."""
+
+
+def _until(monkeypatch: pytest.MonkeyPatch, writes: int) -> None:
+    """Let the process be killed when it has written so many files."""
+    left = [writes]
+
+    def counting(write: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*given: Any, **named: Any) -> Any:
+            left[0] -= 1
+            if left[0] < 0:
+                raise Killed
+            return write(*given, **named)
+
+        return counted
+
+    monkeypatch.setattr(np, "save", counting(np.save))
+    monkeypatch.setattr(pl.DataFrame, "write_ipc", counting(pl.DataFrame.write_ipc))
+    monkeypatch.setattr(pl.DataFrame, "write_parquet", counting(pl.DataFrame.write_parquet))
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_what_a_killed_process_has_finished_is_used_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    in_buckets(monkeypatch, 2)
+    in_parts_of(monkeypatch, 2)
+    monkeypatch.setattr("harness.data.parquet_source.BATCH_ROWS", 1)
+    layout = config(tmp_path, events=name).layout()
+    (tmp_path / "log.csv").unlink()
+    (tmp_path / name).write_bytes(STORED[name](LOG.encode()))
+    whole = sorted(rows(loading.load(layout)))
+    for writes in range(1000):
+        monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / f"cache{writes}"))
+        with monkeypatch.context() as patch:
+            _until(patch, writes)
+            killed = _is_killed(layout)
+        with prepared(layout) as found:
+            assert all_rows(found) == whole
+            assert not list(cache.folder().rglob("*.part"))
+        if not killed:
+            break
+    assert writes > 15
+
+
+def _is_killed(layout: Layout) -> bool:
+    try:
+        with prepared(layout):
+            return False
+    except Killed:
+        return True
+
+
+def test_rows_that_were_read_are_not_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_parts_of(monkeypatch, 1)
+    layout = config(tmp_path).layout()
+    read: list[int] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(bucketing._Merging, "bucket", _killed)
+        with pytest.raises(Killed), prepared(layout, read.append):
+            pass
+    assert sum(read) == 5
+    again: list[int] = []
+    with prepared(layout, again.append) as found:
+        assert len(all_rows(found)) == 5
+    assert again == [5]  # told at once: none of them was read
+
+
+def _killed(*_: object) -> None:
+    raise Killed
+
+
+def test_a_file_that_changed_meanwhile_is_read_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_parts_of(monkeypatch, 1)
+    layout = config(tmp_path).layout()
+    with monkeypatch.context() as patch:
+        patch.setattr(bucketing._Merging, "bucket", _killed)
+        with pytest.raises(Killed), prepared(layout):
+            pass
+    (tmp_path / "log.csv").write_text("user,item,time,stars\nzoe,z,2020-01-01,1\n")
+    with prepared(layout) as found:
+        assert [row[:2] for row in all_rows(found)] == [("zoe", "z")]
+
+
+def test_buckets_are_made_once_and_anew_when_damaged(tmp_path: Path) -> None:
+    layout = config(tmp_path).layout()
+    with prepared(layout) as found:
+        pass
+    events = bucketing.events_file(found.folder, 0)
+    made = events.stat().st_mtime_ns
+    with prepared(layout):
+        assert events.stat().st_mtime_ns == made
+    content = bytearray(events.read_bytes())
+    content[len(content) // 2] ^= 1
+    events.write_bytes(content)
+    with prepared(layout) as found:
+        assert len(all_rows(found)) == 5
+
+
+def test_two_processes_make_them_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    layout = config(tmp_path).layout()
+    written, write = [], bucketing.write
+
+    def counted(*given: Any) -> bucketing.Known:
+        written.append(1)
+        return write(*given)
+
+    monkeypatch.setattr(bucketing, "write", counted)
+
+    def read(_: int) -> int:
+        with prepared(layout) as found:
+            return len(all_rows(found))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(read, range(4))) == [5] * 4
+    assert len(written) == 1
+
+
+def test_without_the_cache_they_go_afterwards(tmp_path: Path) -> None:
+    with prepared(config(tmp_path).layout(), kept=False) as found:
+        assert len(all_rows(found)) == 5
+    assert not found.folder.exists()
+    assert not any(cache.folder().iterdir())
+
+
+def test_a_disk_that_is_too_small_is_told_before_anything_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(buckets, "_BYTES_A_ROW", 10**15)
+    read: list[int] = []
+    with pytest.raises(DataError) as error, prepared(config(tmp_path).layout(), read.append):
+        pass
+    assert read == []
+    words = str(error.value)
+    assert " GB free; the buckets of users need about 5,000,000.0 GB" in words
+    assert "name a folder on another disk: HARNESS_CACHE_DIR=FOLDER" in words
+
+
+def _full(*_: object, **__: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def _full_for_polars(*_: object, **__: object) -> None:
+    raise pl.exceptions.ComputeError("No space left on device (os error 28)")
+
+
+@pytest.mark.parametrize(
+    ("of", "name", "full"),
+    [
+        (np, "save", _full),
+        (pl.DataFrame, "write_ipc", _full_for_polars),
+        (pl.DataFrame, "write_parquet", _full),
+    ],
+)
+def test_a_disk_that_gets_full_is_told_and_the_next_command_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, of: Any, name: str, full: Any
+) -> None:
+    layout = config(tmp_path).layout()
+    with monkeypatch.context() as patch:
+        patch.setattr(of, name, full)
+        with pytest.raises(DataError, match=r"disk is full; the buckets.*make room.*CACHE_DIR"):
+            with prepared(layout):
+                pass
+    with prepared(layout) as found:
+        assert len(all_rows(found)) == 5
+
+
+def test_another_fault_of_the_disk_is_not_called_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(np, "save", denied)
+    with pytest.raises(PermissionError), prepared(config(tmp_path).layout()):
+        pass
+
+
+@pytest.mark.parametrize(("name", "stored"), STORED.items())
+def test_rows_are_estimated_without_reading_them(
+    tmp_path: Path, name: str, stored: Callable[[bytes], bytes]
+) -> None:
+    layout = config(tmp_path, events=name).layout()
+    log = "user,item,time\n" + "".join(f"user{n:05},a,2020-01-01\n" for n in range(10_000))
+    (tmp_path / "log.csv").unlink()
+    (tmp_path / name).write_bytes(stored(log.encode()))
+    about = buckets.estimated_rows(layout)
+    if name.endswith("gz"):  # how well a file is packed is not known beforehand
+        assert 500 < about < 100_000
+    else:
+        assert about == pytest.approx(10_000, rel=0.01)
+
+
+def test_what_is_wrong_in_a_part_that_is_read_later_has_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_parts_of(monkeypatch, 1)
+    layout = config(tmp_path, LOG + "eve,a,2020-13-01,5\n").layout()
+    for _ in range(2):  # the second time it begins behind what was read before
+        with pytest.raises(DataError, match=r'log.csv: line 7, column "time": found "2020-13-01"'):
+            with prepared(layout):
+                pass
+
+
+def test_types_rows_and_registrations_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A user's events of two tables, each with its type, are in the one bucket."""
+    pytest.importorskip("harness.data.competitions")
+    in_buckets(monkeypatch, 3)
+    from harness.data.synthetic import synthesise
+
+    synthesise("ponpare", tmp_path / "data", users=40, items=20, events=200, seed=1)
+    values = small.values(
+        data={"layout": "ponpare", "path": "data", "events": None},
+        split={"strategy": "last_n", "n": 1, "ties": "shuffle"},
+    )
+    del values["data"]["events"]
+    from harness import config as config_
+
+    layout = config_.parse(values, tmp_path).layout()
+    whole = loading.load(layout)
+    with prepared(layout) as found:
+        assert all_rows(found) == sorted(rows(whole))
+        assert len(whole.kinds) == 2
+        times = {
+            user: time
+            for data in found.datasets()
+            for user, time in zip(data.user_ids, _registered(data), strict=True)
+        }
+    assert times == dict(zip(whole.user_ids, _registered(whole), strict=True))
+
+
+def _registered(data: Dataset) -> Iterator[int]:
+    assert data.registered is not None
+    return iter(data.registered.tolist())
