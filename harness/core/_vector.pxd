@@ -63,8 +63,8 @@ cdef extern from *:
         }
     }
 
-    /* Each of n whole numbers times 64 weights, to the sums of its column. A product p is below 2^51;
-     * 1.5 * 2^52 + p holds it in its lowest bits. */
+    /* Each of n whole numbers times 64 weights, to the sums of its column. A product p is 2^51 at
+     * most; 1.5 * 2^52 + p holds it in its lowest bits. */
     FOR_WIDE_PRODUCTS static void add_weighed(
         uint64_t *__restrict sums, const uint16_t *__restrict weights,
         const int32_t *columns, const double *numbers, ptrdiff_t n)
