@@ -300,9 +300,9 @@ def test_a_disk_that_gets_full_is_told_and_the_next_command_goes_on(
     layout = config(tmp_path).layout()
     with monkeypatch.context() as patch:
         patch.setattr(of, name, full)
-        with pytest.raises(DataError, match=r"disk is full; the buckets.*make room.*CACHE_DIR"):
-            with prepared(layout):
-                pass
+        told = pytest.raises(DataError, match=r"disk is full; the buckets.*make room.*CACHE_DIR")
+        with told, prepared(layout):
+            pass
     with prepared(layout) as found:
         assert len(all_rows(found)) == 5
 
@@ -339,9 +339,9 @@ def test_what_is_wrong_in_a_part_that_is_read_later_has_its_line(
     in_parts_of(monkeypatch, 1)
     layout = config(tmp_path, LOG + "eve,a,2020-13-01,5\n").layout()
     for _ in range(2):  # the second time it begins behind what was read before
-        with pytest.raises(DataError, match=r'log.csv: line 7, column "time": found "2020-13-01"'):
-            with prepared(layout):
-                pass
+        told = pytest.raises(DataError, match=r'log.csv: line 7, column "time": found "2020-13-01"')
+        with told, prepared(layout):
+            pass
 
 
 def test_types_rows_and_registrations_are_kept(
