@@ -112,25 +112,20 @@ def count_gaps(
     times: cython.const[cython.longlong][::1],
     cutoff: cython.longlong,
     day: cython.longlong,
-    candidate_of: cython.const[cython.int][::1],
     keys: cython.longlong[::1],
     scratch: cython.longlong[::1],
     closed: cython.longlong[::1],
     open_: cython.longlong[::1],
-    starts: cython.longlong[::1],
-    own: cython.int[::1],
-    ages: cython.int[::1],
 ):
-    """Count the gaps of every pair of user and item; note its candidate and its last day.
+    """Count the gaps of every pair of user and item, by days.
 
     Parameters
     ----------
     keys, scratch : arrays, (the most events of a user,)
         Scratch memory.
     """
-    written: cython.Py_ssize_t = 0
     with cython.nogil:
-        for user in range(starts.shape[0] - 1):
+        for user in range(user_starts.shape[0] - 1):
             first = user_starts[user]
             n: cython.longlong = user_starts[user + 1] - first
             for at in range(n):
@@ -147,8 +142,42 @@ def count_gaps(
                     closed[last - age] += 1
                 if at + 1 == n or keys[at + 1] // n != item:
                     open_[age - 1] += 1
-                    own[written], ages[written] = candidate_of[item], age
-                    written += candidate_of[item] >= 0
+
+
+def last_days(
+    user_starts: cython.const[cython.longlong][::1],
+    items: cython.const[cython.int][::1],
+    times: cython.const[cython.longlong][::1],
+    cutoff: cython.longlong,
+    day: cython.longlong,
+    candidate_of: cython.const[cython.int][::1],
+    keys: cython.longlong[::1],
+    scratch: cython.longlong[::1],
+    starts: cython.longlong[::1],
+    own: cython.int[::1],
+    ages: cython.int[::1],
+):
+    """Write the candidates that each user had, ascending, and how many days ago they last did.
+
+    Parameters
+    ----------
+    keys, scratch : arrays, (the most events of a user,)
+        Scratch memory.
+    """
+    written: cython.Py_ssize_t = 0
+    with cython.nogil:
+        for user in range(user_starts.shape[0] - 1):
+            first = user_starts[user]
+            n: cython.longlong = user_starts[user + 1] - first
+            for at in range(n):
+                keys[at] = cython.cast(cython.longlong, items[first + at]) * n + at
+            sort(keys, scratch, 0, n)
+            for at in range(n):
+                item = keys[at] // n
+                if candidate_of[item] >= 0 and (at + 1 == n or keys[at + 1] // n != item):
+                    own[written] = candidate_of[item]
+                    ages[written] = -((times[first + keys[at] % n] - cutoff) // day)
+                    written += 1
             starts[user + 1] = written
 
 

@@ -91,7 +91,7 @@ def of_baselines(draw: np.random.Generator) -> dict[str, list[Any]]:
     times = np.sort(draw.integers(-20, 0, (6, 5)), axis=1).ravel()
     held, lists = ragged(draw, 6, 6), np.full((6, 3), -1, np.int32)
     both, counts = np.zeros(30 + len(held[1]), np.int64), np.zeros((2, 25), np.int64)
-    found = [*counts, np.zeros(7, np.int64), *np.zeros((2, 30), np.int32)]
+    found = [np.zeros(7, np.int64), *np.zeros((2, 30), np.int32)]
     keys = draw.integers(0, 2**64, 6, np.uint64)
     by_item = np.argsort(items, kind="stable")
     begins = np.searchsorted(items[by_item], np.arange(8))
@@ -108,6 +108,9 @@ def of_baselines(draw: np.random.Generator) -> dict[str, list[Any]]:
         ],
         "latest": [starts, items, candidate, times, *held, lists.copy()],
         "count_gaps": [
+            *(starts, items, times, 0, 3, *np.empty((2, 5), np.int64), *counts),
+        ],
+        "last_days": [
             *(starts, items, times, 0, 3, candidate, *np.empty((2, 5), np.int64), *found)
         ],
         "order_by": [
