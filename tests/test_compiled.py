@@ -122,9 +122,15 @@ def of_baselines(draw: np.random.Generator) -> dict[str, list[Any]]:
             *(users, starts, items, candidate, *held, np.empty(len(both), np.int64)),
             *(np.zeros(7, np.int64), both),
         ],
+        "count_pairs": [np.repeat(users, 5), items, times, 9.0, np.zeros(7, np.int64)],
         "pairs": [
-            *(0, 7, *pairs, draw.random(30), 9.0, 4.0, np.zeros(6), np.empty(7, np.int32)),
-            *(np.full((7, 3), -1, np.int32), np.zeros((7, 3))),
+            *(0, 7, *pairs, draw.random(30), 2.0 ** draw.integers(2, 50, 7), 9.0, 4.0),
+            *(np.arange(0, 48, 6), np.zeros(6, np.int64), np.empty(7, np.int32)),
+            *(np.zeros(7, np.int64), np.zeros(42, np.int32), np.zeros(42, np.int64)),
+        ],
+        "heaviest": [
+            *(0, 6, starts.astype(np.int32), items, draw.integers(1, 9, 30)),
+            *(np.full((6, 3), -1, np.int32), np.zeros((6, 3))),
         ],
         "fuse": [
             *(asked, draw.integers(1, 99, (2, 4)), 3, np.zeros(6, np.int64)),

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -9,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shops import KINDS, USERS, Row, Table, shop
 
+from baselines import co_visitation
 from baselines.blend import Blend
+from baselines.co_visitation import CoVisitation
 from baselines.content_popular import ContentPopular
 from baselines.fill import Fill
 from baselines.filter import Filter
@@ -33,6 +36,8 @@ MODELS: dict[str, Any] = {
     "random": lambda: RandomItems(),
     "repurchase": lambda: Repurchase(5),
     "repurchase when due": lambda: RepurchaseGaps(3, 5),
+    "co-visitation": lambda: CoVisitation(4, 2, 3, neighbours=2),
+    "co-visitation, window": lambda: CoVisitation(half_life_days=None, window_days=9),
     "content popular": lambda: ContentPopular(
         ["genre"], neighbours=2, half_life_days=5, weights=VISITS
     ),
@@ -80,6 +85,18 @@ def test_lists_are_those_of_all_users_at_once(name: str, rows: list[Row], part: 
     assert fits_in_parts(model())
     found = in_parts(model(), train, np.array(part, np.int32))
     assert found == lists_of(model().fit(train), train)
+
+
+@given(ROWS, st.lists(st.integers(0, 3), min_size=len(USERS), max_size=len(USERS)))
+def test_pairs_need_not_fit_into_memory_together(rows: list[Row], part: list[int]) -> None:
+    """Two pairs do: nearly every item has a step of its own."""
+    train = shop(rows, "abcde")
+    expected = CoVisitation().fit(train)
+    with patch.object(co_visitation, "_PAIRS", 2):
+        found: Any = fitted_in_parts(
+            CoVisitation(), train, parts_of(train, np.array(part, np.int32))
+        )
+    assert np.array_equal(found.votes_.toarray(), expected.votes_.toarray())
 
 
 def test_parts_may_be_empty() -> None:
