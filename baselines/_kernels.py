@@ -112,25 +112,20 @@ def count_gaps(
     times: cython.const[cython.longlong][::1],
     cutoff: cython.longlong,
     day: cython.longlong,
-    candidate_of: cython.const[cython.int][::1],
     keys: cython.longlong[::1],
     scratch: cython.longlong[::1],
     closed: cython.longlong[::1],
     open_: cython.longlong[::1],
-    starts: cython.longlong[::1],
-    own: cython.int[::1],
-    ages: cython.int[::1],
 ):
-    """Count the gaps of every pair of user and item; note its candidate and its last day.
+    """Count the gaps of every pair of user and item, by days.
 
     Parameters
     ----------
     keys, scratch : arrays, (the most events of a user,)
         Scratch memory.
     """
-    written: cython.Py_ssize_t = 0
     with cython.nogil:
-        for user in range(starts.shape[0] - 1):
+        for user in range(user_starts.shape[0] - 1):
             first = user_starts[user]
             n: cython.longlong = user_starts[user + 1] - first
             for at in range(n):
@@ -147,8 +142,42 @@ def count_gaps(
                     closed[last - age] += 1
                 if at + 1 == n or keys[at + 1] // n != item:
                     open_[age - 1] += 1
-                    own[written], ages[written] = candidate_of[item], age
-                    written += candidate_of[item] >= 0
+
+
+def last_days(
+    user_starts: cython.const[cython.longlong][::1],
+    items: cython.const[cython.int][::1],
+    times: cython.const[cython.longlong][::1],
+    cutoff: cython.longlong,
+    day: cython.longlong,
+    candidate_of: cython.const[cython.int][::1],
+    keys: cython.longlong[::1],
+    scratch: cython.longlong[::1],
+    starts: cython.longlong[::1],
+    own: cython.int[::1],
+    ages: cython.int[::1],
+):
+    """Write the candidates that each user had, ascending, and how many days ago they last did.
+
+    Parameters
+    ----------
+    keys, scratch : arrays, (the most events of a user,)
+        Scratch memory.
+    """
+    written: cython.Py_ssize_t = 0
+    with cython.nogil:
+        for user in range(user_starts.shape[0] - 1):
+            first = user_starts[user]
+            n: cython.longlong = user_starts[user + 1] - first
+            for at in range(n):
+                keys[at] = cython.cast(cython.longlong, items[first + at]) * n + at
+            sort(keys, scratch, 0, n)
+            for at in range(n):
+                item = keys[at] // n
+                if candidate_of[item] >= 0 and (at + 1 == n or keys[at + 1] // n != item):
+                    own[written] = candidate_of[item]
+                    ages[written] = -((times[first + keys[at] % n] - cutoff) // day)
+                    written += 1
             starts[user + 1] = written
 
 
@@ -240,6 +269,27 @@ def unite(
 
 
 @cython.boundscheck(False)
+def count_pairs(
+    users: cython.const[cython.int][::1],
+    items: cython.const[cython.int][::1],
+    times: cython.const[cython.longlong][::1],
+    span: cython.double,
+    counts: cython.longlong[::1],
+):
+    """Add up how many other events users have with each of an item, or up to `span` after it."""
+    low: cython.Py_ssize_t = 0
+    high: cython.Py_ssize_t = 0
+    n: cython.Py_ssize_t = users.shape[0]
+    with cython.nogil:
+        for event in range(n):
+            if users[low] != users[event] or times[low] != times[event]:
+                low = event
+            while high < n and users[high] == users[event] and times[high] - times[event] <= span:
+                high += 1
+            counts[items[event]] += high - low - 1
+
+
+@cython.boundscheck(False)
 @cython.cdivision(True)
 def pairs(
     first: cython.Py_ssize_t,
@@ -250,26 +300,34 @@ def pairs(
     candidates: cython.const[cython.int][::1],
     times: cython.const[cython.longlong][::1],
     weights: cython.const[cython.double][::1],
+    scales: cython.const[cython.double][::1],
     span: cython.double,
     half: cython.double,
-    sums: cython.double[::1],
+    room: cython.const[cython.longlong][::1],
+    sums: cython.longlong[::1],
     touched: cython.int[::1],
-    columns: cython.int[:, ::1],
-    values: cython.double[:, ::1],
+    sizes: cython.longlong[::1],
+    columns: cython.int[::1],
+    values: cython.longlong[::1],
 ):
-    """Add up the pairs of items `first` to `last`, and keep the heaviest of each.
+    """Add up the pairs of items `first` to `last`, in whole numbers: weights times `scales`.
 
     Parameters
     ----------
+    room : array, (items + 1,)
+        Where there is room for the pairs of each item; those of all go behind the first one's.
     sums, touched : arrays, (width,) and (width + 1,)
         Scratch memory: 0, which it is again afterwards, and anything.
     """
+    written = room[first]
     with cython.nogil:
         for item in range(first, last):
             n_touched: cython.Py_ssize_t = 0
             for at in range(starts[item], starts[item + 1]):
                 event = order[at]
                 other: cython.longlong = event  # then the first of the user at the same time
+                before: cython.longlong = -1
+                scale: cython.double = 0.0
                 while (
                     other > 0
                     and users[other - 1] == users[event]
@@ -282,17 +340,40 @@ def pairs(
                     if gap > span:
                         break
                     if candidate >= 0 and candidate != candidates[event]:
-                        weight: cython.double = weights[other] * exp2(-gap / half)
+                        if gap != before:  # a basket is of one time
+                            scale = scales[item] * exp2(-gap / half)
+                            before = gap
+                        weight = cython.cast(cython.longlong, weights[other] * scale + 0.5)
                         touched[n_touched] = candidate
                         n_touched += (sums[candidate] == 0) & (weight > 0)
                         sums[candidate] += weight
                     other += 1
-            filled: cython.Py_ssize_t = 0
+            sizes[item] = n_touched
             for at in range(n_touched):
                 candidate = touched[at]
-                filled = push(values[item], columns[item], filled, sums[candidate], candidate)
-                sums[candidate] = 0.0
-            in_order(values[item], columns[item], filled)
+                columns[written], values[written] = candidate, sums[candidate]
+                sums[candidate] = 0
+                written += 1
+
+
+@cython.boundscheck(False)
+def heaviest(
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+    starts: cython.const[cython.int][::1],
+    columns: cython.const[cython.int][::1],
+    values: cython.const[cython.longlong][::1],
+    best_columns: cython.int[:, ::1],
+    best_values: cython.double[:, ::1],
+):
+    """Write the largest of each row of a matrix, ties by column."""
+    with cython.nogil:
+        for row in range(first, last):
+            filled: cython.Py_ssize_t = 0
+            for at in range(starts[row], starts[row + 1]):
+                value: cython.double = values[at]
+                filled = push(best_values[row], best_columns[row], filled, value, columns[at])
+            in_order(best_values[row], best_columns[row], filled)
 
 
 def fuse(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +16,10 @@ from harness.core.params import (
     ParameterError,
     is_number,
     require_from,
-    require_models,
     require_whole,
 )
-from harness.models.base import Draws, Recommender, Train
+from harness.models.base import Draws
+from harness.models.bases import Ensemble
 from harness.models.recommendations import EMPTY
 from harness.models.topk import ask
 
@@ -30,7 +30,7 @@ _LAST = 20
 
 
 @dataclass(eq=False)
-class Blend:
+class Blend(Ensemble):
     """Candidates by Σ over base models of weight / (constant + rank), ranks from 1; most first.
 
     A candidate that a model does not list has nothing of it; ties go by item id ascending. Only
@@ -54,20 +54,16 @@ class Blend:
     Lists ``a b`` and ``b c`` with constant 60: b has 1/62 + 1/61, a has 1/61, c has 1/62.
     """
 
-    models: Sequence[Recommender]
     weights: Sequence[float] | None = None
     depth: int = 100
     constant: float = 60
 
-    def fit(self, train: Train) -> Self:
-        """Fit every base model."""
-        require_models(self.models)
+    def require_parameters(self) -> None:
+        """Raise ParameterError where a parameter cannot be."""
+        super().require_parameters()
         _require_weights(self.weights, len(self.models))
         require_whole(1, depth=self.depth)
         require_from(0, constant=self.constant)
-        self.models_ = [model.fit(train) for model in self.models]
-        self.n_candidates_ = len(train.candidates)
-        return self
 
     def recommend(
         self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None

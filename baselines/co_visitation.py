@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from baselines import _kernels
-from harness.core.arrays import Floats
+from harness.core.arrays import Floats, Int32, Int64
+from harness.core.exact_sum import Sums, rounded, weight_slices
 from harness.core.params import require_above, require_whole
 from harness.data import dataset
 from harness.data.dataset import Events
-from harness.data.interactions import pair_matrix
-from harness.models.base import Train
-from harness.models.bases import ItemVotes
-from harness.models.products import as_matrix, in_threads, scratch
+from harness.data.interactions import counts_of, pair_matrix
+from harness.models.base import Draws, Train
+from harness.models.products import as_matrix, in_threads, largest_products
+from harness.models.sums import FromSums, Steps
 
 _BLOCK = 256
+_PAIRS = 1 << 25
+"""Pairs that are held at a time, of 12 bytes each; as many again while parts are added up."""
+_BITS = 62
+"""Sums of pairs are whole numbers below 2 to this power, which int64 holds."""
 
 
 @dataclass(eq=False)
-class CoVisitation(ItemVotes):
+class CoVisitation(FromSums):
     """Σ over the items i of the last basket of the weight of i → j, divided by i's own weight.
 
     A pair i → j counts whenever a user has j with i or within some days after it: directional, as
@@ -30,6 +37,10 @@ class CoVisitation(ItemVotes):
     less the longer ago it was: the co-visitation matrix of OTTO's best entries (Kaggle, 2023;
     Linden, Smith and York 2003 for its undirected kin). Users without events get no list, nor do
     those whose basket was followed by nothing.
+
+    What a pair counts is rounded to a multiple of a power of 2, the smallest of which all pairs of
+    i, were they all the heaviest that i can have, fit into 62 bits: so sums are exact, whatever
+    their order. Where i has less than 2^22 pairs (4 million), it is 2^−40 of the heaviest or finer.
 
     Parameters
     ----------
@@ -54,8 +65,34 @@ class CoVisitation(ItemVotes):
     basket_days: float = 1
     neighbours: int = 100
 
-    def fit(self, train: Train) -> Self:
-        """Weigh all pairs, and note everyone's last basket."""
+    def fit_steps(self, train: Train) -> Steps:
+        """Weigh the pairs of all items, of as many at a time as fit into memory."""
+        self._require_parameters()
+        n_items, width = len(train.item_ids), len(train.candidates)
+        total: Any = yield self._sizes
+        own, counts = rounded(total["own"], n_items), total["pairs"]
+        scales = self._scales(own, counts)
+        columns = np.full((n_items, min(self.neighbours, width)), -1, np.int32)
+        values = np.zeros(columns.shape)
+        for items in _ranges(np.minimum(counts, width), _PAIRS):
+            found: Any = yield partial(self._pairs, train, items, scales)
+            _keep_heaviest(found["pairs"], columns[items], values[items])
+        shares = values / np.maximum(scales * own, 1e-300)[:, None]
+        self.votes_ = as_matrix(columns, shares, width)
+
+    def for_users(self, train: Train) -> Self:
+        """Keep the users' own events, which are read when they are asked for."""
+        self.train_ = train
+        return self
+
+    def recommend(
+        self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
+    ) -> Int32:
+        """Return the candidates of the highest scores above 0."""
+        baskets = _baskets(self.train_, users, self.basket_days)
+        return largest_products(baskets, self.votes_, k, exclude=exclude)[0]
+
+    def _require_parameters(self) -> None:
         require_whole(1, neighbours=self.neighbours)
         require_above(
             0,
@@ -63,41 +100,112 @@ class CoVisitation(ItemVotes):
             gap_half_life_days=self.gap_half_life_days,
             basket_days=self.basket_days,
         )
-        counted, weight = train.event_weights(self.window_days, self.half_life_days)
-        events = train.events
-        value = np.ones(len(events)) if weight is None else weight
+
+    @property
+    def _span(self) -> float:
+        return float(self.within_days * dataset.DAY_US)
+
+    def _events(self, train: Train) -> tuple[Events, Floats]:
+        """Return the events that make pairs, and their weights, at most 1."""
+        counted, _ = train.event_weights(self.window_days)
         if counted is not None:
-            events, value = events.where(counted), value[counted]
-        self.votes_ = self._after(train, events, value)
-        self.users_ = _baskets(train, self.basket_days)
-        return self
+            train = replace(train, events=train.events.where(counted))
+        _, weight = train.event_weights(None, self.half_life_days)
+        return train.events, np.ones(len(train.events)) if weight is None else weight
 
-    def _after(self, train: Train, events: Events, value: Floats) -> csr_array[Any]:
-        """Return the heaviest pairs of each item, (items, candidates)."""
-        n_items, width = len(train.item_ids), len(train.candidates)
-        order = np.argsort(events.item, kind="stable")
-        starts = np.append(0, np.cumsum(np.bincount(events.item, minlength=n_items)))
-        columns = np.full((n_items, min(self.neighbours, width)), -1, np.int32)
-        values = np.zeros(columns.shape)
-        span = float(self.within_days * dataset.DAY_US)
-        half = float(self.gap_half_life_days * dataset.DAY_US)
-        given = (events.user, train.candidate_of_item[events.item], events.time, value, span, half)
-        in_threads(
-            lambda *items: _kernels.pairs(
-                *items, starts, order, *given, *scratch(width), columns, values
-            ),
-            n_items,
-            _BLOCK,
-        )
-        own = np.bincount(events.item, value, n_items)
-        return as_matrix(columns, values / np.maximum(own, 1e-300)[:, None], width)
+    def _sizes(self, train: Train) -> Sums:
+        """Return each item's own weight, and how many pairs it begins, equal ones as well."""
+        events, weight = self._events(train)
+        own = weight_slices(events.item, weight, len(train.item_ids))
+        return {"own": own, "pairs": _counts(events, self._span, len(train.item_ids))}
+
+    def _scales(self, own: Floats, counts: Int64) -> Floats:
+        """Return for each item the power of 2 that its pairs' weights are multiplied by.
+
+        No weight is more than 2^most: an event that is later than one of the item's by less than
+        `within_days` has at most 2^(within / half-life) times its weight, which is at most `own`,
+        and none has more than 1. There are less than 2^bits of them: together less than 2^62.
+        """
+        later = 0.0 if self.half_life_days is None else self.within_days / self.half_life_days
+        most = np.minimum(np.frexp(own)[1] + min(np.ceil(later) + 1, 2000.0), 0)
+        bits = np.frexp(counts.astype(np.float64))[1]
+        scales: Floats = np.ldexp(1.0, (_BITS - bits - most).astype(np.int32))
+        return scales
+
+    def _pairs(self, to: Train, items: slice, scales: Floats, train: Train) -> Sums:
+        """Return the sums of pairs of some items with the candidates of `to`, times `scales`."""
+        events, weight = self._events(train)
+        n, width = items.stop - items.start, len(to.candidates)
+        columns_of = events.user, to.candidate_of_item[events.item], events.time, weight
+        limits = self._span, float(self.gap_half_life_days * dataset.DAY_US)
+        given = (*_by_item(events.item, items), *columns_of, scales[items], *limits)
+        counts = _counts(events, self._span, len(scales))[items]
+        room = np.append(0, np.cumsum(np.minimum(counts, width)))
+        sizes, columns = np.zeros(n, np.int64), np.empty(room[-1], np.int32)
+        values = np.empty(room[-1], np.int64)
+
+        def block(first: int, last: int) -> None:
+            scratch = np.zeros(width, np.int64), np.empty(width + 1, np.int32)
+            _kernels.pairs(first, last, *given, room, *scratch, sizes, columns, values)
+
+        in_threads(block, n, _BLOCK)
+        return {"pairs": _packed(sizes, room, columns, values, width)}
 
 
-def _baskets(train: Train, days: float) -> csr_array[Any]:
-    """Return what everyone had last, a (users, items) matrix of ones."""
-    events, starts = train.events, train.user_starts
-    last = events.time[np.maximum(starts[1:], 1) - 1]
-    keep = events.time > (last - float(days) * dataset.DAY_US)[events.user]
+def _by_item(item: Int32, items: slice) -> tuple[Int64, Int64]:
+    """Return where the events of each of some items begin in an order by item, and that order."""
+    of, n = item - np.int32(items.start), items.stop - items.start
+    order = np.flatnonzero((of >= 0) & (of < n))
+    order = order[np.argsort(of[order], kind="stable")]
+    return np.append(0, np.cumsum(counts_of(of[order], n))), order
+
+
+def _counts(events: Events, span: float, n_items: int) -> Int64:
+    """Return how many pairs each item begins."""
+    counts = np.zeros(n_items, np.int64)
+    _kernels.count_pairs(events.user, events.item, events.time, span, counts)
+    return counts
+
+
+def _ranges(sizes: Int64, most: int) -> Iterator[slice]:
+    """Yield items, one range behind the other, whose sizes add up to `most`, or one item alone.
+
+    Examples
+    --------
+    >>> list(_ranges(np.array([1, 2, 9, 1]), 3))
+    [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
+    """
+    ends, start, before = np.cumsum(sizes), 0, 0
+    while start < len(sizes):
+        stop = max(int(np.searchsorted(ends, before + most, side="right")), start + 1)
+        yield slice(start, stop)
+        start, before = stop, int(ends[stop - 1])
+
+
+def _packed(sizes: Int64, room: Int64, columns: Int32, values: Int64, width: int) -> csr_array[Any]:
+    """Return pairs as a matrix: those of each block of items stand together, where its room is."""
+    blocks = range(0, len(sizes), _BLOCK)
+    ends = [room[first] + sizes[first : first + _BLOCK].sum() for first in blocks]
+    used = [slice(room[first], end) for first, end in zip(blocks, ends, strict=True)]
+    data, indices = (np.concatenate([of[part] for part in used]) for of in (values, columns))
+    indptr = np.append(0, np.cumsum(sizes)).astype(np.int32)
+    return csr_array((data, indices, indptr), shape=(len(sizes), width))
+
+
+def _keep_heaviest(pairs: csr_array[Any], columns: Int32, values: Floats) -> None:
+    """Write the heaviest pairs of each item."""
+    given = pairs.indptr, pairs.indices, pairs.data
+    in_threads(
+        lambda *rows: _kernels.heaviest(*rows, *given, columns, values), pairs.shape[0], _BLOCK
+    )
+
+
+def _baskets(train: Train, users: Int32, days: float) -> csr_array[Any]:
+    """Return what users had last, a (users, items) matrix of ones."""
+    events = train.events.of_users(users, len(train.user_ids))
+    starts = events.user_starts(len(users))
+    last = events.time[starts[events.user + 1] - 1]
+    keep = events.time > last - float(days) * dataset.DAY_US
     user, item = events.user[keep], events.item[keep]
-    shape = (len(train.user_ids), len(train.item_ids))
+    shape = (len(users), len(train.item_ids))
     return pair_matrix(user, item, np.ones(len(user), np.float32), shape, counts=False)

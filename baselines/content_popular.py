@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
+from harness.core.exact_sum import rounded
 from harness.data.interactions import descending
 from harness.models.base import Train
 from harness.models.bases import EventWeights, ItemFeatures, OneOrder
 from harness.models.content import carried_means, most_similar
+from harness.models.sums import FromSums, Steps
 
 
 @dataclass(eq=False)
-class ContentPopular(OneOrder, EventWeights, ItemFeatures):
+class ContentPopular(OneOrder, EventWeights, ItemFeatures, FromSums):
     """One list for all: candidates by the mean popularity of the items that are most like them.
 
     The popularity of an item is the sum of its events' weights. A candidate's score is the mean
@@ -45,13 +46,11 @@ class ContentPopular(OneOrder, EventWeights, ItemFeatures):
 
     neighbours: int = 50
 
-    def fit(self, train: Train) -> Self:
+    def fit_steps(self, train: Train) -> Steps:
         """Carry the popularity of the items that have any to every candidate."""
         features = self.features(train)
-        counted, weight = self.event_weights(train)
-        popularity = train.item_sums(counted, weight).astype(np.float64)
+        popularity = rounded((yield self.exact_sums), len(train.item_ids))
         popular = np.flatnonzero(popularity > 0).astype(np.int32)
         similar = most_similar(features, train.candidates, popular, self.neighbours)
         score = carried_means(popularity[popular], similar)
         self.order_ = descending(score, ~np.isnan(score))
-        return self

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from harness.core.arrays import Int32
-from harness.core.params import require_models
-from harness.models.base import Draws, Recommender, Train
+from harness.models.base import Draws
+from harness.models.bases import Ensemble
 from harness.models.recommendations import EMPTY
 from harness.models.topk import ask, extend
 
 
 @dataclass(eq=False)
-class Fill:
+class Fill(Ensemble):
     """One list behind the other, each item where it is first listed, until k items are listed.
 
     Also known as a cascade or switching hybrid: a model that is right about few users goes first,
@@ -28,15 +27,6 @@ class Fill:
     models : list of recommenders
         The base models, in the order of their lists; in a config: ``of``.
     """
-
-    models: Sequence[Recommender]
-
-    def fit(self, train: Train) -> Self:
-        """Fit every base model."""
-        require_models(self.models)
-        self.models_ = [model.fit(train) for model in self.models]
-        self.n_candidates_ = len(train.candidates)
-        return self
 
     def recommend(
         self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -12,9 +12,11 @@ from scipy.sparse import csr_array
 
 from baselines import _kernels
 from harness.core.arrays import Int32
+from harness.core.exact_sum import Sums
 from harness.core.params import ParameterError, require_above, require_flag, require_models
 from harness.models.base import Draws, Recommender, Train
 from harness.models.recommendations import EMPTY
+from harness.models.sums import Steps
 from harness.models.topk import ask, excluded_rows
 
 
@@ -39,19 +41,55 @@ class Filter:
 
     def fit(self, train: Train) -> Self:
         """Find what is in stock, and fit the model."""
+        self._require_parameters()
+        self._keep(train, self._lately(train))
+        self.train_ = self._kept_of(train)
+        if len(self.kept_) > 0:
+            self.model_.fit(self.train_)
+        return self
+
+    def fit_steps(self, train: Train) -> Steps:
+        """Find what is in stock, then take the model's steps."""
+        self._require_parameters()
+        self._keep(train, (yield self._lately) if self.out_of_stock_days is not None else {})
+        if len(self.kept_) > 0:
+            yield from self.model_.fit_steps(self._kept_of(train))
+
+    def for_users(self, train: Train) -> Self:
+        """Keep the users' own events, and tell the model whose lists are asked for."""
+        self.train_ = self._kept_of(train)
+        if len(self.kept_) > 0:
+            self.model_.for_users(self.train_)
+        return self
+
+    def _lately(self, train: Train) -> Sums:
+        """Return how many events items had in the last days, where that is asked for."""
+        if self.out_of_stock_days is None:
+            return {}
+        return {"events": train.item_sums(train.last_days(self.out_of_stock_days))}
+
+    def _require_parameters(self) -> None:
         require_models(self.models, most=1)
         require_flag(seen=self.seen)
         if not self.seen and self.out_of_stock_days is None:
             raise ParameterError("nothing is left out; set seen = true, out_of_stock_days, or both")
-        (model,) = self.models
-        self.kept_ = np.arange(len(train.candidates), dtype=np.int32)
         if self.out_of_stock_days is not None:
-            # A copy: other ensembles of this model expect it fitted to `train`.
-            model, self.kept_ = copy.deepcopy(model), _in_stock(train, self.out_of_stock_days)
-            train = replace(train, candidates=train.candidates[self.kept_])
-        self.model_ = model.fit(train) if len(self.kept_) > 0 else model
-        self.train_ = train
-        return self
+            require_above(0, out_of_stock_days=self.out_of_stock_days)
+
+    def _keep(self, train: Train, lately: Mapping[str | int, Any]) -> None:
+        """Note which candidates are not left out for everybody, and the model that has them."""
+        self.model_: Any = self.models[0]
+        self.kept_: Int32 = np.arange(len(train.candidates), dtype=np.int32)
+        if self.out_of_stock_days is not None:
+            # A copy: other ensembles of this model expect it fitted to all candidates.
+            self.model_ = copy.deepcopy(self.model_)
+            self.kept_ = self.kept_[lately["events"][train.candidates] > 0]
+
+    def _kept_of(self, train: Train) -> Train:
+        """Return `train` with what is in stock as its only candidates."""
+        if self.out_of_stock_days is None:
+            return train
+        return replace(train, candidates=train.candidates[self.kept_])
 
     def recommend(
         self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
@@ -66,15 +104,6 @@ class Filter:
             exclude = _with_seen(exclude, users, self.train_)
         lists = ask(self.model_, users, k, n, draws, exclude)
         return np.append(self.kept_, np.int32(EMPTY))[lists]  # −1, empty, takes the last
-
-
-def _in_stock(train: Train, days: float) -> Int32:
-    """Return the positions of the candidates with an event in the last `days`."""
-    require_above(0, out_of_stock_days=days)
-    item = train.events.item[train.last_days(days)]
-    sold = np.zeros(len(train.item_ids), np.bool_)
-    sold[item] = True
-    return np.flatnonzero(sold[train.candidates]).astype(np.int32)
 
 
 def _with_seen(exclude: csr_array[Any] | None, users: Int32, train: Train) -> csr_array[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from typing import Any, Self
 
@@ -11,16 +12,17 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
-from harness.core.arrays import Floats, Int32, Int64
+from harness.core.arrays import Floats, Int32, Int64, distinct
+from harness.core.exact_sum import Sums, rounded, weight_slices
 from harness.core.params import ParameterError, is_number, require_from
-from harness.data.interactions import pair_matrix
 from harness.models.base import Draws, Train
 from harness.models.bases import EventWeights
+from harness.models.sums import FromSums, Steps
 from harness.models.topk import fill, first_of
 
 
 @dataclass(eq=False)
-class PopularBySegment(EventWeights):
+class PopularBySegment(EventWeights, FromSums):
     """Candidates by their events within the user's segment, filled up with those of most overall.
 
     Age groups with last week's sales were the usual start on H&M (Kaggle, 2022). A segment's
@@ -45,25 +47,53 @@ class PopularBySegment(EventWeights):
     prior: float = 10.0
     window_days: float | None = field(default=7, kw_only=True)
 
-    def fit(self, train: Train) -> Self:
-        """Count every segment's events of every candidate."""
+    def fit_steps(self, train: Train) -> Steps:
+        """Find the segments, then count every segment's events of every candidate."""
         require_from(0, prior=self.prior)
         if not isinstance(self.column, str):
             raise ParameterError(f'column is {self.column!r}; expected a name such as "age"')
-        counted, weight = self.event_weights(train)
-        self.segment_, n_segments = segments(train.user_attribute(self.column), self.bins)
-        self.order_ = train.candidates_by_count(counted, weight)
-        keep = np.ones(len(train.events), np.bool_) if counted is None else counted
-        value = np.ones(len(keep)) if weight is None else weight
-        segment = self.segment_[train.events.user]
-        candidate = train.candidate_of_item[train.events.item]
-        known = keep & (candidate >= 0) & (segment >= 0)
-        shape = (n_segments, len(train.candidates))
-        found = pair_matrix(segment[known], candidate[known], value[known], shape, counts=True)
-        overall = train.candidate_sums(counted, weight)
+        self.names_ = sorted(map(str, (yield self._names))) if self.bins is None else []
+        total: Any = yield partial(self._sums, train)
+        self.order_ = train.candidates_by_sum(total["all"])
+        overall = rounded(total["all"], len(train.item_ids))[train.candidates]
         share = overall / (overall.sum() or 1.0)
+        found = _rounded(total["segments"], (self._n_segments, len(train.candidates)))
         self.starts_, self.orders_ = _orders(found, self.prior * share)
+
+    def for_users(self, train: Train) -> Self:
+        """Find the users' segments."""
+        self.segment_ = self._segments(train)
         return self
+
+    @property
+    def _n_segments(self) -> int:
+        return len(self.names_) if self.bins is None else len(self.bins) + 1
+
+    def _names(self, train: Train) -> Sums:
+        """Return how many users have each value of the column."""
+        values = _values(train.user_attribute(self.column)).drop_nulls()
+        counts = values.value_counts(name="users").cast({"users": pl.Int64})
+        return {name: np.array([users]) for name, users in counts.iter_rows()}
+
+    def _segments(self, train: Train) -> Int32:
+        return segments(train.user_attribute(self.column), self.bins, self.names_)
+
+    def _sums(self, to: Train, train: Train) -> Sums:
+        """Return the sums of all items, and of each segment's candidates among those of `to`."""
+        counted, weight = self.event_weights(train)
+        segment = self._segments(train)[train.events.user]
+        candidate = to.candidate_of_item[train.events.item]
+        known = (candidate >= 0) & (segment >= 0) & (True if counted is None else counted)
+        value = np.ones(len(known)) if weight is None else weight
+        shape = self._n_segments, len(to.candidates)
+        pairs = segment[known].astype(np.int64) * shape[1] + candidate[known]
+        own, at = np.unique(pairs, return_inverse=True)
+        slices = weight_slices(at.astype(np.int32), value[known], len(own))
+        place = np.divmod(own, shape[1])
+        return {
+            "all": train.exact_sums(counted, weight),
+            "segments": {key: csr_array((of, place), shape=shape) for key, of in slices.items()},
+        }
 
     def recommend(
         self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
@@ -73,19 +103,18 @@ class PopularBySegment(EventWeights):
         return fill(own, self.order_, exclude)
 
 
-def segments(values: pl.Series, bins: Sequence[float] | None) -> tuple[Int32, int]:
-    """Return each value's segment, −1 where it is empty, and how many segments there are.
+def segments(values: pl.Series, bins: Sequence[float] | None, names: Sequence[str]) -> Int32:
+    """Return each value's segment, −1 where it is empty: its bin, or else its place in `names`.
 
     Raises
     ------
     ValueError
         Bins that do not rise, or a value that is no number where there are bins.
     """
-    values = values.str.strip_chars().replace("", None)
+    values = _values(values)
     if bins is None:
-        names = values.drop_nulls().unique().sort()
         found = values.cast(pl.Enum(names)).to_physical().cast(pl.Int32).fill_null(-1)
-        return found.to_numpy(), len(names)
+        return found.to_numpy()
     edges = list(bins) if isinstance(bins, list | tuple) else []
     rising = all(map(is_number, edges)) and all(low < high for low, high in pairwise(edges))
     if not edges or not rising:
@@ -95,7 +124,23 @@ def segments(values: pl.Series, bins: Sequence[float] | None) -> tuple[Int32, in
     if len(odd) > 0:
         raise ParameterError(f'column "{values.name}" holds "{odd[0]}"; bins need numbers')
     place = np.searchsorted(np.asarray(edges, np.float64), numbers.fill_null(0), side="right")
-    return np.where(numbers.is_null(), -1, place).astype(np.int32), len(edges) + 1
+    return np.where(numbers.is_null(), -1, place).astype(np.int32)
+
+
+def _values(column: pl.Series) -> pl.Series:
+    """Return the entries of a column without spaces around them, null where nothing is left."""
+    return column.str.strip_chars().replace("", None)
+
+
+def _rounded(slices: dict[str | int, Any], shape: tuple[int, int]) -> csr_array[Any]:
+    """Return sums of pairs, rounded, as a matrix of those above 0."""
+    entries = {key: of.tocoo() for key, of in slices.items()}
+    codes = {key: of.row.astype(np.int64) * shape[1] + of.col for key, of in entries.items()}
+    pairs = distinct(np.concatenate([np.zeros(0, np.int64), *codes.values()]))
+    dense = {key: np.zeros(len(pairs), np.int64) for key in slices}
+    for key, of in entries.items():
+        dense[key][np.searchsorted(pairs, codes[key])] = of.data
+    return csr_array((rounded(dense, len(pairs)), np.divmod(pairs, shape[1])), shape=shape)
 
 
 def _orders(found: csr_array[Any], prior: Floats) -> tuple[Int64, Int32]:

@@ -10,14 +10,16 @@ from scipy.sparse import csr_array
 
 from baselines import _kernels
 from harness.core.arrays import Floats, Int32, Int64
+from harness.core.exact_sum import Sums
 from harness.core.params import ParameterError, require_above, require_whole
 from harness.data import dataset
 from harness.models.base import Draws, Train
+from harness.models.sums import FromSums, Steps
 from harness.models.topk import fill, first_of
 
 
 @dataclass(eq=False)
-class RepurchaseGaps:
+class RepurchaseGaps(FromSums):
     """The user's own candidates by their chance to come back in the next days, then popular ones.
 
     From all pairs of user and item the gaps between one event and the next are counted, in whole
@@ -42,50 +44,67 @@ class RepurchaseGaps:
     horizon_days: int = 7
     window_days: float = 7
 
-    def fit(self, train: Train) -> Self:
-        """Learn the gaps, and order every user's items by them."""
+    def fit_steps(self, train: Train) -> Steps:
+        """Learn the gaps, and with them the order of the days since the last event."""
         require_whole(1, horizon_days=self.horizon_days)
         require_above(0, window_days=self.window_days)
-        self.order_ = train.candidates_by_count(train.last_days(self.window_days))
-        closed, open_, self.starts_, self.own_, ages = _gaps(train)
-        self.chances_ = returning(closed, open_, self.horizon_days)
-        place = np.empty(len(self.chances_), np.int64)  # of each age: the best chance first
-        place[np.lexsort((np.arange(len(place)), -self.chances_))] = np.arange(len(place))
-        scratch = _scratch(self.starts_)
-        own, self.own_ = self.own_, np.empty_like(self.own_)
-        _kernels.order_by(place[ages], self.starts_, *scratch, own, self.own_)
+        total: Any = yield self._sums
+        self.order_ = train.candidates_by_sum(total["popular"])
+        self.chances_ = returning(total["closed"], total["open"], self.horizon_days)
+        self.places_ = np.empty(len(self.chances_), np.int64)  # the best chance first
+        ordered = np.lexsort((np.arange(len(self.places_)), -self.chances_))
+        self.places_[ordered] = np.arange(len(self.places_))
+
+    def _sums(self, train: Train) -> Sums:
+        """Return the last days' events, and how many gaps closed and are open, by days from 0.
+
+        An open gap counts for the days before the cut-off.
+        """
+        events, cutoff = train.events, _cutoff(train)
+        longest = -((int(events.time.min(initial=cutoff)) - cutoff) // dataset.DAY_US)
+        closed, open_ = np.zeros((2, longest + 1), np.int64)
+        given = train.user_starts, events.item, events.time, cutoff, dataset.DAY_US
+        _kernels.count_gaps(*given, *_scratch(train.user_starts), closed, open_)
+        popular = train.exact_sums(train.last_days(self.window_days))
+        return {"popular": popular, "closed": closed, "open": open_}
+
+    def for_users(self, train: Train) -> Self:
+        """Keep the users' own events, which are read when they are asked for."""
+        self.train_ = train
         return self
 
     def recommend(
         self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
     ) -> Int32:
         """Return each user's own items, the likeliest to return first, then the popular ones."""
-        own = first_of(self.starts_, self.own_, users, k, exclude)
-        return fill(own, self.order_, exclude)
+        starts, own, ages = _last_days(self.train_, users)
+        ordered = np.empty_like(own)
+        _kernels.order_by(self.places_[ages], starts, *_scratch(starts), own, ordered)
+        rows = np.arange(len(users), dtype=np.int32)
+        return fill(first_of(starts, ordered, rows, k, exclude), self.order_, exclude)
 
 
-def _gaps(train: Train) -> tuple[Int64, Int64, Int64, Int32, Int32]:
-    """Return how many gaps closed and are open, by days, and what everyone had when.
+def _cutoff(train: Train) -> int:
+    if train.cutoff is None:
+        raise ParameterError("the events carry no time, so there are no gaps between them")
+    return train.cutoff
+
+
+def _last_days(train: Train, users: Int32) -> tuple[Int64, Int32, Int32]:
+    """Return which candidates users had, and how many days ago they last did; the last day is 1.
 
     Returns
     -------
-    closed, open_ : int64 arrays
-        By days from 0; an open gap counts for the days before the cut-off.
     starts : int64 array, (n users + 1,)
     own, ages : int32 arrays
-        Each user's candidates in id order, and days since the last event; the last day is 1.
+        In id order for each user.
     """
-    if train.cutoff is None:
-        raise ParameterError("the events carry no time, so there are no gaps between them")
-    events, n_users = train.events, len(train.user_ids)
-    longest = -((int(events.time.min()) - train.cutoff) // dataset.DAY_US)
-    closed, open_ = np.zeros(longest + 1, np.int64), np.zeros(longest + 1, np.int64)
-    starts, own = np.zeros(n_users + 1, np.int64), np.empty(len(events), np.int32)
-    ages = np.empty(len(events), np.int32)
-    given = train.user_starts, events.item, events.time, train.cutoff, dataset.DAY_US
-    scratch, found = _scratch(train.user_starts), (closed, open_, starts, own, ages)
-    _kernels.count_gaps(*given, train.candidate_of_item, *scratch, *found)
-    return closed, open_, starts, own[: starts[-1]], ages[: starts[-1]]
+    events = train.events.of_users(users, len(train.user_ids))
+    begins, starts = events.user_starts(len(users)), np.zeros(len(users) + 1, np.int64)
+    own, ages = np.empty((2, len(events)), np.int32)
+    given = begins, events.item, events.time, _cutoff(train), dataset.DAY_US
+    _kernels.last_days(*given, train.candidate_of_item, *_scratch(begins), starts, own, ages)
+    return starts, own[: starts[-1]], ages[: starts[-1]]
 
 
 def _scratch(starts: Int64) -> tuple[Int64, Int64]:

@@ -92,7 +92,7 @@ def of_baselines(draw: np.random.Generator) -> dict[str, list[Any]]:
     times = np.sort(draw.integers(-20, 0, (6, 5)), axis=1).ravel()
     held, lists = ragged(draw, 6, 6), np.full((6, 3), -1, np.int32)
     both, counts = np.zeros(30 + len(held[1]), np.int64), np.zeros((2, 25), np.int64)
-    found = [*counts, np.zeros(7, np.int64), *np.zeros((2, 30), np.int32)]
+    found = [np.zeros(7, np.int64), *np.zeros((2, 30), np.int32)]
     keys = draw.integers(0, 2**64, 6, np.uint64)
     by_item = np.argsort(items, kind="stable")
     begins = np.searchsorted(items[by_item], np.arange(8))
@@ -109,6 +109,9 @@ def of_baselines(draw: np.random.Generator) -> dict[str, list[Any]]:
         ],
         "latest": [starts, items, candidate, times, *held, lists.copy()],
         "count_gaps": [
+            *(starts, items, times, 0, 3, *np.empty((2, 5), np.int64), *counts),
+        ],
+        "last_days": [
             *(starts, items, times, 0, 3, candidate, *np.empty((2, 5), np.int64), *found)
         ],
         "order_by": [
@@ -120,9 +123,15 @@ def of_baselines(draw: np.random.Generator) -> dict[str, list[Any]]:
             *(users, starts, items, candidate, *held, np.empty(len(both), np.int64)),
             *(np.zeros(7, np.int64), both),
         ],
+        "count_pairs": [np.repeat(users, 5), items, times, 9.0, np.zeros(7, np.int64)],
         "pairs": [
-            *(0, 7, *pairs, draw.random(30), 9.0, 4.0, np.zeros(6), np.empty(7, np.int32)),
-            *(np.full((7, 3), -1, np.int32), np.zeros((7, 3))),
+            *(0, 7, *pairs, draw.random(30), 2.0 ** draw.integers(2, 50, 7), 9.0, 4.0),
+            *(np.arange(0, 48, 6), np.zeros(6, np.int64), np.empty(7, np.int32)),
+            *(np.zeros(7, np.int64), np.zeros(42, np.int32), np.zeros(42, np.int64)),
+        ],
+        "heaviest": [
+            *(0, 6, starts.astype(np.int32), items, draw.integers(1, 9, 30)),
+            *(np.full((6, 3), -1, np.int32), np.zeros((6, 3))),
         ],
         "fuse": [
             *(asked, draw.integers(1, 99, (2, 4)), 3, np.zeros(6, np.int64)),

@@ -152,7 +152,13 @@ class Train:
             raise ParameterError(
                 'there is no table of users; layout "table" names one by [data] users'
             )
-        return attributes.column(table, column, self.user_ids)
+        if column not in self._user_columns:
+            self._user_columns[column] = attributes.column(table, column, self.user_ids)
+        return self._user_columns[column]
+
+    @cached_property
+    def _user_columns(self) -> dict[str, pl.Series]:
+        return {}  # what has been read
 
     @cached_property
     def items_table(self) -> pl.DataFrame | None:

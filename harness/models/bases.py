@@ -1,18 +1,20 @@
-"""What several baselines share: the parameters that weigh events, and how fitted models answer."""
+"""What several baselines share: parameters that weigh events, how they answer, and ensembles."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from scipy.sparse import csr_array
 
 from harness.core.arrays import Bool, Floats, Int32
 from harness.core.exact_sum import Sums
-from harness.models.base import Draws, Train
+from harness.core.params import require_models
+from harness.models.base import Draws, Recommender, Train
 from harness.models.features import feature_matrix
 from harness.models.products import largest_products
+from harness.models.sums import Steps, side_by_side
 from harness.models.topk import top_k
 
 
@@ -57,6 +59,45 @@ class ItemFeatures:
         return feature_matrix(
             train, categories=self.categories, numbers=self.numbers, texts=self.texts
         )
+
+
+@dataclass(eq=False)
+class Ensemble:
+    """A recommender that is made of others, its base models; it learns in parts if they do.
+
+    Attributes
+    ----------
+    models_ : list of recommenders
+        The base models, fitted.
+    n_candidates_ : int
+    """
+
+    models: Sequence[Recommender]
+
+    def require_parameters(self) -> None:
+        """Raise ParameterError where a parameter cannot be."""
+        require_models(self.models)
+
+    def fit(self, train: Train) -> Self:
+        """Fit every base model."""
+        self._note(train)
+        self.models_: list[Any] = [model.fit(train) for model in self.models]
+        return self
+
+    def fit_steps(self, train: Train) -> Steps:
+        """Take the steps of all base models side by side."""
+        self._note(train)
+        self.models_ = list(self.models)
+        yield from side_by_side([model.fit_steps(train) for model in self.models_])
+
+    def for_users(self, train: Train) -> Self:
+        """Tell every base model whose lists are asked for."""
+        self.models_ = [model.for_users(train) for model in self.models_]
+        return self
+
+    def _note(self, train: Train) -> None:
+        self.require_parameters()
+        self.n_candidates_ = len(train.candidates)
 
 
 class OneOrder:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial, reduce
 from typing import Any, Self, TypeAlias
@@ -89,20 +90,24 @@ def fit_all(steps: Sequence[Steps], parts: Parts) -> None:
 
     The recommenders have learnt then; `for_users` comes before they are asked for lists.
     """
-    all_steps = side_by_side(steps)
-    step = next(all_steps, None)
-    while step is not None:
-        nothing: Sums = {}
-        step = sent(all_steps, reduce(add, map(step, parts()), nothing))
+    nothing: Sums = {}
+    with closing(side_by_side(steps)) as all_steps:
+        step = next(all_steps, None)
+        while step is not None:
+            step = sent(all_steps, reduce(add, map(step, parts()), nothing))
 
 
 def side_by_side(steps: Sequence[Steps]) -> Steps:
     """Yield the steps of several recommenders as one each, until all have ended."""
-    waiting = {at: step for at, one in enumerate(steps) if (step := next(one, None)) is not None}
-    while waiting:
-        total: Mapping[str | int, Any] = yield partial(_sums_of, waiting)
-        answers = ((at, sent(steps[at], total.get(at, {}))) for at in waiting)
-        waiting = {at: step for at, step in answers if step is not None}
+    with ExitStack() as stack:  # who is left waiting where a step fails, is told so
+        for one in steps:
+            stack.enter_context(closing(one))
+        answers = [next(one, None) for one in steps]
+        waiting = {at: step for at, step in enumerate(answers) if step is not None}
+        while waiting:
+            total: Mapping[str | int, Any] = yield partial(_sums_of, waiting)
+            again = ((at, sent(steps[at], total.get(at, {}))) for at in waiting)
+            waiting = {at: step for at, step in again if step is not None}
 
 
 def _sums_of(steps: Mapping[int, Step], part: Train) -> Sums:

@@ -96,20 +96,19 @@ def test_equal_weights_in_another_order_tie_by_id() -> None:
 
 def test_numbers_that_are_none_are_refused() -> None:
     with pytest.raises(ValueError, match='column "age" holds "nan"; bins need numbers'):
-        segments(pl.Series("age", ["3", "nan"]), [5])
-    assert segments(pl.Series("age", [" 31 ", " "]), [5])[0].tolist() == [1, -1]
+        segments(pl.Series("age", ["3", "nan"]), [5], [])
+    assert segments(pl.Series("age", [" 31 ", " "]), [5], []).tolist() == [1, -1]
 
 
 @given(st.lists(st.one_of(st.none(), st.just(""), st.integers(-5, 70).map(str)), min_size=1))
 def test_segments_by_bins(values: list[str | None]) -> None:
-    found, count = segments(pl.Series("age", values, dtype=pl.String), [0, 18.5, 40])
-    assert count == 4
+    found = segments(pl.Series("age", values, dtype=pl.String), [0, 18.5, 40], [])
     for value, segment in zip(values, found.tolist(), strict=True):
         expected = -1 if not value else sum(float(value) >= edge for edge in (0, 18.5, 40))
         assert segment == expected
 
 
-def test_segments_by_value_are_in_order_of_text() -> None:
-    found, count = segments(pl.Series(["b", None, "a", "", "b"]), None)
-    assert (found.tolist(), count) == ([1, -1, 0, -1, 1], 2)
+def test_segments_by_value_are_places_among_all_values() -> None:
+    found = segments(pl.Series(["b", None, " a ", "", "b"]), None, ["a", "aa", "b"])
+    assert found.tolist() == [2, -1, 0, -1, 2]
     assert found.dtype == np.int32

@@ -154,6 +154,31 @@ def test_a_horizon_beyond_all_gaps_is_the_longest() -> None:
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize(
+    ("own", "pairs", "half_life", "power"),
+    [
+        (1, 1, None, 61),  # 1 < 2^1: the pair is at most 2^61
+        (1, 2**22 - 1, None, 40),
+        (1000, 2**40, None, 21),  # no weight is above 1, however many events there are
+        (2**-100, 1, 7, 61 + 97),  # at most 2^−99 · 2^1, and 2 for what is rounded
+        (2**-100, 1, 1e-9, 61),
+        (0, 0, None, 62),
+    ],
+)
+def test_pairs_are_multiplied_so_that_all_fit_into_62_bits(
+    own: float, pairs: int, half_life: float | None, power: int
+) -> None:
+    model = CoVisitation(half_life_days=half_life)
+    assert model._scales(np.array([float(own)]), np.array([pairs])).tolist() == [2.0**power]
+
+
+def test_pairs_of_old_events_count_as_those_of_late_ones() -> None:
+    """600 half-lives ago all weigh 2^−500; a → b twice, a → c once, of three events of a."""
+    rows = [(user, item, 600.0) for user, item in ("xa", "xb", "ya", "yb", "za", "zc")]
+    votes = CoVisitation(half_life_days=1).fit(train_of(rows)).votes_.toarray()
+    assert votes[0] == pytest.approx([0, 2 / 3, 1 / 3])
+
+
 def test_fewer_neighbours_keep_the_heaviest() -> None:
     rows = [("x", "a", 9.0), ("x", "b", 8.0), ("x", "c", 7.0), ("u", "a", 1.0)]
     assert lists(CoVisitation(neighbours=1), train_of(rows), "u", 2) == ["b-"]

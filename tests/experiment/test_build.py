@@ -4,6 +4,7 @@ import copy
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import small
 from small import LOG
@@ -16,6 +17,8 @@ from harness.experiment.build import Factories
 from harness.experiment.explain import of_run
 from harness.experiment.run import run
 from harness.experiment.submit import submit
+from harness.models import guard
+from harness.models.sums import fit_all, fits_in_parts, without_events
 from harness.tuning.tuning import tune
 
 COUNTING = """
@@ -62,6 +65,21 @@ class Leaves(Counting):
 class ForgetsSelf(Counting):
     def fit(self, train):
         pass
+
+class InParts(Counting):
+    def fit_steps(self, train):
+        self.note("begun")
+        total = yield lambda part: {"events": np.array([len(part.events)])}
+        self.note(f"learnt {total['events'][0]}")
+        self.ids_ = train.candidate_ids.to_list()
+
+    def for_users(self, train):
+        self.note("told")
+        return self
+
+class RaisesInParts(InParts):
+    def fit_steps(self, train):
+        yield lambda part: {"n": np.array([1 // len(part.events)])}
 """
 """Lists in a fixed order; what happens to it is written to a file beside it."""
 
@@ -171,6 +189,39 @@ def test_a_copy_is_made_anew_and_knows_nothing(tmp_path: Path) -> None:
     inner.fit(train)
     made["one"].fit(train)
     assert len(counts(tmp_path, "fit")) == 2, "the copy's fit is none of the others'"
+
+
+def test_a_part_learns_in_parts_once_and_is_told_of_users_once(tmp_path: Path) -> None:
+    made = shared(tmp_path, fill("whole", "one"), part("one", "InParts"), fill("more", "one"))
+    train = testing.example_train()
+    given, parts = without_events(train), testing.parts_of(train, np.array([0, 1, 0, 1, 1, 0]))
+    for _ in range(2):
+        steps = [guard.fit_steps(name, model, given) for name, model in made.items()]
+        fit_all(steps, lambda: parts)
+    assert counts(tmp_path, "begun") == ["abcd"]
+    assert counts(tmp_path, "learnt 11") == ["abcd"]
+    for number, own in enumerate([parts[0], parts[1], parts[0]], start=1):
+        for model in made.values():
+            assert model.for_users(own) is model
+        assert len(counts(tmp_path, "told")) == number
+    fit_all([made["whole"].fit_steps(without_events(train))], lambda: parts)
+    assert len(counts(tmp_path, "begun")) == 2, "other data are learnt anew"
+
+
+def test_a_whole_fits_in_parts_if_what_it_is_made_of_does(tmp_path: Path) -> None:
+    both = fill("both", "one", "two")
+    made = shared(tmp_path, both, fill("whole", "one"), part("one", "InParts"), part("two"))
+    expected = {"both": False, "whole": True, "one": True, "two": False}
+    assert {name: fits_in_parts(model) for name, model in made.items()} == expected
+
+
+def test_a_part_that_fails_in_parts_is_named_and_has_learnt_nothing(tmp_path: Path) -> None:
+    made = shared(tmp_path, fill("whole", "one"), part("one", "RaisesInParts"))
+    train = testing.example_train()
+    given, parts = without_events(train), testing.parts_of(train, np.array([0, 0, 0, 0, 0, 1]))
+    for _ in range(2):
+        with pytest.raises(RecommenderError, match='"one" raised in fit_steps: ZeroDivisionError'):
+            fit_all([guard.fit_steps("whole", made["whole"], given)], lambda: parts)
 
 
 def test_a_filter_leaves_its_part_as_the_others_know_it(tmp_path: Path) -> None:

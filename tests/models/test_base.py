@@ -179,3 +179,9 @@ def test_days_must_be_above_0(name: str) -> None:
 def test_what_events_cannot_be_weighed_by(params: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         example_train().interactions(**params)
+
+
+def test_a_column_of_users_is_read_once() -> None:
+    train = example_train()
+    assert train.user_attribute("sex").to_list() == ["f", "m", None, None, "m", "f"]
+    assert train.user_attribute("sex") is train.user_attribute("sex")

@@ -19,6 +19,7 @@ from baselines.filter import Filter
 from baselines.item_knn import ItemKNN
 from baselines.nmf import NMF
 from baselines.popular import Popular
+from baselines.popular_by_segment import PopularBySegment
 from baselines.pure_svd import PureSVD
 from baselines.random_items import RandomItems
 from baselines.ranker import Ranker
@@ -53,6 +54,8 @@ BASELINES = {
     "ranker, shortlist": Ranker(categories=["genre"], window_days=3, shortlist=4, trees=2, seed=5),
     "repurchase when due": RepurchaseGaps(),
     "repurchase when due, 1 day": RepurchaseGaps(horizon_days=1, window_days=1),
+    "popular by segment": PopularBySegment("sex", half_life_days=2),
+    "popular by bins": PopularBySegment("age", [25, 40], window_days=None),
     "trending": Trending(),
     "trending, 1 day": Trending(window_days=1, damping=2),
     "co-visitation": CoVisitation(),

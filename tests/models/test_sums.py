@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
+from inspect import getgeneratorstate
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,13 @@ def test_steps_of_several_take_one_pass_over_the_parts() -> None:
 
 def test_without_steps_nothing_is_read() -> None:
     fit_all([Turns(0).fit_steps(PARTS[0])], lambda: pytest.fail("no part is needed"))
+
+
+def test_who_waits_where_a_step_fails_is_closed() -> None:
+    waiting = Turns(1).fit_steps(PARTS[0])
+    with pytest.raises(ZeroDivisionError):
+        fit_all([waiting], lambda: (1 // 0 for _ in "a"))  # type: ignore[misc]
+    assert getgeneratorstate(waiting) == "GEN_CLOSED"
 
 
 def test_fit_takes_all_users_as_one_part() -> None:
