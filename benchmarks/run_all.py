@@ -27,6 +27,7 @@ PARTS = {
     "models": "The baselines at full size",
     "full_run": "The whole run on H&M at full size",
     "growth_run": "Growth of the run",
+    "scale": "Logs larger than memory",
     "synth": "Synthetic H&M at full size",
 }
 

@@ -1,0 +1,280 @@
+"""Runs in buckets of users: the figures of a run in memory, whatever the config and the buckets."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import small
+from hypothesis import given
+from hypothesis import strategies as st
+from small import LATEST_FIRST, LOG, POPULAR, RANDOM
+
+from harness.config import Config
+from harness.core.errors import DataError, EmptyEvaluationSetError, RecommenderError, UsageError
+from harness.data import bucketing
+from harness.experiment import in_buckets, memory
+from harness.experiment.result import Result
+from harness.experiment.run import run
+
+EVERY = 10**15
+MANY = "user,item,time\n" + "".join(
+    f"user{user},{item},2020-01-{day:02}\n"
+    for user in range(40)
+    for day, item in ((1, "abcde"[user % 5]), (2 + user % 6, "abcd"[user % 4]), (8, "a"))
+    if (user + day) % 3 or day == 8
+)
+"""Users who differ in when they began and what they had; all are there on the last day, the 8th."""
+MODELS = [
+    POPULAR,
+    {**RANDOM, "repeats": 3},
+    {"name": "trending", "use": "baselines.trending:Trending"},
+    {"name": "repurchase", "use": "baselines.repurchase:Repurchase"},
+    {"name": "gaps", "use": "baselines.repurchase_gaps:RepurchaseGaps"},
+    {"name": "after", "use": "baselines.co_visitation:CoVisitation"},
+    {
+        "name": "fading",
+        "use": "baselines.popular:Popular",
+        "params": {"half_life_days": 1.5},
+    },
+    {"name": "both", "use": "baselines.blend:Blend", "of": ["popular", "after"]},
+    {"name": "new", "use": "baselines.filter:Filter", "of": ["popular"], "params": {"seen": True}},
+]
+
+
+@pytest.fixture(params=[1, 2, 7, 64])
+def buckets(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """So many buckets, of a log that seems larger than memory."""
+    monkeypatch.setattr(bucketing, "bucket_count", lambda events: request.param)
+    monkeypatch.setattr(memory, "needed", lambda layout: EVERY)
+    return int(request.param)
+
+
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log that seems larger than memory, in three buckets."""
+    monkeypatch.setattr(bucketing, "bucket_count", lambda events: 3)
+    monkeypatch.setattr(memory, "needed", lambda layout: EVERY)
+
+
+def figures(result: Result) -> dict[str, Any]:
+    """Return everything that a run writes but its seconds."""
+
+    def timeless(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {k: timeless(v) for k, v in value.items() if k != "seconds"}
+        return [timeless(v) for v in value] if isinstance(value, list | tuple) else value
+
+    users = result.users.to_dicts()
+    scores = [model.scores.values for model in result.models]
+    tables = [{str(m): v.tolist() for m, v in one.items()} for one in scores]
+    found: dict[str, Any] = timeless(result.to_dict())
+    return found | {"profile": users, "scores": tables}
+
+
+def in_memory(settings: Config) -> Result:
+    return run(settings, memory="1TB")
+
+
+CONFIGS: dict[str, dict[str, Any]] = {
+    "as it is": {},
+    "seen items dropped": {"evaluation": {"seen_items": "drop", "k": 3}},
+    "candidates of train": {"evaluation": {"candidates": "train", "truth": "candidates"}},
+    "everyone": {"evaluation": {"users": "all", "require_hit": False}},
+    "last two": {"split": {"strategy": "last_n", "n": 2, "ties": "shuffle", "seed": 3}},
+    "a third": {"split": {"strategy": "fraction", "fraction": 0.34, "ties": "id"}},
+    "by row": {"split": {"strategy": "last_n", "n": 1, "ties": "file"}},
+    "every metric": {
+        "evaluation": {"metrics": ["MAP@3", "NDCG@2", "Coverage@3", "Gini@3", "Novelty@3"], "k": 3}
+    },
+    "slices": {"data": {"users": "people.csv"}, "compare": {"slices": ["town"]}},
+}
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_figures_are_those_of_a_run_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    towns = "".join(f"user{user},{'xy'[user % 2]}\n" for user in range(40))
+    (tmp_path / "people.csv").write_text("user,town\n" + towns)
+    settings = small.config(tmp_path, *MODELS, log=MANY, **CONFIGS[name])
+    whole = figures(in_memory(settings))
+    monkeypatch.setattr(memory, "needed", lambda layout: EVERY)
+    for count in (1, 2, 7, 64):
+        monkeypatch.setattr(bucketing, "bucket_count", lambda events, count=count: count)
+        assert figures(run(settings)) == whole
+
+
+@given(
+    rows=st.lists(
+        st.tuples(st.sampled_from("abcdefgh"), st.sampled_from("xyz"), st.integers(1, 9)),
+        min_size=4,
+        max_size=30,
+    ),
+    count=st.integers(1, 9),
+)
+def test_any_log_has_the_same_figures_in_any_buckets(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str, int]], count: int
+) -> None:
+    log = "user,item,time\n" + "".join(f"{u},{i},2020-01-0{day}\n" for u, i, day in rows)
+    settings = small.config(tmp_path_factory.mktemp("run"), *MODELS, log=log)
+    whole = outcome(lambda: in_memory(settings))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bucketing, "bucket_count", lambda events: count)
+        patch.setattr(memory, "needed", lambda layout: EVERY)
+        assert outcome(lambda: run(settings)) == whole
+
+
+def outcome(call: Callable[[], Result]) -> dict[str, Any] | str:
+    """Return a run's figures, or what was said of a log that has none."""
+    try:
+        return figures(call())
+    except (DataError, EmptyEvaluationSetError) as error:
+        return str(error)
+
+
+def test_an_empty_evaluation_set_is_told_with_all_users(tmp_path: Path, buckets: int) -> None:
+    log = LOG.replace("2020-01-08", "2020-01-09").replace("ann,b,2020-01-09", "eve,z,2020-01-09")
+    log = log.replace("bob,d,2020-01-09\ncid,a,2020-01-09\n", "fay,z,2020-01-09\n")
+    with pytest.raises(EmptyEvaluationSetError) as error:
+        run(small.config(tmp_path, log=log))
+    assert 'the rule "seen in train" emptied the evaluation set' in str(error.value)
+    assert "2  active in the window" in str(error.value)
+
+
+def test_a_split_that_leaves_no_event_is_told_with_all_events(tmp_path: Path, buckets: int) -> None:
+    settings = small.config(tmp_path, split={"strategy": "time", "valid_days": 30})
+    with pytest.raises(DataError, match=r"leaves no train event of 8 .they run from 2020-01-01 00"):
+        run(settings)
+
+
+def test_lists_of_a_file_are_read_once_for_all_users(tmp_path: Path, buckets: int) -> None:
+    small.write(tmp_path, {"mine.csv": "user,items\nann,b a\nbob,z d\ncid,c\n"})
+    settings = small.config(tmp_path, {"name": "mine", "lists": "mine.csv"}, POPULAR)
+    found = figures(run(settings))
+    assert found == figures(in_memory_without(settings))
+    assert found["notes"] == [
+        'model "mine": 1 positions hold items that are no candidates, and cannot hit'
+    ]
+
+
+def in_memory_without(settings: Config) -> Result:
+    """Return a run in memory, whatever the log seems to need."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(memory, "needed", lambda layout: 0)
+        return run(settings)
+
+
+LATEST = {"name": "latest", "use": "latest:LatestFirst"}
+BLEND = {"name": "both", "use": "baselines.blend:Blend", "of": ["latest", "popular"]}
+
+
+def test_a_model_that_needs_all_events_is_refused_before_any_is_read(
+    tmp_path: Path, large: None
+) -> None:
+    small.write(tmp_path, {"latest.py": LATEST_FIRST})
+    settings = small.config(tmp_path, POPULAR, LATEST, BLEND)
+    (tmp_path / "log.csv").write_text("no log")
+    with pytest.raises(UsageError) as error:
+        run(settings, memory="4GB")
+    assert str(error.value) == (
+        "2 models must learn from all events at once (latest, both), which needs about "
+        "1,000,000 GB of memory, and there are 4 GB: leave them out, or have all events in memory "
+        "for them alone: --whole keep"
+    )
+
+
+def test_a_model_that_needs_all_events_may_be_kept(tmp_path: Path, large: None) -> None:
+    small.write(tmp_path, {"latest.py": LATEST_FIRST})
+    settings = small.config(tmp_path, POPULAR, LATEST, BLEND, {**RANDOM, "repeats": 2})
+    assert figures(run(settings, whole="keep")) == figures(in_memory_without(settings))
+
+
+def test_a_bucket_that_is_larger_than_the_memory_is_refused(
+    tmp_path: Path, large: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "AN_EVENT", 10**9)
+    log = "user,item,time\n" + "".join(f"ann,a,2020-01-0{day}\n" for day in range(1, 9))
+    with pytest.raises(UsageError, match=r"has 8 events and needs 8.3 GB.*there are 2 GB: allow"):
+        run(small.config(tmp_path, log=log), memory="2GB")
+
+
+SPOILT = """
+from baselines.popular import Popular
+
+class Raises(Popular):
+    def for_users(self, train):
+        if "bob" in train.user_ids.to_list():
+            raise KeyError("no bob")
+        return self
+
+class Floats(Popular):
+    def fit_steps(self, train):
+        yield lambda part: {"events": part.events.time / 2}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("Raises", "model \"m\" raised in for_users: KeyError: 'no bob'"),
+        ("Floats", 'model "m" raised in fit_steps: TypeError.*float64; expected an int64 array'),
+    ],
+)
+def test_a_model_that_breaks_its_contract_is_named(
+    tmp_path: Path, large: None, name: str, says: str
+) -> None:
+    small.write(tmp_path, {"spoilt.py": SPOILT})
+    settings = small.config(tmp_path, {"name": "m", "use": f"spoilt:{name}"})
+    with pytest.raises(RecommenderError, match=says):
+        run(settings)
+
+
+def test_lists_that_wait_are_removed(tmp_path: Path, large: None) -> None:
+    cached = small.config(tmp_path, data={"cache": True})
+    run(cached)
+    from harness.core import cache
+
+    assert not [path for path in cache.folder().rglob("*") if "lists" in path.name]
+
+
+def test_a_disk_that_gets_full_of_lists_is_told(
+    tmp_path: Path, large: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(in_buckets.np, "save", full)
+    with pytest.raises(DataError, match=r"the disk is full; .*make room"):
+        run(small.config(tmp_path))
+
+
+def test_seconds_are_told_of_every_step_and_model(tmp_path: Path, large: None) -> None:
+    result = run(small.config(tmp_path))
+    assert list(result.seconds) == [
+        "read", "evaluation set", "fit", "recommend", "chance", "users", "compare",
+    ]  # fmt: skip
+    assert set(result.models[0].seconds) == {"fit", "recommend", "score"}
+
+
+def test_a_log_that_needs_more_than_there_is_runs_in_buckets_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+    opened = in_buckets.opened
+
+    def counted(*given: Any) -> Any:
+        seen.append(given[2])
+        return opened(*given)
+
+    monkeypatch.setattr(in_buckets, "opened", counted)
+    settings = small.config(tmp_path)
+    monkeypatch.setattr(memory, "free", lambda: 10**9)
+    run(settings)
+    assert seen == []  # eight rows need no buckets
+    monkeypatch.setattr(memory, "needed", lambda layout: 10**9 + 1)
+    run(settings)
+    assert seen == [10**9]
+    monkeypatch.setattr(memory, "free", lambda: None)  # nobody knows
+    run(settings)
+    assert seen == [10**9]

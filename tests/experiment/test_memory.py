@@ -1,0 +1,58 @@
+"""Sizes as people write them, and what the system says of its memory."""
+
+from pathlib import Path
+
+import pytest
+import small
+
+from harness.core.errors import UsageError
+from harness.experiment import memory
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("4GB", 4 * 10**9),
+        (" 1.5 gb ", 15 * 10**8),
+        ("2GiB", 2 * 1024**3),
+        ("1500MB", 15 * 10**8),
+        ("1TB", 10**12),
+    ],
+)
+def test_a_size(text: str, size: int) -> None:
+    assert memory.parse(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "4", "4 gigs", "GB", "-4GB", "4,5GB", "1e9", "nanGB"])
+def test_what_is_no_size_is_refused(text: str) -> None:
+    with pytest.raises(UsageError) as error:
+        memory.parse(text)
+    assert str(error.value) == (
+        f'memory "{text}" is no size; write a number and a unit, such as 4GB'
+    )
+
+
+def test_too_little_is_refused() -> None:
+    with pytest.raises(UsageError, match='"900MB" is too little: buckets of users need 1 GB'):
+        memory.parse("900MB")
+
+
+def test_what_a_log_needs_grows_with_its_rows(tmp_path: Path) -> None:
+    log = "user,item,time\n" + "ann,a,2020-01-01\n" * 1_000
+    layout = small.config(tmp_path, log=log).layout()
+    rows = (memory.needed(layout) - memory.BASE) / memory.AN_EVENT
+    assert rows == pytest.approx(1_000, rel=0.02)
+
+
+def test_memory_that_is_free_is_what_the_system_or_its_container_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for found, free in (((5, 3), 3), ((5, None), 5), ((None, None), None)):
+        monkeypatch.setattr(memory, "_available", lambda found=found: found[0])
+        monkeypatch.setattr(memory, "_of_group", lambda found=found: found[1])
+        assert memory.free() == free
+
+
+@pytest.mark.skipif(not Path("/proc/meminfo").exists(), reason="Linux alone says so")
+def test_linux_says_what_is_free() -> None:
+    assert 10**8 < (memory.free() or 0) < 10**14
