@@ -195,10 +195,10 @@ class InBuckets:
         """Yield each bucket's part of the task."""
         rules = self.config.evaluation
         for data, part in self._divided():
+            part = replace(part, cutoff=self._split.cutoff)
             found = evaluation_set.of_candidates(data, part, rules, self._candidates)
-            train = Train(data, part.train, self._candidates, self._split.cutoff)
-            whole = replace(part, cutoff=self._split.cutoff)
-            yield of_users(Task(self.config, data, whole, found, train), found)
+            train = Train(data, part.train, self._candidates, part.cutoff)
+            yield of_users(Task(self.config, data, part, found, train), found)
 
     def _ask(self, task: Task) -> _Bucket:
         """Ask every model for the lists of a bucket's users."""

@@ -1,5 +1,6 @@
 """Runs in buckets of users: the figures of a run in memory, whatever the config and the buckets."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small import LATEST_FIRST, LOG, POPULAR, RANDOM
 
+from harness import config as config_
 from harness.config import Config
 from harness.core.errors import DataError, EmptyEvaluationSetError, RecommenderError, UsageError
 from harness.data import bucketing
+from harness.data.synthetic import synthesise
 from harness.experiment import in_buckets, memory
 from harness.experiment.result import Result
 from harness.experiment.run import run
@@ -69,7 +72,8 @@ def figures(result: Result) -> dict[str, Any]:
     scores = [model.scores.values for model in result.models]
     tables = [{str(m): v.tolist() for m, v in one.items()} for one in scores]
     found: dict[str, Any] = timeless(result.to_dict())
-    return found | {"profile": users, "scores": tables}
+    outside = result.evaluation_set.outside_ids.to_list()
+    return found | {"profile": users, "scores": tables, "outside": outside}
 
 
 def in_memory(settings: Config) -> Result:
@@ -103,6 +107,24 @@ def test_figures_are_those_of_a_run_in_memory(
     for count in (1, 2, 7, 64):
         monkeypatch.setattr(bucketing, "bucket_count", lambda events, count=count: count)
         assert figures(run(settings)) == whole
+
+
+def test_users_who_registered_after_a_bucket_began_are_known_by_the_cut_off_of_all(
+    tmp_path: Path, large: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A split per user has the latest cut-off of all buckets, which most of them do not know."""
+    synthesise("ponpare", tmp_path / "data", users=60, items=30, events=400, seed=1)
+    table = tmp_path / "data" / "user_list.csv"
+    lines = table.read_text(encoding="utf-8").splitlines()
+    late = [re.sub("^[0-9-]{10}", "2012-06-15", line) for line in lines[1:]]
+    table.write_text("\n".join([lines[0], *late, ""]), encoding="utf-8")
+    values = small.values(*MODELS[:4], split={"strategy": "last_n", "n": 1, "ties": "id"})
+    values["data"] = {"layout": "ponpare", "path": "data", "cache": False}
+    values["evaluation"] = {"candidates": "train", "k": 3}
+    settings = config_.parse(values, tmp_path)
+    whole = figures(in_memory_without(settings))
+    monkeypatch.setattr(bucketing, "bucket_count", lambda events: 64)
+    assert figures(run(settings)) == whole
 
 
 @given(
