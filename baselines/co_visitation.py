@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -75,8 +75,8 @@ class CoVisitation(FromSums):
         columns = np.full((n_items, min(self.neighbours, width)), -1, np.int32)
         values = np.zeros(columns.shape)
         for items in _ranges(np.minimum(counts, width), _PAIRS):
-            found: Any = yield partial(self._pairs, train, items, scales)
-            _keep_heaviest(found["pairs"], columns[items], values[items])
+            step = partial(self._pairs, train, items, scales)
+            _keep_heaviest((yield step), columns[items], values[items])
         shares = values / np.maximum(scales * own, 1e-300)[:, None]
         self.votes_ = as_matrix(columns, shares, width)
 
@@ -192,8 +192,9 @@ def _packed(sizes: Int64, room: Int64, columns: Int32, values: Int64, width: int
     return csr_array((data, indices, indptr), shape=(len(sizes), width))
 
 
-def _keep_heaviest(pairs: csr_array[Any], columns: Int32, values: Floats) -> None:
+def _keep_heaviest(total: Mapping[str | int, Any], columns: Int32, values: Floats) -> None:
     """Write the heaviest pairs of each item."""
+    pairs = total["pairs"]
     given = pairs.indptr, pairs.indices, pairs.data
     in_threads(
         lambda *rows: _kernels.heaviest(*rows, *given, columns, values), pairs.shape[0], _BLOCK
