@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, Self
+from functools import lru_cache, partial
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -26,6 +26,18 @@ _PAIRS = 1 << 25
 """Pairs that are held at a time, of 12 bytes each; as many again while parts are added up."""
 _BITS = 62
 """Sums of pairs are whole numbers below 2 to this power, which int64 holds."""
+
+
+class _Prepared(NamedTuple):
+    """Events that make pairs: each one's candidate position and weight, at most 1.
+
+    `counts` says how many pairs each item begins, those with what is no candidate as well.
+    """
+
+    events: Events
+    candidate: Int32
+    weight: Floats
+    counts: Int64
 
 
 @dataclass(eq=False)
@@ -69,14 +81,15 @@ class CoVisitation(FromSums):
         """Weigh the pairs of all items, of as many at a time as fit into memory."""
         self._require_parameters()
         n_items, width = len(train.item_ids), len(train.candidates)
-        total: Any = yield self._sizes
+        prepare = lru_cache(1)(partial(self._prepared, train))  # one part may be all there are
+        total: Any = yield lambda part: _sizes(prepare(part))
         own, counts = rounded(total["own"], n_items), total["pairs"]
         scales = self._scales(own, counts)
         columns = np.full((n_items, min(self.neighbours, width)), -1, np.int32)
         values = np.zeros(columns.shape)
         for items in _ranges(np.minimum(counts, width), _PAIRS):
-            found: Any = yield partial(self._pairs, train, items, scales)
-            _keep_heaviest(found["pairs"], columns[items], values[items])
+            step = partial(self._pairs, prepare, items, scales[items], width)
+            _keep_heaviest((yield step), columns[items], values[items])
         shares = values / np.maximum(scales * own, 1e-300)[:, None]
         self.votes_ = as_matrix(columns, shares, width)
 
@@ -105,19 +118,16 @@ class CoVisitation(FromSums):
     def _span(self) -> float:
         return float(self.within_days * dataset.DAY_US)
 
-    def _events(self, train: Train) -> tuple[Events, Floats]:
-        """Return the events that make pairs, and their weights, at most 1."""
+    def _prepared(self, to: Train, train: Train) -> _Prepared:
+        """Return the events of `train` that make pairs with the candidates of `to`."""
         counted, _ = train.event_weights(self.window_days)
         if counted is not None:
             train = replace(train, events=train.events.where(counted))
         _, weight = train.event_weights(None, self.half_life_days)
-        return train.events, np.ones(len(train.events)) if weight is None else weight
-
-    def _sizes(self, train: Train) -> Sums:
-        """Return each item's own weight, and how many pairs it begins, equal ones as well."""
-        events, weight = self._events(train)
-        own = weight_slices(events.item, weight, len(train.item_ids))
-        return {"own": own, "pairs": _counts(events, self._span, len(train.item_ids))}
+        events, counts = train.events, np.zeros(len(train.item_ids), np.int64)
+        _kernels.count_pairs(events.user, events.item, events.time, self._span, counts)
+        weight = np.ones(len(events)) if weight is None else weight
+        return _Prepared(events, to.candidate_of_item[events.item], weight, counts)
 
     def _scales(self, own: Floats, counts: Int64) -> Floats:
         """Return for each item the power of 2 that its pairs' weights are multiplied by.
@@ -132,15 +142,21 @@ class CoVisitation(FromSums):
         scales: Floats = np.ldexp(1.0, (_BITS - bits - most).astype(np.int32))
         return scales
 
-    def _pairs(self, to: Train, items: slice, scales: Floats, train: Train) -> Sums:
-        """Return the sums of pairs of some items with the candidates of `to`, times `scales`."""
-        events, weight = self._events(train)
-        n, width = items.stop - items.start, len(to.candidates)
-        columns_of = events.user, to.candidate_of_item[events.item], events.time, weight
+    def _pairs(
+        self,
+        prepare: Callable[[Train], _Prepared],
+        items: slice,
+        scales: Floats,
+        width: int,
+        train: Train,
+    ) -> Sums:
+        """Return the sums of pairs of some items, (items, candidates), times `scales`."""
+        events, candidate, weight, counts = prepare(train)
+        n = items.stop - items.start
+        columns_of = events.user, candidate, events.time, weight
         limits = self._span, float(self.gap_half_life_days * dataset.DAY_US)
-        given = (*_by_item(events.item, items), *columns_of, scales[items], *limits)
-        counts = _counts(events, self._span, len(scales))[items]
-        room = np.append(0, np.cumsum(np.minimum(counts, width)))
+        given = (*_by_item(events.item, items), *columns_of, scales, *limits)
+        room = np.append(0, np.cumsum(np.minimum(counts[items], width)))
         sizes, columns = np.zeros(n, np.int64), np.empty(room[-1], np.int32)
         values = np.empty(room[-1], np.int64)
 
@@ -160,11 +176,10 @@ def _by_item(item: Int32, items: slice) -> tuple[Int64, Int64]:
     return np.append(0, np.cumsum(counts_of(of[order], n))), order
 
 
-def _counts(events: Events, span: float, n_items: int) -> Int64:
-    """Return how many pairs each item begins."""
-    counts = np.zeros(n_items, np.int64)
-    _kernels.count_pairs(events.user, events.item, events.time, span, counts)
-    return counts
+def _sizes(events: _Prepared) -> Sums:
+    """Return each item's own weight, and how many pairs it begins."""
+    own = weight_slices(events.events.item, events.weight, len(events.counts))
+    return {"own": own, "pairs": events.counts}
 
 
 def _ranges(sizes: Int64, most: int) -> Iterator[slice]:
@@ -183,17 +198,20 @@ def _ranges(sizes: Int64, most: int) -> Iterator[slice]:
 
 
 def _packed(sizes: Int64, room: Int64, columns: Int32, values: Int64, width: int) -> csr_array[Any]:
-    """Return pairs as a matrix: those of each block of items stand together, where its room is."""
-    blocks = range(0, len(sizes), _BLOCK)
-    ends = [room[first] + sizes[first : first + _BLOCK].sum() for first in blocks]
-    used = [slice(room[first], end) for first, end in zip(blocks, ends, strict=True)]
-    data, indices = (np.concatenate([of[part] for part in used]) for of in (values, columns))
+    """Return pairs as a matrix; those of each block of items stand together, where its room is."""
+    end = 0
+    for first in range(0, len(sizes), _BLOCK):  # moved ahead in place: copies would be large
+        begin, size = room[first], sizes[first : first + _BLOCK].sum()
+        for array in (columns, values):
+            array[end : end + size] = array[begin : begin + size]
+        end += size
     indptr = np.append(0, np.cumsum(sizes)).astype(np.int32)
-    return csr_array((data, indices, indptr), shape=(len(sizes), width))
+    return csr_array((values[:end], columns[:end], indptr), shape=(len(sizes), width))
 
 
-def _keep_heaviest(pairs: csr_array[Any], columns: Int32, values: Floats) -> None:
+def _keep_heaviest(total: Mapping[str | int, Any], columns: Int32, values: Floats) -> None:
     """Write the heaviest pairs of each item."""
+    pairs = total["pairs"]
     given = pairs.indptr, pairs.indices, pairs.data
     in_threads(
         lambda *rows: _kernels.heaviest(*rows, *given, columns, values), pairs.shape[0], _BLOCK

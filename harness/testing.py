@@ -9,7 +9,9 @@ In a test::
     def test_my_model_keeps_the_contract(check):
         check(MyModel())
 
-or all at once, ``check_recommender(MyModel())``.
+or all at once, ``check_recommender(MyModel())``. A recommender that learns from sums over users
+(`harness.models.sums`) is asked for the same lists when users are in parts; `parts_of` and
+`fitted_in_parts` do so with any data.
 """
 
 from __future__ import annotations

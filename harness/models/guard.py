@@ -94,9 +94,8 @@ def fit_steps(name: str, model: Any, train: Train) -> Steps:
     """
     steps = _told(name, lambda: model.fit_steps(train))
     step = _told(name, lambda: next(steps, _END))
-    while step is not _END:
-        total = yield partial(_sums_of, name, step)
-        step = _told(name, partial(_next, steps, total))
+    while step is not _END:  # no name is given to a total: it would stay while the next is made
+        step = _told(name, partial(_next, steps, (yield partial(_sums_of, name, step))))
 
 
 def _sums_of(name: str, step: Step, part: Train) -> Sums:

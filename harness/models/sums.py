@@ -104,10 +104,15 @@ def side_by_side(steps: Sequence[Steps]) -> Steps:
             stack.enter_context(closing(one))
         answers = [next(one, None) for one in steps]
         waiting = {at: step for at, step in enumerate(answers) if step is not None}
-        while waiting:
-            total: Mapping[str | int, Any] = yield partial(_sums_of, waiting)
-            again = ((at, sent(steps[at], total.get(at, {}))) for at in waiting)
-            waiting = {at: step for at, step in again if step is not None}
+        while waiting:  # no name is given to a total: it would stay while the next is made
+            waiting = _next(steps, waiting, (yield partial(_sums_of, waiting)))
+
+
+def _next(
+    steps: Sequence[Steps], waiting: Iterable[int], total: Mapping[str | int, Any]
+) -> dict[int, Step]:
+    answers = ((at, sent(steps[at], total.get(at, {}))) for at in waiting)
+    return {at: step for at, step in answers if step is not None}
 
 
 def _sums_of(steps: Mapping[int, Step], part: Train) -> Sums:

@@ -91,12 +91,18 @@ def test_lists_are_those_of_all_users_at_once(name: str, rows: list[Row], part: 
     assert found == lists_of(model().fit(train), train)
 
 
-@given(ROWS, st.lists(st.integers(0, 3), min_size=len(USERS), max_size=len(USERS)))
-def test_pairs_need_not_fit_into_memory_together(rows: list[Row], part: list[int]) -> None:
-    """Two pairs do: nearly every item has a step of its own."""
+@given(
+    ROWS,
+    st.lists(st.integers(0, 3), min_size=len(USERS), max_size=len(USERS)),
+    st.sampled_from([1, 8, 99]),
+)
+def test_pairs_need_not_fit_into_memory_together(
+    rows: list[Row], part: list[int], most: int
+) -> None:
+    """Where one pair does, every item has a step of its own; each has two items a block."""
     train = shop(rows, "abcde")
     expected = CoVisitation().fit(train)
-    with patch.object(co_visitation, "_PAIRS", 2):
+    with patch.multiple(co_visitation, _PAIRS=most, _BLOCK=2):
         found: Any = fitted_in_parts(
             CoVisitation(), train, parts_of(train, np.array(part, np.int32))
         )

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from math import fsum, inf, nan
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+from harness.core import exact_sum as core_sums
 from harness.core.exact_sum import Sums, add, exact_sum, rounded, weight_slices
 
 
@@ -78,6 +80,14 @@ def test_sums_of_weights_are_exact_and_rounded_once_in_any_parts(
     for item, found in enumerate(rounded(total, 3).tolist()):
         weights = [weight for one, weight, _ in events if one == item]
         assert found == fsum(weights) == float(sum(map(Fraction, weights)))
+
+
+def test_slices_are_carried_before_they_could_overflow() -> None:
+    """Seven times 2^32 − 1/2 in blocks of two: 7 · 2^32 − 4 + 1/2, all slices below 2^32."""
+    item, weight = np.zeros(7, np.int32), np.full(7, 2.0**32 - 0.5)
+    with patch.object(core_sums, "_BLOCK", 2):
+        slices = weight_slices(item, weight, 1)
+    assert numbers(slices) == {-1: [2**31], 0: [2**32 - 4], 1: [6]}
 
 
 @given(st.lists(st.integers(0, 2**63 - 2**33), max_size=4), st.integers(-32, 26))

@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from functools import partial
 from inspect import getgeneratorstate
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from baselines.popular import Popular
 from harness.core.errors import RecommenderError, UsageError
@@ -67,6 +69,28 @@ def test_who_waits_where_a_step_fails_is_closed() -> None:
     with pytest.raises(ZeroDivisionError):
         fit_all([waiting], lambda: (1 // 0 for _ in "a"))  # type: ignore[misc]
     assert getgeneratorstate(waiting) == "GEN_CLOSED"
+
+
+class Large(FromSums):
+    """Notes in each of its steps whether the last total is still held."""
+
+    def fit_steps(self, train: Train) -> Steps:
+        self.held_: list[bool] = []
+        self.note((yield self.matrix))
+        self.note((yield self.matrix))
+
+    def note(self, total: Any) -> None:
+        self.total_ = ref(total["pairs"])
+
+    def matrix(self, part: Train) -> Sums:
+        self.held_.append(hasattr(self, "total_") and self.total_() is not None)
+        return {"pairs": csr_array(np.ones((1, 1), np.int64))}
+
+
+def test_a_total_is_not_held_while_the_next_is_made() -> None:
+    model = Large()
+    fit_all([guard.fit_steps("large", model, PARTS[0])], lambda: PARTS)
+    assert model.held_ == [False] * 4
 
 
 def test_fit_takes_all_users_as_one_part() -> None:
