@@ -1,6 +1,6 @@
 """Killed commands: ``make fuzz`` kills as many as FUZZ_KILLS says, and looks at what they leave.
 
-Seven commands that write are killed at random: at any moment of their usual time, or at any step
+Eight commands that write are killed at random: at any moment of their usual time, or at any step
 at which they make, rename or remove a file. What has its final name then is the new output or the
 older one, each whole; the same command, run again, gives what it gives undisturbed and leaves
 nothing beside it.
@@ -29,6 +29,7 @@ INTERRUPTED = 130
 
 LINES = {
     "run": "run {}.toml --out work/out/run",
+    "buckets": "run {}.toml --memory 1GB --out work/out/run",
     "tune": "tune {}.toml --trials 2 --force --out work/out/tuned.toml",
     "submit": "submit {}.toml --model popular --out work/out/lists.csv.gz",
     "validate": "validate {}.csv.gz --sample sample.csv.gz --fix work/out/fix.csv.gz",
@@ -84,6 +85,19 @@ main()
 """The command, killed by itself just before a step at which it changes files."""
 
 
+LARGE = """
+import sys
+from harness.data import bucketing
+from harness.experiment import memory
+
+memory.needed = lambda layout: sys.maxsize
+bucketing.PART_ROWS, bucketing.bucket_count = 200, lambda events: 3
+"""
+"""What makes the log of `buckets` larger than memory, and its parts small."""
+
+COMMAND = "from harness.cli import main; main()"
+
+
 @dataclass(frozen=True)
 class Usual:
     """A command undisturbed: how long it takes, and what it writes."""
@@ -119,14 +133,14 @@ class Place:
 
     def start(self, name: str, which: str, *steps: int) -> subprocess.Popen[str]:
         line = LINES[name].format(which, users=150 if which == "old" else 200).split()
-        python = ["-c", STEPS, *map(str, steps)] if steps else ["-m", "harness"]
+        code = (LARGE if name == "buckets" else "") + (STEPS if steps else COMMAND)
         places = {
             "HARNESS_CACHE_DIR": str(self.work / "cache"),
             "TMPDIR": str(self.work / "tmp"),
             "PYTHONPATH": str(ROOT),
         }
         return subprocess.Popen(
-            [sys.executable, *python, *line],
+            [sys.executable, "-c", code, *map(str, steps), *line],
             cwd=self.folder,
             env=os.environ | places,
             stdout=subprocess.DEVNULL,
@@ -237,8 +251,11 @@ def check_whole(found: dict[str, object], older: dict[str, object], usual: Usual
 
 
 def check_cache(folder: Path) -> None:
-    """Every entry is whole, as its own sums say."""
+    """Every entry is whole, as its own sums say; what entries are made in is empty."""
     for entry in folder.iterdir():
+        if entry.suffix == ".making":
+            assert [path.name for path in entry.iterdir()] == ["meta.json"]
+            continue
         sums = json.loads((entry / "sums.json").read_text())
         assert {path.name for path in entry.iterdir()} == {"sums.json", *sums}
         for name, total in sums.items():
