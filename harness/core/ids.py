@@ -144,6 +144,15 @@ class Encoder:
         self._gather()
         return pl.concat(self._ids) if self._ids else pl.Series(dtype=pl.String)
 
+    def take(self) -> pl.Series:
+        """Return the ids of the codes since they were taken last, in code order, and forget them.
+
+        The codes stay.
+        """
+        taken = self.ids()
+        self._ids = []
+        return taken
+
     def _gather(self) -> None:
         """Make one column of the lines that are waiting; all have the same end."""
         if self._waiting:

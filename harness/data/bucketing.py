@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import astuple
-from itertools import pairwise
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from harness.core.arrays import Int32
+from harness.core.arrays import Int32, places
 from harness.core.ids import Encoder
 from harness.core.io import whole_file, whole_folder
 from harness.core.random import LEAVES, id_hashes, leaf_of
@@ -30,6 +30,8 @@ from harness.data.ordering import merged
 from harness.data.source import Batch, Mark
 
 PART_ROWS = 1 << 22
+MOST_IDS = 1 << 23
+"""So many users are known while rows are read; then codes begin anew, and some have two."""
 BUCKET_EVENTS = 1 << 23
 """A bucket has about so many events at most."""
 EVENTS = "events"
@@ -60,11 +62,8 @@ def write(layout: Layout, folder: Path, progress: Callable[[int], object]) -> Kn
     """Write the buckets of a layout's events into a folder, and take up what is there of them."""
     parts, notes = _parts(layout, folder / _PARTS, progress)
     items, at = loading.items_of(layout, pl.concat([part.items for part in parts]))
-    ends = np.cumsum([0, *(len(part.items) for part in parts)])
-    maps = [at[start:stop] for start, stop in pairwise(ends.tolist())]
-    merging = _Merging(layout, folder, list(zip(parts, maps, strict=True)), len(items.ids))
-    total = sum(part.rows for part in parts)
-    buckets = bucket_count(total)
+    merging = _Merging(layout, folder, parts, at)
+    buckets = bucket_count(sum(part.n_rows for part in parts))
     sizes = [merging.bucket(at, buckets) for at in range(buckets)]
     _write_items(folder, layout, items)
     shutil.rmtree(folder / _PARTS, ignore_errors=True)
@@ -106,82 +105,123 @@ def _parts(
     if parts:
         reader.at, reader.rows, reader.left_out = parts[-1].behind
         progress(sum(reader.rows))
-    for rows in _in_parts(layout, reader):
-        path = folder / f"{len(parts):06}"
-        with whole_folder(path) as target:
-            rows.write(target, reader)
-        parts.append(_Part(path))
+    writer = _Writer(folder, parts)
+    with ThreadPoolExecutor(1) as pool:  # which writes a part while the next one is read
+        waiting: Future[None] | None = None
+        for rows in _in_parts(layout, reader):
+            if waiting is not None:
+                waiting.result()
+            waiting = pool.submit(writer.write, rows)
+    if waiting is not None:
+        waiting.result()
     return parts, list(reader.notes())
 
 
-def _in_parts(layout: Layout, reader: EventReader) -> Iterator[_Rows]:
-    rows = _Rows(layout)
-    for number, batch in reader.batches():
-        rows.add(number, batch)
-        if len(rows) >= PART_ROWS:
-            yield rows
-            rows = _Rows(layout)
-    if len(rows) > 0:
-        yield rows
-
-
+@dataclass(frozen=True, eq=False)
 class _Rows:
-    """Rows that were read and are not written yet; ids have codes of their own here."""
+    """Rows that were read and are not written yet.
 
-    def __init__(self, layout: Layout) -> None:
-        self._layout = layout
-        self._kinds = [layout.kinds.index(table.kind) for table in layout.events]
-        self._users, self._items = Encoder(), Encoder()
-        self._batches: list[dict[str, npt.NDArray[Any]]] = []
-        self._size = 0
+    Attributes
+    ----------
+    columns : mapping of str to array
+        Codes of users and items, times, and what else the layout has.
+    users, items : polars.Series of str
+        The ids of new codes, in their order.
+    first : bool
+        Whether codes begin anew here.
+    behind : list
+        Where the reader stands behind these rows, what it has read and left out.
+    """
 
-    def __len__(self) -> int:
-        return self._size
+    columns: dict[str, npt.NDArray[Any]]
+    users: pl.Series
+    items: pl.Series
+    first: bool
+    behind: list[Any]
 
-    def add(self, number: int, batch: Batch) -> None:
-        """Take in rows of a table."""
-        n = len(batch.time)
-        user, item = (
-            codes.codes_of_keys(*met)
-            for codes, met in ((self._users, batch.user), (self._items, batch.item))
-        )
-        columns: dict[str, npt.NDArray[Any]]
-        columns = {dataset.USER: user, dataset.ITEM: item, dataset.TIME: batch.time}
-        if len(self._layout.kinds) > 1:
-            columns[dataset.KIND] = np.full(n, self._kinds[number], np.uint8)
-        if batch.row is not None:
-            columns[dataset.ROW] = batch.row
-        self._batches.append(columns)
-        self._size += n
 
-    def write(self, folder: Path, reader: EventReader) -> None:
-        """Write the rows by leaf, and where the reader stands behind them."""
-        ids = self._users.ids()
-        leaf = leaf_of(id_hashes(ids))
+def _in_parts(layout: Layout, reader: EventReader) -> Iterator[_Rows]:
+    kinds = [layout.kinds.index(table.kind) for table in layout.events]
+    users, items, first = Encoder(), Encoder(), True
+    batches: list[dict[str, npt.NDArray[Any]]] = []
+
+    def taken() -> _Rows:
+        columns = {name: np.concatenate([b[name] for b in batches]) for name in batches[0]}
+        batches.clear()
+        behind = [astuple(reader.at), [*reader.rows], [*reader.left_out]]
+        return _Rows(columns, users.take(), items.take(), first, behind)
+
+    for number, batch in reader.batches():
+        codes = users.codes_of_keys(*batch.user), items.codes_of_keys(*batch.item)
+        batches.append(_columns(layout, kinds[number], codes, batch))
+        if sum(len(columns[dataset.TIME]) for columns in batches) >= PART_ROWS:
+            yield taken()
+            first = max(len(users), len(items)) >= MOST_IDS
+            if first:
+                users, items = Encoder(), Encoder()
+    if batches:
+        yield taken()
+
+
+def _columns(
+    layout: Layout, kind: int, codes: tuple[Int32, Int32], batch: Batch
+) -> dict[str, npt.NDArray[Any]]:
+    user, item = codes
+    columns: dict[str, npt.NDArray[Any]]
+    columns = {dataset.USER: user, dataset.ITEM: item, dataset.TIME: batch.time}
+    if len(layout.kinds) > 1:
+        columns[dataset.KIND] = np.full(len(user), kind, np.uint8)
+    if batch.row is not None:
+        columns[dataset.ROW] = batch.row
+    return columns
+
+
+class _Writer:
+    """What writes parts: users have numbers by part and leaf, items by part.
+
+    Attributes
+    ----------
+    numbers, leaves : arrays
+        Of each code of a user.
+    """
+
+    def __init__(self, folder: Path, parts: list[_Part]) -> None:
+        self.folder, self.parts = folder, parts
+        self.numbers, self.leaves = np.empty(0, np.int32), np.empty(0, np.uint16)
+        self.users = sum(part.n_users for part in parts)
+        self.items = self.before = sum(len(part.items) for part in parts)
+
+    def write(self, rows: _Rows) -> None:
+        """Write the next part."""
+        if rows.first:  # so its items have other numbers than those of equal codes before
+            self.numbers, self.leaves = self.numbers[:0], self.leaves[:0]
+            self.before = self.items
+        path = self.folder / f"{len(self.parts):06}"
+        with whole_folder(path) as target:
+            self._write(target, rows)
+        self.parts.append(_Part(path))
+
+    def _write(self, folder: Path, rows: _Rows) -> None:
+        leaf = leaf_of(id_hashes(rows.users))
         by_leaf = np.argsort(leaf, kind="stable")
-        place = np.empty(len(ids), np.int32)
-        place[by_leaf] = np.arange(len(ids), dtype=np.int32)
-        columns = {name: self._column(name) for name in self._batches[0]}
-        self._batches.clear()
-        leaf_of_row = leaf[columns[dataset.USER]]
-        rows = np.argsort(leaf_of_row, kind="stable")
-        columns[dataset.USER] = place[columns[dataset.USER]]
+        self.numbers = np.append(self.numbers, self.users + places(by_leaf, len(leaf)))
+        self.leaves = np.append(self.leaves, leaf)
+        columns, codes = rows.columns, rows.columns[dataset.USER]
+        of_row = self.leaves[codes]
+        order = np.argsort(of_row, kind="stable")
+        columns[dataset.USER] = self.numbers[codes]
+        columns[dataset.ITEM] += np.int32(self.before)
         for name, column in columns.items():
-            np.save(folder / f"{name}.npy", column[rows], allow_pickle=False)
-        for name, leaves in (("user_ends", leaf), ("ends", leaf_of_row)):
+            np.save(folder / f"{name}.npy", column[order], allow_pickle=False)
+        for name, leaves in (("user_ends", leaf), ("ends", of_row)):
             np.save(folder / f"{name}.npy", _ends(leaves), allow_pickle=False)
-        ids.gather(by_leaf).alias(dataset.ID).to_frame().write_ipc(folder / "users.arrow")
-        self._items.ids().alias(dataset.ID).to_frame().write_ipc(folder / "items.arrow")
-        notes = {
-            "behind": [astuple(reader.at), reader.rows, reader.left_out],
-            "span": [
-                int(end) for end in (np.min(columns[dataset.TIME]), np.max(columns[dataset.TIME]))
-            ],
-        }
+        for name, ids in (("users", rows.users.gather(by_leaf)), ("items", rows.items)):
+            ids.alias(dataset.ID).to_frame().write_ipc(folder / f"{name}.arrow")
+        time = columns[dataset.TIME]
+        span = [int(time.min()), int(time.max())]
+        notes = {"behind": rows.behind, "span": span, "users": self.users}
         (folder / _NOTES).write_text(json.dumps(notes), encoding="utf-8")
-
-    def _column(self, name: str) -> npt.NDArray[Any]:
-        return np.concatenate([columns[name] for columns in self._batches])
+        self.users, self.items = self.users + len(leaf), self.items + len(rows.items)
 
 
 def _ends(leaf: npt.NDArray[np.uint16]) -> npt.NDArray[np.int64]:
@@ -197,7 +237,16 @@ class _Part:
         self.notes = json.loads((folder / _NOTES).read_text(encoding="utf-8"))
         self.items = pl.read_ipc(folder / "items.arrow")[dataset.ID]
         self.user_ends, self.ends = (np.load(folder / f"{n}.npy") for n in ("user_ends", "ends"))
-        self.rows = int(self.ends[-1])
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return int(self.ends[-1])
+
+    @property
+    def n_users(self) -> int:
+        """How many users are new in it."""
+        return int(self.user_ends[-1])
 
     @property
     def behind(self) -> tuple[Place, list[int], list[int]]:
@@ -205,46 +254,46 @@ class _Part:
         (table, file, mark), rows, left_out = self.notes["behind"]
         return Place(table, file, Mark(*mark)), rows, left_out
 
-    def of_leaves(
-        self, first: int, behind: int, codes: int, items: Int32
-    ) -> tuple[pl.Series, Events]:
-        """Return the users of some leaves, and their events with codes from `codes` on.
+    def users(self, first: int, behind: int) -> tuple[slice, pl.Series]:
+        """Return the numbers of the new users of some leaves, and their ids."""
+        start, stop = int(self.user_ends[first]), int(self.user_ends[behind])
+        frame = pl.scan_ipc(self.folder / "users.arrow").slice(start, stop - start).collect()
+        before = self.notes["users"]
+        return slice(before + start, before + stop), frame[dataset.ID]
 
-        Parameters
-        ----------
-        items : int32 array
-            The position of each of the part's items among all.
-        """
-        users = slice(*(int(self.user_ends[leaf]) for leaf in (first, behind)))
-        rows = slice(*(int(self.ends[leaf]) for leaf in (first, behind)))
-        frame = pl.scan_ipc(self.folder / "users.arrow").slice(
-            users.start, users.stop - users.start
+    def events(self, first: int, behind: int, users: Int32, items: Int32) -> Events:
+        """Return the events of some leaves' users, with positions for numbers."""
+        rows = slice(int(self.ends[first]), int(self.ends[behind]))
+        user, item, time = (self._column(name)[rows] for name in _ALWAYS)
+        kind, row = (
+            self._column(name)[rows] if self._file(name).exists() else None
+            for name in (dataset.KIND, dataset.ROW)
         )
-        user = self._column(dataset.USER)[rows] + np.int32(codes - users.start)
-        item, time = items[self._column(dataset.ITEM)[rows]], self._column(dataset.TIME)[rows]
-        kind = row = None
-        if self._has(dataset.KIND):
-            kind = self._column(dataset.KIND)[rows]
-        if self._has(dataset.ROW):
-            row = self._column(dataset.ROW)[rows]
-        given = one_kind(len(item)) if kind is None else kind
-        return frame.collect()[dataset.ID], Events(user, item, time, given, row)
+        given = one_kind(len(time)) if kind is None else kind
+        return Events(users[user], items[item], time, given, row)
 
-    def _has(self, name: str) -> bool:
-        return (self.folder / f"{name}.npy").exists()
+    def _file(self, name: str) -> Path:
+        return self.folder / f"{name}.npy"
 
     def _column(self, name: str) -> npt.NDArray[Any]:
-        return np.asarray(np.load(self.folder / f"{name}.npy", mmap_mode="r", allow_pickle=False))
+        return np.asarray(np.load(self._file(name), mmap_mode="r", allow_pickle=False))
+
+
+_ALWAYS = (dataset.USER, dataset.ITEM, dataset.TIME)
 
 
 class _Merging:
-    """What gathers the events of buckets from all parts."""
+    """What gathers the events of buckets from all parts.
 
-    def __init__(
-        self, layout: Layout, folder: Path, parts: list[tuple[_Part, Int32]], n_items: int
-    ) -> None:
-        self.layout, self.folder, self.parts = layout, folder, parts
-        self.every_item = np.arange(n_items, dtype=np.int32)
+    Attributes
+    ----------
+    items : int32 array
+        The position of each number of an item.
+    """
+
+    def __init__(self, layout: Layout, folder: Path, parts: list[_Part], items: Int32) -> None:
+        self.layout, self.folder, self.parts, self.items = layout, folder, parts, items
+        self.every_item = np.arange(int(items.max()) + 1, dtype=np.int32)
         self.registered = loading.users_of(layout)
 
     def bucket(self, at: int, count: int) -> tuple[int, int]:
@@ -264,17 +313,23 @@ class _Merging:
         return len(events), len(ids)
 
     def _gathered(self, first: int, behind: int) -> tuple[pl.Series, Events]:
-        users: list[pl.Series] = []
-        batches: list[Events] = []
-        for part, items in self.parts:
-            ids, events = part.of_leaves(first, behind, sum(map(len, users)), items)
-            if len(events) > 0:
-                users.append(ids)
-                batches.append(events)
+        users, code_of_number = self._users(first, behind)
+        events = [part.events(first, behind, code_of_number, self.items) for part in self.parts]
+        batches = [batch for batch in events if len(batch) > 0]
         if not batches:
-            return pl.Series(dataset.ID, [], pl.String), no_events()
-        index, codes = loading.index_of(pl.concat(users))
-        return index, merged(batches, codes, self.every_item, len(self.layout.kinds))
+            return users, no_events()
+        index, positions = loading.sorted_ids(users)
+        return index, merged(batches, positions, self.every_item, len(self.layout.kinds))
+
+    def _users(self, first: int, behind: int) -> tuple[pl.Series, Int32]:
+        """Return the users of some leaves, and the place among them of each number of theirs."""
+        of_number = np.zeros(sum(part.n_users for part in self.parts), np.int32)
+        users, met = [pl.Series(dataset.ID, [], pl.String)], 0
+        for numbers, ids in (part.users(first, behind) for part in self.parts):
+            of_number[numbers] = np.arange(met, met + len(ids))
+            users.append(ids)
+            met += len(ids)
+        return pl.concat(users), of_number
 
     def _columns(self, events: Events) -> dict[str, Any]:
         columns: dict[str, Any] = {dataset.ITEM: events.item, dataset.TIME: events.time}

@@ -158,7 +158,7 @@ def load(layout: Layout, progress: Callable[[int], object] = lambda rows: None) 
     users, batches = coded.users.ids(), coded.batches()
     users_frame = users_of(layout)
     items, item_map = items_of(layout, coded.items.ids())
-    user_ids, user_map = _sorted(users)
+    user_ids, user_map = sorted_ids(users)
     return Dataset(
         layout=layout.name,
         user_ids=user_ids,
@@ -223,7 +223,7 @@ def _column(frame: pl.DataFrame, name: str) -> pl.Series:
     return frame[name].alias(dataset.ID)
 
 
-def _sorted(ids: pl.Series) -> tuple[pl.Series, Int32]:
+def sorted_ids(ids: pl.Series) -> tuple[pl.Series, Int32]:
     """Return ids, each once, sorted, and the position of each of them among these."""
     order = _order(ids)
     index = ids.gather(order).alias(dataset.ID)

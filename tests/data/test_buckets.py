@@ -66,14 +66,16 @@ def in_parts_of(monkeypatch: pytest.MonkeyPatch, lines: int) -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 7, 64])
 @pytest.mark.parametrize("part", [1, 2, 100])
+@pytest.mark.parametrize("ids", [1, 100])
 def test_every_event_is_in_one_bucket(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, part: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, part: int, ids: int
 ) -> None:
     layout = config(tmp_path).layout()
     whole = rows(loading.load(layout))
     assert len(whole) == 5
     in_buckets(monkeypatch, count)
     in_parts_of(monkeypatch, part)
+    monkeypatch.setattr(bucketing, "MOST_IDS", ids)  # from there on ids are met anew
     with prepared(layout) as found:
         assert all_rows(found) == sorted(whole)
         assert sum(found.known.events) == 5
