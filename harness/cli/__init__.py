@@ -64,6 +64,7 @@ def run(
     memory: Annotated[
         str | None,
         typer.Option(
+            metavar="SIZE",
             help="How much may be used, such as 4GB; what is free by default. Where all events "
             "need more, users are evaluated in buckets that are kept on disk.",
         ),

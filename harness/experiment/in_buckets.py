@@ -7,6 +7,7 @@ model is asked for its users' lists, which wait on disk until those of all users
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -26,6 +27,7 @@ from harness.core.progress import Clock, steps
 from harness.data.buckets import Buckets, prepared
 from harness.data.dataset import Dataset
 from harness.data.interactions import counts_of
+from harness.data.layout import Layout
 from harness.experiment import memory
 from harness.experiment.answers import Answers, ask
 from harness.experiment.evaluate_model import asked_in_turn
@@ -102,14 +104,13 @@ class InBuckets:
         self._parts: dict[tuple[str, int], list[Answers]] = {}
         self._item_counts = np.zeros(len(buckets.items.ids), np.int64)
         self._data = buckets.empty()
-        with noted(self._data):
-            with clock.step("evaluation set"):
-                self._split = self._count()
-                self._candidates = self._find_candidates()
-            with clock.step("fit"):
-                self._fit()
-            with clock.step("recommend"):
-                self._merge([self._ask(task) for task in self._tasks()])
+        with clock.step("evaluation set"), noted(self._data):
+            self._split = self._count()
+            self._candidates = self._find_candidates()
+        with clock.step("fit"):
+            self._fit()
+        with clock.step("recommend"):
+            self._merge([self._ask(task) for task in self._tasks()])
 
     def catalogue(self, needs: Set[str]) -> Catalogue | None:
         """Return what metrics need to know of the candidates."""
@@ -231,9 +232,9 @@ class InBuckets:
     def _merge(self, buckets: Sequence[_Bucket]) -> None:
         found, self._order = evaluation_set.merged([bucket.evaluated for bucket in buckets])
         others, self._others_order = evaluation_set.merged([bucket.others for bucket in buckets])
-        evaluation_set.refuse_empty(
-            found, self.config.evaluation.candidates or self._data.candidates
-        )
+        rule = self.config.evaluation.candidates or self._data.candidates
+        with noted(self._data):
+            evaluation_set.refuse_empty(found, rule)
         self.profile = pl.concat([bucket.users for bucket in buckets])[self._order]
         self.task, self.others = self._task(found), self._task(others)
 
@@ -295,13 +296,11 @@ def opened(
     """
     layout, kept = config.layout(), _of_all_events(models)
     if kept and whole == "refuse":
+        must = counted(len(kept), "model must learn", "models must learn")
         raise UsageError(
-            _NEEDS_ALL.format(
-                counted(len(kept), "model must learn", "models must learn"),
-                ", ".join(kept),
-                memory.shown(memory.needed(layout)),
-                memory.shown(limit),
-            )
+            f"{_needs(layout, limit)}, and {must} from all of them at once: {', '.join(kept)}; "
+            "leave out what must, allow more with --memory, or have all events in memory for "
+            "such models alone: --whole keep"
         )
     refuse_rows_without_order(layout, config.split)
     with ExitStack() as stack:
@@ -309,14 +308,15 @@ def opened(
             given = prepared(layout, bar.update, kept=config.data.cache)
             buckets = stack.enter_context(given)
         _refuse_larger(max(buckets.known.events), limit)
+        told = counted(len(buckets), "bucket")
+        print(f"{_needs(layout, limit)}: users are evaluated in {told}", file=sys.stderr)
         folder = stack.enter_context(scratch_folder(buckets.folder.with_name("lists")))
         yield InBuckets(config, buckets, models, kept, folder, clock, progress)
 
 
-_NEEDS_ALL = (
-    "{} from all events at once ({}), which needs about {} of memory, and there are {}: leave "
-    "them out, or have all events in memory for them alone: --whole keep"
-)
+def _needs(layout: Layout, limit: int) -> str:
+    needed = memory.shown(memory.needed(layout))
+    return f"all events need about {needed} of memory, of which there is {memory.shown(limit)}"
 
 
 def _of_all_events(models: Models) -> list[str]:
@@ -335,7 +335,7 @@ def _refuse_larger(events: int, limit: int) -> None:
     if needed > limit:
         raise UsageError(
             f"the largest bucket of users has {events:,} events and needs {memory.shown(needed)} "
-            f"of memory, and there are {memory.shown(limit)}: allow more with --memory"
+            f"of memory, of which there is {memory.shown(limit)}: allow more with --memory"
         )
 
 

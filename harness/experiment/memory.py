@@ -14,6 +14,7 @@ BASE, AN_EVENT = 300_000_000, 42
 """Bytes that a run holds: at its start, and of every event while all are in memory."""
 LEAST = 1_000_000_000
 """Bytes that a run on buckets needs, whatever the log."""
+_GROUP = Path("/sys/fs/cgroup")
 _UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _BINARY = {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]I?B)\s*", re.IGNORECASE)
@@ -73,12 +74,9 @@ def _available() -> int | None:
 
 
 def _of_group() -> int | None:
-    """Return what is left of the limit that a container has."""
-    group = Path("/sys/fs/cgroup")
+    """Return what is left of the limit that a container has; files that wait in memory can go."""
     with suppress(OSError, ValueError):  # "max" is no number: there is no limit
-        most, held = (
-            int((group / name).read_text(encoding="ascii"))
-            for name in ("memory.max", "memory.current")
-        )
-        return max(most - held, 0)
+        most, held = (int((_GROUP / f"memory.{name}").read_text()) for name in ("max", "current"))
+        stat = dict(line.split() for line in (_GROUP / "memory.stat").read_text().splitlines())
+        return max(most - held + int(stat.get("inactive_file", 0)), 0)
     return None

@@ -200,9 +200,9 @@ def test_a_model_that_needs_all_events_is_refused_before_any_is_read(
     with pytest.raises(UsageError) as error:
         run(settings, memory="4GB")
     assert str(error.value) == (
-        "2 models must learn from all events at once (latest, both), which needs about "
-        "1,000,000 GB of memory, and there are 4 GB: leave them out, or have all events in memory "
-        "for them alone: --whole keep"
+        "all events need about 1,000,000 GB of memory, of which there is 4 GB, and 2 models must "
+        "learn from all of them at once: latest, both; leave out what must, allow more with "
+        "--memory, or have all events in memory for such models alone: --whole keep"
     )
 
 
@@ -217,7 +217,7 @@ def test_a_bucket_that_is_larger_than_the_memory_is_refused(
 ) -> None:
     monkeypatch.setattr(memory, "AN_EVENT", 10**9)
     log = "user,item,time\n" + "".join(f"ann,a,2020-01-0{day}\n" for day in range(1, 9))
-    with pytest.raises(UsageError, match=r"has 8 events and needs 8.3 GB.*there are 2 GB: allow"):
+    with pytest.raises(UsageError, match=r"has 8 events and needs 8.3 GB.*there is 2 GB: allow"):
         run(small.config(tmp_path, log=log), memory="2GB")
 
 
@@ -250,6 +250,17 @@ def test_a_model_that_breaks_its_contract_is_named(
     settings = small.config(tmp_path, {"name": "m", "use": f"spoilt:{name}"})
     with pytest.raises(RecommenderError, match=says):
         run(settings)
+
+
+def test_it_is_told_that_users_are_in_buckets(
+    tmp_path: Path, large: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(small.config(tmp_path), memory="4GB")
+    assert capsys.readouterr() == (
+        "",
+        "all events need about 1,000,000 GB of memory, of which there is 4 GB: users are "
+        "evaluated in 3 buckets\n",
+    )
 
 
 def test_lists_that_wait_are_removed(tmp_path: Path, large: None) -> None:

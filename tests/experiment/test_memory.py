@@ -53,6 +53,18 @@ def test_memory_that_is_free_is_what_the_system_or_its_container_has(
         assert memory.free() == free
 
 
+def test_a_container_has_less_and_files_that_wait_in_memory_can_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "_GROUP", tmp_path)
+    assert memory._of_group() is None
+    stat = "anon 600\ninactive_file 300\n"
+    small.write(tmp_path, {"memory.max": "1000\n", "memory.current": "900", "memory.stat": stat})
+    assert memory._of_group() == 1000 - 900 + 300
+    small.write(tmp_path, {"memory.max": "max\n"})
+    assert memory._of_group() is None
+
+
 @pytest.mark.skipif(not Path("/proc/meminfo").exists(), reason="Linux alone says so")
 def test_linux_says_what_is_free() -> None:
     assert 10**8 < (memory.free() or 0) < 10**14
