@@ -25,7 +25,7 @@ from harness.core.random import LEAVES, id_hashes, leaf_of
 from harness.data import dataset, loading
 from harness.data.dataset import Events, no_events, one_kind
 from harness.data.layout import Layout
-from harness.data.loading import EventReader, Items, Place
+from harness.data.loading import EventReader, Place
 from harness.data.ordering import merged
 from harness.data.source import Batch, Mark
 
@@ -36,7 +36,6 @@ BUCKET_EVENTS = 1 << 23
 """A bucket has about so many events at most."""
 EVENTS = "events"
 """How many a user of a bucket has."""
-DESCRIBED = "described"
 _PARTS, _NOTES = "parts", "notes.json"
 
 
@@ -65,7 +64,7 @@ def write(layout: Layout, folder: Path, progress: Callable[[int], object]) -> Kn
     merging = _Merging(layout, folder, parts, at)
     buckets = bucket_count(sum(part.n_rows for part in parts))
     sizes = [merging.bucket(at, buckets) for at in range(buckets)]
-    _write_items(folder, layout, items)
+    _write(items_file(folder), items.frame())
     shutil.rmtree(folder / _PARTS, ignore_errors=True)
     lows, highs = zip(*(part.notes["span"] for part in parts), strict=True)
     events, users = zip(*sizes, strict=True)
@@ -305,10 +304,8 @@ class _Merging:
         ids, events = self._gathered(LEAVES * at // count, LEAVES * (at + 1) // count)
         _write(events_file(self.folder, at), self._columns(events))
         sizes = np.diff(events.user_starts(len(ids))).astype(np.uint32)
-        users: dict[str, Any] = {dataset.ID: ids, EVENTS: sizes}
         times = loading.registered(self.layout, self.registered, ids)
-        if times is not None:
-            users[dataset.REGISTERED] = times
+        users = loading.known_of(ids, {EVENTS: sizes, dataset.REGISTERED: times})
         _write(path, users)  # last: a bucket is whole when its users are there
         return len(events), len(ids)
 
@@ -331,27 +328,16 @@ class _Merging:
             met += len(ids)
         return pl.concat(users), of_number
 
-    def _columns(self, events: Events) -> dict[str, Any]:
+    def _columns(self, events: Events) -> pl.DataFrame:
         columns: dict[str, Any] = {dataset.ITEM: events.item, dataset.TIME: events.time}
         if len(self.layout.kinds) > 1:
             columns[dataset.KIND] = events.kind
         if events.row is not None:
             columns[dataset.ROW] = events.row
-        return columns
+        return pl.DataFrame(columns)
 
 
-def _write_items(folder: Path, layout: Layout, items: Items) -> None:
-    described = np.zeros(len(items.ids), np.bool_)
-    if items.catalogue is not None:
-        described[items.catalogue] = True
-    columns: dict[str, Any] = {dataset.ID: items.ids, DESCRIBED: described}
-    if items.shown_from is not None:
-        columns[dataset.SHOWN_FROM] = items.shown_from
-    _write(items_file(folder), columns)
-
-
-def _write(path: Path, columns: dict[str, Any]) -> None:
-    frame = pl.DataFrame(columns)
+def _write(path: Path, frame: pl.DataFrame) -> None:
     with whole_file(path) as target:  # a group of rows is a chunk, and one chunk is not copied
         frame.write_parquet(
             target, compression="lz4", statistics=False, row_group_size=max(len(frame), 1)

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +58,7 @@ class Buckets:
                 yield self._dataset(
                     users[dataset.ID],
                     self._events(at, users[bucketing.EVENTS]),
-                    _numbers(users, dataset.REGISTERED),
+                    loading.numbers(users, dataset.REGISTERED),
                 )
 
     def empty(self) -> Dataset:
@@ -66,36 +66,18 @@ class Buckets:
         return self._dataset(pl.Series(dataset.ID, [], pl.String), no_events(), None)
 
     def _dataset(self, ids: pl.Series, events: Events, registered: Int64 | None) -> Dataset:
+        given = self.layout, self.items, ids, events, registered, self.known.notes
         low, high = self.known.span
-        return Dataset(
-            layout=self.layout.name,
-            user_ids=ids,
-            item_ids=self.items.ids,
-            events=events,
-            kinds=self.layout.kinds,
-            candidates=self.layout.candidates,
-            has_time=loading.has_time(self.layout),
-            catalogue=self.items.catalogue,
-            shown_from=self.items.shown_from,
-            registered=registered,
-            notes=tuple(self.known.notes),
-            users_table=self.layout.users,
-            items_table=self.layout.items,
-            span=(low, high),
-        )
+        return replace(loading.dataset_of(*given), span=(low, high))
 
     def _events(self, at: int, sizes: pl.Series) -> Events:
         frame = pl.read_parquet(bucketing.events_file(self.folder, at))
         starts = np.concatenate(([0], np.cumsum(sizes.to_numpy(), dtype=np.int64)))
         item, time = frame[dataset.ITEM].to_numpy(), frame[dataset.TIME].to_numpy()
-        kind = _numbers(frame, dataset.KIND)
+        kind = loading.numbers(frame, dataset.KIND)
         given = one_kind(len(frame)) if kind is None else kind
-        row = _numbers(frame, dataset.ROW)
+        row = loading.numbers(frame, dataset.ROW)
         return Events(of_starts(starts), item, time, given, row, starts=starts)
-
-
-def _numbers(frame: pl.DataFrame, name: str) -> Any:
-    return frame[name].to_numpy() if name in frame.columns else None
 
 
 def estimated_rows(layout: Layout) -> int:
@@ -157,14 +139,7 @@ def _known(notes: dict[str, Any]) -> Known:
 
 
 def _opened(folder: Path, layout: Layout, known: Known) -> Buckets:
-    frame = pl.read_parquet(bucketing.items_file(folder))
-    described = np.flatnonzero(frame[bucketing.DESCRIBED].to_numpy()).astype(np.int32)
-    items = Items(
-        ids=frame[dataset.ID],
-        catalogue=None if layout.items is None else described,
-        shown_from=_numbers(frame, dataset.SHOWN_FROM),
-        notes=(),
-    )
+    items = Items.kept(pl.read_parquet(bucketing.items_file(folder)), layout)
     return Buckets(folder, layout, items, known)
 
 

@@ -126,7 +126,35 @@ class Items:
     ids: pl.Series
     catalogue: Int32 | None
     shown_from: Int64 | None
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    def frame(self) -> pl.DataFrame:
+        """Return them as they are kept."""
+        described = np.zeros(len(self.ids), np.bool_)
+        if self.catalogue is not None:
+            described[self.catalogue] = True
+        return known_of(self.ids, {_DESCRIBED: described, dataset.SHOWN_FROM: self.shown_from})
+
+    @classmethod
+    def kept(cls, frame: pl.DataFrame, layout: Layout) -> Items:
+        """Return those that `frame` made a frame of; their notes are kept elsewhere."""
+        described = np.flatnonzero(frame[_DESCRIBED].to_numpy()).astype(np.int32)
+        catalogue = None if layout.items is None else described
+        return cls(frame[dataset.ID], catalogue, numbers(frame, dataset.SHOWN_FROM))
+
+
+def known_of(ids: pl.Series, known: Mapping[str, Any]) -> pl.DataFrame:
+    """Return a frame of ids, and of what is known of each; None: nothing is."""
+    columns = {name: values for name, values in known.items() if values is not None}
+    return pl.DataFrame({dataset.ID: ids, **columns})
+
+
+def numbers(frame: pl.DataFrame, name: str) -> Any:
+    """Return a column as an array; None where the frame does not have it."""
+    return frame[name].to_numpy() if name in frame.columns else None
+
+
+_DESCRIBED = "described"
 
 
 def items_of(layout: Layout, met: pl.Series) -> tuple[Items, Int32]:
@@ -159,26 +187,36 @@ def load(layout: Layout, progress: Callable[[int], object] = lambda rows: None) 
     users_frame = users_of(layout)
     items, item_map = items_of(layout, coded.items.ids())
     user_ids, user_map = sorted_ids(users)
+    events = merged(batches, user_map, item_map, len(layout.kinds))
+    known = registered(layout, users_frame, user_ids)
+    notes = (*reader.notes(), *items.notes)
+    return dataset_of(layout, items, user_ids, events, known, notes)
+
+
+def dataset_of(
+    layout: Layout,
+    items: Items,
+    user_ids: pl.Series,
+    events: Events,
+    registered: Int64 | None,
+    notes: Sequence[str],
+) -> Dataset:
+    """Return the data set of users, their events, and the items of all."""
     return Dataset(
         layout=layout.name,
         user_ids=user_ids,
         item_ids=items.ids,
-        events=merged(batches, user_map, item_map, len(layout.kinds)),
+        events=events,
         kinds=layout.kinds,
         candidates=layout.candidates,
-        has_time=has_time(layout),
+        has_time=all(table.time is not None for table in layout.events),
         catalogue=items.catalogue,
         shown_from=items.shown_from,
-        registered=registered(layout, users_frame, user_ids),
-        notes=(*reader.notes(), *items.notes),
+        registered=registered,
+        notes=tuple(notes),
         users_table=layout.users,
         items_table=layout.items,
     )
-
-
-def has_time(layout: Layout) -> bool:
-    """Return whether all events of a layout carry a time."""
-    return all(table.time is not None for table in layout.events)
 
 
 class _Coded:
@@ -275,7 +313,7 @@ def _times(
     return times
 
 
-FORMAT = 4
+FORMAT = 5
 """Raised whenever a data set would be built or kept differently."""
 
 
@@ -316,50 +354,26 @@ def _write(data: Dataset, folder: Path) -> dict[str, Any]:
         arrays[dataset.ROW] = events.row
     for name, array in arrays.items():
         np.save(folder / f"{name}.npy", array, allow_pickle=False)
-    described = np.zeros(len(data.item_ids), np.bool_)
-    if data.catalogue is not None:
-        described[data.catalogue] = True
-    items = {"described": described, dataset.SHOWN_FROM: data.shown_from}
-    _write_ids(folder / "users.arrow", data.user_ids, {dataset.REGISTERED: data.registered})
-    _write_ids(folder / "items.arrow", data.item_ids, items)
-    return {"kinds": data.kinds, "has_time": data.has_time, "notes": data.notes}
-
-
-def _write_ids(path: Path, ids: pl.Series, known: Mapping[str, Any]) -> None:
-    """Write ids, and what is known of each; None: nothing is."""
-    columns = {name: values for name, values in known.items() if values is not None}
-    pl.DataFrame({dataset.ID: ids, **columns}).write_ipc(path)
+    users = known_of(data.user_ids, {dataset.REGISTERED: data.registered})
+    users.write_ipc(folder / "users.arrow")
+    items = Items(data.item_ids, data.catalogue, data.shown_from)
+    items.frame().write_ipc(folder / "items.arrow")
+    return {"notes": data.notes}
 
 
 def _dataset(folder: Path, layout: Layout, notes: dict[str, Any]) -> Dataset:
     users, items = (pl.read_ipc(folder / f"{n}.arrow") for n in ("users", "items"))
-    described = np.flatnonzero(items["described"].to_numpy()).astype(np.int32)
-    return Dataset(
-        layout=layout.name,
-        user_ids=users[dataset.ID],
-        item_ids=items[dataset.ID],
-        events=_events(folder, layout, len(notes["kinds"])),
-        kinds=tuple(notes["kinds"]),
-        candidates=layout.candidates,
-        has_time=notes["has_time"],
-        catalogue=None if layout.items is None else described,
-        shown_from=_numbers(items, dataset.SHOWN_FROM),
-        registered=_numbers(users, dataset.REGISTERED),
-        notes=tuple(notes["notes"]),
-        users_table=layout.users,
-        items_table=layout.items,
-    )
+    events = _events(folder, layout)
+    known = numbers(users, dataset.REGISTERED)
+    kept = Items.kept(items, layout)
+    return dataset_of(layout, kept, users[dataset.ID], events, known, notes["notes"])
 
 
-def _events(folder: Path, layout: Layout, n_kinds: int) -> Events:
+def _events(folder: Path, layout: Layout) -> Events:
     def array(name: str) -> npt.NDArray[Any]:
         return np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False))
 
     starts, item, time = (array(name) for name in ("starts", dataset.ITEM, dataset.TIME))
-    kind = array(dataset.KIND) if n_kinds > 1 else one_kind(len(item))
+    kind = array(dataset.KIND) if len(layout.kinds) > 1 else one_kind(len(item))
     row = array(dataset.ROW) if any(table.numbered for table in layout.events) else None
     return Events(of_starts(starts), item, time, kind, row, starts=starts)
-
-
-def _numbers(frame: pl.DataFrame, name: str) -> Any:
-    return frame[name].fill_null(NO_TIME).to_numpy() if name in frame.columns else None

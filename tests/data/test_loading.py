@@ -160,7 +160,7 @@ def test_any_damaged_byte_is_noticed_and_mended(folder: Path, name: str) -> None
         assert read(folder)[1]
 
 
-@pytest.mark.parametrize(("found", "damaged"), [("event", "evenu"), ("1 of 3", "2 of 3")])
+@pytest.mark.parametrize(("found", "damaged"), [("left out", "left oot"), ("1 of 3", "2 of 3")])
 def test_a_damaged_text_in_meta_is_noticed(folder: Path, found: str, damaged: str) -> None:
     made, _ = read(folder)
     meta = only_entry() / "meta.json"
