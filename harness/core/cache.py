@@ -105,9 +105,9 @@ class Entry:
             (place / _CONTENT).mkdir(mode=0o700, exist_ok=True)
             yield place / _CONTENT
 
-    def adopt(self, made: Path, notes: dict[str, Any]) -> None:
+    def adopt(self, made: Path) -> None:
         """Take over a folder that `making` yielded."""
-        self._seal(made, notes)
+        self._seal(made, {})
         put_in_place(made, self.path)
 
     def _seal(self, folder: Path, notes: dict[str, Any]) -> None:

@@ -36,7 +36,7 @@ BUCKET_EVENTS = 1 << 23
 """A bucket has about so many events at most."""
 EVENTS = "events"
 """How many a user of a bucket has."""
-_PARTS, _NOTES = "parts", "notes.json"
+_PARTS, _NOTES, _KNOWN = "parts", "notes.json", "known.json"
 
 
 class Known(NamedTuple):
@@ -57,15 +57,28 @@ class Known(NamedTuple):
     notes: Sequence[str]
 
 
-def write(layout: Layout, folder: Path, progress: Callable[[int], object]) -> Known:
+def write(layout: Layout, folder: Path, progress: Callable[[int], object]) -> None:
     """Write the buckets of a layout's events into a folder, and take up what is there of them."""
-    parts, notes = _parts(layout, folder / _PARTS, progress)
+    if not (folder / _KNOWN).exists():
+        parts, notes = _parts(layout, folder / _PARTS, progress)
+        known = _gather(layout, folder, parts, notes)
+        with whole_file(folder / _KNOWN) as target:  # last: from here on no part is needed
+            target.write_text(json.dumps(known._asdict()), encoding="utf-8")
+    shutil.rmtree(folder / _PARTS, ignore_errors=True)
+
+
+def known(folder: Path) -> Known:
+    """Return what is known of the buckets in a folder."""
+    found = json.loads((folder / _KNOWN).read_text(encoding="utf-8"))
+    return Known(*(found[name] for name in Known._fields))
+
+
+def _gather(layout: Layout, folder: Path, parts: list[_Part], notes: list[str]) -> Known:
     items, at = loading.items_of(layout, pl.concat([part.items for part in parts]))
     merging = _Merging(layout, folder, parts, at)
     buckets = bucket_count(sum(part.n_rows for part in parts))
     sizes = [merging.bucket(at, buckets) for at in range(buckets)]
     _write(items_file(folder), items.frame())
-    shutil.rmtree(folder / _PARTS, ignore_errors=True)
     lows, highs = zip(*(part.notes["span"] for part in parts), strict=True)
     events, users = zip(*sizes, strict=True)
     return Known(events, users, (min(lows), max(highs)), (*notes, *items.notes))

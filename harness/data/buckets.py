@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -107,23 +106,25 @@ def prepared(
     entry = cache.entry((FORMAT, layout, "buckets"), loading.files(layout))
     if not kept or cache.private(entry.path.parent) is None or not entry.settled:
         with _temporary() as folder:
-            yield _opened(folder, layout, _written(layout, folder, progress))
-        return
-    found = entry.read(lambda folder, notes: _opened(folder, layout, _known(notes)))
-    if found is None:
-        found = _made(entry, layout, progress)
-    yield found
+            _write(layout, folder, progress)
+            yield _opened(folder, layout)
+    else:
+        found = entry.read(lambda folder, _: _opened(folder, layout))
+        yield found or _made(entry, layout, progress)
 
 
 def _made(entry: cache.Entry, layout: Layout, progress: Callable[[int], object]) -> Buckets:
     """Make the buckets of an entry, or wait for the process that does."""
     with entry.making() as folder:
-        found = entry.read(lambda folder, notes: _opened(folder, layout, _known(notes)))
-        if found is None:
-            known = _written(layout, folder, progress)
-            entry.adopt(folder, known._asdict())
-            found = _opened(entry.path, layout, known)
-    return found
+        found = entry.read(lambda folder, _: _opened(folder, layout))
+        if found is not None:
+            return found
+        _write(layout, folder, progress)
+        if not entry.settled:
+            names = ", ".join(path.name for path in entry.paths)
+            raise DataError(f"{names}: changed while events were read; run the command again")
+        entry.adopt(folder)
+        return _opened(entry.path, layout)
 
 
 @contextmanager
@@ -134,16 +135,12 @@ def _temporary() -> Iterator[Path]:
         yield Path(folder)
 
 
-def _known(notes: dict[str, Any]) -> Known:
-    return Known(*(notes[name] for name in Known._fields))
-
-
-def _opened(folder: Path, layout: Layout, known: Known) -> Buckets:
+def _opened(folder: Path, layout: Layout) -> Buckets:
     items = Items.kept(pl.read_parquet(bucketing.items_file(folder)), layout)
-    return Buckets(folder, layout, items, known)
+    return Buckets(folder, layout, items, bucketing.known(folder))
 
 
-def _written(layout: Layout, folder: Path, progress: Callable[[int], object]) -> Known:
+def _write(layout: Layout, folder: Path, progress: Callable[[int], object]) -> None:
     """Write the buckets; raise DataError where the disk is too small, before that or meanwhile."""
     needed = estimated_rows(layout) * _BYTES_A_ROW
     held = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
@@ -152,7 +149,7 @@ def _written(layout: Layout, folder: Path, progress: Callable[[int], object]) ->
     if held + free < needed:
         raise DataError(f"{folder}: the disk has {_size(free)} free; {told}{MORE_ROOM}")
     with told_if_full(folder, told):
-        return bucketing.write(layout, folder, progress)
+        bucketing.write(layout, folder, progress)
 
 
 def _size(bytes_: int) -> str:

@@ -241,13 +241,52 @@ def test_buckets_are_made_once_and_anew_when_damaged(tmp_path: Path) -> None:
         assert len(all_rows(found)) == 5
 
 
+def test_a_file_that_changes_while_it_is_read_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layout, write = config(tmp_path).layout(), bucketing.write
+
+    def changed(*given: Any) -> None:
+        write(*given)
+        (tmp_path / "log.csv").write_text(LOG + "zoe,z,2020-01-01,1\n")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bucketing, "write", changed)
+        told = pytest.raises(DataError, match=r"log.csv: changed while events were read; run the")
+        with told, prepared(layout):
+            pass
+    with prepared(layout) as found:
+        assert len(all_rows(found)) == 6
+
+
+def test_a_process_that_is_killed_while_it_tidies_up_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Parts are removed file by file: some are half there then."""
+    layout = config(tmp_path).layout()
+
+    def half(folder: Path, **_: object) -> None:
+        if folder.name == "parts":
+            next(folder.rglob("notes.json")).unlink()
+            raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bucketing.shutil, "rmtree", half)
+        with pytest.raises(Killed), prepared(layout):
+            pass
+    read: list[int] = []
+    with prepared(layout, read.append) as found:
+        assert len(all_rows(found)) == 5
+    assert read == []
+
+
 def test_two_processes_make_them_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     layout = config(tmp_path).layout()
     written, write = [], bucketing.write
 
-    def counted(*given: Any) -> bucketing.Known:
+    def counted(*given: Any) -> None:
         written.append(1)
-        return write(*given)
+        write(*given)
 
     monkeypatch.setattr(bucketing, "write", counted)
 
