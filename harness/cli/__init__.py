@@ -220,8 +220,7 @@ def guarded(command: Callable[[], Any]) -> int:
         code = getattr(done, "exit_code", getattr(done, "code", 0))
         return code if isinstance(code, int) else 1
     except (KeyboardInterrupt, typer.Abort):
-        print("interrupted; no output is half-written", file=sys.stderr)
-        return INTERRUPTED
+        return _interrupted()
     except MemoryError as error:
         print(f"out of memory ({error}); ask for less: a smaller k, or fewer rows", file=sys.stderr)
         return HarnessError.exit_status
@@ -232,3 +231,12 @@ def guarded(command: Callable[[], Any]) -> int:
         say_value(error)
         show()  # a wrong option or argument: the option parser words it, but for values
         return int(getattr(error, "exit_code", 2))
+    except BaseException as error:  # Polars panics where it imports, and is interrupted
+        if type(error).__name__ == "PanicException" and KeyboardInterrupt.__name__ in str(error):
+            return _interrupted()
+        raise
+
+
+def _interrupted() -> int:
+    print("interrupted; no output is half-written", file=sys.stderr)
+    return INTERRUPTED

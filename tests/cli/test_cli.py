@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import polars as pl
 import pytest
 import small
 from conftest import Cli, is_refused, tells
@@ -265,6 +266,18 @@ def test_an_interrupt_is_status_130(capsys: pytest.CaptureFixture[str]) -> None:
 
     assert guarded(interrupted) == 130
     assert capsys.readouterr() == ("", "interrupted; no output is half-written\n")
+
+
+def test_an_interrupt_within_polars_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+    """Polars imports parts of NumPy when they are needed, and panics where that is interrupted."""
+
+    def raising(says: str) -> None:
+        raise pl.exceptions.PanicException(says)
+
+    assert guarded(lambda: raising("no array: PyErr { type: KeyboardInterrupt }")) == 130
+    assert capsys.readouterr().err == "interrupted; no output is half-written\n"
+    with pytest.raises(pl.exceptions.PanicException):
+        guarded(lambda: raising("a fault of its own"))
 
 
 def test_an_interrupt_before_the_command_begins(monkeypatch: pytest.MonkeyPatch) -> None:
