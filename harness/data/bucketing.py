@@ -164,6 +164,8 @@ def _in_parts(layout: Layout, reader: EventReader) -> Iterator[_Rows]:
         return _Rows(columns, users.take(), items.take(), first, behind)
 
     for number, batch in reader.batches():
+        if len(batch.time) == 0:
+            continue  # all of its rows are left out
         codes = users.codes_of_keys(*batch.user), items.codes_of_keys(*batch.item)
         batches.append(_columns(layout, kinds[number], codes, batch))
         if sum(len(columns[dataset.TIME]) for columns in batches) >= PART_ROWS:

@@ -120,6 +120,16 @@ def test_buckets_know_the_span_of_all_events_and_what_was_left_out(
     assert notes == ("log.csv: 2 of 5 rows left out (stars >= 4)",)
 
 
+def test_rows_at_the_end_that_are_all_left_out_make_no_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_parts_of(monkeypatch, 2)
+    layout = config(tmp_path, LOG + "eve,a,2020-01-04,1\n" * 5, minimum={"stars": 3}).layout()
+    with prepared(layout) as found:
+        assert len(all_rows(found)) == 4
+        assert found.known.notes == ["log.csv: 6 of 10 rows left out (stars >= 3)"]
+
+
 def _unpacked(text: bytes) -> bytes:
     return text
 
