@@ -65,13 +65,16 @@ def run(
         str | None,
         typer.Option(
             metavar="SIZE",
-            help="How much may be used, such as 4GB; what is free by default. Where all events "
-            "need more, users are evaluated in buckets that are kept on disk.",
+            help="How much may be used, such as 4GB, at least 1GB; what is free by default. Where "
+            "all events need more, users are evaluated in buckets that are kept on disk.",
         ),
     ] = None,
     whole: Annotated[
         Literal["refuse", "keep"],
-        typer.Option(help="What becomes then of models that need all events in memory."),
+        typer.Option(
+            help="Models that learn from all events at once, where users are in buckets: an "
+            "error, or they alone have all events in memory."
+        ),
     ] = "refuse",
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Times, pairs and leaderboards as well.")

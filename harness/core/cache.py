@@ -137,7 +137,7 @@ def entry(what: object, paths: Iterable[Path]) -> Entry:
 def folder() -> Path:
     """Return where entries are kept: $HARNESS_CACHE_DIR, else the user's cache folder."""
     named = os.environ.get("HARNESS_CACHE_DIR")
-    return Path(named) if named else own()
+    return Path(named).expanduser() if named else own()
 
 
 def own() -> Path:

@@ -208,20 +208,21 @@ def scratch_folder(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def told_if_full(folder: Path, more: str = "") -> Iterator[None]:
-    """Raise DataError where the disk of a folder is full; `more` says what is needed there."""
+def told_if_full(folder: Path, more: str) -> Iterator[None]:
+    """Raise DataError where the disk of a folder is full; `more` says what is to be done."""
     import polars as pl  # slow to import
 
     try:
         yield
     except (OSError, pl.exceptions.PolarsError) as error:
-        if getattr(error, "errno", None) != errno.ENOSPC and _FULL not in str(error):
+        full = getattr(error, "errno", None) == errno.ENOSPC
+        if not full and not any(words in str(error) for words in _FULL):
             raise
-        raise DataError(f"{folder}: the disk is full; {more}{MORE_ROOM}") from error
+        raise DataError(f"{folder}: the disk is full; {more}") from error
 
 
-_FULL = os.strerror(errno.ENOSPC)
-MORE_ROOM = "make room, or name a folder on another disk: HARNESS_CACHE_DIR=FOLDER"
+_FULL = (os.strerror(errno.ENOSPC), "Not enough free space", " requested and ")
+"""What Polars says of a full disk, and NumPy, which gives no number."""
 
 
 def _tidy(path: Path) -> None:

@@ -58,10 +58,16 @@ class Known(NamedTuple):
 
 
 def write(layout: Layout, folder: Path, progress: Callable[[int], object]) -> None:
-    """Write the buckets of a layout's events into a folder, and take up what is there of them."""
+    """Write the buckets of a layout's events into a folder, and take up what is there of them.
+
+    Parameters
+    ----------
+    progress : callable
+        Told the rows of each batch that is read, then the events of each bucket that is written.
+    """
     if not (folder / _KNOWN).exists():
         parts, notes = _parts(layout, folder / _PARTS, progress)
-        known = _gather(layout, folder, parts, notes)
+        known = _gather(layout, folder, parts, notes, progress)
         with whole_file(folder / _KNOWN) as target:  # last: from here on no part is needed
             target.write_text(json.dumps(known._asdict()), encoding="utf-8")
     shutil.rmtree(folder / _PARTS, ignore_errors=True)
@@ -73,11 +79,20 @@ def known(folder: Path) -> Known:
     return Known(*(found[name] for name in Known._fields))
 
 
-def _gather(layout: Layout, folder: Path, parts: list[_Part], notes: list[str]) -> Known:
+def _gather(
+    layout: Layout,
+    folder: Path,
+    parts: list[_Part],
+    notes: list[str],
+    progress: Callable[[int], object],
+) -> Known:
     items, at = loading.items_of(layout, pl.concat([part.items for part in parts]))
     merging = _Merging(layout, folder, parts, at)
     buckets = bucket_count(sum(part.n_rows for part in parts))
-    sizes = [merging.bucket(at, buckets) for at in range(buckets)]
+    sizes = []
+    for bucket in range(buckets):
+        sizes.append(merging.bucket(bucket, buckets))
+        progress(sizes[-1][0])
     _write(items_file(folder), items.frame())
     lows, highs = zip(*(part.notes["span"] for part in parts), strict=True)
     events, users = zip(*sizes, strict=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ import polars as pl
 from harness.core import cache, leftovers
 from harness.core.arrays import Int64
 from harness.core.errors import DataError
-from harness.core.io import MORE_ROOM, told_if_full
+from harness.core.io import told_if_full
 from harness.data import bucketing, dataset, loading
 from harness.data.bucketing import Known
 from harness.data.dataset import Dataset, Events, no_events, of_starts, one_kind
@@ -39,12 +40,15 @@ class Buckets:
         Of all buckets.
     known : Known
         How many events and users each bucket has, and when the first and last event happened.
+    variable : str
+        Which variable of the environment names another place for the folder.
     """
 
     folder: Path
     layout: Layout
     items: Items
     known: Known
+    variable: str = "HARNESS_CACHE_DIR"
 
     def __len__(self) -> int:
         return len(self.known.events)
@@ -104,10 +108,15 @@ def prepared(
         A file or value that cannot be used, a full disk.
     """
     entry = cache.entry((FORMAT, layout, "buckets"), loading.files(layout))
-    if not kept or cache.private(entry.path.parent) is None or not entry.settled:
+    if kept and cache.private(entry.path.parent) is None:
+        where = tempfile.gettempdir()
+        told = f"{entry.path.parent}: cannot be used; buckets are made in {where} and not kept"
+        print(told, file=sys.stderr)
+        kept = False
+    if not kept or not entry.settled:
         with _temporary() as folder:
-            _write(layout, folder, progress)
-            yield _opened(folder, layout)
+            _write(layout, folder, progress, "TMPDIR")
+            yield replace(_opened(folder, layout), variable="TMPDIR")
     else:
         found = entry.read(lambda folder, _: _opened(folder, layout))
         yield found or _made(entry, layout, progress)
@@ -119,7 +128,7 @@ def _made(entry: cache.Entry, layout: Layout, progress: Callable[[int], object])
         found = entry.read(lambda folder, _: _opened(folder, layout))
         if found is not None:
             return found
-        _write(layout, folder, progress)
+        _write(layout, folder, progress, "HARNESS_CACHE_DIR")
         if not entry.settled:
             names = ", ".join(path.name for path in entry.paths)
             raise DataError(f"{names}: changed while events were read; run the command again")
@@ -140,14 +149,19 @@ def _opened(folder: Path, layout: Layout) -> Buckets:
     return Buckets(folder, layout, items, bucketing.known(folder))
 
 
-def _write(layout: Layout, folder: Path, progress: Callable[[int], object]) -> None:
+def more_room(variable: str) -> str:
+    """Return what to do about a full disk."""
+    return f"make room, or name a folder on another disk: {variable}=FOLDER harness run …"
+
+
+def _write(layout: Layout, folder: Path, progress: Callable[[int], object], variable: str) -> None:
     """Write the buckets; raise DataError where the disk is too small, before that or meanwhile."""
     needed = estimated_rows(layout) * _BYTES_A_ROW
     held = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     free = shutil.disk_usage(folder).free
-    told = f"the buckets of users need about {_size(needed)}; "
+    told = f"the buckets of users need about {_size(needed)}; {more_room(variable)}"
     if held + free < needed:
-        raise DataError(f"{folder}: the disk has {_size(free)} free; {told}{MORE_ROOM}")
+        raise DataError(f"{folder}: the disk has {_size(free)} free; {told}")
     with told_if_full(folder, told):
         bucketing.write(layout, folder, progress)
 

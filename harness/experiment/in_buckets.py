@@ -24,14 +24,14 @@ from harness.core.errors import UsageError, counted
 from harness.core.exact_sum import Sums
 from harness.core.io import scratch_folder, told_if_full
 from harness.core.progress import Clock, steps
-from harness.data.buckets import Buckets, prepared
+from harness.data.buckets import Buckets, estimated_rows, more_room, prepared
 from harness.data.dataset import Dataset
 from harness.data.interactions import counts_of
-from harness.data.layout import Layout
 from harness.experiment import memory
 from harness.experiment.answers import Answers, ask
 from harness.experiment.evaluate_model import asked_in_turn
 from harness.experiment.file_model import PrecomputedLists
+from harness.experiment.memory import Limit
 from harness.models import guard, item_stats
 from harness.models.base import Recommender, Train
 from harness.models.item_stats import Catalogue
@@ -40,7 +40,7 @@ from harness.models.sums import FromSums, Step, Steps, fit_all, fits_in_parts, s
 from harness.protocol import evaluation_set, split, users
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.split import Split
-from harness.protocol.task import Task, make_task, noted, of_users, refuse_rows_without_order
+from harness.protocol.task import Task, asked, make_task, noted, of_users, refuse_rows_without_order
 
 Models = Sequence[dict[str, Recommender]]
 """Of each repeat, the models that have so many, by name."""
@@ -218,7 +218,7 @@ class InBuckets:
         """Write the lists of a bucket's users, and keep what else was answered."""
         parts = self._parts.setdefault((name, repeat), [])
         at = len(parts)
-        with told_if_full(self._folder):
+        with told_if_full(self._folder, more_room(self.buckets.variable)):
             np.save(self._file(name, repeat, at), answers.lists.items, allow_pickle=False)
             if answers.others is not None:
                 other = self._file(name, repeat, at, "others")
@@ -278,14 +278,12 @@ def _unseen(users: int) -> None:
 
 @contextmanager
 def opened(
-    config: Config, models: Models, limit: int, whole: str, clock: Clock, progress: bool
+    config: Config, models: Models, limit: Limit, whole: str, clock: Clock, progress: bool
 ) -> Iterator[InBuckets]:
     """Yield the models of a config, fitted and asked on buckets that are made, or kept from before.
 
     Parameters
     ----------
-    limit : int
-        Bytes of memory that there are.
     whole : str
         Whether models that must learn from all events at once are to ``keep``, or ``refuse``.
 
@@ -295,28 +293,40 @@ def opened(
         Such a model, a bucket that is larger than the memory, and what `InBuckets` raises.
     """
     layout, kept = config.layout(), _of_all_events(models)
+    needed = f"all events need about {memory.shown(memory.needed(layout))} of memory; {limit.says}"
     if kept and whole == "refuse":
-        must = counted(len(kept), "model must learn", "models must learn")
         raise UsageError(
-            f"{_needs(layout, limit)}, and {must} from all of them at once: {', '.join(kept)}; "
-            "leave out what must, allow more with --memory, or have all events in memory for "
-            "such models alone: --whole keep"
+            f"{needed}, and {counted(len(kept), 'model learns', 'models learn')} from all events "
+            f"at once: {', '.join(kept)}; leave out such models, allow more (--memory), or let "
+            'them alone have all events in memory: --whole keep (in Python, whole="keep")'
         )
     refuse_rows_without_order(layout, config.split)
     with ExitStack() as stack:
-        with clock.step("read"), steps("reading events", None, " rows", progress) as bar:
+        total = 2 * estimated_rows(layout)  # each is read, and then put into a bucket
+        with clock.step("read"), steps("making buckets", total, " rows", progress) as bar:
             given = prepared(layout, bar.update, kept=config.data.cache)
             buckets = stack.enter_context(given)
         _refuse_larger(max(buckets.known.events), limit)
-        told = counted(len(buckets), "bucket")
-        print(f"{_needs(layout, limit)}: users are evaluated in {told}", file=sys.stderr)
+        say = f"{needed}: users are evaluated in {counted(len(buckets), 'bucket')}"
+        print(say, file=sys.stderr)
         folder = stack.enter_context(scratch_folder(buckets.folder.with_name("lists")))
-        yield InBuckets(config, buckets, models, kept, folder, clock, progress)
+        found = InBuckets(config, buckets, models, kept, folder, clock, progress)
+        _say_of_users(found, limit)
+        yield found
 
 
-def _needs(layout: Layout, limit: int) -> str:
-    needed = memory.shown(memory.needed(layout))
-    return f"all events need about {needed} of memory, of which there is {memory.shown(limit)}"
+def _say_of_users(found: InBuckets, limit: Limit) -> None:
+    """Say where the evaluated users need more memory than there is."""
+    config, n = found.config, len(found.task.evaluation_set.users)
+    lists = sum(model.repeats for model in config.models)
+    needed = memory.BASE + memory.of_users(n, lists, config.evaluation.k, len(asked(config)))
+    if needed > limit.size:
+        print(
+            f"{counted(n, 'evaluated user')} with {counted(lists, 'list')} each need about "
+            f"{memory.shown(needed)} of memory; {limit.says}: ask for fewer repeats or metrics if "
+            "that is too much",
+            file=sys.stderr,
+        )
 
 
 def _of_all_events(models: Models) -> list[str]:
@@ -330,12 +340,12 @@ def _of_all_events(models: Models) -> list[str]:
     return list(found)
 
 
-def _refuse_larger(events: int, limit: int) -> None:
+def _refuse_larger(events: int, limit: Limit) -> None:
     needed = memory.BASE + memory.AN_EVENT * events
-    if needed > limit:
+    if needed > limit.size:
         raise UsageError(
             f"the largest bucket of users has {events:,} events and needs {memory.shown(needed)} "
-            f"of memory, of which there is {memory.shown(limit)}: allow more with --memory"
+            f"of memory; {limit.says}: allow more with --memory"
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness.core.errors import UsageError
@@ -12,12 +13,29 @@ from harness.data.layout import Layout
 
 BASE, AN_EVENT = 300_000_000, 42
 """Bytes that a run holds: at its start, and of every event while all are in memory."""
+_A_USER, _A_VALUE = 400, 40
 LEAST = 1_000_000_000
 """Bytes that a run on buckets needs, whatever the log."""
 _GROUP = Path("/sys/fs/cgroup")
-_UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-_BINARY = {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
-_SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]I?B)\s*", re.IGNORECASE)
+_UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_BINARY = {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
+_SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]I?)B?\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Bytes of memory that there are, and what is said of them."""
+
+    size: int
+    says: str
+
+
+def limit(text: str | None) -> Limit | None:
+    """Return what is allowed, or without a text what is free; None where nobody knows."""
+    if text is not None:
+        return Limit(parse(text), f"--memory allows {shown(parse(text))}")
+    found = free()
+    return None if found is None else Limit(found, f"{shown(found)} is free")
 
 
 def parse(text: str) -> int:
@@ -33,20 +51,30 @@ def parse(text: str) -> int:
     >>> parse("4GB"), parse("1.5 GiB")
     (4000000000, 1610612736)
     """
-    found = _SIZE.fullmatch(text)
+    found = _SIZE.fullmatch(text) if isinstance(text, str) else None
     if found is None:
-        raise UsageError(f'memory "{text}" is no size; write a number and a unit, such as 4GB')
+        raise UsageError(
+            f'memory is {text!r}; write a number and a unit (MB, GB, TB, or GiB), such as "4GB"'
+        )
     size = int(float(found[1]) * (_UNITS | _BINARY)[found[2].upper()])
     if size < LEAST:
         raise UsageError(
-            f'memory "{text}" is too little: buckets of users need {shown(LEAST)} or more'
+            f"memory is {text!r}, which is too little: buckets of users need {shown(LEAST)} or more"
         )
     return size
 
 
 def needed(layout: Layout) -> int:
-    """Return how many bytes a run needs that holds all events of a layout, more or less."""
+    """Return how many bytes a run needs that holds all events of a layout, more or less.
+
+    The evaluated users, of whom nobody knows yet how many there are, need more: see `of_users`.
+    """
     return BASE + AN_EVENT * estimated_rows(layout)
+
+
+def of_users(users: int, lists: int, k: int, metrics: int) -> int:
+    """Return how many bytes evaluated users need, more or less, whose `lists` of k are scored."""
+    return users * (_A_USER + lists * (2 * 4 * k + _A_VALUE * metrics))
 
 
 def free() -> int | None:

@@ -15,7 +15,7 @@ import polars as pl
 
 from harness.config import Config, ModelConfig, read
 from harness.core.arrays import Counts, Floats, UInt64
-from harness.core.errors import HarnessError, counted
+from harness.core.errors import HarnessError, UsageError, counted
 from harness.core.progress import Clock
 from harness.data.dataset import Dataset
 from harness.experiment import in_buckets
@@ -71,6 +71,8 @@ def run(
     """
     if not isinstance(config, Config):
         config = read(Path(config))
+    if whole not in ("refuse", "keep"):
+        raise UsageError(f'whole is {whole!r}; expected "refuse" or "keep"')
     metrics, clock = asked(config), Clock()
     factories = Factories(config)
     models = [factories.made(r) for r in range(max(model.repeats for model in config.models))]
@@ -175,8 +177,8 @@ def _evaluation(
     progress: bool,
 ) -> Iterator[_InMemory | InBuckets]:
     """Yield the models' answers to come: with all events in memory, or a bucket at a time."""
-    limit = memory_.free() if memory is None else memory_.parse(memory)
-    if limit is None or memory_.needed(config.layout()) <= limit:
+    limit = memory_.limit(memory)
+    if limit is None or memory_.needed(config.layout()) <= limit.size:
         with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written
             yield _InMemory(config, models, background, clock, progress)
     else:

@@ -13,10 +13,10 @@ from harness.core.exact_sum import Sums
 from harness.core.params import ParameterError
 from harness.core.plugins import raise_interrupt, told
 from harness.models.base import Recommender, Train
-from harness.models.sums import Step, Steps, sent, whole
+from harness.models.sums import Step, Steps, sent, steps_of, whole
 
 _SEEDS = ("seed", "random_state")
-_ANSWERS = {"recommend": "an array", "fit_steps": "a generator"}
+_ANSWERS = {"recommend": "an array"}
 """What methods return that do not return self."""
 _END = object()
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -92,7 +92,7 @@ def fit_steps(name: str, model: Any, train: Train) -> Steps:
     RecommenderError
         Also where sums are not of whole numbers.
     """
-    steps = _told(name, lambda: model.fit_steps(train))
+    steps = _told(name, lambda: steps_of(model, train))
     step = _told(name, lambda: next(steps, _END))
     while step is not _END:  # no name is given to a total: it would stay while the next is made
         step = _told(name, partial(_next, steps, (yield partial(_sums_of, name, step))))

@@ -73,7 +73,7 @@ class FromSums(ABC):
 
     def fit(self, train: Train) -> Self:
         """Learn from `train`, forget what was learnt before, and return self."""
-        fit_all([self.fit_steps(without_events(train))], lambda: [train])
+        fit_all([steps_of(self, without_events(train))], lambda: [train])
         return self.for_users(train)
 
 
@@ -116,7 +116,22 @@ def _next(
 
 
 def _sums_of(steps: Mapping[int, Step], part: Train) -> Sums:
-    return {at: step(part) for at, step in steps.items()}
+    return {at: whole(step(part)) for at, step in steps.items()}
+
+
+def steps_of(model: Any, train: Train) -> Steps:
+    """Return the steps of a recommender.
+
+    Raises
+    ------
+    TypeError
+        They are no generator, as of a `fit_steps` that does not yield.
+    """
+    found = model.fit_steps(train)
+    if not isinstance(found, Generator):
+        name = type(found).__name__
+        raise TypeError(f"fit_steps returned {name}; expected a generator: let it yield")
+    return found
 
 
 def sent(steps: Steps, total: Sums) -> Step | None:

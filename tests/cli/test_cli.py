@@ -196,7 +196,7 @@ MISTAKES = {
     "days beyond time": (["run", "exam.toml", "--set", "split.valid_days=1000000000"], "[split]"),
     "a file for a folder": (["run", "exam.toml", "--out", "log.csv/x"], "log.csv/x"),
     "wrong option": (["run", "exam.toml", "--nope"], "--nope"),
-    "no size": (["run", "exam.toml", "--memory", "4 gigs"], 'memory "4 gigs" is no size'),
+    "no size": (["run", "exam.toml", "--memory", "4 gigs"], "memory is '4 gigs'; write a number"),
     "little memory": (["run", "exam.toml", "--memory", "20MB"], "need 1 GB or more"),
     "no choice": (["run", "exam.toml", "--whole", "maybe"], "maybe"),
     "wrong format": (["run", "exam.toml", "--format", "yaml"], "yaml"),

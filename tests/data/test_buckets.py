@@ -3,6 +3,7 @@
 import errno
 import gzip
 import io
+import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -215,7 +216,7 @@ def test_rows_that_were_read_are_not_read_again(
     again: list[int] = []
     with prepared(layout, again.append) as found:
         assert len(all_rows(found)) == 5
-    assert again == [5]  # told at once: none of them was read
+    assert again == [5, 5]  # told at once, as none of them was read; then the bucket's
 
 
 def _killed(*_: object) -> None:
@@ -326,7 +327,26 @@ def test_a_disk_that_is_too_small_is_told_before_anything_is_read(
     assert read == []
     words = str(error.value)
     assert " GB free; the buckets of users need about 5,000,000.0 GB" in words
-    assert "name a folder on another disk: HARNESS_CACHE_DIR=FOLDER" in words
+    assert "name a folder on another disk: HARNESS_CACHE_DIR=FOLDER harness run" in words
+
+
+def test_a_cache_that_cannot_be_used_is_told_and_so_is_the_place_instead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "file"))
+    with prepared(config(tmp_path).layout()) as found:
+        assert len(all_rows(found)) == 5
+        assert found.variable == "TMPDIR"
+    assert not found.folder.exists()
+    told = (
+        f"{tmp_path}/file: cannot be used; buckets are made in {tempfile.gettempdir()} and not kept"
+    )
+    assert capsys.readouterr().err == f"{told}\n"
+    monkeypatch.setattr(buckets, "_BYTES_A_ROW", 10**15)
+    says = pytest.raises(DataError, match="TMPDIR=FOLDER harness run")
+    with says, prepared(config(tmp_path).layout()):
+        pass
 
 
 def _full(*_: object, **__: object) -> None:
@@ -337,10 +357,15 @@ def _full_for_polars(*_: object, **__: object) -> None:
     raise pl.exceptions.ComputeError("No space left on device (os error 28)")
 
 
+def _full_for_numpy(*_: object, **__: object) -> None:
+    raise OSError("Not enough free space to write 33797616 bytes after offset 128")
+
+
 @pytest.mark.parametrize(
     ("of", "name", "full"),
     [
         (np, "save", _full),
+        (np, "save", _full_for_numpy),
         (pl.DataFrame, "write_ipc", _full_for_polars),
         (pl.DataFrame, "write_parquet", _full),
     ],

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import small
 from hypothesis import given
@@ -200,10 +201,16 @@ def test_a_model_that_needs_all_events_is_refused_before_any_is_read(
     with pytest.raises(UsageError) as error:
         run(settings, memory="4GB")
     assert str(error.value) == (
-        "all events need about 1,000,000 GB of memory, of which there is 4 GB, and 2 models must "
-        "learn from all of them at once: latest, both; leave out what must, allow more with "
-        "--memory, or have all events in memory for such models alone: --whole keep"
+        "all events need about 1,000,000 GB of memory; --memory allows 4 GB, and 2 models learn "
+        "from all events at once: latest, both; leave out such models, allow more (--memory), or "
+        'let them alone have all events in memory: --whole keep (in Python, whole="keep")'
     )
+
+
+@pytest.mark.parametrize("whole", ["drop", None, True])
+def test_what_becomes_of_such_models_is_one_of_two_words(tmp_path: Path, whole: Any) -> None:
+    with pytest.raises(UsageError, match=f'whole is {whole!r}; expected "refuse" or "keep"'):
+        run(small.config(tmp_path), whole=whole)
 
 
 def test_a_model_that_needs_all_events_may_be_kept(tmp_path: Path, large: None) -> None:
@@ -217,7 +224,7 @@ def test_a_bucket_that_is_larger_than_the_memory_is_refused(
 ) -> None:
     monkeypatch.setattr(memory, "AN_EVENT", 10**9)
     log = "user,item,time\n" + "".join(f"ann,a,2020-01-0{day}\n" for day in range(1, 9))
-    with pytest.raises(UsageError, match=r"has 8 events and needs 8.3 GB.*there is 2 GB: allow"):
+    with pytest.raises(UsageError, match=r"has 8 events and needs 8.3 GB.*allows 2 GB: allow"):
         run(small.config(tmp_path, log=log), memory="2GB")
 
 
@@ -258,8 +265,19 @@ def test_it_is_told_that_users_are_in_buckets(
     run(small.config(tmp_path), memory="4GB")
     assert capsys.readouterr() == (
         "",
-        "all events need about 1,000,000 GB of memory, of which there is 4 GB: users are "
-        "evaluated in 3 buckets\n",
+        "all events need about 1,000,000 GB of memory; --memory allows 4 GB: users are evaluated "
+        "in 3 buckets\n",
+    )
+
+
+def test_it_is_told_that_evaluated_users_need_more_than_there_is(
+    tmp_path: Path, large: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "_A_USER", 10**9)
+    run(small.config(tmp_path), memory="2GB")
+    assert capsys.readouterr().err.splitlines()[1] == (
+        "3 evaluated users with 1 list each need about 3.3 GB of memory; --memory allows 2 GB: ask "
+        "for fewer repeats or metrics if that is too much"
     )
 
 
@@ -274,11 +292,15 @@ def test_lists_that_wait_are_removed(tmp_path: Path, large: None) -> None:
 def test_a_disk_that_gets_full_of_lists_is_told(
     tmp_path: Path, large: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device")
+    save = np.save
 
-    monkeypatch.setattr(in_buckets.np, "save", full)
-    with pytest.raises(DataError, match=r"the disk is full; .*make room"):
+    def full(path: Path, *given: Any, **named: Any) -> None:
+        if "lists" in path.name:  # NumPy gives no number of the error
+            raise OSError("258396 requested and 222176 written")
+        save(path, *given, **named)
+
+    monkeypatch.setattr(np, "save", full)
+    with pytest.raises(DataError, match=r"the disk is full; make room.*: TMPDIR=FOLDER harness"):
         run(small.config(tmp_path))
 
 
@@ -297,7 +319,7 @@ def test_a_log_that_needs_more_than_there_is_runs_in_buckets_by_itself(
     opened = in_buckets.opened
 
     def counted(*given: Any) -> Any:
-        seen.append(given[2])
+        seen.append(given[2].size)
         return opened(*given)
 
     monkeypatch.setattr(in_buckets, "opened", counted)

@@ -1,6 +1,7 @@
 """Sizes as people write them, and what the system says of its memory."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import small
@@ -17,24 +18,34 @@ from harness.experiment import memory
         ("2GiB", 2 * 1024**3),
         ("1500MB", 15 * 10**8),
         ("1TB", 10**12),
+        ("4G", 4 * 10**9),
+        ("2Gi", 2 * 1024**3),
     ],
 )
 def test_a_size(text: str, size: int) -> None:
     assert memory.parse(text) == size
 
 
-@pytest.mark.parametrize("text", ["", "4", "4 gigs", "GB", "-4GB", "4,5GB", "1e9", "nanGB"])
-def test_what_is_no_size_is_refused(text: str) -> None:
+@pytest.mark.parametrize("text", ["", "4", "4 gigs", "GB", "-4GB", "4,5GB", "1e9", "nanGB", 4])
+def test_what_is_no_size_is_refused(text: Any) -> None:
     with pytest.raises(UsageError) as error:
         memory.parse(text)
     assert str(error.value) == (
-        f'memory "{text}" is no size; write a number and a unit, such as 4GB'
+        f'memory is {text!r}; write a number and a unit (MB, GB, TB, or GiB), such as "4GB"'
     )
 
 
 def test_too_little_is_refused() -> None:
-    with pytest.raises(UsageError, match='"900MB" is too little: buckets of users need 1 GB'):
+    with pytest.raises(UsageError, match=r"is '900MB', which is too little: .* need 1 GB or more"):
         memory.parse("900MB")
+
+
+def test_what_there_is_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert memory.limit("2GB") == memory.Limit(2 * 10**9, "--memory allows 2 GB")
+    monkeypatch.setattr(memory, "free", lambda: 3 * 10**9)
+    assert memory.limit(None) == memory.Limit(3 * 10**9, "3 GB is free")
+    monkeypatch.setattr(memory, "free", lambda: None)
+    assert memory.limit(None) is None
 
 
 def test_what_a_log_needs_grows_with_its_rows(tmp_path: Path) -> None:
