@@ -60,7 +60,7 @@ class Entry:
             sums = json.loads((self.path / _SUMS).read_text(encoding="utf-8"))
             names = sorted({_META, *sums})
             with ThreadPoolExecutor() as pool:  # zlib lets go of Python's lock
-                found = pool.map(_sum, [self.path / name for name in names])
+                found = pool.map(checksum, [self.path / name for name in names])
                 if list(found) != [sums[name] for name in names]:
                     return None
             return build(self.path, notes)
@@ -93,17 +93,25 @@ class Entry:
         What a killed process has made of the same files is there. The folder above it stays, as
         whoever waits for it has it open.
         """
-        place = self.path.with_name(f"{self.path.name}.making")
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with alone(place):
-            stamp = place / _META
+        with alone(self._making):
+            stamp = self._making / _META
             if not _same(stamp, self.files):
-                for path in place.iterdir():
-                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+                clear(self._making)
                 with whole_file(stamp) as target:
                     target.write_text(json.dumps(self.files), encoding="utf-8")
-            (place / _CONTENT).mkdir(mode=0o700, exist_ok=True)
-            yield place / _CONTENT
+            (self._making / _CONTENT).mkdir(mode=0o700, exist_ok=True)
+            yield self._making / _CONTENT
+
+    @property
+    def _making(self) -> Path:
+        return self.path.with_name(f"{self.path.name}.making")
+
+    @property
+    def can_be_made(self) -> bool:
+        """Whether there is a folder to make it in that only this user can write to."""
+        if private(self.path.parent) is None or self._making.is_symlink():
+            return False
+        return private(self._making) is not None and os.access(self._making, os.W_OK)
 
     def adopt(self, made: Path) -> None:
         """Take over a folder that `making` yielded."""
@@ -114,7 +122,9 @@ class Entry:
         """Write notes and checksums beside what was written."""
         meta = json.dumps(notes | {"files": self.files})
         (folder / _META).write_text(meta, encoding="utf-8")
-        sums = {path.name: _sum(path) for path in sorted(folder.iterdir()) if path.name != _SUMS}
+        sums = {
+            path.name: checksum(path) for path in sorted(folder.iterdir()) if path.name != _SUMS
+        }
         (folder / _SUMS).write_text(json.dumps(sums), encoding="utf-8")
         for path in folder.iterdir():  # what ids are hashed with is nobody else's to know
             path.chmod(0o600)
@@ -123,8 +133,17 @@ class Entry:
 def _same(stamp: Path, files: list[list[Any]]) -> bool:
     try:
         return bool(json.loads(stamp.read_text(encoding="utf-8")) == files)
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
+
+
+def clear(folder: Path) -> None:
+    """Remove what is in a folder of ours; links are removed, and not followed."""
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
 
 
 def entry(what: object, paths: Iterable[Path]) -> Entry:
@@ -194,7 +213,8 @@ def stamps(paths: Iterable[Path]) -> list[list[Any]]:
     return found
 
 
-def _sum(path: Path) -> int:
+def checksum(path: Path) -> int:
+    """Return the CRC-32 of a file."""
     total = 0
     with path.open("rb") as handle:
         while chunk := handle.read(_CHUNK):

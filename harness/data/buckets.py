@@ -108,7 +108,7 @@ def prepared(
         A file or value that cannot be used, a full disk.
     """
     entry = cache.entry((FORMAT, layout, "buckets"), loading.files(layout))
-    if kept and cache.private(entry.path.parent) is None:
+    if kept and not entry.can_be_made:
         where = tempfile.gettempdir()
         told = f"{entry.path.parent}: cannot be used; buckets are made in {where} and not kept"
         print(told, file=sys.stderr)
@@ -162,8 +162,13 @@ def _write(layout: Layout, folder: Path, progress: Callable[[int], object], vari
     told = f"the buckets of users need about {_size(needed)}; {more_room(variable)}"
     if held + free < needed:
         raise DataError(f"{folder}: the disk has {_size(free)} free; {told}")
-    with told_if_full(folder, told):
-        bucketing.write(layout, folder, progress)
+    try:
+        with told_if_full(folder, told):
+            bucketing.write(layout, folder, progress)
+    except OSError as error:
+        why = error.strerror or error
+        cure = "run the command again, and leave the folder alone meanwhile"
+        raise DataError(f"{folder}: buckets cannot be made there: {why}; {cure}") from error
 
 
 def _size(bytes_: int) -> str:

@@ -40,11 +40,18 @@ class Met(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A place in a file between two rows: how many rows, lines and bytes of text lie before it."""
+    """A place in a file between two rows: how many rows, lines and bytes of text lie before it.
+
+    Attributes
+    ----------
+    quoted : bool
+        Whether there is a quote in the text before it: lines are read otherwise from there on.
+    """
 
     rows: int = 0
     lines: int = 0
     bytes: int = 0
+    quoted: bool = False
 
 
 START = Mark()

@@ -159,16 +159,17 @@ class TextSource(Source):
                 return rows, work(rows)
 
             before = self._before + start.lines
-            for rows, found in in_order(self._reader(stream, start.bytes), read):
+            for rows, found in in_order(self._reader(stream, start), read):
                 if rows.faults:
                     first = min(rows.faults, key=lambda fault: (fault.line, fault.rank))
                     raise DataError(f"{self.shown}: line {before + first.line + 1}{first.says}")
                 yield rows, found
                 before += rows.ended
 
-    def _reader(self, stream: BinaryIO, behind: int = 0) -> Reader:
-        skip(stream, self._skipped + behind)
-        return Reader(stream, ord(self.table.separator), returns=self._returns)
+    def _reader(self, stream: BinaryIO, start: Mark = START) -> Reader:
+        skip(stream, self._skipped + start.bytes)
+        separator = ord(self.table.separator)
+        return Reader(stream, separator, returns=self._returns, quoted=start.quoted)
 
     def first(self, column: str, rows: int) -> pl.Series:
         """Return the first values of a column as text; none where they cannot be read."""
@@ -221,7 +222,9 @@ class TextSource(Source):
 
 def _behind(at: Mark, rows: Rows) -> Mark:
     """Return the mark behind some rows that begin at another."""
-    return Mark(at.rows + len(rows), at.lines + rows.ended, at.bytes + rows.block.consumed)
+    quoted = at.quoted or rows.block.end == _lines.RECORD
+    read = at.rows + len(rows), at.lines + rows.ended, at.bytes + rows.block.consumed
+    return Mark(*read, quoted)
 
 
 class _EventReader:

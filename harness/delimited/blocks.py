@@ -113,11 +113,13 @@ class Reader:
 
     header_lines = 1
 
-    def __init__(self, stream: BinaryIO, separator: int, *, returns: bool = False) -> None:
+    def __init__(
+        self, stream: BinaryIO, separator: int, *, returns: bool = False, quoted: bool = False
+    ) -> None:
         self.stream, self.separator, self.returns = stream, separator, returns
         self.ends = True
         self._free: list[Bytes] = []
-        self._quoted = False
+        self._quoted = quoted
 
     def give_back(self, block: Block) -> None:
         """Let a block's buffer be used again."""

@@ -20,7 +20,7 @@ import polars as pl
 
 from harness.config import Config, ModelConfig
 from harness.core.arrays import Int32, Int64
-from harness.core.errors import UsageError, counted
+from harness.core.errors import RecommenderError, UsageError, counted
 from harness.core.exact_sum import Sums
 from harness.core.io import scratch_folder, told_if_full
 from harness.core.progress import Clock, steps
@@ -29,6 +29,7 @@ from harness.data.dataset import Dataset
 from harness.data.interactions import counts_of
 from harness.experiment import memory
 from harness.experiment.answers import Answers, ask
+from harness.experiment.build import itself
 from harness.experiment.evaluate_model import asked_in_turn
 from harness.experiment.file_model import PrecomputedLists
 from harness.experiment.memory import Limit
@@ -107,8 +108,9 @@ class InBuckets:
         with clock.step("evaluation set"), noted(self._data):
             self._split = self._count()
             self._candidates = self._find_candidates()
-        with clock.step("fit"):
-            self._fit()
+        if len(self._candidates) > 0:  # else it is told when the users are known, too
+            with clock.step("fit"):
+                self._fit()
         with clock.step("recommend"):
             self._merge([self._ask(task) for task in self._tasks()])
 
@@ -141,7 +143,7 @@ class InBuckets:
         """Yield the models that are fitted and asked a bucket at a time, with their repeat."""
         for repeat, models in enumerate(self.models):
             for name, model in models.items():
-                if name not in self.kept and not isinstance(model, PrecomputedLists):
+                if name not in self.kept and not isinstance(itself(model), PrecomputedLists):
                     yield repeat, name, model
 
     def _with(self, name: str) -> Iterator[tuple[int, dict[str, Recommender]]]:
@@ -190,7 +192,13 @@ class InBuckets:
             _timed(guard.fit_steps(name, model, given), self._clocks[name])
             for _, name, model in self._in_parts()
         ]
-        fit_all(waiting, self._trains)
+        try:
+            fit_all(waiting, self._trains)
+        except (TypeError, ValueError) as error:  # what models raise has been told
+            raise RecommenderError(
+                f"the sums of a model's parts do not add up to one: {error}; each part must "
+                "return the same keys and shapes"
+            ) from error
 
     def _tasks(self) -> Iterator[Task]:
         """Yield each bucket's part of the task."""
@@ -207,7 +215,7 @@ class InBuckets:
             task.evaluation_set, task.data, task.split, self.config.evaluation
         )
         others = of_users(task, left_out)
-        for repeat, name, model in self._in_parts():
+        for repeat, name, model in self._in_parts() if len(self._candidates) > 0 else ():
             with self._clocks[name].step("recommend"):
                 self._keep(name, repeat, _asked(name, model, task, others, repeat))
         of = task.evaluation_set
@@ -244,7 +252,7 @@ class InBuckets:
         return of_users(Task(self.config, data, self._split, found, train), found)
 
     def _of_all(self, name: str, model: Recommender, repeat: int, clock: Clock) -> Answers:
-        if isinstance(model, PrecomputedLists):
+        if isinstance(itself(model), PrecomputedLists):
             with clock.step("recommend"):
                 return ask(name, model, self.task, self.others, repeat, _unseen, again=False)
         parts = self._parts[name, repeat]
@@ -335,7 +343,7 @@ def _of_all_events(models: Models) -> list[str]:
         name: None
         for of_repeat in models
         for name, model in of_repeat.items()
-        if not isinstance(model, PrecomputedLists) and not fits_in_parts(model)
+        if not isinstance(itself(model), PrecomputedLists) and not fits_in_parts(model)
     }
     return list(found)
 

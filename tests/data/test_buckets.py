@@ -3,6 +3,7 @@
 import errno
 import gzip
 import io
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +19,7 @@ from harness.config import Config
 from harness.core import cache
 from harness.core.errors import DataError
 from harness.core.random import id_hashes
-from harness.data import bucketing, buckets, loading
+from harness.data import bucketing, buckets, loading, parts
 from harness.data.buckets import Buckets, prepared
 from harness.data.dataset import Dataset
 from harness.data.layout import Layout
@@ -62,7 +63,7 @@ def in_buckets(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
 def in_parts_of(monkeypatch: pytest.MonkeyPatch, lines: int) -> None:
     """Read few lines at a time, and write each part of so many at once."""
     monkeypatch.setattr(blocks, "SIZE", 40)
-    monkeypatch.setattr(bucketing, "PART_ROWS", lines)
+    monkeypatch.setattr(parts, "PART_ROWS", lines)
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 64])
@@ -76,7 +77,7 @@ def test_every_event_is_in_one_bucket(
     assert len(whole) == 5
     in_buckets(monkeypatch, count)
     in_parts_of(monkeypatch, part)
-    monkeypatch.setattr(bucketing, "MOST_IDS", ids)  # from there on ids are met anew
+    monkeypatch.setattr(parts, "MOST_IDS", ids)  # from there on ids are met anew
     with prepared(layout) as found:
         assert all_rows(found) == sorted(whole)
         assert sum(found.known.events) == 5
@@ -219,7 +220,7 @@ def test_rows_that_were_read_are_not_read_again(
     assert again == [5, 5]  # told at once, as none of them was read; then the bucket's
 
 
-def _killed(*_: object) -> None:
+def _killed(*_: object, **__: object) -> None:
     raise Killed
 
 
@@ -390,8 +391,107 @@ def test_another_fault_of_the_disk_is_not_called_full(
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr(np, "save", denied)
-    with pytest.raises(PermissionError), prepared(config(tmp_path).layout()):
+    told = pytest.raises(DataError, match="buckets cannot be made there: Permission denied; run")
+    with told, prepared(config(tmp_path).layout()):
         pass
+
+
+def _left(layout: Layout, monkeypatch: pytest.MonkeyPatch, gathered: int) -> Path:
+    """Return what is left where a process is killed when it has gathered some buckets."""
+    bucket, done = bucketing._Merging.bucket, [0]
+
+    def counted(self: Any, *given: int) -> Any:
+        done[0] += 1
+        return _killed() if done[0] > gathered else bucket(self, *given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bucketing._Merging, "bucket", counted)
+        assert _is_killed(layout)
+    (folder,) = cache.folder().glob("*.making")
+    return folder / "content"
+
+
+def _flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+
+
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "a bit of a column": lambda left: _flip(left / "parts/000001/item.npy"),
+    "a column that is gone": lambda left: (left / "parts/000000/user.npy").unlink(),
+    "empty notes": lambda left: (left / "parts/000002/notes.json").write_text(""),
+    "other notes": lambda left: (left / "parts/000002/notes.json").write_text("[[]]"),
+    "the first part is gone": lambda left: shutil.rmtree(left / "parts/000000"),
+    "the last part is gone": lambda left: shutil.rmtree(max((left / "parts").iterdir())),
+    "a stranger among parts": lambda left: (left / "parts/000009").write_text("x"),
+    "a file in place of parts": lambda left: (
+        shutil.rmtree(left / "parts"), (left / "parts").write_text("x"),
+    ),
+    "a bit of a bucket": lambda left: _flip(left / "bucket-0000-events.parquet"),
+    "users of a bucket that are gone": lambda left: (
+        (left / "bucket-0000-users.parquet").unlink()
+    ),
+    "notes of a bucket": lambda left: (left / "done-0000.json").write_text("{"),
+    "a link in place of a part": lambda left: (
+        shutil.rmtree(left / "parts/000001"), (left / "parts/000001").symlink_to(left.parent),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damage_of_what_a_killed_process_has_left_is_mended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
+) -> None:
+    in_buckets(monkeypatch, 3)
+    in_parts_of(monkeypatch, 1)
+    layout = config(tmp_path).layout()
+    whole = sorted(rows(loading.load(layout)))
+    DAMAGE[damage](_left(layout, monkeypatch, 2))
+    with prepared(layout) as found:
+        assert all_rows(found) == whole
+
+
+def test_buckets_that_are_damaged_after_parts_went_are_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layout = config(tmp_path).layout()
+    with monkeypatch.context() as patch:
+        patch.setattr(cache.Entry, "adopt", _killed)
+        assert _is_killed(layout)
+    (folder,) = cache.folder().glob("*.making")
+    _flip(folder / "content" / "bucket-0000-events.parquet")
+    with prepared(layout) as found:
+        assert len(all_rows(found)) == 5
+
+
+def test_a_link_in_place_of_our_folder_is_not_followed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    layout = config(tmp_path).layout()
+    victim = tmp_path / "precious"
+    small.write(victim, {"letter.txt": "dear"})
+    with prepared(layout) as found:
+        name = found.folder.name
+    shutil.rmtree(found.folder)
+    shutil.rmtree(cache.folder() / f"{name}.making")
+    (cache.folder() / f"{name}.making").symlink_to(victim)
+    with prepared(layout) as found:
+        assert len(all_rows(found)) == 5
+    assert (victim / "letter.txt").read_text() == "dear"
+    assert "cannot be used; buckets are made in" in capsys.readouterr().err
+
+
+def test_quotes_that_were_met_are_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind a quote, lines hold no control characters; so it is where reading goes on."""
+    in_parts_of(monkeypatch, 1)
+    layout = config(tmp_path, LOG + "eve,a\x1f,2020-01-03,5\n").layout()
+    for _ in range(2):  # the second time it begins behind what was read before
+        told = pytest.raises(DataError, match="line 7 holds a control character")
+        with told, prepared(layout):
+            pass
 
 
 @pytest.mark.parametrize(("name", "stored"), STORED.items())

@@ -188,6 +188,25 @@ def in_memory_without(settings: Config) -> Result:
         return run(settings)
 
 
+def test_no_candidate_is_told_with_all_users(tmp_path: Path, buckets: int) -> None:
+    small.write(tmp_path, {"things.csv": "item,name\n"})
+    rules = {"candidates": "catalogue", "require_hit": False}
+    settings = small.config(tmp_path, *MODELS, data={"items": "things.csv"}, evaluation=rules)
+    with pytest.raises(EmptyEvaluationSetError, match=r"no item is a candidate(.|\n)*3  seen in"):
+        run(settings)
+
+
+def test_a_file_of_lists_that_is_part_of_an_ensemble_is_refused_and_kept(
+    tmp_path: Path, large: None
+) -> None:
+    small.write(tmp_path, {"mine.csv": "user,items\nann,b a\nbob,d\ncid,c\n"})
+    fill = {"name": "fill", "use": "baselines.fill:Fill", "of": ["mine", "popular"]}
+    settings = small.config(tmp_path, {"name": "mine", "lists": "mine.csv"}, POPULAR, fill)
+    with pytest.raises(UsageError, match="1 model learns from all events at once: fill; leave"):
+        run(settings)
+    assert figures(run(settings, whole="keep")) == figures(in_memory_without(settings))
+
+
 LATEST = {"name": "latest", "use": "latest:LatestFirst"}
 BLEND = {"name": "both", "use": "baselines.blend:Blend", "of": ["latest", "popular"]}
 

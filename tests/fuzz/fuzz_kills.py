@@ -87,11 +87,11 @@ main()
 
 LARGE = """
 import sys
-from harness.data import bucketing
+from harness.data import bucketing, parts
 from harness.experiment import memory
 
 memory.needed = lambda layout: sys.maxsize
-bucketing.PART_ROWS, bucketing.bucket_count = 200, lambda events: 3
+parts.PART_ROWS, bucketing.bucket_count = 200, lambda events: 3
 """
 """What makes the log of `buckets` larger than memory, and its parts small."""
 

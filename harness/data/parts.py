@@ -1,0 +1,264 @@
+"""Rows of a log in parts on disk, each ordered by leaf, so that buckets can be gathered from them.
+
+A leaf is one of 4,096 that the hash of a user's id decides. A part that is there is whole; what a
+killed process has left is used by the next one, or if it is damaged, removed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from harness.core import cache
+from harness.core.arrays import Int32, places
+from harness.core.ids import Encoder
+from harness.core.io import whole_file, whole_folder
+from harness.core.random import LEAVES, id_hashes, leaf_of
+from harness.data import dataset
+from harness.data.dataset import Events, one_kind
+from harness.data.layout import Layout
+from harness.data.loading import EventReader, Place
+from harness.data.source import Batch, Mark
+
+PART_ROWS, PART_BYTES = 1 << 22, 1 << 30
+"""A part has so many rows, or fewer whose text is that long."""
+MOST_IDS = 1 << 23
+"""So many users are known while rows are read; then codes begin anew, and some have two."""
+PARTS = "parts"
+_NOTES, _SUMS = "notes.json", "sums"
+
+
+def read(
+    layout: Layout, folder: Path, progress: Callable[[int], object]
+) -> tuple[list[Part], list[str]]:
+    """Return all rows of a log in parts, and what was left out; write those that are not there."""
+    parts = _left(folder)
+    writer = _Writer(folder / PARTS, parts)
+    reader = EventReader(layout, progress)
+    if parts:
+        reader.at, reader.rows, reader.left_out = parts[-1].behind
+        progress(sum(reader.rows))
+    with ThreadPoolExecutor(1) as pool:  # which writes a part while the next one is read
+        waiting: Future[None] | None = None
+        for rows in _in_parts(layout, reader):
+            if waiting is not None:
+                waiting.result()
+            waiting = pool.submit(writer.write, rows)
+    if waiting is not None:
+        waiting.result()
+    return parts, list(reader.notes())
+
+
+def _left(folder: Path) -> list[Part]:
+    """Return the parts that a killed process has left; of damaged ones nothing is used."""
+    paths = sorted((folder / PARTS).glob("*")) if (folder / PARTS).exists() else []
+    whole = all(
+        path.name == f"{number:06}" and noted(path / _NOTES) is not None
+        for number, path in enumerate(path for path in paths if not path.name.startswith("."))
+    )
+    if not whole or (folder / PARTS).is_file():
+        cache.clear(folder)
+        return []
+    return [Part(path) for path in paths if not path.name.startswith(".")]
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows that were read and are not written yet.
+
+    Attributes
+    ----------
+    columns : mapping of str to array
+        Codes of users and items, times, and what else the layout has.
+    users, items : polars.Series of str
+        The ids of new codes, in their order.
+    first : bool
+        Whether codes begin anew here.
+    behind : list
+        Where the reader stands behind these rows, what it has read and left out.
+    """
+
+    columns: dict[str, npt.NDArray[Any]]
+    users: pl.Series
+    items: pl.Series
+    first: bool
+    behind: list[Any]
+
+
+def _in_parts(layout: Layout, reader: EventReader) -> Iterator[_Rows]:
+    kinds = [layout.kinds.index(table.kind) for table in layout.events]
+    users, items, first = Encoder(), Encoder(), True
+    batches: list[dict[str, npt.NDArray[Any]]] = []
+
+    def full() -> bool:
+        rows = sum(len(columns[dataset.TIME]) for columns in batches)
+        return rows >= PART_ROWS or reader.at.mark.bytes - begun > PART_BYTES
+
+    begun = reader.at.mark.bytes
+
+    def taken() -> _Rows:
+        columns = {name: np.concatenate([b[name] for b in batches]) for name in batches[0]}
+        batches.clear()
+        behind = [astuple(reader.at), [*reader.rows], [*reader.left_out]]
+        return _Rows(columns, users.take(), items.take(), first, behind)
+
+    for number, batch in reader.batches():
+        if len(batch.time) == 0:
+            continue  # all of its rows are left out
+        codes = users.codes_of_keys(*batch.user), items.codes_of_keys(*batch.item)
+        batches.append(_columns(layout, kinds[number], codes, batch))
+        begun = min(begun, reader.at.mark.bytes)  # 0 in another file
+        if full():
+            yield taken()
+            begun = reader.at.mark.bytes
+            first = max(len(users), len(items)) >= MOST_IDS
+            if first:
+                users, items = Encoder(), Encoder()
+    if batches:
+        yield taken()
+
+
+def _columns(
+    layout: Layout, kind: int, codes: tuple[Int32, Int32], batch: Batch
+) -> dict[str, npt.NDArray[Any]]:
+    user, item = codes
+    columns: dict[str, npt.NDArray[Any]]
+    columns = {dataset.USER: user, dataset.ITEM: item, dataset.TIME: batch.time}
+    if len(layout.kinds) > 1:
+        columns[dataset.KIND] = np.full(len(user), kind, np.uint8)
+    if batch.row is not None:
+        columns[dataset.ROW] = batch.row
+    return columns
+
+
+class _Writer:
+    """What writes parts: users have numbers by part and leaf, items by part.
+
+    Attributes
+    ----------
+    numbers, leaves : arrays
+        Of each code of a user.
+    """
+
+    def __init__(self, folder: Path, parts: list[Part]) -> None:
+        self.folder, self.parts = folder, parts
+        self.numbers, self.leaves = np.empty(0, np.int64), np.empty(0, np.uint16)
+        self.users = sum(part.n_users for part in parts)
+        self.items = self.before = sum(len(part.items) for part in parts)
+
+    def write(self, rows: _Rows) -> None:
+        """Write the next part."""
+        if rows.first:  # so its items have other numbers than those of equal codes before
+            self.numbers, self.leaves = self.numbers[:0], self.leaves[:0]
+            self.before = self.items
+        path = self.folder / f"{len(self.parts):06}"
+        with whole_folder(path) as target:
+            self._write(target, rows)
+        self.parts.append(Part(path))
+
+    def _write(self, folder: Path, rows: _Rows) -> None:
+        leaf = leaf_of(id_hashes(rows.users))
+        by_leaf = np.argsort(leaf, kind="stable")
+        self.numbers = np.append(self.numbers, np.int64(self.users) + places(by_leaf, len(leaf)))
+        self.leaves = np.append(self.leaves, leaf)
+        columns, codes = rows.columns, rows.columns[dataset.USER]
+        of_row = self.leaves[codes]
+        order = np.argsort(of_row, kind="stable")
+        few = self.users + len(leaf) <= np.iinfo(np.int32).max
+        columns[dataset.USER] = self.numbers[codes].astype(np.int32 if few else np.int64)
+        columns[dataset.ITEM] += np.int32(self.before)
+        for name, column in columns.items():
+            np.save(folder / f"{name}.npy", column[order], allow_pickle=False)
+        for name, leaves in (("user_ends", leaf), ("ends", of_row)):
+            np.save(folder / f"{name}.npy", _ends(leaves), allow_pickle=False)
+        for name, ids in (("users", rows.users.gather(by_leaf)), ("items", rows.items)):
+            ids.alias(dataset.ID).to_frame().write_ipc(folder / f"{name}.arrow")
+        time = columns[dataset.TIME]
+        span = [int(time.min()), int(time.max())]
+        notes = {"behind": rows.behind, "span": span, "users": self.users}
+        note(folder / _NOTES, notes, list(folder.iterdir()))
+        self.users, self.items = self.users + len(leaf), self.items + len(rows.items)
+
+
+def _ends(leaf: npt.NDArray[np.uint16]) -> npt.NDArray[np.int64]:
+    """Return where each leaf's entries begin when they stand by leaf, and the end."""
+    return np.concatenate(([0], np.cumsum(np.bincount(leaf, minlength=LEAVES))))
+
+
+class Part:
+    """Rows that were written, by leaf."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.notes = json.loads((folder / _NOTES).read_text(encoding="utf-8"))
+        self.items = pl.read_ipc(folder / "items.arrow")[dataset.ID]
+        self.user_ends, self.ends = (np.load(folder / f"{n}.npy") for n in ("user_ends", "ends"))
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return int(self.ends[-1])
+
+    @property
+    def n_users(self) -> int:
+        """How many users are new in it."""
+        return int(self.user_ends[-1])
+
+    @property
+    def behind(self) -> tuple[Place, list[int], list[int]]:
+        """Where the rows behind these begin, and how many there were and were left out before."""
+        (table, file, mark), rows, left_out = self.notes["behind"]
+        return Place(table, file, Mark(*mark)), rows, left_out
+
+    def users(self, first: int, behind: int) -> tuple[slice, pl.Series]:
+        """Return the numbers of the new users of some leaves, and their ids."""
+        start, stop = int(self.user_ends[first]), int(self.user_ends[behind])
+        frame = pl.scan_ipc(self.folder / "users.arrow").slice(start, stop - start).collect()
+        before = self.notes["users"]
+        return slice(before + start, before + stop), frame[dataset.ID]
+
+    def events(self, first: int, behind: int, users: Int32, items: Int32) -> Events:
+        """Return the events of some leaves' users, with positions for numbers."""
+        rows = slice(int(self.ends[first]), int(self.ends[behind]))
+        user, item, time = (self._column(name)[rows] for name in _ALWAYS)
+        kind, row = (
+            self._column(name)[rows] if self._file(name).exists() else None
+            for name in (dataset.KIND, dataset.ROW)
+        )
+        given = one_kind(len(time)) if kind is None else kind
+        return Events(users[user], items[item], time, given, row)
+
+    def _file(self, name: str) -> Path:
+        return self.folder / f"{name}.npy"
+
+    def _column(self, name: str) -> npt.NDArray[Any]:
+        return np.asarray(np.load(self._file(name), mmap_mode="r", allow_pickle=False))
+
+
+_ALWAYS = (dataset.USER, dataset.ITEM, dataset.TIME)
+
+
+def note(path: Path, notes: dict[str, Any], files: Iterable[Path]) -> None:
+    """Write notes, with the checksums of files that are whole when the notes are there."""
+    sums = {file.name: cache.checksum(file) for file in files}
+    with whole_file(path) as target:
+        target.write_text(json.dumps(notes | {_SUMS: sums}), encoding="utf-8")
+
+
+def noted(path: Path) -> dict[str, Any] | None:
+    """Return notes; None where there are none, or a file is not what it was when they were made."""
+    try:
+        notes: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        sums = notes[_SUMS].items()
+        whole = all(cache.checksum(path.parent / name) == total for name, total in sums)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    return notes if whole else None
