@@ -6,6 +6,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -54,15 +55,24 @@ class Buckets:
         return len(self.known.events)
 
     def datasets(self) -> Iterator[Dataset]:
-        """Yield each bucket that has events, read when it is asked for."""
-        for at, events in enumerate(self.known.events):
-            if events > 0:
-                users = pl.read_parquet(bucketing.users_file(self.folder, at))
-                yield self._dataset(
-                    users[dataset.ID],
-                    self._events(at, users[bucketing.EVENTS]),
-                    loading.numbers(users, dataset.REGISTERED),
-                )
+        """Yield each bucket that has events; the next one is read meanwhile."""
+        numbers = [at for at, events in enumerate(self.known.events) if events > 0]
+        with ThreadPoolExecutor(1) as pool:
+            ahead = [pool.submit(self._bucket, at) for at in numbers[:1]]
+            for at in numbers[1:]:
+                found = ahead.pop().result()
+                ahead.append(pool.submit(self._bucket, at))
+                yield found
+            for last in ahead:
+                yield last.result()
+
+    def _bucket(self, at: int) -> Dataset:
+        users = pl.read_parquet(bucketing.users_file(self.folder, at))
+        return self._dataset(
+            users[dataset.ID],
+            self._events(at, users[bucketing.EVENTS]),
+            loading.numbers(users, dataset.REGISTERED),
+        )
 
     def empty(self) -> Dataset:
         """Return what the buckets have in common: the items, and no user or event."""
