@@ -59,9 +59,9 @@ def write(layout: Layout, folder: Path, progress: Callable[[int], object]) -> No
     """
     if not _is_done(folder):
         read, notes = parts.read(layout, folder, progress)
-        known = _gather(layout, folder, read, notes, progress)
+        made = _gather(layout, folder, read, notes, progress)
         # Last: from here on no part is needed.
-        note(folder / _KNOWN, known._asdict(), [items_file(folder), *folder.glob("bucket-*")])
+        note(folder / _KNOWN, made._asdict(), [items_file(folder), *folder.glob("bucket-*")])
     shutil.rmtree(folder / PARTS, ignore_errors=True)
 
 

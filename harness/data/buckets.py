@@ -5,8 +5,9 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
+from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -56,15 +57,15 @@ class Buckets:
 
     def datasets(self) -> Iterator[Dataset]:
         """Yield each bucket that has events; the next one is read meanwhile."""
-        numbers = [at for at, events in enumerate(self.known.events) if events > 0]
+        waiting: deque[Future[Dataset]] = deque()
         with ThreadPoolExecutor(1) as pool:
-            ahead = [pool.submit(self._bucket, at) for at in numbers[:1]]
-            for at in numbers[1:]:
-                found = ahead.pop().result()
-                ahead.append(pool.submit(self._bucket, at))
-                yield found
-            for last in ahead:
-                yield last.result()
+            for at, events in enumerate(self.known.events):
+                if events > 0:
+                    waiting.append(pool.submit(self._bucket, at))
+                if len(waiting) > 1:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
 
     def _bucket(self, at: int) -> Dataset:
         users = pl.read_parquet(bucketing.users_file(self.folder, at))

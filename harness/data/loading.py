@@ -49,6 +49,8 @@ class EventReader:
         Where the next batch begins.
     rows, left_out : list of int
         Of each table, so far.
+    bytes : int
+        Of text that this reader has read.
     """
 
     def __init__(
@@ -62,7 +64,7 @@ class EventReader:
         none = [0] * len(layout.events)
         self.layout, self.progress, self.at = layout, progress, at
         self.rows, self.left_out = list(rows or none), list(left_out or none)
-        self._secret = fields.secret()
+        self.bytes, self._secret = 0, fields.secret()
 
     def batches(self) -> Iterator[tuple[int, Batch]]:
         """Yield the events, with the number of the table that they are of.
@@ -89,6 +91,7 @@ class EventReader:
                 self.rows[number] += read
                 self.left_out[number] += batch.left_out
                 self.progress(read)
+                self.bytes += batch.behind.bytes - self.at.mark.bytes
                 self.at = replace(self.at, mark=batch.behind)
                 yield number, batch
         except DataError as error:

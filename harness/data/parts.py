@@ -59,15 +59,13 @@ def read(
 
 def _left(folder: Path) -> list[Part]:
     """Return the parts that a killed process has left; of damaged ones nothing is used."""
-    paths = sorted((folder / PARTS).glob("*")) if (folder / PARTS).exists() else []
-    whole = all(
-        path.name == f"{number:06}" and noted(path / _NOTES) is not None
-        for number, path in enumerate(path for path in paths if not path.name.startswith("."))
-    )
-    if not whole or (folder / PARTS).is_file():
+    place = folder / PARTS
+    paths = sorted(path for path in place.glob("*") if not path.name.startswith("."))
+    in_turn = [path.name for path in paths] == [f"{number:06}" for number in range(len(paths))]
+    if place.is_file() or not in_turn or any(noted(path / _NOTES) is None for path in paths):
         cache.clear(folder)
         return []
-    return [Part(path) for path in paths if not path.name.startswith(".")]
+    return [Part(path) for path in paths]
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,12 +95,7 @@ def _in_parts(layout: Layout, reader: EventReader) -> Iterator[_Rows]:
     kinds = [layout.kinds.index(table.kind) for table in layout.events]
     users, items, first = Encoder(), Encoder(), True
     batches: list[dict[str, npt.NDArray[Any]]] = []
-
-    def full() -> bool:
-        rows = sum(len(columns[dataset.TIME]) for columns in batches)
-        return rows >= PART_ROWS or reader.at.mark.bytes - begun > PART_BYTES
-
-    begun = reader.at.mark.bytes
+    size, before = 0, reader.bytes
 
     def taken() -> _Rows:
         columns = {name: np.concatenate([b[name] for b in batches]) for name in batches[0]}
@@ -115,10 +108,10 @@ def _in_parts(layout: Layout, reader: EventReader) -> Iterator[_Rows]:
             continue  # all of its rows are left out
         codes = users.codes_of_keys(*batch.user), items.codes_of_keys(*batch.item)
         batches.append(_columns(layout, kinds[number], codes, batch))
-        begun = min(begun, reader.at.mark.bytes)  # 0 in another file
-        if full():
+        size += len(batch.time)
+        if size >= PART_ROWS or reader.bytes - before >= PART_BYTES:
             yield taken()
-            begun = reader.at.mark.bytes
+            size, before = 0, reader.bytes
             first = max(len(users), len(items)) >= MOST_IDS
             if first:
                 users, items = Encoder(), Encoder()

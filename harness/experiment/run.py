@@ -87,23 +87,7 @@ def run(
             others = found.others
             users = with_attributes(found.profile, task, config.compare.slices)
             sample, unread = _sample(config, task.evaluation_set, others.evaluation_set)
-        evaluated = []
-        for model in config.models:
-            answers, seconds = found.answers(model)
-            evaluated.append(
-                scored(
-                    answers,
-                    model,
-                    task,
-                    catalogue,
-                    metrics,
-                    seconds,
-                    # Nothing can be said for others of a metric that is not 0 without hits.
-                    others=others if metrics[0].definition.zero_without_hits else None,
-                    sample=sample,
-                    seeded=factories.seeded(model.name),
-                )
-            )
+        evaluated = list(_evaluated(found, factories, metrics, catalogue, sample))
         with clock.step("compare"):
             tables = {one.name: one.scores for one in evaluated}
             hashes, resamples = task.hashes[task.evaluation_set.users], config.compare.resamples
@@ -184,6 +168,23 @@ def _evaluation(
     else:
         with in_buckets.opened(config, models, limit, whole, clock, progress) as found:
             yield found
+
+
+def _evaluated(
+    found: _InMemory | InBuckets,
+    factories: Factories,
+    metrics: tuple[Metric, ...],
+    catalogue: Catalogue | None,
+    sample: Sample | None,
+) -> Iterator[EvaluatedModel]:
+    """Yield every model of the config, evaluated."""
+    # Nothing can be said for others of a metric that is not 0 for users without hits.
+    others = found.others if metrics[0].definition.zero_without_hits else None
+    for model in factories.config.models:
+        answers, seconds = found.answers(model)
+        given = answers, model, found.task, catalogue, metrics, seconds
+        seeded = factories.seeded(model.name)
+        yield scored(*given, others=others, sample=sample, seeded=seeded)
 
 
 def _model_results(

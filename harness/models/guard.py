@@ -13,7 +13,7 @@ from harness.core.exact_sum import Sums
 from harness.core.params import ParameterError
 from harness.core.plugins import raise_interrupt, told
 from harness.models.base import Recommender, Train
-from harness.models.sums import Step, Steps, sent, steps_of, whole
+from harness.models.sums import Step, Steps, sent, steps_of
 
 _SEEDS = ("seed", "random_state")
 _ANSWERS = {"recommend": "an array"}
@@ -99,7 +99,7 @@ def fit_steps(name: str, model: Any, train: Train) -> Steps:
 
 
 def _sums_of(name: str, step: Step, part: Train) -> Sums:
-    sums: Sums = _told(name, lambda: whole(step(part)))
+    sums: Sums = _told(name, lambda: step(part))
     return sums
 
 

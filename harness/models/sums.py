@@ -58,7 +58,8 @@ class FromSums(ABC):
         ------
         function of a Train
             Called with every part; in a part each item may be a candidate, so that candidates are
-            those of `train` alone. Its sums are of whole numbers, which no order of adding changes.
+            those of `train` alone. Its sums are of whole numbers, which no order of adding changes,
+            in arrays that it does not write to again.
         """
 
     def for_users(self, train: Train) -> Self:
@@ -116,22 +117,34 @@ def _next(
 
 
 def _sums_of(steps: Mapping[int, Step], part: Train) -> Sums:
-    return {at: whole(step(part)) for at, step in steps.items()}
+    return {at: step(part) for at, step in steps.items()}
 
 
 def steps_of(model: Any, train: Train) -> Steps:
-    """Return the steps of a recommender.
+    """Return the steps of a recommender, whose sums are looked at.
 
     Raises
     ------
     TypeError
-        They are no generator, as of a `fit_steps` that does not yield.
+        They are no generator, as of a `fit_steps` that does not yield; and by a step whose sums
+        are not of whole numbers.
     """
     found = model.fit_steps(train)
     if not isinstance(found, Generator):
         name = type(found).__name__
         raise TypeError(f"fit_steps returned {name}; expected a generator: let it yield")
-    return found
+    return _checked(found)
+
+
+def _checked(steps: Steps) -> Steps:
+    with closing(steps):
+        step = next(steps, None)
+        while step is not None:  # no name is given to a total: it would stay while the next is made
+            step = sent(steps, (yield partial(_whole_of, step)))
+
+
+def _whole_of(step: Step, part: Train) -> Sums:
+    return whole(step(part))
 
 
 def sent(steps: Steps, total: Sums) -> Step | None:
