@@ -100,7 +100,7 @@ bench-tiny: $(VENV)/.installed-dev
 # A module's types stand beside it in a .pyi.
 STUBS := $(wildcard harness/*/*.pyi baselines/*.pyi)
 GONE := $(filter gone,$(foreach stub,$(STUBS),$(or $(wildcard $(stub:.pyi=.*.so)),gone)))
-KERNELS := $(wildcard harness/*/*.pyx harness/*/*.pxd harness/*/_kernels.py baselines/_kernels.py)
+KERNELS := $(wildcard harness/*/*.pyx harness/*/*.pxd harness/*/_*kernels.py baselines/_*kernels.py)
 
 # Compiling needs a C compiler and Python's headers, which apt has; else a person installs them.
 compiler:

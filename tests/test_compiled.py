@@ -94,13 +94,7 @@ def of_baselines(draw: np.random.Generator) -> dict[str, list[Any]]:
     both, counts = np.zeros(30 + len(held[1]), np.int64), np.zeros((2, 25), np.int64)
     found = [np.zeros(7, np.int64), *np.zeros((2, 30), np.int32)]
     keys = draw.integers(0, 2**64, 6, np.uint64)
-    by_item = np.argsort(items, kind="stable")
-    begins = np.searchsorted(items[by_item], np.arange(8))
-    pairs = begins, by_item, np.repeat(users, 5), candidate[items], times
-    part = (starts, items, draw.random(30))
     square = starts, items % 6, draw.random(30)
-    matrix = (*(a.astype(np.int64) for a in part[:2]), part[2])
-    places = draw.integers(-1, 6, (6, 4)).astype(np.int32)
     asked = draw.integers(-1, 6, (2, 6, 4)).astype(np.int32)
     return {
         "distinct": [
@@ -123,7 +117,25 @@ def of_baselines(draw: np.random.Generator) -> dict[str, list[Any]]:
             *(users, starts, items, candidate, *held, np.empty(len(both), np.int64)),
             *(np.zeros(7, np.int64), both),
         ],
-        "count_pairs": [np.repeat(users, 5), items, times, 9.0, np.zeros(7, np.int64)],
+        "fuse": [
+            *(asked, draw.integers(1, 99, (2, 4)), 3, np.zeros(6, np.int64)),
+            *(np.zeros(3, np.int64), lists.copy()),
+        ],
+    }
+
+
+def of_pairs(draw: np.random.Generator) -> dict[str, list[Any]]:
+    users, starts = np.repeat(np.arange(6, dtype=np.int32), 5), np.arange(0, 35, 5)
+    items = draw.integers(0, 7, 30).astype(np.int32)
+    candidate = np.array([-1, 0, 1, 2, 3, 4, 5], np.int32)
+    times = np.sort(draw.integers(-20, 0, (6, 5)), axis=1).ravel()
+    by_item = np.argsort(items, kind="stable")
+    begins = np.searchsorted(items[by_item], np.arange(8))
+    pairs = begins, by_item, users, candidate[items], times
+    matrix = starts, items.astype(np.int64), draw.random(30)
+    places = draw.integers(-1, 6, (6, 4)).astype(np.int32)
+    return {
+        "count_pairs": [users, items, times, 9.0, np.zeros(7, np.int64)],
         "pairs": [
             *(0, 7, *pairs, draw.random(30), 2.0 ** draw.integers(2, 50, 7), 9.0, 4.0),
             *(np.arange(0, 48, 6), np.zeros(6, np.int64), np.empty(7, np.int32)),
@@ -133,10 +145,6 @@ def of_baselines(draw: np.random.Generator) -> dict[str, list[Any]]:
             *(0, 6, starts.astype(np.int32), items, draw.integers(1, 9, 30)),
             *(np.full((6, 3), -1, np.int32), np.zeros((6, 3))),
         ],
-        "fuse": [
-            *(asked, draw.integers(1, 99, (2, 4)), 3, np.zeros(6, np.int64)),
-            *(np.zeros(3, np.int64), lists.copy()),
-        ],
         "pair_products": [0, 6, *matrix, *matrix, places, np.zeros(7), np.zeros((6, 4))],
     }
 
@@ -145,6 +153,7 @@ CASES = {
     "harness.metrics._kernels": of_metrics,
     "harness.models._kernels": of_models,
     "baselines._kernels": of_baselines,
+    "baselines._pair_kernels": of_pairs,
 }
 
 
