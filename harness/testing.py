@@ -30,6 +30,7 @@ from scipy.sparse import csr_array
 from harness.core.arrays import Int32, Ragged
 from harness.core.errors import RecommenderError
 from harness.core.random import Draws, id_hashes
+from harness.core.steps import of_parts
 from harness.data.dataset import DAY_US, ID, Dataset, Events
 from harness.data.ordering import canonical
 from harness.models import guard
@@ -349,7 +350,7 @@ def fitted_in_parts(recommender: Recommender, train: Train, parts: Sequence[Trai
     everything = np.arange(len(train.item_ids), dtype=np.int32)
     given = [replace(part, candidates=everything) for part in parts]
     steps = guard.fit_steps(type(recommender).__name__, recommender, without_events(train))
-    fit_all([steps], lambda: given)
+    fit_all([steps], of_parts(lambda: given))
     return recommender
 
 

@@ -113,25 +113,14 @@ cdef extern from *:
         return bits ^ bits >> 31;
     }
 
-    /* The next n states of SplitMix64, mixed; each half of one times the number of users. */
-    FOR_WIDE_PRODUCTS static void draw_ahead(
-        uint64_t state, uint64_t users, uint64_t *__restrict high, uint64_t *__restrict low, int n)
-    {
-        for (int i = 0; i < n; i++) {
-            uint64_t bits = mixed(state + (uint64_t)(i + 1) * 0x9E3779B97F4A7C15u);
-            high[i] = (bits >> 32) * users;
-            low[i] = (bits & 0xFFFFFFFFu) * users;
-        }
-    }
-
     #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     #define QUARTER(i) ((i) ^ 3)
     #else
     #define QUARTER(i) (i)
     #endif
 
-    /* How often each of n users is drawn in 64 resamples: w times with the chance 1/(e w!), of 16
-     * random bits. `below` is 65,536 times the chance of 1, 2, … or more. */
+    /* How often each of n users is drawn in 64 resamples, of 16 random bits each: `below` is 65,536
+     * times the chance of 1, 2, … or more. */
     FOR_WIDE_PRODUCTS static void draw_weights(
         const uint64_t *users, uint64_t key, ptrdiff_t n, const uint16_t *below,
         uint16_t *__restrict weights, uint16_t *__restrict drawn)
@@ -360,9 +349,6 @@ cdef extern from *:
         const int* numbers, Py_ssize_t n, const int* wanted, Py_ssize_t m
     ) noexcept nogil
     int lowest_bit(uint64_t bits) noexcept nogil
-    void draw_ahead(
-        uint64_t state, uint64_t users, uint64_t* high, uint64_t* low, int n
-    ) noexcept nogil
     void draw_weights(
         const uint64_t* users, uint64_t key, Py_ssize_t n, const uint16_t* below,
         uint16_t* weights, uint16_t* drawn

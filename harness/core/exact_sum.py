@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -20,8 +21,27 @@ _LOWEST = -34
 _BLOCK = 1 << 30
 """Weights that are added up before slices are carried: int64 holds 2^31 numbers below 2^32."""
 
-Sums: TypeAlias = "Mapping[str | int, Int64 | csr_array[Any] | Sums]"
-"""Whole numbers to be added up, by name: int64 arrays, sparse int64 matrices, or more of these."""
+
+@dataclass(frozen=True, eq=False)
+class Largest:
+    """The largest of some numbers, place by place: of two that are added the larger ones stay.
+
+    Examples
+    --------
+    >>> (Largest(np.array([1.0, 5.0])) + Largest(np.array([3.0, 4.0]))).values.tolist()
+    [3.0, 5.0]
+    """
+
+    values: Floats
+
+    def __add__(self, other: Largest) -> Largest:
+        """Return the larger numbers of both."""
+        return Largest(np.maximum(self.values, other.values))
+
+
+Sums: TypeAlias = "Mapping[Any, Int64 | csr_array[Any] | Largest | Sums]"
+"""What parts add up to, by name or number, in any order: whole numbers (int64 arrays, or sparse
+matrices), the largest of numbers, or more of these."""
 
 
 def exact_sum(values: Floats) -> float:
@@ -74,6 +94,37 @@ def _added(one: Any, other: Any) -> Any:
     total = longer.copy()
     total[: len(shorter)] += shorter
     return total
+
+
+def slices(values: Floats) -> Sums:
+    """Return the exact sum of finite numbers, (n,), such that those of parts add up.
+
+    Examples
+    --------
+    >>> total(add(slices(np.array([1e16, 1.0])), slices(np.array([-1e16]))))
+    1.0
+    """
+    none = np.zeros(len(values), np.int32)
+    signs = (("above", np.maximum(values, 0.0)), ("below", np.maximum(-values, 0.0)))
+    found = {sign: weight_slices(none, of, 1) for sign, of in signs}
+    return {sign: of for sign, of in found.items() if of}
+
+
+def total(found: Mapping[str | int, Any]) -> float:
+    """Return the number nearest to the exact sum that `slices` of all parts add up to.
+
+    Raises
+    ------
+    OverflowError
+        It is beyond the largest number.
+    """
+    above, below = (_whole(found.get(sign, {})) for sign in ("above", "below"))
+    return (above - below) / (1 << -32 * _LOWEST)  # Python rounds a ratio of whole numbers once
+
+
+def _whole(found: Mapping[str | int, Int64]) -> int:
+    """Return slices of one sum as one whole number of the smallest digit's size."""
+    return sum(int(of[0]) << 32 * (int(key) - _LOWEST) for key, of in found.items())
 
 
 def weight_slices(item: Int32, weight: Floats, n_items: int) -> dict[str | int, Int64]:

@@ -8,22 +8,30 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from harness.config import Config
+from harness.core import steps as steps_
 from harness.core.errors import DataError, UsageError, counted, printable, suggest
 from harness.core.random import id_hashes
+from harness.core.steps import Steps, of_one, side_by_side
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, number, percent
 from harness.experiment import run_folder
 from harness.experiment.record import Evaluation
 from harness.experiment.run_folder import Run
 from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable
-from harness.stats import estimates
-from harness.stats.estimates import ModelEstimate, Tables
-from harness.stats.pairwise import Comparison, Rules, pair_table
-from harness.stats.pairwise import compare as compare_pairs
-from harness.stats.shakeup import ShakeUp, shake_up
-from harness.stats.slices import USER, Slice, column_title, slices
+from harness.stats.estimates import (
+    ModelEstimate,
+    Tables,
+    bootstrap_steps,
+    estimate_steps,
+    keys_of,
+    with_bootstrap,
+)
+from harness.stats.pairwise import Comparison, Rules, compare_steps, comparison_of, pair_table
+from harness.stats.shakeup import ShakeUp, shake_up_steps
+from harness.stats.slices import USER, ProfiledUsers, Slice, column_title, slice_steps
 from harness.stats.tests import CORRECTIONS
 
 
@@ -132,22 +140,50 @@ def compare(
     found = {name: ScoreTable({asked: table.values[asked]}) for name, table in chosen.items()}
     rules = _rules(opened[0].config, baseline, correction, resamples, seed)
     shares = own.public_shares if public_shares is None else list(public_shares)
-    users = id_hashes(opened[0].user_ids)
-    drawn = estimates.bootstrap(found, users, [asked], rules.resamples, rules.seed)
-    resampled = drawn.get(asked, {})
-    comparison = compare_pairs(found, users, asked, rules, resampled)
-    means = estimates.estimates(found, {asked: resampled})
+    profile = _profile(opened[0], by)
+    part = ProfiledUsers(id_hashes(opened[0].user_ids), found, profile)
+    columns = [name for name in profile.columns if name != USER]
+    shares = own.public_shares if public_shares is None else list(public_shares)
+    steps = compared_steps(list(found), asked, rules, shares, columns)
+    means, comparison, shaken, parts = steps_.found(steps, of_one(part))
     return Compared(
         evaluation=opened[0].record.evaluation,
         metric=str(asked),
         models=tuple(
-            ComparedModel(name, origin[name], {str(asked): means[name][asked]})
+            ComparedModel(name, origin[name], {str(asked): means[name]})
             for name in comparison.means
         ),
         comparison=comparison,
-        shake_up=tuple(shake_up(found, asked, share, rules.seed) for share in shares),
-        slices=_slices(found, asked, opened[0], by),
+        shake_up=shaken,
+        slices=parts,
     )
+
+
+def compared_steps(
+    names: Sequence[str],
+    metric: Metric,
+    rules: Rules,
+    shares: Sequence[float],
+    columns: Sequence[str],
+) -> Steps[
+    ProfiledUsers,
+    tuple[dict[str, ModelEstimate], Comparison, tuple[ShakeUp, ...], tuple[Slice, ...]],
+]:
+    """Yield steps; return estimates by model, all pairs, shake-ups and slices."""
+    keys = keys_of(names, [metric])
+    estimates, resampled, paired, slices, *shaken = yield from side_by_side(
+        [
+            estimate_steps(keys),
+            bootstrap_steps(keys, rules.resamples, rules.seed),
+            compare_steps(names, metric, rules),
+            slice_steps(names, metric, columns),
+            *(shake_up_steps(names, metric, share, rules.seed) for share in shares),
+        ]
+    )
+    means = {
+        name: with_bootstrap(estimates[name, metric], resampled[name, metric]) for name in names
+    }
+    return means, comparison_of(paired, resampled, metric, rules), tuple(shaken), slices
 
 
 def _refuse_other_sets(opened: Sequence[Run]) -> None:
@@ -258,9 +294,10 @@ def _rules(
     return Rules(baseline, correction, resamples, seed)
 
 
-def _slices(found: Tables, metric: Metric, run: Run, by: Sequence[str]) -> tuple[Slice, ...]:
+def _profile(run: Run, by: Sequence[str]) -> pl.DataFrame:
+    """Return the columns of a run's users that they are sliced by."""
     if not by:
-        return ()
+        return pl.DataFrame()
     users = run.users
     columns = [name for name in users.columns if name != USER]
     for name in by:
@@ -269,7 +306,7 @@ def _slices(found: Tables, metric: Metric, run: Run, by: Sequence[str]) -> tuple
                 f'{run.folder}: knows no "{name}" of its users; {suggest(name, columns)}; a column '
                 f'of the table of users is there after a run with [compare] slices = ["{name}"]'
             )
-    return slices(found, metric, users.select(list(dict.fromkeys(by))))
+    return users.select(list(dict.fromkeys(by)))
 
 
 def _models(compared: Compared) -> Sheet:

@@ -1,18 +1,25 @@
-"""One model evaluated: its answers scored, and what is odd about them told."""
+"""One model evaluated: its answers scored, and what is odd about them told.
+
+What a model's lists tell beside each user's values is kept as sums, which those of other users are
+added to.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from harness import metrics
 from harness.config import ModelConfig
 from harness.core.errors import counted
+from harness.core.exact_sum import Sums, slices, total
 from harness.core.progress import Clock, steps
 from harness.experiment.answers import Answers, ask, fitted
-from harness.metrics.scores import ScoreTable, curve, mean, score
+from harness.metrics import Metric
+from harness.metrics.scores import ScoreTable, curve, curve_sums, score, set_sums
 from harness.models.base import Recommender
 from harness.models.item_stats import Catalogue
 from harness.models.recommendations import Recommendations
@@ -20,16 +27,35 @@ from harness.protocol.leaderboard_estimate import (
     LeaderboardEstimate,
     Sample,
     leaderboard_estimate,
+    leaderboard_sums,
 )
 from harness.protocol.task import Task
 
 
 @dataclass(frozen=True, eq=False)
-class EvaluatedModel:
-    """The scores of one model, and how its lists look.
+class ScoredModel:
+    """The scores of a model's lists for some users.
 
     Attributes
     ----------
+    table : ScoreTable
+        Under all metrics of users that were asked for.
+    sums : mapping
+        What `EvaluatedModel.of` is made of; those of parts of the users add up.
+    """
+
+    table: ScoreTable
+    sums: Sums
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluatedModel:
+    """What all users' lists of one model tell beside each user's values.
+
+    Attributes
+    ----------
+    of_set : mapping of Metric to list of float
+        Metrics of all lists together, one value a repeat.
     random : bool
         Whether repeats may differ: the model, or one that it is made of, has a seed, or takes
         numbers from its draws.
@@ -44,7 +70,7 @@ class EvaluatedModel:
     """
 
     name: str
-    scores: ScoreTable
+    of_set: dict[Metric, list[float]]
     random: bool
     seconds: dict[str, float]
     curve: dict[int, float]
@@ -52,55 +78,70 @@ class EvaluatedModel:
     leaderboard_estimate: LeaderboardEstimate | None
     notes: tuple[str, ...]
 
+    @classmethod
+    def of(
+        cls,
+        sums: Mapping[Any, Any],
+        settings: ModelConfig,
+        asked: Sequence[Metric],
+        k: int,
+        seconds: dict[str, float],
+        *,
+        seeded: bool = False,
+        sample_ids: int | None = None,
+    ) -> EvaluatedModel:
+        """Return what the sums of all users tell.
 
-def describing(k: int) -> tuple[metrics.Metric, ...]:
+        Parameters
+        ----------
+        asked : sequence of Metric
+        k : int
+            The evaluation set's.
+        seeded : bool
+            Whether the model has seeds of its own.
+        sample_ids : int, optional
+            How many ids a leaderboard averages that averages all of a sample submission.
+        """
+        users, of_set = int(sums["users"][0]), _of_set(sums, asked, k, settings.repeats)
+        coverage, popularity = describing(k)
+        described = {
+            str(coverage): sum(of_set[coverage]) / settings.repeats,
+            str(popularity): total(sums["popularity"]) / users,
+        }
+        random = seeded or bool(sums["drawn"][0])
+        notes = tuple(_notes(sums, settings))
+        if not random and sums["differ"][0]:
+            random, notes = True, (*notes, _REPEATS_DIFFER.format(settings.name))
+        others = sums.get("leaderboard")
+        return cls(
+            settings.name,
+            {metric: values for metric, values in of_set.items() if metric in asked},
+            random,
+            seconds,
+            curve(sums["curve"], asked[0], users),
+            described,
+            leaderboard_estimate(others, sample_ids) if others else None,
+            notes,
+        )
+
+
+def describing(k: int) -> tuple[Metric, Metric]:
     """Return the metrics that say how lists look, at the evaluation set's k."""
-    return metrics.Metric("Coverage", k), metrics.Metric("Popularity", k)
+    return Metric("Coverage", k), Metric("Popularity", k)
 
 
-def evaluate_model(
-    models: Iterable[Recommender],
-    settings: ModelConfig,
-    task: Task,
-    catalogue: Catalogue | None,
-    asked: Sequence[metrics.Metric],
-    progress: bool,
-    *,
-    others: Task | None = None,
-    sample: Sample | None = None,
-    seeded: bool = False,
-) -> EvaluatedModel:
-    """Evaluate one model: each repeat fitted, asked, and scored under every metric.
+def _of_all_lists(asked: Sequence[Metric], k: int) -> list[Metric]:
+    every = dict.fromkeys((*asked, *describing(k)))
+    return [metric for metric in every if metric.definition.of == "set"]
 
-    Parameters
-    ----------
-    models : iterable of Recommender
-        The model of each repeat, made for it; let go before the next one is asked for.
-    others : Task, optional
-        The same with the users whom the evaluation set leaves out and a leaderboard counts.
-    sample : Sample, optional
-        The ids that a leaderboard averages, with or without true items.
-    seeded : bool
-        Whether they have seeds of their own.
 
-    Raises
-    ------
-    RecommenderError
-        The model raised, or broke its contract; the message names it and the first bad user.
-    """
-    clock = Clock()
-    answers = asked_in_turn(models, settings, task, others, clock, progress)
-    return scored(
-        answers,
-        settings,
-        task,
-        catalogue,
-        asked,
-        clock,
-        others=others,
-        sample=sample,
-        seeded=seeded,
-    )
+def _of_set(
+    sums: Mapping[Any, Any], asked: Sequence[Metric], k: int, repeats: int
+) -> dict[Metric, list[float]]:
+    return {
+        metric: [metrics.value_of(metric, sums["set"][repeat][at]) for repeat in range(repeats)]
+        for at, metric in enumerate(_of_all_lists(asked, k))
+    }
 
 
 def asked_in_turn(
@@ -132,49 +173,65 @@ def scored(
     settings: ModelConfig,
     task: Task,
     catalogue: Catalogue | None,
-    asked: Sequence[metrics.Metric],
+    asked: Sequence[Metric],
     clock: Clock,
     *,
     others: Task | None = None,
     sample: Sample | None = None,
-    seeded: bool = False,
-) -> EvaluatedModel:
-    """Return the scores of every repeat's answers under every metric."""
+) -> ScoredModel:
+    """Return the scores of every repeat's answers under every metric.
+
+    Parameters
+    ----------
+    others : Task, optional
+        The same with the users whom the evaluation set leaves out and a leaderboard counts.
+    sample : Sample, optional
+        The ids that a leaderboard averages, with or without true items.
+    """
     repeats, evaluation_set = [answer.lists for answer in answers], task.evaluation_set
     with clock.step("score"):
-        extra = describing(evaluation_set.k)
+        popularity = describing(evaluation_set.k)[1]
+        of_users = [m for m in (*asked, popularity) if m.definition.of == "user"]
         judgments = evaluation_set.judgments(catalogue)
-        table = score(repeats, judgments, tuple(dict.fromkeys((*asked, *extra))))
-        scores = ScoreTable({metric: table.values[metric] for metric in asked})
-        described = {str(metric): mean(table.of_users(metric)) for metric in extra}
-        points = curve(repeats, judgments, scores, asked[0])
-        found = others and leaderboard_estimate(
-            asked[0],
-            scores,
-            evaluation_set,
-            others.evaluation_set,
-            _of_others(answers),
-            catalogue,
-            sample,
-        )
-    random = seeded or any(answer.drawn for answer in answers)
-    notes = tuple(_notes(answers, settings, others))
-    if not random and any(not np.array_equal(r.items, repeats[0].items) for r in repeats):
-        random, notes = True, (*notes, _REPEATS_DIFFER.format(settings.name))
-    return EvaluatedModel(
-        settings.name, scores, random, clock.seconds, points, described, found or None, notes
-    )
+        table = score(repeats, judgments, tuple(dict.fromkeys(of_users)))
+        sums: dict[str | int, Any] = {
+            "users": np.array([len(evaluation_set.users)]),
+            "set": set_sums(repeats, judgments, _of_all_lists(asked, evaluation_set.k)),
+            "popularity": slices(table.of_users(popularity)),
+            "curve": curve_sums(repeats, judgments, table, asked[0]),
+            **_oddities(answers, settings, others),
+        }
+        if others is not None:
+            given = evaluation_set, others.evaluation_set, _of_others(answers), catalogue, sample
+            sums["leaderboard"] = leaderboard_sums(asked[0], table, *given)
+    return ScoredModel(ScoreTable({m: v for m, v in table.values.items() if m in asked}), sums)
 
 
-def _notes(answers: Sequence[Answers], settings: ModelConfig, others: Task | None) -> Iterator[str]:
+def _oddities(answers: Sequence[Answers], settings: ModelConfig, others: Task | None) -> Sums:
+    """Return counts of what is odd about a model's lists, and what is said of it."""
+    first = answers[0].lists.items
+    differ = any(not np.array_equal(answer.lists.items, first) for answer in answers)
+    refusal = next((answer.refusal for answer in answers if answer.refusal is not None), None)
+    refused = {} if others is None or refusal is None else {refusal: np.array([1])}
+    left_out = 0 if others is None else len(others.evaluation_set.users)
+    return {
+        "empty": np.array([int((first < 0).all(axis=1).sum())]),
+        "differ": np.array([int(differ)]),
+        "drawn": np.array([int(any(answer.drawn for answer in answers))]),
+        "notes": {note: np.array([1]) for note in answers[0].notes},
+        "refused": refused,
+        "left_out": np.array([left_out]),
+    }
+
+
+def _notes(sums: Mapping[Any, Any], settings: ModelConfig) -> Iterator[str]:
     """Yield what is odd about a model's lists, and whether others have none."""
     if settings.use is not None:
-        yield from _mostly_empty(settings.name, answers[0].lists)
-    yield from answers[0].notes
-    refusal = next((answer.refusal for answer in answers if answer.refusal is not None), None)
-    if refusal is not None and others is not None:
-        users = counted(len(others.evaluation_set.users), "user")
-        yield _CANNOT_BE_ASKED.format(settings.name, users, refusal)
+        yield from _mostly_empty(settings.name, int(sums["users"][0]), int(sums["empty"][0]))
+    yield from sums["notes"]
+    if sums["refused"]:
+        users = counted(int(sums["left_out"][0]), "user")
+        yield _CANNOT_BE_ASKED.format(settings.name, users, min(sums["refused"]))
 
 
 _REPEATS_DIFFER = (
@@ -195,9 +252,8 @@ def _of_others(answers: Sequence[Answers]) -> list[Recommendations] | None:
     return lists if len(lists) == len(answers) else None
 
 
-def _mostly_empty(name: str, lists: Recommendations) -> tuple[str, ...]:
+def _mostly_empty(name: str, n: int, empty: int) -> tuple[str, ...]:
     """Return a note where most users have an empty list."""
-    n, empty = len(lists.items), int((lists.items < 0).all(axis=1).sum())
     if 2 * empty <= n:
         return ()
     which = "all" if empty == n else f"{empty:,} of"

@@ -24,6 +24,7 @@ from harness.core.errors import RecommenderError, UsageError, counted
 from harness.core.exact_sum import Sums
 from harness.core.io import scratch_folder, told_if_full
 from harness.core.progress import Clock, steps
+from harness.core.steps import Ended, after, of_parts
 from harness.data.buckets import Buckets, estimated_rows, more_room, prepared
 from harness.data.dataset import Dataset
 from harness.data.interactions import counts_of
@@ -37,7 +38,7 @@ from harness.models import guard, item_stats
 from harness.models.base import Recommender, Train
 from harness.models.item_stats import Catalogue
 from harness.models.recommendations import Recommendations
-from harness.models.sums import FromSums, Step, Steps, fit_all, fits_in_parts, sent, without_events
+from harness.models.sums import FromSums, Step, Steps, fit_all, fits_in_parts, without_events
 from harness.protocol import evaluation_set, split, users
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.split import Split
@@ -193,7 +194,7 @@ class InBuckets:
             for _, name, model in self._in_parts()
         ]
         try:
-            fit_all(waiting, self._trains)
+            fit_all(waiting, of_parts(self._trains))
         except (TypeError, ValueError) as error:  # what models raise has been told
             raise RecommenderError(
                 f"the sums of a model's parts do not add up to one: {error}; each part must "
@@ -368,11 +369,11 @@ def _asked(name: str, model: Recommender, task: Task, others: Task, repeat: int)
 def _timed(waiting: Steps, clock: Clock) -> Steps:
     """Yield the steps of a model, whose seconds are counted."""
     with clock.step("fit"):
-        step = next(waiting, None)
-    while step is not None:
+        step = after(waiting)
+    while not isinstance(step, Ended):
         total = yield partial(_in_time, step, clock)
         with clock.step("fit"):
-            step = sent(waiting, total)
+            step = after(waiting, total)
 
 
 def _in_time(step: Step, clock: Clock, part: Train) -> Sums:

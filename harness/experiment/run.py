@@ -14,9 +14,10 @@ import numpy as np
 import polars as pl
 
 from harness.config import Config, ModelConfig, read
-from harness.core.arrays import Counts, Floats, UInt64
+from harness.core import steps as steps_
 from harness.core.errors import HarnessError, UsageError, counted
 from harness.core.progress import Clock
+from harness.core.steps import of_one
 from harness.data.dataset import Dataset
 from harness.experiment import in_buckets
 from harness.experiment import memory as memory_
@@ -24,21 +25,22 @@ from harness.experiment.answers import Answers
 from harness.experiment.build import Factories
 from harness.experiment.competition import averaged_ids
 from harness.experiment.evaluate_model import EvaluatedModel, asked_in_turn, describing, scored
+from harness.experiment.figures import EvaluatedUsers, Figures, cases_of, figure_steps
 from harness.experiment.in_buckets import InBuckets, Models
-from harness.experiment.record import Chance, Tuned
+from harness.experiment.record import Tuned
 from harness.experiment.result import ModelResult, Result
 from harness.metrics import Metric, needs
+from harness.metrics.scores import ScoreTable
 from harness.models.item_stats import Catalogue, of_train
 from harness.protocol.evaluation_set import EvaluationSet, left_out
 from harness.protocol.leaderboard_estimate import LeaderboardEstimates, Sample, with_items
 from harness.protocol.split import Split
 from harness.protocol.task import Task, asked, make_task, of_users
 from harness.protocol.users import of_events, with_attributes
-from harness.stats import chance, chance_law, chance_moments
-from harness.stats.estimates import ModelEstimate, Tables, bootstrap, estimates
-from harness.stats.pairwise import Comparison, Rules, compare
-from harness.stats.shakeup import ShakeUp, shake_up
-from harness.stats.slices import slices
+from harness.stats.chance_moments import has_moments
+from harness.stats.estimates import ModelEstimate
+from harness.stats.estimates import of_set as estimate_of_set
+from harness.stats.slices import USER
 
 
 def run(
@@ -78,24 +80,21 @@ def run(
     models = [factories.made(r) for r in range(max(model.repeats for model in config.models))]
     with _evaluation(config, models, memory, whole, clock, progress) as found:
         task = found.task
-        with clock.step("chance"):
-            catalogue = found.catalogue(needs((*metrics, *describing(task.evaluation_set.k))))
-            moments = {
-                m: chance_moments.exact(*_chance_of(m, task.evaluation_set)) for m in metrics
-            }
         with clock.step("users"):
             others = found.others
             users = with_attributes(found.profile, task, config.compare.slices)
             sample, unread = _sample(config, task.evaluation_set, others.evaluation_set)
-        evaluated = list(_evaluated(found, factories, metrics, catalogue, sample))
+            catalogue = found.catalogue(needs((*metrics, *describing(task.evaluation_set.k))))
+        evaluated = dict(_evaluated(found, factories, metrics, catalogue, sample))
         with clock.step("compare"):
-            tables = {one.name: one.scores for one in evaluated}
-            hashes, resamples = task.hashes[task.evaluation_set.users], config.compare.resamples
-            resampled = bootstrap(tables, hashes, metrics, resamples, config.evaluation.seed)
-            results = _model_results(evaluated, estimates(tables, resampled), metrics[0], task)
-            comparison = _comparison(tables, hashes, metrics[0], resampled.get(metrics[0]), config)
-            shake_ups = _shake_ups(comparison, tables, metrics[0], config)
-            by_slice = slices(tables, metrics[0], users)
+            hashes = task.hashes[task.evaluation_set.users]
+            tables = {one.name: table for one, table in evaluated.items()}
+            cases, k = cases_of(task.evaluation_set), task.evaluation_set.k
+            part = EvaluatedUsers(hashes, tables, users, cases, k, metrics[0])
+            columns = [column for column in users.columns if column != USER]
+            steps = figure_steps(config, metrics, columns, len(hashes))
+            figures = steps_.found(steps, of_one(part))
+            results = _model_results(evaluated, figures, metrics, task)
     return Result(
         config=_resolved(config, task.data, metrics),
         layout=task.data.layout,
@@ -104,15 +103,13 @@ def run(
         evaluation_set=task.evaluation_set,
         metrics=metrics,
         models=results,
-        chance={
-            str(m): Chance(*chance_moments.of_set(found)) for m, found in moments.items() if found
-        },
-        comparison=comparison,
-        shake_ups=shake_ups,
-        slices=by_slice,
-        leaderboard_estimates=_leaderboard(evaluated, results, task, others, sample),
+        chance={str(m): chance for m, chance in figures.chance.items()},
+        comparison=figures.comparison,
+        shake_ups=figures.shake_ups,
+        slices=figures.slices,
+        leaderboard_estimates=_leaderboard(list(evaluated), results, task, others, sample),
         users=users,
-        notes=(*_notes(task, moments), *unread, *(note for one in evaluated for note in one.notes)),
+        notes=(*_notes(task, metrics), *unread, *(note for one in evaluated for note in one.notes)),
         seconds=clock.seconds,
     )
 
@@ -176,69 +173,60 @@ def _evaluated(
     metrics: tuple[Metric, ...],
     catalogue: Catalogue | None,
     sample: Sample | None,
-) -> Iterator[EvaluatedModel]:
-    """Yield every model of the config, evaluated."""
+) -> Iterator[tuple[EvaluatedModel, ScoreTable]]:
+    """Yield every model of the config, evaluated, and its scores."""
     # Nothing can be said for others of a metric that is not 0 for users without hits.
     others = found.others if metrics[0].definition.zero_without_hits else None
+    k = found.task.evaluation_set.k
     for model in factories.config.models:
-        answers, seconds = found.answers(model)
-        given = answers, model, found.task, catalogue, metrics, seconds
-        seeded = factories.seeded(model.name)
-        yield scored(*given, others=others, sample=sample, seeded=seeded)
+        answers, clock = found.answers(model)
+        given = answers, model, found.task, catalogue, metrics, clock
+        one = scored(*given, others=others, sample=sample)
+        evaluated = EvaluatedModel.of(
+            one.sums,
+            model,
+            metrics,
+            k,
+            clock.seconds,
+            seeded=factories.seeded(model.name),
+            sample_ids=None if sample is None else sample.ids,
+        )
+        of_set = {metric: np.array(own)[:, None] for metric, own in evaluated.of_set.items()}
+        values = {**one.table.values, **of_set}
+        yield evaluated, ScoreTable({metric: values[metric] for metric in metrics})
 
 
 def _model_results(
-    evaluated: Sequence[EvaluatedModel],
-    found: Mapping[str, Mapping[Metric, ModelEstimate]],
-    metric: Metric,
+    evaluated: Mapping[EvaluatedModel, ScoreTable],
+    figures: Figures,
+    metrics: Sequence[Metric],
     task: Task,
 ) -> tuple[ModelResult, ...]:
-    """Return what is known of every model, best first by the metric."""
-    law = chance_law.law(*_chance_of(metric, task.evaluation_set))
+    """Return what is known of every model, best first by the first metric."""
     tuned = {m.name: Tuned(**dict(m.tuned)) for m in task.config.models if m.tuned}
     results = [
         ModelResult(
             name=one.name,
-            repeats=one.scores.repeats,
-            metrics={
-                # Repeats that are all the same have no spread.
-                str(m): own if one.random else replace(own, sd_repeats=None)
-                for m, own in found[one.name].items()
-            },
-            vs_random=None if law is None else chance.against_chance(one.scores, metric, law),
+            repeats=scores.repeats,
+            metrics={str(m): _estimate(one, m, figures) for m in metrics},
+            vs_random=figures.verdicts.get(one.name),
             curve=one.curve,
             described=one.described,
             seconds=one.seconds,
-            scores=one.scores,
+            scores=scores,
             tuned=tuned.get(one.name),
         )
-        for one in evaluated
+        for one, scores in evaluated.items()
     ]
-    sign = metric.definition.sign
-    return tuple(sorted(results, key=lambda model: sign * model.metrics[str(metric)].mean))
+    first, sign = str(metrics[0]), metrics[0].definition.sign
+    return tuple(sorted(results, key=lambda model: sign * model.metrics[first].mean))
 
 
-def _comparison(
-    tables: Tables,
-    users: UInt64,
-    metric: Metric,
-    resampled: Mapping[str, Floats] | None,
-    config: Config,
-) -> Comparison | None:
-    """Return every pair of models; None for one model or user, or a metric of all lists."""
-    if resampled is None or min(len(tables), len(users)) < 2:
-        return None
-    wanted = config.compare
-    rules = Rules(wanted.baseline, wanted.correction, wanted.resamples, config.evaluation.seed)
-    return compare(tables, users, metric, rules, resampled)
-
-
-def _shake_ups(
-    comparison: Comparison | None, tables: Tables, metric: Metric, config: Config
-) -> tuple[ShakeUp, ...]:
-    """Return how a private leaderboard would differ, for each public share; none without pairs."""
-    shares = () if comparison is None else config.compare.public_shares
-    return tuple(shake_up(tables, metric, share, config.evaluation.seed) for share in shares)
+def _estimate(one: EvaluatedModel, metric: Metric, figures: Figures) -> ModelEstimate:
+    of_set = one.of_set.get(metric)
+    found = figures.estimates[one.name, metric] if of_set is None else estimate_of_set(of_set)
+    # Repeats that are all the same have no spread.
+    return found if one.random else replace(found, sd_repeats=None)
 
 
 def _sample(
@@ -283,14 +271,6 @@ def _resolved(config: Config, data: Dataset, metrics: tuple[Metric, ...]) -> dic
     return values
 
 
-def _chance_of(
-    metric: Metric, evaluation_set: EvaluationSet
-) -> tuple[Metric, Counts, Counts, Counts]:
-    """Return what the chance of a metric follows from: of each user, candidates and true items."""
-    of = evaluation_set
-    return metric.up_to(of.k), of.n_candidates, of.truth.sizes, of.relevant
-
-
 def _start(parts: Split) -> str:
     """Return the date the window starts, for the run's name."""
     if parts.cutoff is None:
@@ -298,13 +278,13 @@ def _start(parts: Split) -> str:
     return str(np.datetime64(parts.cutoff, "us").astype("datetime64[D]"))
 
 
-def _notes(task: Task, moments: Mapping[Metric, chance_moments.Moments | None]) -> tuple[str, ...]:
+def _notes(task: Task, metrics: Sequence[Metric]) -> tuple[str, ...]:
     evaluation_set, parts = task.evaluation_set, task.split
     notes = [*task.data.notes, *parts.notes]
     if evaluation_set.k > len(evaluation_set.candidates):
         n = len(evaluation_set.candidates)
         notes.append(f"k = {evaluation_set.k:,} is more than the {counted(n, 'candidate')}")
-    unknown = [str(metric) for metric, found in moments.items() if found is None]
+    unknown = [str(metric) for metric in metrics if not has_moments(metric)]
     if unknown:
         notes.append(f"no exact chance value is known for {', '.join(unknown)}")
     if parts.held_back:

@@ -6,7 +6,16 @@ from harness.metrics.definitions import DEFINITIONS
 from harness.metrics.judgments import Block, Judgments
 from harness.metrics.kernels import LARGEST, Tally, apk, discounts, ideal_dcg, mapk
 from harness.metrics.ranking import DIVISORS, Divisor
-from harness.metrics.registry import USUAL, Metric, is_own, needs, parse, per_user
+from harness.metrics.registry import (
+    USUAL,
+    Metric,
+    is_own,
+    needs,
+    parse,
+    per_user,
+    sums_of,
+    value_of,
+)
 
 __all__ = [
     "DEFINITIONS",
@@ -29,4 +38,6 @@ __all__ = [
     "needs",
     "parse",
     "per_user",
+    "sums_of",
+    "value_of",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,19 +58,29 @@ def diversity(b: Block, settings: Settings) -> Floats:
     return np.where(pairs > 0, np.clip(distance, 0.0, 2.0), 0.0)
 
 
-def coverage(b: Block, _: Settings) -> Floats:
+def exposure(b: Block, _: Settings) -> Int64:
+    """Return how often each candidate is listed."""
+    candidate = _catalogue(b).candidate
+    counts = np.zeros(len(candidate), np.int64)
+    rows = max(1, _BLOCK // max(b.lists.shape[1], 1))
+    for start in range(0, len(b), rows):
+        items = b.lists[start : start + rows]
+        counts += np.bincount(items[items >= 0], minlength=len(candidate))
+    return counts[candidate]
+
+
+def coverage(exposure: Int64, _: Sequence[float]) -> float:
     """Coverage@k = candidates that are in any list / candidates."""
-    exposure = _exposure(b)
-    return np.array([np.count_nonzero(exposure) / max(len(exposure), 1)])
+    return float(np.count_nonzero(exposure) / max(len(exposure), 1))
 
 
-def gini(b: Block, _: Settings) -> Floats:
+def gini(exposure: Int64, _: Sequence[float]) -> float:
     """Gini@k = Σ_{i≤N} (2i - N - 1)·x_i / (N·Σ x), x_i: each candidate's listings, ascending."""
-    x = np.sort(_exposure(b))
+    x = np.sort(exposure)
     n, total = len(x), int(x.sum())
     if total == 0:
-        return np.zeros(1)
-    return np.array([int(((2 * np.arange(1, n + 1) - n - 1) * x).sum()) / (n * total)])
+        return 0.0
+    return int(((2 * np.arange(1, n + 1) - n - 1) * x).sum()) / (n * total)
 
 
 def _catalogue(b: Block) -> Catalogue:
@@ -119,14 +130,3 @@ def _unit_vectors(catalogue: Catalogue, columns: str) -> tuple[csr_array[Any], B
     vectors = csr_array(diags_array(1 / np.maximum(largest, _LEAST)) @ vectors)
     norm = np.sqrt(np.asarray(vectors.multiply(vectors).sum(axis=1)).ravel())
     return csr_array(diags_array(1 / np.where(norm > 0, norm, 1.0)) @ vectors), norm > 0
-
-
-def _exposure(b: Block) -> Int64:
-    """Return how often each candidate is listed."""
-    candidate = _catalogue(b).candidate
-    counts = np.zeros(len(candidate), np.int64)
-    rows = max(1, _BLOCK // max(b.lists.shape[1], 1))
-    for start in range(0, len(b), rows):
-        items = b.lists[start : start + rows]
-        counts += np.bincount(items[items >= 0], minlength=len(candidate))
-    return counts[candidate]

@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from harness.core.arrays import Floats
+from numpy.typing import NDArray
+
+from harness.core.arrays import Int64
 from harness.core.errors import UsageError, suggest
 from harness.metrics.judgments import Block
 from harness.metrics.ranking import Settings
@@ -96,16 +98,18 @@ class Example:
 class Definition:
     """What there is to know about one metric."""
 
-    formula: Callable[[Block, Settings], Floats]
-    """One value per user of a block under the parameters given, or one for all users."""
+    formula: Callable[[Block, Settings], NDArray[Any]]
+    """One value per user of a block under the parameters given; where all lists together have one,
+    whole numbers that those of other users are added to."""
     text: str
     """The formula as it is written in the documents."""
     source: str
     """Where the formula stands."""
     examples: tuple[Example, ...]
     params: Mapping[str, Param] = field(default_factory=dict)
-    of: Literal["user", "set"] = "user"
-    """Whether each user has a value, or all lists together have one."""
+    value: Callable[[Int64, Sequence[float]], float] | None = None
+    """What all lists together have, of the sums of all users and the weights of event types; None
+    where each user has a value."""
     range: tuple[float, float] = (0.0, 1.0)
     """The lowest and the highest value there can be."""
     better: Better = "higher"
@@ -114,6 +118,11 @@ class Definition:
     """Whether there is a value without a cut-off, for lists as long as they are."""
     needs: Literal["", "candidates", "train", "attributes"] = ""
     """What must be known beside lists and truth."""
+
+    @property
+    def of(self) -> Literal["user", "set"]:
+        """Whether each user has a value, or all lists together have one."""
+        return "user" if self.value is None else "set"
 
     @property
     def sign(self) -> int:

@@ -188,7 +188,7 @@ DEFINITIONS: Mapping[str, Definition] = {
         needs="attributes",
     ),
     "TotalRecall": Definition(
-        ranking.total_recall,
+        ranking.hits_of_all,
         "Σ hits / Σ min(R, k), both over all users; where users are asked for several event types "
         "(OTTO: clicks 0.1, carts 0.3, orders 0.6), the weighted sum of each type's",
         "OTTO Multi-Objective Recommender System, Kaggle 2022 (recall@20)",
@@ -201,18 +201,18 @@ DEFINITIONS: Mapping[str, Definition] = {
                 2 / 3,
             ),
         ),
-        of="set",
+        value=ranking.total_recall,
     ),
     "Coverage": Definition(
-        beyond_accuracy.coverage,
+        beyond_accuracy.exposure,
         "candidates that are in any list / candidates",
         "Herlocker et al. 2004, section 4.2; Ge et al. 2010 (catalogue coverage)",
         (Example(_TWO_LISTS, _TWO_TRUTHS, "Coverage@2", "3 / 4", 3 / 4, _FOUR_ITEMS),),
-        of="set",
+        value=beyond_accuracy.coverage,
         needs="candidates",
     ),
     "Gini": Definition(
-        beyond_accuracy.gini,
+        beyond_accuracy.exposure,
         "Σ_{i≤N} (2i - N - 1)·x_i / (N·Σ x), x_i: each candidate's listings, ascending",
         "Gini 1912; Fleder, Hosanagar 2009 (of recommendations)",
         (
@@ -225,7 +225,7 @@ DEFINITIONS: Mapping[str, Definition] = {
                 _FOUR_ITEMS,
             ),
         ),
-        of="set",
+        value=beyond_accuracy.gini,
         better="lower",
         needs="candidates",
     ),

@@ -40,6 +40,11 @@ class Judgments:
     catalogue: Catalogue | None = None
     kinds: tuple[tuple[float, Bool], ...] = ()
 
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """The weight of each event type; 1 where there are none."""
+        return tuple(weight for weight, _ in self.kinds) or (1.0,)
+
     def rows(self, start: int, stop: int) -> Judgments:
         """Return the judgments of the users from `start` to `stop`, or to the last."""
         stop = min(stop, len(self.truth))

@@ -1,7 +1,7 @@
 """The metrics of accuracy, each formula symbol for symbol as in its docstring."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,12 +63,18 @@ def set_f1(b: Block, _: Settings) -> Floats:
     return 2.0 * b.tally.hits / np.maximum(b.tally.relevant + b.tally.length.astype(np.float64), 1)
 
 
-def total_recall(b: Block, _: Settings) -> Floats:
-    """Σ_types weight · Σ_users hits / Σ_users min(R, k); without event types, one of weight 1."""
+def hits_of_all(b: Block, _: Settings) -> Int64:
+    """Σ_users hits and Σ_users min(R, k) of each event type, (types, 2)."""
     hits, most = b.tally.hits, np.minimum(b.tally.relevant, b.k)
     kinds = b.judgments.kinds or ((1.0, np.ones(len(b), np.bool_)),)
-    shares = [w * int(hits[of].sum()) / max(int(most[of].sum()), 1) for w, of in kinds]
-    return np.array([math.fsum(shares)])
+    sums = [(int(hits[of].sum()), int(most[of].sum())) for _, of in kinds]
+    return np.array(sums, np.int64)
+
+
+def total_recall(sums: Int64, weights: Sequence[float]) -> float:
+    """Σ_types weight · Σ_users hits / Σ_users min(R, k); without event types, one of weight 1."""
+    pairs = zip(weights, sums.tolist(), strict=True)
+    return math.fsum(weight * hits / max(most, 1) for weight, (hits, most) in pairs)
 
 
 def hit_rate(b: Block, _: Settings) -> Floats:

@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from harness.core.arrays import Bool, Floats, Int32
+from harness.core.arrays import Bool, Floats, Int32, Int64
 from harness.core.errors import UsageError, printable, suggest
 from harness.metrics.definition import Better, Definition
 from harness.metrics.definitions import DEFINITIONS
@@ -164,7 +164,20 @@ def per_user(metric: Metric, block: Block) -> Floats:
     """
     if metric.k not in (None, block.k):
         raise ValueError(f"{metric} needs lists cut at k = {metric.k}, got k = {block.k}")
+    found = metric.definition.formula(block, metric.settings)
+    value = metric.definition.value
+    return found if value is None else np.array([value(found, block.judgments.weights)])
+
+
+def sums_of(metric: Metric, block: Block) -> Int64:
+    """Return what a metric of all lists adds up over parts of the users."""
     return metric.definition.formula(block, metric.settings)
+
+
+def value_of(metric: Metric, sums: Int64) -> float:
+    """Return a metric of all lists by the sums of all users, who are of no event types."""
+    assert metric.definition.value is not None, "a metric of all lists"  # noqa: S101
+    return metric.definition.value(sums, (1.0,))
 
 
 def _parts(text: str) -> tuple[str, str | None, str | None]:

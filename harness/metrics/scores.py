@@ -6,12 +6,13 @@ import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from harness.core.arrays import Floats, Int32
-from harness.core.exact_sum import exact_sum
-from harness.metrics import Block, Judgments, Metric, per_user
+from harness.core.exact_sum import Sums, exact_sum, slices, total
+from harness.metrics import Block, Judgments, Metric, per_user, sums_of
 from harness.models.recommendations import Recommendations
 
 BLOCK_USERS = 1 << 16
@@ -72,16 +73,19 @@ def score(
     metrics : sequence of Metric
         Cut-offs may differ; the lists are read once for each.
     """
-    beyond = max(len(recommendations.strange) for recommendations in repeats)
-    judgments = replace(
-        judgments, catalogue=judgments.catalogue and judgments.catalogue.wider(beyond)
-    )
+    judgments = _with_strange(repeats, judgments)
     n = len(judgments.relevant)
     values = {m: np.empty((len(repeats), n if m.definition.of == "user" else 1)) for m in metrics}
     for repeat, recommendations in enumerate(repeats):
         for m, own in user_scores(recommendations.items, judgments, metrics).items():
             values[m][repeat] = own
     return ScoreTable(values)
+
+
+def _with_strange(repeats: Sequence[Recommendations], judgments: Judgments) -> Judgments:
+    """Return judgments whose catalogue has the items, too, that nobody but the lists knows."""
+    beyond = max(len(recommendations.strange) for recommendations in repeats)
+    return replace(judgments, catalogue=judgments.catalogue and judgments.catalogue.wider(beyond))
 
 
 def user_scores(
@@ -117,6 +121,20 @@ def user_scores(
     return {m: values[m] if m in values else per_user(m, whole[m.k]) for m in metrics}
 
 
+def set_sums(
+    repeats: Sequence[Recommendations], judgments: Judgments, metrics: Sequence[Metric]
+) -> Sums:
+    """Return what metrics of all lists together add up over parts of the users, by repeat."""
+    judgments = _with_strange(repeats, judgments)
+    return {
+        number: {
+            at: sums_of(metric, _blocks(repeat.items, judgments, [metric])[metric.k])
+            for at, metric in enumerate(metrics)
+        }
+        for number, repeat in enumerate(repeats)
+    }
+
+
 def _blocks(
     items: Int32, judgments: Judgments, metrics: Sequence[Metric]
 ) -> dict[int | None, Block]:
@@ -133,28 +151,49 @@ def has_curve(metric: Metric) -> bool:
     return metric.k is not None and metric.definition.zero_without_hits
 
 
-def curve(
+def curve_sums(
     repeats: Sequence[Recommendations], judgments: Judgments, scores: ScoreTable, metric: Metric
-) -> dict[int, float]:
-    """Return the mean at cut-offs up to the metric's own; about twenty where there are many.
+) -> Sums:
+    """Return what `curve` is made of, by repeat; those of parts of the users add up.
 
     Lists without a hit at the last cut-off have none at an earlier one, so only the others are
     scored again.
     """
     if metric.k is None or not has_curve(metric):
         return {}
-    asked = {k: replace(metric, k=k) for k in _cut_offs(metric.k)}
-    sums = dict.fromkeys(asked, 0.0)
-    n = len(judgments.relevant)
-    for repeat, values in zip(repeats, scores.values[metric], strict=True):
+    asked = [replace(metric, k=k) for k in cut_offs(metric.k)]
+    sums: dict[str | int, Sums] = {}
+    for number, (repeat, values) in enumerate(zip(repeats, scores.values[metric], strict=True)):
         hit = values > 0
-        found = user_scores(repeat.items[hit], judgments.pick(hit), list(asked.values()))
-        for k, at_k in asked.items():
-            sums[k] += mean(found[at_k]) * int(hit.sum()) / n if hit.any() else 0.0
-    return {k: total / len(repeats) for k, total in sums.items()}
+        found = user_scores(repeat.items[hit], judgments.pick(hit), asked)
+        at_k = {str(metric.k): slices(found[metric]) for metric in asked}
+        sums[number] = {"hits": np.array([np.count_nonzero(hit)]), **at_k}
+    return sums
 
 
-def _cut_offs(k: int) -> list[int]:
+def curve(sums: Mapping[Any, Any], metric: Metric, users: int) -> dict[int, float]:
+    """Return the mean at cut-offs up to the metric's own; about twenty where there are many.
+
+    Parameters
+    ----------
+    sums : mapping
+        The `curve_sums` of all users.
+    """
+    if metric.k is None or not sums:
+        return {}
+    return {k: _mean_at(k, sums, users) for k in cut_offs(metric.k)}
+
+
+def _mean_at(k: int, sums: Mapping[Any, Any], users: int) -> float:
+    found = 0.0
+    for repeat in range(len(sums)):
+        hits = int(sums[repeat]["hits"][0])
+        found += total(sums[repeat][str(k)]) / hits * hits / users if hits > 0 else 0.0
+    return found / len(sums)
+
+
+def cut_offs(k: int) -> list[int]:
+    """Return the cut-offs of a curve up to k."""
     if k <= _POINTS:
         return list(range(1, k + 1))
     return sorted({round(x) for x in np.geomspace(1, k, _POINTS).tolist()})

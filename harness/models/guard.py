@@ -12,13 +12,13 @@ from harness.core.errors import HarnessError, RecommenderError, UsageError, sugg
 from harness.core.exact_sum import Sums
 from harness.core.params import ParameterError
 from harness.core.plugins import raise_interrupt, told
+from harness.core.steps import Ended, after
 from harness.models.base import Recommender, Train
-from harness.models.sums import Step, Steps, sent, steps_of
+from harness.models.sums import Step, Steps, steps_of
 
 _SEEDS = ("seed", "random_state")
 _ANSWERS = {"recommend": "an array"}
 """What methods return that do not return self."""
-_END = object()
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
@@ -93,18 +93,14 @@ def fit_steps(name: str, model: Any, train: Train) -> Steps:
         Also where sums are not of whole numbers.
     """
     steps = _told(name, lambda: steps_of(model, train))
-    step = _told(name, lambda: next(steps, _END))
-    while step is not _END:  # no name is given to a total: it would stay while the next is made
-        step = _told(name, partial(_next, steps, (yield partial(_sums_of, name, step))))
+    step = _told(name, partial(after, steps))
+    while not isinstance(step, Ended):
+        step = _told(name, partial(after, steps, (yield partial(_sums_of, name, step))))
 
 
 def _sums_of(name: str, step: Step, part: Train) -> Sums:
-    sums: Sums = _told(name, lambda: step(part))
+    sums: Sums = _told(name, partial(step, part))
     return sums
-
-
-def _next(steps: Steps, total: Sums) -> Any:
-    return sent(steps, total) or _END
 
 
 def _told(name: str, call: Callable[[], Any]) -> Any:

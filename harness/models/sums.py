@@ -2,31 +2,29 @@
 
 Users are divided into parts, each a `Train` of its own: its users and their events, all items, the
 one cut-off. A recommender that learns from such sums never needs more than one part at a time, and
-learns the same, to the last bit, however users are divided. Source: the summation form of Chu, Kim,
-Lin, Yu, Bradski, Ng and Olukotun, Map-Reduce for Machine Learning on Multicore, NIPS 2006.
+learns the same, to the last bit, however users are divided (`harness.core.steps`).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
-from functools import partial, reduce
+from functools import partial
 from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from harness.core.exact_sum import Sums, add
+from harness.core import steps as steps_
+from harness.core.exact_sum import Sums
+from harness.core.steps import Ended, Total, after, found, of_one, side_by_side
 from harness.data.dataset import no_events
 from harness.models.base import Train
 
-Step: TypeAlias = Callable[[Train], Sums]
-"""What is added up over the parts: a function of one of them."""
-Steps: TypeAlias = Generator[Step, Sums, None]
-"""Steps, each made when the total of the one before it has been sent."""
-Parts: TypeAlias = Callable[[], Iterable[Train]]
-"""All parts, one after the other, as often as it is called."""
+Step: TypeAlias = steps_.Step[Train]
+Steps: TypeAlias = steps_.Steps[Train, None]
+"""What a recommender adds up over parts, each step made of the total of the one before it."""
 
 
 class FromSums(ABC):
@@ -74,7 +72,7 @@ class FromSums(ABC):
 
     def fit(self, train: Train) -> Self:
         """Learn from `train`, forget what was learnt before, and return self."""
-        fit_all([steps_of(self, without_events(train))], lambda: [train])
+        fit_all([steps_of(self, without_events(train))], of_one(train))
         return self.for_users(train)
 
 
@@ -86,38 +84,12 @@ def fits_in_parts(model: Any) -> bool:
     return all(map(callable, methods)) and all(map(fits_in_parts, base_models))
 
 
-def fit_all(steps: Sequence[Steps], parts: Parts) -> None:
+def fit_all(steps: Sequence[Steps], total: Total[Train]) -> None:
     """Take all steps of several recommenders, those that wait in one pass over the parts.
 
     The recommenders have learnt then; `for_users` comes before they are asked for lists.
     """
-    nothing: Sums = {}
-    with closing(side_by_side(steps)) as all_steps:
-        step = next(all_steps, None)
-        while step is not None:
-            step = sent(all_steps, reduce(add, map(step, parts()), nothing))
-
-
-def side_by_side(steps: Sequence[Steps]) -> Steps:
-    """Yield the steps of several recommenders as one each, until all have ended."""
-    with ExitStack() as stack:  # who is left waiting where a step fails, is told so
-        for one in steps:
-            stack.enter_context(closing(one))
-        answers = [next(one, None) for one in steps]
-        waiting = {at: step for at, step in enumerate(answers) if step is not None}
-        while waiting:  # no name is given to a total: it would stay while the next is made
-            waiting = _next(steps, waiting, (yield partial(_sums_of, waiting)))
-
-
-def _next(
-    steps: Sequence[Steps], waiting: Iterable[int], total: Mapping[str | int, Any]
-) -> dict[int, Step]:
-    answers = ((at, sent(steps[at], total.get(at, {}))) for at in waiting)
-    return {at: step for at, step in answers if step is not None}
-
-
-def _sums_of(steps: Mapping[int, Step], part: Train) -> Sums:
-    return {at: step(part) for at, step in steps.items()}
+    found(side_by_side(steps), total)
 
 
 def steps_of(model: Any, train: Train) -> Steps:
@@ -138,21 +110,13 @@ def steps_of(model: Any, train: Train) -> Steps:
 
 def _checked(steps: Steps) -> Steps:
     with closing(steps):
-        step = next(steps, None)
-        while step is not None:  # no name is given to a total: it would stay while the next is made
-            step = sent(steps, (yield partial(_whole_of, step)))
+        step = after(steps)
+        while not isinstance(step, Ended):
+            step = after(steps, (yield partial(_whole_of, step)))
 
 
 def _whole_of(step: Step, part: Train) -> Sums:
     return whole(step(part))
-
-
-def sent(steps: Steps, total: Sums) -> Step | None:
-    """Send a total; return the next step, None where there is none."""
-    try:
-        return steps.send(total)
-    except StopIteration:
-        return None
 
 
 def whole(sums: Sums) -> Sums:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
 from pydantic import NonNegativeInt
 
 from harness.core.arrays import Bool
-from harness.core.exact_sum import exact_sum
+from harness.core.exact_sum import Sums, slices, total
 from harness.metrics import Metric
-from harness.metrics.scores import ScoreTable, mean, score
+from harness.metrics.scores import ScoreTable, score
 from harness.models.item_stats import Catalogue
 from harness.models.recommendations import Recommendations
 from harness.protocol.evaluation_set import EvaluationSet
@@ -83,7 +84,7 @@ def with_items(evaluation_set: EvaluationSet, others: EvaluationSet) -> pl.Serie
     return pl.concat([evaluation_set.user_ids.filter(evaluation_set.relevant > 0), others.user_ids])
 
 
-def leaderboard_estimate(
+def leaderboard_sums(
     metric: Metric,
     scores: ScoreTable,
     evaluation_set: EvaluationSet,
@@ -91,8 +92,8 @@ def leaderboard_estimate(
     lists: Sequence[Recommendations] | None,
     catalogue: Catalogue | None,
     sample: Sample | None = None,
-) -> LeaderboardEstimate:
-    """Return a model's estimate.
+) -> Sums:
+    """Return what `leaderboard_estimate` is made of; those of parts of the users add up.
 
     Parameters
     ----------
@@ -110,5 +111,22 @@ def leaderboard_estimate(
     if lists is not None and len(beyond) > 0:
         beyond = score(lists, others.judgments(catalogue), [metric]).of_users(metric)
     every = np.concatenate((values, beyond))
-    over_sample = None if sample is None else exact_sum(every[sample.has]) / sample.ids
-    return LeaderboardEstimate(mean(every) if len(every) > 0 else 0.0, over_sample, lists is None)
+    of_sample = every[:0] if sample is None else every[sample.has]
+    sizes = np.array([len(every), lists is None])
+    return {"sizes": sizes, "every": slices(every), "sample": slices(of_sample)}
+
+
+def leaderboard_estimate(sums: Mapping[Any, Any], ids: int | None) -> LeaderboardEstimate:
+    """Return a model's estimate.
+
+    Parameters
+    ----------
+    sums : mapping
+        The `leaderboard_sums` of all users.
+    ids : int, optional
+        How many ids a sample submission has.
+    """
+    users, without_lists = sums["sizes"].tolist()
+    window = total(sums["every"]) / users if users > 0 else 0.0
+    sample = None if ids is None else total(sums["sample"]) / ids
+    return LeaderboardEstimate(window, sample, without_lists > 0)

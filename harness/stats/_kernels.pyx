@@ -3,88 +3,11 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
-from harness.core._vector cimport (
-    add_scaled_double, add_signed_by, add_weighed, draw_ahead, draw_weights, mixed
-)
+from harness.core._vector cimport add_signed_by, add_weighed, draw_weights, mixed
 
-cdef uint64_t GOLDEN = 0x9E3779B97F4A7C15u
-cdef uint64_t LOW = 0xFFFFFFFFu
 cdef enum:
-    AHEAD = 64  # numbers that are made at once: none depends on another
     LANES = 64  # resamples whose sums are updated by one step
     FEW = 16  # users whose weights stay in the processor's nearest cache
-
-
-def draw_once(
-    const uint64_t[::1] keys,
-    Py_ssize_t picks,
-    const int64_t[::1] rows,
-    uint8_t[::1] drawn,
-    uint8_t[:, ::1] weights,
-):
-    """Write 1 for those among `picks` of the users, all sets of so many equally likely, else 0.
-
-    Lemire 2019: 32 random bits times the number of users give a user without a division; the few
-    products that would favour some users are drawn anew.
-
-    Parameters
-    ----------
-    drawn : array, (users,)
-        Scratch memory.
-    """
-    cdef Py_ssize_t users = drawn.shape[0]
-    cdef uint64_t many = users, state
-    cdef uint64_t unfair = (<uint64_t>1 << 32) % many
-    cdef uint64_t high[AHEAD]
-    cdef uint64_t low[AHEAD]
-    cdef Py_ssize_t fewer = min(picks, users - picks)  # chosen, or left out
-    cdef uint8_t chosen = picks == fewer
-    cdef Py_ssize_t i, user, row, left
-    cdef int each, states
-    cdef bint both
-    with nogil:
-        for i in range(keys.shape[0]):
-            state = keys[i]
-            for user in range(users):
-                drawn[user] = 1 - chosen
-            left = fewer
-            while left > 0:
-                states, both = (AHEAD if left >= 2 * AHEAD else 1), left > 1
-                draw_ahead(state, many, high, low, states)
-                state += states * GOLDEN
-                for each in range(states):
-                    if (high[each] & LOW) >= unfair:
-                        left -= drawn[high[each] >> 32] != chosen
-                        drawn[high[each] >> 32] = chosen
-                    if both and (low[each] & LOW) >= unfair:
-                        left -= drawn[low[each] >> 32] != chosen
-                        drawn[low[each] >> 32] = chosen
-            for row in range(rows.shape[0]):
-                weights[i, row] = drawn[rows[row]]
-
-
-def add_weighted(
-    const int64_t[::1] indptr,
-    const int32_t[::1] columns,
-    const double[::1] values,
-    const uint8_t[:, ::1] weights,
-    double[::1] weight,
-    double[:, ::1] sums,
-):
-    """Add Σ over rows of weight · value to sums[column, resample]; `values` are rows of CSR.
-
-    Parameters
-    ----------
-    weight : array, (resamples,)
-        Scratch memory.
-    """
-    cdef Py_ssize_t lanes = weights.shape[0], row, lane, t
-    with nogil:
-        for row in range(indptr.shape[0] - 1):
-            for lane in range(lanes):
-                weight[lane] = weights[lane, row]
-            for t in range(indptr[row], indptr[row + 1]):
-                add_scaled_double(&sums[columns[t], 0], &weight[0], values[t], lanes)
 
 
 def add_drawn(

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from typing import Any, Literal, NamedTuple, Protocol
+
+import numpy as np
 
 from harness.core.arrays import Floats
-from harness.core.exact_sum import exact_sum
+from harness.core.exact_sum import Sums, slices, total
+from harness.core.steps import Steps, found, of_one, side_by_side
 from harness.metrics import Metric
-from harness.metrics.scores import ScoreTable, mean
-from harness.stats.chance_law import Law
-from harness.stats.intervals import LEVEL, Sample, forth
+from harness.metrics.scores import ScoreTable
+from harness.stats.chance_law import Law, LawOfAll
+from harness.stats.estimates import Tables
+from harness.stats.intervals import LEVEL, Sample, forth, sample_steps
 
 Word = Literal["better", "not distinguishable", "worse"]
 
@@ -40,6 +46,23 @@ class Verdict:
     verdict: str
 
 
+class JudgedUsers(Protocol):
+    """Scored users of a part, and what a random ranking would score for each."""
+
+    @property
+    def tables(self) -> Tables:
+        """Their scores under every model."""
+
+    @property
+    def law(self) -> Law:
+        """Under the metric of the verdicts."""
+
+
+class _Judged(NamedTuple):
+    tables: Tables
+    law: Law
+
+
 def against_chance(table: ScoreTable, metric: Metric, law: Law) -> Verdict:
     """Return whether a model's mean is one that a uniformly random ranking would have.
 
@@ -65,15 +88,127 @@ def against_chance(table: ScoreTable, metric: Metric, law: Law) -> Verdict:
     >>> round(verdict.lift, 2), round(verdict.z, 3), round(verdict.p, 2), verdict.verdict
     (1.5, 0.707, 0.48, 'not distinguishable')
     """
-    values = table.of_users(metric)
-    repeats = _independent(table.values[metric], values, law)
-    floor, deviation, skewness = law.of_mean(repeats)
-    difference = mean(values - law.mean)
-    z = difference / deviation if deviation > 0 else 0.0
-    p = _two_sided(z, skewness, law.of_no_hit(repeats)) if deviation > 0 else 1.0
-    if _wider(values, law, repeats):
-        p = max(p, _of_spread(values - law.mean))
-    return Verdict(mean(values) / floor if floor > 0 else None, z, p, _word(difference, p))
+    part: JudgedUsers = _Judged({"": table}, law)
+    return found(chance_steps([""], metric), of_one(part))[""]
+
+
+def chance_steps(models: Sequence[str], metric: Metric) -> Steps[JudgedUsers, dict[str, Verdict]]:
+    """Yield three steps; return every model's verdict, as `against_chance` does."""
+    verdicts, samples = yield from side_by_side(
+        [_verdict_steps(models, metric), sample_steps(partial(_differences, models, metric))]
+    )
+    return {
+        name: _verdict(standing, wider, sample)
+        for name, (standing, wider), sample in zip(models, verdicts, samples, strict=True)
+    }
+
+
+def _differences(
+    models: Sequence[str], metric: Metric, part: JudgedUsers
+) -> list[Callable[[], Floats]]:
+    return [partial(_above, part.tables[name], metric, part.law) for name in models]
+
+
+def _above(table: ScoreTable, metric: Metric, law: Law) -> Floats:
+    return table.of_users(metric) - law.mean
+
+
+def _verdict_steps(
+    models: Sequence[str], metric: Metric
+) -> Steps[JudgedUsers, list[tuple[_Standing, bool]]]:
+    """Return where each model stands, and whether its scores are spread more than chance's."""
+    first: Any = yield partial(_first_sums, models, metric)
+    law = LawOfAll.of(first["law"])
+    standing = [_Standing.of(first[at], law) for at in range(len(models))]
+    second: Any = yield partial(_second_sums, models, metric, standing)
+    return [(one, one.wider(second[at])) for at, one in enumerate(standing)]
+
+
+def _first_sums(models: Sequence[str], metric: Metric, part: JudgedUsers) -> Sums:
+    law, held = part.law, dict[int, Sums]()
+    for at, name in enumerate(models):
+        values = part.tables[name].of_users(metric)
+        raw = part.tables[name].values[metric]
+        held[at] = {
+            "scores": np.array([raw.size]),
+            "single": slices(((raw - law.mean) ** 2).ravel()),
+            "averaged": slices((values - law.mean) ** 2),
+            "difference": slices(values - law.mean),
+            "total": slices(values),
+            "squares": slices(values**2),
+        }
+    return {"law": law.sums(), **held}
+
+
+def _second_sums(
+    models: Sequence[str], metric: Metric, standing: Sequence[_Standing], part: JudgedUsers
+) -> Sums:
+    held = {}
+    for at, (name, one) in enumerate(zip(models, standing, strict=True)):
+        values = part.tables[name].of_users(metric)
+        held[at] = {
+            "expected": slices(part.law.var / one.repeats + part.law.mean**2),
+            "error": slices((values**2 - one.ratio * values) ** 2),
+        }
+    return held
+
+
+@dataclass(frozen=True)
+class _Standing:
+    """What is known of a model's scores.
+
+    Attributes
+    ----------
+    repeats : float
+        How many independent repeats would be averaged as well as these. If repeats are
+        independent, the squares of users' averages are those of single scores divided by the
+        number of repeats; repeats that are all alike count as one.
+    difference : float
+        Its mean less that of random rankings.
+    total, ratio : float
+        The sum of its values, and that of their squares over it.
+    """
+
+    law: LawOfAll
+    repeats: float
+    difference: float
+    total: float
+    ratio: float
+
+    @classmethod
+    def of(cls, sums: Mapping[str, Any], law: LawOfAll) -> _Standing:
+        """Return what sums of all users tell."""
+        single, averaged, difference, of_all, squares = (
+            total(sums[name]) for name in ("single", "averaged", "difference", "total", "squares")
+        )
+        users, scores = law.users, int(sums["scores"][0])
+        single, averaged, repeats = single / scores, averaged / users, scores / users
+        independent = min(max(single / averaged, 1.0), repeats) if averaged > 0 else repeats
+        ratio = squares / of_all if of_all > 0 else 0.0
+        return cls(law, independent, difference / users, of_all, ratio)
+
+    def wider(self, sums: Mapping[str, Any]) -> bool:
+        """Return whether scores are spread more than a random ranking's of the same mean would be.
+
+        Their mean square over their mean grows with the spread, and hardly depends on how many hits
+        there are; its standard error is that of a ratio of means.
+        """
+        if self.total <= 0 or self.law.users < 2:
+            return False
+        expected = total(sums["expected"]) / (self.law.mean * self.law.users)
+        error = math.sqrt(total(sums["error"])) / self.total
+        return self.ratio - expected > _WIDER * error
+
+
+def _verdict(one: _Standing, wider: bool, sample: Sample) -> Verdict:
+    floor, deviation, skewness = one.law.of_mean(one.repeats)
+    z = one.difference / deviation if deviation > 0 else 0.0
+    none = one.law.of_no_hit(one.repeats)
+    p = _two_sided(z, skewness, none) if deviation > 0 else 1.0
+    if wider:
+        p = max(p, _of_spread(sample))
+    lift = one.total / one.law.users / floor if floor > 0 else None
+    return Verdict(lift, z, p, _word(one.difference, p))
 
 
 def _word(difference: float, p: float) -> Word:
@@ -100,38 +235,10 @@ def _two_sided(z: float, skewness: float, none: float) -> float:
     return min(1.0, 2 * min(max(below, none), above))
 
 
-def _independent(values: Floats, averages: Floats, law: Law) -> float:
-    """Return how many independent repeats would be averaged as well as these.
-
-    If repeats are independent, the squares of users' averages are those of single scores divided by
-    the number of repeats; repeats that are all alike count as one.
-    """
-    repeats = len(values)
-    single = mean(((values - law.mean) ** 2).ravel())
-    averaged = mean((averages - law.mean) ** 2)
-    return min(max(single / averaged, 1.0), float(repeats)) if averaged > 0 else float(repeats)
-
-
-def _wider(values: Floats, law: Law, repeats: float) -> bool:
-    """Return whether scores are spread more than a random ranking's of the same mean would be.
-
-    Their mean square over their mean grows with the spread, and hardly depends on how many hits
-    there are; its standard error is that of a ratio of means.
-    """
-    total = exact_sum(values)
-    if total <= 0 or len(values) < 2:
-        return False
-    ratio = exact_sum(values**2) / total
-    expected = exact_sum(law.var / repeats + law.mean**2) / exact_sum(law.mean)
-    error = math.sqrt(exact_sum((values**2 - ratio * values) ** 2)) / total
-    return ratio - expected > _WIDER * error
-
-
-def _of_spread(differences: Floats) -> float:
+def _of_spread(sample: Sample) -> float:
     """Return the two-sided p value of the t statistic, its skewness taken out by Hall's g."""
     from scipy import special  # slow to import
 
-    sample = Sample.of(differences)
     if sample.error == 0:
         return 1.0
     g = forth(sample.mean / sample.error, sample.skewness)

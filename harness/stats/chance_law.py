@@ -7,7 +7,7 @@ The first three moments of such a sum follow from a walk down the ranks.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from harness.core.arrays import Floats, Int64
-from harness.core.exact_sum import exact_sum
+from harness.core.exact_sum import Sums, slices, total
 from harness.metrics import DIVISORS, LARGEST, Metric, discounts, ideal_dcg
-from harness.metrics.scores import mean
 from harness.stats import _kernels
-from harness.stats.chance_moments import Moments, checked, distinct, exact
+from harness.stats.chance_moments import Moments, checked, distinct, exact, has_moments
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,21 +36,55 @@ class Law(Moments):
     third: Floats
     none: Floats
 
+    def sums(self) -> Sums:
+        """Return what `LawOfAll` is made of; those of parts of the users add up."""
+        return {
+            "users": np.array([self.mean.size]),
+            "sure": np.array([np.count_nonzero(self.none == 0)]),
+            **{name: slices(getattr(self, name).ravel()) for name in ("mean", "var", "third")},
+            "none": slices(np.log(self.none[self.none > 0]).ravel()),
+        }
+
+
+@dataclass(frozen=True)
+class LawOfAll:
+    """The law of the mean over all users.
+
+    Attributes
+    ----------
+    mean, var, third : float
+        The users' cumulants, averaged.
+    none : float
+        The logarithm of the chance that no user has any hit.
+    """
+
+    users: int
+    mean: float
+    var: float
+    third: float
+    none: float
+
+    @classmethod
+    def of(cls, sums: Mapping[str, Any]) -> LawOfAll:
+        """Return what the `Law.sums` of all users tell."""
+        users = int(sums["users"][0])
+        mean, var, third = (total(sums[name]) / users for name in ("mean", "var", "third"))
+        none = -math.inf if sums["sure"][0] else total(sums["none"])
+        return cls(users, mean, var, third, none)
+
     def of_mean(self, repeats: float = 1) -> tuple[float, float, float]:
         """Return mean, standard deviation and skewness of the average over users and repeats.
 
         Cumulants of independent scores add up: κ_m of the average of n is their mean over n^(m−1).
         """
-        n = self.mean.size * repeats
-        variance, third = mean(self.var) / n, mean(self.third) / n**2
+        n = self.users * repeats
+        variance, third = self.var / n, self.third / n**2
         skewness = third / variance**1.5 if variance > 0 else 0.0
-        return mean(self.mean), math.sqrt(variance), skewness
+        return self.mean, math.sqrt(variance), skewness
 
     def of_no_hit(self, repeats: float = 1) -> float:
         """Return the chance that no user has any hit, in any repeat."""
-        if not self.none.all():
-            return 0.0
-        return math.exp(exact_sum(np.log(self.none)) * repeats)
+        return math.exp(self.none * repeats)
 
 
 def law(
@@ -73,7 +106,7 @@ def law(
     (0.09375, 0.75)
     """
     moments = exact(metric, n_candidates, relevant_candidates, relevant)
-    if moments is None or metric.name not in _RULES or metric.definition.better != "higher":
+    if moments is None or not has_law(metric):
         return None
     n, r, whole = checked(n_candidates, relevant_candidates, relevant)
     cases, case_of_user = distinct(n.ravel(), r.ravel(), whole.ravel())
@@ -82,6 +115,12 @@ def law(
     assert hit is not None, "HitRate has a closed form"  # noqa: S101
     none = np.maximum(1 - hit.mean, 0.0)  # rounding must not make a chance negative
     return Law(moments.mean, moments.var, third, none)
+
+
+def has_law(metric: Metric) -> bool:
+    """Return whether `law` has a rule of a metric."""
+    known = has_moments(metric) and metric.name in _RULES
+    return known and metric.definition.better == "higher"
 
 
 def _third(metric: Metric, n: Int64, r: Int64, relevant: Int64) -> Floats:

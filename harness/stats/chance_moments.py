@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from harness.core.arrays import Floats, Int64
-from harness.core.exact_sum import exact_sum
+from harness.core.exact_sum import Sums, slices, total
 from harness.metrics import DIVISORS, LARGEST, Metric, discounts, ideal_dcg
-from harness.metrics.scores import mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +82,9 @@ def exact(
     >>> float(moments.mean), float(moments.var)
     (0.375, 0.171875)
     """
-    moments = _MOMENTS.get(metric.name)
-    if moments is None or _depends_on_list(metric.settings):
+    if not has_moments(metric):
         return None
+    moments = _MOMENTS[metric.name]
     n, r, relevant = checked(n_candidates, relevant_candidates, relevant)
     cases, case_of_user = distinct(n.ravel(), r.ravel(), relevant.ravel())
     case = _Case(cases[0], cases[1], cases[2], LARGEST if metric.k is None else metric.k)
@@ -95,27 +94,37 @@ def exact(
     return Moments(mean[case_of_user].reshape(n.shape), var[case_of_user].reshape(n.shape))
 
 
+def has_moments(metric: Metric) -> bool:
+    """Return whether there is a closed form for a metric."""
+    return metric.name in _MOMENTS and not _depends_on_list(metric.settings)
+
+
 def _depends_on_list(settings: Mapping[str, Any]) -> bool:
     """Return whether what a hit adds depends on how many others the list has."""
     return settings.get("divisor") == "hits" or settings.get("ideal") == "retrieved"
 
 
-def of_set(moments: Moments) -> tuple[float, float]:
+def moment_sums(moments: Moments) -> Sums:
+    """Return what `of_mean` is made of; those of parts of the users add up."""
+    sums = {name: slices(getattr(moments, name).ravel()) for name in ("mean", "var")}
+    return {"users": np.array([moments.mean.size]), **sums}
+
+
+def of_mean(sums: Mapping[str, Any]) -> tuple[float, float]:
     """Return mean and standard deviation of the average over n users: sd = sqrt(Σ var)/n.
 
-    Raises
-    ------
-    ValueError
-        For no users.
+    Parameters
+    ----------
+    sums : mapping
+        The `moment_sums` of all users, of whom there is one or more.
 
     Examples
     --------
-    >>> of_set(Moments(np.array([0.25, 0.75]), np.array([0.16, 0.20])))
+    >>> of_mean(moment_sums(Moments(np.array([0.25, 0.75]), np.array([0.16, 0.20]))))
     (0.5, 0.3)
     """
-    if moments.mean.size == 0:
-        raise ValueError("the average over no users has no mean")
-    return mean(moments.mean.ravel()), math.sqrt(exact_sum(moments.var.ravel())) / moments.var.size
+    users = int(sums["users"][0])
+    return total(sums["mean"]) / users, math.sqrt(total(sums["var"])) / users
 
 
 def _average_precision(case: _Case, metric: Metric) -> tuple[Floats, Floats]:

@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from harness.core.arrays import Floats, UInt64
+from harness.core.exact_sum import Largest, Sums, slices, total
 from harness.core.random import generator
+from harness.core.steps import Steps, found, of_one, side_by_side
 from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable, mean
 from harness.stats import intervals, resampling
-from harness.stats.intervals import Interval, Sample
+from harness.stats.intervals import Interval, Sample, sample_steps
 
 Tables = Mapping[str, ScoreTable]
 """The scores of several models on one evaluation set, by name."""
+Key = tuple[str, Metric]
+"""A column of a table: a model's values under a metric of users."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredUsers:
+    """Users of a part and their scores, which statistics of all users are added up from.
+
+    Attributes
+    ----------
+    hashes : uint64 array, (n,)
+        `harness.core.random.id_hashes` of the users, who stand in the order of the tables.
+    """
+
+    hashes: UInt64
+    tables: Tables
 
 
 @dataclass(frozen=True)
@@ -55,51 +75,128 @@ class ModelEstimate(Estimate):
 
 def estimate(metric: Metric, values: Floats) -> Estimate:
     """Return mean and interval of values, (n,), or (1,) of a metric of all lists."""
-    of_users = metric.definition.of == "user"
-    bounds = intervals.skewed(values, *metric.definition.range) if of_users else None
-    return Estimate(mean(values), bounds)
+    if metric.definition.of == "set":
+        return Estimate(mean(values), None)
+    return estimate_of(metric, Sample.of(values))
 
 
-def estimates(
-    tables: Tables, resampled: Mapping[Metric, Mapping[str, Floats]]
-) -> dict[str, dict[Metric, ModelEstimate]]:
-    """Return every model's estimates, by model and metric.
+def estimate_of(metric: Metric, sample: Sample) -> Estimate:
+    """Return mean and interval of users' values, of whom a sample tells."""
+    return Estimate(sample.mean, intervals.skewed(sample, *metric.definition.range))
 
-    Parameters
-    ----------
-    resampled : mapping of Metric to mapping of model to float64 array, (B,)
-        What `bootstrap` returns.
-    """
-    return {
-        name: {
-            metric: _estimate(table, metric, resampled.get(metric, {}).get(name))
-            for metric in table.values
-        }
-        for name, table in tables.items()
+
+def estimate_steps(keys: Sequence[Key]) -> Steps[ScoredUsers, dict[Key, ModelEstimate]]:
+    """Yield steps; return the estimates of some columns, without those of the bootstrap."""
+    samples, repeats = yield from side_by_side(
+        [sample_steps(partial(_columns, keys)), _repeat_steps(keys)]
+    )
+    found = {}
+    for key, sample, means in zip(keys, samples, repeats, strict=True):
+        own = estimate_of(key[1], sample)
+        student = intervals.student(sample)
+        found[key] = ModelEstimate(own.mean, own.ci95, _spread(means), student)
+    return found
+
+
+def of_set(values: Sequence[float]) -> ModelEstimate:
+    """Return the estimate of a metric of all lists by its value in each repeat."""
+    table = ScoreTable({_ANY: np.array(values)[:, None]})
+    return ModelEstimate(float(table.of_users(_ANY)[0]), None, _spread(values))
+
+
+_ANY = Metric("Coverage", 1)
+
+
+def _spread(means: Sequence[float]) -> float | None:
+    return float(np.std(means, ddof=1)) if len(means) > 1 else None
+
+
+def _columns(keys: Sequence[Key], part: ScoredUsers) -> list[Callable[[], Floats]]:
+    return [partial(part.tables[name].of_users, metric) for name, metric in keys]
+
+
+def _repeat_steps(keys: Sequence[Key]) -> Steps[ScoredUsers, list[list[float]]]:
+    """Yield a step; return the mean of each repeat of each column."""
+    sums: Any = yield partial(_repeat_sums, keys)
+    users = int(sums["users"][0])
+    return [
+        [total(own[repeat]) / users for repeat in range(len(own))]
+        for own in (sums[at] for at in range(len(keys)))
+    ]
+
+
+def _repeat_sums(keys: Sequence[Key], part: ScoredUsers) -> Sums:
+    held = {
+        at: {repeat: slices(values) for repeat, values in enumerate(_raw(part, key))}
+        for at, key in enumerate(keys)
     }
+    return {"users": np.array([len(part.hashes)]), **held}
+
+
+def _raw(part: ScoredUsers, key: Key) -> Floats:
+    name, metric = key
+    return part.tables[name].values[metric]
+
+
+def bootstrap_steps(
+    keys: Sequence[Key], resamples: int, seed: int
+) -> Steps[ScoredUsers, dict[Key, Floats]]:
+    """Yield two steps; return the mean of each column in each of B resamples of the users, (B,).
+
+    The users drawn are the same for all columns, so their differences are paired. Each resample
+    also draws, with replacement, as many repeats of a model as it has.
+    """
+    if not keys:
+        return {}
+    first: Any = yield partial(_sizes, keys)
+    users, largest = int(first["users"][0]), [first[at].values for at in range(len(keys))]
+    grid = resampling.exponents(np.concatenate(largest), users)
+    sums: Any = yield partial(_resampled, keys, grid, resamples, seed)
+    means = resampling.resampled_means(sums["sums"], sums["drawn"], grid)
+    parts = np.split(means, np.cumsum([len(own) for own in largest])[:-1], axis=1)
+    return {key: _over_repeats(own, seed) for key, own in zip(keys, parts, strict=True)}
+
+
+def _sizes(keys: Sequence[Key], part: ScoredUsers) -> Sums:
+    largest = {
+        at: Largest(np.abs(_raw(part, key)).max(axis=1, initial=0.0)) for at, key in enumerate(keys)
+    }
+    return {"users": np.array([len(part.hashes)]), **largest}
+
+
+def _resampled(
+    keys: Sequence[Key], grid: Any, resamples: int, seed: int, part: ScoredUsers
+) -> Sums:
+    values = np.concatenate([_raw(part, key) for key in keys]).T
+    sums, drawn = resampling.resampled_sums(values, part.hashes, grid, resamples, seed)
+    return {"sums": sums, "drawn": drawn}
+
+
+def with_bootstrap(own: ModelEstimate, means: Floats) -> ModelEstimate:
+    """Return an estimate with the bootstrap's interval; of a single user there is none."""
+    if own.ci95_t is None:
+        return own
+    return replace(own, ci95_bootstrap=intervals.percentile(means))
 
 
 def bootstrap(
     tables: Tables, users: UInt64, metrics: Sequence[Metric], resamples: int, seed: int
-) -> dict[Metric, dict[str, Floats]]:
-    """Return the mean of every model under every metric of users in each of B resamples, (B,).
-
-    The users drawn are the same for all models, so their differences are paired. Each resample also
-    draws, with replacement, as many repeats of a model as it has.
+) -> dict[Key, Floats]:
+    """Return what `bootstrap_steps` does, of every model and metric of users.
 
     Parameters
     ----------
     users : uint64 array, (n,)
         `harness.core.random.id_hashes` of the tables' users.
     """
+    keys = keys_of(tables, metrics)
+    return found(bootstrap_steps(keys, resamples, seed), of_one(ScoredUsers(users, tables)))
+
+
+def keys_of(models: Sequence[str] | Tables, metrics: Sequence[Metric]) -> list[Key]:
+    """Return the columns of some models under those of some metrics that are of users."""
     own = [metric for metric in metrics if metric.definition.of == "user"]
-    if not own:
-        return {}
-    columns = [tables[name].values[metric] for metric in own for name in tables]
-    means = resampling.bootstrap(np.concatenate(columns).T, users, resamples, seed)
-    ends = np.cumsum([len(column) for column in columns])[:-1]
-    parts = iter(np.split(means, ends, axis=1))
-    return {m: {name: _over_repeats(next(parts), seed) for name in tables} for m in own}
+    return [(name, metric) for metric in own for name in models]
 
 
 def _over_repeats(means: Floats, seed: int) -> Floats:
@@ -109,14 +206,3 @@ def _over_repeats(means: Floats, seed: int) -> Floats:
         return means[:, 0]
     drawn = generator(seed, "repeats").integers(repeats, size=(resamples, repeats))
     return np.asarray(np.take_along_axis(means, drawn, axis=1).mean(axis=1))
-
-
-def _estimate(table: ScoreTable, metric: Metric, resampled: Floats | None) -> ModelEstimate:
-    values, repeats = table.of_users(metric), table.of_repeats(metric)
-    found = estimate(metric, values)
-    spread = float(np.std(repeats, ddof=1)) if len(repeats) > 1 else None
-    if resampled is None or len(values) < 2:
-        return ModelEstimate(found.mean, found.ci95, spread)
-    bounds = intervals.percentile(resampled)
-    student = intervals.student(Sample.of(values))
-    return ModelEstimate(found.mean, found.ci95, spread, student, bounds)

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from harness.core.arrays import Floats
-from harness.core.exact_sum import exact_sum
+from harness.core.exact_sum import Largest, Sums, slices, total
+from harness.core.steps import Part, Steps, found, of_one
 
 Interval = tuple[float, float]
 
 LEVEL = 0.05
 """Tests are two-sided at this level; intervals cover 1 − LEVEL."""
+
+
+Columns = Callable[[Part], Sequence[Callable[[], Floats]]]
+"""Of a part of the users, columns of their values, (n,) each, which are made when they are asked
+for: there may be many."""
 
 
 @dataclass(frozen=True)
@@ -26,26 +37,112 @@ class Sample:
         The standard error s/√n, s with n − 1; 0 for a single value.
     skewness : float
         Of the mean: that of the values, m₃/s³, over √n; 0 where no value differs.
+    hits : int
+        Values that are not 0.
     """
 
     n: int
     mean: float
     error: float
     skewness: float
+    hits: int
 
     @classmethod
     def of(cls, values: Floats) -> Sample:
         """Return what `values`, (n,), tell."""
-        n, others = len(values), values[values != 0]  # most are 0, and are added up at once
-        middle, zeros = exact_sum(others) / n, n - len(others)
-        if n < 2 or values.min() == values.max():
-            return cls(n, float(values[0]), 0.0, 0.0)
-        centred = others - middle
-        deviation = math.sqrt((exact_sum(centred * centred) + zeros * middle**2) / (n - 1))
-        if deviation == 0:  # too small to be squared
-            return cls(n, middle, 0.0, 0.0)
-        third = exact_sum((centred / deviation) ** 3) - zeros * (middle / deviation) ** 3
-        return cls(n, middle, deviation / math.sqrt(n), third / n / math.sqrt(n))
+        own: Columns[Floats] = lambda part: [lambda: part]  # noqa: E731
+        return found(sample_steps(own), of_one(values))[0]
+
+
+def sample_steps(columns: Columns[Part]) -> Steps[Part, list[Sample]]:
+    """Yield three steps; return what each column tells of all users."""
+    first = yield partial(in_turn, _first, columns)
+    held = [_Column.of(first[at]) for at in range(len(first))]
+    second: Any = yield partial(in_turn, [column.squares for column in held], columns)
+    held = [column.with_squares(second.get(at)) for at, column in enumerate(held)]
+    third: Any = yield partial(in_turn, [column.cubes for column in held], columns)
+    return [column.sample(third.get(at)) for at, column in enumerate(held)]
+
+
+def in_turn(
+    steps: Callable[[Floats], Sums] | Sequence[Callable[[Floats], Sums]],
+    columns: Columns[Part],
+    part: Part,
+) -> Sums:
+    """Return the sums of every column, by its number; those of columns without any are left out.
+
+    Parameters
+    ----------
+    steps : callable, or one a column
+    """
+    makes = columns(part)
+    several = [steps] * len(makes) if callable(steps) else steps
+
+    def sums(at: int) -> Sums:
+        return several[at](makes[at]())
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # NumPy lets go of Python's lock
+        answers = (pool.map if len(makes) > 1 else map)(sums, range(len(makes)))
+        return {at: answer for at, answer in enumerate(answers) if answer}
+
+
+def _first(values: Floats) -> Sums:
+    ends = [values.max(initial=-np.inf), -values.min(initial=np.inf)]
+    sizes = np.array([len(values), np.count_nonzero(values)])
+    return {"sizes": sizes, "sum": slices(values), "ends": Largest(np.array(ends))}
+
+
+@dataclass(frozen=True)
+class _Column:
+    """What is known of a column so far; most values are 0, and are added up at once."""
+
+    n: int
+    hits: int
+    mean: float
+    high: float
+    low: float
+    deviation: float = 0.0
+
+    @classmethod
+    def of(cls, sums: Any) -> _Column:
+        n, hits = sums["sizes"].tolist()
+        high, low = sums["ends"].values.tolist()
+        return cls(n, hits, total(sums["sum"]) / n if n else math.nan, high, -low)
+
+    @property
+    def _alike(self) -> bool:
+        return self.n < 2 or self.high == self.low
+
+    def squares(self, values: Floats) -> Sums:
+        """Return the sum of squares about the mean of what is not 0."""
+        if self._alike:
+            return {}
+        centred = values[values != 0] - self.mean
+        return {"sum": slices(centred * centred)}
+
+    def with_squares(self, sums: Any) -> _Column:
+        """Return the same with the standard deviation."""
+        if sums is None:
+            return self
+        zeros = self.n - self.hits
+        squares = total(sums["sum"]) + zeros * self.mean**2
+        return replace(self, deviation=math.sqrt(squares / (self.n - 1)))
+
+    def cubes(self, values: Floats) -> Sums:
+        """Return the sum of cubes about the mean of what is not 0, in standard deviations."""
+        if self.deviation == 0:
+            return {}
+        return {"sum": slices(((values[values != 0] - self.mean) / self.deviation) ** 3)}
+
+    def sample(self, sums: Any) -> Sample:
+        """Return what the column tells."""
+        if self._alike:
+            return Sample(self.n, self.high if self.n else math.nan, 0.0, 0.0, self.hits)
+        if sums is None:  # too small to be squared
+            return Sample(self.n, self.mean, 0.0, 0.0, self.hits)
+        zeros, root = self.n - self.hits, math.sqrt(self.n)
+        third = total(sums["sum"]) - zeros * (self.mean / self.deviation) ** 3
+        return Sample(self.n, self.mean, self.deviation / root, third / self.n / root, self.hits)
 
 
 def student(sample: Sample) -> Interval | None:
@@ -68,7 +165,7 @@ def percentile(resampled: Floats) -> Interval:
     return float(low), float(high)
 
 
-def skewed(values: Floats, low: float = -math.inf, high: float = math.inf) -> Interval | None:
+def skewed(sample: Sample, low: float = -math.inf, high: float = math.inf) -> Interval | None:
     """Return the interval of a mean of skewed values that lie from `low` to `high`.
 
     Most users score 0 and a few score high, so the t statistic of a mean leans to the left, and
@@ -92,11 +189,10 @@ def skewed(values: Floats, low: float = -math.inf, high: float = math.inf) -> In
     --------
     No hit among 100 users: up to 3.6 % could have one.
 
-    >>> low, high = skewed(np.zeros(100), 0, 1)
+    >>> low, high = skewed(Sample.of(np.zeros(100)), 0, 1)
     >>> low, round(high, 4)
     (0.0, 0.0362)
     """
-    sample = Sample.of(values)
     if sample.n < 2:
         return None
     if sample.error == 0:

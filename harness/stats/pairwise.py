@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import NonNegativeInt
 
-from harness.core.arrays import Floats, UInt64
+from harness.core.arrays import Floats, Int32, UInt64
 from harness.core.errors import UsageError, counted, printable, suggest
+from harness.core.exact_sum import Largest, Sums, slices, total
+from harness.core.steps import Steps, found, of_one, one_step, side_by_side
 from harness.core.table import (
     Column,
     Sheet,
@@ -29,10 +29,17 @@ from harness.core.table import (
     signed,
 )
 from harness.metrics import Metric
-from harness.metrics.scores import mean
 from harness.stats import resampling, tests
-from harness.stats.estimates import Tables, bootstrap
-from harness.stats.intervals import LEVEL, Interval, Sample, percentile, student
+from harness.stats.estimates import Key, ScoredUsers, Tables, bootstrap_steps, keys_of
+from harness.stats.intervals import (
+    LEVEL,
+    Interval,
+    Sample,
+    in_turn,
+    percentile,
+    sample_steps,
+    student,
+)
 from harness.stats.shakeup import FEW, RankFlip, ShakeUp
 from harness.stats.tests import CORRECTIONS
 
@@ -143,13 +150,7 @@ class Comparison(Shown):
         return [_record(pair, shaken) for pair in self.pairs]
 
 
-def compare(
-    tables: Tables,
-    users: UInt64,
-    metric: Metric,
-    rules: Rules = Rules(),
-    resampled: Mapping[str, Floats] | None = None,
-) -> Comparison:
+def compare(tables: Tables, users: UInt64, metric: Metric, rules: Rules = Rules()) -> Comparison:
     """Compare every two models, or each with the baseline.
 
     Parameters
@@ -158,63 +159,167 @@ def compare(
         All of one evaluation set, users in one order.
     users : uint64 array, (n,)
         `harness.core.random.id_hashes` of these users.
-    resampled : mapping of model to float64 array, (B,), optional
-        The metric's part of `harness.stats.estimates.bootstrap` with the same rules, if at hand.
 
     Raises
     ------
     UsageError
         Fewer than two models, no such baseline, or a metric with one value for all lists.
     """
-    names = _in_order(tables, metric, rules.baseline)
-    user_scores = np.column_stack([tables[name].of_users(metric) for name in names])
-    if resampled is None:
-        resampled = bootstrap(tables, users, [metric], rules.resamples, rules.seed)[metric]
-    two = _pairs(names, rules.baseline)
+    steps = compare_steps(list(tables), metric, rules)
+    both = side_by_side(
+        [steps, bootstrap_steps(keys_of(tables, [metric]), rules.resamples, rules.seed)]
+    )
+    paired, resampled = found(both, of_one(ScoredUsers(users, tables)))
+    return comparison_of(paired, resampled, metric, rules)
+
+
+@dataclass(frozen=True, eq=False)
+class Paired:
+    """What all users' values tell of pairs of models, before p values are corrected.
+
+    Attributes
+    ----------
+    pairs : sequence of (str, str)
+    facts : sequence of _Facts
+        Of each pair.
+    """
+
+    users: int
+    flips: int
+    means: dict[str, float]
+    any_hit: dict[str, float]
+    pairs: Sequence[tuple[str, str]]
+    facts: Sequence[_Facts]
+
+
+@dataclass(frozen=True, eq=False)
+class _Facts:
+    sample: Sample
+    wins: int
+    losses: int
+    p: float
+
+
+def compare_steps(names: Sequence[str], metric: Metric, rules: Rules) -> Steps[ScoredUsers, Paired]:
+    """Yield four steps; return what `comparison_of` makes a comparison of.
+
+    Raises
+    ------
+    UsageError
+        Fewer than two models, no such baseline, or a metric with one value for all lists.
+    """
+    _refuse(names, metric, rules.baseline)
+    first: Any = yield partial(_sums, names, metric)
+    users, size = int(first["users"][0]), first["largest"].values[0]
+    means = {name: total(first[at]["sum"]) / users for at, name in enumerate(names)}
+    hits = {name: first[at]["hits"][0] / first[at]["cells"][0] for at, name in enumerate(names)}
+    order = sorted(names, key=lambda name: metric.definition.sign * means[name])
+    pairs = _pairs(order, rules.baseline)
     # The smallest p value there can be, times the number of pairs, must lie below the level.
-    flips = max(rules.resamples, math.ceil(2 * len(two) / LEVEL))
-    randomized = resampling.randomized(user_scores, users, flips, rules.seed)
-    columns = dict(zip(names, np.ascontiguousarray(user_scores.T), strict=True))
-    signed = dict(zip(names, randomized.T, strict=True))
-    means = {name: mean(values) for name, values in columns.items()}
-
-    def compared(pair: tuple[str, str]) -> Pair:
-        one, other = pair
-        differences = _differences(columns[one], columns[other])
-        bounds = percentile(resampled[one] - resampled[other])
-        return _pair(one, other, differences, means[other], bounds, signed[one] - signed[other])
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # NumPy lets go of Python's lock
-        found = list(pool.map(compared, two))
-    return Comparison(
-        metric=str(metric),
-        users=len(user_scores),
-        **vars(rules),
-        flips=flips,
-        means=means,
-        any_hit={name: float((tables[name].values[metric] != 0).mean()) for name in names},
-        pairs=tuple(_with_verdicts(found, rules.correction, metric.definition.better)),
+    flips = max(rules.resamples, math.ceil(2 * len(pairs) / LEVEL))
+    drawn = _Flips(order, metric, resampling.exponents(size, users), flips, rules.seed)
+    columns = partial(_columns, pairs, metric)
+    of_pairs = partial(in_turn, _outcomes, columns)
+    samples, outcomes, flipped = yield from side_by_side(
+        [sample_steps(columns), one_step(of_pairs), one_step(drawn)]
+    )
+    signed = dict(zip(order, np.ldexp(flipped["sums"].T, drawn.grid), strict=True))
+    facts = []
+    for at, (one, other) in enumerate(pairs):
+        wins, losses = outcomes[at]["counts"].tolist()
+        sums = total(outcomes[at]["sum"]), total(outcomes[at]["absolute"])
+        p = tests.randomization_test(*sums, signed[one] - signed[other])
+        facts.append(_Facts(samples[at], wins, losses, p))
+    return Paired(
+        users,
+        flips,
+        {name: means[name] for name in order},
+        {name: float(hits[name]) for name in order},
+        pairs,
+        facts,
     )
 
 
-def _in_order(tables: Tables, metric: Metric, baseline: str | None) -> list[str]:
-    """Return the models' names, best first."""
+def comparison_of(
+    paired: Paired, resampled: Mapping[Key, Floats], metric: Metric, rules: Rules
+) -> Comparison:
+    """Return a comparison: pairs with intervals, corrected p values and verdicts.
+
+    Parameters
+    ----------
+    resampled : mapping of (model, metric) to float64 array, (B,)
+        What `harness.stats.estimates.bootstrap_steps` returns.
+    """
+    several = [
+        _pair(
+            *pair,
+            facts,
+            paired.means[pair[1]],
+            percentile(resampled[pair[0], metric] - resampled[pair[1], metric]),
+        )
+        for pair, facts in zip(paired.pairs, paired.facts, strict=True)
+    ]
+    return Comparison(
+        metric=str(metric),
+        users=paired.users,
+        **vars(rules),
+        flips=paired.flips,
+        means=paired.means,
+        any_hit=paired.any_hit,
+        pairs=tuple(_with_verdicts(several, rules.correction, metric.definition.better)),
+    )
+
+
+def _refuse(names: Sequence[str], metric: Metric, baseline: str | None) -> None:
     if metric.definition.of == "set":
         raise UsageError(f"metric {metric} has one value for all lists: no users to compare by")
-    if len(tables) < 2:
+    if len(names) < 2:
         raise UsageError("only one model: two are needed for a comparison")
-    if baseline is not None and baseline not in tables:
-        raise UsageError(
-            f'no model "{baseline}" to compare with; {suggest(baseline, list(tables))}'
-        )
-    means = {name: mean(table.of_users(metric)) for name, table in tables.items()}
-    return sorted(tables, key=lambda name: metric.definition.sign * means[name])
+    if baseline is not None and baseline not in names:
+        raise UsageError(f'no model "{baseline}" to compare with; {suggest(baseline, list(names))}')
+
+
+def _sums(names: Sequence[str], metric: Metric, part: ScoredUsers) -> Sums:
+    """Return the sums of models' values, in turn, and the largest of all."""
+    held: dict[str | int, Any] = {"users": np.array([len(part.hashes)])}
+    largest = 0.0
+    for at, name in enumerate(names):
+        values, raw = part.tables[name].of_users(metric), part.tables[name].values[metric]
+        largest = max(largest, float(np.abs(values).max(initial=0.0)))
+        sizes = {"hits": np.array([np.count_nonzero(raw)]), "cells": np.array([raw.size])}
+        held[at] = {"sum": slices(values), **sizes}
+    return {**held, "largest": Largest(np.array([largest]))}
+
+
+@dataclass(frozen=True, eq=False)
+class _Flips:
+    """A step: the sums of models' values under random signs."""
+
+    names: Sequence[str]
+    metric: Metric
+    grid: Int32
+    times: int
+    seed: int
+
+    def __call__(self, part: ScoredUsers) -> Sums:
+        values = np.column_stack([part.tables[name].of_users(self.metric) for name in self.names])
+        sums = resampling.randomized_sums(values, part.hashes, self.grid, self.times, self.seed)
+        return {"sums": sums}
 
 
 def _pairs(names: Sequence[str], baseline: str | None) -> list[tuple[str, str]]:
     if baseline is None:
         return list(combinations(names, 2))
     return [(name, baseline) for name in names if name != baseline]
+
+
+def _columns(
+    pairs: Sequence[tuple[str, str]], metric: Metric, part: ScoredUsers
+) -> list[Callable[[], Floats]]:
+    """Return the differences of every pair."""
+    names = {name for pair in pairs for name in pair}
+    values = {name: part.tables[name].of_users(metric) for name in names}
+    return [partial(_differences, values[one], values[other]) for one, other in pairs]
 
 
 def _differences(one: Floats, other: Floats) -> Floats:
@@ -226,11 +331,15 @@ def _differences(one: Floats, other: Floats) -> Floats:
     return found
 
 
-def _pair(
-    one: str, other: str, differences: Floats, level: float, bounds: Interval, randomized: Floats
-) -> Pair:
-    sample = Sample.of(differences)
-    p = tests.randomization_test(differences, randomized)
+def _outcomes(differences: Floats) -> Sums:
+    """Return how many users each of two serves better, and what randomization tests compare."""
+    counts = np.array([(differences > 0).sum(), (differences < 0).sum()])
+    others = differences[differences != 0]
+    return {"counts": counts, "sum": slices(others), "absolute": slices(np.abs(others))}
+
+
+def _pair(one: str, other: str, facts: _Facts, level: float, bounds: Interval) -> Pair:
+    sample = facts.sample
     return Pair(
         one=one,
         other=other,
@@ -240,11 +349,11 @@ def _pair(
         relative=sample.mean / abs(level) if level != 0 else None,
         effect_size=tests.effect_size(sample),
         p_t=tests.t_test(sample),
-        p_sign_flip=p,
-        p_adjusted=p,
-        wins=int((differences > 0).sum()),
-        ties=int((differences == 0).sum()),
-        losses=int((differences < 0).sum()),
+        p_sign_flip=facts.p,
+        p_adjusted=facts.p,
+        wins=facts.wins,
+        ties=sample.n - facts.wins - facts.losses,
+        losses=facts.losses,
         detectable=tests.minimum_detectable_difference(sample),
         verdict="not distinguishable",
     )

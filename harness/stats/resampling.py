@@ -13,25 +13,45 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from harness.core.arrays import Floats, Int32, Int64, UInt64
-from harness.core.exact_sum import exact_sum
 from harness.core.random import streams
 from harness.stats import _kernels
 
 RESAMPLES = 10_000
 """How many resamples there are unless a person asks for another number."""
-# 65,536 · P(w ≥ 1), …, P(w ≥ 8) of Poisson's distribution with mean 1, rounded; of that of w ≥ 3
-# one goes to w ≥ 4, so that weights have mean 1 and variance 1 exactly, and the third moment but
-# for 2 / 65,536.
-_AT_LEAST = np.array([41427, 17317, 5262, 1245, 240, 39, 5, 1], np.uint16)
 _BITS = 48  # of a value: times a weight, up to 8, a product stays exact
 _BITS_OF_SUMS = 59  # of a value times the users: times a weight, a sum stays below 2^63
 _LANES = 64  # resamples whose sums are updated by one step: as many as a number has bits
-_LINE = 64
+
+
+class Weights(NamedTuple):
+    """How often users are drawn: 65,536 times the chance of once, twice, … eight times or more."""
+
+    stream: str
+    at_least: npt.NDArray[np.uint16]
+
+
+# Of Poisson's distribution with mean 1, rounded; of three times or more one goes to four, so that
+# weights have mean 1 and variance 1 exactly, and the third moment but for 2 / 65,536.
+POISSON = Weights("bootstrap", np.array([41427, 17317, 5262, 1245, 240, 39, 5, 1], np.uint16))
+
+
+def once(share: float) -> Weights:
+    """Return weights of 1 for a share of the users, to the nearest 65,536th, and of 0 for others.
+
+    Examples
+    --------
+    >>> once(0.25).at_least.tolist()
+    [16384, 0, 0, 0, 0, 0, 0, 0]
+    """
+    chance = min(max(round(share * (1 << 16)), 1), (1 << 16) - 1)
+    return Weights("leaderboards", np.array([chance] + [0] * 7, np.uint16))
 
 
 def bootstrap(
@@ -104,6 +124,7 @@ def resampled_sums(
     resamples: int,
     seed: int,
     threads: int | None = None,
+    weights: Weights = POISSON,
 ) -> tuple[Int64, Int64]:
     """Return Σ w·v, (B + 1, columns), and Σ w, (B + 1,); those of parts of the users add up.
 
@@ -117,15 +138,16 @@ def resampled_sums(
     In the last row each user is drawn once.
     """
     _require_a_row_each(users, values)
-    indptr, columns, held = _csr(values)
-    numbers = np.rint(np.ldexp(held, -grid[columns]))
-    keys = streams(seed, "bootstrap", -(-resamples // _LANES))
+    indptr, columns, numbers = _csr(values)
+    numbers = np.rint(np.ldexp(numbers, -grid[columns]))
+    held = indptr, columns, numbers
+    keys = streams(seed, weights.stream, -(-resamples // _LANES))
     sums = np.zeros((resamples + 1, values.shape[1]), np.int64)
     drawn = np.zeros(resamples + 1, np.int64)
 
     def task(block: int) -> None:
         own, many = np.zeros((values.shape[1], _LANES), np.int64), np.zeros(_LANES, np.int64)
-        _kernels.add_drawn(keys[block], users, _AT_LEAST, indptr, columns, numbers, own, many)
+        _kernels.add_drawn(keys[block], users, weights.at_least, *held, own, many)
         part = slice(block * _LANES, min((block + 1) * _LANES, resamples))
         sums[part], drawn[part] = own.T[: part.stop - part.start], many[: part.stop - part.start]
 
@@ -194,44 +216,6 @@ def randomized_sums(
 
     _in_threads(task, range(len(keys)), threads)
     return sums
-
-
-def public_private(
-    values: Floats, public: int, times: int, seed: int = 0, threads: int | None = None
-) -> tuple[Floats, Floats]:
-    """Return the means of `public` of the n users, drawn without replacement, and of the others.
-
-    So a competition divides its users between the public and the private leaderboard. Exactly so
-    many are drawn, which nobody's id can say alone: users are drawn by their row, in id order.
-
-    Parameters
-    ----------
-    values : float64 array, (n, columns)
-    public : int
-        From 1 to n − 1.
-
-    Returns
-    -------
-    two float64 arrays, (times, columns)
-    """
-    n, width = values.shape
-    rows = np.flatnonzero((values != 0).any(axis=1))  # the others add nothing
-    held, keys = _csr(values[rows]), streams(seed, "boards", times)
-    sums = np.zeros((times, width))
-    # An odd number of cache lines apart, the weights of a user in all lanes do not collide.
-    stride = (len(rows) // _LINE | 1) * _LINE + 2 * _LINE
-
-    def task(block: int) -> None:
-        part = slice(block * _LANES, min((block + 1) * _LANES, times))
-        lanes = part.stop - part.start
-        weights, own = np.empty((lanes, stride), np.uint8), np.zeros((width, lanes))
-        _kernels.draw_once(keys[part], public, rows, np.empty(n, np.uint8), weights)
-        _kernels.add_weighted(*held, weights, np.empty(lanes), own)
-        sums[part] = own.T
-
-    _in_threads(task, range(-(-times // _LANES)), threads)
-    totals = np.array([exact_sum(column) for column in values.T])
-    return sums / public, (totals - sums) / (n - public)
 
 
 def _require_a_row_each(users: UInt64, values: Floats) -> None:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from pydantic import NonNegativeInt
 
-from harness.core.arrays import Bool, Floats
+from harness.core.arrays import Bool, Floats, Int32, Int64, UInt64
 from harness.core.errors import UsageError, counted
+from harness.core.exact_sum import Largest, Sums, slices, total
+from harness.core.steps import Steps, found, of_one
 from harness.metrics import Metric
-from harness.metrics.scores import mean
 from harness.stats import resampling
-from harness.stats.estimates import Tables
+from harness.stats.estimates import ScoredUsers, Tables
 
 TIMES = 10_000
 """How many ways of dividing the users are tried."""
@@ -46,7 +50,7 @@ class ShakeUp:
     Attributes
     ----------
     share : float
-        Of the users; `public` of `users`, at least 1.
+        Of the users; `public` of `users` on average.
     leader_falls : float
         How often no model is first on both leaderboards, ties for first included.
     """
@@ -67,13 +71,15 @@ class ShakeUp:
 
 
 def shake_up(
-    tables: Tables, metric: Metric, share: float, seed: int = 42, times: int = TIMES
+    tables: Tables, users: UInt64, metric: Metric, share: float, seed: int = 42, times: int = TIMES
 ) -> ShakeUp:
     """Divide the users at random, many times, and count which pairs change their order.
 
     Parameters
     ----------
     tables : mapping of model to ScoreTable
+    users : uint64 array, (n,)
+        `harness.core.random.id_hashes` of the tables' users.
     share : float
         Of users on the public leaderboard, between 0 and 1.
 
@@ -82,21 +88,35 @@ def shake_up(
     UsageError
         A share that leaves a leaderboard empty, or a metric with one value for all lists.
     """
+    steps = shake_up_steps(list(tables), metric, share, seed, times)
+    return found(steps, of_one(ScoredUsers(users, tables)))
+
+
+def shake_up_steps(
+    models: Sequence[str], metric: Metric, share: float, seed: int, times: int = TIMES
+) -> Steps[ScoredUsers, ShakeUp]:
+    """Yield two steps; return the shake-up.
+
+    Each user is on the public leaderboard with the chance `share`, whoever else is: a function of
+    seed, division and the user's id. Where nobody is on a leaderboard, all models are tied on it.
+    """
     if metric.definition.of == "set":
         raise UsageError(f"metric {metric} has one value for all lists: no leaderboard divides it")
-    names = sorted(tables)
-    user_scores = np.column_stack([tables[name].of_users(metric) for name in names])
-    user_scores *= metric.definition.sign
-    public = _public(len(user_scores), share)
-    # Rounded, so that means that are equal are so however they were added up.
-    both = [np.round(m, 12) for m in resampling.public_private(user_scores, public, times, seed)]
+    names = sorted(models)
+    first: Any = yield partial(_sizes, names, metric)
+    users = int(first["users"][0])
+    public = _public(users, share)
+    grid = resampling.exponents(first["largest"].values, users)
+    sums: Any = yield partial(_divided, names, metric, grid, share, seed, times)
+    both = [metric.definition.sign * means for means in _means(sums["sums"], sums["drawn"], grid)]
     first_on_both = _firsts(both[0]) & _firsts(both[1])
-    best_first = np.argsort([mean(scores) for scores in user_scores.T], kind="stable")
+    means = [metric.definition.sign * total(first[at]) / users for at in range(len(names))]
+    best_first = np.argsort(means, kind="stable")
     return ShakeUp(
         metric=str(metric),
         share=share,
         public=public,
-        users=len(user_scores),
+        users=users,
         times=times,
         seed=seed,
         leader_falls=float((~first_on_both.any(axis=1)).mean()),
@@ -107,7 +127,38 @@ def shake_up(
     )
 
 
+def _sizes(names: Sequence[str], metric: Metric, part: ScoredUsers) -> Sums:
+    values = [part.tables[name].of_users(metric) for name in names]
+    largest = Largest(np.array([np.abs(own).max(initial=0.0) for own in values]))
+    sums = {at: slices(own) for at, own in enumerate(values)}
+    return {"users": np.array([len(part.hashes)]), "largest": largest, **sums}
+
+
+def _divided(
+    names: Sequence[str],
+    metric: Metric,
+    grid: Int32,
+    share: float,
+    seed: int,
+    times: int,
+    part: ScoredUsers,
+) -> Sums:
+    values = np.column_stack([part.tables[name].of_users(metric) for name in names])
+    weights = resampling.once(share)
+    given = values, part.hashes, grid, times, seed
+    sums, drawn = resampling.resampled_sums(*given, weights=weights)
+    return {"sums": sums, "drawn": drawn}
+
+
+def _means(sums: Int64, drawn: Int64, grid: Int32) -> Iterator[Floats]:
+    """Yield the means of those drawn in each division, and of the others: 0 where nobody is."""
+    for of, users in ((sums[:-1], drawn[:-1]), (sums[-1] - sums[:-1], drawn[-1] - drawn[:-1])):
+        means = np.ldexp(of / np.maximum(users, 1)[:, None], grid)
+        yield np.round(means, 12)  # so that equal means are equal however they were added up
+
+
 def _public(users: int, share: float) -> int:
+    """Return how many users are on the public leaderboard on average."""
     if not 0 < share < 1 or users < 2:
         raise UsageError(
             f"a public share of {share:g} leaves a leaderboard of {counted(users, 'user')} empty; "

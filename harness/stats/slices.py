@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 import polars as pl
 from pydantic import NonNegativeInt
 
-from harness.core.arrays import Bool
+from harness.core.arrays import Floats, Int64
+from harness.core.exact_sum import Sums
+from harness.core.steps import Steps, found, of_one
 from harness.metrics import Metric
-from harness.stats.estimates import Estimate, Tables, estimate
+from harness.stats.estimates import Estimate, ScoredUsers, Tables, estimate_of
+from harness.stats.intervals import sample_steps
 
 USER = "user"
 """The column of ids."""
@@ -51,6 +56,29 @@ def slices(tables: Tables, metric: Metric, profile: pl.DataFrame) -> tuple[Slice
     ----------
     profile : polars.DataFrame, (n users, columns)
         The user's id and what is known of them, rows in the order of the tables.
+    """
+    columns = [name for name in profile.columns if name != USER]
+    part = ProfiledUsers(np.zeros(len(profile), np.uint64), tables, profile)
+    return found(slice_steps(list(tables), metric, columns), of_one(part))
+
+
+@dataclass(frozen=True, eq=False)
+class ProfiledUsers(ScoredUsers):
+    """Scored users of a part, and what is known of them.
+
+    Attributes
+    ----------
+    profile : polars.DataFrame
+        Rows in the order of the tables.
+    """
+
+    profile: pl.DataFrame
+
+
+def slice_steps(
+    models: Sequence[str], metric: Metric, columns: Sequence[str]
+) -> Steps[ProfiledUsers, tuple[Slice, ...]]:
+    """Yield four steps; return every slice of every column.
 
     Notes
     -----
@@ -58,17 +86,87 @@ def slices(tables: Tables, metric: Metric, profile: pl.DataFrame) -> tuple[Slice
     the eight most frequent values stand alone, the others together. Every user is in one slice of
     each column.
     """
-    if metric.definition.of == "set":
+    if metric.definition.of == "set" or not columns:
         return ()
-    user_scores = {name: table.of_users(metric) for name, table in tables.items()}
-    found = []
-    for by in profile.columns:
-        for label, users in _parts(profile[by]) if by != USER else ():
-            models = {name: estimate(metric, values[users]) for name, values in user_scores.items()}
-            hits = max(int((values[users] != 0).sum()) for values in user_scores.values())
-            small = int(users.sum()) < FEW_USERS or hits < FEW_HITS
-            found.append(Slice(by, label, int(users.sum()), models, small))
-    return tuple(found)
+    counts: Any = yield partial(_counts, columns)
+    groups = [_Groups.of(counts.get(column, {})) for column in columns]
+    own = partial(_columns, models, metric, dict(zip(columns, groups, strict=True)))
+    samples = iter((yield from sample_steps(own)))
+    parts = []
+    for by, of in zip(columns, groups, strict=True):
+        for label in of.labels:
+            known = {name: next(samples) for name in models}
+            users = next(iter(known.values())).n
+            hits = max(sample.hits for sample in known.values())
+            estimates = {name: estimate_of(metric, sample) for name, sample in known.items()}
+            parts.append(Slice(by, label, users, estimates, users < FEW_USERS or hits < FEW_HITS))
+    return tuple(parts)
+
+
+def _counts(columns: Sequence[str], part: ProfiledUsers) -> Sums:
+    """Return how many users have each value, as text; nothing stands for none."""
+    found = {}
+    for column in columns:
+        values = _texts(part.profile[column]).value_counts(name="users").iter_rows()
+        found[column] = {value: np.array([users]) for value, users in values}
+    return found
+
+
+def _texts(column: pl.Series) -> pl.Series:
+    """Return values as text; an empty one where there is none."""
+    text = column.cast(pl.String).fill_null("").alias("value")
+    return text.set(text.str.strip_chars() == "", "")
+
+
+def _columns(
+    models: Sequence[str], metric: Metric, groups: Mapping[str, _Groups], part: ProfiledUsers
+) -> list[Callable[[], Floats]]:
+    """Return every model's values of the users of every group."""
+    values = [part.tables[name].of_users(metric) for name in models]
+    found: list[Callable[[], Floats]] = []
+    for column, of in groups.items():
+        group = of.groups(_texts(part.profile[column]))
+        for number in range(len(of.labels)):
+            users = np.flatnonzero(group == number)
+            found += [partial(_taken, own, users) for own in values]
+    return found
+
+
+def _taken(values: Floats, users: Int64) -> Floats:
+    return values[users]
+
+
+@dataclass(frozen=True, eq=False)
+class _Groups:
+    """The groups of a column: their labels, and the number of the group of each value."""
+
+    labels: Sequence[str]
+    group_of: Mapping[str, int]
+
+    @classmethod
+    def of(cls, counts: Mapping[Any, Any]) -> _Groups:
+        """Return the groups that values make, each with how many users have it."""
+        values = pl.DataFrame(
+            {"value": list(counts), "users": [int(of[0]) for of in counts.values()]},
+            schema={"value": pl.String, "users": pl.Int64},
+        )
+        known = values.filter(pl.col("value") != "")
+        numbers = known["value"].cast(pl.Float64, strict=False)
+        if numbers.is_finite().fill_null(False).all():
+            given = known["value"], numbers.to_numpy(), known["users"].to_numpy()
+            labels, group_of = _bins(*given)
+        else:
+            labels, group_of = _values(known)
+        if len(known) < len(values):
+            labels, group_of = [*labels, "no value"], {**group_of, "": len(labels)}
+        return cls(labels, group_of)
+
+    def groups(self, values: pl.Series) -> Int64:
+        """Return the number of the group of each value."""
+        if not self.group_of:
+            return np.empty(0, np.int64)
+        known = list(self.group_of), list(self.group_of.values())
+        return values.replace_strict(*known, return_dtype=pl.Int64).to_numpy()
 
 
 def column_title(by: str) -> str:
@@ -82,35 +180,25 @@ def column_title(by: str) -> str:
     return _TITLES.get(by, by)
 
 
-def _parts(column: pl.Series) -> Iterator[tuple[str, Bool]]:
-    """Yield the groups of a column, each with its label; none is empty."""
-    numbers = column.cast(pl.Float64, strict=False)
-    missing = column.is_null() | (column.cast(pl.String).str.strip_chars() == "")
-    is_number = bool((numbers.is_finite().fill_null(False) | missing).all())
-    parts = _bins(numbers) if is_number else _values(column.cast(pl.String), missing)
-    for label, users in parts:
-        if users.any():
-            yield label, users
-    if missing.any():
-        yield "no value", missing.to_numpy()
+def _bins(values: pl.Series, numbers: Floats, users: Int64) -> tuple[list[str], dict[str, int]]:
+    """Return the groups of numbers, and which each value is of; `users` is how many have it."""
+    different, at = np.unique(numbers, return_inverse=True)
+    highs = different if len(different) <= _BINS else _quartiles(different, at, users)
+    group = np.searchsorted(highs, different)
+    lows = different[np.searchsorted(group, np.arange(len(highs)))]
+    labels = [
+        _number(low) if low == high else f"{_number(low)} to {_number(high)}"
+        for low, high in zip(lows.tolist(), highs.tolist(), strict=True)
+    ]
+    return labels, dict(zip(values, group[at].tolist(), strict=True))
 
 
-def _bins(numbers: pl.Series) -> Iterator[tuple[str, Bool]]:
-    values = numbers.to_numpy()
-    known = values[np.isfinite(values)]
-    different = np.unique(known)
-    if len(different) <= _BINS:
-        for value in different.tolist():
-            yield _number(value), values == value
-        return
-    ends = np.unique(np.quantile(known, np.arange(1, _BINS) / _BINS, method="lower"))
-    lows = np.concatenate(([-np.inf], ends[ends < different[-1]]))
-    highs = np.concatenate((lows[1:], [different[-1]]))
-    for low, high in zip(lows, highs, strict=True):
-        inside = (values > low) & (values <= high)
-        first, high = float(different[different > low][0]), float(high)
-        label = _number(first) if first == high else f"{_number(first)} to {_number(high)}"
-        yield label, inside
+def _quartiles(different: Floats, at: Int64, users: Int64) -> Floats:
+    """Return the quartiles of all users' numbers, each a number that somebody has, and the last."""
+    held = np.cumsum(np.bincount(at, users).astype(np.int64))
+    behind = (held[-1] - 1) * np.arange(1, _BINS) // _BINS
+    ends = np.unique(different[np.searchsorted(held, behind, side="right")])
+    return np.append(ends[ends < different[-1]], different[-1])
 
 
 def _number(value: float) -> str:
@@ -118,11 +206,10 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value.is_integer() and abs(value) < 1e15 else repr(value)
 
 
-def _values(texts: pl.Series, missing: pl.Series) -> Iterator[tuple[str, Bool]]:
-    counted = texts.filter(~missing).value_counts(sort=False, name="users")
-    ordered = counted.sort(["users", texts.name], descending=[True, False])
-    kept = ordered[texts.name].head(_VALUES)
-    for value in kept:
-        yield str(value), (texts == value).fill_null(False).to_numpy()
-    rest = ~missing & ~texts.is_in(kept.implode()).fill_null(False)
-    yield f"{len(ordered) - len(kept):,} other values", rest.to_numpy()
+def _values(known: pl.DataFrame) -> tuple[list[str], dict[str, int]]:
+    """Return the most frequent values as groups of their own, and one of all others."""
+    ordered = known.sort(["users", "value"], descending=[True, False])["value"].to_list()
+    labels, others = ordered[:_VALUES], ordered[_VALUES:]
+    if others:
+        labels.append(f"{len(others):,} other values")
+    return labels, {value: min(at, _VALUES) for at, value in enumerate(ordered)}

@@ -25,11 +25,12 @@ from harness.core.errors import (
     UsageError,
     suggest,
 )
-from harness.core.progress import steps
+from harness.core.progress import Clock, steps
 from harness.data.dataset import Dataset, Events
 from harness.experiment.build import Factories, base_models_first, load
-from harness.experiment.evaluate_model import describing, evaluate_model
+from harness.experiment.evaluate_model import asked_in_turn
 from harness.metrics import Metric, needs, parse
+from harness.metrics.scores import score
 from harness.models.base import Recommender
 from harness.models.item_stats import Catalogue, of_train
 from harness.protocol.split import by_time, refuse_empty, split
@@ -165,7 +166,7 @@ def tune(
     counts = {model.name: _checked(model, config) for model in wanted}
     inner_split(config)  # what is wrong with it is told before the events are read
     task = inner_task(config, progress=progress)
-    catalogue = of_train(task.train, needs((rules.metric, *describing(task.evaluation_set.k))))
+    catalogue = of_train(task.train, needs([rules.metric]))
     found, best, settings = dict[str, TunedModel](), config, {m.name: m for m in config.models}
     for name in base_models_first(settings, [*counts]):
         if name in counts:  # an ensemble is tuned on its base models as they will be
@@ -227,19 +228,20 @@ class _TrialSetup:
             What its trial notes beside it: ``seconds``, and ``ci95`` or ``error``.
         """
         settings = self.model.model_copy(update={"params": dict(params)})
-        metric = self.rules.metric
+        metric, clock = self.rules.metric, Clock()
         try:
             made = load(self.task.config, settings, self.base_models)
-            evaluated = evaluate_model(
-                made, settings, self.task, self.catalogue, [metric], progress=False
-            )
+            answers = asked_in_turn(made, settings, self.task, None, clock, progress=False)
         except (
             RecommenderError,
             UsageError,
         ) as error:  # such parameters may not go together
             return None, {"seconds": 0.0, "error": str(error)}
-        own = estimate(metric, evaluated.scores.of_users(metric))
-        return own.mean, {"seconds": sum(evaluated.seconds.values()), "ci95": own.ci95}
+        with clock.step("score"):
+            judgments = self.task.evaluation_set.judgments(self.catalogue)
+            table = score([answer.lists for answer in answers], judgments, [metric])
+        own = estimate(metric, table.of_users(metric))
+        return own.mean, {"seconds": sum(clock.seconds.values()), "ci95": own.ci95}
 
 
 def _wanted(config: config_.Config, names: Sequence[str]) -> list[config_.ModelConfig]:

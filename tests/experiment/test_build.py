@@ -13,6 +13,7 @@ from harness import testing
 from harness.config import Config
 from harness.config.diff import settings
 from harness.core.errors import RecommenderError, UsageError
+from harness.core.steps import of_parts
 from harness.experiment.build import Factories
 from harness.experiment.explain import of_run
 from harness.experiment.run import run
@@ -197,14 +198,14 @@ def test_a_part_learns_in_parts_once_and_is_told_of_users_once(tmp_path: Path) -
     given, parts = without_events(train), testing.parts_of(train, np.array([0, 1, 0, 1, 1, 0]))
     for _ in range(2):
         steps = [guard.fit_steps(name, model, given) for name, model in made.items()]
-        fit_all(steps, lambda: parts)
+        fit_all(steps, of_parts(lambda: parts))
     assert counts(tmp_path, "begun") == ["abcd"]
     assert counts(tmp_path, "learnt 11") == ["abcd"]
     for number, own in enumerate([parts[0], parts[1], parts[0]], start=1):
         for model in made.values():
             assert model.for_users(own) is model
         assert len(counts(tmp_path, "told")) == number
-    fit_all([made["whole"].fit_steps(without_events(train))], lambda: parts)
+    fit_all([made["whole"].fit_steps(without_events(train))], of_parts(lambda: parts))
     assert len(counts(tmp_path, "begun")) == 2, "other data are learnt anew"
 
 
@@ -221,7 +222,7 @@ def test_a_part_that_fails_in_parts_is_named_and_has_learnt_nothing(tmp_path: Pa
     given, parts = without_events(train), testing.parts_of(train, np.array([0, 0, 0, 0, 0, 1]))
     for _ in range(2):
         with pytest.raises(RecommenderError, match='"one" raised in fit_steps: ZeroDivisionError'):
-            fit_all([guard.fit_steps("whole", made["whole"], given)], lambda: parts)
+            fit_all([guard.fit_steps("whole", made["whole"], given)], of_parts(lambda: parts))
 
 
 def test_a_filter_leaves_its_part_as_the_others_know_it(tmp_path: Path) -> None:

@@ -326,7 +326,7 @@ def test_a_disk_that_gets_full_of_lists_is_told(
 def test_seconds_are_told_of_every_step_and_model(tmp_path: Path, large: None) -> None:
     result = run(small.config(tmp_path))
     assert list(result.seconds) == [
-        "read", "evaluation set", "fit", "recommend", "chance", "users", "compare",
+        "read", "evaluation set", "fit", "recommend", "users", "compare",
     ]  # fmt: skip
     assert set(result.models[0].seconds) == {"fit", "recommend", "score"}
 

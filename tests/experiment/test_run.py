@@ -338,7 +338,7 @@ def test_a_quick_run_says_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[s
 
 def test_times_of_every_step(tmp_path: Path) -> None:
     result = run(config(tmp_path))
-    assert list(result.seconds) == ["read", "evaluation set", "chance", "users", "compare"]
+    assert list(result.seconds) == ["read", "evaluation set", "users", "compare"]
     assert list(result.models[0].seconds) == ["fit", "recommend", "score"]
     assert min(result.seconds.values()) >= 0
 

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from baselines.popular import Popular
 from harness.core.errors import RecommenderError, UsageError
 from harness.core.exact_sum import Sums
+from harness.core.steps import of_parts
 from harness.models import guard
 from harness.models.base import Train
 from harness.models.sums import FromSums, Steps, fit_all, fits_in_parts, without_events
@@ -42,7 +43,7 @@ class Turns(FromSums):
 
 def test_each_step_knows_the_total_of_the_one_before() -> None:
     one = Turns(2)
-    fit_all([one.fit_steps(PARTS[0])], lambda: PARTS)
+    fit_all([one.fit_steps(PARTS[0])], of_parts(lambda: PARTS))
     assert one.totals_ == [11, 121]
 
 
@@ -55,19 +56,19 @@ def test_steps_of_several_take_one_pass_over_the_parts() -> None:
             passes[-1] += 1
             yield part
 
-    fit_all([model.fit_steps(PARTS[0]) for model in models], parts)
+    fit_all([model.fit_steps(PARTS[0]) for model in models], of_parts(parts))
     assert [model.totals_ for model in models] == [[], [11, 121, 1331], [11]]
     assert passes == [2, 2, 2]
 
 
 def test_without_steps_nothing_is_read() -> None:
-    fit_all([Turns(0).fit_steps(PARTS[0])], lambda: pytest.fail("no part is needed"))
+    fit_all([Turns(0).fit_steps(PARTS[0])], of_parts(lambda: pytest.fail("no part is needed")))
 
 
 def test_who_waits_where_a_step_fails_is_closed() -> None:
     waiting = Turns(1).fit_steps(PARTS[0])
     with pytest.raises(ZeroDivisionError):
-        fit_all([waiting], lambda: (1 // 0 for _ in "a"))  # type: ignore[misc]
+        fit_all([waiting], of_parts(lambda: (1 // 0 for _ in "a")))  # type: ignore[misc]
     assert getgeneratorstate(waiting) == "GEN_CLOSED"
 
 
@@ -89,7 +90,7 @@ class Large(FromSums):
 
 def test_a_total_is_not_held_while_the_next_is_made() -> None:
     model = Large()
-    fit_all([guard.fit_steps("large", model, PARTS[0])], lambda: PARTS)
+    fit_all([guard.fit_steps("large", model, PARTS[0])], of_parts(lambda: PARTS))
     assert model.held_ == [False] * 4
 
 
@@ -159,7 +160,7 @@ class Says(FromSums):
 )  # fmt: skip
 def test_what_goes_wrong_is_told_with_the_models_name(sums: Any, words: str) -> None:
     with pytest.raises(RecommenderError) as caught:
-        fit_all([guard.fit_steps("mine", Says(sums), PARTS[0])], lambda: PARTS)
+        fit_all([guard.fit_steps("mine", Says(sums), PARTS[0])], of_parts(lambda: PARTS))
     assert str(caught.value).startswith('model "mine" raised in fit_steps: ')
     assert words in str(caught.value)
 
@@ -167,4 +168,4 @@ def test_what_goes_wrong_is_told_with_the_models_name(sums: Any, words: str) -> 
 def test_a_wrong_parameter_is_its_users() -> None:
     steps = guard.fit_steps("mine", Popular(window_days=-1), PARTS[0])
     with pytest.raises(UsageError, match='model "mine": window_days is -1; expected'):
-        fit_all([steps], lambda: PARTS)
+        fit_all([steps], of_parts(lambda: PARTS))

@@ -12,8 +12,8 @@ from scipy import stats
 from harness.metrics import parse
 from harness.metrics.scores import ScoreTable
 from harness.stats.chance import Verdict, against_chance
-from harness.stats.chance_law import Law, law
-from harness.stats.chance_moments import of_set
+from harness.stats.chance_law import Law, LawOfAll, law
+from harness.stats.chance_moments import moment_sums, of_mean
 
 METRIC = parse("MAP@1")
 
@@ -153,8 +153,8 @@ def test_the_order_of_users_changes_no_bit(order: list[int]) -> None:
     found = [
         (
             against_chance(ScoreTable({METRIC: scores[:, users]}), METRIC, known),
-            of_set(known),
-            known.of_no_hit(),
+            of_mean(moment_sums(known)),
+            LawOfAll.of(known.sums()).of_no_hit(),
         )
         for users in (np.arange(60), order)
         for known in [law(METRIC, 50 + 7 * relevant[users], relevant[users], relevant[users])]

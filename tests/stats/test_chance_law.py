@@ -12,7 +12,7 @@ from hypothesis import given
 
 from harness.metrics import DEFINITIONS, parse
 from harness.stats import chance_law
-from harness.stats.chance_law import Law, law
+from harness.stats.chance_law import Law, LawOfAll, law
 
 EXACT = [*OF_MOMENTS, "SetF1"]
 
@@ -51,9 +51,8 @@ def test_cumulants_of_a_mean_by_hand() -> None:
 
     Variance 4 · 1/4 / 4² = 1/16, third 4 · 1/8 / 4³ = 1/128; skewness (1/128)/(1/16)^1.5 = 1/2.
     """
-    user_scores = Law(
-        np.array([0.2, 0.4]), np.full(2, 1 / 4), np.full(2, 1 / 8), np.array([0.5, 0.8])
-    )
+    of_users = Law(np.array([0.2, 0.4]), np.full(2, 1 / 4), np.full(2, 1 / 8), np.array([0.5, 0.8]))
+    user_scores = LawOfAll.of(of_users.sums())
     assert user_scores.of_mean(repeats=2) == pytest.approx((0.3, 1 / 4, 1 / 2), rel=1e-12)
     assert user_scores.of_no_hit(repeats=2) == pytest.approx(0.16, rel=1e-12)
 
@@ -69,7 +68,8 @@ def test_no_closed_form_no_law() -> None:
 
 
 def test_where_a_hit_cannot_be_missed_no_hit_has_no_chance() -> None:
-    assert found_law("MAP", [5, 5], [5, 5], [5, 5], 3).of_no_hit() == 0.0
+    found = found_law("MAP", [5, 5], [5, 5], [5, 5], 3)
+    assert LawOfAll.of(found.sums()).of_no_hit() == 0.0
 
 
 def test_no_law_where_moments_alone_are_known(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,9 +4,19 @@ import numpy as np
 import pytest
 from conftest import hashes
 
+from harness.core import steps
+from harness.core.steps import of_one
 from harness.metrics import parse
 from harness.metrics.scores import ScoreTable
-from harness.stats.estimates import bootstrap, estimate, estimates
+from harness.stats.estimates import (
+    ScoredUsers,
+    bootstrap,
+    estimate,
+    estimate_steps,
+    keys_of,
+    of_set,
+    with_bootstrap,
+)
 
 MAP, RECALL, COVERAGE = (parse(name) for name in ("MAP@2", "Recall@2", "Coverage@2"))
 RNG = np.random.default_rng(8)
@@ -16,10 +26,13 @@ FIVE = ScoreTable({MAP: RNG.random((5, 200)), RECALL: RNG.random((5, 200))})
 
 def test_every_interval_of_every_metric() -> None:
     tables = {"one": ONE, "five": FIVE}
-    found = estimates(tables, bootstrap(tables, hashes(200), [MAP, RECALL], 4000, seed=1))
+    keys, part = keys_of(tables, [MAP, RECALL]), ScoredUsers(hashes(200), tables)
+    found = steps.found(estimate_steps(keys), of_one(part))
+    resampled = bootstrap(tables, hashes(200), [MAP, RECALL], 4000, seed=1)
     for name, table in tables.items():
         for metric in (MAP, RECALL):
-            values, got = table.of_users(metric), found[name][metric]
+            values = table.of_users(metric)
+            got = with_bootstrap(found[name, metric], resampled[name, metric])
             error = values.std(ddof=1) / np.sqrt(200)
             assert got.mean == pytest.approx(values.mean(), rel=1e-12)
             assert got.ci95_t == pytest.approx(
@@ -27,31 +40,29 @@ def test_every_interval_of_every_metric() -> None:
             )
             assert got.ci95 == pytest.approx(got.ci95_t, abs=error / 5)
             assert got.ci95_bootstrap[0] < got.mean < got.ci95_bootstrap[1]
-    assert found["one"][MAP].sd_repeats is None
+    assert found["one", MAP].sd_repeats is None
     repeats = FIVE.values[MAP].mean(axis=1)
-    assert found["five"][MAP].sd_repeats == pytest.approx(repeats.std(ddof=1))
+    assert found["five", MAP].sd_repeats == pytest.approx(repeats.std(ddof=1))
 
 
 def test_repeats_are_resampled_too() -> None:
     """Repeats of 0, …, 4 for all users: only which repeats are drawn varies, by √2/√5."""
     table = ScoreTable({MAP: np.repeat(np.arange(5.0)[:, None], 30, axis=1)})
-    means = bootstrap({"r": table}, hashes(30), [MAP], 20_000, seed=1)[MAP]["r"]
+    means = bootstrap({"r": table}, hashes(30), [MAP], 20_000, seed=1)["r", MAP]
     assert means.mean() == pytest.approx(2, abs=0.02)
     assert means.std() == pytest.approx(2**0.5 / 5**0.5, rel=0.02)
 
 
 def test_what_stands_beside_a_model_changes_nothing() -> None:
-    alone = bootstrap({"one": ONE}, hashes(200), [MAP], 300, seed=5)[MAP]["one"]
-    beside = bootstrap({"five": FIVE, "one": ONE}, hashes(200), [RECALL, MAP], 300, seed=5)[MAP][
-        "one"
-    ]
-    assert np.array_equal(beside, alone)
+    alone = bootstrap({"one": ONE}, hashes(200), [MAP], 300, seed=5)["one", MAP]
+    beside = bootstrap({"five": FIVE, "one": ONE}, hashes(200), [RECALL, MAP], 300, seed=5)
+    assert np.array_equal(beside["one", MAP], alone)
 
 
 def test_one_figure_of_all_lists_has_no_interval() -> None:
     table = ScoreTable({COVERAGE: np.array([[0.25], [0.75]])})
     assert bootstrap({"a": table}, hashes(1), [COVERAGE], 300, 1) == {}
-    got = estimates({"a": table}, {})["a"][COVERAGE]
+    got = of_set([0.25, 0.75])
     assert (got.mean, got.ci95, got.ci95_t, got.ci95_bootstrap) == (0.5, None, None, None)
     assert got.sd_repeats == pytest.approx(0.5**1.5)
 

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from harness.core.random import streams
-from harness.stats import _kernels, resampling
 from harness.stats.resampling import (
+    POISSON,
+    Weights,
     bootstrap,
     exponents,
-    public_private,
+    once,
     randomized,
     randomized_sums,
     resampled_means,
@@ -33,19 +34,21 @@ def resampled(kind: str, values: Any, times: int, seed: int = 0, threads: int = 
     match kind:
         case "bootstrap":
             return bootstrap(values, users, times, seed, threads)
-        case "public and private":
-            return np.hstack(public_private(values, len(values) // 3, times, seed, threads))
+        case "leaderboards":
+            grid = exponents(np.abs(values).max(axis=0), len(values))
+            given = values, users, grid, times, seed, threads
+            return np.ldexp(resampled_sums(*given, weights=once(1 / 3))[0][:-1], grid)
         case _:
             return randomized(values, users, times, seed, threads)
 
 
-def drawn(users: int, resamples: int, seed: int) -> Any:
+def drawn(users: int, resamples: int, seed: int, weights: Weights = POISSON) -> Any:
     """Return how often each user is drawn, (resamples, users)."""
-    ones = np.zeros(users, np.int32)
-    return resampled_sums(np.eye(users), hashes(users), ones, resamples, seed)[0][:-1]
+    given = np.eye(users), hashes(users), np.zeros(users, np.int32), resamples, seed
+    return resampled_sums(*given, weights=weights)[0][:-1]
 
 
-KINDS = pytest.mark.parametrize("kind", ["bootstrap", "public and private", "flips"])
+KINDS = pytest.mark.parametrize("kind", ["bootstrap", "leaderboards", "flips"])
 
 
 @KINDS
@@ -125,7 +128,7 @@ def test_weights_are_poissons() -> None:
 
 def test_weights_have_the_moments_of_poissons_distribution() -> None:
     """E w = 1 and E w² = 2 exactly, E w³ = 5 and 2 of 65,536; each chance is its own rounded."""
-    at_least = [int(count) for count in resampling._AT_LEAST]
+    at_least = POISSON.at_least.tolist()
     for power, wanted in ((1, 1), (2, 2), (3, 5 + Fraction(2, 65536))):
         steps = [t**power - (t - 1) ** power for t in range(1, 9)]
         assert Fraction(np.dot(steps, at_least), 65536) == wanted
@@ -193,19 +196,17 @@ def test_products_and_sums_are_exact(largest: float) -> None:
     assert many.tolist() == weights.sum(axis=1).tolist()
 
 
-@pytest.mark.parametrize("public", [1, 4, 9])
-def test_boards_divide_the_users(public: int) -> None:
-    """Ten users with a column each: each on one leaderboard, `public` of them on the first."""
-    ours, theirs = public_private(np.eye(10), public, 5000, seed=4)
-    assert np.array_equal(np.round(ours * public + theirs * (10 - public)), np.ones((5000, 10)))
-    assert np.round(ours * public).sum(axis=1).tolist() == [public] * 5000
-    assert (ours > 0).mean(axis=0) == pytest.approx(public / 10, abs=0.03)
+@pytest.mark.parametrize("share", [0.1, 0.4, 0.9])
+def test_leaderboards_divide_the_users(share: float) -> None:
+    """Each of ten users is on the public one with the chance `share`, whoever else is."""
+    found = drawn(10, 20_000, seed=4, weights=once(share))
+    assert set(np.unique(found)) == {0, 1}
+    assert found.mean(axis=0) == pytest.approx(share, abs=0.02)
+    assert (found[:, 0] * found[:, 1]).mean() == pytest.approx(share**2, abs=0.02)
 
 
-def test_two_users_are_apart_as_often_as_combinations_say() -> None:
-    """4 of 10 on the public leaderboard: two users share it with the chance 4/10 · 3/9."""
-    ours, _theirs = public_private(np.eye(10)[:, :2], 4, 20_000, seed=4)
-    assert (ours > 0).all(axis=1).mean() == pytest.approx(12 / 90, abs=0.01)
+def test_a_share_of_hardly_anybody_is_one_of_65536() -> None:
+    assert [once(share).at_least[0] for share in (1e-9, 1 - 1e-9)] == [1, 65535]
 
 
 def test_signs_are_coins_of_their_own() -> None:
@@ -247,23 +248,28 @@ def test_nobody_has_no_mean() -> None:
 def test_weights_and_signs_are_drawn_as_written_down() -> None:
     """Number by number, in plain Python: what is drawn many at a time is no other."""
     users, weights = hashes(20), drawn(20, 130, seed=7)
+    public = drawn(20, 130, seed=7, weights=once(0.3))
     signs = np.sign(randomized(np.diag(np.ones(20)), users, 130, seed=7))
-    draws, flips = (streams(7, purpose, 3).tolist() for purpose in ("bootstrap", "flips"))
+    draws, shares, flips = (
+        streams(7, purpose, 3).tolist() for purpose in ("bootstrap", "leaderboards", "flips")
+    )
     for user, own in enumerate(users.tolist()):
-        expected = [weight for key in draws for weight in weights_plainly(own ^ key)]
+        expected = [weight for key in draws for weight in weights_plainly(own ^ key, POISSON)]
         assert weights[:, user].tolist() == expected[:130]
+        chosen = [weight for key in shares for weight in weights_plainly(own ^ key, once(0.3))]
+        assert public[:, user].tolist() == chosen[:130]
         bits = [mixed(own ^ key) >> lane & 1 for key in flips for lane in range(64)]
         assert signs[:, user].tolist() == [1 - 2 * bit for bit in bits[:130]]
 
 
-def weights_plainly(start: int) -> list[int]:
+def weights_plainly(start: int, weights: Weights) -> list[int]:
     """Return how often a user is drawn in 64 resamples: 16 numbers of SplitMix64, four of each."""
     state, found = mixed(start), []
     for _ in range(16):
         state = state + 0x9E3779B97F4A7C15 & WORD
         for quarter in range(4):
             part = mixed(state) >> 16 * quarter & 0xFFFF
-            found.append(sum(part < count for count in resampling._AT_LEAST.tolist()))
+            found.append(sum(part < count for count in weights.at_least.tolist()))
     return found
 
 
@@ -271,25 +277,3 @@ def mixed(bits: int) -> int:
     bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9 & WORD
     bits = (bits ^ bits >> 27) * 0x94D049BB133111EB & WORD
     return bits ^ bits >> 31
-
-
-@pytest.mark.parametrize("users", [2, 127, 128, 129, 400])
-def test_leaderboards_are_drawn_as_written_down(users: int) -> None:
-    picks = users // 3 + 1
-    keys, everyone = streams(7, "any", 3), np.arange(users)
-    weights = np.empty((3, users), np.uint8)
-    _kernels.draw_once(keys, picks, everyone, np.empty(users, np.uint8), weights)
-    for row, key in zip(weights.tolist(), keys.tolist(), strict=True):
-        assert row == drawn_plainly(key, users, picks)
-
-
-def drawn_plainly(state: int, users: int, picks: int) -> list[int]:
-    """Return who is drawn: Lemire's products of the halves of SplitMix64's numbers."""
-    times = [0] * users
-    while sum(times) < picks:
-        state = state + 0x9E3779B97F4A7C15 & WORD
-        bits = mixed(state)
-        for half in (bits >> 32, bits & 2**32 - 1)[: picks - sum(times)]:
-            user, fair = half * users >> 32, (half * users & 2**32 - 1) >= 2**32 % users
-            times[user] += fair and not times[user]
-    return times

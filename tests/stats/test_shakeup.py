@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import hashes
 
 from harness.core.errors import UsageError
 from harness.metrics import parse
@@ -18,57 +19,62 @@ def shaken(
     user_scores: dict[str, Any], share: float, times: int = 20_000, seed: int = 1
 ) -> ShakeUp:
     tables = {name: ScoreTable({METRIC: np.array([v], float)}) for name, v in user_scores.items()}
-    return shake_up(tables, METRIC, share, seed, times)
+    users = hashes(len(next(iter(user_scores.values()))))
+    return shake_up(tables, users, METRIC, share, seed, times)
 
 
 def test_one_lucky_user_decides() -> None:
     """`a` has 1 from the first of 10 users, `b` 0.05 from the nine others.
 
-    With 3 public: the first is public in 3/10 of splits, and the order changes in every split.
+    Where the first is public, `a` leads there and `b` privately; else the other way round. Only
+    where all nine others are on one leaderboard, b's mean is 0 on the other one: both lead there
+    with nothing against them, or everybody is public or private, and they are tied.
     """
     found = shaken({"a": [1] + [0] * 9, "b": [0] + [0.05] * 9}, 0.3)
     (pair,) = found.pairs
     assert (found.public, found.users, pair.one, pair.other) == (3, 10, "a", "b")
-    assert (pair.changes, pair.ties, found.leader_falls) == (1, 0, 1)
+    assert pair.ties == pytest.approx(0.7**10 + 0.3**10, abs=0.005)
+    assert pair.changes == 1 - pair.ties
+    assert found.leader_falls == pair.changes
 
 
 def test_a_clear_leader_never_falls() -> None:
-    found = shaken({"a": [1] * 10, "b": [0.5] * 10, "c": [0.4] * 10}, 0.3)
-    assert [(p.changes, p.ties) for p in found.pairs] == [(0, 0)] * 3
+    """Unless a leaderboard is empty, with the chance 2/2^10, where all are first, too."""
+    found = shaken({"a": [1] * 10, "b": [0.5] * 10, "c": [0.4] * 10}, 0.5)
+    assert {p.changes for p in found.pairs} == {0}
+    assert {p.ties for p in found.pairs} == {found.pairs[0].ties}
+    assert found.pairs[0].ties == pytest.approx(2 / 2**10, abs=0.001)
     assert found.leader_falls == 0
 
 
 def test_how_often_by_combinations() -> None:
-    """`a` is ahead on users 1 to 6 of 10, `b` on 7 to 10, by as much; 5 are public.
+    """`a` is ahead on users 1 to 6 of 10, `b` on 7 to 10, by as much; each is public or private.
 
-    With i of the six public, `a` leads there by 2i − 5 and privately by 2(6 − i) − 5 = 7 − 2i:
-    opposite signs for i ≤ 2 or i ≥ 4, none level.
+    With i of the six and j of the four public, `a` leads there by i − j, and privately by
+    6 − i − (4 − j) = 2 − (i − j): opposite signs for i − j below 0 or above 2, tied at 0 and 2.
     """
     found = shaken({"a": [1] * 6 + [0] * 4, "b": [0] * 6 + [1] * 4}, 0.5)
-    ways = {i: comb(6, i) * comb(4, 5 - i) / comb(10, 5) for i in range(1, 6)}
-    expected = sum(chance for i, chance in ways.items() if i != 3)
-    assert found.pairs[0].changes == pytest.approx(expected, abs=0.015)
+    ways = {(i, j): comb(6, i) * comb(4, j) / 2**10 for i in range(7) for j in range(5)}
+    changes = sum(chance for (i, j), chance in ways.items() if not 0 <= i - j <= 2)
+    ties = sum(chance for (i, j), chance in ways.items() if i - j in (0, 2))
+    assert found.pairs[0].changes == pytest.approx(changes, abs=0.015)
+    assert found.pairs[0].ties == pytest.approx(ties, abs=0.015)
 
 
 def test_who_is_level_with_the_first_is_first() -> None:
-    """Of four users one is public. `a` has 1 from two of them, `b` from one of these.
-
-    One public: who has 1 there is first. The first user public (both 1): privately `a` leads, and
-    was level first. The second (`a` alone): privately both are level. The others: level in public.
-    """
+    """`a` has 1 from two of four users, `b` from one of these: `a` is first, if not alone."""
     found = shaken({"a": [1, 1, 0, 0], "b": [1, 0, 0, 0]}, 0.25)
     assert found.leader_falls == 0
 
 
 def test_level_boards_tell_nothing() -> None:
-    """One public user of four; only the first tells the two apart: level in 3 of 4 splits."""
+    """Only the first user tells the two apart, and is on one leaderboard: tied on the other."""
     found = shaken({"a": [1, 0, 0, 0], "b": [0, 0, 0, 0]}, 0.25)
-    assert found.pairs[0].ties == 1  # where the first user is public, they tie in private
-    assert found.pairs[0].changes == 0
+    assert (found.pairs[0].ties, found.pairs[0].changes) == (1, 0)
 
 
 @pytest.mark.parametrize(("share", "public"), [(0.001, 1), (0.5, 5), (0.999, 9)])
-def test_no_board_is_empty(share: float, public: int) -> None:
+def test_how_many_are_public_on_average(share: float, public: int) -> None:
     assert shaken({"a": [1] * 10, "b": [0] * 10}, share, 10).public == public
 
 

@@ -1,0 +1,148 @@
+"""All figures of a run that follow from its users' scores, added up over parts of the users."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from harness.config import Config
+from harness.core.arrays import Counts
+from harness.core.exact_sum import Sums
+from harness.core.once import once
+from harness.core.steps import Steps, side_by_side
+from harness.experiment.record import Chance
+from harness.metrics import Metric
+from harness.protocol.evaluation_set import EvaluationSet
+from harness.stats import chance_law, chance_moments
+from harness.stats.chance import Verdict, chance_steps
+from harness.stats.chance_law import Law, has_law
+from harness.stats.chance_moments import has_moments
+from harness.stats.estimates import (
+    Key,
+    ModelEstimate,
+    bootstrap_steps,
+    estimate_steps,
+    keys_of,
+    with_bootstrap,
+)
+from harness.stats.pairwise import Comparison, Rules, compare_steps, comparison_of
+from harness.stats.shakeup import ShakeUp, shake_up_steps
+from harness.stats.slices import ProfiledUsers, Slice, slice_steps
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluatedUsers(ProfiledUsers):
+    """Users of a part of an evaluation set, and their scores under every model.
+
+    Attributes
+    ----------
+    cases : three integer arrays, (n,)
+        Of each user the candidates, the true candidates, and all true items: what chance follows
+        from.
+    k : int
+        The evaluation set's.
+    metric : Metric
+        The one that models are judged by.
+    """
+
+    cases: tuple[Counts, Counts, Counts]
+    k: int
+    metric: Metric
+
+    @once
+    def law(self) -> Law:
+        """What a random ranking would score for each user."""
+        found = chance_law.law(self.metric.up_to(self.k), *self.cases)
+        assert found is not None, "asked for where there is one"  # noqa: S101
+        return found
+
+
+def cases_of(evaluation_set: EvaluationSet) -> tuple[Counts, Counts, Counts]:
+    """Return of each user the candidates, the true candidates, and all true items."""
+    return evaluation_set.n_candidates, evaluation_set.truth.sizes, evaluation_set.relevant
+
+
+@dataclass(frozen=True, eq=False)
+class Figures:
+    """What the scores of all users tell.
+
+    Attributes
+    ----------
+    estimates : mapping of (model, metric) to ModelEstimate
+        Of metrics of users.
+    verdicts : mapping of model to Verdict
+        Empty where the first metric has no law of chance.
+    chance : mapping of Metric to Chance
+        Of the metrics whose chance is known.
+    """
+
+    estimates: Mapping[Key, ModelEstimate]
+    verdicts: Mapping[str, Verdict]
+    chance: Mapping[Metric, Chance]
+    comparison: Comparison | None
+    shake_ups: tuple[ShakeUp, ...]
+    slices: tuple[Slice, ...]
+
+
+def figure_steps(
+    config: Config, metrics: Sequence[Metric], columns: Sequence[str], users: int
+) -> Steps[EvaluatedUsers, Figures]:
+    """Yield steps; return all figures.
+
+    Parameters
+    ----------
+    metrics : sequence of Metric
+        Models are compared by the first.
+    columns : sequence of str
+        Of the users' profile, to slice them by.
+    users : int
+        How many are evaluated, in all parts.
+    """
+    names, k, wanted = [model.name for model in config.models], config.evaluation.k, config.compare
+    keys, judged, seed = keys_of(names, metrics), metrics[0], config.evaluation.seed
+    rules = Rules(wanted.baseline, wanted.correction, wanted.resamples, seed)
+    pairs = judged.definition.of == "user" and min(len(names), users) > 1
+    shares = wanted.public_shares if pairs else ()
+    found = yield from side_by_side(
+        [
+            estimate_steps(keys),
+            bootstrap_steps(keys, wanted.resamples, seed),
+            chance_steps(names, judged) if has_law(judged.up_to(k)) else nothing({}),
+            _moment_steps([m.up_to(k) for m in metrics]),
+            slice_steps(names, judged, columns),
+            compare_steps(names, judged, rules) if pairs else nothing(None),
+            *(shake_up_steps(names, judged, share, seed) for share in shares),
+        ]
+    )
+    estimates, resampled, verdicts, moments, slices, paired, *shaken = found
+    return Figures(
+        {key: with_bootstrap(own, resampled[key]) for key, own in estimates.items()},
+        verdicts,
+        {m: moments[m.up_to(k)] for m in metrics if m.up_to(k) in moments},
+        None if paired is None else comparison_of(paired, resampled, judged, rules),
+        tuple(shaken),
+        slices,
+    )
+
+
+def nothing(value: Any) -> Steps[Any, Any]:
+    """Yield no step; return a value."""
+    yield from ()
+    return value
+
+
+def _moment_steps(metrics: Sequence[Metric]) -> Steps[EvaluatedUsers, dict[Metric, Chance]]:
+    known = [metric for metric in metrics if has_moments(metric)]
+    sums: Any = yield partial(_moment_sums, known)
+    return {m: Chance(*chance_moments.of_mean(sums[at])) for at, m in enumerate(known)}
+
+
+def _moment_sums(metrics: Sequence[Metric], part: EvaluatedUsers) -> Sums:
+    held = {}
+    for at, metric in enumerate(metrics):
+        found = chance_moments.exact(metric, *part.cases)
+        assert found is not None, "there is a closed form"  # noqa: S101
+        held[at] = chance_moments.moment_sums(found)
+    return held
