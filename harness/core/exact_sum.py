@@ -32,7 +32,7 @@ class Largest:
     [3.0, 5.0]
     """
 
-    values: Floats
+    values: Floats | Int64
 
     def __add__(self, other: Largest) -> Largest:
         """Return the larger numbers of both."""

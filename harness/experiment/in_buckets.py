@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -19,33 +19,36 @@ import numpy.typing as npt
 import polars as pl
 
 from harness.config import Config, ModelConfig
-from harness.core.arrays import Int32, Int64
-from harness.core.errors import RecommenderError, UsageError, counted
-from harness.core.exact_sum import Sums
+from harness.core import steps as steps_
+from harness.core.arrays import Int64
+from harness.core.errors import UsageError, counted
 from harness.core.io import scratch_folder, told_if_full
 from harness.core.progress import Clock, steps
-from harness.core.steps import Ended, after, of_parts
+from harness.core.steps import of_parts
 from harness.data.buckets import Buckets, estimated_rows, more_room, prepared
 from harness.data.dataset import Dataset
-from harness.data.interactions import counts_of
 from harness.experiment import memory
 from harness.experiment.answers import Answers, ask
 from harness.experiment.build import itself
 from harness.experiment.evaluate_model import asked_in_turn
 from harness.experiment.file_model import PrecomputedLists
+from harness.experiment.in_parts import (
+    Models,
+    ask_part,
+    fit,
+    in_parts,
+    of_all_events,
+    plan_steps,
+    unseen,
+)
 from harness.experiment.memory import Limit
-from harness.models import guard, item_stats
-from harness.models.base import Recommender, Train
-from harness.models.item_stats import Catalogue
+from harness.models import item_stats
+from harness.models.base import Recommender
+from harness.models.item_stats import Catalogue, TrainCounts
 from harness.models.recommendations import Recommendations
-from harness.models.sums import FromSums, Step, Steps, fit_all, fits_in_parts, without_events
-from harness.protocol import evaluation_set, split, users
+from harness.protocol import evaluation_set, users
 from harness.protocol.evaluation_set import EvaluationSet
-from harness.protocol.split import Split
 from harness.protocol.task import Task, asked, make_task, noted, of_users, refuse_rows_without_order
-
-Models = Sequence[dict[str, Recommender]]
-"""Of each repeat, the models that have so many, by name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,22 +107,22 @@ class InBuckets:
         self._folder, self._progress = folder, progress
         self._clocks = {model.name: Clock() for model in config.models}
         self._parts: dict[tuple[str, int], list[Answers]] = {}
-        self._item_counts = np.zeros(len(buckets.items.ids), np.int64)
-        self._data = buckets.empty()
-        with clock.step("evaluation set"), noted(self._data):
-            self._split = self._count()
-            self._candidates = self._find_candidates()
-        if len(self._candidates) > 0:  # else it is told when the users are known, too
+        self._total, data = of_parts(self._datasets), buckets.empty()
+        with clock.step("evaluation set"), noted(data):
+            self._plan = steps_.found(plan_steps(config, data), self._total)
+        self._in_parts: list[tuple[int, str, Recommender]] = []
+        if len(self._plan.candidates) > 0:  # else it is told when the users are known, too
+            self._in_parts = list(in_parts(models, kept))
             with clock.step("fit"):
-                self._fit()
+                fit(self._plan, self._in_parts, self._total, self._clocks)
         with clock.step("recommend"):
-            self._merge([self._ask(task) for task in self._tasks()])
+            self._merge([self._ask(*self._plan.tasks(data)) for data in self._datasets()])
 
     def catalogue(self, needs: Set[str]) -> Catalogue | None:
         """Return what metrics need to know of the candidates."""
 
-        def counts() -> item_stats.TrainCounts:
-            return item_stats.candidate_counts(self._item_counts, self._candidates, self._having)
+        def counts() -> TrainCounts:
+            return self._plan.train_counts(self._total)
 
         return item_stats.of_candidates(self.task.train, needs, counts)
 
@@ -140,87 +143,23 @@ class InBuckets:
         others = evaluation_set.left_out(task.evaluation_set, task.data, task.split, rules)
         return task, of_users(task, others)
 
-    def _in_parts(self) -> Iterator[tuple[int, str, Recommender]]:
-        """Yield the models that are fitted and asked a bucket at a time, with their repeat."""
-        for repeat, models in enumerate(self.models):
-            for name, model in models.items():
-                if name not in self.kept and not isinstance(itself(model), PrecomputedLists):
-                    yield repeat, name, model
-
     def _with(self, name: str) -> Iterator[tuple[int, dict[str, Recommender]]]:
         return ((r, models) for r, models in enumerate(self.models) if name in models)
 
-    def _divided(self) -> Iterator[tuple[Dataset, Split]]:
-        """Yield the buckets, one at a time, each divided as the config says."""
+    def _datasets(self) -> Iterator[Dataset]:
+        """Yield the buckets, one at a time."""
         with steps("reading buckets", len(self.buckets), " buckets", self._progress) as bar:
             for data in self.buckets.datasets():
-                yield data, split.divided(data, self.config.split)
+                yield data
                 bar.update()
 
-    def _count(self) -> Split:
-        """Return the split of all buckets; count every item's training events."""
-        parts = []
-        for _, part in self._divided():
-            self._item_counts += counts_of(part.train.item, len(self._item_counts))
-            parts.append(split.without_events(part))
-        found = split.merged(parts)
-        split.refuse_empty(found, self._data)
-        return found
-
-    def _find_candidates(self) -> Int32:
-        rule = self.config.evaluation.candidates or self._data.candidates
-        in_train = self._item_counts > 0
-        return evaluation_set.candidates_of(self._data, self._split, rule, lambda: in_train)
-
-    def _trains(self) -> Iterator[Train]:
-        """Yield the training events of each bucket; in it each item may be a candidate."""
-        every = np.arange(len(self._item_counts), dtype=np.int32)
-        for data, part in self._divided():
-            yield Train(data, part.train, every, self._split.cutoff)
-
-    def _having(self) -> tuple[Int64, int]:
-        found, total = np.zeros(len(self._item_counts), np.int64), 0
-        for train in self._trains():
-            having, n_users = item_stats.users_having(train)
-            found, total = found + having, total + n_users
-        return found, total
-
-    def _fit(self) -> None:
-        given = without_events(
-            Train(self._data, self._data.events, self._candidates, self._split.cutoff)
-        )
-        waiting = [
-            _timed(guard.fit_steps(name, model, given), self._clocks[name])
-            for _, name, model in self._in_parts()
-        ]
-        try:
-            fit_all(waiting, of_parts(self._trains))
-        except (TypeError, ValueError) as error:  # what models raise has been told
-            raise RecommenderError(
-                f"the sums of a model's parts do not add up to one: {error}; each part must "
-                "return the same keys and shapes"
-            ) from error
-
-    def _tasks(self) -> Iterator[Task]:
-        """Yield each bucket's part of the task."""
-        rules = self.config.evaluation
-        for data, part in self._divided():
-            part = replace(part, cutoff=self._split.cutoff)
-            found = evaluation_set.of_candidates(data, part, rules, self._candidates)
-            train = Train(data, part.train, self._candidates, part.cutoff)
-            yield of_users(Task(self.config, data, part, found, train), found)
-
-    def _ask(self, task: Task) -> _Bucket:
+    def _ask(self, task: Task, others: Task) -> _Bucket:
         """Ask every model for the lists of a bucket's users."""
-        left_out = evaluation_set.left_out(
-            task.evaluation_set, task.data, task.split, self.config.evaluation
-        )
-        others = of_users(task, left_out)
-        for repeat, name, model in self._in_parts() if len(self._candidates) > 0 else ():
+        for repeat, name, model in self._in_parts:
             with self._clocks[name].step("recommend"):
-                self._keep(name, repeat, _asked(name, model, task, others, repeat))
-        of = task.evaluation_set
-        kept, left_out = map(evaluation_set.without_seen, (of, left_out))
+                self._keep(name, repeat, ask_part(name, model, task, others, repeat))
+        sets = task.evaluation_set, others.evaluation_set
+        kept, left_out = map(evaluation_set.without_seen, sets)
         return _Bucket(kept, left_out, users.of_events(task))
 
     def _keep(self, name: str, repeat: int, answers: Answers) -> None:
@@ -241,21 +180,17 @@ class InBuckets:
     def _merge(self, buckets: Sequence[_Bucket]) -> None:
         found, self._order = evaluation_set.merged([bucket.evaluated for bucket in buckets])
         others, self._others_order = evaluation_set.merged([bucket.others for bucket in buckets])
-        rule = self.config.evaluation.candidates or self._data.candidates
-        with noted(self._data):
-            evaluation_set.refuse_empty(found, rule)
+        data = self._plan.data
+        with noted(data):
+            evaluation_set.refuse_empty(found, self.config.evaluation.candidates or data.candidates)
         self.profile = pl.concat([bucket.users for bucket in buckets])[self._order]
-        self.task, self.others = self._task(found), self._task(others)
-
-    def _task(self, found: EvaluationSet) -> Task:
-        data = replace(self._data, user_ids=found.user_ids)
-        train = Train(data, data.events, self._candidates, self._split.cutoff)
-        return of_users(Task(self.config, data, self._split, found, train), found)
+        self.task, self.others = self._plan.task_of(found), self._plan.task_of(others)
 
     def _of_all(self, name: str, model: Recommender, repeat: int, clock: Clock) -> Answers:
         if isinstance(itself(model), PrecomputedLists):
+            given = self.task, self.others, repeat, unseen
             with clock.step("recommend"):
-                return ask(name, model, self.task, self.others, repeat, _unseen, again=False)
+                return ask(name, model, *given, again=False)
         parts = self._parts[name, repeat]
         others = None
         if all(part.others is not None for part in parts):
@@ -281,10 +216,6 @@ class InBuckets:
 _NONE = Recommendations(np.empty((0, 0), np.int32))
 
 
-def _unseen(users: int) -> None:
-    """Take progress that is not shown."""
-
-
 @contextmanager
 def opened(
     config: Config, models: Models, limit: Limit, whole: str, clock: Clock, progress: bool
@@ -301,7 +232,7 @@ def opened(
     HarnessError
         Such a model, a bucket that is larger than the memory, and what `InBuckets` raises.
     """
-    layout, kept = config.layout(), _of_all_events(models)
+    layout, kept = config.layout(), of_all_events(models)
     needed = f"all events need about {memory.shown(memory.needed(layout))} of memory; {limit.says}"
     if kept and whole == "refuse":
         raise UsageError(
@@ -338,17 +269,6 @@ def _say_of_users(found: InBuckets, limit: Limit) -> None:
         )
 
 
-def _of_all_events(models: Models) -> list[str]:
-    """Return the models that can only learn from all events at once."""
-    found = {
-        name: None
-        for of_repeat in models
-        for name, model in of_repeat.items()
-        if not isinstance(itself(model), PrecomputedLists) and not fits_in_parts(model)
-    }
-    return list(found)
-
-
 def _refuse_larger(events: int, limit: Limit) -> None:
     needed = memory.BASE + memory.AN_EVENT * events
     if needed > limit.size:
@@ -356,26 +276,3 @@ def _refuse_larger(events: int, limit: Limit) -> None:
             f"the largest bucket of users has {events:,} events and needs {memory.shown(needed)} "
             f"of memory; {limit.says}: allow more with --memory"
         )
-
-
-def _asked(name: str, model: Recommender, task: Task, others: Task, repeat: int) -> Answers:
-    own = task.evaluation_set
-    again = repeat == 0 and len(own.users) > 0
-    told: FromSums = model  # type: ignore[assignment]
-    model = guard.guarded(name, "for_users", lambda: told.for_users(task.train))
-    return ask(name, model, task, others, repeat, _unseen, again=again)
-
-
-def _timed(waiting: Steps, clock: Clock) -> Steps:
-    """Yield the steps of a model, whose seconds are counted."""
-    with clock.step("fit"):
-        step = after(waiting)
-    while not isinstance(step, Ended):
-        total = yield partial(_in_time, step, clock)
-        with clock.step("fit"):
-            step = after(waiting, total)
-
-
-def _in_time(step: Step, clock: Clock, part: Train) -> Sums:
-    with clock.step("fit"):
-        return step(part)

@@ -26,7 +26,8 @@ from harness.experiment.build import Factories
 from harness.experiment.competition import averaged_ids
 from harness.experiment.evaluate_model import EvaluatedModel, asked_in_turn, describing, scored
 from harness.experiment.figures import EvaluatedUsers, Figures, cases_of, figure_steps
-from harness.experiment.in_buckets import InBuckets, Models
+from harness.experiment.in_buckets import InBuckets
+from harness.experiment.in_parts import Models
 from harness.experiment.record import Tuned
 from harness.experiment.result import ModelResult, Result
 from harness.metrics import Metric, needs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -13,9 +13,10 @@ import numpy.typing as npt
 from harness.config import FractionSplit, GivenSplit, LastNSplit, SplitConfig, TimeSplit
 from harness.core.arrays import Bool, Int64
 from harness.core.errors import DataError, counted
+from harness.core.exact_sum import Largest, Sums
 from harness.core.random import id_hashes, mixed
 from harness.data.competitions import VALID_KIND
-from harness.data.dataset import DAY_US, Dataset, Events, no_events
+from harness.data.dataset import DAY_US, NO_TIME, Dataset, Events
 
 
 @dataclass(frozen=True)
@@ -117,29 +118,32 @@ def divided(dataset: Dataset, config: SplitConfig) -> Split:
             return _per_user(dataset, dataset.events.kind == dataset.kinds.index(VALID_KIND))
 
 
-def without_events(part: Split) -> Split:
-    """Return a split that knows how many events it has, and holds none."""
-    return replace(part, train=no_events(), valid=no_events(), sizes=part.n_events)
+def sums(part: Split) -> Sums:
+    """Return what `of_sums` is made of; those of parts of the users add up."""
+    cuts = part.cuts or Cuts(0, 0, "")
+    return {
+        "events": np.array([*part.n_events, part.held_back]),
+        "cuts": np.array([cuts.users, cuts.tied]),
+        "cutoff": Largest(np.array([NO_TIME if part.cutoff is None else part.cutoff])),
+    }
 
 
-def merged(parts: Sequence[Split]) -> Split:
-    """Return the split of a log by those of its buckets, without events.
+def of_sums(empty: Split, found: Mapping[str, Any]) -> Split:
+    """Return the split of a log, without events, by the sums of its parts.
 
     Of a split per user the cut-off is the latest of all.
+
+    Parameters
+    ----------
+    empty : Split
+        Of a data set with the log's span, and no events.
     """
-    first, cuts = parts[0], [part.cuts for part in parts if part.cuts is not None]
-    trains, valids = zip(*(part.n_events for part in parts), strict=True)
-    return replace(
-        first,
-        held_back=sum(part.held_back for part in parts),
-        cutoff=max((part.cutoff for part in parts if part.cutoff is not None), default=None),
-        cuts=_added(cuts) if cuts else None,
-        sizes=(sum(trains), sum(valids)),
-    )
-
-
-def _added(cuts: Sequence[Cuts]) -> Cuts:
-    return replace(cuts[0], users=sum(c.users for c in cuts), tied=sum(c.tied for c in cuts))
+    train, valid, held_back = found["events"].tolist()
+    users, tied = found["cuts"].tolist()
+    cutoff = int(found["cutoff"].values[0])
+    cuts = None if empty.cuts is None else replace(empty.cuts, users=users, tied=tied)
+    cutoff_ = None if cutoff == NO_TIME else cutoff
+    return replace(empty, held_back=held_back, cutoff=cutoff_, cuts=cuts, sizes=(train, valid))
 
 
 def _end(dataset: Dataset, config: TimeSplit) -> int:

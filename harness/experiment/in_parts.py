@@ -1,0 +1,196 @@
+"""The same evaluation where users are divided: what each part does, and what all have in common.
+
+A part is the data set of some users: a bucket on disk, or on a cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from harness.config import Config
+from harness.core.arrays import Int32, Int64
+from harness.core.errors import RecommenderError
+from harness.core.exact_sum import Sums
+from harness.core.progress import Clock
+from harness.core.steps import Ended, Steps, Total, after
+from harness.data.dataset import Dataset
+from harness.data.interactions import counts_of
+from harness.experiment.answers import Answers, ask
+from harness.experiment.build import itself
+from harness.experiment.file_model import PrecomputedLists
+from harness.models import guard, item_stats
+from harness.models.base import Recommender, Train
+from harness.models.item_stats import TrainCounts
+from harness.models.sums import FromSums, Step, fit_all, fits_in_parts, without_events
+from harness.models.sums import Steps as ModelSteps
+from harness.protocol import evaluation_set, split
+from harness.protocol.evaluation_set import EvaluationSet
+from harness.protocol.split import Split
+from harness.protocol.task import Task, of_users
+
+Models = Sequence[dict[str, Recommender]]
+"""Of each repeat, the models that have so many, by name."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What all parts have in common once their events are counted.
+
+    Attributes
+    ----------
+    data : Dataset
+        Of no users.
+    split : Split
+        Of all parts, without events.
+    candidates : int32 array
+    item_counts : int64 array
+        The training events of every item.
+    """
+
+    config: Config
+    data: Dataset
+    split: Split
+    candidates: Int32
+    item_counts: Int64
+
+    def train(self, part: Dataset) -> Train:
+        """Return a part's training events; in it each item may be a candidate."""
+        return self._train(part, np.arange(len(self.item_counts), dtype=np.int32))
+
+    def _train(self, part: Dataset, candidates: Int32) -> Train:
+        events = split.divided(part, self.config.split).train
+        return Train(part, events, candidates, self.split.cutoff)
+
+    def on_train(self, step: Step, part: Dataset) -> Sums:
+        """Return what a step makes of a part's training events."""
+        return step(self.train(part))
+
+    def total_of_train(self, total: Total[Dataset]) -> Total[Train]:
+        """Return what adds up functions of training events, by what adds up those of parts."""
+        return lambda step: total(partial(self.on_train, step))
+
+    def tasks(self, part: Dataset) -> tuple[Task, Task]:
+        """Return a part's share of the task, and that of the users whom it leaves out."""
+        rules = self.config.evaluation
+        own = replace(split.divided(part, self.config.split), cutoff=self.split.cutoff)
+        found = evaluation_set.of_candidates(part, own, rules, self.candidates)
+        train = Train(part, own.train, self.candidates, own.cutoff)
+        task = of_users(Task(self.config, part, own, found, train), found)
+        left_out = evaluation_set.left_out(found, part, own, rules)
+        return task, of_users(task, left_out)
+
+    def task_of(self, found: EvaluationSet) -> Task:
+        """Return the task of an evaluation set of all users, without events."""
+        data = replace(self.data, user_ids=found.user_ids)
+        train = Train(data, data.events, self.candidates, self.split.cutoff)
+        return of_users(Task(self.config, data, self.split, found, train), found)
+
+    def train_counts(self, total: Total[Dataset]) -> TrainCounts:
+        """Return what training events say of the candidates."""
+
+        def having() -> tuple[Int64, int]:
+            sums: Any = total(self._having)
+            return sums["users"], int(sums["any"][0])
+
+        return item_stats.candidate_counts(self.item_counts, self.candidates, having)
+
+    def _having(self, part: Dataset) -> Sums:
+        users, having_any = item_stats.users_having(self.train(part))
+        return {"users": users, "any": np.array([having_any])}
+
+
+def plan_steps(config: Config, data: Dataset) -> Steps[Dataset, Plan]:
+    """Yield a step; return the plan.
+
+    Parameters
+    ----------
+    data : Dataset
+        What the parts have in common: the items, the span, and no user or event.
+
+    Raises
+    ------
+    HarnessError
+        One side of the split is empty, or the rule of candidates does not go with it.
+    """
+    sums: Any = yield partial(_counts, config)
+    found = split.of_sums(split.divided(data, config.split), sums["split"])
+    split.refuse_empty(found, data)
+    rule = config.evaluation.candidates or data.candidates
+    in_train = sums["items"] > 0
+    candidates = evaluation_set.candidates_of(data, found, rule, lambda: in_train)
+    return Plan(config, data, found, candidates, sums["items"])
+
+
+def _counts(config: Config, part: Dataset) -> Sums:
+    own = split.divided(part, config.split)
+    return {"split": split.sums(own), "items": counts_of(own.train.item, len(part.item_ids))}
+
+
+def in_parts(models: Models, kept: Sequence[str] = ()) -> Iterator[tuple[int, str, Recommender]]:
+    """Yield the models that are fitted and asked part by part, with their repeat."""
+    for repeat, of_repeat in enumerate(models):
+        for name, model in of_repeat.items():
+            if name not in kept and not isinstance(itself(model), PrecomputedLists):
+                yield repeat, name, model
+
+
+def of_all_events(models: Models) -> list[str]:
+    """Return the models that can only learn from all events at once."""
+    found = {name: None for _, name, model in in_parts(models) if not fits_in_parts(model)}
+    return list(found)
+
+
+def fit(
+    plan: Plan,
+    models: Sequence[tuple[int, str, Recommender]],
+    total: Total[Dataset],
+    clocks: Mapping[str, Clock],
+) -> None:
+    """Fit models by sums over the parts.
+
+    Raises
+    ------
+    RecommenderError
+        One raised, or its parts do not add up.
+    """
+    given = without_events(plan._train(plan.data, plan.candidates))
+    waiting = [_timed(guard.fit_steps(name, m, given), clocks[name]) for _, name, m in models]
+    try:
+        fit_all(waiting, plan.total_of_train(total))
+    except (TypeError, ValueError) as error:  # what models raise has been told
+        raise RecommenderError(
+            f"the sums of a model's parts do not add up to one: {error}; each part must "
+            "return the same keys and shapes"
+        ) from error
+
+
+def ask_part(name: str, model: Recommender, task: Task, others: Task, repeat: int) -> Answers:
+    """Return a fitted model's answers for the users of a part."""
+    again = repeat == 0 and len(task.evaluation_set.users) > 0
+    told: FromSums = model  # type: ignore[assignment]
+    model = guard.guarded(name, "for_users", lambda: told.for_users(task.train))
+    return ask(name, model, task, others, repeat, unseen, again=again)
+
+
+def unseen(users: int) -> None:
+    """Take progress that is not shown."""
+
+
+def _timed(waiting: ModelSteps, clock: Clock) -> ModelSteps:
+    """Yield the steps of a model, whose seconds are counted."""
+    with clock.step("fit"):
+        step = after(waiting)
+    while not isinstance(step, Ended):
+        total = yield partial(_in_time, step, clock)
+        with clock.step("fit"):
+            step = after(waiting, total)
+
+
+def _in_time(step: Step, clock: Clock, part: Train) -> Sums:
+    with clock.step("fit"):
+        return step(part)
