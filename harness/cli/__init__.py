@@ -92,7 +92,7 @@ def run(
     check_out(out or Path("runs/any"))
     with stdout_to_stderr():  # what a model prints must not mix with the results
         result = run_(settings, memory=memory, whole=whole, progress=sys.stderr.isatty())
-    name = f"{result.start}-{result.layout}-{result.evaluation_set.fingerprint[:6]}"
+    name = f"{result.start}-{result.evaluation.layout}-{result.evaluation.fingerprint[:6]}"
     folder = out or _claimed(here, Path("runs") / name)
     try:
         result.write(here / folder)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -47,39 +47,39 @@ class ModelResult(ModelRecord):
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Result(answer.Ranking, Shown):
-    """A whole run; models stand best first by the first metric.
+class Findings(answer.Ranking, Shown):
+    """What a run found, wherever its users' scores are; models stand best first.
 
     Attributes
     ----------
     config : mapping
         The resolved config.
-    layout, window : str
-        The data's layout and the split in words.
+    start : str
+        The date the window starts, for the run's name.
+    evaluation : Evaluation
+        What the models were evaluated on.
+    with_items : int
+        How many of the evaluated users have a true item.
     comparison : Comparison, optional
         Every pair of models, on the first metric; None for a single model or user.
     shake_ups : tuple of ShakeUp, one a public share
     slices : tuple of Slice
     leaderboard_estimates : LeaderboardEstimates
         The first metric as a leaderboard would count it.
-    users : polars.DataFrame
-        Who the evaluated users are (`harness.protocol.users`).
     notes : tuple of str
         What was left out or looked odd.
     seconds : mapping of step to float
     """
 
     config: Mapping[str, Any]
-    layout: str
-    window: str
     start: str
-    evaluation_set: EvaluationSet
-    models: tuple[ModelResult, ...]
+    evaluation: Evaluation
+    with_items: int
+    models: Sequence[ModelRecord]
     chance: Mapping[str, Chance]
     shake_ups: tuple[ShakeUp, ...]
     slices: tuple[Slice, ...]
     leaderboard_estimates: LeaderboardEstimates
-    users: pl.DataFrame
     notes: tuple[str, ...]
     seconds: Mapping[str, float]
 
@@ -106,9 +106,9 @@ class Result(answer.Ranking, Shown):
     def record(self) -> RunRecord:
         """Return what result.json holds."""
         return RunRecord(
-            evaluation=Evaluation.of(self.evaluation_set, self.layout, self.window),
+            evaluation=self.evaluation,
             metrics={str(m): Direction(better=m.definition.better) for m in self.metrics},
-            models=self.models,
+            models=tuple(self.models),
             chance=dict(self.chance),
             comparison=self.comparison,
             shake_up=self.shake_ups,
@@ -129,6 +129,34 @@ class Result(answer.Ranking, Shown):
         found = super().to_pandas().set_index("model")
         found = found.rename(columns={f"{name} mean": name for name in names})
         return found[order].astype({"lift": float, "p": float})
+
+    def write_records(self, folder: Path) -> None:
+        """Write result.json, config.toml and environment.json into a folder."""
+        import tomli_w
+
+        (folder / "result.json").write_text(self.to_json() + "\n", encoding="utf-8")
+        (folder / "config.toml").write_text(tomli_w.dumps(self.config), encoding="utf-8")
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        environment = json.dumps(environment_of() | {"written": now}, indent=2)
+        (folder / "environment.json").write_text(environment + "\n", encoding="utf-8")
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Result(Findings):
+    """A whole run whose users' scores are at hand.
+
+    Attributes
+    ----------
+    evaluation_set : EvaluationSet
+    models : tuple of ModelResult
+        With their scores.
+    users : polars.DataFrame
+        Who the evaluated users are (`harness.protocol.users`).
+    """
+
+    evaluation_set: EvaluationSet
+    models: tuple[ModelResult, ...]
+    users: pl.DataFrame
 
     def per_user(self) -> pl.DataFrame:
         """Return one row a user, model and repeat, with a column for each metric of users."""
@@ -167,18 +195,12 @@ class Result(answer.Ranking, Shown):
         UsageError
             `folder` exists and is no run folder, or cannot be written.
         """
-        import tomli_w
-
         folder = Path(folder)
         check_out(folder)
         with written(folder, "; choose another --out"), whole_folder(folder) as target:
-            (target / "result.json").write_text(self.to_json() + "\n", encoding="utf-8")
+            self.write_records(target)
             self.per_user().write_parquet(target / "per_user.parquet", row_group_size=self._group())
             self.users.write_parquet(target / "users.parquet")
-            (target / "config.toml").write_text(tomli_w.dumps(self.config), encoding="utf-8")
-            now = datetime.now(UTC).isoformat(timespec="seconds")
-            environment = json.dumps(environment_of() | {"written": now}, indent=2)
-            (target / "environment.json").write_text(environment + "\n", encoding="utf-8")
 
 
 def _lift(verdict: Verdict) -> float:
@@ -190,14 +212,14 @@ _SHORT = 6
 _PAIRS = 10
 
 
-def _footing(result: Result, verbose: bool = False) -> list[str]:
+def _footing(result: Findings, verbose: bool = False) -> list[str]:
     """Return the lines below the table: evaluation set, tuned models, leaderboard estimate."""
-    evaluation_set = result.evaluation_set
-    funnel, users = evaluation_set.funnel, counted(len(evaluation_set.users), "user")
-    if funnel[0].users != len(evaluation_set.users):
-        users = f"{len(evaluation_set.users):,} of {counted(funnel[0].users, 'user')}"
-    parts = [users, counted(len(evaluation_set.candidates), "candidate"), f"k = {evaluation_set.k}"]
-    parts += [evaluation_set.fingerprint[:_SHORT], result.layout, result.window]
+    of = result.evaluation
+    funnel, users = of.funnel, counted(of.users, "user")
+    if funnel[0].users != of.users:
+        users = f"{of.users:,} of {counted(funnel[0].users, 'user')}"
+    parts = [users, counted(of.candidates, "candidate"), f"k = {of.k}"]
+    parts += [of.fingerprint[:_SHORT], of.layout, of.window]
     lines = [" · ".join(parts), *_leaderboard_line(result), *_tuned(result)]
     if not verbose:
         return lines
@@ -205,14 +227,14 @@ def _footing(result: Result, verbose: bool = False) -> list[str]:
     return [*lines, f"users  {steps}", _time(result)]
 
 
-def _tuned(result: Result) -> list[str]:
+def _tuned(result: Findings) -> list[str]:
     """Return which models had their parameters chosen, and from how many trials."""
     tuned = {printable(m.name): m.tuned.trials for m in result.models if m.tuned}
     told = [f"{name} ({counted(n, 'trial')})" for name, n in tuned.items()]
     return [f"tuned  on an inner split of train: {', '.join(told)}"] if told else []
 
 
-def _leaderboard_line(result: Result) -> list[str]:
+def _leaderboard_line(result: Findings) -> list[str]:
     """Return the best model's score as a leaderboard would count it."""
     people, best = result.leaderboard_estimates, result.models[0].name
     if best not in people.models or _same(result):
@@ -230,27 +252,26 @@ def _leaderboard_line(result: Result) -> list[str]:
     return [f"leaderboard estimate  {printable(best)}: {' · '.join(told)}"]
 
 
-def _same(result: Result) -> bool:
+def _same(result: Findings) -> bool:
     """Return whether a leaderboard would average just those who are evaluated."""
     people = result.leaderboard_estimates
-    with_items = int((result.evaluation_set.relevant > 0).sum())
-    return people.sample is None and people.examined == with_items == people.with_items
+    return people.sample is None and people.examined == result.with_items == people.with_items
 
 
-def _time(result: Result) -> str:
+def _time(result: Findings) -> str:
     steps = [f"{name} {seconds:.1f} s" for name, seconds in result.seconds.items()]
     models = sum(sum(m.seconds.values()) for m in result.models)
     return " · ".join([f"time   {steps[0]}", *steps[1:], f"models {models:.1f} s"])
 
 
-def sheet(result: Result, verbose: bool = False) -> Sheet:
+def sheet(result: Findings, verbose: bool = False) -> Sheet:
     """Return the table of the models between its lines, and last the exact chance value.
 
     `verbose`: with times and the funnel.
     """
     first, *others = [str(m) for m in result.metrics]
     digits = answer.digits(result)
-    columns: list[Column[ModelResult]] = [
+    columns: list[Column[ModelRecord]] = [
         Column("model", answer.name_of, "name"),
         Column(first, lambda m: number(m.metrics[first].mean, digits)),
         Column("95 % interval", lambda m: answer.spread(m, first, digits)),
@@ -276,11 +297,11 @@ def sheet(result: Result, verbose: bool = False) -> Sheet:
     return found
 
 
-def _mean(metric: str, model: ModelResult) -> str:
+def _mean(metric: str, model: ModelRecord) -> str:
     return number(model.metrics[metric].mean, 4)
 
 
-def _record(result: Result, model: ModelResult) -> dict[str, object]:
+def _record(result: Findings, model: ModelRecord) -> dict[str, object]:
     v = model.vs_random
     record: dict[str, object] = {
         "model": model.name,

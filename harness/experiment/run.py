@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Set
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -15,32 +14,28 @@ import polars as pl
 
 from harness.config import Config, ModelConfig, read
 from harness.core import steps as steps_
-from harness.core.errors import HarnessError, UsageError, counted
+from harness.core.errors import HarnessError, UsageError
 from harness.core.progress import Clock
 from harness.core.steps import of_one
-from harness.data.dataset import Dataset
 from harness.experiment import in_buckets
 from harness.experiment import memory as memory_
 from harness.experiment.answers import Answers
 from harness.experiment.build import Factories
 from harness.experiment.competition import averaged_ids
 from harness.experiment.evaluate_model import EvaluatedModel, asked_in_turn, describing, scored
-from harness.experiment.figures import EvaluatedUsers, Figures, cases_of, figure_steps
+from harness.experiment.figures import EvaluatedUsers, cases_of, figure_steps
+from harness.experiment.findings import People, findings_of
 from harness.experiment.in_buckets import InBuckets
 from harness.experiment.in_parts import Models
-from harness.experiment.record import Tuned
+from harness.experiment.record import Evaluation
 from harness.experiment.result import ModelResult, Result
 from harness.metrics import Metric, needs
 from harness.metrics.scores import ScoreTable
 from harness.models.item_stats import Catalogue, of_train
 from harness.protocol.evaluation_set import EvaluationSet, left_out
-from harness.protocol.leaderboard_estimate import LeaderboardEstimates, Sample, with_items
-from harness.protocol.split import Split
+from harness.protocol.leaderboard_estimate import Sample, with_items
 from harness.protocol.task import Task, asked, make_task, of_users
 from harness.protocol.users import of_events, with_attributes
-from harness.stats.chance_moments import has_moments
-from harness.stats.estimates import ModelEstimate
-from harness.stats.estimates import of_set as estimate_of_set
 from harness.stats.slices import USER
 
 
@@ -95,24 +90,20 @@ def run(
             columns = [column for column in users.columns if column != USER]
             steps = figure_steps(config, metrics, columns, len(hashes))
             figures = steps_.found(steps, of_one(part))
-            results = _model_results(evaluated, figures, metrics, task)
-    return Result(
-        config=_resolved(config, task.data, metrics),
-        layout=task.data.layout,
-        window=task.split.summary(),
-        start=_start(task.split),
-        evaluation_set=task.evaluation_set,
-        metrics=metrics,
-        models=results,
-        chance={str(m): chance for m, chance in figures.chance.items()},
-        comparison=figures.comparison,
-        shake_ups=figures.shake_ups,
-        slices=figures.slices,
-        leaderboard_estimates=_leaderboard(list(evaluated), results, task, others, sample),
-        users=users,
-        notes=(*_notes(task, metrics), *unread, *(note for one in evaluated for note in one.notes)),
-        seconds=clock.seconds,
+    of, left_out = task.evaluation_set, others.evaluation_set
+    people = People(
+        examined=len(of.users),
+        with_items=int((of.relevant > 0).sum()),
+        window=of.funnel[0].users,
+        all_with_items=len(with_items(of, left_out)),
+        sample=None if sample is None else sample.ids,
     )
+    evaluation = Evaluation.of(of, task.data.layout, task.split.summary())
+    shared = config, metrics, task.data, task.split, evaluation, people, figures, list(evaluated)
+    findings = findings_of(*shared, unread, clock.seconds)
+    results = tuple(ModelResult(**dict(m), scores=tables[m.name]) for m in findings.models)
+    own: dict[str, Any] = {"models": results, "evaluation_set": of, "users": users}
+    return Result(**vars(findings) | own)
 
 
 class _InMemory:
@@ -197,39 +188,6 @@ def _evaluated(
         yield evaluated, ScoreTable({metric: values[metric] for metric in metrics})
 
 
-def _model_results(
-    evaluated: Mapping[EvaluatedModel, ScoreTable],
-    figures: Figures,
-    metrics: Sequence[Metric],
-    task: Task,
-) -> tuple[ModelResult, ...]:
-    """Return what is known of every model, best first by the first metric."""
-    tuned = {m.name: Tuned(**dict(m.tuned)) for m in task.config.models if m.tuned}
-    results = [
-        ModelResult(
-            name=one.name,
-            repeats=scores.repeats,
-            metrics={str(m): _estimate(one, m, figures) for m in metrics},
-            vs_random=figures.verdicts.get(one.name),
-            curve=one.curve,
-            described=one.described,
-            seconds=one.seconds,
-            scores=scores,
-            tuned=tuned.get(one.name),
-        )
-        for one, scores in evaluated.items()
-    ]
-    first, sign = str(metrics[0]), metrics[0].definition.sign
-    return tuple(sorted(results, key=lambda model: sign * model.metrics[first].mean))
-
-
-def _estimate(one: EvaluatedModel, metric: Metric, figures: Figures) -> ModelEstimate:
-    of_set = one.of_set.get(metric)
-    found = figures.estimates[one.name, metric] if of_set is None else estimate_of_set(of_set)
-    # Repeats that are all the same have no spread.
-    return found if one.random else replace(found, sd_repeats=None)
-
-
 def _sample(
     config: Config, evaluation_set: EvaluationSet, others: EvaluationSet
 ) -> tuple[Sample | None, tuple[str, ...]]:
@@ -244,53 +202,3 @@ def _sample(
     if not known:
         return None, ()
     return Sample(len(known), known.has(with_items(evaluation_set, others))), ()
-
-
-def _leaderboard(
-    evaluated: Sequence[EvaluatedModel],
-    results: Sequence[ModelResult],
-    task: Task,
-    others: Task,
-    sample: Sample | None,
-) -> LeaderboardEstimates:
-    """Return what a leaderboard would say of the models, where that can be said."""
-    found = {one.name: one.leaderboard_estimate for one in evaluated}
-    return LeaderboardEstimates(
-        examined=len(task.evaluation_set.users),
-        window=task.evaluation_set.funnel[0].users,
-        with_items=len(with_items(task.evaluation_set, others.evaluation_set)),
-        sample=None if sample is None else sample.ids,
-        models={m.name: one for m in results if (one := found[m.name]) is not None},
-    )
-
-
-def _resolved(config: Config, data: Dataset, metrics: tuple[Metric, ...]) -> dict[str, Any]:
-    """Return the config with what the layout and the defaults decided written out."""
-    values = config.resolved()
-    values["evaluation"]["metrics"] = [config.from_anywhere(str(metric)) for metric in metrics]
-    values["evaluation"].setdefault("candidates", data.candidates)
-    return values
-
-
-def _start(parts: Split) -> str:
-    """Return the date the window starts, for the run's name."""
-    if parts.cutoff is None:
-        return "given"
-    return str(np.datetime64(parts.cutoff, "us").astype("datetime64[D]"))
-
-
-def _notes(task: Task, metrics: Sequence[Metric]) -> tuple[str, ...]:
-    evaluation_set, parts = task.evaluation_set, task.split
-    notes = [*task.data.notes, *parts.notes]
-    if evaluation_set.k > len(evaluation_set.candidates):
-        n = len(evaluation_set.candidates)
-        notes.append(f"k = {evaluation_set.k:,} is more than the {counted(n, 'candidate')}")
-    unknown = [str(metric) for metric in metrics if not has_moments(metric)]
-    if unknown:
-        notes.append(f"no exact chance value is known for {', '.join(unknown)}")
-    if parts.held_back:
-        notes.append(
-            f"{counted(parts.held_back, 'event lies', 'events lie')} in another window and "
-            f"{'is' if parts.held_back == 1 else 'are'} left out"
-        )
-    return tuple(notes)
