@@ -48,6 +48,45 @@ class LatestFirst:
 """The model of the README."""
 
 
+MANY = "user,item,time\n" + "".join(
+    f"user{user},{item},2020-01-{day:02}\n"
+    for user in range(40)
+    for day, item in ((1, "abcde"[user % 5]), (2 + user % 6, "abcd"[user % 4]), (8, "a"))
+    if (user + day) % 3 or day == 8
+)
+"""Users who differ in when they began and what they had; all are there on the last day, the 8th."""
+MODELS: list[dict[str, Any]] = [
+    POPULAR,
+    {**RANDOM, "repeats": 3},
+    {"name": "trending", "use": "baselines.trending:Trending"},
+    {"name": "repurchase", "use": "baselines.repurchase:Repurchase"},
+    {"name": "gaps", "use": "baselines.repurchase_gaps:RepurchaseGaps"},
+    {"name": "after", "use": "baselines.co_visitation:CoVisitation"},
+    {
+        "name": "fading",
+        "use": "baselines.popular:Popular",
+        "params": {"half_life_days": 1.5},
+    },
+    {"name": "both", "use": "baselines.blend:Blend", "of": ["popular", "after"]},
+    {"name": "new", "use": "baselines.filter:Filter", "of": ["popular"], "params": {"seen": True}},
+]
+"""Of every kind that learns from sums over users."""
+CONFIGS: dict[str, dict[str, Any]] = {
+    "as it is": {},
+    "seen items dropped": {"evaluation": {"seen_items": "drop", "k": 3}},
+    "candidates of train": {"evaluation": {"candidates": "train", "truth": "candidates"}},
+    "everyone": {"evaluation": {"users": "all", "require_hit": False}},
+    "last two": {"split": {"strategy": "last_n", "n": 2, "ties": "shuffle", "seed": 3}},
+    "a third": {"split": {"strategy": "fraction", "fraction": 0.34, "ties": "id"}},
+    "by row": {"split": {"strategy": "last_n", "n": 1, "ties": "file"}},
+    "every metric": {
+        "evaluation": {"metrics": ["MAP@3", "NDCG@2", "Coverage@3", "Gini@3", "Novelty@3"], "k": 3}
+    },
+    "slices": {"data": {"users": "people.csv"}, "compare": {"slices": ["town"]}},
+}
+"""Sections of configs on `MANY`, by what they try."""
+
+
 def values(*models: dict[str, Any], **sections: Any) -> dict[str, Any]:
     """Return a config of `models` on log.csv; keys of [data] and [evaluation] are added."""
     own: dict[str, Any] = {
@@ -70,6 +109,13 @@ def config(folder: Path, *models: dict[str, Any], log: str = LOG, **sections: An
     """Write the log into a folder, and return the config on it."""
     write(folder, {"log.csv": log})
     return config_.parse(values(*models, **sections), folder)
+
+
+def many(folder: Path, **sections: Any) -> Config:
+    """Write `MANY`, and a table of its users' towns; return the config of all `MODELS` on it."""
+    towns = "".join(f"user{user},{'xy'[user % 2]}\n" for user in range(40))
+    write(folder, {"people.csv": "user,town\n" + towns})
+    return config(folder, *MODELS, log=MANY, **sections)
 
 
 def write(folder: Path, files: dict[str, str]) -> None:

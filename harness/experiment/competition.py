@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.config import Config, SubmissionConfig
-from harness.core.errors import DataError
+from harness.core.errors import DataError, HarnessError
 from harness.core.io import find
 from harness.data import attributes, zeros
 from harness.data.layout import AttributeTable, Layout
@@ -19,6 +19,9 @@ from harness.submission.keys import Known, learnt, nothing
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from harness.protocol.evaluation_set import EvaluationSet
+    from harness.protocol.leaderboard_estimate import Sample
 
 _SAMPLE = "sample_submission.csv"
 _TEXT = (".csv", ".csv.gz", ".csv.zip", ".zip")
@@ -70,6 +73,24 @@ def averaged_ids(config: Config) -> Known | None:
     if wanted is None or not wanted.averages_everyone:
         return None
     return ids(sample, _user_of(sample, wanted))
+
+
+def sample_of_users(
+    config: Config, evaluation_set: EvaluationSet, others: EvaluationSet
+) -> tuple[Sample | None, tuple[str, ...]]:
+    """Return the ids that a leaderboard averages with or without true items, and what to know.
+
+    A sample submission that cannot be read costs the score over its ids, not the run.
+    """
+    from harness.protocol.leaderboard_estimate import Sample, with_items  # slow to import
+
+    try:
+        known = averaged_ids(config)
+    except HarnessError as error:
+        return None, (f"no score over the sample submission: {error}",)
+    if not known:
+        return None, ()
+    return Sample(len(known), known.has(with_items(evaluation_set, others))), ()
 
 
 def _user_of(sample: Path, wanted: Format | None) -> str | None:

@@ -182,7 +182,8 @@ class InBuckets:
         others, self._others_order = evaluation_set.merged([bucket.others for bucket in buckets])
         data = self._plan.data
         with noted(data):
-            evaluation_set.refuse_empty(found, self.config.evaluation.candidates or data.candidates)
+            rule = self.config.evaluation.candidates or data.candidates
+            evaluation_set.refuse_empty(found.funnel, len(found.candidates), rule)
         self.profile = pl.concat([bucket.users for bucket in buckets])[self._order]
         self.task, self.others = self._plan.task_of(found), self._plan.task_of(others)
 

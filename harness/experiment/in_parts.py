@@ -66,6 +66,10 @@ class Plan:
         events = split.divided(part, self.config.split).train
         return Train(part, events, candidates, self.split.cutoff)
 
+    def train_of_all(self) -> Train:
+        """Return what all parts' training events have in common: all but users and events."""
+        return without_events(self._train(self.data, self.candidates))
+
     def on_train(self, step: Step, part: Dataset) -> Sums:
         """Return what a step makes of a part's training events."""
         return step(self.train(part))
@@ -158,7 +162,7 @@ def fit(
     RecommenderError
         One raised, or its parts do not add up.
     """
-    given = without_events(plan._train(plan.data, plan.candidates))
+    given = plan.train_of_all()
     waiting = [_timed(guard.fit_steps(name, m, given), clocks[name]) for _, name, m in models]
     try:
         fit_all(waiting, plan.total_of_train(total))

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationErr
 from harness.config import TunedRecord
 from harness.metrics import Better
 from harness.protocol.evaluation_set import EvaluationSet, Step
-from harness.protocol.fingerprint import FORMAT
+from harness.protocol.fingerprint import FORMAT, fingerprint_of
 from harness.protocol.leaderboard_estimate import LeaderboardEstimates
 from harness.stats.chance import Verdict
 from harness.stats.estimates import ModelEstimate
@@ -53,14 +53,28 @@ class Evaluation(Part):
     @classmethod
     def of(cls, evaluation_set: EvaluationSet, layout: str, window: str) -> Evaluation:
         """Return what is told of an evaluation set, and of its data and split in words."""
+        of = evaluation_set
+        return cls.made(of.k, len(of.candidates), of.fields, of.funnel, layout, window)
+
+    @classmethod
+    def made(
+        cls,
+        k: int,
+        candidates: int,
+        fields: dict[str, str],
+        funnel: tuple[Step, ...],
+        layout: str,
+        window: str,
+    ) -> Evaluation:
+        """Return the same by the digests of its fields, and the users after every rule."""
         return cls(
-            k=evaluation_set.k,
-            users=len(evaluation_set.users),
-            candidates=len(evaluation_set.candidates),
-            fingerprint=evaluation_set.fingerprint,
-            fields=evaluation_set.fields,
+            k=k,
+            users=funnel[-1].users,
+            candidates=candidates,
+            fingerprint=fingerprint_of(fields),
+            fields=fields,
             fingerprint_format=FORMAT,
-            funnel=evaluation_set.funnel,
+            funnel=funnel,
             layout=layout,
             window=window,
         )

@@ -161,23 +161,7 @@ class Result(Findings):
     def per_user(self) -> pl.DataFrame:
         """Return one row a user, model and repeat, with a column for each metric of users."""
         users = self.evaluation_set.user_ids.cast(pl.Categorical)
-        frames = [
-            pl.DataFrame(
-                {
-                    "user": users,
-                    "model": pl.Series([m.name], dtype=pl.String).new_from_index(0, len(users)),
-                    "repeat": pl.Series([repeat], dtype=pl.Int32).new_from_index(0, len(users)),
-                    **{
-                        str(k): v[repeat]
-                        for k, v in m.scores.values.items()
-                        if k.definition.of == "user"
-                    },
-                }
-            )
-            for m in self.models
-            for repeat in range(m.repeats)
-        ]
-        return pl.concat(frames)
+        return scores_by_row(users, {model.name: model.scores for model in self.models})
 
     def _group(self) -> int:
         """Return how many rows are packed together, their ids once: few groups, none too large."""
@@ -201,6 +185,27 @@ class Result(Findings):
             self.write_records(target)
             self.per_user().write_parquet(target / "per_user.parquet", row_group_size=self._group())
             self.users.write_parquet(target / "users.parquet")
+
+
+def scores_by_row(users: pl.Series, tables: Mapping[str, ScoreTable]) -> pl.DataFrame:
+    """Return one row a user, model and repeat, with a column for each metric of users."""
+    frames = [
+        pl.DataFrame(
+            {
+                "user": users,
+                "model": pl.Series([name], dtype=pl.String).new_from_index(0, len(users)),
+                "repeat": pl.Series([repeat], dtype=pl.Int32).new_from_index(0, len(users)),
+                **{
+                    str(metric): values[repeat]
+                    for metric, values in table.values.items()
+                    if metric.definition.of == "user"
+                },
+            }
+        )
+        for name, table in tables.items()
+        for repeat in range(table.repeats)
+    ]
+    return pl.concat(frames)
 
 
 def _lift(verdict: Verdict) -> float:

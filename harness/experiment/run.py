@@ -14,14 +14,14 @@ import polars as pl
 
 from harness.config import Config, ModelConfig, read
 from harness.core import steps as steps_
-from harness.core.errors import HarnessError, UsageError
+from harness.core.errors import UsageError
 from harness.core.progress import Clock
 from harness.core.steps import of_one
 from harness.experiment import in_buckets
 from harness.experiment import memory as memory_
 from harness.experiment.answers import Answers
 from harness.experiment.build import Factories
-from harness.experiment.competition import averaged_ids
+from harness.experiment.competition import sample_of_users
 from harness.experiment.evaluate_model import EvaluatedModel, asked_in_turn, describing, scored
 from harness.experiment.figures import EvaluatedUsers, cases_of, figure_steps
 from harness.experiment.findings import People, findings_of
@@ -32,7 +32,7 @@ from harness.experiment.result import ModelResult, Result
 from harness.metrics import Metric, needs
 from harness.metrics.scores import ScoreTable
 from harness.models.item_stats import Catalogue, of_train
-from harness.protocol.evaluation_set import EvaluationSet, left_out
+from harness.protocol.evaluation_set import left_out
 from harness.protocol.leaderboard_estimate import Sample, with_items
 from harness.protocol.task import Task, asked, make_task, of_users
 from harness.protocol.users import of_events, with_attributes
@@ -79,7 +79,7 @@ def run(
         with clock.step("users"):
             others = found.others
             users = with_attributes(found.profile, task, config.compare.slices)
-            sample, unread = _sample(config, task.evaluation_set, others.evaluation_set)
+            sample, unread = sample_of_users(config, task.evaluation_set, others.evaluation_set)
             catalogue = found.catalogue(needs((*metrics, *describing(task.evaluation_set.k))))
         evaluated = dict(_evaluated(found, factories, metrics, catalogue, sample))
         with clock.step("compare"):
@@ -186,19 +186,3 @@ def _evaluated(
         of_set = {metric: np.array(own)[:, None] for metric, own in evaluated.of_set.items()}
         values = {**one.table.values, **of_set}
         yield evaluated, ScoreTable({metric: values[metric] for metric in metrics})
-
-
-def _sample(
-    config: Config, evaluation_set: EvaluationSet, others: EvaluationSet
-) -> tuple[Sample | None, tuple[str, ...]]:
-    """Return the ids that a leaderboard averages with or without true items, and what to know.
-
-    A sample submission that cannot be read costs the score over its ids, not the run.
-    """
-    try:
-        known = averaged_ids(config)
-    except HarnessError as error:
-        return None, (f"no score over the sample submission: {error}",)
-    if not known:
-        return None, ()
-    return Sample(len(known), known.has(with_items(evaluation_set, others))), ()

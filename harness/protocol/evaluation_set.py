@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 import polars as pl
@@ -13,6 +13,7 @@ from pydantic import NonNegativeInt
 from harness.config import EvaluationConfig
 from harness.core.arrays import Bool, Int32, Int64, Ragged, distinct, places, stacked
 from harness.core.errors import EmptyEvaluationSetError, UsageError
+from harness.core.exact_sum import Sums, add
 from harness.data.dataset import NO_TIME, Dataset, Events
 from harness.data.layout import CandidateRule
 from harness.metrics import Judgments
@@ -117,7 +118,7 @@ def build(dataset: Dataset, split: Split, config: EvaluationConfig) -> Evaluatio
     rule = config.candidates or dataset.candidates
     candidates = candidates_of(dataset, split, rule, lambda: items_in_train(dataset, split))
     found = of_candidates(dataset, split, config, candidates)
-    refuse_empty(found, rule)
+    refuse_empty(found.funnel, len(found.candidates), rule)
     return found
 
 
@@ -175,15 +176,33 @@ def merged(parts: Sequence[EvaluationSet]) -> tuple[EvaluationSet, Int64]:
         k=first.k,
         funnel=tuple(Step(of[0].step, sum(one.users for one in of)) for of in steps),
         n_seen=np.concatenate(n_seen)[order] if n_seen else None,
-        of_parts=fingerprint.merged(part.leaves for part in parts),
+        of_parts=fingerprint.of_sums(
+            reduce(add, (fingerprint.leaf_sums(part.leaves) for part in parts))
+        ),
     )
     return found, order
 
 
-def refuse_empty(found: EvaluationSet, rule: CandidateRule) -> None:
+def refuse_empty(funnel: tuple[Step, ...], n_candidates: int, rule: CandidateRule) -> None:
     """Raise EmptyEvaluationSetError where no user or no candidate is left."""
-    if len(found.candidates) == 0 or len(found.users) == 0:
-        raise EmptyEvaluationSetError(_why_empty(found.funnel, rule, len(found.candidates)))
+    if n_candidates == 0 or funnel[-1].users == 0:
+        raise EmptyEvaluationSetError(_why_empty(funnel, rule, n_candidates))
+
+
+def sums(part: EvaluationSet) -> Sums:
+    """Return what is told of an evaluation set of all users; those of parts of them add up.
+
+    Returns
+    -------
+    dict
+        ``funnel``: of each rule the users, in order; ``leaves``: `fingerprint.leaf_sums`;
+        ``with_items``: users with a true item.
+    """
+    return {
+        "funnel": {step.step: np.array([step.users]) for step in part.funnel},
+        "leaves": fingerprint.leaf_sums(part.leaves),
+        "with_items": np.array([np.count_nonzero(part.relevant > 0)]),
+    }
 
 
 def left_out(

@@ -16,9 +16,10 @@ leaves. So neither the order of users nor how they are divided by leaves changes
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,7 @@ import polars as pl
 
 from harness.core.arrays import Bool, Bytes, Int64, Ragged
 from harness.core.digests import Lists, Texts, list_digests, written
+from harness.core.exact_sum import Sums
 from harness.core.random import LEAVES, id_hashes, leaf_of
 
 FORMAT = 2
@@ -68,8 +70,24 @@ def leaves_of(
     )
 
 
-def merged(parts: Iterable[Leaves]) -> Leaves:
-    """Return the leaves of several parts together, each of the users of whole leaves.
+def leaf_sums(leaves: Leaves) -> Sums:
+    """Return the leaves of some users as whole numbers, 0 where nobody is: those of parts add up.
+
+    Returns
+    -------
+    dict of field to int64 array, (4096, 33)
+        How many parts have users of the leaf, and the 32 bytes of its digest.
+    """
+    found = {}
+    for field in fields(Leaves):
+        own = getattr(leaves, field.name)
+        held = _held(own)[:, None]
+        found[field.name] = np.hstack([held, own * held]).astype(np.int64)
+    return found
+
+
+def of_sums(found: Mapping[str, Any]) -> Leaves:
+    """Return the leaves of all users, by the `leaf_sums` of parts that each hold whole leaves.
 
     Raises
     ------
@@ -77,13 +95,11 @@ def merged(parts: Iterable[Leaves]) -> Leaves:
         Two parts have users of one leaf: whoever divides them divides by leaves.
     """
     whole = Leaves(_none(), _none(), _none())
-    for part in parts:
-        for field in fields(Leaves):
-            into, own = getattr(whole, field.name), getattr(part, field.name)
-            there = _held(own)
-            if (both := there & _held(into)).any():
-                raise ValueError(f"{field.name}: two parts have users of leaf {both.argmax()}")
-            into[there] = own[there]
+    for field in fields(Leaves):
+        parts, digests = found[field.name][:, 0], found[field.name][:, 1:]
+        if (parts > 1).any():
+            raise ValueError(f"{field.name}: two parts have users of leaf {parts.argmax()}")
+        getattr(whole, field.name)[parts == 1] = digests[parts == 1]
     return whole
 
 

@@ -10,7 +10,7 @@ import pytest
 import small
 from hypothesis import given
 from hypothesis import strategies as st
-from small import LATEST_FIRST, LOG, POPULAR, RANDOM
+from small import CONFIGS, LATEST_FIRST, LOG, MODELS, POPULAR, RANDOM
 
 from harness import config as config_
 from harness.config import Config
@@ -22,28 +22,6 @@ from harness.experiment.result import Result
 from harness.experiment.run import run
 
 EVERY = 10**15
-MANY = "user,item,time\n" + "".join(
-    f"user{user},{item},2020-01-{day:02}\n"
-    for user in range(40)
-    for day, item in ((1, "abcde"[user % 5]), (2 + user % 6, "abcd"[user % 4]), (8, "a"))
-    if (user + day) % 3 or day == 8
-)
-"""Users who differ in when they began and what they had; all are there on the last day, the 8th."""
-MODELS = [
-    POPULAR,
-    {**RANDOM, "repeats": 3},
-    {"name": "trending", "use": "baselines.trending:Trending"},
-    {"name": "repurchase", "use": "baselines.repurchase:Repurchase"},
-    {"name": "gaps", "use": "baselines.repurchase_gaps:RepurchaseGaps"},
-    {"name": "after", "use": "baselines.co_visitation:CoVisitation"},
-    {
-        "name": "fading",
-        "use": "baselines.popular:Popular",
-        "params": {"half_life_days": 1.5},
-    },
-    {"name": "both", "use": "baselines.blend:Blend", "of": ["popular", "after"]},
-    {"name": "new", "use": "baselines.filter:Filter", "of": ["popular"], "params": {"seen": True}},
-]
 
 
 @pytest.fixture(params=[1, 2, 7, 64])
@@ -81,28 +59,11 @@ def in_memory(settings: Config) -> Result:
     return run(settings, memory="1TB")
 
 
-CONFIGS: dict[str, dict[str, Any]] = {
-    "as it is": {},
-    "seen items dropped": {"evaluation": {"seen_items": "drop", "k": 3}},
-    "candidates of train": {"evaluation": {"candidates": "train", "truth": "candidates"}},
-    "everyone": {"evaluation": {"users": "all", "require_hit": False}},
-    "last two": {"split": {"strategy": "last_n", "n": 2, "ties": "shuffle", "seed": 3}},
-    "a third": {"split": {"strategy": "fraction", "fraction": 0.34, "ties": "id"}},
-    "by row": {"split": {"strategy": "last_n", "n": 1, "ties": "file"}},
-    "every metric": {
-        "evaluation": {"metrics": ["MAP@3", "NDCG@2", "Coverage@3", "Gini@3", "Novelty@3"], "k": 3}
-    },
-    "slices": {"data": {"users": "people.csv"}, "compare": {"slices": ["town"]}},
-}
-
-
 @pytest.mark.parametrize("name", CONFIGS)
 def test_figures_are_those_of_a_run_in_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    towns = "".join(f"user{user},{'xy'[user % 2]}\n" for user in range(40))
-    (tmp_path / "people.csv").write_text("user,town\n" + towns)
-    settings = small.config(tmp_path, *MODELS, log=MANY, **CONFIGS[name])
+    settings = small.many(tmp_path, **CONFIGS[name])
     whole = figures(in_memory(settings))
     monkeypatch.setattr(memory, "needed", lambda layout: EVERY)
     for count in (1, 2, 7, 64):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import reduce
 from hashlib import blake2b, sha256
 
 import numpy as np
@@ -12,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.core.arrays import Bytes, Ragged
+from harness.core.exact_sum import add
 from harness.protocol import fingerprint
 from harness.protocol.evaluation_set import EvaluationSet
-from harness.protocol.fingerprint import merged
+from harness.protocol.fingerprint import Leaves, leaf_sums, of_sums
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,10 @@ class User:
     true: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
     seen: tuple[str, ...] | None = None
+
+
+def merged(*parts: Leaves) -> Leaves:
+    return of_sums(reduce(add, map(leaf_sums, parts)))
 
 
 def ragged(rows: list[list[int]]) -> Ragged:
@@ -132,7 +138,7 @@ def test_neither_order_nor_parts_of_whole_leaves_change_it(users: list[User], pa
     assert set_of(users[::-1], ITEMS).fields == whole.fields
     own = [[u for u in users if leaf_of(u.id) % parts == part] for part in range(parts)]
     own = [part for part in own if part] + [[]]
-    together = merged(set_of(part, ITEMS).leaves for part in own)
+    together = merged(*(set_of(part, ITEMS).leaves for part in own))
     for name in ("users", "truth", "seen"):
         assert (getattr(together, name) == getattr(whole.leaves, name)).all(), name
     unseen = replace(whole, seen=None, of_parts=together)
@@ -143,13 +149,13 @@ def test_two_parts_with_users_of_one_leaf_are_refused() -> None:
     leaves = set_of(SHOP, ["a", "b", "c"]).leaves
     again = set_of(SHOP[1:2], ["a", "b", "c"]).leaves
     with refusal(ValueError, "users: two parts", f"leaf {leaf_of('bob')}"):
-        merged([leaves, again])
+        merged(leaves, again)
 
 
 def test_parts_are_not_changed() -> None:
     one, other = (set_of([user], ["a", "b", "c"]).leaves for user in SHOP[:2])
     before = one.truth.copy()
-    merged([one, other])
+    merged(one, other)
     assert (one.truth == before).all()
 
 
