@@ -59,17 +59,26 @@ def diversity(b: Block, settings: Settings) -> Floats:
 
 def coverage(b: Block, _: Settings) -> Floats:
     """Coverage@k = candidates that are in any list / candidates."""
-    exposure = _exposure(b)
-    return np.array([np.count_nonzero(exposure) / max(len(exposure), 1)])
+    return np.array([share_listed(_exposure(b))])
+
+
+def share_listed(x: Int64) -> float:
+    """Return the share of the candidates that are listed; x: each one's listings."""
+    return int(np.count_nonzero(x)) / max(len(x), 1)
 
 
 def gini(b: Block, _: Settings) -> Floats:
     """Gini@k = Σ_{i≤N} (2i - N - 1)·x_i / (N·Σ x), x_i: each candidate's listings, ascending."""
-    x = np.sort(_exposure(b))
+    return np.array([inequality(_exposure(b))])
+
+
+def inequality(x: Int64) -> float:
+    """Return the Gini index of each candidate's listings; 0 where nothing is listed."""
+    x = np.sort(x)
     n, total = len(x), int(x.sum())
     if total == 0:
-        return np.zeros(1)
-    return np.array([int(((2 * np.arange(1, n + 1) - n - 1) * x).sum()) / (n * total)])
+        return 0.0
+    return int(((2 * np.arange(1, n + 1) - n - 1) * x).sum()) / (n * total)
 
 
 def _catalogue(b: Block) -> Catalogue:
@@ -87,9 +96,11 @@ def _train(b: Block) -> TrainCounts:
 
 def _mean_over_list(b: Block, values: Floats) -> Floats:
     """Return the mean value of the items of each list; 0 for an empty one."""
-    of_place = np.append(values, 0.0)[b.lists]  # −1, an empty position, takes the last: 0
+    values, total = np.append(values, 0.0), np.zeros(len(b))
+    for items in b.lists.T:  # NumPy's own sum adds up in an order that hangs on the longest list
+        total += values[items]  # −1, an empty position, takes the last: 0
     length = np.count_nonzero(b.lists >= 0, axis=1)
-    return np.asarray(of_place.sum(axis=1) / np.maximum(length, 1), np.float64)
+    return np.asarray(total / np.maximum(length, 1), np.float64)
 
 
 def _indicators(b: Block, n_items: int) -> tuple[csr_array[Any], Int64]:
@@ -123,10 +134,14 @@ def _unit_vectors(catalogue: Catalogue, columns: str) -> tuple[csr_array[Any], B
 
 def _exposure(b: Block) -> Int64:
     """Return how often each candidate is listed."""
-    candidate = _catalogue(b).candidate
-    counts = np.zeros(len(candidate), np.int64)
+    return listings(b)[_catalogue(b).candidate]
+
+
+def listings(b: Block) -> Int64:
+    """Return how often each item is listed, candidate or not."""
+    counts = np.zeros(len(_catalogue(b).candidate), np.int64)
     rows = max(1, _BLOCK // max(b.lists.shape[1], 1))
     for start in range(0, len(b), rows):
         items = b.lists[start : start + rows]
-        counts += np.bincount(items[items >= 0], minlength=len(candidate))
-    return counts[candidate]
+        counts += np.bincount(items[items >= 0], minlength=len(counts))
+    return counts

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from harness.core.arrays import Floats
+from harness.core.arrays import Floats, Int64
 from harness.core.errors import UsageError, suggest
 from harness.metrics.judgments import Block
 from harness.metrics.ranking import Settings
@@ -93,6 +93,16 @@ class Example:
 
 
 @dataclass(frozen=True)
+class Whole:
+    """A metric of all lists together, as whole numbers that add up over blocks of users."""
+
+    counts: Callable[[Block], Int64]
+    """Of a block; of what needs candidates, one of each item."""
+    value: Callable[[Int64], float]
+    """The metric of the sums; of what needs candidates, of those of the candidates alone."""
+
+
+@dataclass(frozen=True)
 class Definition:
     """What there is to know about one metric."""
 
@@ -114,6 +124,8 @@ class Definition:
     """Whether there is a value without a cut-off, for lists as long as they are."""
     needs: Literal["", "candidates", "train", "attributes"] = ""
     """What must be known beside lists and truth."""
+    whole: Whole | None = None
+    """Where it is of all lists: how those of several parts of the users become one."""
 
     @property
     def sign(self) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from math import log2
 
 from harness.metrics import beyond_accuracy, ranking
-from harness.metrics.definition import Choice, Definition, Example, Names, Number
+from harness.metrics.definition import Choice, Definition, Example, Names, Number, Whole
 
 _LIST = {"ann": ["a", "x", "b", "y"]}
 _TRUTH = {"ann": ["a", "b", "c"]}
@@ -202,6 +202,7 @@ DEFINITIONS: Mapping[str, Definition] = {
             ),
         ),
         of="set",
+        whole=Whole(ranking.hits_and_most, ranking.share_of_most),
     ),
     "Coverage": Definition(
         beyond_accuracy.coverage,
@@ -210,6 +211,7 @@ DEFINITIONS: Mapping[str, Definition] = {
         (Example(_TWO_LISTS, _TWO_TRUTHS, "Coverage@2", "3 / 4", 3 / 4, _FOUR_ITEMS),),
         of="set",
         needs="candidates",
+        whole=Whole(beyond_accuracy.listings, beyond_accuracy.share_listed),
     ),
     "Gini": Definition(
         beyond_accuracy.gini,
@@ -228,5 +230,6 @@ DEFINITIONS: Mapping[str, Definition] = {
         of="set",
         better="lower",
         needs="candidates",
+        whole=Whole(beyond_accuracy.listings, beyond_accuracy.inequality),
     ),
 }

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.core.arrays import Counts, Floats, Int64
+from harness.core.arrays import Bool, Counts, Floats, Int64
 from harness.metrics.judgments import Block
 from harness.metrics.kernels import discounts, ideal_dcg
 
@@ -65,10 +65,21 @@ def set_f1(b: Block, _: Settings) -> Floats:
 
 def total_recall(b: Block, _: Settings) -> Floats:
     """Σ_types weight · Σ_users hits / Σ_users min(R, k); without event types, one of weight 1."""
-    hits, most = b.tally.hits, np.minimum(b.tally.relevant, b.k)
     kinds = b.judgments.kinds or ((1.0, np.ones(len(b), np.bool_)),)
-    shares = [w * int(hits[of].sum()) / max(int(most[of].sum()), 1) for w, of in kinds]
-    return np.array([math.fsum(shares)])
+    return np.array([math.fsum(w * share_of_most(hits_and_most(b, of)) for w, of in kinds)])
+
+
+def hits_and_most(b: Block, of: Bool | slice = slice(None)) -> Int64:
+    """Return Σ hits and Σ min(R, k) of a block, or of some users of it."""
+    most = np.minimum(b.tally.relevant, b.k)
+    return np.array([b.tally.hits[of].sum(), most[of].sum()], np.int64)
+
+
+def share_of_most(sums: Int64) -> float:
+    """Return the hits for each that there could be."""
+    hits, most = sums.tolist()
+    share: float = hits / max(most, 1)
+    return share
 
 
 def hit_rate(b: Block, _: Settings) -> Floats:
