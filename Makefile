@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 EDITABLE := $(PIP) --no-build-isolation --editable
 WORKERS ?= 2
 
-.PHONY: demo dev test test-full browser compiler gone wheels lint docs bench bench-tiny peers fuzz fuzz-asan clean
+.PHONY: demo dev test test-full browser spark compiler gone wheels lint docs bench bench-tiny peers fuzz fuzz-asan clean
 
 demo: $(VENV)/.compiled
 	$(BIN)/harness run configs/demo.toml
@@ -21,7 +21,7 @@ test: $(VENV)/.installed-dev
 # All that is needed to edit and to test.
 dev: $(VENV)/.installed-dev $(VENV)/.compiled
 
-# With the studies (marked slow), the report's page in a browser, and many examples of each property.
+# With the studies (marked slow), the report's page in a browser, Spark, and many examples of each property.
 test-full: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m '' --hypothesis-profile=full
 
@@ -31,6 +31,14 @@ browser:
 	    as=$$([ "$$(id -u)" = 0 ] || echo sudo); \
 	    $$as apt-get update --quiet && \
 	    $$as apt-get install --quiet --yes --no-install-recommends chromium; }
+
+# The tests of Spark (make test-full) need PySpark, 400 MB, and Java; without them they are skipped, and say so.
+spark: $(VENV)/.installed-dev
+	$(EDITABLE) '.[spark]'
+	@command -v java || test -n "$$JAVA_HOME" || { \
+	    as=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+	    $$as apt-get update --quiet && \
+	    $$as apt-get install --quiet --yes --no-install-recommends openjdk-17-jre-headless; }
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -17,6 +17,7 @@ LAYERS = [
     {"harness.cli"},
     {"harness.report", "harness.kaggle"},
     {"harness.tuning"},
+    {"harness.spark"},
     {"harness.experiment"},
     {"harness.submission"},
     {"harness.protocol"},

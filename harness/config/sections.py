@@ -17,7 +17,7 @@ from harness.config.splits import GivenSplit, InnerSplit, SplitConfig
 from harness.core.errors import UsageError, suggest
 from harness.core.unpacking import OWN, Cap
 from harness.data import competitions
-from harness.data.layout import CandidateRule, Layout
+from harness.data.layout import CandidateRule, Layout, is_remote
 
 TIME_FORMATS = ("iso", "epoch_s", "epoch_ms")
 LayoutName = Literal["hm", "ponpare", "kion", "table"]
@@ -67,6 +67,12 @@ class DataConfig(Section):
             return OWN
         most = int(self.max_unpacked_gb * 1e9)
         return replace(OWN, free=most, most=most)
+
+    def folder(self, of_config: Path) -> Path | str:
+        """Return the folder of the files; text, as it was given, where Spark alone can read it."""
+        if is_remote(self.path):
+            return self.path
+        return Path(os.path.normpath(of_config / self.path))
 
 
 _KEYS_OF_ALL = {"layout", "path", "cache", "max_unpacked_gb"}
@@ -247,7 +253,7 @@ class Config(Section):
         return replace(found, events=tuple(replace(e, numbered=True) for e in found.events))
 
     def _layout(self) -> Layout:
-        folder = Path(os.path.normpath(self.folder / self.data.path))
+        folder = self.data.folder(self.folder)
         time_format = self.data.time_format
         match self.data.layout:
             case "hm":
@@ -261,7 +267,7 @@ class Config(Section):
             case "table":
                 return self._table(folder)
 
-    def _table(self, folder: Path) -> Layout:
+    def _table(self, folder: Path | str) -> Layout:
         keys = ("user", "item", "time_format", "separator", "header", "users", "items")
         return competitions.table(
             folder,
@@ -286,7 +292,8 @@ class Config(Section):
 
     def _placed(self, values: dict[str, Any]) -> dict[str, Any]:
         """Return the config's plain values with its relative paths made absolute, in place."""
-        values["data"]["path"] = str((self.folder / self.data.path).resolve())
+        if not is_remote(self.data.path):
+            values["data"]["path"] = str((self.folder / self.data.path).resolve())
         if self.submission.sample is not None:
             sample = (self.folder / self.submission.sample).resolve()
             values["submission"]["sample"] = str(sample)

@@ -63,11 +63,30 @@ def exact_sum(values: Floats) -> float:
     >>> exact_sum(np.array([1e16, 1.0, -1e16]))
     1.0
     """
+    return math.fsum(partials(values).tolist())
+
+
+def partials(values: Floats) -> Floats:
+    """Return a few numbers, (m,), that have the exact sum of finite numbers, (n,).
+
+    The partials of parts of the numbers, taken together, have the exact sum of all.
+
+    Raises
+    ------
+    OverflowError
+        A sum is beyond the largest number.
+
+    Examples
+    --------
+    >>> partials(np.array([1e16, 1.0, 1e16])).tolist()
+    [1.0, 2e+16]
+    """
     held = np.empty(_MOST_PARTIALS)
     count = _kernels.partials(np.ascontiguousarray(values, np.float64), held)
     if count < 0:
         raise OverflowError("numbers too large to be added up")
-    return math.fsum(held[:count].tolist())
+    found: Floats = held[:count]
+    return found
 
 
 def add(one: Sums, other: Sums) -> Sums:

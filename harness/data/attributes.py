@@ -28,14 +28,18 @@ def read(table: AttributeTable, columns: list[str] | None = None) -> pl.DataFram
     """
     frames = [_rows(table, columns, source) for source in sources(table.table)]
     frame = pl.concat(frames)
-    ids = frame[table.id]
+    refuse_repeated(table, frame[table.id])
+    return frame
+
+
+def refuse_repeated(table: AttributeTable, ids: pl.Series) -> None:
+    """Raise DataError where an id stands in more than one row."""
     if ids.n_unique() < ids.len():
         again = str(ids.filter(ids.is_duplicated()).sort()[0])
         raise DataError(
-            f'{table.table.path}: column "{table.id}": the id "{again}" stands in more than one '
+            f'{table.table.name}: column "{table.id}": the id "{again}" stands in more than one '
             "row; expected each id once"
         )
-    return frame
 
 
 def whole(table: AttributeTable | pl.DataFrame | None) -> pl.DataFrame | None:

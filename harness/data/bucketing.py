@@ -153,11 +153,7 @@ class _Merging:
     def _gathered(self, first: int, behind: int) -> tuple[pl.Series, Events]:
         users, code_of_number = self._users(first, behind)
         events = [part.events(first, behind, code_of_number, self.items) for part in self.parts]
-        batches = [batch for batch in events if len(batch) > 0]
-        if not batches:
-            return users, no_events()
-        index, positions = loading.sorted_ids(users)
-        return index, merged(batches, positions, self.every_item, len(self.layout.kinds))
+        return gathered(users, events, len(self.every_item), len(self.layout.kinds))
 
     def _users(self, first: int, behind: int) -> tuple[pl.Series, Int32]:
         """Return the users of some leaves, and the place among them of each number of theirs."""
@@ -176,6 +172,23 @@ class _Merging:
         if events.row is not None:
             columns[dataset.ROW] = events.row
         return pl.DataFrame(columns)
+
+
+def gathered(
+    users: pl.Series, events: list[Events], n_items: int, n_kinds: int
+) -> tuple[pl.Series, Events]:
+    """Return the ids of users sorted, and their events, in any order in `events`, in canonical one.
+
+    Parameters
+    ----------
+    users : polars.Series of str
+        Of each position of a user in `events`.
+    """
+    batches = [batch for batch in events if len(batch) > 0]
+    if not batches:
+        return users, no_events()
+    index, positions = loading.sorted_ids(users)
+    return index, merged(batches, positions, np.arange(n_items, dtype=np.int32), n_kinds)
 
 
 def _write(path: Path, frame: pl.DataFrame) -> None:

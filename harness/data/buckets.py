@@ -80,9 +80,7 @@ class Buckets:
         return self._dataset(pl.Series(dataset.ID, [], pl.String), no_events(), None)
 
     def _dataset(self, ids: pl.Series, events: Events, registered: Int64 | None) -> Dataset:
-        given = self.layout, self.items, ids, events, registered, self.known.notes
-        low, high = self.known.span
-        return replace(loading.dataset_of(*given), span=(low, high))
+        return of_bucket(self.layout, self.items, self.known, ids, events, registered)
 
     def _events(self, at: int, sizes: pl.Series) -> Events:
         frame = pl.read_parquet(bucketing.events_file(self.folder, at))
@@ -92,6 +90,20 @@ class Buckets:
         given = one_kind(len(frame)) if kind is None else kind
         row = loading.numbers(frame, dataset.ROW)
         return Events(of_starts(starts), item, time, given, row, starts=starts)
+
+
+def of_bucket(
+    layout: Layout,
+    items: Items,
+    known: Known,
+    ids: pl.Series,
+    events: Events,
+    registered: Int64 | None,
+) -> Dataset:
+    """Return the data set of a bucket's users."""
+    found = loading.dataset_of(layout, items, ids, events, registered, known.notes)
+    low, high = known.span
+    return replace(found, span=(low, high))
 
 
 def estimated_rows(layout: Layout) -> int:

@@ -11,10 +11,10 @@ from harness.data.layout import AttributeTable, EventTable, Layout, Table
 ARTICLE_ID_WIDTH = 10
 
 
-def hm(folder: Path, *, restore_zeros: bool = False, time_format: str = "iso") -> Layout:
+def hm(folder: Path | str, *, restore_zeros: bool = False, time_format: str = "iso") -> Layout:
     """Return the layout of the competition's folder; every article may be recommended."""
     purchases = EventTable(
-        Table(folder / "transactions_train.csv"),
+        Table.within(folder, "transactions_train.csv"),
         user="customer_id",
         item="article_id",
         time="t_dat",
@@ -25,8 +25,8 @@ def hm(folder: Path, *, restore_zeros: bool = False, time_format: str = "iso") -
     return Layout(
         name="hm",
         events=(purchases,),
-        users=AttributeTable(Table(folder / "customers.csv"), id="customer_id"),
-        items=AttributeTable(Table(folder / "articles.csv"), id="article_id"),
+        users=AttributeTable(Table.within(folder, "customers.csv"), id="customer_id"),
+        items=AttributeTable(Table.within(folder, "articles.csv"), id="article_id"),
         candidates="catalogue",
         id_width=ARTICLE_ID_WIDTH,
         restore_zeros=restore_zeros,
@@ -34,11 +34,11 @@ def hm(folder: Path, *, restore_zeros: bool = False, time_format: str = "iso") -
 
 
 def kion(
-    folder: Path, *, minimum: dict[str, float] | None = None, time_format: str = "iso"
+    folder: Path | str, *, minimum: dict[str, float] | None = None, time_format: str = "iso"
 ) -> Layout:
     """Return the layout of the data set's folder; ``minimum`` may bound total_dur, watched_pct."""
     watched = EventTable(
-        Table(folder / "interactions.csv"),
+        Table.within(folder, "interactions.csv"),
         user="user_id",
         item="item_id",
         time="last_watch_dt",
@@ -49,35 +49,35 @@ def kion(
     return Layout(
         name="kion",
         events=(watched,),
-        users=AttributeTable(Table(folder / "users.csv"), id="user_id"),
-        items=AttributeTable(Table(folder / "items.csv"), id="item_id"),
+        users=AttributeTable(Table.within(folder, "users.csv"), id="user_id"),
+        items=AttributeTable(Table.within(folder, "items.csv"), id="item_id"),
     )
 
 
-def ponpare(folder: Path, *, time_format: str = "iso") -> Layout:
+def ponpare(folder: Path | str, *, time_format: str = "iso") -> Layout:
     """Return the layout of the competition's folder; coupons shown in the window are candidates.
 
     The visit log names its item column ``VIEW_COUPON_ID_hash``, the purchases ``COUPON_ID_hash``.
     All times of the tables are written in one way.
     """
     purchases = EventTable(
-        Table(folder / "coupon_detail_train.csv"),
+        Table.within(folder, "coupon_detail_train.csv"),
         user="USER_ID_hash",
         item="COUPON_ID_hash",
         time="I_DATE",
         kind="purchase",
         time_format=time_format,
     )
-    log = Table(folder / "coupon_visit_train.csv")
+    log = Table.within(folder, "coupon_visit_train.csv")
     visits = replace(purchases, table=log, item="VIEW_COUPON_ID_hash", kind="visit")
     return Layout(
         name="ponpare",
         events=(purchases, visits),
         users=AttributeTable(
-            Table(folder / "user_list.csv"), "USER_ID_hash", "REG_DATE", time_format
+            Table.within(folder, "user_list.csv"), "USER_ID_hash", "REG_DATE", time_format
         ),
         items=AttributeTable(
-            Table(folder / "coupon_list_train.csv"), "COUPON_ID_hash", "DISPFROM", time_format
+            Table.within(folder, "coupon_list_train.csv"), "COUPON_ID_hash", "DISPFROM", time_format
         ),
         candidates="shown",
     )
@@ -88,7 +88,7 @@ VALID_KIND = "valid"
 
 
 def table(
-    folder: Path,
+    folder: Path | str,
     *,
     events: str,
     user: str,
@@ -105,7 +105,7 @@ def table(
     """Return the layout of a log; `valid` names a second one, with the events to evaluate on."""
 
     def table(name: str) -> Table:
-        return Table(folder / name, _separator(name, separator), _names(header))
+        return Table.within(folder, name, _separator(name, separator), _names(header))
 
     def log(name: str, kind: str) -> EventTable:
         return EventTable(
@@ -125,8 +125,8 @@ def table(
     )
 
 
-def _attributes(folder: Path, name: str) -> Table:
-    return Table(folder / name, _separator(name, None))
+def _attributes(folder: Path | str, name: str) -> Table:
+    return Table.within(folder, name, _separator(name, None))
 
 
 def _separator(name: str, separator: str | None) -> str:

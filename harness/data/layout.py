@@ -9,9 +9,25 @@ from typing import Literal
 
 import polars as pl
 
+from harness.core.errors import UsageError
 from harness.core.unpacking import SENT, Cap
 
 CandidateRule = Literal["catalogue", "shown", "train"]
+
+CATALOG = "table:"
+"""What a table of the session's catalog is named by."""
+_REMOTE = re.compile(rf"{CATALOG}|[A-Za-z][A-Za-z0-9+.-]+:/")
+
+
+def is_remote(name: str) -> bool:
+    """Return whether Spark alone can read what has such a name: a table, or a URI.
+
+    Examples
+    --------
+    >>> [is_remote(name) for name in ("table:shop.sales", "s3a://shop/log.csv", "C:/log.csv")]
+    [True, True, False]
+    """
+    return _REMOTE.match(name) is not None
 
 
 @dataclass(frozen=True)
@@ -28,12 +44,47 @@ class Table:
         Column names of a file that has no header line.
     cap : Cap
         How much each file may unpack to; it changes nothing of what is read.
+    remote : str
+        The name as it was given, where Spark alone can read it; empty for files of this machine.
     """
 
     path: Path
     separator: str = ","
     header: tuple[str, ...] | None = None
     cap: Cap = field(default=SENT, repr=False, compare=False)
+    remote: str = field(default="", repr=False)
+
+    @classmethod
+    def within(
+        cls,
+        folder: Path | str,
+        name: str,
+        separator: str = ",",
+        header: tuple[str, ...] | None = None,
+    ) -> Table:
+        """Return the table of a name in a folder, whose own name is text where it is remote."""
+        if is_remote(name) or (isinstance(folder, str) and not name.startswith("/")):
+            remote = name if is_remote(name) else f"{str(folder).rstrip('/')}/{name}"
+            return cls(Path(remote), separator, header, remote=remote)
+        return cls(Path(folder, name), separator, header)
+
+    @property
+    def name(self) -> str:
+        """The path, or the name as it was given."""
+        return self.remote or str(self.path)
+
+    @property
+    def local(self) -> Path:
+        """The path.
+
+        Raises
+        ------
+        UsageError
+            Spark alone can read it.
+        """
+        if self.remote:
+            raise UsageError(f"{self.remote}: is read by Spark alone; add --engine spark")
+        return self.path
 
 
 @dataclass(frozen=True)

@@ -78,12 +78,13 @@ class EventReader:
             table = self.layout.events[number]
             for file, source in enumerate(sources(table.table)):
                 if file >= self.at.file:
-                    yield from self._of(number, table, source)
+                    yield from self.of(number, table, source)
                     self.at = Place(number, file + 1)
-            self._refuse_none(number, table)
+            self.refuse_none(number, table)
             self.at = Place(number + 1)
 
-    def _of(self, number: int, table: EventTable, source: Source) -> Iterator[tuple[int, Batch]]:
+    def of(self, number: int, table: EventTable, source: Source) -> Iterator[tuple[int, Batch]]:
+        """Yield the events of one file."""
         try:
             source.require(table.columns)
             for batch in source.events(table, self._secret, self.at.mark):
@@ -97,11 +98,12 @@ class EventReader:
         except DataError as error:
             raise zeros.also_told(error, table, source) from error
 
-    def _refuse_none(self, number: int, table: EventTable) -> None:
+    def refuse_none(self, number: int, table: EventTable) -> None:
+        """Raise DataError where a table that was read has no events."""
         rows = self.rows[number]
         if rows == self.left_out[number]:
             what = f"all {rows:,} rows are below the minimum" if rows else "the table has no rows"
-            raise DataError(f"{table.table.path}: {what}; expected events")
+            raise DataError(f"{table.table.name}: {what}; expected events")
 
     def notes(self) -> Iterator[str]:
         """Yield what was left out of each table."""
@@ -160,9 +162,17 @@ def numbers(frame: pl.DataFrame, name: str) -> Any:
 _DESCRIBED = "described"
 
 
-def items_of(layout: Layout, met: pl.Series) -> tuple[Items, Int32]:
-    """Return the items of a layout, and the position of each id that its events were met with."""
-    frame, notes = _attributes(layout.items), list[str]()
+def items_of(
+    layout: Layout, met: pl.Series, table: pl.DataFrame | None = None
+) -> tuple[Items, Int32]:
+    """Return the items of a layout, and the position of each id that its events were met with.
+
+    Parameters
+    ----------
+    table : polars.DataFrame, optional
+        The rows of the items' table; read from its files by default.
+    """
+    frame, notes = _attributes(layout.items) if table is None else table, list[str]()
     described = None if layout.items is None else _column(frame, layout.items.id)
     if layout.id_width is not None and described is not None:
         width = layout.id_width
@@ -309,11 +319,16 @@ def _times(
     if table is None or table.since is None:
         return None
     known = _column(frame, table.id) if ids is None else ids
-    at = positions(known, index)
-    times = np.full(len(index), NO_TIME, np.int64)
-    values = attributes.since(table, frame).fill_null(NO_TIME).to_numpy()
-    times[at[at >= 0]] = values[at >= 0]
-    return times
+    return times_at(known, attributes.since(table, frame), index)
+
+
+def times_at(ids: pl.Series, times: pl.Series, index: pl.Series) -> Int64:
+    """Return the time of each of the sorted ids `index`, by those of `ids`, none twice."""
+    at = positions(ids, index)
+    found = np.full(len(index), NO_TIME, np.int64)
+    values = times.fill_null(NO_TIME).to_numpy()
+    found[at[at >= 0]] = values[at >= 0]
+    return found
 
 
 FORMAT = 5
@@ -340,7 +355,7 @@ def cached(
 
 def files(layout: Layout) -> list[Path]:
     """Return the files of a layout's tables."""
-    return [path for table in layout.tables for path in parts(table.path)]
+    return [path for table in layout.tables for path in parts(table.local)]
 
 
 def _write(data: Dataset, folder: Path) -> dict[str, Any]:

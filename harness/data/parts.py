@@ -18,7 +18,7 @@ import numpy.typing as npt
 import polars as pl
 
 from harness.core import cache
-from harness.core.arrays import Int32, places
+from harness.core.arrays import Counts, Int32, places
 from harness.core.ids import Encoder
 from harness.core.io import whole_file, whole_folder
 from harness.core.random import LEAVES, id_hashes, leaf_of
@@ -48,7 +48,7 @@ def read(
         progress(sum(reader.rows))
     with ThreadPoolExecutor(1) as pool:  # which writes a part while the next one is read
         waiting: Future[None] | None = None
-        for rows in _in_parts(layout, reader):
+        for rows in in_parts(layout, reader, PART_ROWS, MOST_IDS):
             if waiting is not None:
                 waiting.result()
             waiting = pool.submit(writer.write, rows)
@@ -69,7 +69,7 @@ def _left(folder: Path) -> list[Part]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class Rows:
     """Rows that were read and are not written yet.
 
     Attributes
@@ -91,17 +91,18 @@ class _Rows:
     behind: list[Any]
 
 
-def _in_parts(layout: Layout, reader: EventReader) -> Iterator[_Rows]:
+def in_parts(layout: Layout, reader: EventReader, most_rows: int, most_ids: int) -> Iterator[Rows]:
+    """Yield the rows of a reader in parts; codes begin anew where there are `most_ids`."""
     kinds = [layout.kinds.index(table.kind) for table in layout.events]
     users, items, first = Encoder(), Encoder(), True
     batches: list[dict[str, npt.NDArray[Any]]] = []
     size, before = 0, reader.bytes
 
-    def taken() -> _Rows:
+    def taken() -> Rows:
         columns = {name: np.concatenate([b[name] for b in batches]) for name in batches[0]}
         batches.clear()
         behind = [astuple(reader.at), [*reader.rows], [*reader.left_out]]
-        return _Rows(columns, users.take(), items.take(), first, behind)
+        return Rows(columns, users.take(), items.take(), first, behind)
 
     for number, batch in reader.batches():
         if len(batch.time) == 0:
@@ -109,10 +110,10 @@ def _in_parts(layout: Layout, reader: EventReader) -> Iterator[_Rows]:
         codes = users.codes_of_keys(*batch.user), items.codes_of_keys(*batch.item)
         batches.append(_columns(layout, kinds[number], codes, batch))
         size += len(batch.time)
-        if size >= PART_ROWS or reader.bytes - before >= PART_BYTES:
+        if size >= most_rows or reader.bytes - before >= PART_BYTES:
             yield taken()
             size, before = 0, reader.bytes
-            first = max(len(users), len(items)) >= MOST_IDS
+            first = max(len(users), len(items)) >= most_ids
             if first:
                 users, items = Encoder(), Encoder()
     if batches:
@@ -147,7 +148,7 @@ class _Writer:
         self.users = sum(part.n_users for part in parts)
         self.items = self.before = sum(len(part.items) for part in parts)
 
-    def write(self, rows: _Rows) -> None:
+    def write(self, rows: Rows) -> None:
         """Write the next part."""
         if rows.first:  # so its items have other numbers than those of equal codes before
             self.numbers, self.leaves = self.numbers[:0], self.leaves[:0]
@@ -157,31 +158,54 @@ class _Writer:
             self._write(target, rows)
         self.parts.append(Part(path))
 
-    def _write(self, folder: Path, rows: _Rows) -> None:
-        leaf = leaf_of(id_hashes(rows.users))
-        by_leaf = np.argsort(leaf, kind="stable")
+    def _write(self, folder: Path, rows: Rows) -> None:
+        leaf, by_leaf = leaves_of(rows.users)
         self.numbers = np.append(self.numbers, np.int64(self.users) + places(by_leaf, len(leaf)))
         self.leaves = np.append(self.leaves, leaf)
-        columns, codes = rows.columns, rows.columns[dataset.USER]
-        of_row = self.leaves[codes]
-        order = np.argsort(of_row, kind="stable")
         few = self.users + len(leaf) <= np.iinfo(np.int32).max
-        columns[dataset.USER] = self.numbers[codes].astype(np.int32 if few else np.int64)
+        numbers: Counts = self.numbers.astype(np.int32 if few else np.int64)
+        columns, ends = by_leaves(rows.columns, self.leaves, numbers)
         columns[dataset.ITEM] += np.int32(self.before)
         for name, column in columns.items():
-            np.save(folder / f"{name}.npy", column[order], allow_pickle=False)
-        for name, leaves in (("user_ends", leaf), ("ends", of_row)):
-            np.save(folder / f"{name}.npy", _ends(leaves), allow_pickle=False)
+            np.save(folder / f"{name}.npy", column, allow_pickle=False)
+        for name, found in (("user_ends", ends_of(leaf)), ("ends", ends)):
+            np.save(folder / f"{name}.npy", found, allow_pickle=False)
         for name, ids in (("users", rows.users.gather(by_leaf)), ("items", rows.items)):
             ids.alias(dataset.ID).to_frame().write_ipc(folder / f"{name}.arrow")
-        time = columns[dataset.TIME]
-        span = [int(time.min()), int(time.max())]
-        notes = {"behind": rows.behind, "span": span, "users": self.users}
+        notes = {"behind": rows.behind, "span": span_of(rows), "users": self.users}
         note(folder / _NOTES, notes, list(folder.iterdir()))
         self.users, self.items = self.users + len(leaf), self.items + len(rows.items)
 
 
-def _ends(leaf: npt.NDArray[np.uint16]) -> npt.NDArray[np.int64]:
+def span_of(rows: Rows) -> list[int]:
+    """Return the times of the first and of the last event."""
+    time = rows.columns[dataset.TIME]
+    return [int(time.min()), int(time.max())]
+
+
+def leaves_of(users: pl.Series) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.int64]]:
+    """Return the leaf of each user, and what sorts users by it."""
+    leaf = leaf_of(id_hashes(users))
+    return leaf, np.argsort(leaf, kind="stable")
+
+
+def by_leaves(
+    columns: dict[str, npt.NDArray[Any]], leaves: npt.NDArray[np.uint16], numbers: Counts
+) -> tuple[dict[str, npt.NDArray[Any]], npt.NDArray[np.int64]]:
+    """Return the columns of rows by leaf, with numbers for codes of users, and where leaves begin.
+
+    Parameters
+    ----------
+    leaves, numbers : arrays
+        Of each code of a user.
+    """
+    of_row = leaves[columns[dataset.USER]]
+    order = np.argsort(of_row, kind="stable")
+    found = {name: column[order] for name, column in columns.items()}
+    return found | {dataset.USER: numbers[found[dataset.USER]]}, ends_of(of_row)
+
+
+def ends_of(leaf: npt.NDArray[np.uint16]) -> npt.NDArray[np.int64]:
     """Return where each leaf's entries begin when they stand by leaf, and the end."""
     return np.concatenate(([0], np.cumsum(np.bincount(leaf, minlength=LEAVES))))
 

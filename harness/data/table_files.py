@@ -20,7 +20,7 @@ def sources(table: Table) -> Iterator[Source]:
     DataError
         A file that is missing or empty, no UTF-8, or without a usable header.
     """
-    for part in parts(table.path):
+    for part in parts(table.local):
         plain = part.with_suffix("") if part.suffix in PACKED else part
         if is_parquet(part):  # whatever its name is
             yield ParquetSource(table, part, part)

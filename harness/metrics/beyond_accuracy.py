@@ -60,13 +60,17 @@ def diversity(b: Block, settings: Settings) -> Floats:
 
 def exposure(b: Block, _: Settings) -> Int64:
     """Return how often each candidate is listed."""
-    candidate = _catalogue(b).candidate
-    counts = np.zeros(len(candidate), np.int64)
+    return listings(b)[_catalogue(b).candidate]
+
+
+def listings(b: Block) -> Int64:
+    """Return how often each item is listed, candidate or not."""
+    counts = np.zeros(len(_catalogue(b).candidate), np.int64)
     rows = max(1, _BLOCK // max(b.lists.shape[1], 1))
     for start in range(0, len(b), rows):
         items = b.lists[start : start + rows]
-        counts += np.bincount(items[items >= 0], minlength=len(candidate))
-    return counts[candidate]
+        counts += np.bincount(items[items >= 0], minlength=len(counts))
+    return counts
 
 
 def coverage(exposure: Int64, _: Sequence[float]) -> float:

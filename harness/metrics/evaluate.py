@@ -92,7 +92,7 @@ def evaluate(
     >>> evaluate({"ann": ["a", "x", "b"]}, {"ann": ["a", "b"]}, "MAP@3").round(4).to_dict()
     {'MAP@3': 0.8333}
     """
-    asked = _asked(metrics, per_user)
+    asked = metrics_of(metrics, per_user)
     names = user, item, rank, score, grade
     given = Given(recommendations, truth, *names, train, candidates, attributes)
     read = read_both(given, asked)
@@ -150,7 +150,16 @@ def conventions(
     return found
 
 
-def _asked(metrics: str | Metric | Sequence[str | Metric], per_user: bool) -> tuple[Metric, ...]:
+def metrics_of(
+    metrics: str | Metric | Sequence[str | Metric], per_user: bool
+) -> tuple[Metric, ...]:
+    """Return the metrics that are asked for, each once.
+
+    Raises
+    ------
+    UsageError
+        None, an unknown one, or one that has no value for each user where there must be.
+    """
     several = [metrics] if isinstance(metrics, (str, Metric)) else metrics
     several = list(several) if isinstance(several, Iterable) else [several]
     if not all(isinstance(m, (str, Metric)) for m in several):

@@ -97,7 +97,11 @@ def train_counts(user: Int32, item: Int32, n_items: int, id_order: Int32) -> Tra
         users = max(len(np.unique(user)), 1)
         return np.asarray(np.bincount(pairs % n_items, minlength=n_items) / users, np.float64)
 
-    count = np.bincount(item, minlength=n_items)
+    return item_counts(np.bincount(item, minlength=n_items), shares, id_order)
+
+
+def item_counts(count: Int64, shares: Callable[[], Floats], id_order: Int32) -> TrainCounts:
+    """Return the counts of items whose training events, (n items,), are counted already."""
     most_first = np.lexsort((id_order, -count))
     return TrainCounts(count, most_first[: np.count_nonzero(count)], shares)
 

@@ -50,6 +50,21 @@ def test_what_training_says_of_two_lists(metric: str, ann: float, bob: float) ->
     assert found[metric].tolist() == pytest.approx([ann, bob], abs=1e-15)
 
 
+def test_a_value_does_not_hang_on_the_length_of_others_lists() -> None:
+    some = "qwertyuiopasdfghjklzxcvbnm"
+    train = {f"u{n}": sorted(some)[: n + 1] for n in range(26)}
+    truth = {"ann": ["q"], "bob": ["b"]}
+    for n in range(1, 12):
+        lists = {"ann": list(some[:n]), "bob": ["b"]}
+        for longer in (2, 9, 20):
+            lists["bob"] = list(some[-longer:])
+            values = evaluate(lists, truth, "Novelty@26", train=train, per_user=True)
+            alone = evaluate(
+                {"ann": lists["ann"]}, {"ann": ["q"]}, "Novelty@26", train=train, per_user=True
+            )
+            assert values.loc["ann"].item() == alone.loc["ann"].item()
+
+
 def test_a_hit_below_the_k_most_popular_is_serendipitous() -> None:
     found = evaluate({"ann": ["a", "c"]}, TRUTH | {"bob": []}, "Serendipity@2", train=TRAIN)
     assert found.iloc[0] == (1 / 2 + 0) / 2

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -17,8 +16,13 @@ from harness.metrics.inputs.cells import MISMATCH, as_list, ids_of, shown
 from harness.metrics.inputs.codes import Coder, Coders
 from harness.metrics.inputs.frame import TWO_COLUMNS, Table, accept, frame_of, require
 from harness.metrics.inputs.lists import id_order
-from harness.metrics.inputs.order import CALLER
-from harness.models.item_stats import Catalogue, attribute_columns, train_counts
+from harness.models.item_stats import (
+    Catalogue,
+    TrainCounts,
+    attribute_columns,
+    item_counts,
+    train_counts,
+)
 
 if TYPE_CHECKING:
     from harness.metrics.inputs.frame import Frame
@@ -40,7 +44,29 @@ class Given:
     attributes: Any = None
 
 
-def read(given: Given, coders: Coders, metrics: tuple[Metric, ...]) -> Catalogue | None:
+@dataclass(frozen=True, eq=False)
+class ItemCounts:
+    """Training events that are counted already.
+
+    Attributes
+    ----------
+    items : polars.DataFrame
+        Columns item, count (events) and users (who have it), a row an item.
+    users : int
+        How many users have any.
+    """
+
+    items: pl.DataFrame
+    users: int
+
+
+Strangers: TypeAlias = "dict[str, tuple[Any, Any] | None]"
+"""Of each table of items: None, or where lists and truth have none of them, one here, one there."""
+
+
+def read(
+    given: Given, coders: Coders, metrics: tuple[Metric, ...]
+) -> tuple[Catalogue | None, Strangers]:
     """Return what the metrics need to know of the items; None where they need nothing.
 
     Raises
@@ -58,16 +84,25 @@ def read(given: Given, coders: Coders, metrics: tuple[Metric, ...]) -> Catalogue
     ):
         if need in needs and not there:
             raise UsageError(f"metric {needs[need]} needs {_ASKED[need]}")
+    strangers: Strangers = {}
     if not needs.keys() - {""}:
-        return None
-    events = None if given.train is None else _events(given, coders)
-    candidate = _candidates(given, coders, events)
-    n_items = len(coders.items)
+        return None, strangers
+    events = None if given.train is None else _events(given, coders, strangers)
+    candidate = _candidates(given, coders, events, strangers)
     ids = coders.items.ids
-    return Catalogue(
-        np.isin(np.arange(n_items), candidate),
-        None if events is None else train_counts(*events, n_items, id_order(ids)),
-        None if given.attributes is None else _attributes(given, ids),
+    catalogue = Catalogue(
+        np.isin(np.arange(len(ids)), candidate),
+        None if events is None else _train_counts(given, events, ids),
+        None if given.attributes is None else _attributes(given, ids, strangers),
+    )
+    return catalogue, strangers
+
+
+def of_strangers(role: str, here: Any, there: Any) -> str:
+    """Return the warning of items that neither lists nor truth have."""
+    return (
+        f"{role}: not one of the items is known: {shown(here)} here, {shown(there)} in lists or "
+        "truth; are the ids written alike?"
     )
 
 
@@ -78,15 +113,32 @@ _ASKED = {
 }
 
 
-def _events(given: Given, coders: Coders) -> tuple[Int32, Int32]:
-    table = accept(given.train, "train", user=given.user, item=given.item, numbers={})
+def _events(given: Given, coders: Coders, strangers: Strangers) -> tuple[Int32, Int32]:
+    """Return the user and the item of every event; of those counted already, the item alone."""
     known = len(coders.items)
-    rows = Coders(items=coders.items).read(table)
-    _warn_of_strangers("train", rows.item, known, coders.items)
-    return rows.users, rows.item
+    if isinstance(given.train, ItemCounts):
+        codes = coders.items.codes(given.train.items["item"], f'train: column "{given.item}"')
+        users = np.zeros(0, np.int32)
+    else:
+        table = accept(given.train, "train", user=given.user, item=given.item, numbers={})
+        rows = Coders(items=coders.items).read(table)
+        users, codes = rows.users, rows.item
+    _look_for_strangers("train", codes, known, coders.items, strangers)
+    return users, codes
 
 
-def _candidates(given: Given, coders: Coders, events: tuple[Int32, Int32] | None) -> Int32:
+def _train_counts(given: Given, events: tuple[Int32, Int32], ids: pl.Series) -> TrainCounts:
+    counted, (users, items) = given.train, events
+    if not isinstance(counted, ItemCounts):
+        return train_counts(users, items, len(ids), id_order(ids))
+    count, having = (np.zeros(len(ids), np.int64) for _ in range(2))
+    count[items], having[items] = counted.items["count"], counted.items["users"]
+    return item_counts(count, lambda: having / max(counted.users, 1), id_order(ids))
+
+
+def _candidates(
+    given: Given, coders: Coders, events: tuple[Int32, Int32] | None, strangers: Strangers
+) -> Int32:
     candidates = given.candidates
     if candidates is None:
         return np.zeros(0, np.int32) if events is None else events[1]
@@ -98,22 +150,20 @@ def _candidates(given: Given, coders: Coders, events: tuple[Int32, Int32] | None
         raise DataError("candidates: an id is missing")
     known = len(coders.items)
     codes = coders.items.codes(ids, "candidates")
-    _warn_of_strangers("candidates", codes, known, coders.items)
+    _look_for_strangers("candidates", codes, known, coders.items, strangers)
     return codes
 
 
-def _warn_of_strangers(role: str, codes: Int32, known: int, coder: Coder) -> None:
-    """Warn of items none of which had a code, among so many, before these were told."""
-    if len(codes) > 0 and 0 < known <= codes.min():
-        here, there = coder.ids[int(codes[0])], coder.ids[0]
-        warnings.warn(
-            f"{role}: not one of the items is known: {shown(here)} here, {shown(there)} in lists "
-            "or truth; are the ids written alike?",
-            stacklevel=CALLER + 2,
-        )
+def _look_for_strangers(
+    role: str, codes: Int32, known: int, coder: Coder, strangers: Strangers
+) -> None:
+    """Note whether none of the items had a code, among so many, before these were told."""
+    if len(codes) > 0 and known > 0:
+        examples = coder.ids[int(codes[0])], coder.ids[0]
+        strangers[role] = examples if codes.min() >= known else None
 
 
-def _attributes(given: Given, ids: pl.Series) -> dict[str, Any]:
+def _attributes(given: Given, ids: pl.Series, strangers: Strangers) -> dict[str, Any]:
     frame = frame_of(given.attributes, "attributes")
     require(frame, "attributes", "item", given.item)
     if len(set(map(str, frame.columns))) < len(frame.columns):
@@ -131,7 +181,7 @@ def _attributes(given: Given, ids: pl.Series) -> dict[str, Any]:
     known = Coder()
     known.codes(ids, "lists and truth: item ids")
     code = known.codes(items, own.where("item"))
-    _warn_of_strangers("attributes", code, len(ids), known)
+    _look_for_strangers("attributes", code, len(ids), known, strangers)
     again = pl.Series(code).is_duplicated()
     if again.any():
         raise DataError(

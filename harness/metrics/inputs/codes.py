@@ -155,7 +155,7 @@ def _coded(
         if ids.null_count() > 0:
             row = row_within(sizes, rows + int(ids.is_null().arg_true()[0]))
             raise DataError(
-                f"{table.where(name)}, {table.place(row)}: the id is missing; drop such rows, or "
+                f"{table.where(name)}, {table.row(row)}: the id is missing; drop such rows, or "
                 "give them an id"
             )
         found.append(coder.codes(ids, table.where(name)))
@@ -214,6 +214,6 @@ def _refuse(table: Table, numbers: pl.Series, wrong: pl.Series, wanted: str) -> 
     row = row_within(table.sizes, entry)
     found: Any = "a missing value" if numbers[entry] is None else numbers[entry]
     raise DataError(
-        f"{table.where('number')}, {table.place(row)}, user {shown(table.column('user')[row])}: "
-        f"found {found}; a {table.meaning} is {wanted}"
+        f"{table.where('number')}, {table.row_and_user(row)}: found {found}; a {table.meaning} is "
+        f"{wanted}"
     )

@@ -62,8 +62,9 @@ class Table:
         What a dict or lists held: the items of all lists one after another, and their numbers.
     sizes : int64 array, optional
         How long each list of `held` is.
-    place : callable
-        Takes a row, from 0, and returns how messages name it.
+    place : callable, optional
+        Takes a row, from 0, and returns how messages name it; without it rows have no numbers, and
+        are named by their users.
     """
 
     role: str
@@ -73,7 +74,7 @@ class Table:
     frame: Frame | None = None
     held: Mapping[str, Any] | None = None
     sizes: Int64 | None = None
-    place: Callable[[int], str] = row_text
+    place: Callable[[int], str] | None = row_text
 
     def __len__(self) -> int:
         return len((self.held or {})["user"] if self.frame is None else self.frame)
@@ -83,6 +84,18 @@ class Table:
         if self.frame is None:
             return f"{self.role}: {self.meaning if name == 'number' else name + 's'}"
         return f'{self.role}: column "{self.names[name]}"'
+
+    def row(self, row: int) -> str:
+        """Return how a message names a row."""
+        if self.place is not None:
+            return self.place(row)
+        user = self.column("user")[row]
+        return "a row" if user is None else f"a row of user {shown(user)}"
+
+    def row_and_user(self, row: int, between: str = ", ") -> str:
+        """Return how a message names a row and its user."""
+        user = f"user {shown(self.column('user')[row])}"
+        return user if self.place is None else f"{self.place(row)}{between}{user}"
 
     def column(self, name: str) -> pl.Series:
         """Return a column, converted anew: nothing is held that is not looked at.

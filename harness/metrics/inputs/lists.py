@@ -152,8 +152,7 @@ def id_order(ids: pl.Series) -> Int32:
 
 
 def _fault(table: Table, row: int, what: str) -> DataError:
-    user = shown(table.column("user")[row])
-    return DataError(f"{table.role}: {table.place(row)}: user {user} {what}")
+    return DataError(f"{table.role}: {table.row_and_user(row, ': ')} {what}")
 
 
 def read_truth(table: Table, coders: Coders) -> tuple[Judgments, int]:
@@ -169,14 +168,12 @@ def read_truth(table: Table, coders: Coders) -> tuple[Judgments, int]:
     Raises
     ------
     DataError
-        No rows, ids that are missing or of several kinds, grades that are no numbers from 0, an
+        Ids that are missing or of several kinds, grades that are no numbers from 0, an
         item with two different grades.
     """
     rows = coders.read(table)
     graded = "number" in table.names
     grades = [grades_of(table)] if graded else []
-    if len(coders.users) == 0:
-        raise DataError(f"{table.role}: there are no rows, so there is nobody to evaluate")
     n_items = max(1, len(coders.items))
     pairs = pl.Series("pair", rows.users.astype(np.int64) * n_items + rows.item)
     once = pairs.unique().sort().to_frame()

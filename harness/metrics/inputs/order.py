@@ -89,7 +89,7 @@ def check_grades(table: Table) -> None:
         return
     for name in table.frame.columns:
         column = table.frame.get_column(name)
-        may_grade = name not in table.names.values() and _plain(name) in GRADE_NAMES
+        may_grade = name not in table.names.values() and is_like_grades(name)
         if may_grade and _holds_zeros(column):
             warnings.warn(
                 f"{table.role}: column {_quoted(name)} holds zeros, but every row counts as a true "
@@ -97,6 +97,11 @@ def check_grades(table: Table) -> None:
                 + ("" if column.dtype.is_numeric() else " (it holds no numbers: make it 0 and 1)"),
                 stacklevel=CALLER,
             )
+
+
+def is_like_grades(name: object) -> bool:
+    """Return whether a column of this name may say which items of a truth are relevant."""
+    return _plain(name) in GRADE_NAMES
 
 
 def _holds_zeros(column: Column) -> bool:

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -30,6 +30,60 @@ _HIGHEST_SUMMED = 1e300
 """The highest grade that is itself summed so."""
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What is counted of lists and truth, for the checks and for a reader of the results.
+
+    Attributes
+    ----------
+    users, users_with_list : int
+        Users of the truth, and how many of them have a list.
+    users_outside, rows_outside : int
+        Users that the truth does not have, and their rows.
+    true_items_repeated : int
+        Pairs of a user and a true item that stand once more.
+    known_users, known_items : bool
+        Whether any user, and any item of any list, is one that the truth has.
+    examples : mapping of str to id
+        A ``user`` and an ``item`` of the truth, and an ``outside user`` and a ``strange item``
+        that the truth does not have.
+    """
+
+    users: int
+    users_with_list: int
+    users_outside: int
+    rows_outside: int
+    true_items_repeated: int
+    known_users: bool
+    known_items: bool
+    examples: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Texts:
+    """How many ids of one side look like whole lists written as text.
+
+    Attributes
+    ----------
+    rows, users, ids : int
+        Of the side; ids are those that the other side has not.
+    of_words, of_ids : int
+        Ids of several words, and those with a word that is an id itself.
+    bracketed : int
+        Ids that begin with a bracket.
+    example : str, optional
+        One of these.
+    """
+
+    rows: int
+    users: int
+    ids: int
+    of_words: int
+    of_ids: int
+    bracketed: int
+    example: str | None
+
+
 @dataclass(frozen=True, eq=False)
 class Read:
     """Everything that was given, in arrays; and what a reader of the results must know."""
@@ -38,6 +92,23 @@ class Read:
     judgments: Judgments
     users: pl.Series
     report: dict[str, str | int]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of lists and truth in arrays, and what was seen of them."""
+
+    coders: Coders
+    lists: Lists
+    judgments: Judgments
+    seen: Seen
+    listed_texts: Texts | None
+    true_texts: Texts | None
+
+    @property
+    def users(self) -> pl.Series:
+        """The ids of the truth's users."""
+        return self.coders.users.ids.head(self.seen.users)
 
 
 def read_both(given: Given, asked: tuple[Metric, ...], whole: bool = False) -> Read:
@@ -63,18 +134,55 @@ def read_both(given: Given, asked: tuple[Metric, ...], whole: bool = False) -> R
     true = named(given.truth, "truth", numbers={"grade": given.grade})
     check_grades(true)
     _refuse_unequal(given)
+    rows = read_rows(listed, true, asked, whole)
+    refuse_strangers(listed.role, rows.seen)
+    refuse_written_lists(listed.role, rows.listed_texts)
+    # An id that both sides write alike is no list, or a list that both write alike.
+    refuse_written_lists(true.role, rows.true_texts)
+    for remark in remarks(rows.seen):
+        warnings.warn(remark, stacklevel=CALLER - 1)
+    catalogue, strangers = beyond.read(given, rows.coders, asked)
+    for role, ids in strangers.items():
+        if ids is not None:
+            warnings.warn(beyond.of_strangers(role, *ids), stacklevel=CALLER - 1)
+    report = report_of(rows.seen, rows.lists.order)
+    if any(metric.definition.needs == "candidates" for metric in asked) and catalogue:
+        report["items_no_candidates"] = _no_candidates(rows.lists.items, catalogue)
+    judgments = replace(rows.judgments, catalogue=catalogue)
+    return Read(rows.lists.items, judgments, rows.users, report)
+
+
+def read_rows(listed: Table, true: Table, asked: tuple[Metric, ...], whole: bool = False) -> Rows:
+    """Return the rows of all users, or of some users, in arrays.
+
+    Raises
+    ------
+    DataError, UsageError
+        Ids, ranks, scores or grades that cannot be used.
+    """
     coders = Coders()
     judgments, repeated = read_truth(true, coders)
-    users, true_items = coders.users.ids, len(coders.items)
-    _check_grades(asked, judgments.grades)
+    users, true_items = len(coders.users), len(coders.items)
+    if users > 0:
+        _check_grades(asked, judgments.grades)
     found = read_lists(listed, coders, None if whole else longest_of(asked))
-    _refuse_strangers(listed, true, coders, users, true_items, found)
-    report = _report(found, len(users), coders, true_items)
-    catalogue = beyond.read(given, coders, asked)
-    report["true_items_repeated"] = repeated
-    if any(metric.definition.needs == "candidates" for metric in asked) and catalogue:
-        report["items_no_candidates"] = _no_candidates(found.items, catalogue)
-    return Read(found.items, replace(judgments, catalogue=catalogue), users, report)
+    every, user_ids = coders.items.ids, coders.users.ids
+    with_list = int(np.count_nonzero((found.items >= 0).any(axis=1)))
+    places = {"user": (user_ids, 0, users), "outside user": (user_ids, users, len(user_ids))}
+    places |= {"item": (every, 0, true_items), "strange item": (every, true_items, len(every))}
+    seen = Seen(
+        users,
+        with_list,
+        found.outside_users,
+        found.outside_rows,
+        repeated,
+        found.known_users,
+        found.known_items,
+        {what: ids[start] for what, (ids, start, end) in places.items() if start < end},
+    )
+    of_lists = texts_of(listed, with_list + found.outside_users, every[true_items:], every)
+    of_truth = texts_of(true, users, every[:true_items], every)
+    return Rows(coders, found, judgments, seen, of_lists, of_truth)
 
 
 def _orders(given: Given) -> dict[str, str | None]:
@@ -141,17 +249,12 @@ def _check_grades(metrics: tuple[Metric, ...], grades: Floats | None) -> None:
             )
 
 
-def _refuse_strangers(
-    given: Table, true: Table, coders: Coders, users: pl.Series, true_items: int, found: Lists
-) -> None:
-    """Raise DataError where lists and truth plainly do not speak of the same ids."""
-    if found.outside_users > 0 and not found.known_users:
-        refuse_users(given.role, len(users), coders.users.ids)
-    every = coders.items.ids
-    with_list = int(np.count_nonzero((found.items >= 0).any(axis=1))) + found.outside_users
-    refuse_written_lists(given, with_list, every[true_items:], every)
-    # An id that both sides write alike is no list, or a list that both write alike.
-    refuse_written_lists(true, len(users), every[:true_items], every)
+def refuse_strangers(role: str, seen: Seen) -> None:
+    """Raise DataError where there is nobody to evaluate, or lists are of none of these users."""
+    if seen.users == 0:
+        raise DataError("truth: there are no rows, so there is nobody to evaluate")
+    if seen.users_outside > 0 and not seen.known_users:
+        refuse_users(role, 1, (seen.examples["user"], seen.examples["outside user"]))
 
 
 def _no_candidates(items: Int32, catalogue: Catalogue) -> int:
@@ -161,36 +264,39 @@ def _no_candidates(items: Int32, catalogue: Catalogue) -> int:
     return int(np.count_nonzero(listed & ~catalogue.candidate))
 
 
-def _report(found: Lists, users: int, coders: Coders, true_items: int) -> dict[str, str | int]:
-    """Return, and warn of, what a reader of the results must know."""
-    without = users - int(np.count_nonzero((found.items >= 0).any(axis=1)))
-    if found.outside_rows > 0:
-        warnings.warn(
-            f"left out: {counted(found.outside_rows, 'row')} of "
-            f"{counted(found.outside_users, 'user')} who are not in the truth, such as "
-            f"{shown(coders.users.ids[users])}",
-            stacklevel=CALLER,
+def remarks(seen: Seen) -> list[str]:
+    """Return what a reader of the results must know of rows that count for nothing."""
+    found = []
+    if seen.rows_outside > 0:
+        found.append(
+            f"left out: {counted(seen.rows_outside, 'row')} of "
+            f"{counted(seen.users_outside, 'user')} who are not in the truth, such as "
+            f"{shown(seen.examples['outside user'])}"
         )
-    items = coders.items.ids
-    if true_items > 0 and len(items) > true_items and not found.known_items:
-        warnings.warn(
-            f"no recommended item is a true item of anyone: {shown(items[true_items])} here, "
-            f"{shown(items[0])} there; are the ids written alike?",
-            stacklevel=CALLER,
+    if {"item", "strange item"} <= seen.examples.keys() and not seen.known_items:
+        found.append(
+            f"no recommended item is a true item of anyone: {shown(seen.examples['strange item'])} "
+            f"here, {shown(seen.examples['item'])} there; are the ids written alike?"
         )
+    return found
+
+
+def report_of(seen: Seen, order: str) -> dict[str, str | int]:
+    """Return what stands beside the results."""
     return {
-        "order": found.order,
-        "users": users,
-        "users_without_list": without,
-        "users_outside": found.outside_users,
-        "rows_outside": found.outside_rows,
+        "order": order,
+        "users": seen.users,
+        "users_without_list": seen.users - seen.users_with_list,
+        "users_outside": seen.users_outside,
+        "rows_outside": seen.rows_outside,
+        "true_items_repeated": seen.true_items_repeated,
     }
 
 
 _WORDS = r"[^\s,;|\[\]'\"]+"
 
 
-def refuse_users(role: str, known: int, users: pl.Series) -> None:
+def refuse_users(role: str, known: int, users: pl.Series | tuple[Any, ...]) -> None:
     """Raise DataError over lists whose users are all unknown to the truth.
 
     Parameters
@@ -206,11 +312,8 @@ def refuse_users(role: str, known: int, users: pl.Series) -> None:
     )
 
 
-def refuse_written_lists(table: Table, users: int, ids: pl.Series, every: pl.Series) -> None:
-    """Raise DataError where a column of items holds whole lists as text.
-
-    It does where every user has one row, and half of the ids of several words hold a word that is
-    an id itself, or where half of all ids begin with a bracket.
+def texts_of(table: Table, users: int, ids: pl.Series, every: pl.Series) -> Texts | None:
+    """Count ids that look like lists written as text; None where the column can hold none.
 
     Parameters
     ----------
@@ -221,17 +324,28 @@ def refuse_written_lists(table: Table, users: int, ids: pl.Series, every: pl.Ser
     every : polars.Series
         The ids of both sides.
     """
-    if table.frame is None or table.wide or "number" in table.names:
-        return
-    if len(table) != users or every.dtype != pl.String or len(ids) == 0:
-        return
+    if table.frame is None or table.wide or "number" in table.names or every.dtype != pl.String:
+        return None
+    if len(table) != users or len(ids) == 0:
+        return Texts(len(table), users, len(ids), 0, 0, 0, None)
     words = ids.str.extract_all(_WORDS)
     several = ids.to_frame("id").with_columns(words.alias("word")).filter(words.list.len() > 1)
     found = several.explode("word").filter(pl.col("word").is_in(every.implode()))["id"].n_unique()
     bracketed = ids.filter(ids.str.starts_with("["))
-    if 0 < len(several) <= 2 * found or len(ids) <= 2 * len(bracketed):
-        first = bracketed[0] if len(bracketed) > 0 else several["id"][0]
+    example = next(iter((*bracketed.head(1), *several["id"].head(1))), None)
+    return Texts(len(table), users, len(ids), len(several), found, len(bracketed), example)
+
+
+def refuse_written_lists(role: str, texts: Texts | None) -> None:
+    """Raise DataError where a column of items holds whole lists as text.
+
+    It does where every user has one row, and half of the ids of several words hold a word that is
+    an id itself, or where half of all ids begin with a bracket.
+    """
+    if texts is None or texts.rows != texts.users or texts.ids == 0:
+        return
+    if 0 < texts.of_words <= 2 * texts.of_ids or texts.ids <= 2 * texts.bracketed:
         raise DataError(
-            f"{table.role}: {shown(first)} looks like a whole list written as text; split it "
+            f"{role}: {shown(texts.example)} looks like a whole list written as text; split it "
             f'first, as in frame["item"].str.findall(r"{_WORDS}") (Polars: .str.extract_all)'
         )

@@ -1,0 +1,209 @@
+"""Spark for tests: sessions on this machine, a real standalone cluster, a Connect server."""
+
+import ctypes
+import importlib.util
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.spark.session import session
+
+LOOPBACK = "127.0.0.1"
+PATIENCE = 60.0
+"""Seconds that a process may take until it serves."""
+SMALL = {
+    "spark.sql.shuffle.partitions": "3",
+    "spark.sql.adaptive.coalescePartitions.enabled": "false",
+}
+"""Settings of tests' sessions: more than one partition, whatever little there is."""
+
+
+def missing() -> str | None:
+    """Return what is missing for tests of Spark, and how it is installed."""
+    if importlib.util.find_spec("pyspark") is None:
+        return "PySpark is not installed; make spark installs it"
+    if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
+        return "no Java is installed; make spark installs it"
+    return None
+
+
+@pytest.fixture(scope="session")
+def installed() -> None:
+    """Skip where PySpark or Java is missing, or fail where they are required."""
+    found = missing()
+    if found is None:
+        return
+    if os.environ.get("HARNESS_SPARK") == "required":
+        pytest.fail(found)
+    pytest.skip(found)
+
+
+@pytest.fixture(scope="session")
+def on_loopback(installed: None) -> Iterator[None]:
+    """Let drivers listen on the loopback address alone."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("SPARK_LOCAL_IP", LOOPBACK)
+        yield
+
+
+@pytest.fixture(scope="module")
+def spark(on_loopback: None) -> Iterator[Any]:
+    """Return a session of two threads on this machine."""
+    with session("local[2]") as opened:
+        small(opened)
+        yield opened
+
+
+def small(opened: Any) -> None:
+    for name, value in SMALL.items():
+        opened.conf.set(name, value)
+
+
+def free_port() -> int:
+    with socket.socket() as held:
+        held.bind((LOOPBACK, 0))
+        port: int = held.getsockname()[1]
+        return port
+
+
+def until(what: str, done: Callable[[], bool]) -> None:
+    """Wait until something is so, at most a minute."""
+    end = time.monotonic() + PATIENCE
+    while not done():
+        assert time.monotonic() < end, f"{what} not within {PATIENCE:.0f} s"
+        time.sleep(0.1)
+
+
+def answers(port: int) -> bool:
+    try:
+        socket.create_connection((LOOPBACK, port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+def _with_parent() -> None:
+    """End with the process that runs the tests, even where that is killed (Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+
+
+class Daemons:
+    """Processes of Spark's own scripts, which write into a folder and end with the tests."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._processes: list[subprocess.Popen[bytes]] = []
+
+    def start(self, script: str, *arguments: str) -> subprocess.Popen[bytes]:
+        import pyspark
+
+        command = [str(Path(pyspark.__path__[0]) / "bin" / script), *arguments]
+        log = self.folder / f"{len(self._processes)}.log"
+        own = {
+            "SPARK_LOCAL_IP": LOOPBACK,
+            "SPARK_DAEMON_MEMORY": "512m",
+            "SPARK_LOCAL_DIRS": str(self.folder),
+            "PYSPARK_PYTHON": sys.executable,
+        }
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env=os.environ | own,
+                cwd=self.folder,
+                start_new_session=True,  # Ctrl-C is for the tests, which then stop it
+                preexec_fn=_with_parent,
+            )
+        self._processes.append(process)
+        return process
+
+    def stop(self) -> None:
+        running = [process for process in reversed(self._processes) if process.poll() is None]
+        for process in running:
+            process.terminate()
+        for process in running:
+            try:
+                process.wait(15)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+class Cluster:
+    """A standalone master and two workers of one core and 1 GB."""
+
+    def __init__(self, daemons: Daemons) -> None:
+        self._daemons = daemons
+        self._port, self._page = free_port(), free_port()
+        self.url = f"spark://{LOOPBACK}:{self._port}"
+        self._start("master.Master", "--port", self._port, "--webui-port", self._page)
+        until("the master answers", lambda: answers(self._port) and answers(self._page))
+        self.workers = [self.add_worker(), self.add_worker()]
+        until("two workers", lambda: self.alive() == 2)
+
+    def _start(self, of: str, *arguments: object) -> subprocess.Popen[bytes]:
+        given = ("--host", LOOPBACK, *map(str, arguments))
+        return self._daemons.start("spark-class", f"org.apache.spark.deploy.{of}", *given)
+
+    def add_worker(self) -> subprocess.Popen[bytes]:
+        size = ("--cores", 1, "--memory", "1g", "--webui-port", 0)
+        return self._start("worker.Worker", *size, "--work-dir", self._daemons.folder, self.url)
+
+    def alive(self) -> int:
+        """Return how many workers the master knows to be there."""
+        with urllib.request.urlopen(f"http://{LOOPBACK}:{self._page}/json/") as page:
+            found: int = json.load(page)["aliveworkers"]
+            return found
+
+
+@pytest.fixture(scope="session")
+def daemons(installed: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemons]:
+    found = Daemons(tmp_path_factory.mktemp("spark"))
+    try:
+        yield found
+    finally:
+        found.stop()
+
+
+@pytest.fixture(scope="session")
+def cluster(daemons: Daemons) -> Cluster:
+    """Return a real cluster on the loopback address."""
+    return Cluster(daemons)
+
+
+@pytest.fixture(scope="session")
+def connect_server(daemons: Daemons) -> str:
+    """Return the address of a Spark Connect server that works with two threads of its own."""
+    port = free_port()
+    settings = {
+        "spark.connect.grpc.binding.address": LOOPBACK,
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.ui.enabled": "false",
+    }
+    options = [text for name, value in settings.items() for text in ("--conf", f"{name}={value}")]
+    service = "org.apache.spark.sql.connect.service.SparkConnectServer"
+    daemons.start("spark-submit", "--master", "local[2]", *options, "--class", service)
+    until("the Connect server answers", lambda: answers(port))
+    return f"sc://{LOOPBACK}:{port}"
+
+
+@pytest.fixture
+def connected(connect_server: str) -> Iterator[Any]:
+    """Return a session of that server."""
+    with session(remote=connect_server) as opened:
+        small(opened)
+        yield opened
