@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -81,7 +81,7 @@ class CoVisitation(FromSums):
         """Weigh the pairs of all items, of as many at a time as fit into memory."""
         self._require_parameters()
         n_items, width = len(train.item_ids), len(train.candidates)
-        prepare = lru_cache(1)(partial(self._prepared, train))  # one part may be all there are
+        prepare = _Preparing(self, train)
         total: Any = yield lambda part: _sizes(prepare(part))
         own, counts = rounded(total["own"], n_items), total["pairs"]
         scales = self._scales(own, counts)
@@ -166,6 +166,26 @@ class CoVisitation(FromSums):
 
         in_threads(block, n, _BLOCK)
         return {"pairs": _packed(sizes, room, columns, values, width)}
+
+
+@dataclass(eq=False)
+class _Preparing:
+    """Prepares parts of the events for the candidates of `to`.
+
+    The last part is kept, as it may be the only one.
+    """
+
+    model: CoVisitation
+    to: Train
+    last: tuple[Train, _Prepared] | None = None
+
+    def __call__(self, part: Train) -> _Prepared:
+        if self.last is None or self.last[0] is not part:
+            self.last = part, self.model._prepared(self.to, part)
+        return self.last[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"model": self.model, "to": self.to, "last": None}
 
 
 def _by_item(item: Int32, items: slice) -> tuple[Int64, Int64]:

@@ -15,6 +15,8 @@ from typing import Any, Literal, cast
 
 from harness.core.errors import NotCompiledError, UsageError, suggest
 
+BESIDE = "_beside_"
+"""What the names of modules begin with that are files beside a config."""
 _FORMS = {
     "class": 'use = "{}" is no import path; expected "module:Class", such as "my_model:Model"',
     "function": 'is no import path; expected "module:function", such as "my_metrics:early"',
@@ -100,7 +102,7 @@ def _missing(owner: str, module_name: str, error: ModuleNotFoundError, beside: P
 
 def _from_file(path: Path) -> ModuleType:
     # The folder is part of the name, so that two configs' model.py do not become one module.
-    name = f"_beside_{abs(hash(path.resolve())):x}_{path.stem}"
+    name = f"{BESIDE}{abs(hash(path.resolve())):x}_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is no Python file")

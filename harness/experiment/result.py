@@ -130,14 +130,21 @@ class Findings(answer.Ranking, Shown):
         found = found.rename(columns={f"{name} mean": name for name in names})
         return found[order].astype({"lift": float, "p": float})
 
-    def write_records(self, folder: Path) -> None:
-        """Write result.json, config.toml and environment.json into a folder."""
+    def write_records(self, folder: Path, tables: str | None = None) -> None:
+        """Write result.json, config.toml and environment.json into a folder.
+
+        Parameters
+        ----------
+        tables : str, optional
+            Where the tables are, if they are not beside them.
+        """
         import tomli_w
 
         (folder / "result.json").write_text(self.to_json() + "\n", encoding="utf-8")
         (folder / "config.toml").write_text(tomli_w.dumps(self.config), encoding="utf-8")
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        environment = json.dumps(environment_of() | {"written": now}, indent=2)
+        where = {} if tables is None else {"tables": tables}
+        environment = json.dumps(environment_of() | {"written": now} | where, indent=2)
         (folder / "environment.json").write_text(environment + "\n", encoding="utf-8")
 
 

@@ -260,7 +260,9 @@ def _parquet(path: Path) -> pl.DataFrame:
         raise DataError(f"{path}: cannot be read: {error}") from error
 
 
-FILES = ("result.json", "per_user.parquet", "users.parquet", "config.toml", "environment.json")
+PER_USER, USERS, RECOMMENDATIONS = "per_user.parquet", "users.parquet", "recommendations.parquet"
+"""The tables of a run; of one on Spark they are folders, and there are its lists, too."""
+FILES = ("result.json", PER_USER, USERS, RECOMMENDATIONS, "config.toml", "environment.json")
 PAGE = "report.html"
 """What ``harness report`` adds to a run folder."""
 

@@ -102,9 +102,11 @@ def _train(b: Block) -> TrainCounts:
 
 def _mean_over_list(b: Block, values: Floats) -> Floats:
     """Return the mean value of the items of each list; 0 for an empty one."""
-    of_place = np.append(values, 0.0)[b.lists]  # −1, an empty position, takes the last: 0
+    values, total = np.append(values, 0.0), np.zeros(len(b))
+    for items in b.lists.T:  # NumPy's own sum adds up in an order that hangs on the longest list
+        total += values[items]  # −1, an empty position, takes the last: 0
     length = np.count_nonzero(b.lists >= 0, axis=1)
-    return np.asarray(of_place.sum(axis=1) / np.maximum(length, 1), np.float64)
+    return np.asarray(total / np.maximum(length, 1), np.float64)
 
 
 def _indicators(b: Block, n_items: int) -> tuple[csr_array[Any], Int64]:

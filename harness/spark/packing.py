@@ -17,6 +17,7 @@ import numpy.typing as npt
 import polars as pl
 
 from harness.core.arrays import Int64
+from harness.core.exact_sum import Largest
 from harness.data import _events
 from harness.data.dataset import DAY_US
 
@@ -27,7 +28,8 @@ _ALIGNED = 8
 _UNITS_US = np.array([DAY_US, 1_000_000, 1])
 _KINDS = "biuf"
 """Of arrays: bool, whole numbers and floats."""
-_ARRAY, _MATRIX, _COLUMN, _FRAME, _MAPPING = "array", "matrix", "column", "frame", "mapping"
+_ARRAY, _LARGEST, _MATRIX, _MAPPING = "array", "largest", "matrix", "mapping"
+_COLUMN, _FRAME = "column", "frame"
 
 
 class PackedError(ValueError):
@@ -40,8 +42,8 @@ def packed(values: Mapping[Any, Any]) -> bytes:
     Parameters
     ----------
     values : mapping
-        Keys are whole numbers or text; values are arrays of numbers, CSR matrices, columns and
-        frames of Polars (as a stream of Arrow), or mappings of such.
+        Keys are whole numbers or text; values are arrays of numbers, the largest of such, CSR
+        matrices, columns and frames of Polars (as a stream of Arrow), or mappings of these.
 
     Raises
     ------
@@ -69,6 +71,8 @@ def _described(value: Any, buffers: list[memoryview]) -> list[Any]:
     if isinstance(value, pl.Series | pl.DataFrame):
         kind = _COLUMN if isinstance(value, pl.Series) else _FRAME
         return [kind, _described(_stream(value), buffers)]
+    if isinstance(value, Largest):
+        return [_LARGEST, _described(value.values, buffers)]
     if isinstance(value, np.ndarray) and value.dtype.kind in _KINDS:
         plain = np.ascontiguousarray(value, value.dtype.newbyteorder("<"))
         buffers.append(plain.reshape(-1).view(np.uint8).data)
@@ -134,6 +138,7 @@ class _Reader:
         kind, *rest = header
         read: dict[str, Callable[..., Any]] = {
             _ARRAY: self._array,
+            _LARGEST: lambda values: Largest(self.value(values)),
             _MATRIX: self._matrix,
             _COLUMN: lambda stream: self._frame(stream).to_series(),
             _FRAME: self._frame,

@@ -1,0 +1,169 @@
+"""`harness run` on Spark: users in buckets that its workers hold, evaluated by the local code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from harness.config import Config
+from harness.core.errors import DataError
+from harness.core.io import whole_folder, written
+from harness.core.plugins import BESIDE
+from harness.core.progress import Clock
+from harness.experiment.build import Factories
+from harness.experiment.evaluate_parts import EvaluatedPart, InParts, lists_by_row
+from harness.experiment.result import Findings, scores_by_row
+from harness.experiment.run_folder import PER_USER, RECOMMENDATIONS, USERS, check_out
+from harness.protocol.task import asked, refuse_rows_without_order
+from harness.protocol.users import OWN
+from harness.spark.buckets import prepared
+from harness.spark.parts import Parts
+from harness.spark.session import session, spark_errors
+from harness.stats.slices import USER
+
+if TYPE_CHECKING:
+    pass
+
+
+@dataclass(frozen=True, eq=False)
+class SparkRun:
+    """A run whose users' scores and lists are with Spark's workers.
+
+    Attributes
+    ----------
+    findings : Findings
+    """
+
+    findings: Findings
+    _config: Config
+    _parts: Parts[EvaluatedPart]
+    _candidate_ids: pl.Series
+
+    def write(self, folder: Path | str, tables: str | None = None) -> None:
+        """Write the run folder whole, or nothing; its tables are written by the workers.
+
+        Parameters
+        ----------
+        tables : str, optional
+            Where per_user.parquet, users.parquet and recommendations.parquet are written instead,
+            such as ``hdfs://…/run-1``: a place that all workers reach, which is not there yet. By
+            default in `folder`, which they must all see.
+
+        Raises
+        ------
+        UsageError, DataError
+            `folder` exists and is no run folder, or is not seen by the workers.
+        """
+        folder = Path(folder)
+        check_out(folder)
+        with written(folder, "; choose another --out"), whole_folder(folder) as target:
+            with spark_errors():
+                self._write_tables(tables or target.absolute().as_uri())
+            if tables is None:
+                self._refuse_elsewhere(target)
+            self.findings.write_records(target, tables)
+
+    def _write_tables(self, place: str) -> None:
+        names = [str(metric) for metric in self.findings.metrics if metric.definition.of == "user"]
+        text, whole, place = "string", "int", place.rstrip("/")
+        by_user = {USER: text, "model": text, "repeat": whole}
+        scores = by_user | dict.fromkeys(names, "double")
+        self._parts.write(f"{place}/{PER_USER}", scores, _scores)
+        known = dict.fromkeys(OWN, "bigint") | dict.fromkeys(self._config.compare.slices, text)
+        self._parts.write(f"{place}/{USERS}", {USER: text} | known, _users)
+        lists = partial(lists_by_row, self._config, self._candidate_ids)
+        ranked = by_user | {"rank": whole, "item": text}
+        self._parts.write(f"{place}/{RECOMMENDATIONS}", ranked, lists)
+
+    def _refuse_elsewhere(self, folder: Path) -> None:
+        """Raise DataError where workers wrote to disks of their own."""
+        files = sorted((folder / USERS).glob("*.parquet"))
+        found = sum(pl.scan_parquet(file).select(pl.len()).collect().item() for file in files)
+        users = self.findings.evaluation.users
+        if found != users:
+            raise DataError(
+                f"{folder}: of {users:,} users {found:,} are there, as workers have disks of their "
+                "own: name a place that all of them reach with --tables, such as hdfs://…/run-1"
+            )
+
+
+def _scores(part: EvaluatedPart) -> pl.DataFrame:
+    return scores_by_row(part.profile[USER], part.tables)
+
+
+def _users(part: EvaluatedPart) -> pl.DataFrame:
+    return part.profile
+
+
+@contextmanager
+def evaluated(
+    config: Config,
+    *,
+    master: str | None = None,
+    remote: str | None = None,
+    buckets: int | None = None,
+) -> Iterator[SparkRun]:
+    """Yield a config's models evaluated on Spark; scores and lists go afterwards.
+
+    Parameters
+    ----------
+    master, remote : str, optional
+        As `harness.spark.session.session` takes them.
+    buckets : int, optional
+        How many parts users are divided into, up to 4,096; by default as many as the log asks for.
+
+    Raises
+    ------
+    HarnessError
+        Whatever `harness.run` raises, and what is wrong with Spark.
+    """
+    layout, clock = config.layout(), Clock()
+    refuse_rows_without_order(layout, config.split)
+    with ExitStack() as stack:
+        with clock.step("session"):
+            spark = stack.enter_context(session(master, remote))
+        with clock.step("read"):
+            found = stack.enter_context(prepared(spark, layout, buckets))
+        with _travelling(config):
+            run = InParts(config, found.parts, found.empty(), clock)
+            assert isinstance(run.evaluated, Parts)  # noqa: S101
+            stack.callback(run.evaluated.release)
+            yield SparkRun(run.findings, config, run.evaluated, run.candidate_ids)
+
+
+def run(
+    config: Config,
+    folder: Path | str,
+    *,
+    tables: str | None = None,
+    master: str | None = None,
+    remote: str | None = None,
+    buckets: int | None = None,
+) -> Findings:
+    """Evaluate a config's models on Spark, and write the run folder; parameters are those above."""
+    with evaluated(config, master=master, remote=remote, buckets=buckets) as found:
+        found.write(folder, tables)
+        return found.findings
+
+
+@contextmanager
+def _travelling(config: Config) -> Iterator[None]:
+    """Let classes of files beside a config travel to workers, which do not have these files."""
+    from pyspark import cloudpickle
+
+    Factories(config), asked(config)  # modules are known by their names from here on
+    own = [module for name, module in sys.modules.items() if name.startswith(BESIDE)]
+    for module in own:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        yield
+    finally:
+        for module in own:
+            cloudpickle.unregister_pickle_by_value(module)
