@@ -15,10 +15,20 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from harness.cli import compare, explain, leaderboard, lists, report, score, submit, tune, validate
-from harness.cli.options import Set, say_value
-from harness.cli.show import FormatOption, show, to_type
-from harness.cli.streams import guard_streams, stdout_to_stderr
+from harness.cli import (
+    compare,
+    explain,
+    leaderboard,
+    lists,
+    report,
+    run,
+    score,
+    submit,
+    tune,
+    validate,
+)
+from harness.cli.options import say_value
+from harness.cli.streams import guard_streams
 from harness.core.errors import HarnessError, printable
 
 INTERRUPTED = 130
@@ -48,81 +58,6 @@ def _commands(
     ] = False,
 ) -> None:
     pass
-
-
-@app.command()
-def run(
-    config: Annotated[Path, typer.Argument(help="A config file (TOML).")],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="The run folder, runs/<date>-<layout>-<fingerprint> by default; an earlier run in "
-            "it is replaced."
-        ),
-    ] = None,
-    set_: Set = None,
-    memory: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZE",
-            help="How much may be used, such as 4GB, at least 1GB; what is free by default. Where "
-            "all events need more, users are evaluated in buckets that are kept on disk.",
-        ),
-    ] = None,
-    whole: Annotated[
-        Literal["refuse", "keep"],
-        typer.Option(
-            help="Models that learn from all events at once, where users are in buckets: an "
-            "error, or they alone have all events in memory."
-        ),
-    ] = "refuse",
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Times, pairs and leaderboards as well.")
-    ] = False,
-    format_: FormatOption = "table",
-) -> None:
-    """Evaluate every model of a config on one set, print the table, write a run folder."""
-    from harness import config as config_
-    from harness.experiment.run import run as run_
-    from harness.experiment.run_folder import check_out
-
-    gc.freeze()  # what is imported stays: it is not searched for garbage, nor at the end
-    settings = config_.read(config, set_ or [])
-    here = Path.cwd()  # a model may go elsewhere
-    check_out(out or Path("runs/any"))
-    with stdout_to_stderr():  # what a model prints must not mix with the results
-        result = run_(settings, memory=memory, whole=whole, progress=sys.stderr.isatty())
-    name = f"{result.start}-{result.evaluation.layout}-{result.evaluation.fingerprint[:6]}"
-    folder = out or _claimed(here, Path("runs") / name)
-    try:
-        result.write(here / folder)
-    finally:  # a folder that cannot be written must not cost the results
-        show(format_, result.to_dict, result.sheets(verbose), result.records())
-    if format_ == "table":
-        print("\n".join(_next(folder, result.comparison is not None)))
-    else:
-        print(f"written to {folder}/", file=sys.stderr)
-
-
-def _next(folder: Path, compared: bool) -> list[str]:
-    """Return what there is to do with a run that was written."""
-    commands, name = ["report", "compare"] if compared else ["report"], printable(str(folder))
-    lines = [to_type(command, name) for command in commands]
-    return [f"written to {name}/", "next  " + "\n      ".join(lines)]
-
-
-def _claimed(here: Path, folder: Path) -> Path:
-    """Make and return `folder`, with a number behind it where another run has the name."""
-    number, free = 1, folder
-    while True:
-        try:
-            (here / free).mkdir(parents=True)
-            return free
-        except FileExistsError:
-            number += 1
-            free = folder.with_name(f"{folder.name}-{number}")
-        except OSError:
-            return free  # told when it is written
 
 
 @app.command()
@@ -166,6 +101,7 @@ def synth(
         print(f"{path}  {path.stat().st_size:,} bytes")
 
 
+app.command("run")(run.run)
 app.command("tune")(tune.tune)
 app.command("compare")(compare.compare)
 app.command("leaderboard")(leaderboard.leaderboard)

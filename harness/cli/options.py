@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
+
+from harness.core.errors import UsageError
 
 Config = Annotated[
     Path | None,
@@ -51,6 +53,43 @@ ScoreColumn = Annotated[str | None, typer.Option("--score-column", help="Default
 RowOrder = Annotated[
     bool, typer.Option("--row-order", help="The rows of a user stand in order, the best first.")
 ]
+
+Engine = Annotated[
+    Literal["local", "spark"],
+    typer.Option(
+        "--engine", help="Where it is worked on: this process, or Spark's workers (docs/scale.md)."
+    ),
+]
+Master = Annotated[
+    str | None,
+    typer.Option(
+        "--master",
+        metavar="URL",
+        help="Spark's master, such as spark://host:7077. Default: the environment's, or local[*].",
+    ),
+]
+Remote = Annotated[
+    str | None,
+    typer.Option(
+        "--remote", metavar="sc://…", help="A Spark Connect server, such as sc://host:15002."
+    ),
+]
+
+
+def refuse_without(engine: str, wanted: str, **options: object) -> None:
+    """Raise UsageError where an option is given that another engine has.
+
+    Parameters
+    ----------
+    wanted : str
+        The engine that has the options.
+    **options : values
+        By their names on the command line; None where they are not given.
+    """
+    given = [name for name, value in options.items() if value is not None]
+    if given and engine != wanted:
+        name = f"--{given[0].replace('_', '-')}"
+        raise UsageError(f"{name} is an option of --engine {wanted}; leave it out, or add that")
 
 
 def folder_of(config: Path | None) -> Path:

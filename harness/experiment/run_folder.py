@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from harness import config as config_
 from harness.core import parquet
 from harness.core.errors import DataError, UsageError, counted, printable
-from harness.core.io import unusable
+from harness.core.io import parts, unusable
 from harness.core.once import once
 from harness.core.unpacking import OWN, UnpackingError
 from harness.experiment.record import RunRecord, fault_of
@@ -228,7 +228,7 @@ def part(folder: Path, name: str) -> Path:
         It is not there.
     """
     try:
-        there = (folder / name).is_file()
+        there = (folder / name).is_file() or ((folder / name).is_dir() and name in TABLES)
     except (OSError, ValueError) as error:  # no file can have such a name
         raise UsageError(f"{printable(str(folder))[:200]}: is no run folder: {error}") from error
     runs = [] if there else sorted(path.parent for path in folder.glob(f"*/{name}"))
@@ -250,6 +250,11 @@ def _json(path: Path) -> Any:
 
 
 def _parquet(path: Path) -> pl.DataFrame:
+    """Return a table: a file, or a folder of files that Spark's workers wrote."""
+    return pl.concat([_file(file) for file in parts(path)])
+
+
+def _file(path: Path) -> pl.DataFrame:
     try:
         frame = parquet.scan(path, _CAP)
         parquet.check_texts(frame, _CAP, path.stat().st_size)
@@ -261,8 +266,9 @@ def _parquet(path: Path) -> pl.DataFrame:
 
 
 PER_USER, USERS, RECOMMENDATIONS = "per_user.parquet", "users.parquet", "recommendations.parquet"
-"""The tables of a run; of one on Spark they are folders, and there are its lists, too."""
-FILES = ("result.json", PER_USER, USERS, RECOMMENDATIONS, "config.toml", "environment.json")
+TABLES = (PER_USER, USERS, RECOMMENDATIONS)
+"""Of a run on Spark they are folders, and the last one holds its lists; others have none."""
+FILES = ("result.json", *TABLES, "config.toml", "environment.json")
 PAGE = "report.html"
 """What ``harness report`` adds to a run folder."""
 

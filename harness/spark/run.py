@@ -105,7 +105,6 @@ def _users(part: EvaluatedPart) -> pl.DataFrame:
 @contextmanager
 def evaluated(
     config: Config,
-    *,
     master: str | None = None,
     remote: str | None = None,
     buckets: int | None = None,

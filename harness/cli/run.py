@@ -1,0 +1,148 @@
+"""``harness run``: a config in, the table and the run folder out."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from harness.cli.options import Engine, Master, Remote, Set, refuse_without
+from harness.cli.show import FormatOption, show, to_type
+from harness.cli.streams import stdout_to_stderr
+from harness.core.errors import printable
+
+if TYPE_CHECKING:
+    from harness.experiment.result import Findings
+
+
+def run(
+    config: Annotated[Path, typer.Argument(help="A config file (TOML).")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="The run folder, runs/<date>-<layout>-<fingerprint> by default; an earlier run in "
+            "it is replaced."
+        ),
+    ] = None,
+    set_: Set = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="How much may be used, such as 4GB, at least 1GB; what is free by default. Where "
+            "all events need more, users are evaluated in buckets that are kept on disk.",
+        ),
+    ] = None,
+    whole: Annotated[
+        Literal["refuse", "keep"] | None,
+        typer.Option(
+            help="Models that learn from all events at once, where users are in buckets: an "
+            "error (refuse), or they alone have all events in memory."
+        ),
+    ] = None,
+    engine: Engine = "local",
+    master: Master = None,
+    remote: Remote = None,
+    buckets: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=4096, help="Of users, on Spark. Default: as many as the log asks for."
+        ),
+    ] = None,
+    tables: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URI",
+            help="Where Spark's workers write scores and lists, if not into the run folder.",
+        ),
+    ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Times, pairs and leaderboards as well.")
+    ] = False,
+    format_: FormatOption = "table",
+) -> None:
+    """Evaluate every model of a config on one set, print the table, write a run folder."""
+    from harness import config as config_
+    from harness.experiment.run import run as run_
+    from harness.experiment.run_folder import check_out
+
+    gc.freeze()  # what is imported stays: it is not searched for garbage, nor at the end
+    settings = config_.read(config, set_ or [])
+    check_out(out or Path("runs/any"))
+    refuse_without(engine, "spark", master=master, remote=remote, buckets=buckets, tables=tables)
+    refuse_without(engine, "local", memory=memory, whole=whole)
+
+    folder = _Folder(Path.cwd(), out)  # a model may go elsewhere
+
+    def shown(found: Findings) -> None:
+        show(format_, found.to_dict, found.sheets(verbose), found.records())
+
+    if engine == "spark":
+        from harness.spark.run import evaluated  # slow to import
+
+        given = settings, master, remote, buckets
+        with evaluated(*given) as on_spark:
+            result = on_spark.findings
+            folder.write(result, partial(on_spark.write, tables=tables), shown)
+    else:
+        bars = sys.stderr.isatty()
+        with stdout_to_stderr():  # what a model prints must not mix with the results
+            own = run_(settings, memory=memory, whole=whole or "refuse", progress=bars)
+        result = own
+        folder.write(own, own.write, shown)
+    if format_ == "table":
+        print("\n".join(_next(folder.path, result.comparison is not None)))
+    else:
+        print(f"written to {folder.path}/", file=sys.stderr)
+
+
+def _next(folder: Path, compared: bool) -> list[str]:
+    """Return what there is to do with a run that was written."""
+    commands, name = ["report", "compare"] if compared else ["report"], printable(str(folder))
+    lines = [to_type(command, name) for command in commands]
+    return [f"written to {name}/", "next  " + "\n      ".join(lines)]
+
+
+class _Folder:
+    """Where a run is written.
+
+    Attributes
+    ----------
+    path : Path
+        As a person types it; by default it is named when the run is known.
+    """
+
+    def __init__(self, here: Path, out: Path | None) -> None:
+        self._here, self._out = here, out
+        self.path = out or Path("runs")
+
+    def write(
+        self, found: Findings, write: Callable[[Path], None], shown: Callable[[Findings], None]
+    ) -> None:
+        """Write a run, and show it, also where the folder cannot be written."""
+        of = found.evaluation
+        name = f"{found.start}-{of.layout}-{of.fingerprint[:6]}"
+        self.path = self._out or _claimed(self._here, Path("runs") / name)
+        try:
+            write(self._here / self.path)
+        finally:  # a folder that cannot be written must not cost the results
+            shown(found)
+
+
+def _claimed(here: Path, folder: Path) -> Path:
+    """Make and return `folder`, with a number behind it where another run has the name."""
+    number, free = 1, folder
+    while True:
+        try:
+            (here / free).mkdir(parents=True)
+            return free
+        except FileExistsError:
+            number += 1
+            free = folder.with_name(f"{folder.name}-{number}")
+        except OSError:
+            return free  # told when it is written
