@@ -69,7 +69,7 @@ def session(master: str | None = None, remote: str | None = None) -> Iterator[Sp
             _refuse_another(active, master, remote)
             yield active
             return
-        with _environment(master, remote):
+        with _restored(*_SET_BY_PYSPARK):
             opened = _opened(master, remote)
             try:
                 yield opened
@@ -123,19 +123,15 @@ def _is_connected(active: SparkSession) -> bool:
 
 
 @contextmanager
-def _environment(master: str | None, remote: str | None) -> Iterator[None]:
-    """Let workers on this machine be this Python; leave the variables as they were found."""
-    names = ("PYSPARK_PYTHON", *_SET_BY_PYSPARK)
-    before = {name: os.environ.get(name) for name in names}
-    if remote is None and _is_near(master or os.environ.get("MASTER") or "local"):
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+def _restored(*names: str) -> Iterator[None]:
+    """Leave variables of the environment as they were found."""
+    before = {name: os.environ[name] for name in names if name in os.environ}
     try:
         yield
     finally:
-        for name, value in before.items():
+        for name in names:
             os.environ.pop(name, None)
-            if value is not None:
-                os.environ[name] = value
+        os.environ.update(before)
 
 
 def _is_near(master: str) -> bool:
@@ -160,7 +156,10 @@ def _opened(master: str | None, remote: str | None) -> SparkSession:
     builder = builder if master is None else builder.master(master)
     for name, value in _settings(master or "local").items():
         builder = builder.config(name, value)
-    opened: SparkSession = builder.getOrCreate()
+    with _restored("PYSPARK_PYTHON"):
+        if _is_near(master or os.environ.get("MASTER") or "local"):
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        opened: SparkSession = builder.getOrCreate()
     return opened
 
 
