@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from conftest import refusal
+from conftest import exactly, refusal
 
 import harness
 from harness.core.errors import UsageError
@@ -180,5 +180,7 @@ def test_mllib_finds_the_same_map(spark: Any, rows: Any) -> None:
     pairs = lists.join(truth, on="user").select("item", "item_right").rows()
     given = spark.sparkContext.parallelize(pairs, 2)
     found = evaluate(*sides(spark, rows), "MAP(divisor=trec)@12")
-    expected = RankingMetrics(given).meanAveragePrecision
-    assert found.iloc[0] == pytest.approx(expected, rel=0, abs=1e-12)
+    theirs = RankingMetrics(given)
+    assert found.iloc[0] == exactly(theirs.meanAveragePrecision)
+    by_tool = harness.conventions(*rows, 5)["MAP@5"]["spark"]
+    assert by_tool == exactly(theirs.meanAveragePrecisionAt(5))
