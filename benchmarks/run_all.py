@@ -18,6 +18,7 @@ PARTS = {
     "installed": "Installed anew",
     "kernel": "The scoring kernel",
     "evaluate": "`harness.evaluate` on frames",
+    "spark_evaluate": "`harness.spark.evaluate`",
     "mrr_grid": "MRR over a grid of users and k",
     "submission": "A full-size submission, validated and scored",
     "crafted_ids": "Ids made to collide",

@@ -36,8 +36,9 @@ from harness.metrics.inputs.read import (
     report_of,
 )
 from harness.spark import scoring
+from harness.spark.failures import own_version, spark_errors
 from harness.spark.scoring import Call, Items, read, written
-from harness.spark.session import own_version, require_pyspark, spark_errors
+from harness.spark.session import require_pyspark
 from harness.spark.tables import (
     Side,
     local,

@@ -24,7 +24,7 @@ from harness.metrics.inputs.beyond import Given, ItemCounts
 from harness.metrics.inputs.order import check_grades
 from harness.metrics.inputs.read import Rows, longest_of, read_rows
 from harness.metrics.scores import user_scores
-from harness.spark.session import own_version
+from harness.spark.failures import own_version
 from harness.spark.tables import Sent
 
 if TYPE_CHECKING:

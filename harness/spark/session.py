@@ -12,17 +12,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from harness.core.errors import DataError, HarnessError, UsageError, printable
+from harness.core.errors import UsageError, printable
+from harness.spark.failures import INSTALL, LEAST, spark_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-LEAST = 4
-"""The oldest major version of Spark, here and on a Connect server."""
 LEAST_JAVA = 17
-_INSTALL = f'pip install "pyspark[connect]>={LEAST}.0"'
 _WAIT = 10.0
 """Seconds that a master or server may take to answer."""
 _PORTS = {"spark": 7077, "sc": 15002}
@@ -69,7 +67,7 @@ def session(master: str | None = None, remote: str | None = None) -> Iterator[Sp
             _refuse_another(active, master, remote)
             yield active
             return
-        with _environment(master, remote):
+        with _restored(*_SET_BY_PYSPARK):
             opened = _opened(master, remote)
             try:
                 yield opened
@@ -83,10 +81,10 @@ def require_pyspark() -> None:
     try:
         found = version("pyspark")
     except PackageNotFoundError as error:
-        raise UsageError(f"Spark needs PySpark, which is not installed: {_INSTALL}") from error
+        raise UsageError(f"Spark needs PySpark, which is not installed: {INSTALL}") from error
     if int(found.partition(".")[0]) < LEAST:
         raise UsageError(
-            f"PySpark {found} is installed; version {LEAST}.0 or later is needed: {_INSTALL}"
+            f"PySpark {found} is installed; version {LEAST}.0 or later is needed: {INSTALL}"
         )
 
 
@@ -123,19 +121,15 @@ def _is_connected(active: SparkSession) -> bool:
 
 
 @contextmanager
-def _environment(master: str | None, remote: str | None) -> Iterator[None]:
-    """Let workers on this machine be this Python; leave the variables as they were found."""
-    names = ("PYSPARK_PYTHON", *_SET_BY_PYSPARK)
-    before = {name: os.environ.get(name) for name in names}
-    if remote is None and _is_near(master or os.environ.get("MASTER") or "local"):
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+def _restored(*names: str) -> Iterator[None]:
+    """Leave variables of the environment as they were found."""
+    before = {name: os.environ[name] for name in names if name in os.environ}
     try:
         yield
     finally:
-        for name, value in before.items():
+        for name in names:
             os.environ.pop(name, None)
-            if value is not None:
-                os.environ[name] = value
+        os.environ.update(before)
 
 
 def _is_near(master: str) -> bool:
@@ -152,6 +146,10 @@ def _opened(master: str | None, remote: str | None) -> SparkSession:
         _check_server(remote)
         found: SparkSession = SparkSession.builder.remote(remote).create()
         _check_server_version(found, remote)
+        given = {row[0] for row in found.sql("SET").collect()}
+        for name, value in _SQL.items():
+            if name not in given:
+                found.conf.set(name, value)
         return found
     _check_java()
     if master is not None:
@@ -160,7 +158,24 @@ def _opened(master: str | None, remote: str | None) -> SparkSession:
     builder = builder if master is None else builder.master(master)
     for name, value in _settings(master or "local").items():
         builder = builder.config(name, value)
-    opened: SparkSession = builder.getOrCreate()
+    with _restored("PYSPARK_PYTHON"):
+        if _is_near(master or os.environ.get("MASTER") or "local"):
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        return _started(builder, master)
+
+
+def _started(builder: SparkSession.Builder, master: str | None) -> SparkSession:
+    """Return a new session; Spark gives a master a minute."""
+    try:
+        opened: SparkSession = builder.getOrCreate()
+    except Exception as error:
+        if master is not None and "stopped SparkContext" in str(error):
+            raise UsageError(
+                f"--master {printable(master)}: what listens there let no application in; look "
+                "whether it is a master, and of the version of the PySpark here "
+                f"({version('pyspark')})"
+            ) from None
+        raise
     return opened
 
 
@@ -275,156 +290,3 @@ def _check_server_version(opened: SparkSession, remote: str) -> None:
             f"--remote {printable(remote)}: the server has Spark {found}; version {LEAST}.0 or "
             "later is needed"
         )
-
-
-@contextmanager
-def spark_errors() -> Iterator[None]:
-    """Raise what Spark raises within as an error of ours: a message, and no traceback.
-
-    Raises
-    ------
-    HarnessError
-        `told` of it.
-    """
-    try:
-        yield
-    except HarnessError:
-        raise
-    except Exception as error:
-        if not _is_of_spark(error):
-            raise
-        raise told(error) from None  # Spark's own text is many screens of Java
-
-
-def _is_of_spark(error: BaseException) -> bool:
-    return type(error).__module__.partition(".")[0] in ("py4j", "pyspark", "grpc")
-
-
-def told(error: Exception) -> HarnessError:
-    """Return an error of ours that says what one of Spark's says.
-
-    Parameters
-    ----------
-    error : Exception
-        Of PySpark, Py4J or gRPC, classic or Connect.
-    """
-    text = _text_of(error)
-    condition = _condition(error, text)
-    for pattern, make in _KNOWN:
-        found = re.search(pattern, f"{condition}\n{text}", re.DOTALL)
-        if found:
-            return make(found)
-    return UsageError(f"Spark: {_essence(text)}")
-
-
-def _condition(error: Exception, text: str) -> str:
-    """Return the name that Spark gives the error, such as TABLE_OR_VIEW_NOT_FOUND."""
-    named: Any = None
-    with suppress(Exception):  # it may ask a process that has ended
-        named = error.getCondition()  # type: ignore[attr-defined]
-    written = re.match(r"\s*\[([A-Z0-9_.]+)\]", text)
-    return str(named or (written[1] if written else type(error).__name__))
-
-
-def _text_of(error: Exception) -> str:
-    """Return its text, without the stack of Java that some add."""
-    text = ""
-    with suppress(Exception):
-        text = str(error)
-    return (text or type(error).__name__).partition("\n\nJVM stacktrace:")[0]
-
-
-def _essence(text: str) -> str:
-    """Return what is said, in one line: of a worker's traceback the last, of Java's the cause."""
-    worker = re.findall(r"^(\w[\w.]*(?:Error|Exception|Interrupt)\b.*)$", text, re.MULTILINE)
-    if "Traceback (most recent call last)" in text and worker:
-        return f"a worker raised {printable(worker[-1])[:500]}"
-    failed = re.search(r"most recent failure: [^:]*\([^()]*\)[^:]*: (.*)", text)
-    first = failed[1] if failed else text.strip().partition("\n")[0]
-    return printable(re.sub(r"^(?:\[[A-Z0-9_.]+\]\s*|[\w.$]+Exception: )+", "", first))[:500]
-
-
-def _gone(_: re.Match[str]) -> HarnessError:
-    return UsageError(
-        "Spark's driver has ended while it was asked; where it ran out of memory, give it more "
-        "(spark.driver.memory, or SPARK_DRIVER_MEMORY=4g)"
-    )
-
-
-def _refused_by_master(_: re.Match[str]) -> HarnessError:
-    return UsageError(
-        "the master does not answer as one of this version does; look for its address and version "
-        "on its page"
-    )
-
-
-def _no_package(found: re.Match[str]) -> HarnessError:
-    return UsageError(
-        f'a worker has no Python module "{found[1]}"; install this package and what it needs on '
-        "every worker, for the Python that PYSPARK_PYTHON names, or ship an environment with "
-        "--archives (docs/scale.md)"
-    )
-
-
-def _another_package(found: re.Match[str]) -> HarnessError:
-    return UsageError(
-        f"a worker has another version of this package ({printable(found[0])[:200]}); install "
-        f"version {own_version()} on every worker"
-    )
-
-
-def _another_python(found: re.Match[str]) -> HarnessError:
-    return UsageError(
-        f"a worker runs Python {found[1]}, the driver Python {found[2]}: set PYSPARK_PYTHON to an "
-        f"interpreter that is a Python {found[2]} on every worker"
-    )
-
-
-def _no_python(found: re.Match[str]) -> HarnessError:
-    return UsageError(
-        f'a worker cannot run "{printable(found[1])}"; set PYSPARK_PYTHON to an interpreter that '
-        "every worker has"
-    )
-
-
-def _not_found(found: re.Match[str]) -> HarnessError:
-    return DataError(f"Spark: {_essence(found.string.partition(chr(10))[2])}")
-
-
-def _out_of_memory(found: re.Match[str]) -> HarnessError:
-    return UsageError(
-        f"an executor ran out of memory ({found[1]}): give each more (spark.executor.memory), or "
-        "make partitions smaller (spark.sql.shuffle.partitions)"
-    )
-
-
-def _lost_server(_: re.Match[str]) -> HarnessError:
-    return UsageError("the Spark Connect server does not answer any more; look at its log")
-
-
-def _no_grpc(found: re.Match[str]) -> HarnessError:
-    return UsageError(f"Spark Connect needs more packages ({found[1]}): {_INSTALL}")
-
-
-_KNOWN = (
-    (r"No module named '(?P<module>[\w.]+)'", _no_package),
-    (r"Can't get attribute '\w+' on <module 'harness[^>]*>", _another_package),
-    (r"Python in worker has different version: (\d+\.\d+).*?driver: (\d+\.\d+)", _another_python),
-    (r'Cannot run program "([^"]+)"', _no_python),
-    (r"java\.lang\.(OutOfMemoryError[^\n]{0,80})", _out_of_memory),
-    (r"^(?:TABLE_OR_VIEW_NOT_FOUND|PATH_NOT_FOUND|UNRESOLVED_COLUMN|UNABLE_TO_INFER)", _not_found),
-    (r"All masters are unresponsive|Master removed our application", _refused_by_master),
-    (r"stopped SparkContext|SparkContext was shut down|JAVA_GATEWAY_EXITED", _gone),
-    (r"Py4JNetworkError|Connection refused.*py4j", _gone),
-    (r"StatusCode\.UNAVAILABLE|failed to connect to all addresses", _lost_server),
-    (r"PACKAGE_NOT_INSTALLED.*?\n(.{0,120})", _no_grpc),
-)
-"""What Spark says, as patterns of its condition and text, and what we say."""
-
-
-def own_version() -> str:
-    """Return the version of this package, which must be that of every worker."""
-    try:
-        return version("submission-harness")
-    except PackageNotFoundError:
-        return "not installed"

@@ -11,7 +11,7 @@ import polars as pl
 from harness.core.errors import DataError, UsageError
 from harness.metrics.inputs.frame import TWO_COLUMNS, Table, accept
 from harness.metrics.inputs.order import is_like_grades, order_of
-from harness.spark.session import spark_errors
+from harness.spark.failures import spark_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

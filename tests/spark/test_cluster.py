@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from conftest import refusal
+from conftest import exactly, refusal
 
 import harness
 from harness.core.errors import UsageError
@@ -139,13 +139,15 @@ def test_tasks_that_are_run_twice_change_nothing(
 
 
 def test_a_worker_without_our_package(
-    cluster: Cluster, on_loopback: None, rows: Any, monkeypatch: pytest.MonkeyPatch, here: Any
+    cluster: Cluster, on_loopback: None, rows: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    bare = here / "python"
-    bare.write_text(f'#!/bin/sh\nexec {os.path.realpath("/proc/self/exe")} -I "$@"\n')
+    (tmp_path / "harness.py").write_text("raise ModuleNotFoundError(\"No module named 'harness'\")")
+    bare = tmp_path / "python"
+    bare.write_text(f'#!/bin/sh\nPYTHONPATH={tmp_path}:$PYTHONPATH exec {sys.executable} "$@"\n')
     bare.chmod(0o755)
     monkeypatch.setenv("PYSPARK_PYTHON", str(bare))
-    with session(cluster.url) as spark, refusal(UsageError, "a worker", "Python"):
+    words = 'a worker has no Python module "harness"; install this package', "PYSPARK_PYTHON"
+    with session(cluster.url) as spark, refusal(UsageError, *words):
         evaluate(*sides(spark, rows), "MRR")
 
 
@@ -155,6 +157,15 @@ def test_a_python_that_workers_have_not(
     monkeypatch.setenv("PYSPARK_PYTHON", "/no/such/python")
     words = 'a worker cannot run "/no/such/python"', "PYSPARK_PYTHON"
     with session(cluster.url) as spark, refusal(UsageError, *words):
+        evaluate(*sides(spark, rows), "MRR")
+
+
+def test_another_python(spark: Any, rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = "{}.{}".format(*sys.version_info)
+    monkeypatch.setattr(spark.sparkContext, "pythonVer", "3.9")
+    with refusal(
+        UsageError, f"a worker runs Python {own}, the driver Python 3.9", "PYSPARK_PYTHON"
+    ):
         evaluate(*sides(spark, rows), "MRR")
 
 
@@ -180,5 +191,7 @@ def test_mllib_finds_the_same_map(spark: Any, rows: Any) -> None:
     pairs = lists.join(truth, on="user").select("item", "item_right").rows()
     given = spark.sparkContext.parallelize(pairs, 2)
     found = evaluate(*sides(spark, rows), "MAP(divisor=trec)@12")
-    expected = RankingMetrics(given).meanAveragePrecision
-    assert found.iloc[0] == pytest.approx(expected, rel=0, abs=1e-12)
+    theirs = RankingMetrics(given)
+    assert found.iloc[0] == exactly(theirs.meanAveragePrecision)
+    by_tool = harness.conventions(*rows, 5)["MAP@5"]["spark"]
+    assert by_tool == exactly(theirs.meanAveragePrecisionAt(5))

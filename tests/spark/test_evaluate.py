@@ -63,8 +63,9 @@ def test_a_value_for_each_user(spark: Any) -> None:
 
 def test_users_outside_the_truth_are_left_out_and_told(spark: Any) -> None:
     truth = {"user": ["bob"], "item": ["c"]}
-    with pytest.warns(UserWarning, match="left out: 3 rows of 1 user .* such as 'ann'"):
+    with pytest.warns(UserWarning, match="left out: 3 rows of 1 user .* such as 'ann'") as said:
         found = evaluate(frame(spark, LISTS), frame(spark, truth), "MRR")
+    assert [one.filename for one in said if one.category is UserWarning] == [__file__]
     assert (found["MRR"], found.attrs["rows_outside"]) == (1 / 2, 3)
 
 
@@ -180,6 +181,7 @@ REFUSED: dict[str, tuple[Frame, Frame, dict[str, Any], type[Exception], list[str
         UsageError,
         ['score="prediction"'],
     ),
+    "the order of rows": (LISTS, TRUTH, {"score": False}, UsageError, ["no order of rows"]),
     "no such column": (
         {"usr": ["a"], "item": ["x"], "rank": [1]},
         TRUTH,
@@ -235,6 +237,20 @@ REFUSED: dict[str, tuple[Frame, Frame, dict[str, Any], type[Exception], list[str
         {},
         DataError,
         ["truth: '[a]' looks like a whole list written as text"],
+    ),
+    "candidates that are text": (
+        LISTS,
+        TRUTH,
+        {"metrics": "Coverage@2", "candidates": "abc"},
+        UsageError,
+        ["candidates: found str; give a list of item ids"],
+    ),
+    "candidates of another kind": (
+        LISTS,
+        TRUTH,
+        {"metrics": "Coverage@2", "candidates": [1, 2]},
+        DataError,
+        ["candidates holds whole numbers", "no id would match"],
     ),
     "no grades": (LISTS, TRUTH, {"metrics": "NDCG(gain=linear)@3"}, UsageError, ["needs grades"]),
     "no train": (LISTS, TRUTH, {"metrics": "Novelty@3"}, UsageError, ["needs training events"]),

@@ -11,7 +11,8 @@ from conftest import refusal
 
 from harness.core.errors import UsageError
 from harness.spark import session as session_
-from harness.spark.session import session, told
+from harness.spark.failures import spark_errors, told
+from harness.spark.session import session
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::FutureWarning"),
@@ -133,6 +134,17 @@ def test_what_listens_is_no_server(no_session: None, monkeypatch: pytest.MonkeyP
             pass
 
 
+def test_what_listens_is_no_master(installed: None) -> None:
+    """A real one would take Spark a minute, after which it says no more than this."""
+
+    class Builder:
+        def getOrCreate(self) -> None:  # noqa: N802
+            raise RuntimeError("Cannot call methods on a stopped SparkContext.")
+
+    with refusal(UsageError, "--master spark://h:1: what listens there let no application in"):
+        session_._started(Builder(), "spark://h:1")
+
+
 @pytest.mark.slow
 def test_a_session_that_we_open_is_stopped(on_loopback: None, no_session: None) -> None:
     before = os.environ.get("PYSPARK_PYTHON")
@@ -170,7 +182,7 @@ def test_errors_of_spark_are_one_line(spark: Any) -> None:
     }
     for words, act in cases.items():
         with refusal(Exception, words if words != "parse" else "selekt") as caught:  # noqa: SIM117
-            with session_.spark_errors():
+            with spark_errors():
                 act()
         assert type(caught.value).__module__ == "harness.core.errors"
         assert "\n" not in str(caught.value)
@@ -190,11 +202,11 @@ def test_what_a_worker_raises_keeps_its_last_line(spark: Any) -> None:
 
     rows = spark.range(2)
     with refusal(UsageError, "a worker raised ZeroDivisionError: the worker's own words") as caught:  # noqa: SIM117
-        with session_.spark_errors():
+        with spark_errors():
             rows.mapInArrow(broken, "id long").collect()
     assert "\n" not in str(caught.value)
     with refusal(UsageError, 'a worker has no Python module "no_such_module"', "PYSPARK_PYTHON"):  # noqa: SIM117
-        with session_.spark_errors():
+        with spark_errors():
             rows.mapInArrow(elsewhere, "id long").collect()
 
 
@@ -204,7 +216,11 @@ def test_words_of_spark(installed: None) -> None:
         "PySpark cannot run with different minor versions.": "a worker runs Python 3.10",
         'java.io.IOException: Cannot run program "python9": error=2': 'cannot run "python9"',
         "java.lang.OutOfMemoryError: Java heap space": "spark.executor.memory",
+        "Python worker exited unexpectedly (crashed)": "spark.executor.memoryOverhead",
         "Cannot call methods on a stopped SparkContext.": "driver has ended",
+        "[JAVA_GATEWAY_EXITED] Java gateway process exited before sending its port number.": (
+            "Java ended before Spark had started"
+        ),
         "All masters are unresponsive! Giving up.": "the master does not answer",
         "AttributeError: Can't get attribute 'x' on <module 'harness.spark.scoring' from '…'>": (
             "another version of this package"
