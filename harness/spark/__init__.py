@@ -1,5 +1,6 @@
 """The same evaluation on Spark: users in partitions, each worked on by the local code."""
 
 from harness.spark.evaluate import evaluate
+from harness.spark.run import run
 
-__all__ = ["evaluate"]
+__all__ = ["evaluate", "run"]

@@ -24,8 +24,9 @@ from harness.experiment.run_folder import PER_USER, RECOMMENDATIONS, USERS, chec
 from harness.protocol.task import asked, refuse_rows_without_order
 from harness.protocol.users import OWN
 from harness.spark.buckets import prepared
+from harness.spark.failures import spark_errors
 from harness.spark.parts import Parts
-from harness.spark.session import session, spark_errors
+from harness.spark.session import session
 from harness.stats.slices import USER
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 import small
 from conftest import refusal
-from small import CONFIGS, POPULAR
+from small import CONFIGS, POPULAR, timeless
 
 from harness.config import Config
 from harness.core.errors import EmptyEvaluationSetError, UsageError
@@ -45,13 +45,6 @@ def in_parts(settings: Config, count: int) -> Iterator[InParts]:
         patch.setattr(bucketing, "bucket_count", lambda events: count)
         with prepared(settings.layout(), kept=False) as buckets:
             yield InParts(settings, Listed(list(buckets.datasets())), buckets.empty(), Clock())
-
-
-def timeless(value: Any) -> Any:
-    """Return a record without the seconds."""
-    if isinstance(value, dict):
-        return {k: timeless(v) for k, v in value.items() if k != "seconds"}
-    return [timeless(v) for v in value] if isinstance(value, list | tuple) else value
 
 
 @pytest.mark.parametrize("name", CONFIGS)

@@ -10,7 +10,7 @@ import pytest
 import small
 from hypothesis import given
 from hypothesis import strategies as st
-from small import CONFIGS, LATEST_FIRST, LOG, MODELS, POPULAR, RANDOM
+from small import CONFIGS, LATEST_FIRST, LOG, MODELS, POPULAR, RANDOM, timeless
 
 from harness import config as config_
 from harness.config import Config
@@ -41,11 +41,6 @@ def large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def figures(result: Result) -> dict[str, Any]:
     """Return everything that a run writes but its seconds."""
-
-    def timeless(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {k: timeless(v) for k, v in value.items() if k != "seconds"}
-        return [timeless(v) for v in value] if isinstance(value, list | tuple) else value
 
     users = result.users.to_dicts()
     scores = [model.scores.values for model in result.models]
