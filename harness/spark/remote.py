@@ -1,0 +1,120 @@
+"""Tables that Spark alone can read, by their names in a config: as DataFrames, columns checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from harness.core.errors import DataError, suggest
+from harness.data import layout
+from harness.data.layout import CATALOG, AttributeTable, EventTable, Table
+from harness.data.source import FieldRule, id_rule, nulled, time_rule
+from harness.data.typed import bad_value
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+_TEXT = (".csv", ".tsv", ".txt", ".dat", ".data")
+_PACKED = (".gz", ".bz2", ".zst")
+
+
+def frame(spark: SparkSession, table: Table, columns: Sequence[str]) -> DataFrame:
+    """Return a table with some of its columns.
+
+    Raises
+    ------
+    DataError
+        It does not have one of them.
+    """
+    found = _all(spark, table)
+    for name in columns:
+        if name not in found.columns:
+            raise DataError(
+                f'{table.remote}: no column "{name}"; it has: {", ".join(found.columns)}\n'
+                f"{suggest(name, found.columns)}"
+            )
+    return found.select([_column(name) for name in columns])
+
+
+def _column(name: str) -> Column:
+    from pyspark.sql import functions
+
+    return functions.col("`" + name.replace("`", "``") + "`")
+
+
+def _all(spark: SparkSession, table: Table) -> DataFrame:
+    name = table.remote
+    if name.startswith(CATALOG):
+        return spark.table(name.removeprefix(CATALOG))
+    plain = name.lower().rstrip("/")
+    for end in _PACKED:
+        plain = plain.removesuffix(end)
+    return _text(spark, table) if plain.endswith(_TEXT) else spark.read.parquet(name)
+
+
+def _text(spark: SparkSession, table: Table) -> DataFrame:
+    """Return delimited text as RFC 4180 has it, every column as text."""
+    reader = spark.read.options(
+        header=table.header is None,
+        sep=table.separator,
+        quote='"',
+        escape='"',
+        multiLine=True,  # a line may end within quotes
+        mode="FAILFAST",
+        columnPruning=False,  # else a line with too few fields is not seen
+        enforceSchema=False,
+        maxCharsPerColumn=-1,
+    )
+    if table.header is not None:
+        reader = reader.schema(", ".join(f"`{name}` STRING" for name in table.header))
+    return reader.csv(table.remote)
+
+
+def events(spark: SparkSession, table: EventTable) -> DataFrame:
+    """Return the columns of a log that are read."""
+    return frame(spark, table.table, table.columns)
+
+
+def pattern(found: DataFrame, column: str | None, time_format: str) -> str | None:
+    """Return how the times of a column are written, by the first; see `Source.pattern`."""
+    if column is None or time_format in layout.EPOCH_UNITS_US:
+        return None
+    if dict(found.dtypes)[column] != "string":
+        return layout.DATE
+    text = _column(column)
+    first = found.select(text).where(text.isNotNull() & (text != "")).head()
+    return layout.pattern_of(time_format, "" if first is None else first[0]) or layout.DATE
+
+
+def texts(spark: SparkSession, table: AttributeTable) -> DataFrame:
+    """Return an attribute table, all columns as text, ids first."""
+    names = _all(spark, table.table).columns
+    wanted = [table.id, *([] if table.since is None else [table.since]), *names]
+    found = frame(spark, table.table, list(dict.fromkeys(wanted)))
+    return found.select([_column(name).cast("string").alias(name) for name in found.columns])
+
+
+def rules(table: AttributeTable, pattern: str | None) -> list[FieldRule]:
+    """Return what the columns of an attribute table must hold."""
+    since = table.since
+    own = [id_rule(table.id)]
+    if since is not None:
+        own.append(time_rule(since, table.time_format, pattern, required=False))
+    return own
+
+
+def refuse_bad(name: str, rows: pl.DataFrame, wanted: Sequence[FieldRule]) -> None:
+    """Raise DataError for the first value that is not what a rule says."""
+    for rule in wanted:
+        found = bad_value(rows[rule.column], rule)
+        if found is not None:
+            raise DataError(f"{name}{rule.fault(found[1])}")
+
+
+def checked(name: str, rows: pl.DataFrame, wanted: Sequence[FieldRule]) -> pl.DataFrame:
+    """Return the rows of an attribute table, null where nothing stands."""
+    found = rows.with_columns(nulled(rows[column]) for column in rows.columns)
+    refuse_bad(name, found, wanted)
+    return found

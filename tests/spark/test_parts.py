@@ -1,0 +1,174 @@
+"""Parts: summed, worked on and written by workers, whose errors are told as they were raised."""
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from harness.core.errors import DataError, EmptyEvaluationSetError, RecommenderError
+from harness.spark.packing import PackedError, unpacked
+from harness.spark.parts import SCHEMA, Parts, WorkerError, contents, kept, rows
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _by_value(installed: None) -> None:
+    """Send workers the functions of this module, which they do not have."""
+    from pyspark import cloudpickle
+
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+
+def numbers(batches: Any) -> Any:
+    for batch in batches:
+        for n in batch["id"].to_pylist():
+            yield from rows(n, {"n": np.array([n])}, {"n": n})
+
+
+def number(part: int, content: Any) -> int:
+    assert part == content["n"][0]
+    return part
+
+
+def parts(spark: Any, count: int, partitions: int = 3) -> Parts[int]:
+    frame = spark.range(0, count, 1, partitions).mapInArrow(numbers, SCHEMA)
+    return kept(frame, number)
+
+
+@pytest.mark.parametrize("count", [1, 5, 20])
+@pytest.mark.parametrize("partitions", [1, 20])
+def test_the_total_is_the_sum_over_all_parts(spark: Any, count: int, partitions: int) -> None:
+    found = parts(spark, count, partitions)
+    total = found.total(lambda n: {"n": np.array([n]), n % 2: {"one": np.array([1])}})
+    assert total["n"].tolist() == [count * (count - 1) // 2]
+    assert total[0]["one"].tolist() == [(count + 1) // 2]
+    found.release()
+
+
+def test_facts_are_those_of_each_part(spark: Any) -> None:
+    found = parts(spark, 3)
+    assert found.facts == {0: {"n": 0}, 1: {"n": 1}, 2: {"n": 2}}
+    found.release()
+
+
+def square(n: int) -> dict[str, Any]:
+    return {"square": np.array([n * n])}
+
+
+def squared(part: int, content: Any) -> int:
+    return int(content["square"][0])
+
+
+def test_what_workers_make_of_parts_is_kept_for_the_next_pass(spark: Any) -> None:
+    found = parts(spark, 4)
+    squares = found.kept(square, squared)
+    assert squares.total(lambda n: {"n": np.array([n])})["n"].tolist() == [14]
+    squares.release()
+    found.release()
+
+
+def frame_of(n: int) -> pl.DataFrame:
+    return pl.DataFrame({"value": [n / 2] * n, "user": [f"u{n}"] * n, "more": [0] * n})
+
+
+def test_rows_are_written_as_parquet(spark: Any, tmp_path: Path) -> None:
+    found = parts(spark, 3)
+    types = {"user": "string", "value": "double"}
+    found.write(str(tmp_path / "rows"), types, frame_of)
+    files = list((tmp_path / "rows").glob("*.parquet"))
+    rows = pl.concat([pl.read_parquet(file) for file in files])
+    assert rows.columns == ["user", "value"]
+    assert sorted(rows.rows()) == [("u1", 0.5), ("u2", 1.0), ("u2", 1.0)]
+    found.release()
+
+
+def raising(error: Exception, n: int, framed: bool = False) -> Any:
+    if n == 2:
+        raise error
+    return pl.DataFrame({"user": []}, schema={"user": pl.String}) if framed else {}
+
+
+ERRORS = [
+    DataError("log.csv: line 3"),
+    RecommenderError('model "x": bad'),
+    EmptyEvaluationSetError("no user is left"),
+]
+
+
+@pytest.mark.parametrize("error", ERRORS)
+@pytest.mark.parametrize("count", [3, 20])
+def test_an_error_of_ours_reaches_the_driver_as_it_is(
+    spark: Any, tmp_path: Path, error: Exception, count: int
+) -> None:
+    found = parts(spark, count, count)
+    work = partial(raising, error)
+    for call in (
+        lambda: found.total(work),
+        lambda: found.kept(work, number),
+        lambda: found.write(str(tmp_path / "rows"), {"user": "string"}, partial(work, framed=True)),
+    ):
+        with pytest.raises(type(error)) as caught:
+            call()
+        assert type(caught.value) is type(error)
+        assert str(caught.value) == str(error)
+    assert not (tmp_path / "rows").exists()
+    found.release()
+
+
+def test_another_error_keeps_its_last_line(spark: Any) -> None:
+    found = parts(spark, 3)
+    with pytest.raises(WorkerError) as caught:
+        found.total(partial(raising, ZeroDivisionError("more\nbelow 0")))
+    assert str(caught.value) == "a worker raised ZeroDivisionError: below 0"
+    found.release()
+
+
+def opening(error: Exception, part: int, content: Any) -> int:
+    raise error
+
+
+def test_a_part_that_cannot_be_opened_is_told_too(spark: Any) -> None:
+    found = parts(spark, 3)
+    broken: Parts[int] = Parts(found.frame, partial(opening, DataError("no")), found.facts)
+    with pytest.raises(DataError, match="no"):
+        broken.total(square)
+    found.release()
+
+
+def counting(folder: Path, n: int) -> Any:
+    (folder / f"{n}-{np.random.default_rng().integers(1 << 62)}").touch()
+    raise DataError("each time")
+
+
+def test_what_fails_is_not_tried_again(spark: Any, tmp_path: Path) -> None:
+    found = parts(spark, 1, 1)
+    with pytest.raises(DataError):
+        found.total(partial(counting, tmp_path))
+    assert len(list(tmp_path.iterdir())) == 1
+    found.release()
+
+
+def test_a_long_content_is_in_several_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.spark.parts._CHUNK", 100)
+    long, short = np.arange(100), np.arange(3)
+    found = [*rows(7, {"a": long}, {"n": 100}), *rows(7, {"a": short}, source=1)]
+    assert len(found) > 8  # 800 bytes, and the others
+    read = list(contents(found[::-2] + found[-2::-2]))
+    values = sorted((unpacked(data)["a"].tolist(), told) for _, data, told in read)
+    assert values == [(short.tolist(), None), (long.tolist(), '{"facts": {"n": 100}}')]
+
+
+def test_rows_that_are_missing_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.spark.parts._CHUNK", 100)
+    found = list(rows(0, {"a": np.arange(100)}))
+    with pytest.raises(PackedError, match="some of their rows are missing"):
+        list(contents(found[:-1]))
