@@ -159,16 +159,17 @@ class _Writer:
         self.parts.append(Part(path))
 
     def _write(self, folder: Path, rows: Rows) -> None:
-        leaf, by_leaf = leaves_of(rows.users)
+        leaf = leaf_of(id_hashes(rows.users))
+        by_leaf = np.argsort(leaf, kind="stable")
         self.numbers = np.append(self.numbers, np.int64(self.users) + places(by_leaf, len(leaf)))
         self.leaves = np.append(self.leaves, leaf)
         few = self.users + len(leaf) <= np.iinfo(np.int32).max
         numbers: Counts = self.numbers.astype(np.int32 if few else np.int64)
-        columns, ends = by_leaves(rows.columns, self.leaves, numbers)
+        columns, ends = in_groups(rows.columns, self.leaves, numbers, LEAVES)
         columns[dataset.ITEM] += np.int32(self.before)
         for name, column in columns.items():
             np.save(folder / f"{name}.npy", column, allow_pickle=False)
-        for name, found in (("user_ends", ends_of(leaf)), ("ends", ends)):
+        for name, found in (("user_ends", ends_of(leaf, LEAVES)), ("ends", ends)):
             np.save(folder / f"{name}.npy", found, allow_pickle=False)
         for name, ids in (("users", rows.users.gather(by_leaf)), ("items", rows.items)):
             ids.alias(dataset.ID).to_frame().write_ipc(folder / f"{name}.arrow")
@@ -183,31 +184,27 @@ def span_of(rows: Rows) -> list[int]:
     return [int(time.min()), int(time.max())]
 
 
-def leaves_of(users: pl.Series) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.int64]]:
-    """Return the leaf of each user, and what sorts users by it."""
-    leaf = leaf_of(id_hashes(users))
-    return leaf, np.argsort(leaf, kind="stable")
-
-
-def by_leaves(
-    columns: dict[str, npt.NDArray[Any]], leaves: npt.NDArray[np.uint16], numbers: Counts
+def in_groups(
+    columns: dict[str, npt.NDArray[Any]], groups: Counts, numbers: Counts, count: int
 ) -> tuple[dict[str, npt.NDArray[Any]], npt.NDArray[np.int64]]:
-    """Return the columns of rows by leaf, with numbers for codes of users, and where leaves begin.
+    """Return the columns of rows by their users' groups, and where each group's begin.
+
+    Codes of users become numbers.
 
     Parameters
     ----------
-    leaves, numbers : arrays
+    groups, numbers : arrays
         Of each code of a user.
     """
-    of_row = leaves[columns[dataset.USER]]
+    of_row = groups[columns[dataset.USER]]
     order = np.argsort(of_row, kind="stable")
     found = {name: column[order] for name, column in columns.items()}
-    return found | {dataset.USER: numbers[found[dataset.USER]]}, ends_of(of_row)
+    return found | {dataset.USER: numbers[found[dataset.USER]]}, ends_of(of_row, count)
 
 
-def ends_of(leaf: npt.NDArray[np.uint16]) -> npt.NDArray[np.int64]:
-    """Return where each leaf's entries begin when they stand by leaf, and the end."""
-    return np.concatenate(([0], np.cumsum(np.bincount(leaf, minlength=LEAVES))))
+def ends_of(groups: Counts, count: int) -> npt.NDArray[np.int64]:
+    """Return where each group's entries begin when they stand by group, and the end."""
+    return np.concatenate(([0], np.cumsum(np.bincount(groups, minlength=count))))
 
 
 class Part:

@@ -1,4 +1,4 @@
-"""Events read by Spark's workers in parts, ordered by leaf, for buckets to be cut from.
+"""Events read by Spark's workers, and divided into what each bucket of users gets.
 
 Files of this machine, which every worker has to see, are read as the local engine reads them, some
 rows or a file a task. What Spark alone can read it reads, and workers make events of its rows.
@@ -6,28 +6,39 @@ rows or a file a task. What Spark alone can read it reads, and workers make even
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+import numpy as np
 import polars as pl
 
-from harness.core.arrays import places
+from harness.core.arrays import Int32, Int64, places
 from harness.core.errors import DataError, UsageError
 from harness.core.parquet import UNREADABLE
-from harness.data import dataset, parts
+from harness.core.random import id_hashes
+from harness.data import bucketing, dataset, parts
 from harness.data.layout import Layout
 from harness.data.loading import EventReader
 from harness.data.parquet_source import ParquetSource
 from harness.data.source import START, Batch
 from harness.data.table_files import sources
 from harness.data.typed import TypedEvents
-from harness.spark import remote
+from harness.spark import remote, users
 from harness.spark.packing import narrow, narrow_times
-from harness.spark.parts import SCHEMA, Batches, attempted, error_of, facts_of, pairs, rows
+from harness.spark.parts import (
+    SCHEMA,
+    Batches,
+    attempted,
+    facts_of,
+    pairs,
+    refuse_first,
+    rows,
+)
+from harness.spark.users import Division
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,8 +46,7 @@ if TYPE_CHECKING:
 PIECE_ROWS = 1 << 23
 """Of a Parquet file, for one task."""
 _PART_ROWS = 1 << 23
-USERS, ITEMS = "users", "items"
-USER_ENDS, ENDS = "user_ends", "ends"
+USERS, ITEMS, HASHES = "users", "items", "hashes"
 _EVENTS, _SPAN, _ROWS, _LEFT_OUT = "events", "span", "rows", "left_out"
 
 
@@ -46,20 +56,26 @@ class Read(NamedTuple):
     Attributes
     ----------
     frame : DataFrame
-        Parts; the ids of the items of each are in a row of their own, with a number below 0.
+        What each bucket gets, all of it in one partition, by the bucket's key; and the ids of items
+        that were met, with numbers below 0.
     n_parts : int
+        In which items were met.
     n_events : int
     span : (int, int)
         The times of the first and of the last event.
     notes : tuple of str
         What was left out of each table.
+    described : sequence of str
+        The columns of users' rows, where buckets get some.
     """
 
     frame: DataFrame
+    division: Division
     n_parts: int
     n_events: int
     span: tuple[int, int]
     notes: tuple[str, ...]
+    described: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -72,11 +88,16 @@ class _Piece:
         Which of the layout's.
     path : Path, optional
         None: a table that Spark reads.
+    about : int
+        How many rows there are, more or less.
+    path : Path, optional
+        None: a table that Spark reads.
     rows : (int, int), optional
         The first, and how many; all by default.
     """
 
     table: int
+    about: int = 0
     path: Path | None = None
     rows: tuple[int, int] | None = None
 
@@ -84,8 +105,13 @@ class _Piece:
 _Events: TypeAlias = Callable[[EventReader], Iterator[tuple[int, Batch]]]
 
 
-def read(spark: SparkSession, layout: Layout) -> Read:
+def read(spark: SparkSession, layout: Layout, count: int | None) -> Read:
     """Read the events of a layout; the caller lets Spark forget the frame.
+
+    Parameters
+    ----------
+    count : int, optional
+        How many buckets; by default as many as the local engine makes, more or less.
 
     Raises
     ------
@@ -93,10 +119,20 @@ def read(spark: SparkSession, layout: Layout) -> Read:
         A file, table, column or value that cannot be used; rows in an order that Spark has not.
     """
     pieces = list(_pieces(layout))
-    frame = reduce(lambda one, other: one.unionAll(other), _frames(spark, layout, pieces)).persist()
+    tables = {at: layout.events[p.table] for at, p in enumerate(pieces) if p.path is None}
+    given = {at: remote.frame(spark, of.table, of.columns) for at, of in tables.items()}
+    if count is None:
+        about = sum(piece.about for piece in pieces) + sum(f.count() for f in given.values())
+        count = bucketing.bucket_count(about)
+    division = Division.of(spark, count)
+    frames = list(_frames(spark, layout, division, pieces, given))
+    described, of_users = users.described(spark, layout, division)
+    every = reduce(lambda one, other: one.unionAll(other), [*frames, *of_users])
+    frame = every.repartition(count, "part").persist()
     try:
-        told = frame.where("at = 0 AND part >= 0").select("part", "told").toArrow()
-        return _summary(layout, frame, pieces, sorted(pairs(told), key=lambda pair: pair[0]))
+        told = frame.where("content IS NULL").select("part", "told").toArrow()
+        found = _summary(layout, pieces, sorted(pairs(told), key=lambda pair: pair[0]))
+        return Read(frame, division, *found, described)
     except BaseException:
         frame.unpersist()
         raise
@@ -117,7 +153,8 @@ def _pieces(layout: Layout) -> Iterator[_Piece]:
             source.require(table.columns)
             plain = isinstance(source, ParquetSource) and source.plain == source.shown
             for given in _ranges(source.about()) if plain else [None]:
-                yield _Piece(number, source.shown.absolute(), given)
+                about = source.about() if given is None else given[1]
+                yield _Piece(number, about, source.shown.absolute(), given)
 
 
 def _ranges(rows: int) -> list[tuple[int, int]]:
@@ -127,41 +164,44 @@ def _ranges(rows: int) -> list[tuple[int, int]]:
     return [(first, behind - first) for first, behind in pairwise(ends)]
 
 
-def _frames(spark: SparkSession, layout: Layout, pieces: Sequence[_Piece]) -> Iterator[DataFrame]:
-    files = {at: piece for at, piece in enumerate(pieces) if piece.path is not None}
+def _frames(
+    spark: SparkSession,
+    layout: Layout,
+    division: Division,
+    pieces: Sequence[_Piece],
+    given: Mapping[int, DataFrame],
+) -> Iterator[DataFrame]:
+    files = [(at, piece) for at, piece in enumerate(pieces) if piece.path is not None]
     if files:
         tasks = spark.range(0, len(files), 1, len(files))
-        yield tasks.mapInArrow(partial(_of_files, layout, list(files.items())), SCHEMA)
-    for at, piece in enumerate(pieces):
-        if piece.path is None:
-            table = layout.events[piece.table]
-            found = remote.frame(spark, table.table, table.columns)
-            pattern = remote.pattern(found, table.time, table.time_format)
-            yield found.mapInArrow(partial(_of_rows, layout, at, piece.table, pattern), SCHEMA)
+        yield tasks.mapInArrow(partial(_of_files, layout, division, files), SCHEMA)
+    for at, frame in given.items():
+        number = pieces[at].table
+        table = layout.events[number]
+        pattern = remote.pattern(frame, table.time, table.time_format)
+        work = partial(_of_rows, layout, division, at, number, pattern)
+        yield frame.mapInArrow(work, SCHEMA)
 
 
 def _summary(
-    layout: Layout,
-    frame: DataFrame,
-    pieces: Sequence[_Piece],
-    told: Sequence[tuple[int, str | None]],
-) -> Read:
-    """Return what is known of all parts, or raise what is wrong first."""
+    layout: Layout, pieces: Sequence[_Piece], told: Sequence[tuple[int, str]]
+) -> tuple[int, int, tuple[int, int], tuple[str, ...]]:
+    """Return what is known of all that was read, or raise what is wrong first."""
     reader, found = EventReader(layout, lambda rows: None), []
     for number, table in enumerate(layout.events):
-        own = [words for part, words in told if pieces[part].table == number]
-        for error in filter(None, map(error_of, own)):
-            raise error
-        for facts in filter(None, map(facts_of, own)):
+        own = [words for at, words in told if at < len(pieces) and pieces[at].table == number]
+        refuse_first(own)
+        for facts in map(facts_of, own):
             if _SPAN in facts:
                 found.append(facts)
             else:
                 reader.rows[number] += facts[_ROWS]
                 reader.left_out[number] += facts[_LEFT_OUT]
         reader.refuse_none(number, table)
+    refuse_first(words for _, words in told)
     lows, highs = zip(*(facts[_SPAN] for facts in found), strict=True)
     events = sum(facts[_EVENTS] for facts in found)
-    return Read(frame, len(found), events, (min(lows), max(highs)), tuple(reader.notes()))
+    return len(found), events, (min(lows), max(highs)), tuple(reader.notes())
 
 
 class _Reader(EventReader):
@@ -176,18 +216,26 @@ class _Reader(EventReader):
         return self._given(self)
 
 
-def _of_files(layout: Layout, files: Sequence[tuple[int, _Piece]], batches: Batches) -> Batches:
+def _of_files(
+    layout: Layout, division: Division, files: Sequence[tuple[int, _Piece]], batches: Batches
+) -> Batches:
     for batch in batches:
         for task in batch["id"].to_pylist():
             at, piece = files[task]
-            yield from _parts(layout, at, piece.table, partial(_file, layout, piece))
+            given = partial(_file, layout, piece)
+            yield from _parts(layout, division, at, piece.table, given)
 
 
 def _of_rows(
-    layout: Layout, at: int, number: int, pattern: str | None, batches: Batches
+    layout: Layout,
+    division: Division,
+    at: int,
+    number: int,
+    pattern: str | None,
+    batches: Batches,
 ) -> Batches:
     given = partial(_rows, layout, number, pattern, batches)
-    yield from _parts(layout, at, number, given)
+    yield from _parts(layout, division, at, number, given)
     for _ in batches:  # whoever sends them waits until they are taken
         pass
 
@@ -221,28 +269,56 @@ def _rows(
         yield number, batch
 
 
-def _parts(layout: Layout, at: int, number: int, given: _Events) -> Batches:
-    """Yield the rows of parts, and how many rows were read and left out."""
+def _parts(layout: Layout, division: Division, at: int, number: int, given: _Events) -> Batches:
+    """Yield what each bucket gets, the items that were met, and what is told of the rows."""
 
     def work() -> Batches:
         reader = _Reader(layout, given)
         for source, read in enumerate(parts.in_parts(layout, reader, _PART_ROWS, 0)):
             yield from rows(-1 - at, {ITEMS: read.items}, source=source)
-            facts = {_EVENTS: len(read.columns[dataset.TIME]), _SPAN: parts.span_of(read)}
-            yield from rows(at, _content(read), facts, source)
-        facts = {_ROWS: reader.rows[number], _LEFT_OUT: reader.left_out[number]}
-        yield from rows(at, None, facts)
+            for key, content in _divided(division, read):
+                yield from rows(key, content, source=source)
+            events = len(read.columns[dataset.TIME])
+            yield from rows(at, None, {_EVENTS: events, _SPAN: parts.span_of(read)})
+        counted = {_ROWS: reader.rows[number], _LEFT_OUT: reader.left_out[number]}
+        yield from rows(at, None, counted)
 
     return attempted(at, work)
 
 
-def _content(rows: parts.Rows) -> dict[str, Any]:
-    """Return rows by leaf, users by numbers in the order of leaves."""
-    leaf, order = parts.leaves_of(rows.users)
-    columns, ends = parts.by_leaves(rows.columns, leaf, places(order, len(leaf)))
-    time = narrow_times(columns.pop(dataset.TIME))
-    return {
-        **{name: narrow(column) for name, column in columns.items()},
-        **{dataset.TIME: time, USER_ENDS: parts.ends_of(leaf), ENDS: ends},
-        **{USERS: rows.users.gather(order), ITEMS: rows.items},
-    }
+def _divided(division: Division, read: parts.Rows) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the key and the users and events of each bucket that has some.
+
+    Users have numbers among these, and items among the hashes of those that are met there.
+    """
+    bucket, count = division.buckets_of(read.users), len(division.keys)
+    order = np.argsort(bucket, kind="stable")
+    numbers = places(order, len(bucket))
+    columns, ends = parts.in_groups(read.columns, bucket, numbers, count)
+    user_ends, ids = parts.ends_of(bucket, count), read.users.gather(order)
+    hashes = id_hashes(read.items)
+    for at, key in enumerate(division.keys):
+        users, own = (slice(*of[at : at + 2].tolist()) for of in (user_ends, ends))
+        if own.start == own.stop:
+            continue
+        met, item = _met(columns[dataset.ITEM][own], len(hashes))
+        others = {n: columns[n][own] for n in (dataset.KIND, dataset.ROW) if n in columns}
+        yield (
+            key,
+            {
+                **{name: narrow(column) for name, column in others.items()},
+                USERS: ids[users],
+                HASHES: hashes[met],
+                dataset.USER: narrow(columns[dataset.USER][own] - np.int32(users.start)),
+                dataset.ITEM: narrow(item),
+                dataset.TIME: narrow_times(columns[dataset.TIME][own]),
+            },
+        )
+
+
+def _met(item: Int32, count: int) -> tuple[Int64, Int32]:
+    """Return which of so many items are met, ascending, and the place of each among these."""
+    is_met = np.zeros(count, np.bool_)
+    is_met[item] = True
+    met = np.flatnonzero(is_met)
+    return met, places(met, count)[item]
