@@ -97,14 +97,14 @@ def prepared(spark: SparkSession, layout: Layout, count: int | None = None) -> I
         yield found
 
 
-class _Lookup(NamedTuple):
+class Lookup(NamedTuple):
     """Where items stand, by the hash of the id that they were met with."""
 
     hashes: UInt64
     places: Int32
 
     @classmethod
-    def of(cls, met: pl.Series, at: Int32) -> _Lookup:
+    def of(cls, met: pl.Series, at: Int32) -> Lookup:
         """Return that of distinct ids and their positions.
 
         Raises
@@ -134,7 +134,7 @@ def _gathered(spark: SparkSession, layout: Layout, given: Read) -> Buckets:
     met = merged(given.frame.where("part < 0"), given.n_parts, _union)[ITEMS]
     table = None if layout.items is None else _whole(spark, layout.items)
     items, at = loading.items_of(layout, met, table)
-    lookup = packed(_Lookup.of(met, at)._asdict())
+    lookup = packed(Lookup.of(met, at)._asdict())
     gather = partial(_gather, layout, given.described, len(items.ids), given.division, lookup)
     pieces = given.frame.where("part >= 0 AND content IS NOT NULL")
     shared = Known((), (), given.span, (*given.notes, *items.notes))
@@ -184,7 +184,7 @@ def _gather(
 ) -> Batches:
     """Yield the buckets of a partition, which holds all that each of them gets."""
     number = {key: at for at, key in enumerate(division.keys)}
-    places = _Lookup(**unpacked(lookup))
+    places = Lookup(**unpacked(lookup))
     found: dict[int, list[Content]] = {}
     for key, content, _ in contents(batches):
         found.setdefault(number[key], []).append(unpacked(content))
@@ -197,7 +197,7 @@ def _bucket(
     layout: Layout,
     names: Sequence[str],
     n_items: int,
-    places: _Lookup,
+    places: Lookup,
     at: int,
     pieces: list[Content],
 ) -> Batches:
@@ -223,7 +223,7 @@ def _bucket(
 
 
 def _events(
-    pieces: list[Content], places: _Lookup, n_items: int, n_kinds: int
+    pieces: list[Content], places: Lookup, n_items: int, n_kinds: int
 ) -> tuple[pl.Series, Events]:
     users, batches = Encoder(), []
     hashes = hashes_of(dataset.ID)

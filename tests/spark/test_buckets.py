@@ -19,7 +19,7 @@ from harness.data import bucketing, buckets
 from harness.data.dataset import Dataset, Events
 from harness.data.layout import Layout
 from harness.spark import reading
-from harness.spark.buckets import prepared
+from harness.spark.buckets import Lookup, prepared
 from harness.spark.packing import unpacked
 from harness.spark.parts import contents
 
@@ -319,3 +319,12 @@ def test_items_of_one_hash_are_told(
     told = refusal(DataError, 'items "', "have the same hash; give one another id")
     with told, prepared(spark, table(tmp_path).layout()):
         pass
+
+
+def test_an_item_that_was_not_there_when_items_were_told_is_seen() -> None:
+    """A part that is lost is read again, and its table may have changed meanwhile."""
+    ids = pl.Series(["a", "b"])
+    lookup = Lookup.of(ids, np.array([1, 0], np.int32))
+    assert lookup.positions(id_hashes(pl.Series(["b", "a", "b"]))).tolist() == [0, 1, 0]
+    with refusal(DataError, "a table changed meanwhile; run the command again"):
+        lookup.positions(id_hashes(pl.Series(["c"])))

@@ -9,9 +9,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from harness.core.errors import DataError, EmptyEvaluationSetError, RecommenderError
+from harness.core.errors import (
+    DataError,
+    EmptyEvaluationSetError,
+    HarnessError,
+    RecommenderError,
+)
 from harness.spark.packing import PackedError, unpacked
 from harness.spark.parts import SCHEMA, Parts, WorkerError, contents, kept, rows
+from harness.spark.session import spark_errors
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::FutureWarning"),
@@ -129,6 +135,15 @@ def test_another_error_keeps_its_last_line(spark: Any) -> None:
     with pytest.raises(WorkerError) as caught:
         found.total(partial(raising, ZeroDivisionError("more\nbelow 0")))
     assert str(caught.value) == "a worker raised ZeroDivisionError: below 0"
+    found.release()
+
+
+def test_what_the_machine_may_be_the_reason_of_is_left_to_spark(spark: Any) -> None:
+    """Spark tries again elsewhere; when it gives up, its error is in our words, too."""
+    found = parts(spark, 3)
+    told = pytest.raises(HarnessError, match=r"a worker raised OSError: .*disk is full")
+    with told, spark_errors():
+        found.total(partial(raising, OSError("the disk is full")))
     found.release()
 
 
