@@ -54,6 +54,16 @@ def test_means_over_all_users_of_the_truth(spark: Any) -> None:
     assert (found.attrs["users"], found.attrs["users_without_list"]) == (2, 0)
 
 
+def test_a_mean_is_rounded_once(spark: Any) -> None:
+    """One user scores 1, and 3,999 score 2^−54, of which nothing is left where it is added to 1."""
+    users = [f"u{n}" for n in range(4000)]
+    lists = {"user": users, "item": ["a"] * 4000, "rank": [1] * 4000}
+    truth = {"user": users, "item": ["a"] * 4000, "grade": [1.0] + [2.0**-54] * 3999}
+    spark.conf.set("spark.sql.shuffle.partitions", "3")
+    found = evaluate(frame(spark, lists), frame(spark, truth), "pFound@1")
+    assert found["pFound@1"] == (1 + 3999 / 2**54) / 4000
+
+
 def test_a_value_for_each_user(spark: Any) -> None:
     found = evaluate(frame(spark, LISTS), frame(spark, TRUTH), ["Recall@1", "MRR"], per_user=True)
     assert found.columns == ["user", "Recall@1", "MRR"]
