@@ -39,9 +39,36 @@ class Largest:
         return Largest(np.maximum(self.values, other.values))
 
 
-Sums: TypeAlias = "Mapping[Any, Int64 | csr_array[Any] | Largest | Sums]"
+@dataclass(frozen=True, eq=False)
+class Exact:
+    """The exact sum of finite numbers, as the few that `partials` returns.
+
+    Examples
+    --------
+    >>> (Exact.of(np.array([1e16, 1.0])) + Exact.of(np.array([-1e16]))).total
+    1.0
+    """
+
+    values: Floats
+
+    @classmethod
+    def of(cls, values: Floats) -> Exact:
+        """Return the sum of numbers, (n,)."""
+        return cls(partials(values))
+
+    def __add__(self, other: Exact) -> Exact:
+        """Return the sum of both."""
+        return Exact(partials(np.concatenate((self.values, other.values))))
+
+    @property
+    def total(self) -> float:
+        """The number that is nearest to the sum."""
+        return exact_sum(self.values)
+
+
+Sums: TypeAlias = "Mapping[Any, Int64 | csr_array[Any] | Exact | Largest | Sums]"
 """What parts add up to, by name or number, in any order: whole numbers (int64 arrays, or sparse
-matrices), the largest of numbers, or more of these."""
+matrices), exact sums, the largest of numbers, or more of these."""
 
 
 def exact_sum(values: Floats) -> float:
@@ -113,37 +140,6 @@ def _added(one: Any, other: Any) -> Any:
     total = longer.copy()
     total[: len(shorter)] += shorter
     return total
-
-
-def slices(values: Floats) -> Sums:
-    """Return the exact sum of finite numbers, (n,), such that those of parts add up.
-
-    Examples
-    --------
-    >>> total(add(slices(np.array([1e16, 1.0])), slices(np.array([-1e16]))))
-    1.0
-    """
-    none = np.zeros(len(values), np.int32)
-    signs = (("above", np.maximum(values, 0.0)), ("below", np.maximum(-values, 0.0)))
-    found = {sign: weight_slices(none, of, 1) for sign, of in signs}
-    return {sign: of for sign, of in found.items() if of}
-
-
-def total(found: Mapping[str | int, Any]) -> float:
-    """Return the number nearest to the exact sum that `slices` of all parts add up to.
-
-    Raises
-    ------
-    OverflowError
-        It is beyond the largest number.
-    """
-    above, below = (_whole(found.get(sign, {})) for sign in ("above", "below"))
-    return (above - below) / (1 << -32 * _LOWEST)  # Python rounds a ratio of whole numbers once
-
-
-def _whole(found: Mapping[str | int, Int64]) -> int:
-    """Return slices of one sum as one whole number of the smallest digit's size."""
-    return sum(int(of[0]) << 32 * (int(key) - _LOWEST) for key, of in found.items())
 
 
 def weight_slices(item: Int32, weight: Floats, n_items: int) -> dict[str | int, Int64]:

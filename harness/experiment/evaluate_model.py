@@ -15,7 +15,7 @@ import numpy as np
 from harness import metrics
 from harness.config import ModelConfig
 from harness.core.errors import counted
-from harness.core.exact_sum import Sums, slices, total
+from harness.core.exact_sum import Exact, Sums
 from harness.core.progress import Clock, steps
 from harness.experiment.answers import Answers, ask, fitted
 from harness.metrics import Metric
@@ -106,7 +106,7 @@ class EvaluatedModel:
         coverage, popularity = describing(k)
         described = {
             str(coverage): sum(of_set[coverage]) / settings.repeats,
-            str(popularity): total(sums["popularity"]) / users,
+            str(popularity): sums["popularity"].total / users,
         }
         random = seeded or bool(sums["drawn"][0])
         notes = tuple(_notes(sums, settings))
@@ -197,7 +197,7 @@ def scored(
         sums: dict[str | int, Any] = {
             "users": np.array([len(evaluation_set.users)]),
             "set": set_sums(repeats, judgments, _of_all_lists(asked, evaluation_set.k)),
-            "popularity": slices(table.of_users(popularity)),
+            "popularity": Exact.of(table.of_users(popularity)),
             "curve": curve_sums(repeats, judgments, table, asked[0]),
             **_oddities(answers, settings, others),
         }

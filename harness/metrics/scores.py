@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from harness.core.arrays import Floats, Int32
-from harness.core.exact_sum import Sums, exact_sum, slices, total
+from harness.core.exact_sum import Exact, Sums, exact_sum
 from harness.metrics import Block, Judgments, Metric, per_user, sums_of
 from harness.models.recommendations import Recommendations
 
@@ -166,7 +166,7 @@ def curve_sums(
     for number, (repeat, values) in enumerate(zip(repeats, scores.values[metric], strict=True)):
         hit = values > 0
         found = user_scores(repeat.items[hit], judgments.pick(hit), asked)
-        at_k = {str(metric.k): slices(found[metric]) for metric in asked}
+        at_k = {str(metric.k): Exact.of(found[metric]) for metric in asked}
         sums[number] = {"hits": np.array([np.count_nonzero(hit)]), **at_k}
     return sums
 
@@ -188,7 +188,7 @@ def _mean_at(k: int, sums: Mapping[Any, Any], users: int) -> float:
     found = 0.0
     for repeat in range(len(sums)):
         hits = int(sums[repeat]["hits"][0])
-        found += total(sums[repeat][str(k)]) / hits * hits / users if hits > 0 else 0.0
+        found += sums[repeat][str(k)].total / hits * hits / users if hits > 0 else 0.0
     return found / len(sums)
 
 

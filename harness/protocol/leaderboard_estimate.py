@@ -11,7 +11,7 @@ import polars as pl
 from pydantic import NonNegativeInt
 
 from harness.core.arrays import Bool
-from harness.core.exact_sum import Sums, slices, total
+from harness.core.exact_sum import Exact, Sums
 from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable, score
 from harness.models.item_stats import Catalogue
@@ -113,7 +113,7 @@ def leaderboard_sums(
     every = np.concatenate((values, beyond))
     of_sample = every[:0] if sample is None else every[sample.has]
     sizes = np.array([len(every), lists is None])
-    return {"sizes": sizes, "every": slices(every), "sample": slices(of_sample)}
+    return {"sizes": sizes, "every": Exact.of(every), "sample": Exact.of(of_sample)}
 
 
 def leaderboard_estimate(sums: Mapping[Any, Any], ids: int | None) -> LeaderboardEstimate:
@@ -127,6 +127,6 @@ def leaderboard_estimate(sums: Mapping[Any, Any], ids: int | None) -> Leaderboar
         How many ids a sample submission has.
     """
     users, without_lists = sums["sizes"].tolist()
-    window = total(sums["every"]) / users if users > 0 else 0.0
-    sample = None if ids is None else total(sums["sample"]) / ids
+    window = sums["every"].total / users if users > 0 else 0.0
+    sample = None if ids is None else sums["sample"].total / ids
     return LeaderboardEstimate(window, sample, without_lists > 0)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import polars as pl
 
 from harness.core.arrays import Int64
-from harness.core.exact_sum import Largest
+from harness.core.exact_sum import Exact, Largest
 from harness.data import _events
 from harness.data.dataset import DAY_US
 
@@ -28,8 +28,8 @@ _ALIGNED = 8
 _UNITS_US = np.array([DAY_US, 1_000_000, 1])
 _KINDS = "biuf"
 """Of arrays: bool, whole numbers and floats."""
-_ARRAY, _LARGEST, _MATRIX, _MAPPING = "array", "largest", "matrix", "mapping"
-_COLUMN, _FRAME = "column", "frame"
+_ARRAY, _MATRIX, _COLUMN, _FRAME, _MAPPING = "array", "matrix", "column", "frame", "mapping"
+_LARGEST, _EXACT = "largest", "exact"
 
 
 class PackedError(ValueError):
@@ -42,7 +42,7 @@ def packed(values: Mapping[Any, Any]) -> bytes:
     Parameters
     ----------
     values : mapping
-        Keys are whole numbers or text; values are arrays of numbers, the largest of such, CSR
+        Keys are whole numbers or text; values are arrays of numbers, exact and largest ones, CSR
         matrices, columns and frames of Polars (as a stream of Arrow), or mappings of these.
 
     Raises
@@ -71,8 +71,9 @@ def _described(value: Any, buffers: list[memoryview]) -> list[Any]:
     if isinstance(value, pl.Series | pl.DataFrame):
         kind = _COLUMN if isinstance(value, pl.Series) else _FRAME
         return [kind, _described(_stream(value), buffers)]
-    if isinstance(value, Largest):
-        return [_LARGEST, _described(value.values, buffers)]
+    if isinstance(value, Largest | Exact):
+        kind = _LARGEST if isinstance(value, Largest) else _EXACT
+        return [kind, _described(value.values, buffers)]
     if isinstance(value, np.ndarray) and value.dtype.kind in _KINDS:
         plain = np.ascontiguousarray(value, value.dtype.newbyteorder("<"))
         buffers.append(plain.reshape(-1).view(np.uint8).data)
@@ -139,6 +140,7 @@ class _Reader:
         read: dict[str, Callable[..., Any]] = {
             _ARRAY: self._array,
             _LARGEST: lambda values: Largest(self.value(values)),
+            _EXACT: lambda values: Exact(self.value(values)),
             _MATRIX: self._matrix,
             _COLUMN: lambda stream: self._frame(stream).to_series(),
             _FRAME: self._frame,

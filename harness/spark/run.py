@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from harness.config import Config
+from harness.config import Config, read
 from harness.core.errors import DataError
 from harness.core.io import whole_folder, written
 from harness.core.plugins import BESIDE
@@ -139,7 +139,7 @@ def evaluated(
 
 
 def run(
-    config: Config,
+    config: Config | str | Path,
     folder: Path | str,
     *,
     tables: str | None = None,
@@ -147,8 +147,28 @@ def run(
     remote: str | None = None,
     buckets: int | None = None,
 ) -> Findings:
-    """Evaluate a config's models on Spark, and write the run folder; parameters are those above."""
-    with evaluated(config, master=master, remote=remote, buckets=buckets) as found:
+    """Evaluate every model of a config on Spark, and write the run folder.
+
+    Parameters
+    ----------
+    config : Config or path of a TOML file
+    folder, tables
+        As `SparkRun.write` takes them.
+    master, remote, buckets
+        As `evaluated` takes them.
+
+    Returns
+    -------
+    Findings
+        What `harness.run` finds, to the last bit; scores and lists are in the folder.
+
+    Raises
+    ------
+    HarnessError
+        Whatever `harness.run` raises, and what is wrong with Spark.
+    """
+    settings = config if isinstance(config, Config) else read(Path(config))
+    with evaluated(settings, master, remote, buckets) as found:
         found.write(folder, tables)
         return found.findings
 

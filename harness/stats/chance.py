@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 
 from harness.core.arrays import Floats
-from harness.core.exact_sum import Sums, slices, total
+from harness.core.exact_sum import Exact, Sums
 from harness.core.steps import Steps, found, of_one, side_by_side
 from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable
@@ -131,11 +131,11 @@ def _first_sums(models: Sequence[str], metric: Metric, part: JudgedUsers) -> Sum
         raw = part.tables[name].values[metric]
         held[at] = {
             "scores": np.array([raw.size]),
-            "single": slices(((raw - law.mean) ** 2).ravel()),
-            "averaged": slices((values - law.mean) ** 2),
-            "difference": slices(values - law.mean),
-            "total": slices(values),
-            "squares": slices(values**2),
+            "single": Exact.of(((raw - law.mean) ** 2).ravel()),
+            "averaged": Exact.of((values - law.mean) ** 2),
+            "difference": Exact.of(values - law.mean),
+            "total": Exact.of(values),
+            "squares": Exact.of(values**2),
         }
     return {"law": law.sums(), **held}
 
@@ -147,8 +147,8 @@ def _second_sums(
     for at, (name, one) in enumerate(zip(models, standing, strict=True)):
         values = part.tables[name].of_users(metric)
         held[at] = {
-            "expected": slices(part.law.var / one.repeats + part.law.mean**2),
-            "error": slices((values**2 - one.ratio * values) ** 2),
+            "expected": Exact.of(part.law.var / one.repeats + part.law.mean**2),
+            "error": Exact.of((values**2 - one.ratio * values) ** 2),
         }
     return held
 
@@ -179,7 +179,7 @@ class _Standing:
     def of(cls, sums: Mapping[str, Any], law: LawOfAll) -> _Standing:
         """Return what sums of all users tell."""
         single, averaged, difference, of_all, squares = (
-            total(sums[name]) for name in ("single", "averaged", "difference", "total", "squares")
+            sums[name].total for name in ("single", "averaged", "difference", "total", "squares")
         )
         users, scores = law.users, int(sums["scores"][0])
         single, averaged, repeats = single / scores, averaged / users, scores / users
@@ -195,9 +195,9 @@ class _Standing:
         """
         if self.total <= 0 or self.law.users < 2:
             return False
-        expected = total(sums["expected"]) / (self.law.mean * self.law.users)
-        error = math.sqrt(total(sums["error"])) / self.total
-        return self.ratio - expected > _WIDER * error
+        expected = sums["expected"].total / (self.law.mean * self.law.users)
+        error = math.sqrt(sums["error"].total) / self.total
+        return bool(self.ratio - expected > _WIDER * error)
 
 
 def _verdict(one: _Standing, wider: bool, sample: Sample) -> Verdict:

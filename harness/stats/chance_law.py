@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from harness.core.arrays import Floats, Int64
-from harness.core.exact_sum import Sums, slices, total
+from harness.core.exact_sum import Exact, Sums
 from harness.metrics import DIVISORS, LARGEST, Metric, discounts, ideal_dcg
 from harness.stats import _kernels
 from harness.stats.chance_moments import Moments, checked, distinct, exact, has_moments
@@ -41,8 +41,8 @@ class Law(Moments):
         return {
             "users": np.array([self.mean.size]),
             "sure": np.array([np.count_nonzero(self.none == 0)]),
-            **{name: slices(getattr(self, name).ravel()) for name in ("mean", "var", "third")},
-            "none": slices(np.log(self.none[self.none > 0]).ravel()),
+            **{name: Exact.of(getattr(self, name).ravel()) for name in ("mean", "var", "third")},
+            "none": Exact.of(np.log(self.none[self.none > 0]).ravel()),
         }
 
 
@@ -68,8 +68,8 @@ class LawOfAll:
     def of(cls, sums: Mapping[str, Any]) -> LawOfAll:
         """Return what the `Law.sums` of all users tell."""
         users = int(sums["users"][0])
-        mean, var, third = (total(sums[name]) / users for name in ("mean", "var", "third"))
-        none = -math.inf if sums["sure"][0] else total(sums["none"])
+        mean, var, third = (sums[name].total / users for name in ("mean", "var", "third"))
+        none = -math.inf if sums["sure"][0] else sums["none"].total
         return cls(users, mean, var, third, none)
 
     def of_mean(self, repeats: float = 1) -> tuple[float, float, float]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from harness.core.arrays import Floats, Int64
-from harness.core.exact_sum import Sums, slices, total
+from harness.core.exact_sum import Exact, Sums
 from harness.metrics import DIVISORS, LARGEST, Metric, discounts, ideal_dcg
 
 
@@ -106,7 +106,7 @@ def _depends_on_list(settings: Mapping[str, Any]) -> bool:
 
 def moment_sums(moments: Moments) -> Sums:
     """Return what `of_mean` is made of; those of parts of the users add up."""
-    sums = {name: slices(getattr(moments, name).ravel()) for name in ("mean", "var")}
+    sums = {name: Exact.of(getattr(moments, name).ravel()) for name in ("mean", "var")}
     return {"users": np.array([moments.mean.size]), **sums}
 
 
@@ -124,7 +124,7 @@ def of_mean(sums: Mapping[str, Any]) -> tuple[float, float]:
     (0.5, 0.3)
     """
     users = int(sums["users"][0])
-    return total(sums["mean"]) / users, math.sqrt(total(sums["var"])) / users
+    return sums["mean"].total / users, math.sqrt(sums["var"].total) / users
 
 
 def _average_precision(case: _Case, metric: Metric) -> tuple[Floats, Floats]:

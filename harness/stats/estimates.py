@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from harness.core.arrays import Floats, UInt64
-from harness.core.exact_sum import Largest, Sums, slices, total
+from harness.core.exact_sum import Exact, Largest, Sums
 from harness.core.random import generator
 from harness.core.steps import Steps, found, of_one, side_by_side
 from harness.metrics import Metric
@@ -120,14 +120,14 @@ def _repeat_steps(keys: Sequence[Key]) -> Steps[ScoredUsers, list[list[float]]]:
     sums: Any = yield partial(_repeat_sums, keys)
     users = int(sums["users"][0])
     return [
-        [total(own[repeat]) / users for repeat in range(len(own))]
+        [own[repeat].total / users for repeat in range(len(own))]
         for own in (sums[at] for at in range(len(keys)))
     ]
 
 
 def _repeat_sums(keys: Sequence[Key], part: ScoredUsers) -> Sums:
     held = {
-        at: {repeat: slices(values) for repeat, values in enumerate(_raw(part, key))}
+        at: {repeat: Exact.of(values) for repeat, values in enumerate(_raw(part, key))}
         for at, key in enumerate(keys)
     }
     return {"users": np.array([len(part.hashes)]), **held}

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from harness.core.arrays import Floats
-from harness.core.exact_sum import Largest, Sums, slices, total
+from harness.core.exact_sum import Exact, Largest, Sums
 from harness.core.steps import Part, Steps, found, of_one
 
 Interval = tuple[float, float]
@@ -39,6 +39,8 @@ class Sample:
         Of the mean: that of the values, m₃/s³, over √n; 0 where no value differs.
     hits : int
         Values that are not 0.
+    total : float
+        The sum of the values.
     """
 
     n: int
@@ -46,6 +48,7 @@ class Sample:
     error: float
     skewness: float
     hits: int
+    total: float
 
     @classmethod
     def of(cls, values: Floats) -> Sample:
@@ -56,12 +59,23 @@ class Sample:
 
 def sample_steps(columns: Columns[Part]) -> Steps[Part, list[Sample]]:
     """Yield three steps; return what each column tells of all users."""
-    first = yield partial(in_turn, _first, columns)
+    return (yield from sample_and_more_steps(columns, _nothing))[0]
+
+
+def sample_and_more_steps(
+    columns: Columns[Part], more: Callable[[Floats], Sums]
+) -> Steps[Part, tuple[list[Sample], list[Any]]]:
+    """Yield three steps; return the samples, and the sums of `more` of each column.
+
+    Columns cost time, so what is made of them alone is made with the first step.
+    """
+    first: Any = yield partial(in_turn, partial(_first, more), columns)
     held = [_Column.of(first[at]) for at in range(len(first))]
     second: Any = yield partial(in_turn, [column.squares for column in held], columns)
     held = [column.with_squares(second.get(at)) for at, column in enumerate(held)]
     third: Any = yield partial(in_turn, [column.cubes for column in held], columns)
-    return [column.sample(third.get(at)) for at, column in enumerate(held)]
+    samples = [column.sample(third.get(at)) for at, column in enumerate(held)]
+    return samples, [first[at]["more"] for at in range(len(held))]
 
 
 def in_turn(
@@ -86,10 +100,16 @@ def in_turn(
         return {at: answer for at, answer in enumerate(answers) if answer}
 
 
-def _first(values: Floats) -> Sums:
+def _nothing(values: Floats) -> Sums:
+    return {}
+
+
+def _first(more: Callable[[Floats], Sums], values: Floats) -> Sums:
     ends = [values.max(initial=-np.inf), -values.min(initial=np.inf)]
-    sizes = np.array([len(values), np.count_nonzero(values)])
-    return {"sizes": sizes, "sum": slices(values), "ends": Largest(np.array(ends))}
+    others = values[values != 0]
+    sizes = np.array([len(values), len(others)])
+    sums: Sums = {"sizes": sizes, "sum": Exact.of(others), "ends": Largest(np.array(ends))}
+    return {**sums, "more": more(values)}
 
 
 @dataclass(frozen=True)
@@ -98,7 +118,7 @@ class _Column:
 
     n: int
     hits: int
-    mean: float
+    total: float
     high: float
     low: float
     deviation: float = 0.0
@@ -107,7 +127,12 @@ class _Column:
     def of(cls, sums: Any) -> _Column:
         n, hits = sums["sizes"].tolist()
         high, low = sums["ends"].values.tolist()
-        return cls(n, hits, total(sums["sum"]) / n if n else math.nan, high, -low)
+        return cls(n, hits, sums["sum"].total, high, -low)
+
+    @property
+    def mean(self) -> float:
+        """The mean, of which there is none of no values."""
+        return self.total / self.n if self.n else math.nan
 
     @property
     def _alike(self) -> bool:
@@ -118,31 +143,32 @@ class _Column:
         if self._alike:
             return {}
         centred = values[values != 0] - self.mean
-        return {"sum": slices(centred * centred)}
+        return {"sum": Exact.of(centred * centred)}
 
     def with_squares(self, sums: Any) -> _Column:
         """Return the same with the standard deviation."""
         if sums is None:
             return self
         zeros = self.n - self.hits
-        squares = total(sums["sum"]) + zeros * self.mean**2
+        squares = sums["sum"].total + zeros * self.mean**2
         return replace(self, deviation=math.sqrt(squares / (self.n - 1)))
 
     def cubes(self, values: Floats) -> Sums:
         """Return the sum of cubes about the mean of what is not 0, in standard deviations."""
         if self.deviation == 0:
             return {}
-        return {"sum": slices(((values[values != 0] - self.mean) / self.deviation) ** 3)}
+        return {"sum": Exact.of(((values[values != 0] - self.mean) / self.deviation) ** 3)}
 
     def sample(self, sums: Any) -> Sample:
         """Return what the column tells."""
+        of = self.hits, self.total
         if self._alike:
-            return Sample(self.n, self.high if self.n else math.nan, 0.0, 0.0, self.hits)
+            return Sample(self.n, self.high if self.n else math.nan, 0.0, 0.0, *of)
         if sums is None:  # too small to be squared
-            return Sample(self.n, self.mean, 0.0, 0.0, self.hits)
+            return Sample(self.n, self.mean, 0.0, 0.0, *of)
         zeros, root = self.n - self.hits, math.sqrt(self.n)
-        third = total(sums["sum"]) - zeros * (self.mean / self.deviation) ** 3
-        return Sample(self.n, self.mean, self.deviation / root, third / self.n / root, self.hits)
+        third = sums["sum"].total - zeros * (self.mean / self.deviation) ** 3
+        return Sample(self.n, self.mean, self.deviation / root, third / self.n / root, *of)
 
 
 def student(sample: Sample) -> Interval | None:

@@ -14,7 +14,7 @@ from pydantic import NonNegativeInt
 
 from harness.core.arrays import Floats, Int32, UInt64
 from harness.core.errors import UsageError, counted, printable, suggest
-from harness.core.exact_sum import Largest, Sums, slices, total
+from harness.core.exact_sum import Exact, Largest, Sums
 from harness.core.steps import Steps, found, of_one, one_step, side_by_side
 from harness.core.table import (
     Column,
@@ -35,9 +35,8 @@ from harness.stats.intervals import (
     LEVEL,
     Interval,
     Sample,
-    in_turn,
     percentile,
-    sample_steps,
+    sample_and_more_steps,
     student,
 )
 from harness.stats.shakeup import FEW, RankFlip, ShakeUp
@@ -211,7 +210,7 @@ def compare_steps(names: Sequence[str], metric: Metric, rules: Rules) -> Steps[S
     _refuse(names, metric, rules.baseline)
     first: Any = yield partial(_sums, names, metric)
     users, size = int(first["users"][0]), first["largest"].values[0]
-    means = {name: total(first[at]["sum"]) / users for at, name in enumerate(names)}
+    means = {name: first[at]["sum"].total / users for at, name in enumerate(names)}
     hits = {name: first[at]["hits"][0] / first[at]["cells"][0] for at, name in enumerate(names)}
     order = sorted(names, key=lambda name: metric.definition.sign * means[name])
     pairs = _pairs(order, rules.baseline)
@@ -219,16 +218,16 @@ def compare_steps(names: Sequence[str], metric: Metric, rules: Rules) -> Steps[S
     flips = max(rules.resamples, math.ceil(2 * len(pairs) / LEVEL))
     drawn = _Flips(order, metric, resampling.exponents(size, users), flips, rules.seed)
     columns = partial(_columns, pairs, metric)
-    of_pairs = partial(in_turn, _outcomes, columns)
-    samples, outcomes, flipped = yield from side_by_side(
-        [sample_steps(columns), one_step(of_pairs), one_step(drawn)]
+    (samples, outcomes), flipped = yield from side_by_side(
+        [sample_and_more_steps(columns, _outcomes), one_step(drawn)]
     )
     signed = dict(zip(order, np.ldexp(flipped["sums"].T, drawn.grid), strict=True))
     facts = []
     for at, (one, other) in enumerate(pairs):
         wins, losses = outcomes[at]["counts"].tolist()
-        sums = total(outcomes[at]["sum"]), total(outcomes[at]["absolute"])
-        p = tests.randomization_test(*sums, signed[one] - signed[other])
+        absolute = outcomes[at]["absolute"].total
+        flipped_sums = signed[one] - signed[other]
+        p = tests.randomization_test(samples[at].total, absolute, flipped_sums)
         facts.append(_Facts(samples[at], wins, losses, p))
     return Paired(
         users,
@@ -287,7 +286,7 @@ def _sums(names: Sequence[str], metric: Metric, part: ScoredUsers) -> Sums:
         values, raw = part.tables[name].of_users(metric), part.tables[name].values[metric]
         largest = max(largest, float(np.abs(values).max(initial=0.0)))
         sizes = {"hits": np.array([np.count_nonzero(raw)]), "cells": np.array([raw.size])}
-        held[at] = {"sum": slices(values), **sizes}
+        held[at] = {"sum": Exact.of(values), **sizes}
     return {**held, "largest": Largest(np.array([largest]))}
 
 
@@ -332,10 +331,11 @@ def _differences(one: Floats, other: Floats) -> Floats:
 
 
 def _outcomes(differences: Floats) -> Sums:
-    """Return how many users each of two serves better, and what randomization tests compare."""
-    counts = np.array([(differences > 0).sum(), (differences < 0).sum()])
+    """Return how many users each of two serves better, and the sum of all sizes."""
     others = differences[differences != 0]
-    return {"counts": counts, "sum": slices(others), "absolute": slices(np.abs(others))}
+    wins = int(np.count_nonzero(others > 0))
+    counts = np.array([wins, len(others) - wins])
+    return {"counts": counts, "absolute": Exact.of(np.abs(others))}
 
 
 def _pair(one: str, other: str, facts: _Facts, level: float, bounds: Interval) -> Pair:

@@ -13,7 +13,7 @@ from pydantic import NonNegativeInt
 
 from harness.core.arrays import Bool, Floats, Int32, Int64, UInt64
 from harness.core.errors import UsageError, counted
-from harness.core.exact_sum import Largest, Sums, slices, total
+from harness.core.exact_sum import Exact, Largest, Sums
 from harness.core.steps import Steps, found, of_one
 from harness.metrics import Metric
 from harness.stats import resampling
@@ -110,7 +110,7 @@ def shake_up_steps(
     sums: Any = yield partial(_divided, names, metric, grid, share, seed, times)
     both = [metric.definition.sign * means for means in _means(sums["sums"], sums["drawn"], grid)]
     first_on_both = _firsts(both[0]) & _firsts(both[1])
-    means = [metric.definition.sign * total(first[at]) / users for at in range(len(names))]
+    means = [metric.definition.sign * first[at].total / users for at in range(len(names))]
     best_first = np.argsort(means, kind="stable")
     return ShakeUp(
         metric=str(metric),
@@ -130,7 +130,7 @@ def shake_up_steps(
 def _sizes(names: Sequence[str], metric: Metric, part: ScoredUsers) -> Sums:
     values = [part.tables[name].of_users(metric) for name in names]
     largest = Largest(np.array([np.abs(own).max(initial=0.0) for own in values]))
-    sums = {at: slices(own) for at, own in enumerate(values)}
+    sums = {at: Exact.of(own) for at, own in enumerate(values)}
     return {"users": np.array([len(part.hashes)]), "largest": largest, **sums}
 
 
