@@ -86,8 +86,6 @@ class _Piece:
     ----------
     table : int
         Which of the layout's.
-    path : Path, optional
-        None: a table that Spark reads.
     about : int
         How many rows there are, more or less.
     path : Path, optional
