@@ -19,12 +19,13 @@ def report(
     """Write a run as one HTML page with charts and tables, which needs no network."""
     from harness.core.io import refuse_overwriting, whole_file, written
     from harness.experiment import run_folder
-    from harness.experiment.run_folder import FILES, PAGE
+    from harness.experiment.run_folder import FILES, PAGE, TABLES
     from harness.report.page import page
 
     target = out or run / PAGE
-    refuse_overwriting(target, [run / name for name in FILES])
-    if target.name in FILES:
+    own = {*FILES, *TABLES}
+    refuse_overwriting(target, [run / name for name in own])
+    if target.name in own:
         raise UsageError(f"{target}: is the name of a run's file; choose another --out, as {PAGE}")
     text = page(run_folder.read(run))
     with written(target, "; choose another --out"), whole_file(target) as temporary:

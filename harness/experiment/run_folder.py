@@ -268,7 +268,7 @@ def _file(path: Path) -> pl.DataFrame:
 PER_USER, USERS, RECOMMENDATIONS = "per_user.parquet", "users.parquet", "recommendations.parquet"
 TABLES = (PER_USER, USERS, RECOMMENDATIONS)
 """Of a run on Spark they are folders, and the last one holds its lists; others have none."""
-FILES = ("result.json", *TABLES, "config.toml", "environment.json")
+FILES = ("result.json", PER_USER, USERS, "config.toml", "environment.json")
 PAGE = "report.html"
 """What ``harness report`` adds to a run folder."""
 
@@ -277,7 +277,7 @@ _PACKAGES = ("submission-harness", "numpy", "pandas", "polars", "scipy")
 
 def is_run(folder: Path) -> bool:
     """Return whether a folder holds nothing but what a run writes, so that it may be replaced."""
-    return folder.is_dir() and {path.name for path in folder.iterdir()} <= {*FILES, PAGE}
+    return folder.is_dir() and {path.name for path in folder.iterdir()} <= {*FILES, *TABLES, PAGE}
 
 
 def check_out(folder: Path) -> None:

@@ -55,7 +55,7 @@ def both(spark: Any, tmp_path: Path) -> tuple[Path, Path]:
 def test_the_folder_holds_what_other_commands_read(both: tuple[Path, Path]) -> None:
     there, here = both
     names = {path.name for path in there.iterdir()}
-    assert names == {*run_folder.FILES}
+    assert names == {*run_folder.FILES, *run_folder.TABLES}
     for name in ("user_ids", "users"):
         one, other = (getattr(run_folder.read(folder), name) for folder in both)
         assert one.equals(other)
