@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +13,20 @@ import polars as pl
 from pydantic import ValidationError
 
 from harness import config as config_
-from harness.core import parquet
 from harness.core.errors import DataError, UsageError, counted, printable
-from harness.core.io import parts, unusable
 from harness.core.once import once
-from harness.core.unpacking import OWN, UnpackingError
 from harness.experiment.record import RunRecord, fault_of
+from harness.experiment.run_tables import (
+    checked_scores,
+    checked_users,
+    is_whole,
+    parquet_rows,
+    refuse_lost,
+)
 from harness.metrics import Better, Metric, is_own, parse
-from harness.metrics.registry import LARGEST_SCORE
 from harness.metrics.scores import ScoreTable
 from harness.protocol.task import asked
 from harness.stats.slices import USER
-
-_CAP = replace(OWN, cure="harness run writes the folder again, from its config.toml", trusted=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +111,8 @@ class Run:
         DataError
             A model has not one row for each user and repeat, or a score is no number.
         """
-        path = self._table(PER_USER)
-        return checked_scores(path, _parquet(path)).sort("repeat", "user", maintain_order=True)
+        path = self.table(PER_USER)
+        return checked_scores(path, parquet_rows(path)).sort("repeat", "user", maintain_order=True)
 
     @once
     def user_ids(self) -> pl.Series:
@@ -165,7 +165,7 @@ class Run:
     def tables(self) -> dict[str, ScoreTable]:
         """The scores of every model."""
         names = self.user_metrics
-        refuse_lost(self._table(PER_USER), self.user_scores.columns, names.values())
+        refuse_lost(self.table(PER_USER), self.user_scores.columns, names.values())
         n = len(self.user_ids)
         found = {}
         for model in self.record.models:
@@ -183,8 +183,8 @@ class Run:
         DataError
             It holds other users than the evaluation set.
         """
-        path = self._table(USERS)
-        ordered = checked_users(path, _parquet(path)).sort(USER)
+        path = self.table(USERS)
+        ordered = checked_users(path, parquet_rows(path)).sort(USER)
         if not ordered[USER].equals(self.user_ids):
             raise self.other_users(USERS)
         return ordered
@@ -193,7 +193,7 @@ class Run:
         """Return the error where a table has other users than the evaluation set."""
         return DataError(f"{self.name_of(name)}: holds other users than its evaluation set")
 
-    def _table(self, name: str) -> Path:
+    def table(self, name: str) -> Path:
         """Return a table of the folder.
 
         Raises
@@ -220,64 +220,6 @@ class Run:
         if self.elsewhere is None or inside.exists():
             return str(inside)
         return f"{self.elsewhere.rstrip('/')}/{name}"
-
-
-def checked_scores(path: Path | str, frame: pl.DataFrame) -> pl.DataFrame:
-    """Return scores as `Run.user_scores` has them.
-
-    Raises
-    ------
-    DataError
-        A column is missing, or a score is no number.
-    """
-    missing = {"user", "model", "repeat"} - set(frame.columns)
-    if missing:
-        raise DataError(f"{path}: holds no scores of harness run: no column {min(missing)}")
-    others = [c for c in frame.columns if c not in ("user", "model", "repeat")]
-    types: dict[str, Any] = {"user": pl.String, "model": pl.String, "repeat": pl.Int32}
-    try:
-        user_scores = frame.cast({name: types.get(name, pl.Float64) for name in frame.columns})
-        numbers = all(column.abs().le(LARGEST_SCORE).all() for column in user_scores[others])
-        numbers &= all(column.null_count() == 0 for column in user_scores)
-    except pl.exceptions.PolarsError as error:
-        raise DataError(f"{path}: holds no scores of harness run ({error})") from error
-    if not numbers:
-        raise DataError(f"{path}: a score is no number")
-    return user_scores
-
-
-def refuse_lost(path: Path | str, columns: Collection[str], wanted: Iterable[str]) -> None:
-    """Raise DataError where a table of scores lacks a metric."""
-    lost = [name for name in wanted if name not in columns]
-    if lost:
-        raise DataError(f"{path}: holds no scores of harness run: no column {lost[0]}")
-
-
-def is_whole(rows: pl.DataFrame, users: pl.Series, repeats: int) -> bool:
-    """Return whether a model's rows, by repeat and user, are those of some users in each repeat."""
-    n = len(users)
-    return len(rows) == n * repeats and all(
-        rows["repeat"][i * n] == rows["repeat"][(i + 1) * n - 1] == i
-        and rows["user"][i * n : (i + 1) * n].equals(users)
-        for i in range(repeats)
-    )
-
-
-def checked_users(path: Path | str, frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a table of users, their ids as text.
-
-    Raises
-    ------
-    DataError
-        It is no such table.
-    """
-    if USER not in frame.columns or not all(map(_plain, frame.dtypes)):
-        raise DataError(f"{path}: holds no users of harness run")
-    return frame.with_columns(pl.col(USER).cast(pl.String))
-
-
-def _plain(dtype: pl.DataType) -> bool:
-    return dtype.is_numeric() or dtype in (pl.String, pl.Categorical, pl.Boolean, pl.Null)
 
 
 def read(folder: Path) -> Run:
@@ -326,22 +268,6 @@ def _json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"{path}: is no result of harness run ({error})") from error
-
-
-def _parquet(path: Path) -> pl.DataFrame:
-    """Return a table: a file, or a folder of files that Spark's workers wrote."""
-    return pl.concat([_file(file) for file in parts(path)])
-
-
-def _file(path: Path) -> pl.DataFrame:
-    try:
-        frame = parquet.scan(path, _CAP)
-        parquet.check_texts(frame, _CAP, path.stat().st_size)
-        return frame.collect()
-    except UnpackingError as error:
-        raise unusable(path, error, _CAP) from error
-    except parquet.UNREADABLE as error:
-        raise DataError(f"{path}: cannot be read: {error}") from error
 
 
 PER_USER, USERS, RECOMMENDATIONS = "per_user.parquet", "users.parquet", "recommendations.parquet"
