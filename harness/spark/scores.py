@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from harness.core.arrays import Floats, UInt64
+from harness.core.errors import DataError
 from harness.core.io import parts as files_of
 from harness.core.random import id_hashes
 from harness.data.bucketing import bucket_count
@@ -228,6 +229,11 @@ def _of_files(
 
 def _file(piece: _Piece) -> Iterator[pl.DataFrame]:
     assert piece.path is not None  # noqa: S101
+    if not piece.path.exists():
+        raise DataError(
+            f"{piece.path}: is not seen by a worker; put the run where all of them see it, or have "
+            "its tables written there: harness run … --engine spark --tables hdfs://…/run-1"
+        )
     yield rows_of(piece.path, piece.only)
 
 
