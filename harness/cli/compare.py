@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from harness.cli.options import Buckets, Engine, Master, Remote, refuse_without
 from harness.cli.show import FormatOption, show
 from harness.cli.streams import stdout_to_stderr
+
+if TYPE_CHECKING:
+    from harness.experiment.compare_plan import Asked
 
 
 def compare(
@@ -37,25 +41,36 @@ def compare(
         list[str] | None,
         typer.Option(help="Slice users by activity, truth, repeats or a column; repeatable."),
     ] = None,
+    engine: Engine = "local",
+    master: Master = None,
+    remote: Remote = None,
+    buckets: Buckets = None,
     format_: FormatOption = "table",
 ) -> None:
     """Compare models on the same evaluation set, in one run or in several.
 
     What is not named is as in the first run's config. CSV has the pairs.
     """
-    from harness.experiment.compare import compare as compare_runs
+    refuse_without(engine, "spark", master=master, remote=remote, buckets=buckets)
+    asked: Asked = {
+        "metric": metric,
+        "models": model or (),
+        "baseline": baseline,
+        "all_pairs": all_pairs,
+        "correction": correction,
+        "resamples": resamples,
+        "seed": seed,
+        "public_shares": public_share,
+    }
+    if engine == "spark":
+        from harness.spark.compare import compare as compare_on_spark  # slow to import
 
-    with stdout_to_stderr():  # what a metric prints must not mix with the results
-        found = compare_runs(
-            *runs,
-            metric=metric,
-            models=model or (),
-            baseline=baseline,
-            all_pairs=all_pairs,
-            correction=correction,
-            resamples=resamples,
-            seed=seed,
-            public_shares=public_share,
-            by=by or (),
+        found = compare_on_spark(
+            *runs, by=by or (), master=master, remote=remote, buckets=buckets, **asked
         )
+    else:
+        from harness.experiment.compare import compare as compare_runs
+
+        with stdout_to_stderr():  # what a metric prints must not mix with the results
+            found = compare_runs(*runs, by=by or (), **asked)
     show(format_, found.to_dict, found.sheets(), found.records())

@@ -74,6 +74,15 @@ Remote = Annotated[
         "--remote", metavar="sc://…", help="A Spark Connect server, such as sc://host:15002."
     ),
 ]
+Buckets = Annotated[
+    int | None,
+    typer.Option(
+        "--buckets",
+        min=1,
+        max=4096,
+        help="Of users, on Spark. Default: as many as the data asks for.",
+    ),
+]
 
 
 def refuse_without(engine: str, wanted: str, **options: object) -> None:

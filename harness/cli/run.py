@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from harness.cli.options import Engine, Master, Remote, Set, refuse_without
+from harness.cli.options import Buckets, Engine, Master, Remote, Set, refuse_without
 from harness.cli.show import FormatOption, show, to_type
 from harness.cli.streams import stdout_to_stderr
 from harness.core.errors import printable
@@ -48,12 +48,7 @@ def run(
     engine: Engine = "local",
     master: Master = None,
     remote: Remote = None,
-    buckets: Annotated[
-        int | None,
-        typer.Option(
-            min=1, max=4096, help="Of users, on Spark. Default: as many as the log asks for."
-        ),
-    ] = None,
+    buckets: Buckets = None,
     tables: Annotated[
         str | None,
         typer.Option(

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from harness.config import Config
 from harness.core import steps as steps_
-from harness.core.errors import DataError, UsageError, counted, printable, suggest
+from harness.core.errors import counted, printable
 from harness.core.random import id_hashes
-from harness.core.steps import Steps, of_one, side_by_side
+from harness.core.steps import Steps, Total, of_one, side_by_side
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, number, percent
 from harness.experiment import run_folder
+from harness.experiment.compare_plan import Plan, columns_by, opened_runs, planned, versions
 from harness.experiment.record import Evaluation
 from harness.experiment.run_folder import Run
 from harness.metrics import Metric
@@ -31,8 +31,7 @@ from harness.stats.estimates import (
 )
 from harness.stats.pairwise import Comparison, Rules, compare_steps, comparison_of, pair_table
 from harness.stats.shakeup import ShakeUp, shake_up_steps
-from harness.stats.slices import USER, ProfiledUsers, Slice, column_title, slice_steps
-from harness.stats.tests import CORRECTIONS
+from harness.stats.slices import ProfiledUsers, Slice, column_title, slice_steps
 
 
 @dataclass(frozen=True)
@@ -128,29 +127,57 @@ def compare(
     DataError
         A run folder that was changed or damaged.
     """
-    opened = [one if isinstance(one, Run) else run_folder.read(Path(one)) for one in of]
-    _refuse_other_sets(opened)
-    found: Tables
-    found, origin = _tables(opened)
-    asked = _metric(opened, metric)
-    own = opened[0].config.compare
-    if baseline is None and not all_pairs and own.baseline in found:
-        baseline = own.baseline
-    chosen = _chosen(found, models, baseline)
-    found = {name: ScoreTable({asked: table.values[asked]}) for name, table in chosen.items()}
-    rules = _rules(opened[0].config, baseline, correction, resamples, seed)
-    shares = own.public_shares if public_shares is None else list(public_shares)
-    profile = _profile(opened[0], by)
+    opened = opened_runs(of)
+    for run in opened[1:]:
+        if not run.user_ids.equals(opened[0].user_ids):
+            raise run.other_users(run_folder.PER_USER)
+    plan = planned(
+        opened,
+        versions(opened, partial(_equal, [run.tables for run in opened])),
+        metric=metric,
+        models=models,
+        baseline=baseline,
+        all_pairs=all_pairs,
+        correction=correction,
+        resamples=resamples,
+        seed=seed,
+        public_shares=public_shares,
+    )
+    found = {
+        name: ScoreTable({plan.metric: opened[of.run].tables[of.model].values[plan.metric]})
+        for name, of in plan.models.items()
+    }
+    columns = columns_by(opened[0], opened[0].users.columns, by) if by else []
+    profile = opened[0].users.select(columns) if by else pl.DataFrame()
     part = ProfiledUsers(id_hashes(opened[0].user_ids), found, profile)
-    columns = [name for name in profile.columns if name != USER]
-    shares = own.public_shares if public_shares is None else list(public_shares)
-    steps = compared_steps(list(found), asked, rules, shares, columns)
-    means, comparison, shaken, parts = steps_.found(steps, of_one(part))
+    return compared(plan, opened[0].record.evaluation, columns, of_one(part))
+
+
+def _equal(tables: Sequence[Tables], model: str, at: int, other: int) -> bool:
+    """Return whether a model has the same scores in two runs, under all metrics of both."""
+    one, another = tables[at][model].values, tables[other][model].values
+    common = one.keys() & another.keys()
+    return bool(common) and all(np.array_equal(one[m], another[m]) for m in common)
+
+
+def compared(
+    plan: Plan, evaluation: Evaluation, columns: Sequence[str], total: Total[ProfiledUsers]
+) -> Compared:
+    """Return what sums over all parts of the users tell, whoever holds them.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Of the parts' profiles, to slice users by.
+    """
+    steps = compared_steps(list(plan.models), plan.metric, plan.rules, plan.shares, columns)
+    means, comparison, shaken, parts = steps_.found(steps, total)
+    metric = str(plan.metric)
     return Compared(
-        evaluation=opened[0].record.evaluation,
-        metric=str(asked),
+        evaluation=evaluation,
+        metric=metric,
         models=tuple(
-            ComparedModel(name, origin[name], {str(asked): means[name]})
+            ComparedModel(name, ", ".join(plan.models[name].folders), {metric: means[name]})
             for name in comparison.means
         ),
         comparison=comparison,
@@ -184,129 +211,6 @@ def compared_steps(
         name: with_bootstrap(estimates[name, metric], resampled[name, metric]) for name in names
     }
     return means, comparison_of(paired, resampled, metric, rules), tuple(shaken), slices
-
-
-def _refuse_other_sets(opened: Sequence[Run]) -> None:
-    if not opened:
-        raise UsageError("no run to compare; name the folder of one, such as runs/2020-09-16-hm-…")
-    first = opened[0]
-    for run in opened[1:]:
-        if run.folder.resolve() == first.folder.resolve():
-            raise UsageError(f"{run.folder}: is named twice; name each run once")
-        _refuse_other_format(first, run)
-        fields, others = first.record.evaluation.fields, run.record.evaluation.fields
-        differ = [name for name, digest in fields.items() if others.get(name) != digest]
-        if differ:
-            agree = [name for name in fields if name not in differ]
-            raise UsageError(
-                f"{run.folder}: has another evaluation set than {first.folder}: "
-                f"{', '.join(differ)} differ"
-                + (f" ({', '.join(agree)} agree)" if agree else "")
-                + "; only models on one evaluation set can be compared: run both with the same "
-                "data, [split] and [evaluation]"
-            )
-        if not run.user_ids.equals(first.user_ids):
-            raise DataError(
-                f"{run.folder}/per_user.parquet: holds other users than its evaluation set"
-            )
-
-
-def _refuse_other_format(first: Run, run: Run) -> None:
-    """Raise UsageError where fingerprints say nothing, since the two runs' are made otherwise."""
-    older, newer = sorted((first, run), key=lambda one: one.record.evaluation.fingerprint_format)
-    if older.record.evaluation.fingerprint_format < newer.record.evaluation.fingerprint_format:
-        raise UsageError(
-            f"{older.folder}: was written by an earlier version than {newer.folder}, which made "
-            "fingerprints in another way, so they do not tell whether both have one evaluation "
-            f"set; run it again: harness run {older.folder}/config.toml"
-        )
-
-
-def _tables(opened: Sequence[Run]) -> tuple[dict[str, ScoreTable], dict[str, str]]:
-    """Return every model's scores and the folders of its runs, by a name of its own."""
-    several: dict[str, list[tuple[ScoreTable, list[str]]]] = {}
-    for run in opened:
-        for name, table in run.tables.items():
-            versions = several.setdefault(name, [])
-            same = next((folders for other, folders in versions if _equal(table, other)), None)
-            if same is None:
-                versions.append((table, [str(run.folder)]))
-            else:
-                same.append(str(run.folder))
-    found, origin = {}, {}
-    for name, versions in several.items():
-        for table, folders in versions:
-            own = name if len(versions) == 1 else f"{name} ({folders[0]})"
-            if own in found or (own != name and own in several):
-                raise UsageError(f'{folders[0]}: another model is named "{own}"; rename one')
-            found[own], origin[own] = table, ", ".join(folders)
-    return found, origin
-
-
-def _equal(one: ScoreTable, other: ScoreTable) -> bool:
-    """Return whether two models have the same scores under all metrics of both."""
-    common = one.values.keys() & other.values.keys()
-    return bool(common) and all(np.array_equal(one.values[m], other.values[m]) for m in common)
-
-
-def _chosen(found: Tables, models: Sequence[str], baseline: str | None) -> Tables:
-    """Return the models asked for, and the baseline."""
-    for name in models:
-        if name not in found:
-            raise UsageError(f'no model "{name}"; {suggest(name, list(found))}')
-    kept = {*models, *([] if baseline is None else [baseline])}
-    return {name: t for name, t in found.items() if name in kept} if models else found
-
-
-def _metric(opened: Sequence[Run], wanted: str | None) -> Metric:
-    """Return a metric that all runs have scores under."""
-    scored = [{str(m): m for m in next(iter(run.tables.values())).values} for run in opened]
-    common = {name: m for name, m in scored[0].items() if all(name in other for other in scored)}
-    # A function of one's own is named from beside its config in the table.
-    named = {name: common[str(m)] for name, m in opened[0].metrics.items() if str(m) in common}
-    known = named | common
-    if not known:
-        raise UsageError("the runs have no metric of users in common; run both with the same")
-    if wanted is None:
-        return next(iter(known.values()))
-    if wanted not in known:
-        raise UsageError(f'not all runs were scored by "{wanted}"; {suggest(wanted, list(known))}')
-    return known[wanted]
-
-
-def _rules(
-    config: Config,
-    baseline: str | None,
-    correction: str | None,
-    resamples: int | None,
-    seed: int | None,
-) -> Rules:
-    """Return the rules asked for; what is not named is the config's."""
-    correction = correction or config.compare.correction
-    resamples = config.compare.resamples if resamples is None else resamples
-    seed = config.evaluation.seed if seed is None else seed
-    if correction not in CORRECTIONS:
-        raise UsageError(f'no correction "{correction}"; {suggest(correction, list(CORRECTIONS))}')
-    if not isinstance(resamples, int) or not 100 <= resamples <= 1_000_000:
-        raise UsageError(f"resamples = {resamples!r}; expected from 100 to 1,000,000")
-    if not isinstance(seed, int) or seed < 0:
-        raise UsageError(f"seed = {seed!r}; expected a whole number from 0")
-    return Rules(baseline, correction, resamples, seed)
-
-
-def _profile(run: Run, by: Sequence[str]) -> pl.DataFrame:
-    """Return the columns of a run's users that they are sliced by."""
-    if not by:
-        return pl.DataFrame()
-    users = run.users
-    columns = [name for name in users.columns if name != USER]
-    for name in by:
-        if name not in columns:
-            raise UsageError(
-                f'{run.folder}: knows no "{name}" of its users; {suggest(name, columns)}; a column '
-                f'of the table of users is there after a run with [compare] slices = ["{name}"]'
-            )
-    return users.select(list(dict.fromkeys(by)))
 
 
 def _models(compared: Compared) -> Sheet:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +13,20 @@ import polars as pl
 from pydantic import ValidationError
 
 from harness import config as config_
-from harness.core import parquet
 from harness.core.errors import DataError, UsageError, counted, printable
-from harness.core.io import parts, unusable
 from harness.core.once import once
-from harness.core.unpacking import OWN, UnpackingError
 from harness.experiment.record import RunRecord, fault_of
+from harness.experiment.run_tables import (
+    checked_scores,
+    checked_users,
+    is_whole,
+    parquet_rows,
+    refuse_lost,
+)
 from harness.metrics import Better, Metric, is_own, parse
-from harness.metrics.registry import LARGEST_SCORE
 from harness.metrics.scores import ScoreTable
 from harness.protocol.task import asked
 from harness.stats.slices import USER
-
-_CAP = replace(OWN, cure="harness run writes the folder again, from its config.toml", trusted=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,22 +111,8 @@ class Run:
         DataError
             A model has not one row for each user and repeat, or a score is no number.
         """
-        path = part(self.folder, "per_user.parquet")
-        frame = _parquet(path)
-        missing = {"user", "model", "repeat"} - set(frame.columns)
-        if missing:
-            raise DataError(f"{path}: holds no scores of harness run: no column {min(missing)}")
-        others = [c for c in frame.columns if c not in ("user", "model", "repeat")]
-        types: dict[str, Any] = {"user": pl.String, "model": pl.String, "repeat": pl.Int32}
-        try:
-            user_scores = frame.cast({name: types.get(name, pl.Float64) for name in frame.columns})
-            numbers = all(column.abs().le(LARGEST_SCORE).all() for column in user_scores[others])
-            numbers &= all(column.null_count() == 0 for column in user_scores)
-        except pl.exceptions.PolarsError as error:
-            raise DataError(f"{path}: holds no scores of harness run ({error})") from error
-        if not numbers:
-            raise DataError(f"{path}: a score is no number")
-        return user_scores.sort("repeat", "user", maintain_order=True)
+        path = self.table(PER_USER)
+        return checked_scores(path, parquet_rows(path)).sort("repeat", "user", maintain_order=True)
 
     @once
     def user_ids(self) -> pl.Series:
@@ -134,11 +121,27 @@ class Run:
         ids = self.user_scores.filter(model=first, repeat=0)["user"]
         n = self.record.evaluation.users
         if len(ids) != n or ids.null_count() or ids.n_unique() != n:
-            raise DataError(
-                f'{self.folder / "per_user.parquet"}: has not all scores of model "{first}": '
-                f"expected one row for each of {n:,} users and repeat"
-            )
+            raise self.not_all_users
         return ids
+
+    @property
+    def not_all_users(self) -> DataError:
+        """The error where the first model has not one row for each user."""
+        return self._not_all(self.record.models[0].name, "repeat")
+
+    def not_all_of(self, model: str) -> DataError:
+        """Return the error where a model has not one row for each user and repeat."""
+        return self._not_all(model, f"{self.repeats(model)} repeats")
+
+    def _not_all(self, model: str, repeats: str) -> DataError:
+        return DataError(
+            f'{self.name_of(PER_USER)}: has not all scores of model "{model}": expected one row '
+            f"for each of {self.record.evaluation.users:,} users and {repeats}"
+        )
+
+    def repeats(self, model: str) -> int:
+        """Return how often a model was evaluated."""
+        return next(m.repeats for m in self.record.models if m.name == model)
 
     def user_scores_of(self, model: str) -> pl.DataFrame:
         """Return the scores of one model, checked to be whole.
@@ -148,28 +151,21 @@ class Run:
         DataError
             They are not of the users of the evaluation set, each once a repeat.
         """
-        rows, n = self.user_scores.filter(model=model), len(self.user_ids)
-        repeats = next(m.repeats for m in self.record.models if m.name == model)
-        whole = len(rows) == n * repeats and all(
-            rows["repeat"][i * n] == rows["repeat"][(i + 1) * n - 1] == i
-            and rows["user"][i * n : (i + 1) * n].equals(self.user_ids)
-            for i in range(repeats)
-        )
-        if not whole:
-            raise DataError(
-                f'{self.folder / "per_user.parquet"}: has not all scores of model "{model}": '
-                f"expected one row for each of {n:,} users and {repeats} repeats"
-            )
+        rows = self.user_scores.filter(model=model)
+        if not is_whole(rows, self.user_ids, self.repeats(model)):
+            raise self.not_all_of(model)
         return rows
+
+    @property
+    def user_metrics(self) -> dict[Metric, str]:
+        """The metrics of users, and the columns of their scores."""
+        return {m: name for name, m in self.metrics.items() if m.definition.of == "user"}
 
     @once
     def tables(self) -> dict[str, ScoreTable]:
         """The scores of every model."""
-        names = {m: n for n, m in self.metrics.items() if m.definition.of == "user"}
-        lost = [name for name in names.values() if name not in self.user_scores.columns]
-        if lost:
-            path = self.folder / "per_user.parquet"
-            raise DataError(f"{path}: holds no scores of harness run: no column {lost[0]}")
+        names = self.user_metrics
+        refuse_lost(self.table(PER_USER), self.user_scores.columns, names.values())
         n = len(self.user_ids)
         found = {}
         for model in self.record.models:
@@ -187,18 +183,43 @@ class Run:
         DataError
             It holds other users than the evaluation set.
         """
-        path = part(self.folder, "users.parquet")
-        frame = _parquet(path)
-        if USER not in frame.columns or not all(map(_plain, frame.dtypes)):
-            raise DataError(f"{path}: holds no users of harness run")
-        ordered = frame.with_columns(pl.col(USER).cast(pl.String)).sort(USER)
+        path = self.table(USERS)
+        ordered = checked_users(path, parquet_rows(path)).sort(USER)
         if not ordered[USER].equals(self.user_ids):
-            raise DataError(f"{path}: holds other users than the evaluation set")
+            raise self.other_users(USERS)
         return ordered
 
+    def other_users(self, name: str) -> DataError:
+        """Return the error where a table has other users than the evaluation set."""
+        return DataError(f"{self.name_of(name)}: holds other users than its evaluation set")
 
-def _plain(dtype: pl.DataType) -> bool:
-    return dtype.is_numeric() or dtype in (pl.String, pl.Categorical, pl.Boolean, pl.Null)
+    def table(self, name: str) -> Path:
+        """Return a table of the folder.
+
+        Raises
+        ------
+        UsageError
+            It is elsewhere, where Spark reads it.
+        """
+        if not (self.folder / name).exists() and self.elsewhere is not None:
+            raise UsageError(
+                f"{self.folder}: holds no {name}: its tables are at {printable(self.elsewhere)}, "
+                f"where Spark reads them: harness compare {self.folder} --engine spark"
+            )
+        return part(self.folder, name)
+
+    @property
+    def elsewhere(self) -> str | None:
+        """Where Spark wrote the tables, such as ``hdfs://…/run-1``; None: into the folder."""
+        there = (self.folder / "environment.json").is_file()
+        return self.environment.get("tables") if there else None
+
+    def name_of(self, name: str) -> str:
+        """Return where a table is, as a person is told."""
+        inside = self.folder / name
+        if self.elsewhere is None or inside.exists():
+            return str(inside)
+        return f"{self.elsewhere.rstrip('/')}/{name}"
 
 
 def read(folder: Path) -> Run:
@@ -247,22 +268,6 @@ def _json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"{path}: is no result of harness run ({error})") from error
-
-
-def _parquet(path: Path) -> pl.DataFrame:
-    """Return a table: a file, or a folder of files that Spark's workers wrote."""
-    return pl.concat([_file(file) for file in parts(path)])
-
-
-def _file(path: Path) -> pl.DataFrame:
-    try:
-        frame = parquet.scan(path, _CAP)
-        parquet.check_texts(frame, _CAP, path.stat().st_size)
-        return frame.collect()
-    except UnpackingError as error:
-        raise unusable(path, error, _CAP) from error
-    except parquet.UNREADABLE as error:
-        raise DataError(f"{path}: cannot be read: {error}") from error
 
 
 PER_USER, USERS, RECOMMENDATIONS = "per_user.parquet", "users.parquet", "recommendations.parquet"

@@ -150,13 +150,13 @@ def _pieces(layout: Layout) -> Iterator[_Piece]:
         for source in sources(table.table):
             source.require(table.columns)
             plain = isinstance(source, ParquetSource) and source.plain == source.shown
-            for given in _ranges(source.about()) if plain else [None]:
+            for given in ranges(source.about()) if plain else [None]:
                 about = source.about() if given is None else given[1]
                 yield _Piece(number, about, source.shown.absolute(), given)
 
 
-def _ranges(rows: int) -> list[tuple[int, int]]:
-    """Return so many rows in ranges of about equal size."""
+def ranges(rows: int) -> list[tuple[int, int]]:
+    """Return so many rows in ranges of about equal size: the first of each, and how many."""
     count = max(-(-rows // PIECE_ROWS), 1)
     ends = [rows * at // count for at in range(count + 1)]
     return [(first, behind - first) for first, behind in pairwise(ends)]

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from harness.config import Config, read
 from harness.core.errors import DataError
 from harness.core.io import whole_folder, written
-from harness.core.plugins import BESIDE
 from harness.core.progress import Clock
 from harness.experiment.build import Factories
 from harness.experiment.evaluate_parts import EvaluatedPart, InParts, lists_by_row
@@ -27,10 +24,8 @@ from harness.spark.buckets import prepared
 from harness.spark.failures import spark_errors
 from harness.spark.parts import Parts
 from harness.spark.session import session
+from harness.spark.travelling import travelling
 from harness.stats.slices import USER
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +126,8 @@ def evaluated(
             spark = stack.enter_context(session(master, remote))
         with clock.step("read"):
             found = stack.enter_context(prepared(spark, layout, buckets))
-        with _travelling(config):
+        Factories(config), asked(config)  # modules are known by their names from here on
+        with travelling():
             run = InParts(config, found.parts, found.empty(), clock)
             assert isinstance(run.evaluated, Parts)  # noqa: S101
             stack.callback(run.evaluated.release)
@@ -171,19 +167,3 @@ def run(
     with evaluated(settings, master, remote, buckets) as found:
         found.write(folder, tables)
         return found.findings
-
-
-@contextmanager
-def _travelling(config: Config) -> Iterator[None]:
-    """Let classes of files beside a config travel to workers, which do not have these files."""
-    from pyspark import cloudpickle
-
-    Factories(config), asked(config)  # modules are known by their names from here on
-    own = [module for name, module in sys.modules.items() if name.startswith(BESIDE)]
-    for module in own:
-        cloudpickle.register_pickle_by_value(module)
-    try:
-        yield
-    finally:
-        for module in own:
-            cloudpickle.unregister_pickle_by_value(module)

@@ -1,0 +1,224 @@
+"""What `harness compare` is asked for: runs on one evaluation set, which models, and by what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+from harness.config import Config
+from harness.core.errors import UsageError, suggest
+from harness.experiment import run_folder
+from harness.experiment.run_folder import Run
+from harness.metrics import Metric
+from harness.stats.pairwise import Rules
+from harness.stats.slices import USER
+from harness.stats.tests import CORRECTIONS
+
+
+@dataclass(frozen=True)
+class Version:
+    """A model's scores, which one or several runs have.
+
+    Attributes
+    ----------
+    model : str
+    run : int
+        The first of the runs.
+    folders : list of str
+        Of all of them.
+    """
+
+    model: str
+    run: int
+    folders: list[str]
+
+
+class Asked(TypedDict, total=False):
+    """What `compare` is asked for, beside runs and slices."""
+
+    metric: str | None
+    models: Sequence[str]
+    baseline: str | None
+    all_pairs: bool
+    correction: str | None
+    resamples: int | None
+    seed: int | None
+    public_shares: Sequence[float] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What is compared, and how, wherever the scores are.
+
+    Attributes
+    ----------
+    models : mapping of name to Version
+        Each by a name of its own.
+    metric : Metric
+    rules : Rules
+    shares : sequence of float
+        Of the users on the public leaderboard.
+    """
+
+    models: Mapping[str, Version]
+    metric: Metric
+    rules: Rules
+    shares: Sequence[float]
+
+
+def planned(opened: Sequence[Run], found: Mapping[str, Version], **asked: Unpack[Asked]) -> Plan:
+    """Return what is asked for of the models that were found, the rest as the first run has it.
+
+    Raises
+    ------
+    UsageError
+        No such metric or model, or a value that cannot be.
+    """
+    metric = _metric(opened, asked.get("metric"))
+    own, baseline = opened[0].config.compare, asked.get("baseline")
+    if baseline is None and not asked.get("all_pairs") and own.baseline in found:
+        baseline = own.baseline
+    chosen = _chosen(found, asked.get("models", ()), baseline)
+    given = asked.get("correction"), asked.get("resamples"), asked.get("seed")
+    rules = _rules(opened[0].config, baseline, *given)
+    shares = asked.get("public_shares")
+    return Plan(chosen, metric, rules, own.public_shares if shares is None else list(shares))
+
+
+def opened_runs(of: Sequence[Path | str | Run]) -> list[Run]:
+    """Return runs, whose records agree on the evaluation set.
+
+    Raises
+    ------
+    UsageError, DataError
+        As `compare` does.
+    """
+    opened = [one if isinstance(one, Run) else run_folder.read(Path(one)) for one in of]
+    if not opened:
+        raise UsageError("no run to compare; name the folder of one, such as runs/2020-09-16-hm-…")
+    for run in opened[1:]:
+        _refuse_other_set(opened[0], run)
+    return opened
+
+
+def _refuse_other_set(first: Run, run: Run) -> None:
+    if run.folder.resolve() == first.folder.resolve():
+        raise UsageError(f"{run.folder}: is named twice; name each run once")
+    _refuse_other_format(first, run)
+    fields, others = first.record.evaluation.fields, run.record.evaluation.fields
+    differ = [name for name, digest in fields.items() if others.get(name) != digest]
+    if differ:
+        agree = [name for name in fields if name not in differ]
+        raise UsageError(
+            f"{run.folder}: has another evaluation set than {first.folder}: "
+            f"{', '.join(differ)} differ"
+            + (f" ({', '.join(agree)} agree)" if agree else "")
+            + "; only models on one evaluation set can be compared: run both with the same "
+            "data, [split] and [evaluation]"
+        )
+
+
+def _refuse_other_format(first: Run, run: Run) -> None:
+    """Raise UsageError where fingerprints say nothing, since the two runs' are made otherwise."""
+    older, newer = sorted((first, run), key=lambda one: one.record.evaluation.fingerprint_format)
+    if older.record.evaluation.fingerprint_format < newer.record.evaluation.fingerprint_format:
+        raise UsageError(
+            f"{older.folder}: was written by an earlier version than {newer.folder}, which made "
+            "fingerprints in another way, so they do not tell whether both have one evaluation "
+            f"set; run it again: harness run {older.folder}/config.toml"
+        )
+
+
+def versions(opened: Sequence[Run], equal: Callable[[str, int, int], bool]) -> dict[str, Version]:
+    """Return the scores of every model that differ, by a name of their own.
+
+    Parameters
+    ----------
+    equal : callable
+        Takes a model and the numbers of two runs; returns whether they have the same scores of it.
+    """
+    several: dict[str, list[Version]] = {}
+    for at, run in enumerate(opened):
+        for name in dict.fromkeys(model.name for model in run.record.models):
+            known = several.setdefault(name, [])
+            same = next((one for one in known if equal(name, one.run, at)), None)
+            if same is None:
+                known.append(Version(name, at, [str(run.folder)]))
+            else:
+                same.folders.append(str(run.folder))
+    found: dict[str, Version] = {}
+    for name, known in several.items():
+        for one in known:
+            first = one.folders[0]
+            own = name if len(known) == 1 else f"{name} ({first})"
+            if own in found or (own != name and own in several):
+                raise UsageError(f'{first}: another model is named "{own}"; rename one')
+            found[own] = one
+    return found
+
+
+def _chosen(
+    found: Mapping[str, Version], models: Sequence[str], baseline: str | None
+) -> Mapping[str, Version]:
+    """Return the models asked for, and the baseline."""
+    for name in models:
+        if name not in found:
+            raise UsageError(f'no model "{name}"; {suggest(name, list(found))}')
+    kept = {*models, *([] if baseline is None else [baseline])}
+    return {name: of for name, of in found.items() if name in kept} if models else found
+
+
+def _metric(opened: Sequence[Run], wanted: str | None) -> Metric:
+    """Return a metric that all runs have scores under."""
+    scored = [{str(m): m for m in run.user_metrics} for run in opened]
+    common = {name: m for name, m in scored[0].items() if all(name in other for other in scored)}
+    # A function of one's own is named from beside its config in the table.
+    named = {name: common[str(m)] for name, m in opened[0].metrics.items() if str(m) in common}
+    known = named | common
+    if not known:
+        raise UsageError("the runs have no metric of users in common; run both with the same")
+    if wanted is None:
+        return next(iter(known.values()))
+    if wanted not in known:
+        raise UsageError(f'not all runs were scored by "{wanted}"; {suggest(wanted, list(known))}')
+    return known[wanted]
+
+
+def _rules(
+    config: Config,
+    baseline: str | None,
+    correction: str | None,
+    resamples: int | None,
+    seed: int | None,
+) -> Rules:
+    """Return the rules asked for; what is not named is the config's."""
+    correction = correction or config.compare.correction
+    resamples = config.compare.resamples if resamples is None else resamples
+    seed = config.evaluation.seed if seed is None else seed
+    if correction not in CORRECTIONS:
+        raise UsageError(f'no correction "{correction}"; {suggest(correction, list(CORRECTIONS))}')
+    if not isinstance(resamples, int) or not 100 <= resamples <= 1_000_000:
+        raise UsageError(f"resamples = {resamples!r}; expected from 100 to 1,000,000")
+    if not isinstance(seed, int) or seed < 0:
+        raise UsageError(f"seed = {seed!r}; expected a whole number from 0")
+    return Rules(baseline, correction, resamples, seed)
+
+
+def columns_by(run: Run, known: Sequence[str], by: Sequence[str]) -> list[str]:
+    """Return the columns of a run's users that they are sliced by, each once.
+
+    Raises
+    ------
+    UsageError
+        It is not one of those that are known.
+    """
+    columns = [name for name in known if name != USER]
+    for name in by:
+        if name not in columns:
+            raise UsageError(
+                f'{run.folder}: knows no "{name}" of its users; {suggest(name, columns)}; a column '
+                f'of the table of users is there after a run with [compare] slices = ["{name}"]'
+            )
+    return list(dict.fromkeys(by))

@@ -1,0 +1,121 @@
+"""The tables of run folders, read and checked: scores by user, model and repeat; and users."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from harness.core import parquet
+from harness.core.errors import DataError
+from harness.core.io import parts, unusable
+from harness.core.unpacking import OWN, UnpackingError
+from harness.metrics.registry import LARGEST_SCORE
+from harness.stats.slices import USER
+
+_CAP = replace(OWN, cure="harness run writes the folder again, from its config.toml", trusted=False)
+
+
+def checked_scores(path: Path | str, frame: pl.DataFrame) -> pl.DataFrame:
+    """Return scores as `Run.user_scores` has them.
+
+    Raises
+    ------
+    DataError
+        A column is missing, or a score is no number.
+    """
+    missing = {"user", "model", "repeat"} - set(frame.columns)
+    if missing:
+        raise DataError(f"{path}: holds no scores of harness run: no column {min(missing)}")
+    others = [c for c in frame.columns if c not in ("user", "model", "repeat")]
+    types: dict[str, Any] = {"user": pl.String, "model": pl.String, "repeat": pl.Int32}
+    try:
+        user_scores = frame.cast({name: types.get(name, pl.Float64) for name in frame.columns})
+        numbers = all(column.abs().le(LARGEST_SCORE).all() for column in user_scores[others])
+        numbers &= all(column.null_count() == 0 for column in user_scores)
+    except pl.exceptions.PolarsError as error:
+        raise DataError(f"{path}: holds no scores of harness run ({error})") from error
+    if not numbers:
+        raise DataError(f"{path}: a score is no number")
+    return user_scores
+
+
+def refuse_lost(path: Path | str, columns: Collection[str], wanted: Iterable[str]) -> None:
+    """Raise DataError where a table of scores lacks a metric."""
+    lost = [name for name in wanted if name not in columns]
+    if lost:
+        raise DataError(f"{path}: holds no scores of harness run: no column {lost[0]}")
+
+
+def is_whole(rows: pl.DataFrame, users: pl.Series, repeats: int) -> bool:
+    """Return whether a model's rows, by repeat and user, are those of some users in each repeat."""
+    n = len(users)
+    return len(rows) == n * repeats and all(
+        rows["repeat"][i * n] == rows["repeat"][(i + 1) * n - 1] == i
+        and rows["user"][i * n : (i + 1) * n].equals(users)
+        for i in range(repeats if n > 0 else 0)
+    )
+
+
+def checked_users(path: Path | str, frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a table of users, their ids as text.
+
+    Raises
+    ------
+    DataError
+        It is no such table.
+    """
+    if USER not in frame.columns or not all(map(_plain, frame.dtypes)):
+        raise DataError(f"{path}: holds no users of harness run")
+    return frame.with_columns(pl.col(USER).cast(pl.String))
+
+
+def _plain(dtype: pl.DataType) -> bool:
+    return dtype.is_numeric() or dtype in (pl.String, pl.Categorical, pl.Boolean, pl.Null)
+
+
+def parquet_rows(path: Path) -> pl.DataFrame:
+    """Return a table: a file, or a folder of files that Spark's workers wrote."""
+    return pl.concat([rows_of(file) for file in parts(path)])
+
+
+def rows_of(path: Path, only: tuple[int, int] | None = None) -> pl.DataFrame:
+    """Return the rows of a file.
+
+    Parameters
+    ----------
+    only : (int, int), optional
+        The first, and how many; all by default.
+
+    Raises
+    ------
+    DataError
+        It cannot be read, or unpacks to more than it may.
+    """
+    with _readable(path):
+        frame = parquet.scan(path, _CAP)
+        frame = frame if only is None else frame.slice(*only)
+        parquet.check_texts(frame, _CAP, path.stat().st_size)
+        return frame.collect()
+
+
+def described(path: Path) -> tuple[int, list[str]]:
+    """Return how many rows a file has, and its columns; errors are those of `rows_of`."""
+    with _readable(path):
+        frame = parquet.scan(path, _CAP)
+        return frame.select(pl.len()).collect().item(), frame.collect_schema().names()
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Raise DataError for whatever is wrong with a file."""
+    try:
+        yield
+    except UnpackingError as error:
+        raise unusable(path, error, _CAP) from error
+    except parquet.UNREADABLE as error:
+        raise DataError(f"{path}: cannot be read: {error}") from error

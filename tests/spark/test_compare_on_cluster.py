@@ -1,0 +1,40 @@
+"""`harness compare` on a real standalone cluster, and by Spark Connect."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import small
+
+from harness.experiment.compare import compare as compare_locally
+from harness.experiment.run import run as run_locally
+from harness.spark import compare
+from spark.conftest import Cluster
+
+pytestmark = [
+    pytest.mark.slow,  # a cluster is started: make test-full
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> list[Path]:
+    """Return two runs of all models, whose seeds differ."""
+    sections: dict[str, Any] = {"data": {"users": "people.csv"}, "compare": {"resamples": 100}}
+    sections["compare"]["slices"] = ["town"]
+    for seed in (1, 2):
+        settings = small.many(tmp_path, evaluation={"seed": seed}, **sections)
+        run_locally(settings).write(tmp_path / str(seed))
+    return [tmp_path / "1", tmp_path / "2"]
+
+
+def test_on_a_cluster(cluster: Cluster, on_loopback: None, runs: list[Path]) -> None:
+    found = compare(*runs, by=["town"], master=cluster.url, buckets=5)
+    assert found.to_dict() == compare_locally(*runs, by=["town"]).to_dict()
+
+
+def test_by_connect(connected: Any, runs: list[Path]) -> None:
+    found = compare(*runs, by=["town"], buckets=5)
+    assert found.to_dict() == compare_locally(*runs, by=["town"]).to_dict()
