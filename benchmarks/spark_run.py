@@ -42,6 +42,9 @@ from spark.conftest import LOOPBACK, Cluster, Daemons, missing
 ROUNDS = sized(3, 1)
 SMALL = 1_000
 SIZES = sized([1_000_000, 10_000_000], [5_000, 10_000])
+FEWER = f"{SIZES[-1]:,}, all items"
+"""As many items as at full size, which the driver holds: only users and events are fewer."""
+START, LARGEST = f"{SMALL:,}", f"{EVENTS:,}"
 HEAP = "512m"
 """Of the driver on the cluster, as docs/scale.md recommends it."""
 LOG = "transactions_train.parquet"
@@ -100,14 +103,20 @@ class Done:
 
     Attributes
     ----------
-    memory : int
-        Of its processes together: the sum of the peaks of those that are there at one moment.
+    python, java : int
+        The most memory that its own process held, and those below it together at any moment.
     """
 
     seconds: float
     steps: dict[str, float]
     record: Any
-    memory: int
+    python: int
+    java: int
+
+    @property
+    def memory(self) -> float:
+        """What both held at most, in GB."""
+        return (self.python + self.java) / 1e9
 
 
 def main() -> None:
@@ -120,12 +129,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
         (scratch / "run.toml").write_text(CONFIG, encoding="utf-8")
-        sources = {events: made(scratch / str(events), events) for events in (SMALL, *SIZES)}
-        sources[EVENTS] = as_parquet(full)
+        sources = {f"{events:,}": made(scratch / str(events), events) for events in (SMALL, *SIZES)}
+        sources |= {LARGEST: as_parquet(full), FEWER: made(scratch / "fewer", SIZES[-1], ITEMS)}
         print(f"Random × 10, popular last week, trending, repurchase; load {load()}.\n")
         growth(on_cluster(scratch, sources))
         print(f"Full size on local[2] beside a run without Spark; load {load()}.\n")
-        ratio(beside(scratch, sources[EVENTS]))
+        ratio(beside(scratch, sources[LARGEST]))
 
 
 def load() -> str:
@@ -133,9 +142,10 @@ def load() -> str:
     return f"{os.getloadavg()[0]:.1f}"
 
 
-def made(folder: Path, events: int) -> Path:
-    users, items = (whole * events // EVENTS for whole in (USERS, ITEMS))
-    synth(folder, max(users, 200), max(items, 100), events)
+def made(folder: Path, events: int, items: int = 0) -> Path:
+    """Write a log as Parquet; users, and items unless they are given, grow with the events."""
+    users = max(USERS * events // EVENTS, 200)
+    synth(folder, users, items or max(ITEMS * events // EVENTS, 100), events)
     as_parquet(folder)
     (folder / "transactions_train.csv").unlink()
     return folder
@@ -150,17 +160,17 @@ def as_parquet(folder: Path) -> Path:
     return folder
 
 
-def on_cluster(scratch: Path, sources: dict[int, Path]) -> dict[int, list[Done]]:
-    """Return runs of each size on a standalone cluster, in turn."""
-    done: dict[int, list[Done]] = {events: [] for events in sources}
+def on_cluster(scratch: Path, sources: dict[str, Path]) -> dict[str, list[Done]]:
+    """Return runs of each log on a standalone cluster, in turn."""
+    done: dict[str, list[Done]] = {name: [] for name in sources}
     with cluster(scratch) as url:
         own = {"SPARK_LOCAL_IP": LOOPBACK, "SPARK_DRIVER_MEMORY": HEAP}
         options = ["--engine", "spark", "--master", url]
         calls = {
-            str(events): kept(done[events], lambda of=of: run(scratch, of, *options, **own))
-            for events, of in sources.items()
+            name: kept(done[name], lambda of=of: run(scratch, of, *options, **own))
+            for name, of in sources.items()
         }
-        run(scratch, sources[SMALL], *options, **own)  # not counted
+        run(scratch, sources[START], *options, **own)  # not counted
         interleaved(calls, ROUNDS)
     return done
 
@@ -189,28 +199,28 @@ def run(scratch: Path, source: Path, *options: str, **environment: str) -> Done:
     out = tempfile.mkdtemp(dir=scratch)
     given = ["--set", f'data.path="{source}"', "--out", f"{out}/run"]
     command = [HARNESS, "run", str(scratch / "run.toml"), *given, *options]
-    most, start = 0, time.perf_counter()
+    python, java, start = 0, 0, time.perf_counter()
     child = subprocess.Popen(command, env=os.environ | environment, stdout=subprocess.DEVNULL)
     while child.poll() is None:
-        most = max(most, sum(peaks(child.pid)))
+        own, *below = peaks(child.pid) or [0]
+        python, java = max(python, own), max(java, sum(below))
         time.sleep(LOOK)
     seconds = time.perf_counter() - start
     if child.returncode != 0:
         raise SystemExit(f"harness run ended with status {child.returncode}")
     record = json.loads(Path(out, "run", "result.json").read_text(encoding="utf-8"))
-    return Done(seconds, record.pop("seconds"), timeless(record), most)
+    return Done(seconds, record.pop("seconds"), timeless(record), python, java)
 
 
-def peaks(pid: int) -> Iterator[int]:
-    """Yield the most memory (bytes) that a process and each of its descendants has held."""
+def peaks(pid: int) -> list[int]:
+    """Return the most memory (bytes) that a process has held, and each of those below it."""
     try:
         status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8")
     except OSError:  # it has ended
-        return
-    yield from (int(li.split()[1]) * 1024 for li in status.splitlines() if "VmHWM" in li)
-    for child in children.split():
-        yield from peaks(int(child))
+        return []
+    own = [int(line.split()[1]) * 1024 for line in status.splitlines() if "VmHWM" in line]
+    return own + [peak for child in children.split() for peak in peaks(int(child))]
 
 
 def timeless(value: Any) -> Any:
@@ -220,31 +230,34 @@ def timeless(value: Any) -> Any:
     return [timeless(of) for of in value] if isinstance(value, list) else value
 
 
-def growth(done: dict[int, list[Done]]) -> None:
-    start = middle(done[SMALL])
+def growth(done: dict[str, list[Done]]) -> None:
+    start, events = middle(done[START]), [*SIZES, EVENTS]
     print(f"A standalone cluster of two workers, driver's heap {HEAP}; whole processes, medians of")
     print(f"{ROUNDS} rounds in turn; start (session, a run on {SMALL:,} events) {start:.1f} s.\n")
-    head = ("events", "s", "range", "µs an event, less start", "driver, GB")
+    head = ("events", "s", "range", "driver's Python, GB", "Java, GB", "both, GB")
     rows = [
         (
-            f"{n:,}",
+            name,
             f"{middle(runs):.1f}",
             spread([of.seconds for of in runs], 1),
-            f"{(middle(runs) - start) / n * 1e6:.2f}",
+            *(f"{max(sizes) / 1e9:.2f}" for sizes in zip(*map(held, runs), strict=True)),
             f"{memory(runs):.2f}",
         )
-        for n, runs in done.items()
+        for name, runs in done.items()
     ]
     table(head, rows)
-    profile({f"{n:,}": runs for n, runs in done.items()})
-    sizes = [*SIZES, EVENTS]
-    net = [middle(done[n]) - start for n in sizes]
-    largest, less = memory(done[EVENTS]), memory(done[SIZES[-1]])
+    profile(done)
+    net = [middle(done[f"{n:,}"]) - start for n in events]
+    largest, fewer = memory(done[LARGEST]), memory(done[FEWER])
     bounds(
-        Bound("driver's memory, Java and Python, the largest", max(largest, less), 1.5, " GB"),
-        Bound(f"that of {EVENTS:,} events ÷ {SIZES[-1]:,}", largest / less, 1.1),
-        Bound("exponent of the run in events, less start", exponent(sizes, net), 1.05),
+        Bound("driver's memory, the largest", max(map(memory, done.values())), 1.5, " GB"),
+        Bound(f"that of {LARGEST} events ÷ {FEWER}", largest / fewer, 1.1),
+        Bound("exponent of the run in events, less start", exponent(events, net), 1.05),
     )
+
+
+def held(done: Done) -> tuple[int, int]:
+    return done.python, done.java
 
 
 def profile(done: dict[str, list[Done]]) -> None:
@@ -292,7 +305,7 @@ def middle(done: list[Done]) -> float:
 
 
 def memory(done: list[Done]) -> float:
-    return max(of.memory for of in done) / 1e9
+    return max(of.memory for of in done)
 
 
 if __name__ == "__main__":
