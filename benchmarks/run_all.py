@@ -19,6 +19,7 @@ PARTS = {
     "kernel": "The scoring kernel",
     "evaluate": "`harness.evaluate` on frames",
     "spark_evaluate": "`harness.spark.evaluate`",
+    "spark_run": "`harness run` on Spark",
     "mrr_grid": "MRR over a grid of users and k",
     "submission": "A full-size submission, validated and scored",
     "crafted_ids": "Ids made to collide",

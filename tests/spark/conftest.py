@@ -20,6 +20,8 @@ import pytest
 from harness.spark.session import session
 
 LOOPBACK = "127.0.0.1"
+OTHER_HOST = "127.0.0.2" if sys.platform == "linux" else LOOPBACK
+"""Of one worker: Spark runs no task twice on one host."""
 PATIENCE = 60.0
 """Seconds that a process may take until it serves."""
 SMALL = {
@@ -27,6 +29,14 @@ SMALL = {
     "spark.sql.adaptive.coalescePartitions.enabled": "false",
 }
 """Settings of tests' sessions: more than one partition, whatever little there is."""
+EAGER = {
+    "interval": "10ms",
+    "quantile": "0.1",
+    "multiplier": "0.1",
+    "minTaskRuntime": "1ms",
+    "efficiency.enabled": "false",
+}
+"""Settings of speculation: any task is run twice while a core is free."""
 
 
 def missing() -> str | None:
@@ -150,18 +160,20 @@ class Cluster:
         self._daemons = daemons
         self._port, self._page = free_port(), free_port()
         self.url = f"spark://{LOOPBACK}:{self._port}"
-        self._start("master.Master", "--port", self._port, "--webui-port", self._page)
+        self._start("master.Master", LOOPBACK, "--port", self._port, "--webui-port", self._page)
         until("the master answers", lambda: answers(self._port) and answers(self._page))
-        self.workers = [self.add_worker(), self.add_worker()]
+        self.workers = [self.add_worker(), self.add_worker(OTHER_HOST)]
         until("two workers", lambda: self.alive() == 2)
 
-    def _start(self, of: str, *arguments: object) -> subprocess.Popen[bytes]:
-        given = ("--host", LOOPBACK, *map(str, arguments))
+    def _start(self, of: str, host: str, *arguments: object) -> subprocess.Popen[bytes]:
+        given = ("--host", host, *map(str, arguments))
         return self._daemons.start("spark-class", f"org.apache.spark.deploy.{of}", *given)
 
-    def add_worker(self) -> subprocess.Popen[bytes]:
+    def add_worker(self, host: str = LOOPBACK) -> subprocess.Popen[bytes]:
         size = ("--cores", 1, "--memory", "1g", "--webui-port", 0)
-        return self._start("worker.Worker", *size, "--work-dir", self._daemons.folder, self.url)
+        return self._start(
+            "worker.Worker", host, *size, "--work-dir", self._daemons.folder, self.url
+        )
 
     def alive(self) -> int:
         """Return how many workers the master knows to be there."""
@@ -186,6 +198,43 @@ def daemons(installed: None, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 def cluster(daemons: Daemons) -> Cluster:
     """Return a real cluster on the loopback address."""
     return Cluster(daemons)
+
+
+class Twice:
+    """A session of a cluster that runs tasks twice as soon as it can, and tells whether it did."""
+
+    def __init__(self, cluster: Cluster, folder: Path) -> None:
+        from pyspark.sql import SparkSession
+
+        self._events = folder / "spark-events"
+        self._events.mkdir()
+        builder = SparkSession.builder.master(cluster.url).config("spark.speculation", "true")
+        builder = builder.config("spark.ui.enabled", "false")
+        for name, value in EAGER.items():
+            builder = builder.config(f"spark.speculation.{name}", value)
+        kept = {"enabled": "true", "dir": self._events.as_uri(), "compress": "false"}
+        for name, value in kept.items():
+            builder = builder.config(f"spark.eventLog.{name}", value)
+        self.session = builder.getOrCreate()
+
+    def happened(self) -> bool:
+        """Stop the session, and return whether a task was run twice."""
+        self.session.stop()
+        files = [path for path in self._events.rglob("events_*") if path.is_file()]
+        return any('"Speculative":true' in path.read_text() for path in files)
+
+
+@pytest.fixture
+def twice(
+    cluster: Cluster, on_loopback: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Twice]:
+    if OTHER_HOST == LOOPBACK:
+        pytest.skip("this system has one loopback address; Spark runs no task twice on one host")
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    found = Twice(cluster, tmp_path)
+    small(found.session)
+    yield found
+    found.session.stop()
 
 
 @pytest.fixture(scope="session")

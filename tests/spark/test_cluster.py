@@ -18,7 +18,7 @@ import harness
 from harness.core.errors import UsageError
 from harness.spark import evaluate, scoring
 from harness.spark.session import session
-from spark.conftest import LOOPBACK, Cluster, small, until
+from spark.conftest import LOOPBACK, Cluster, Twice, small, until
 
 pytestmark = [
     pytest.mark.slow,  # a cluster is started: make test-full
@@ -119,23 +119,11 @@ def kill(worker: subprocess.Popen[bytes]) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def test_tasks_that_are_run_twice_change_nothing(
-    cluster: Cluster, on_loopback: None, rows: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from pyspark.sql import SparkSession
-
-    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
-    eager = {"interval": "10ms", "quantile": "0.1", "multiplier": "1.0", "minTaskRuntime": "1ms"}
-    builder = SparkSession.builder.master(cluster.url).config("spark.speculation", "true")
-    for name, value in eager.items():
-        builder = builder.config(f"spark.speculation.{name}", value)
-    spark = builder.getOrCreate()
-    try:
-        small(spark)
-        found = evaluate(*sides(spark, rows), ASKED)
-    finally:
-        spark.stop()
-    assert found.to_dict() == harness.evaluate(*rows, ASKED).to_dict()
+def test_tasks_that_are_run_twice_change_nothing(twice: Twice, rows: Any) -> None:
+    expected = harness.evaluate(*rows, ASKED).to_dict()
+    for _ in range(4):
+        assert evaluate(*sides(twice.session, rows), ASKED).to_dict() == expected
+    assert twice.happened()
 
 
 def test_a_worker_without_our_package(
