@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from harness.core import steps
 from harness.core.random import mixed
 from harness.experiment.run import run
 from harness.metrics import parse
@@ -23,9 +24,9 @@ from harness.metrics.scores import ScoreTable
 from harness.stats import intervals, resampling
 from harness.stats.chance import against_chance
 from harness.stats.chance_law import law
-from harness.stats.estimates import estimate
+from harness.stats.estimates import ScoredUsers, estimate
 from harness.stats.intervals import LEVEL, Sample
-from harness.stats.pairwise import Rules, compare
+from harness.stats.pairwise import Rules, compare_steps, comparison_of
 
 ROOT = Path(__file__).resolve().parents[1]
 K = 12
@@ -196,9 +197,12 @@ def random_models(task: tuple[int, int, int, int]) -> np.ndarray:
 def compared(columns: dict[str, np.ndarray], seed: int, flips: int = FLIPS):
     """Compare models as the commands do, with fewer resamples."""
     tables = {name: ScoreTable({METRIC: values[None, :]}) for name, values in columns.items()}
-    none = {name: np.zeros(1) for name in tables}  # the bootstrap of differences is not looked at
+    none = {(name, METRIC): np.zeros(1) for name in tables}  # the bootstrap is not looked at
     users = hashes(len(next(iter(columns.values()))))
-    return compare(tables, users, METRIC, Rules(resamples=flips, seed=seed), none)
+    rules = Rules(resamples=flips, seed=seed)
+    own = compare_steps(list(tables), METRIC, rules)
+    paired = steps.found(own, steps.of_one(ScoredUsers(users, tables)))
+    return comparison_of(paired, none, METRIC, rules)
 
 
 def hashes(users: int) -> np.ndarray:
