@@ -15,7 +15,7 @@ from harness.core import parquet
 from harness.core.errors import DataError
 from harness.core.thrift import ThriftError, read
 from harness.core.unpacking import SENT, Cap, UnpackingError
-from harness.experiment import run_folder
+from harness.experiment import run_tables
 from harness.submission.expected import Against
 from harness.submission.frame_rows import Rows
 from harness.submission.read import read as lists_of
@@ -443,12 +443,12 @@ def test_a_run_folder_that_swells_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        run_folder, "_CAP", replace(run_folder._CAP, free=1_000_000, most=1_000_000)
+        run_tables, "_CAP", replace(run_tables._CAP, free=1_000_000, most=1_000_000)
     )
     frame = pl.DataFrame({"MAP@12": pl.repeat(0.0, 100_000, eager=True)})
     path = written(frame, tmp_path / "per_user.parquet")
     with pytest.raises(DataError) as error:
-        run_folder._parquet(path)
+        run_tables.rows_of(path)
     assert str(error.value) == (
         f"{path}: unpacks to more than 1,000,000 bytes; harness run writes the folder again, "
         "from its config.toml"
@@ -460,13 +460,13 @@ def test_a_long_id_counts_for_every_score_of_a_run(
 ) -> None:
     """100 values of a user whose id has 100,000 letters, of which the file holds one."""
     monkeypatch.setattr(
-        run_folder, "_CAP", replace(run_folder._CAP, free=1_000_000, most=1_000_000)
+        run_tables, "_CAP", replace(run_tables._CAP, free=1_000_000, most=1_000_000)
     )
     frame = pl.DataFrame({"user": ["u" * 100_000] * 100, "MAP@12": 0.0})
     path = written(frame, tmp_path / "per_user.parquet")
-    parquet.check(path, run_folder._CAP)
+    parquet.check(path, run_tables._CAP)
     with pytest.raises(DataError, match="unpacks to more than 1,000,000 bytes"):
-        run_folder._parquet(path)
+        run_tables.rows_of(path)
 
 
 @pytest.mark.parametrize("damage", [b"\xff" * 8, bytes(8)])
