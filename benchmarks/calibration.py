@@ -140,7 +140,7 @@ def sample_scores() -> dict[str, tuple[np.ndarray, np.ndarray]]:
         values = [model.scores.of_users(result.metrics[0]) for model in models]
         others = [*values[1:], values[0]]
         for model, own, other in zip(models, values, others, strict=True):
-            found[f"{result.layout}: {model.name}"] = own, other
+            found[f"{result.evaluation.layout}: {model.name}"] = own, other
     return found
 
 
