@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,12 @@ from harness.experiment.run import run
 from harness.metrics import parse
 from harness.metrics.scores import ScoreTable
 from harness.stats import intervals, resampling
-from harness.stats.chance import against_chance
+from harness.stats.chance import chance_steps
 from harness.stats.chance_law import law
 from harness.stats.estimates import ScoredUsers, estimate
 from harness.stats.intervals import LEVEL, Sample
-from harness.stats.pairwise import Rules, compare_steps, comparison_of
+from harness.stats.paired import Rules, compare_steps
+from harness.stats.pairwise import comparison_of
 
 ROOT = Path(__file__).resolve().parents[1]
 K = 12
@@ -190,7 +192,9 @@ def random_models(task: tuple[int, int, int, int]) -> np.ndarray:
             hits += hit
             precision += hit * hits / rank
         table = ScoreTable({METRIC: (precision / np.minimum(relevant, K))[None, :]})
-        wrong += against_chance(table, METRIC, known).verdict != "not distinguishable"
+        part = SimpleNamespace(tables={"m": table}, law=known)
+        verdict = steps.found(chance_steps(["m"], METRIC), steps.of_one(part))["m"].verdict
+        wrong += verdict != "not distinguishable"
     return np.array([float(wrong)])
 
 

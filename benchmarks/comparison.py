@@ -66,17 +66,26 @@ print(time.perf_counter() - start)
 PAIRS = (
     SCORES
     + """
-from harness.stats.pairwise import Rules, compare
+import polars as pl
+from harness.core import steps
+from harness.experiment.compare import compared_steps
 from harness.metrics import parse
 from harness.metrics.scores import ScoreTable
+from harness.stats.paired import Rules
+from harness.stats.slices import ProfiledUsers
 metric = parse("MAP@12")
+
+def compare(tables, users, resamples):
+    own = compared_steps(list(tables), metric, Rules(resamples=resamples), (), ())
+    return steps.found(own, steps.of_one(ProfiledUsers(users, tables, pl.DataFrame())))[1]
+
 x = scores({users}, {columns}, {share})
 tables = {{f"m{{i}}": ScoreTable({{metric: column[None, :]}}) for i, column in enumerate(x.T)}}
 few = {{name: ScoreTable({{metric: t.values[metric][:, :100]}}) for name, t in tables.items()}}
 users = hashes({users})
-compare(few, users[:100], metric, Rules(resamples=100))
+compare(few, users[:100], 100)
 start = time.perf_counter()
-assert len(compare(tables, users, metric, Rules(resamples={resamples})).pairs) == 190
+assert len(compare(tables, users, {resamples}).pairs) == 190
 print(time.perf_counter() - start)
 """
 )

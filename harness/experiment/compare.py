@@ -29,7 +29,8 @@ from harness.stats.estimates import (
     keys_of,
     with_bootstrap,
 )
-from harness.stats.pairwise import Comparison, Rules, compare_steps, comparison_of, pair_table
+from harness.stats.paired import Rules, compare_steps
+from harness.stats.pairwise import Comparison, comparison_of, pair_table
 from harness.stats.shakeup import ShakeUp, shake_up_steps
 from harness.stats.slices import ProfiledUsers, Slice, column_title, slice_steps
 

@@ -12,7 +12,7 @@ from harness.core.errors import UsageError, suggest
 from harness.experiment import run_folder
 from harness.experiment.run_folder import Run
 from harness.metrics import Metric
-from harness.stats.pairwise import Rules
+from harness.stats.paired import Rules
 from harness.stats.slices import USER
 from harness.stats.tests import CORRECTIONS
 

@@ -138,7 +138,8 @@ class InParts:
 
         def counts() -> TrainCounts:
             found = self._plan.train_counts(parts.total)
-            shares = found.user_share if any(map(_shares, self._metrics)) else np.empty(0)
+            asked = any(metric.definition.shares for metric in self._metrics)
+            shares = found.user_share if asked else np.empty(0)
             return replace(found, shares=shares.copy)  # worked out here: workers have parts alone
 
         return item_stats.of_candidates(train, wanted, counts)
@@ -198,11 +199,6 @@ def refuse_of_all_events(config: Config, models: Models) -> None:
             f'model "{files[0]}" is a file of lists, which a run in parts does not read: leave it '
             "out, and score the file: harness score FILE --config CONFIG"
         )
-
-
-def _shares(metric: Metric) -> bool:
-    """Return whether a metric asks for the share of users that have an item."""
-    return metric.name == "Novelty"
 
 
 @dataclass(frozen=True, eq=False)

@@ -118,6 +118,8 @@ class Definition:
     """Whether there is a value without a cut-off, for lists as long as they are."""
     needs: Literal["", "candidates", "train", "attributes"] = ""
     """What must be known beside lists and truth."""
+    shares: bool = False
+    """Whether it needs the share of users that have an item, which takes all events once more."""
 
     @property
     def of(self) -> Literal["user", "set"]:

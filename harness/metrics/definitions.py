@@ -136,6 +136,7 @@ DEFINITIONS: Mapping[str, Definition] = {
         range=(0.0, float("inf")),
         better="neither",
         needs="train",
+        shares=True,
     ),
     "Popularity": Definition(
         beyond_accuracy.popularity,

@@ -39,20 +39,25 @@ class ScoreTable:
 
     def of_users(self, metric: Metric) -> Floats:
         """Return each user's value (or the one of all lists), the mean over repeats."""
-        first: Floats
-        first, *others = self.values[metric]
-        if not others:
-            return first
-        # What the others differ by is averaged, so that equal values have a mean equal to them. One
-        # repeat after the other: NumPy adds up a single user's in another order than many users'.
-        differences = np.zeros_like(first)
-        for one in others:
-            differences += one - first
-        return first + differences / self.repeats
+        return over_repeats(self.values[metric])
 
     def of_repeats(self, metric: Metric) -> list[float]:
         """Return the mean over users of each repeat."""
         return [mean(values) for values in self.values[metric]]
+
+
+def over_repeats(values: Floats) -> Floats:
+    """Return the mean over repeats, (n,), of (repeats, n) values."""
+    first: Floats
+    first, *others = values
+    if not others:
+        return first
+    # What the others differ by is averaged, so that equal values have a mean equal to them. One
+    # repeat after the other: NumPy adds up a single user's in another order than many users'.
+    differences = np.zeros_like(first)
+    for one in others:
+        differences += one - first
+    return first + differences / len(values)
 
 
 def mean(values: Floats) -> float:
@@ -161,7 +166,7 @@ def curve_sums(
     """
     if metric.k is None or not has_curve(metric):
         return {}
-    asked = [replace(metric, k=k) for k in cut_offs(metric.k)]
+    asked = [replace(metric, k=k) for k in _cut_offs(metric.k)]
     sums: dict[str | int, Sums] = {}
     for number, (repeat, values) in enumerate(zip(repeats, scores.values[metric], strict=True)):
         hit = values > 0
@@ -181,7 +186,7 @@ def curve(sums: Mapping[Any, Any], metric: Metric, users: int) -> dict[int, floa
     """
     if metric.k is None or not sums:
         return {}
-    return {k: _mean_at(k, sums, users) for k in cut_offs(metric.k)}
+    return {k: _mean_at(k, sums, users) for k in _cut_offs(metric.k)}
 
 
 def _mean_at(k: int, sums: Mapping[Any, Any], users: int) -> float:
@@ -192,8 +197,7 @@ def _mean_at(k: int, sums: Mapping[Any, Any], users: int) -> float:
     return found / len(sums)
 
 
-def cut_offs(k: int) -> list[int]:
-    """Return the cut-offs of a curve up to k."""
+def _cut_offs(k: int) -> list[int]:
     if k <= _POINTS:
         return list(range(1, k + 1))
     return sorted({round(x) for x in np.geomspace(1, k, _POINTS).tolist()})

@@ -126,7 +126,8 @@ def evaluated(
             spark = stack.enter_context(session(master, remote))
         with clock.step("read"):
             found = stack.enter_context(prepared(spark, layout, buckets))
-        Factories(config), asked(config)  # modules are known by their names from here on
+        Factories(config)  # imports files of the config's own, and asked those of metrics:
+        asked(config)  # they are known by their names from here on
         with travelling():
             run = InParts(config, found.parts, found.empty(), clock)
             assert isinstance(run.evaluated, Parts)  # noqa: S101

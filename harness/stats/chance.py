@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from harness.core.arrays import Floats
 from harness.core.exact_sum import Exact, Sums
-from harness.core.steps import Steps, found, of_one, side_by_side
+from harness.core.steps import Steps, side_by_side
 from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable
 from harness.stats.chance_law import Law, LawOfAll
@@ -58,13 +58,8 @@ class JudgedUsers(Protocol):
         """Under the metric of the verdicts."""
 
 
-class _Judged(NamedTuple):
-    tables: Tables
-    law: Law
-
-
-def against_chance(table: ScoreTable, metric: Metric, law: Law) -> Verdict:
-    """Return whether a model's mean is one that a uniformly random ranking would have.
+def chance_steps(models: Sequence[str], metric: Metric) -> Steps[JudgedUsers, dict[str, Verdict]]:
+    """Yield three steps; return whether models' means are such as a random ranking would have.
 
     The mean of random rankings has an exact mean, standard deviation and skewness; its tails are
     those of the gamma distribution that has the same three (Pearson's type III), but the lower one
@@ -79,21 +74,16 @@ def against_chance(table: ScoreTable, metric: Metric, law: Law) -> Verdict:
     Two users, chance 1/2 each with variance 1/4; the model scores 1 and 1/2: 1/4 above the mean,
     the standard deviation is √(2 · 1/4)/2, so z = 0.707, which normal tails reach in 48 %.
 
-    >>> import numpy as np
-    >>> from harness.stats.chance import Law
+    >>> from types import SimpleNamespace
+    >>> from harness.core.steps import found, of_one
     >>> from harness.metrics import parse
     >>> table = ScoreTable({parse("MAP@1"): np.array([[1.0, 0.5]])})
     >>> half = np.array([0.5, 0.5])
-    >>> verdict = against_chance(table, parse("MAP@1"), Law(half, half / 2, 0 * half, half))
+    >>> users = SimpleNamespace(tables={"m": table}, law=Law(half, half / 2, 0 * half, half))
+    >>> verdict = found(chance_steps(["m"], parse("MAP@1")), of_one(users))["m"]
     >>> round(verdict.lift, 2), round(verdict.z, 3), round(verdict.p, 2), verdict.verdict
     (1.5, 0.707, 0.48, 'not distinguishable')
     """
-    part: JudgedUsers = _Judged({"": table}, law)
-    return found(chance_steps([""], metric), of_one(part))[""]
-
-
-def chance_steps(models: Sequence[str], metric: Metric) -> Steps[JudgedUsers, dict[str, Verdict]]:
-    """Yield three steps; return every model's verdict, as `against_chance` does."""
     verdicts, samples = yield from side_by_side(
         [_verdict_steps(models, metric), sample_steps(partial(_differences, models, metric))]
     )

@@ -12,9 +12,9 @@ import numpy as np
 from harness.core.arrays import Floats, UInt64
 from harness.core.exact_sum import Exact, Largest, Sums
 from harness.core.random import generator
-from harness.core.steps import Steps, found, of_one, side_by_side
+from harness.core.steps import Steps, side_by_side
 from harness.metrics import Metric
-from harness.metrics.scores import ScoreTable, mean
+from harness.metrics.scores import ScoreTable, mean, over_repeats
 from harness.stats import intervals, resampling
 from harness.stats.intervals import Interval, Sample, sample_steps
 
@@ -100,11 +100,8 @@ def estimate_steps(keys: Sequence[Key]) -> Steps[ScoredUsers, dict[Key, ModelEst
 
 def of_set(values: Sequence[float]) -> ModelEstimate:
     """Return the estimate of a metric of all lists by its value in each repeat."""
-    table = ScoreTable({_ANY: np.array(values)[:, None]})
-    return ModelEstimate(float(table.of_users(_ANY)[0]), None, _spread(values))
-
-
-_ANY = Metric("Coverage", 1)
+    own = over_repeats(np.array(values)[:, None])
+    return ModelEstimate(float(own[0]), None, _spread(values))
 
 
 def _spread(means: Sequence[float]) -> float | None:
@@ -179,21 +176,7 @@ def with_bootstrap(own: ModelEstimate, means: Floats) -> ModelEstimate:
     return replace(own, ci95_bootstrap=intervals.percentile(means))
 
 
-def bootstrap(
-    tables: Tables, users: UInt64, metrics: Sequence[Metric], resamples: int, seed: int
-) -> dict[Key, Floats]:
-    """Return what `bootstrap_steps` does, of every model and metric of users.
-
-    Parameters
-    ----------
-    users : uint64 array, (n,)
-        `harness.core.random.id_hashes` of the tables' users.
-    """
-    keys = keys_of(tables, metrics)
-    return found(bootstrap_steps(keys, resamples, seed), of_one(ScoredUsers(users, tables)))
-
-
-def keys_of(models: Sequence[str] | Tables, metrics: Sequence[Metric]) -> list[Key]:
+def keys_of(models: Sequence[str], metrics: Sequence[Metric]) -> list[Key]:
     """Return the columns of some models under those of some metrics that are of users."""
     own = [metric for metric in metrics if metric.definition.of == "user"]
     return [(name, metric) for metric in own for name in models]

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import combinations
-from typing import Any, Literal
+from typing import Literal
 
-import numpy as np
 from pydantic import NonNegativeInt
 
-from harness.core.arrays import Floats, Int32, UInt64
-from harness.core.errors import UsageError, counted, printable, suggest
-from harness.core.exact_sum import Exact, Largest, Sums
-from harness.core.steps import Steps, found, of_one, one_step, side_by_side
+from harness.core.arrays import Floats
+from harness.core.errors import counted, printable
 from harness.core.table import (
     Column,
     Sheet,
@@ -29,41 +24,14 @@ from harness.core.table import (
     signed,
 )
 from harness.metrics import Metric
-from harness.stats import resampling, tests
-from harness.stats.estimates import Key, ScoredUsers, Tables, bootstrap_steps, keys_of
-from harness.stats.intervals import (
-    LEVEL,
-    Interval,
-    Sample,
-    percentile,
-    sample_and_more_steps,
-    student,
-)
+from harness.stats import tests
+from harness.stats.estimates import Key
+from harness.stats.intervals import LEVEL, Interval, percentile, student
+from harness.stats.paired import Facts, Paired, Rules
 from harness.stats.shakeup import FEW, RankFlip, ShakeUp
 from harness.stats.tests import CORRECTIONS
 
-_ROUNDING = 1e-12
 Word = Literal["better", "not distinguishable", "worse", "higher", "lower"]
-
-
-@dataclass(frozen=True)
-class Rules:
-    """How models are compared.
-
-    Attributes
-    ----------
-    baseline : str, optional
-        The model that all others are compared with; without it, every two are.
-    correction : str
-        ``holm`` or ``bh``: how p values are corrected for the number of pairs.
-    resamples : int
-        B, of the bootstrap and of the randomization test.
-    """
-
-    baseline: str | None = None
-    correction: str = "holm"
-    resamples: int = resampling.RESAMPLES
-    seed: int = 42
 
 
 @dataclass(frozen=True)
@@ -149,96 +117,6 @@ class Comparison(Shown):
         return [_record(pair, shaken) for pair in self.pairs]
 
 
-def compare(tables: Tables, users: UInt64, metric: Metric, rules: Rules = Rules()) -> Comparison:
-    """Compare every two models, or each with the baseline.
-
-    Parameters
-    ----------
-    tables : mapping of model to ScoreTable
-        All of one evaluation set, users in one order.
-    users : uint64 array, (n,)
-        `harness.core.random.id_hashes` of these users.
-
-    Raises
-    ------
-    UsageError
-        Fewer than two models, no such baseline, or a metric with one value for all lists.
-    """
-    steps = compare_steps(list(tables), metric, rules)
-    both = side_by_side(
-        [steps, bootstrap_steps(keys_of(tables, [metric]), rules.resamples, rules.seed)]
-    )
-    paired, resampled = found(both, of_one(ScoredUsers(users, tables)))
-    return comparison_of(paired, resampled, metric, rules)
-
-
-@dataclass(frozen=True, eq=False)
-class Paired:
-    """What all users' values tell of pairs of models, before p values are corrected.
-
-    Attributes
-    ----------
-    pairs : sequence of (str, str)
-    facts : sequence of _Facts
-        Of each pair.
-    """
-
-    users: int
-    flips: int
-    means: dict[str, float]
-    any_hit: dict[str, float]
-    pairs: Sequence[tuple[str, str]]
-    facts: Sequence[_Facts]
-
-
-@dataclass(frozen=True, eq=False)
-class _Facts:
-    sample: Sample
-    wins: int
-    losses: int
-    p: float
-
-
-def compare_steps(names: Sequence[str], metric: Metric, rules: Rules) -> Steps[ScoredUsers, Paired]:
-    """Yield four steps; return what `comparison_of` makes a comparison of.
-
-    Raises
-    ------
-    UsageError
-        Fewer than two models, no such baseline, or a metric with one value for all lists.
-    """
-    _refuse(names, metric, rules.baseline)
-    first: Any = yield partial(_sums, names, metric)
-    users, size = int(first["users"][0]), first["largest"].values[0]
-    means = {name: first[at]["sum"].total / users for at, name in enumerate(names)}
-    hits = {name: first[at]["hits"][0] / first[at]["cells"][0] for at, name in enumerate(names)}
-    order = sorted(names, key=lambda name: metric.definition.sign * means[name])
-    pairs = _pairs(order, rules.baseline)
-    # The smallest p value there can be, times the number of pairs, must lie below the level.
-    flips = max(rules.resamples, math.ceil(2 * len(pairs) / LEVEL))
-    drawn = _Flips(order, metric, resampling.exponents(size, users), flips, rules.seed)
-    columns = partial(_columns, pairs, metric)
-    (samples, outcomes), flipped = yield from side_by_side(
-        [sample_and_more_steps(columns, _outcomes), one_step(drawn)]
-    )
-    signed = dict(zip(order, np.ldexp(flipped["sums"].T, drawn.grid), strict=True))
-    facts = []
-    for at, (one, other) in enumerate(pairs):
-        wins, losses = outcomes[at]["counts"].tolist()
-        absolute = outcomes[at]["absolute"].total
-        flipped_sums = signed[one] - signed[other]
-        p = tests.randomization_test(samples[at].total, absolute, flipped_sums)
-        facts.append(_Facts(samples[at], wins, losses, p))
-    return Paired(
-        users,
-        flips,
-        {name: means[name] for name in order},
-        {name: float(hits[name]) for name in order},
-        pairs,
-        facts,
-    )
-
-
 def comparison_of(
     paired: Paired, resampled: Mapping[Key, Floats], metric: Metric, rules: Rules
 ) -> Comparison:
@@ -269,76 +147,7 @@ def comparison_of(
     )
 
 
-def _refuse(names: Sequence[str], metric: Metric, baseline: str | None) -> None:
-    if metric.definition.of == "set":
-        raise UsageError(f"metric {metric} has one value for all lists: no users to compare by")
-    if len(names) < 2:
-        raise UsageError("only one model: two are needed for a comparison")
-    if baseline is not None and baseline not in names:
-        raise UsageError(f'no model "{baseline}" to compare with; {suggest(baseline, list(names))}')
-
-
-def _sums(names: Sequence[str], metric: Metric, part: ScoredUsers) -> Sums:
-    """Return the sums of models' values, in turn, and the largest of all."""
-    held: dict[str | int, Any] = {"users": np.array([len(part.hashes)])}
-    largest = 0.0
-    for at, name in enumerate(names):
-        values, raw = part.tables[name].of_users(metric), part.tables[name].values[metric]
-        largest = max(largest, float(np.abs(values).max(initial=0.0)))
-        sizes = {"hits": np.array([np.count_nonzero(raw)]), "cells": np.array([raw.size])}
-        held[at] = {"sum": Exact.of(values), **sizes}
-    return {**held, "largest": Largest(np.array([largest]))}
-
-
-@dataclass(frozen=True, eq=False)
-class _Flips:
-    """A step: the sums of models' values under random signs."""
-
-    names: Sequence[str]
-    metric: Metric
-    grid: Int32
-    times: int
-    seed: int
-
-    def __call__(self, part: ScoredUsers) -> Sums:
-        values = np.column_stack([part.tables[name].of_users(self.metric) for name in self.names])
-        sums = resampling.randomized_sums(values, part.hashes, self.grid, self.times, self.seed)
-        return {"sums": sums}
-
-
-def _pairs(names: Sequence[str], baseline: str | None) -> list[tuple[str, str]]:
-    if baseline is None:
-        return list(combinations(names, 2))
-    return [(name, baseline) for name in names if name != baseline]
-
-
-def _columns(
-    pairs: Sequence[tuple[str, str]], metric: Metric, part: ScoredUsers
-) -> list[Callable[[], Floats]]:
-    """Return the differences of every pair."""
-    names = {name for pair in pairs for name in pair}
-    values = {name: part.tables[name].of_users(metric) for name in names}
-    return [partial(_differences, values[one], values[other]) for one, other in pairs]
-
-
-def _differences(one: Floats, other: Floats) -> Floats:
-    """Return the users' differences; values that differ by rounding alone are equal."""
-    found = one - other
-    at = np.flatnonzero(found)
-    size = np.maximum(np.abs(one[at]), np.abs(other[at]))
-    found[at[np.abs(found[at]) <= _ROUNDING * size]] = 0.0
-    return found
-
-
-def _outcomes(differences: Floats) -> Sums:
-    """Return how many users each of two serves better, and the sum of all sizes."""
-    others = differences[differences != 0]
-    wins = int(np.count_nonzero(others > 0))
-    counts = np.array([wins, len(others) - wins])
-    return {"counts": counts, "absolute": Exact.of(np.abs(others))}
-
-
-def _pair(one: str, other: str, facts: _Facts, level: float, bounds: Interval) -> Pair:
+def _pair(one: str, other: str, facts: Facts, level: float, bounds: Interval) -> Pair:
     sample = facts.sample
     return Pair(
         one=one,

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from pydantic import NonNegativeInt
 
-from harness.core.arrays import Bool, Floats, Int32, Int64, UInt64
+from harness.core.arrays import Bool, Floats, Int32, Int64
 from harness.core.errors import UsageError, counted
 from harness.core.exact_sum import Exact, Largest, Sums
-from harness.core.steps import Steps, found, of_one
+from harness.core.steps import Steps
 from harness.metrics import Metric
 from harness.stats import resampling
-from harness.stats.estimates import ScoredUsers, Tables
+from harness.stats.estimates import ScoredUsers
 
 TIMES = 10_000
 """How many ways of dividing the users are tried."""
@@ -70,16 +70,16 @@ class ShakeUp:
         return self.public < FEW
 
 
-def shake_up(
-    tables: Tables, users: UInt64, metric: Metric, share: float, seed: int = 42, times: int = TIMES
-) -> ShakeUp:
-    """Divide the users at random, many times, and count which pairs change their order.
+def shake_up_steps(
+    models: Sequence[str], metric: Metric, share: float, seed: int, times: int = TIMES
+) -> Steps[ScoredUsers, ShakeUp]:
+    """Yield two steps; return how often models change their order where users are divided.
+
+    Each user is on the public leaderboard with the chance `share`, whoever else is: a function of
+    seed, division and the user's id. Where nobody is on a leaderboard, all models are tied on it.
 
     Parameters
     ----------
-    tables : mapping of model to ScoreTable
-    users : uint64 array, (n,)
-        `harness.core.random.id_hashes` of the tables' users.
     share : float
         Of users on the public leaderboard, between 0 and 1.
 
@@ -87,18 +87,6 @@ def shake_up(
     ------
     UsageError
         A share that leaves a leaderboard empty, or a metric with one value for all lists.
-    """
-    steps = shake_up_steps(list(tables), metric, share, seed, times)
-    return found(steps, of_one(ScoredUsers(users, tables)))
-
-
-def shake_up_steps(
-    models: Sequence[str], metric: Metric, share: float, seed: int, times: int = TIMES
-) -> Steps[ScoredUsers, ShakeUp]:
-    """Yield two steps; return the shake-up.
-
-    Each user is on the public leaderboard with the chance `share`, whoever else is: a function of
-    seed, division and the user's id. Where nobody is on a leaderboard, all models are tied on it.
     """
     if metric.definition.of == "set":
         raise UsageError(f"metric {metric} has one value for all lists: no leaderboard divides it")

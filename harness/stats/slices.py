@@ -13,9 +13,9 @@ from pydantic import NonNegativeInt
 
 from harness.core.arrays import Floats, Int64
 from harness.core.exact_sum import Sums
-from harness.core.steps import Steps, found, of_one
+from harness.core.steps import Steps
 from harness.metrics import Metric
-from harness.stats.estimates import Estimate, ScoredUsers, Tables, estimate_of
+from harness.stats.estimates import Estimate, ScoredUsers, estimate_of
 from harness.stats.intervals import sample_steps
 
 USER = "user"
@@ -47,19 +47,6 @@ class Slice:
     users: NonNegativeInt
     models: Mapping[str, Estimate]
     small: bool
-
-
-def slices(tables: Tables, metric: Metric, profile: pl.DataFrame) -> tuple[Slice, ...]:
-    """Return every slice of every column.
-
-    Parameters
-    ----------
-    profile : polars.DataFrame, (n users, columns)
-        The user's id and what is known of them, rows in the order of the tables.
-    """
-    columns = [name for name in profile.columns if name != USER]
-    part = ProfiledUsers(np.zeros(len(profile), np.uint64), tables, profile)
-    return found(slice_steps(list(tables), metric, columns), of_one(part))
 
 
 @dataclass(frozen=True, eq=False)

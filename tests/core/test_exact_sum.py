@@ -1,7 +1,9 @@
 """Sums of arrays: those of `math.fsum`, to the last bit, whatever the order."""
 
+import operator
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import reduce
 from math import fsum, inf, nan
 from typing import Any
 from unittest.mock import patch
@@ -13,12 +15,33 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from harness.core import exact_sum as core_sums
-from harness.core.exact_sum import Sums, add, exact_sum, rounded, weight_slices
+from harness.core.exact_sum import (
+    Exact,
+    Largest,
+    Sums,
+    add,
+    exact_sum,
+    rounded,
+    weight_slices,
+)
 
 
 @given(st.lists(st.floats(-1e300, 1e300), max_size=60))
 def test_the_sum_is_fsum_to_the_last_bit(values: list[float]) -> None:
     assert exact_sum(np.array(values)) == fsum(values)
+
+
+@given(st.lists(st.lists(st.floats(-1e300, 1e300), max_size=9), min_size=1, max_size=9))
+def test_sums_of_parts_are_the_sum_of_all(parts: list[list[float]]) -> None:
+    sums = [Exact.of(np.array(part)) for part in parts]
+    every = [value for part in parts for value in part]
+    assert reduce(operator.add, sums).total == reduce(operator.add, sums[::-1]).total == fsum(every)
+
+
+def test_the_largest_of_parts_by_hand() -> None:
+    """Whole numbers stay whole: 2^62 + 1 is no double."""
+    one, other = Largest(np.array([2**62 + 1, -5])), Largest(np.array([2**62, -4]))
+    assert (one + other).values.tolist() == (other + one).values.tolist() == [2**62 + 1, -4]
 
 
 @pytest.mark.parametrize("values", [[1e308, 1e308], [1e308, -1e308, 1e308, 1e308], [inf]])

@@ -48,6 +48,20 @@ def missing() -> str | None:
     return None
 
 
+NOISE = [
+    pytest.mark.filterwarnings(f"ignore::{kind}Warning")
+    for kind in ("Future", "Deprecation", "Resource")
+]
+"""Marks of tests that use PySpark, which warns of itself."""
+
+
+def by_value(module: str) -> None:
+    """Send workers the functions of a module of tests, which they do not have."""
+    from pyspark import cloudpickle
+
+    cloudpickle.register_pickle_by_value(sys.modules[module])
+
+
 @pytest.fixture(scope="session")
 def installed() -> None:
     """Skip where PySpark or Java is missing, or fail where they are required."""
@@ -217,12 +231,11 @@ class Twice:
             builder = builder.config(f"spark.eventLog.{name}", value)
         self.session = builder.getOrCreate()
 
-    def skip_unless_it_happened(self) -> None:
-        """Stop the session; skip where no task took long enough to be run twice."""
+    def happened(self) -> bool:
+        """Stop the session, and return whether a task was run twice."""
         self.session.stop()
         files = [path for path in self._events.rglob("events_*") if path.is_file()]
-        if not any('"Speculative":true' in path.read_text() for path in files):
-            pytest.skip("no task took so long that Spark ran it twice")
+        return any('"Speculative":true' in path.read_text() for path in files)
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Buckets that Spark's workers make: those of the local engine, field by field."""
 
-import sys
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -22,20 +21,14 @@ from harness.spark import reading
 from harness.spark.buckets import Lookup, prepared
 from harness.spark.packing import unpacked
 from harness.spark.parts import contents
+from spark.conftest import NOISE, by_value
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-]
+pytestmark = NOISE
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _by_value(installed: None) -> None:
-    """Send workers the functions of this module, which they do not have."""
-    from pyspark import cloudpickle
-
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    by_value(__name__)
 
 
 ROOT = Path(__file__).parents[2]

@@ -1,6 +1,5 @@
 """Buckets on a real standalone cluster, of which a worker is lost, and by Spark Connect."""
 
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,24 +15,16 @@ from harness.data import buckets
 from harness.data.dataset import Dataset
 from harness.spark.buckets import prepared
 from harness.spark.session import session
-from spark.conftest import Cluster, small, until
+from spark.conftest import NOISE, Cluster, by_value, small, until
 from spark.test_buckets import ROOT, compare, many, table
 from spark.test_cluster import kill
 
-pytestmark = [
-    pytest.mark.slow,  # a cluster is started: make test-full
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-]
+pytestmark = [pytest.mark.slow, *NOISE]  # a cluster is started: make test-full
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _by_value(installed: None) -> None:
-    """Send workers the functions of this module, which they do not have."""
-    from pyspark import cloudpickle
-
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    by_value(__name__)
 
 
 @pytest.fixture

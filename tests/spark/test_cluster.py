@@ -18,14 +18,9 @@ import harness
 from harness.core.errors import UsageError
 from harness.spark import evaluate, scoring
 from harness.spark.session import session
-from spark.conftest import LOOPBACK, Cluster, Twice, small, until
+from spark.conftest import LOOPBACK, NOISE, Cluster, Twice, small, until
 
-pytestmark = [
-    pytest.mark.slow,  # a cluster is started: make test-full
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-]
+pytestmark = [pytest.mark.slow, *NOISE]  # a cluster is started: make test-full
 ASKED = ["MAP@12", "NDCG@12", "Recall@5", "MRR", "TotalRecall@12"]
 USERS, K = 3000, 12
 
@@ -123,7 +118,7 @@ def test_tasks_that_are_run_twice_change_nothing(twice: Twice, rows: Any) -> Non
     expected = harness.evaluate(*rows, ASKED).to_dict()
     for _ in range(4):
         assert evaluate(*sides(twice.session, rows), ASKED).to_dict() == expected
-    twice.skip_unless_it_happened()
+    assert twice.happened()
 
 
 def test_a_worker_without_our_package(

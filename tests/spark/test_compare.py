@@ -17,12 +17,9 @@ from harness.experiment import run_folder
 from harness.experiment.compare import compare as compare_locally
 from harness.experiment.run import run as run_locally
 from harness.spark import compare, run, scores
+from spark.conftest import NOISE
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-]
+pytestmark = NOISE
 QUICK = {"resamples": 100}
 OWN = """
 def weighed(hits, n_relevant, k):

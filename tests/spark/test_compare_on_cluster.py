@@ -9,14 +9,9 @@ import small
 from harness.experiment.compare import compare as compare_locally
 from harness.experiment.run import run as run_locally
 from harness.spark import compare
-from spark.conftest import Cluster
+from spark.conftest import NOISE, Cluster
 
-pytestmark = [
-    pytest.mark.slow,  # a cluster is started: make test-full
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-]
+pytestmark = [pytest.mark.slow, *NOISE]  # a cluster is started: make test-full
 
 
 @pytest.fixture

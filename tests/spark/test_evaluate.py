@@ -13,13 +13,9 @@ from hypothesis import strategies as st
 import harness
 from harness.core.errors import DataError, UsageError
 from harness.spark import evaluate
+from spark.conftest import NOISE
 
-pytestmark = [
-    pytest.mark.slow,  # a second a call: make test-full
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-]
+pytestmark = [pytest.mark.slow, *NOISE]  # a second a call: make test-full
 
 Frame = Mapping[str, Sequence[Any]]
 LISTS: Frame = {

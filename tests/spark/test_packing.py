@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+from harness.core.exact_sum import Exact, Largest
 from harness.spark.packing import PackedError, narrow, narrow_times, packed, times, unpacked
 
 WHOLE = {
@@ -18,12 +19,14 @@ WHOLE = {
     "ids": pl.Series(["x", "é", None], dtype=pl.String),
     "rows": pl.DataFrame({"id": ["b"], "n": [2]}),
     "bits": np.array([True, False, True]),
+    "sum": Exact.of(np.array([1e16, 1.0])),
+    "most": Largest(np.array([1 << 62])),
 }
 
 
 def test_values_come_back() -> None:
     found = unpacked(packed(WHOLE))
-    assert list(found) == ["a", 7, "m", "ids", "rows", "bits"]
+    assert list(found) == ["a", 7, "m", "ids", "rows", "bits", "sum", "most"]
     assert found["a"].tolist() == [1, -2, 1 << 62]
     assert found[7]["of"].tolist() == [[1.5], [2.0]]
     assert found[7]["none"].dtype == np.int64
@@ -31,6 +34,8 @@ def test_values_come_back() -> None:
     assert found["ids"].to_list() == ["x", "é", None]
     assert found["rows"].rows() == [("b", 2)]
     assert found["bits"].tolist() == [True, False, True]
+    assert (found["sum"] + Exact.of(np.array([-1e16]))).total == 1.0
+    assert (found["most"] + Largest(np.array([0]))).values.tolist() == [1 << 62]
 
 
 def test_a_slice_of_ids_is_as_long_as_they_are() -> None:

@@ -1,6 +1,5 @@
 """Parts: summed, worked on and written by workers, whose errors are told as they were raised."""
 
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,20 +17,14 @@ from harness.core.errors import (
 from harness.spark.packing import PackedError, unpacked
 from harness.spark.parts import SCHEMA, Parts, WorkerError, contents, kept, rows
 from harness.spark.session import spark_errors
+from spark.conftest import NOISE, by_value
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-]
+pytestmark = NOISE
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _by_value(installed: None) -> None:
-    """Send workers the functions of this module, which they do not have."""
-    from pyspark import cloudpickle
-
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    by_value(__name__)
 
 
 def numbers(batches: Any) -> Any:

@@ -16,12 +16,9 @@ from harness.experiment import run_folder
 from harness.experiment.compare import compare
 from harness.experiment.run import run as run_locally
 from harness.spark import run
+from spark.conftest import NOISE
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-]
+pytestmark = NOISE
 COUNTS = """
 import numpy as np
 from harness.models.sums import FromSums

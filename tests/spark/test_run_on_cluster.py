@@ -1,8 +1,9 @@
 """`harness run` on a real standalone cluster and by Spark Connect: the run without Spark."""
 
+import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +18,12 @@ from harness.experiment import run_folder
 from harness.experiment.run import run as run_locally
 from harness.spark import reading, run
 from harness.spark.session import session
-from spark.conftest import Cluster, Twice, until
+from spark.conftest import NOISE, Cluster, Twice, until
 from spark.conftest import small as few_partitions
 from spark.test_buckets import ROOT, many
 from spark.test_cluster import kill
 
-pytestmark = [
-    pytest.mark.slow,  # a cluster is started: make test-full
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-]
+pytestmark = [pytest.mark.slow, *NOISE]  # a cluster is started: make test-full
 TABLE = """
 [data]
 layout = "table"
@@ -167,10 +163,19 @@ def large(folder: Path) -> Config:
     return small.config(folder, *small.MODELS, data={"events": "log.parquet"}, split=split)
 
 
-@pytest.mark.parametrize("share", [0.1, 0.3])
+def writing(folder: Path) -> bool:
+    """Return whether workers write the tables of the run, which stand in a folder beside it."""
+    return any(path.parent.name not in DONE for path in folder.glob(f"*/{run_folder.PER_USER}"))
+
+
+DONE = ("local", "first", "timed")
+
+
+@pytest.mark.parametrize("share", [0.2, 0.4, None])
 def test_a_worker_that_is_killed_changes_nothing(
-    cluster: Cluster, on_loopback: None, tmp_path: Path, local: Any, share: float
+    cluster: Cluster, on_loopback: None, tmp_path: Path, local: Any, share: float | None
 ) -> None:
+    """After a share of the time that a run took before; None: when its tables are being written."""
     given = large(tmp_path)
     expected = local(given)
     with session(cluster.url) as spark:
@@ -178,8 +183,13 @@ def test_a_worker_that_is_killed_changes_nothing(
         run(given, tmp_path / "first", buckets=16)  # workers have imported what they need
         start = time.perf_counter()
         run(given, tmp_path / "timed", buckets=16)
-        after = share * (time.perf_counter() - start)
-        killed = threading.Timer(after, kill, [cluster.workers[0]])
+        end = time.perf_counter()
+        kill_at = None if share is None else end + share * (end - start)
+
+        def due() -> bool:
+            return writing(tmp_path) if kill_at is None else time.perf_counter() > kill_at
+
+        killed = threading.Thread(target=kill_when, args=(due, cluster.workers[0]))
         killed.start()
         found = run(given, tmp_path / "run", buckets=16)
         assert not killed.is_alive()  # it was killed meanwhile
@@ -189,11 +199,42 @@ def test_a_worker_that_is_killed_changes_nothing(
     same_tables(tmp_path / "run", tmp_path / "local")
 
 
+def kill_when(due: Callable[[], bool], worker: subprocess.Popen[bytes]) -> None:
+    while not due():
+        time.sleep(0.01)
+    kill(worker)
+
+
+LATE = """
+import time
+import numpy as np
+from harness.models.bases import OneOrder
+from harness.models.sums import FromSums
+
+def first_try():
+    from pyspark import TaskContext
+    task = TaskContext.get()
+    return task is not None and task.partitionId() == 0 and task.attemptNumber() == 0
+
+class Late(OneOrder, FromSums):
+    def fit_steps(self, train):
+        n = len(train.item_ids)
+        def counts(part):
+            if first_try():
+                time.sleep(30)
+            return {"items": np.bincount(part.events.item, minlength=n)}
+        total = yield counts
+        self.order_ = np.argsort(-total["items"][train.candidates], kind="stable").astype(np.int32)
+"""
+"""A model whose first task sleeps, where Spark runs it: so long that it is begun anew elsewhere."""
+
+
 def test_tasks_that_are_run_twice_change_nothing(twice: Twice, tmp_path: Path, local: Any) -> None:
-    given = large(tmp_path)
+    small.write(tmp_path, {"late.py": LATE})
+    late = {"name": "late", "use": "late:Late"}
+    given = small.config(tmp_path, *small.MODELS, late, log=small.MANY)
     expected = local(given)
-    for _ in range(2):
-        found = run(given, tmp_path / "run", buckets=16)
-        assert timeless(found.to_dict()) == expected
-        same_tables(tmp_path / "run", tmp_path / "local")
-    twice.skip_unless_it_happened()
+    found = run(given, tmp_path / "run", buckets=16)
+    assert timeless(found.to_dict()) == expected
+    same_tables(tmp_path / "run", tmp_path / "local")
+    assert twice.happened()

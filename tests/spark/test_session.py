@@ -13,12 +13,9 @@ from harness.core.errors import UsageError
 from harness.spark import session as session_
 from harness.spark.failures import spark_errors, told
 from harness.spark.session import session
+from spark.conftest import NOISE
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-]
+pytestmark = NOISE
 
 
 def version_is(found: str | None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Verdicts against chance, by hand and against simulated rankings."""
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from harness.metrics import parse
+from harness.core import steps
+from harness.metrics import Metric, parse
 from harness.metrics.scores import ScoreTable
-from harness.stats.chance import Verdict, against_chance
+from harness.stats.chance import Verdict, chance_steps
 from harness.stats.chance_law import Law, LawOfAll, law
 from harness.stats.chance_moments import moment_sums, of_mean
 
 METRIC = parse("MAP@1")
+
+
+def against_chance(table: ScoreTable, metric: Metric, law: Law) -> Verdict:
+    part: Any = SimpleNamespace(tables={"m": table}, law=law)
+    return steps.found(chance_steps(["m"], metric), steps.of_one(part))["m"]
 
 
 def verdict(values: Any, mean: Any, var: Any, third: Any = 0.0, none: Any = 0.5) -> Verdict:

@@ -9,10 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from harness.core import steps
 from harness.core.errors import UsageError
 from harness.metrics import Metric, parse
 from harness.metrics.scores import ScoreTable
-from harness.stats.pairwise import Comparison, Rules, compare
+from harness.stats.estimates import ScoredUsers, bootstrap_steps, keys_of
+from harness.stats.paired import Rules, compare_steps
+from harness.stats.pairwise import Comparison, comparison_of
 
 METRIC = parse("MAP@2")
 RNG = np.random.default_rng(4)
@@ -33,7 +36,15 @@ def tables(user_scores: dict[str, Any], metric: Metric = METRIC) -> dict[str, Sc
 def compared(user_scores: dict[str, Any], metric: Metric = METRIC, **rules: Any) -> Comparison:
     found = tables(user_scores, metric)
     users = len(next(iter(found.values())).of_users(metric))
-    return compare(found, hashes(users), metric, Rules(**rules))
+    return compare(ScoredUsers(hashes(users), found), metric, Rules(**rules))
+
+
+def compare(part: ScoredUsers, metric: Metric, rules: Rules) -> Comparison:
+    names, keys = list(part.tables), keys_of(list(part.tables), [metric])
+    drawn = bootstrap_steps(keys, rules.resamples, rules.seed)
+    both = steps.side_by_side([compare_steps(names, metric, rules), drawn])
+    paired, resampled = steps.found(both, steps.of_one(part))
+    return comparison_of(paired, resampled, metric, rules)
 
 
 def test_a_pair_by_hand() -> None:
@@ -148,9 +159,10 @@ def test_a_pair_is_judged_alike_whoever_else_is_there() -> None:
 def test_the_order_of_users_changes_no_bit(order: list[int]) -> None:
     few = {name: scores[:40] for name, scores in MANY.items()}
     few["repeated"] = np.stack([few["weak"], few["same"], few["strong"]])
-    one = compare(tables(few), hashes(40), METRIC, Rules(resamples=100))
+    one = compare(ScoredUsers(hashes(40), tables(few)), METRIC, Rules(resamples=100))
     moved = {name: scores[..., order] for name, scores in few.items()}
-    assert compare(tables(moved), hashes(40)[order], METRIC, Rules(resamples=100)) == one
+    part = ScoredUsers(hashes(40)[order], tables(moved))
+    assert compare(part, METRIC, Rules(resamples=100)) == one
 
 
 def test_names_and_their_order_change_nothing() -> None:

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from conftest import hashes
 
+from harness.core import steps
 from harness.core.errors import UsageError
 from harness.metrics import parse
 from harness.metrics.scores import ScoreTable
-from harness.stats.shakeup import ShakeUp, shake_up
+from harness.stats.estimates import ScoredUsers
+from harness.stats.shakeup import ShakeUp, shake_up_steps
 
 METRIC = parse("MAP@2")
 
@@ -20,7 +22,8 @@ def shaken(
 ) -> ShakeUp:
     tables = {name: ScoreTable({METRIC: np.array([v], float)}) for name, v in user_scores.items()}
     users = hashes(len(next(iter(user_scores.values()))))
-    return shake_up(tables, users, METRIC, share, seed, times)
+    own = shake_up_steps(list(tables), METRIC, share, seed, times)
+    return steps.found(own, steps.of_one(ScoredUsers(users, tables)))
 
 
 def test_one_lucky_user_decides() -> None:

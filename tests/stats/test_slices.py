@@ -5,12 +5,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from conftest import hashes
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.core import steps
 from harness.metrics import parse
 from harness.metrics.scores import ScoreTable
-from harness.stats.slices import Slice, slices
+from harness.stats.slices import ProfiledUsers, Slice, slice_steps
 
 METRIC = parse("MAP@2")
 
@@ -19,7 +21,8 @@ def sliced(column: list[Any], user_scores: Any = None) -> list[Slice]:
     n = len(column)
     values = np.array([np.arange(n) / n if user_scores is None else user_scores])
     profile = pl.DataFrame({"user": [f"u{i}" for i in range(n)], "by": column})
-    return list(slices({"m": ScoreTable({METRIC: values})}, METRIC, profile))
+    part = ProfiledUsers(hashes(n), {"m": ScoreTable({METRIC: values})}, profile)
+    return list(steps.found(slice_steps(["m"], METRIC, ["by"]), steps.of_one(part)))
 
 
 def parts(column: list[Any]) -> dict[str, int]:
@@ -77,5 +80,5 @@ def test_small_slices_are_marked(users: int, hits: int, small: bool) -> None:
 
 
 def test_one_figure_of_all_lists_has_no_slices() -> None:
-    profile = pl.DataFrame({"user": ["u"], "by": [1]})
-    assert slices({}, parse("Coverage@2"), profile) == ()
+    none = steps.of_parts(lambda: pytest.fail("no part is needed"))
+    assert steps.found(slice_steps(["m"], parse("Coverage@2"), ["by"]), none) == ()
