@@ -252,28 +252,28 @@ class _Asking:
 
 
 def lists_by_row(config: Config, candidate_ids: pl.Series, part: EvaluatedPart) -> pl.DataFrame:
-    """Return one row a user, model, repeat and rank from 1, with the item that stands there."""
+    """Return one row a user, model and repeat, with the list of items, the best first."""
+    users = part.profile[USER]
     frames = [
-        _rows(part.profile[USER], config.models[at].name, repeat, items, candidate_ids)
+        pl.DataFrame(
+            {
+                "user": users,
+                "model": pl.Series([config.models[at].name]).new_from_index(0, len(users)),
+                "repeat": pl.Series([repeat], dtype=pl.Int32).new_from_index(0, len(users)),
+                "items": _lists_of(items, candidate_ids),
+            }
+        )
         for at, repeats in part.lists.items()
         for repeat, items in repeats.items()
     ]
     return pl.concat(frames)
 
 
-def _rows(
-    users: pl.Series, model: str, repeat: int, items: Int32, candidate_ids: pl.Series
-) -> pl.DataFrame:
-    user, place = np.nonzero(items >= 0)
-    return pl.DataFrame(
-        {
-            "user": users.gather(user),
-            "model": pl.Series([model]).new_from_index(0, len(user)),
-            "repeat": pl.Series([repeat], dtype=pl.Int32).new_from_index(0, len(user)),
-            "rank": pl.Series(place + 1, dtype=pl.Int32),
-            "item": candidate_ids.gather(items[user, place]),
-        }
-    )
+def _lists_of(items: Int32, candidate_ids: pl.Series) -> pl.Series:
+    """Return the ids of each list, without its empty positions."""
+    places = pl.Series(items.ravel())
+    ids = candidate_ids.gather(places.set(places < 0, None)).reshape(items.shape).arr.to_list()
+    return ids.list.drop_nulls() if bool((items < 0).any()) else ids
 
 
 def _opened(config: Config, metrics: tuple[Metric, ...], _: int, content: Content) -> EvaluatedPart:

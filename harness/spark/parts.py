@@ -13,13 +13,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial, reduce
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from urllib.parse import urlparse
+from urllib.request import url2pathname
 
-import numpy as np
 import polars as pl
 
 from harness.core.errors import HarnessError
 from harness.core.exact_sum import Sums, add
+from harness.core.io import whole_file
 from harness.spark.packing import PackedError, packed, unpacked
 
 if TYPE_CHECKING:
@@ -101,19 +104,21 @@ class Parts(Generic[Part]):
         Parameters
         ----------
         types : mapping of column to Spark's type
-            Such as ``{"user": "string", "value": "double"}``.
+            Such as ``{"user": "string", "items": "array<string>"}``.
 
         Notes
         -----
-        Rows are kept by Spark before they are written, to know of errors; and Spark's own committer
-        lets each task write once, whatever is retried.
+        What is retried writes the same file anew, whole or not at all; elsewhere than in files that
+        workers see Spark writes, whose committer lets each task write once.
         """
-        rows = self.kept(partial(_stored, frame_of, tuple(types)), _content)
+        if path.startswith("file:"):
+            folder = Path(url2pathname(urlparse(path).path))
+            work = partial(_files, self.opened, frame_of, tuple(types), folder)
+            merged(self.frame.mapInArrow(work, SCHEMA), len(self.facts), add)
+            return
         schema = ", ".join(f"`{name}` {kind}" for name, kind in types.items())
-        try:
-            rows.frame.mapInArrow(_rows, schema).write.parquet(path)
-        finally:
-            rows.release()
+        rows = partial(_rows, self.opened, frame_of, types)
+        self.frame.mapInArrow(rows, schema).write.parquet(path)
 
     def release(self) -> None:
         """Let Spark forget the parts."""
@@ -337,32 +342,43 @@ def _made(
         yield from attempted(part, partial(work, part, content))
 
 
-def _stored(
-    frame_of: Callable[[Part], pl.DataFrame], names: Sequence[str], part: Part
-) -> dict[str, Any]:
-    """Return rows as a content: a stream of Arrow batches."""
+def _files(
+    opened: Callable[[int, Content], Part],
+    frame_of: Callable[[Part], pl.DataFrame],
+    names: Sequence[str],
+    folder: Path,
+    batches: Batches,
+) -> Batches:
+    """Write a file of each part; yield what went wrong."""
+
+    def work(part: int, content: Any) -> Batches:
+        frame = frame_of(opened(part, unpacked(content))).select(names)
+        with whole_file(folder / f"part-{part:05d}.parquet") as target:
+            frame.write_parquet(target)
+        yield from ()
+
+    for part, content, _ in contents(batches):
+        yield from attempted(part, partial(work, part, content))
+
+
+def _rows(
+    opened: Callable[[int, Content], Part],
+    frame_of: Callable[[Part], pl.DataFrame],
+    types: Mapping[str, str],
+    batches: Batches,
+) -> Batches:
+    """Yield the rows that parts are written as."""
     import pyarrow as pa
 
-    frame = frame_of(part).select(names)
-    table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
-    fields = [
-        field.with_type(pa.string()) if pa.types.is_large_string(field.type) else field
-        for field in table.schema
-    ]
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, pa.schema(fields)) as stream:
-        for batch in table.to_batches(max_chunksize=_ROWS):
-            stream.write_table(pa.Table.from_batches([batch]).cast(pa.schema(fields)))
-    return {"rows": np.frombuffer(sink.getvalue(), np.uint8)}
-
-
-def _content(part: int, content: Content) -> Content:
-    return content
-
-
-def _rows(batches: Batches) -> Batches:
-    """Yield the rows that contents hold."""
-    import pyarrow as pa
-
-    for _, content, _ in contents(batches):
-        yield from pa.ipc.open_stream(pa.py_buffer(unpacked(content)["rows"]))
+    kinds = {
+        "string": pa.string(),
+        "int": pa.int32(),
+        "bigint": pa.int64(),
+        "double": pa.float64(),
+        "array<string>": pa.list_(pa.string()),
+    }
+    schema = pa.schema([(name, kinds[kind]) for name, kind in types.items()])
+    for part, content, _ in contents(batches):
+        frame = frame_of(opened(part, unpacked(content))).select(*types)
+        for rows in frame.iter_slices(_ROWS):
+            yield from rows.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(schema).to_batches()

@@ -75,8 +75,8 @@ class SparkRun:
         known = dict.fromkeys(OWN, "bigint") | dict.fromkeys(self._config.compare.slices, text)
         self._parts.write(f"{place}/{USERS}", {USER: text} | known, _users)
         lists = partial(lists_by_row, self._config, self._candidate_ids)
-        ranked = by_user | {"rank": whole, "item": text}
-        self._parts.write(f"{place}/{RECOMMENDATIONS}", ranked, lists)
+        listed = by_user | {"items": f"array<{text}>"}
+        self._parts.write(f"{place}/{RECOMMENDATIONS}", listed, lists)
 
     def _refuse_elsewhere(self, folder: Path) -> None:
         """Raise DataError where workers wrote to disks of their own."""

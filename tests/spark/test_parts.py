@@ -76,24 +76,30 @@ def test_what_workers_make_of_parts_is_kept_for_the_next_pass(spark: Any) -> Non
 
 
 def frame_of(n: int) -> pl.DataFrame:
-    return pl.DataFrame({"value": [n / 2] * n, "user": [f"u{n}"] * n, "more": [0] * n})
+    items = pl.Series([["a", "b"][:at] for at in range(n)], dtype=pl.List(pl.String))
+    return pl.DataFrame(
+        {"value": [n / 2] * n, "user": [f"u{n}"] * n, "items": items, "more": [0] * n}
+    )
 
 
-def test_rows_are_written_as_parquet(spark: Any, tmp_path: Path) -> None:
-    found = parts(spark, 3)
-    types = {"user": "string", "value": "double"}
-    found.write(str(tmp_path / "rows"), types, frame_of)
-    files = list((tmp_path / "rows").glob("*.parquet"))
+@pytest.mark.parametrize("by_spark", [False, True])
+def test_rows_are_written_as_parquet(spark: Any, tmp_path: Path, by_spark: bool) -> None:
+    """Where workers see files they write these; anywhere else Spark writes."""
+    found, path = parts(spark, 3), tmp_path / "my rows"
+    types = {"user": "string", "value": "double", "items": "array<string>"}
+    found.write(str(path) if by_spark else path.as_uri(), types, frame_of)
+    assert (path / "_SUCCESS").exists() == by_spark
+    files = list(path.glob("*.parquet"))
     rows = pl.concat([pl.read_parquet(file) for file in files])
-    assert rows.columns == ["user", "value"]
-    assert sorted(rows.rows()) == [("u1", 0.5), ("u2", 1.0), ("u2", 1.0)]
+    assert rows.columns == ["user", "value", "items"]
+    assert sorted(rows.rows()) == [("u1", 0.5, []), ("u2", 1.0, []), ("u2", 1.0, ["a"])]
     found.release()
 
 
-def raising(error: Exception, n: int, framed: bool = False) -> Any:
+def raising(error: Exception, n: int) -> dict[str, Any]:
     if n == 2:
         raise error
-    return pl.DataFrame({"user": []}, schema={"user": pl.String}) if framed else {}
+    return {}
 
 
 ERRORS = [
@@ -106,20 +112,15 @@ ERRORS = [
 @pytest.mark.parametrize("error", ERRORS)
 @pytest.mark.parametrize("count", [3, 20])
 def test_an_error_of_ours_reaches_the_driver_as_it_is(
-    spark: Any, tmp_path: Path, error: Exception, count: int
+    spark: Any, error: Exception, count: int
 ) -> None:
     found = parts(spark, count, count)
     work = partial(raising, error)
-    for call in (
-        lambda: found.total(work),
-        lambda: found.kept(work, number),
-        lambda: found.write(str(tmp_path / "rows"), {"user": "string"}, partial(work, framed=True)),
-    ):
+    for call in (lambda: found.total(work), lambda: found.kept(work, number)):
         with pytest.raises(type(error)) as caught:
             call()
         assert type(caught.value) is type(error)
         assert str(caught.value) == str(error)
-    assert not (tmp_path / "rows").exists()
     found.release()
 
 

@@ -98,7 +98,7 @@ def frames(folder: Path) -> dict[str, pl.DataFrame]:
         path = folder / name
         if path.exists():
             found = pl.read_parquet(path / "*.parquet" if path.is_dir() else path)
-            keys = [key for key in ("model", "repeat", "user", "rank") if key in found.columns]
+            keys = [key for key in ("model", "repeat", "user") if key in found.columns]
             read[name] = found.sort(keys).select(sorted(found.columns))
     return read
 
@@ -108,7 +108,7 @@ def same_tables(there: Path, here: Path) -> None:
     found = frames(there)
     assert {*found} == {*run_folder.TABLES}
     lists = found[run_folder.RECOMMENDATIONS]
-    assert lists.select("user", "model", "repeat", "rank").is_unique().all()
+    assert lists.select("user", "model", "repeat").is_unique().all()
     for name, rows in frames(here).items():
         assert found[name].equals(rows), name
 
