@@ -260,7 +260,7 @@ def lists_by_row(config: Config, candidate_ids: pl.Series, part: EvaluatedPart) 
                 "user": users,
                 "model": pl.Series([config.models[at].name]).new_from_index(0, len(users)),
                 "repeat": pl.Series([repeat], dtype=pl.Int32).new_from_index(0, len(users)),
-                "items": _lists_of(items, candidate_ids),
+                "items": lists_of(items, candidate_ids),
             }
         )
         for at, repeats in part.lists.items()
@@ -269,7 +269,7 @@ def lists_by_row(config: Config, candidate_ids: pl.Series, part: EvaluatedPart) 
     return pl.concat(frames)
 
 
-def _lists_of(items: Int32, candidate_ids: pl.Series) -> pl.Series:
+def lists_of(items: Int32, candidate_ids: pl.Series) -> pl.Series:
     """Return the ids of each list, without its empty positions."""
     places = pl.Series(items.ravel())
     ids = candidate_ids.gather(places.set(places < 0, None)).reshape(items.shape).arr.to_list()

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from harness.core.arrays import Bool, Floats, Int32
 from harness.core.errors import counted, printable
+from harness.core.exact_sum import Sums
+from harness.core.steps import Steps, found, of_one
 from harness.core.table import Column, Sheet, Shown, ends, low_high, number, signed
 from harness.experiment.terms import Terms
-from harness.metrics import Metric
+from harness.metrics import Metric, value_of
 from harness.metrics.conventions import CONVENTIONS, map_by_convention
 from harness.metrics.inputs.codes import Coders
 from harness.metrics.inputs.lists import read_lists
 from harness.metrics.inputs.read import refuse_users
-from harness.metrics.scores import user_scores
+from harness.metrics.scores import sums_of_lists, user_scores
 from harness.protocol.truth import Solution
-from harness.stats.estimates import Estimate, estimate
+from harness.stats.estimates import Estimate, estimate_of
+from harness.stats.intervals import Sample, sample_steps
 from harness.submission.format import Named
 from harness.submission.order import refuse_unsaid
 from harness.submission.problems import Validation
@@ -162,19 +166,33 @@ class Scored(Shown):
 
     Attributes
     ----------
+    title : str
+        Where the lists are from: a file, or a model of a run.
     metrics : mapping of text to Estimate
     leaderboards : mapping of Public and Private to the same of their users
+    users : int
+        Who are averaged.
+    fingerprint : str, optional
+        That of the evaluation set, where a config sets one.
+    left_out : mapping
+        Counts of what was left out, and of users without a list.
+    own : str
+        The convention that the metrics follow.
     conventions : mapping of name to MAP@k, optional
         None where a convention averages none of these users.
     validation : Validation, optional
         What is wrong with the file.
     """
 
-    submitted: SubmittedLists
+    title: str
     k: int
     metrics: dict[str, Estimate]
     leaderboards: dict[str, dict[str, Estimate]]
-    conventions: Mapping[str, float | None] | None
+    users: int
+    fingerprint: str | None
+    left_out: Mapping[str, int]
+    own: str
+    conventions: Mapping[str, float | None] | None = None
     validation: Validation | None = None
 
     def sheets(self) -> list[Sheet]:
@@ -198,13 +216,12 @@ class Scored(Shown):
 
     def record(self) -> dict[str, Any]:
         """Return what JSON holds; what was not asked for has no key."""
-        solution = self.submitted.solution
         found: dict[str, Any] = {
             "evaluation": {
                 "k": self.k,
-                "users": int(solution.counted.sum()),
-                "fingerprint": solution.fingerprint,
-                "left_out": self.submitted.left_out,
+                "users": self.users,
+                "fingerprint": self.fingerprint,
+                "left_out": self.left_out,
             },
             "metrics": self.metrics,
             "usage": self.leaderboards,
@@ -244,36 +261,112 @@ def score(
     solution = submitted.solution
     for metric in (*metrics, *([Metric("MAP", k)] if conventions else [])):
         solution.require(metric)
-    values = user_scores(submitted.lists, solution.judgments, metrics)
-    counted = solution.counted
-    leaderboards = {name: users & counted for name, users in solution.leaderboards.items()}
+    part = ScoredUsers.of(submitted, metrics)
+    weights = solution.judgments.weights
+    users, estimates = found(score_steps(metrics, weights), of_one(part))
     return Scored(
-        submitted,
+        submitted.title,
         k,
-        _estimates_of(_of_users(submitted, counted, values)),
-        {
-            name: _estimates_of(_of_users(submitted, users, values))
-            for name, users in leaderboards.items()
-            if users.any()
-        },
+        estimates.pop(_ALL),
+        estimates,
+        users,
+        solution.fingerprint,
+        submitted.left_out,
+        "ml_metrics" if solution.averaged is None else "kaggle",
         map_by_convention(submitted.whole, solution.judgments, k) if conventions else None,
     )
 
 
-def _estimates_of(values: Mapping[Metric, Floats]) -> dict[str, Estimate]:
-    return {str(metric): estimate(metric, value) for metric, value in values.items()}
+_ALL = "all"
+"""Everyone who is averaged; leaderboards are some of them."""
 
 
-def _of_users(
-    submitted: SubmittedLists, users: Bool, values: Mapping[Metric, Floats]
-) -> Mapping[Metric, Floats]:
-    """Return the values of some users; what is one of all lists is worked out anew."""
-    if users.all():
-        return values
-    of_set = [metric for metric in values if metric.definition.of == "set"]
-    judgments = submitted.solution.judgments.pick(users) if of_set else None
-    anew = user_scores(submitted.lists[users], judgments, of_set) if judgments else {}
-    return {m: anew[m] if m in anew else v[users] for m, v in values.items()}
+@dataclass(frozen=True, eq=False)
+class ScoredUsers:
+    """Users of a part of a solution, and what their lists score.
+
+    Attributes
+    ----------
+    groups : mapping of text to bool array, (n,)
+        Who is averaged, and who of them is on which leaderboard.
+    values : mapping of Metric to float64 array, (n,)
+        Of metrics of users.
+    sums : Sums
+        By group: how many users, and what metrics of all lists add up.
+    """
+
+    groups: Mapping[str, Bool]
+    values: Mapping[Metric, Floats]
+    sums: Sums
+
+    @classmethod
+    def of(cls, submitted: SubmittedLists, metrics: Sequence[Metric]) -> ScoredUsers:
+        """Return what lists score."""
+        solution, lists = submitted.solution, submitted.lists
+        counted = solution.counted
+        boards = {name: users & counted for name, users in solution.leaderboards.items()}
+        groups = {_ALL: counted, **boards}
+        of_users, of_set = _apart(metrics)
+        sums: dict[str, Sums] = {}
+        for name, users in groups.items():
+            judgments = solution.judgments.pick(users) if of_set else solution.judgments
+            own = sums_of_lists(lists[users] if of_set else lists, judgments, of_set)
+            sums[name] = {_USERS: np.array([int(users.sum())]), **own}
+        return cls(groups, user_scores(lists, solution.judgments, of_users), sums)
+
+    def of_group(self, metric: Metric, group: str) -> Floats:
+        """Return the values of the users of a group."""
+        users = self.groups.get(group)
+        if users is None:
+            return np.empty(0)
+        return self.values[metric] if users.all() else self.values[metric][users]
+
+
+_USERS = "users"
+Estimates = dict[str, dict[str, Estimate]]
+"""By group and metric."""
+
+
+def _apart(metrics: Sequence[Metric]) -> tuple[list[Metric], list[Metric]]:
+    """Return metrics of users, and those of all lists together."""
+    of_users = [metric for metric in metrics if metric.definition.of == "user"]
+    return of_users, [metric for metric in metrics if metric not in of_users]
+
+
+def score_steps(
+    metrics: Sequence[Metric], weights: Sequence[float]
+) -> Steps[ScoredUsers, tuple[int, Estimates]]:
+    """Yield steps; return how many users are averaged, and the estimates of each group.
+
+    Parameters
+    ----------
+    weights : sequence of float
+        Of the kinds of users, for metrics of all lists.
+    """
+    sums: Any = yield _sums_of
+    groups = [name for name in sums if name == _ALL or sums[name][_USERS][0] > 0]
+    of_users, of_set = _apart(metrics)
+    keys = [(name, metric) for name in groups for metric in of_users]
+    samples = yield from sample_steps(partial(_columns, keys))
+    estimates = dict(zip(keys, map(_estimate_of, keys, samples), strict=True))
+    for name in groups:
+        for at, metric in enumerate(of_set):
+            value = value_of(metric, sums[name][at], weights)
+            estimates[name, metric] = Estimate(value, None)
+    found = {name: {str(m): estimates[name, m] for m in metrics} for name in groups}
+    return int(sums[_ALL][_USERS][0]), found
+
+
+def _sums_of(part: ScoredUsers) -> Sums:
+    return part.sums
+
+
+def _estimate_of(key: tuple[str, Metric], sample: Sample) -> Estimate:
+    return estimate_of(key[1], sample)
+
+
+def _columns(keys: Sequence[tuple[str, Metric]], part: ScoredUsers) -> list[Callable[[], Floats]]:
+    return [partial(part.of_group, metric, group) for group, metric in keys]
 
 
 _DIGITS = 6
@@ -297,11 +390,9 @@ def _mean(leaderboard: Mapping[str, Estimate], row: _Named) -> str:
 
 
 def _heading(scored: Scored) -> list[str]:
-    submitted, solution = scored.submitted, scored.submitted.solution
-    fingerprint = "" if solution.fingerprint is None else f" · {solution.fingerprint[:6]}"
-    users = int(solution.counted.sum())
-    lines = [f"lists  {printable(submitted.title)} · {counted(users, 'user')}{fingerprint}"]
-    counts = {name: count for name, count in submitted.left_out.items() if count > 0}
+    fingerprint = "" if scored.fingerprint is None else f" · {scored.fingerprint[:6]}"
+    lines = [f"lists  {printable(scored.title)} · {counted(scored.users, 'user')}{fingerprint}"]
+    counts = {name: count for name, count in scored.left_out.items() if count > 0}
     if counts.get("rows_outside") == counts.get("users_outside"):
         counts.pop("rows_outside", None)  # a row a user says nothing new
     lines += [f"note   {_NOTES[name]}: {count:,}" for name, count in counts.items()]
@@ -333,7 +424,7 @@ _NOTES = {
 
 def _conventions_table(scored: Scored) -> Sheet:
     values = scored.conventions or {}
-    own = values.get("ml_metrics" if scored.submitted.solution.averaged is None else "kaggle")
+    own = values.get(scored.own)
     name, value, *words = convention_columns(f"MAP@{scored.k}")
     difference: Column[OnConvention] = Column(
         "difference",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
@@ -174,10 +174,10 @@ def sums_of(metric: Metric, block: Block) -> Int64:
     return metric.definition.formula(block, metric.settings)
 
 
-def value_of(metric: Metric, sums: Int64) -> float:
-    """Return a metric of all lists by the sums of all users, who are of no event types."""
+def value_of(metric: Metric, sums: Int64, weights: Sequence[float] = (1.0,)) -> float:
+    """Return a metric of all lists by the sums of all users; `weights` are those of their kinds."""
     assert metric.definition.value is not None, "a metric of all lists"  # noqa: S101
-    return metric.definition.value(sums, (1.0,))
+    return metric.definition.value(sums, weights)
 
 
 def _parts(text: str) -> tuple[str, str | None, str | None]:

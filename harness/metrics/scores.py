@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.core.arrays import Floats, Int32
+from harness.core.arrays import Floats, Int32, Int64
 from harness.core.exact_sum import Exact, Sums, exact_sum
 from harness.metrics import Block, Judgments, Metric, per_user, sums_of
 from harness.models.recommendations import Recommendations
@@ -132,12 +132,17 @@ def set_sums(
     """Return what metrics of all lists together add up over parts of the users, by repeat."""
     judgments = _with_strange(repeats, judgments)
     return {
-        number: {
-            at: sums_of(metric, _blocks(repeat.items, judgments, [metric])[metric.k])
-            for at, metric in enumerate(metrics)
-        }
+        number: sums_of_lists(repeat.items, judgments, metrics)
         for number, repeat in enumerate(repeats)
     }
+
+
+def sums_of_lists(
+    items: Int32, judgments: Judgments, metrics: Sequence[Metric]
+) -> dict[int, Int64]:
+    """Return what metrics of all lists together add up over parts of the users, by number."""
+    blocks = _blocks(items, judgments, metrics)
+    return {at: sums_of(metric, blocks[metric.k]) for at, metric in enumerate(metrics)}
 
 
 def _blocks(

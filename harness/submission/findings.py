@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from harness.core.errors import printable
 from harness.delimited.tally import EXAMPLES
@@ -43,6 +45,34 @@ class Findings:
     def __init__(self) -> None:
         self.found: dict[str, Finding] = {}
 
+    def __add__(self, other: Findings) -> Findings:
+        """Return the faults of both, of rows that stand between each other: the first lines count.
+
+        Faults without a line are told in the order of what stands there.
+        """
+        both = Findings()
+        for found in (self.found, other.found):
+            for code, own in found.items():
+                all_ = both.found.setdefault(code, Finding())
+                all_.count, all_.lines = all_.count + own.count, all_.lines + own.lines
+                all_.places = sorted([*all_.places, *own.places], key=_order)[:EXAMPLES]
+        return both
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the same as values that JSON has."""
+        return {
+            code: [own.count, own.lines, [list(vars(place).values()) for place in own.places]]
+            for code, own in self.found.items()
+        }
+
+    @classmethod
+    def of_json(cls, told: Mapping[str, Any]) -> Findings:
+        """Return what `to_json` gave."""
+        found = cls()
+        for code, (count, lines, places) in told.items():
+            found.found[code] = Finding(count, lines, [Place(*place) for place in places])
+        return found
+
     def add(self, code: str, count: int, places: list[Place], lines: int | None = None) -> None:
         """Take in `count` faults, which stand behind the others; nothing where there are none."""
         if count > 0:
@@ -63,6 +93,10 @@ class Findings:
             own.count, own.lines = own.count - 1, own.lines - 1
             if own.count == 0:
                 del self.found[code]
+
+
+def _order(place: Place) -> tuple[bool, int, str]:
+    return place.line is None, place.line or 0, place.value
 
 
 def shown(value: str | bytes) -> str:

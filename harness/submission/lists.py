@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from harness.submission.findings import Findings
 from harness.submission.keys import Known, Learning, packed
 from harness.submission.scan import Scanned
 from harness.submission.scan_file import ScannedBlock
+from harness.submission.told import Common
 
 if TYPE_CHECKING:
     from harness.protocol.truth import Solution
@@ -60,11 +61,9 @@ class WideLists:
         self._place(found)
         self._compare(found)
 
-    def finish(self) -> tuple[Int32 | None, list[Fault]]:
-        """Return the lists, −1 = empty, and what all have in common."""
-        common = {"SUB401": self._same, "SUB404": self._single} if self._held > 1 else {}
-        wrong = [Fault(code, self._held) for code, n in common.items() if n == self._held]
-        return self._lists, wrong
+    def finish(self) -> tuple[Int32 | None, list[Fault], Common]:
+        """Return the lists, −1 = empty, no fault, and what all have in common."""
+        return self._lists, [], Common(self._held, self._same, self._single, self._first)
 
     def _place(self, found: Scanned) -> None:
         """Put lists into their rows; the first of a user's stands."""
@@ -185,8 +184,11 @@ class LongLists:
         items = self._codes(block, found, rows)
         self._parts.append(_Rows(codes, items, scanned.lines_of(rows), numbers))
 
-    def finish(self) -> tuple[Int32 | None, list[Fault]]:
-        """Return the lists, None where ties leave them open, and what is wrong with whole ones."""
+    def finish(self) -> tuple[Int32 | None, list[Fault], Common]:
+        """Return the lists, what is wrong with whole ones, and what all have in common.
+
+        There are no lists where ties leave them open.
+        """
         rows = _Rows.joined(self._parts)
         apart = [] if self._order else [_fault("SUB319", rows.lines[rows.apart])]
         rows = rows.ordered()
@@ -201,11 +203,11 @@ class LongLists:
             **self._of_order(number, first, tied),
         }
         told = apart + [_fault(code, line[rows]) for code, rows in wrong.items()]
-        told += _in_common(item, first)
+        common = _common(item, first, self._known_items)
         if self._order == "score" and tied.any():
-            return None, told
+            return None, told, common
         # Of two on a rank the first stands.
-        return self._lists(user[~tied], item[~tied], rank[~tied]), told
+        return self._lists(user[~tied], item[~tied], rank[~tied]), told, common
 
     def _of_order(self, number: Floats, first: Bool, tied: Bool) -> dict[str, Bool]:
         """Return which rows have a rank or a score that is wrong beside that of the row before."""
@@ -256,17 +258,22 @@ def _fault(code: str, lines: Int64) -> Fault:
     return Fault(code, len(lines), tuple(np.sort(lines)[:EXAMPLES].tolist()))
 
 
-def _in_common(item: Int32, first: Bool) -> Iterator[Fault]:
-    """Yield what all lists have in common, by their items and which row is the first of each."""
+def _common(item: Int32, first: Bool, known: int) -> Common:
+    """Return what all lists have in common, by their items and which row is the first of each.
+
+    Parameters
+    ----------
+    known : int
+        Items that have the same code in all parts of a file.
+    """
     n, sizes = int(first.sum()), np.diff(np.flatnonzero(first), append=len(first))
-    if n < 2:
-        return
-    if bool((sizes == sizes[0]).all()):
-        lists = item.reshape(n, -1)
-        if bool((lists == lists[0]).all()):
-            yield Fault("SUB401", n)
-    if int(sizes.max()) == 1:
-        yield Fault("SUB404", n)
+    if n == 0:
+        return Common()
+    own = item[: sizes[0]]
+    alike = bool((sizes == sizes[0]).all()) and bool((item.reshape(n, -1) == own).all())
+    digest = blake2b(own.astype("<i4").tobytes(), digest_size=8).digest()
+    number = int.from_bytes(digest) if bool((own < known).all()) else None
+    return Common(n, n if alike else 0, n if int(sizes.max()) == 1 else 0, number)
 
 
 def _before(number: Floats, first: Bool) -> Floats:

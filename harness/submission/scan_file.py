@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from harness.core.arrays import Int64
 from harness.delimited.blocks import Block, Reader, Survey, in_order, survey
-from harness.submission.findings import MOST_BYTES, Place, shown
+from harness.submission.findings import MOST_BYTES, Findings, Place, shown
 from harness.submission.scan import Expected, Form, Scanned, scan
 
 if TYPE_CHECKING:
@@ -18,19 +18,18 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class ScannedBlock:
-    """A block, what its lines hold, and what its bytes are; `before` it are so many lines."""
+class PlacedBlock:
+    """A block of so many lines, and how many physical lines stand before it."""
 
     block: Block
-    found: Scanned
-    seen: Survey
+    count: int
     before: int = 0
 
     @property
     def last(self) -> int:
         """The physical line that it ends with, from 1."""
         ended = self.block.ended
-        return self.before + (len(self.found.users) if ended is None else ended)
+        return self.before + (self.count if ended is None else ended)
 
     def line_of(self, row: int) -> int:
         """Return the physical line, from 1, of one of its lines."""
@@ -40,6 +39,33 @@ class ScannedBlock:
         """Return the physical lines, from 1, of some of its lines."""
         lines = self.block.lines
         return self.before + 1 + (rows if lines is None else lines[rows])
+
+    def note_bytes(self, seen: Survey, findings: Findings) -> None:
+        """Note what its bytes are beside lines of text."""
+        findings.add("SUB010", seen.returns, [])
+        where = [Place(self.line_of(line), shown(what)) for line, what in seen.undecodable]
+        findings.add("SUB005", len(where), where)
+        lines = {
+            "SUB008": map(self.line_of, seen.nuls),
+            "SUB011": self.before + 1 + self.block.unclosed,
+            "SUB017": self.before + 1 + self.block.torn,
+        }
+        for code, of in lines.items():
+            odd = [Place(int(line), "") for line in of]
+            findings.add(code, len(odd), odd)
+
+
+@dataclass(frozen=True, eq=False)
+class ScannedBlock(PlacedBlock):
+    """A block, and what its lines hold."""
+
+    found: Scanned = field(kw_only=True)
+
+    @classmethod
+    def of(cls, block: Block, form: Form, expected: Expected) -> ScannedBlock:
+        """Return a block that is scanned."""
+        found = scan(block, form, expected)
+        return cls(block, len(found.users), found=found)
 
     def places(self, examples: Int64) -> list[Place]:
         """Return the places of examples, (n, 3): a line, its first byte, the byte behind the last.
@@ -53,23 +79,30 @@ class ScannedBlock:
 
 
 def scan_file(
-    reader: Reader | Rows, form: Form, expected: Expected, refuse: Callable[[Block], None]
+    reader: Reader | Rows,
+    form: Form,
+    expected: Expected,
+    findings: Findings,
+    refuse: Callable[[Block], None],
 ) -> Iterator[ScannedBlock]:
     """Yield every block behind the header, scanned; its buffer is used again afterwards.
 
     Parameters
     ----------
+    findings : Findings
+        Takes what the bytes are beside lines of text.
     refuse : callable
         Looks at each block first, and may raise.
     """
 
-    def work(block: Block) -> ScannedBlock:
+    def work(block: Block) -> tuple[ScannedBlock, Survey]:
         refuse(block)
-        found = scan(block, form, expected)
-        return ScannedBlock(block, found, survey(block.buffer, block.size, block.end))
+        found = ScannedBlock.of(block, form, expected)
+        return found, survey(block.buffer, block.size, block.end)
 
     before = reader.header_lines
-    for scanned in in_order(reader, work):
+    for scanned, seen in in_order(reader, work):
         placed = replace(scanned, before=before)
+        placed.note_bytes(seen, findings)
         yield placed
         before = placed.last

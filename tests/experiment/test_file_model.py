@@ -64,7 +64,7 @@ def test_a_run_says_what_score_says(name: str, seen_items: str, tmp_path: Path) 
     result = run(config)
     scored = harness.score(tmp_path / "lists.csv", config=config)
     assert figures(result, "ready") == {m: f.mean for m, f in scored.metrics.items()}
-    n = scored.submitted.left_out["users_without_list"]
+    n = scored.left_out["users_without_list"]
     assert n > 0
     assert f'model "ready": {n} evaluated users have no list, and score 0' in result.notes
     odd = [note for note in result.notes if "items that are no candidates" in note]

@@ -35,7 +35,7 @@ def test_two_leaderboards(solution: Path) -> None:
     assert found.metrics["MAP@3"].mean == (1 + 1 / 2 + 0) / 3
     assert found.leaderboards["Public"]["MAP@3"].mean == 1
     assert found.leaderboards["Private"]["MAP@3"].mean == (1 / 2 + 0) / 2
-    assert found.submitted.left_out == {
+    assert found.left_out == {
         "users_without_list": 1,
         "users_outside": 2,
         "rows_outside": 2,

@@ -114,8 +114,8 @@ def test_without_a_table_of_users_nobody_is_missing(tmp_path: Path) -> None:
     assert harness.validate(tmp_path / "lists.csv", config=evaluation_set(tmp_path)).problems == ()
     scored = harness.score(tmp_path / "lists.csv", config=evaluation_set(tmp_path))
     assert scored.metrics["MAP@2"].mean == (1 + 0) / 2
-    assert scored.submitted.left_out["users_outside"] == 1
-    assert scored.submitted.left_out["items_unknown"] == 1
+    assert scored.left_out["users_outside"] == 1
+    assert scored.left_out["items_unknown"] == 1
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "tsv"])

@@ -1,0 +1,156 @@
+"""The rows of a submission taken in, all of them or those of some users, and what they tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from harness.core.arrays import Int32
+from harness.delimited.tally import EXAMPLES
+from harness.submission.admitted import Admitted
+from harness.submission.expected import Against
+from harness.submission.findings import Findings, Place, shown
+from harness.submission.format import Format
+from harness.submission.lists import Answers, Fault, LongLists, WideLists
+from harness.submission.rules import OF_FAULT
+from harness.submission.scan import Expected
+from harness.submission.scan_file import ScannedBlock
+from harness.submission.told import Common, Hits, Told
+
+if TYPE_CHECKING:
+    from harness.protocol.truth import Solution
+
+Cells = Callable[[list[int]], dict[int, str]]
+"""Returns the items that stand in some physical lines, which are read once more."""
+_ALL = 1 << 31
+
+
+@dataclass(frozen=True, eq=False)
+class Gathered:
+    """What rows tell, and the lists of the evaluated users: None, where they cannot be made."""
+
+    told: Told
+    lists: Int32 | None
+
+
+class Gathering:
+    """Takes in the rows of users.
+
+    Parameters
+    ----------
+    against : Against
+        Its users are those whose rows are taken in, all of whom there may be any.
+    wanted : Format
+    solution : Solution, optional
+        Whose users and items are known to `against`.
+    places : int, optional
+        Positions of a list that are looked at; all there are by default.
+    size : int
+        Bytes that there are, if that can be told.
+
+    Attributes
+    ----------
+    expected : Expected
+        What blocks are to be scanned with.
+    """
+
+    def __init__(
+        self,
+        against: Against,
+        wanted: Format,
+        solution: Solution | None,
+        findings: Findings,
+        places: int | None = None,
+        size: int = 0,
+    ) -> None:
+        users, items = against.users, against.items_of(wanted)
+        self._answers = None if solution is None else Answers.of(solution, users, items)
+        rows = np.full(len(users), -1, np.int32) if self._answers is None else self._answers.rows
+        self._against, self._wanted, self._solution = against, wanted, solution
+        self._findings = findings
+        kept = places or _ALL
+        self.expected = Expected(users, items, rows, kept)
+        self._users = Admitted(len(users), size)
+        self._lists: WideLists | LongLists = WideLists(int(rows.max(initial=-1)) + 1)
+        if wanted.long:
+            by = ("score" if wanted.descending else "rank") if wanted.order else ""
+            self._lists = LongLists(len(items), rows, wanted.k, kept, by)
+        self._answered = self._evaluated = 0
+        self._is_evaluated = rows >= 0
+
+    def take(self, scanned: ScannedBlock) -> None:
+        """Take in the next block."""
+        found = scanned.found
+        for fault in np.flatnonzero(found.tally.counts).tolist():
+            if fault in OF_FAULT:
+                self._note(scanned, fault)
+        self._lists.take(scanned, self._users, self._findings)
+        self._users.torn[found.torn] = True
+        self._answered += int(np.count_nonzero(self._is_evaluated[found.users[found.sound]]))
+        known = found.users[found.users >= 0]
+        self._evaluated += int(np.count_nonzero(self._is_evaluated[known]))
+
+    def _note(self, scanned: ScannedBlock, fault: int) -> None:
+        tally = scanned.found.tally
+        count, lines = int(tally.counts[fault]), int(tally.lines[fault])
+        where = scanned.places(tally.examples[fault, : min(lines, EXAMPLES)])
+        self._findings.add(OF_FAULT[fault], count, where, lines)
+
+    def finish(self, cells: Cells) -> Gathered:
+        """Return what all rows tell."""
+        there = self._note_users()
+        if self._wanted.empty:
+            self._findings.found.pop("SUB301", None)
+        codes, wrong, common = self._lists.finish()
+        self._note_lists(wrong, cells)
+        lists = None if self._answers is None or codes is None else self._answers.lists(codes)
+        hits = Hits()
+        if lists is not None and self._solution is not None:
+            hits = Hits.of(lists, self._solution)
+        return Gathered(self._told(there, common, hits), lists)
+
+    def _told(self, there: int, common: Common, hits: Hits) -> Told:
+        users = self._users
+        others = int(np.count_nonzero(users.known & ~self._is_evaluated))
+        return Told(
+            self._findings,
+            users.rows,
+            self._answered,
+            self._evaluated,
+            users.strangers + others,
+            users.strangers,
+            there,
+            common,
+            hits,
+        )
+
+    def _note_users(self) -> int:
+        """Note who is missing, and who need not be there; return how many of those who must are."""
+        against, users = self._against, self._users
+        there = users.known | users.torn
+        missing = np.flatnonzero(~there[: against.required])
+        if len(missing) > 0:
+            first = against.texts(missing[:EXAMPLES])
+            self._findings.add("SUB201", len(missing), _named(first))
+        beyond = against.required + np.flatnonzero(users.known[against.required :])
+        if against.required > 0 and len(beyond) > 0:
+            first_ids = against.beyond(beyond[:EXAMPLES])
+            self._findings.add("SUB214", len(beyond), _named(first_ids))
+        return int(np.count_nonzero(there[: against.required]))
+
+    def _note_lists(self, wrong: list[Fault], cells: Cells) -> None:
+        """Note what is wrong with whole lists; the lines to be shown are read once more."""
+        if self._against.in_row_order:  # as somebody has said
+            wrong = [fault for fault in wrong if fault.code != "SUB319"]
+        lines = {line for fault in wrong for line in fault.lines}
+        texts = cells(sorted(lines)) if lines else {}
+        for fault in wrong:
+            places = [Place(line, shown(texts[line])) for line in fault.lines]
+            self._findings.add(fault.code, fault.count, places)
+
+
+def _named(texts: Iterable[str | bytes]) -> list[Place]:
+    return [Place(None, shown(text)) for text in texts]
