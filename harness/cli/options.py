@@ -21,9 +21,21 @@ Set = Annotated[
         help="Override a key, as evaluation.k=5; repeatable. Paths start at the config's folder.",
     ),
 ]
+Lists = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE",
+        help="Lists in CSV (.gz, .zip) or Parquet; with --engine spark also a folder of Parquet, a "
+        "URI, or table:NAME.",
+    ),
+]
 Solution = Annotated[
-    Path | None,
-    typer.Option("--solution", help="A file of true items: the users' ids, and lists of items."),
+    str | None,
+    typer.Option(
+        "--solution",
+        metavar="FILE",
+        help="True items: the users' ids, and lists of items; a file, or as FILE.",
+    ),
 ]
 Sample = Annotated[
     Path | None, typer.Option("--sample", help="A file with a row for each id that must be there.")

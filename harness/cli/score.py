@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from harness.cli import options
+from harness.cli.options import refuse_without
 from harness.cli.show import Format, FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 from harness.cli.validate import leave_processors, tell
@@ -21,9 +22,7 @@ if TYPE_CHECKING:
 
 
 def score(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Lists in CSV (.gz, .zip) or Parquet.")
-    ],
+    file: options.Lists,
     config: options.Config = None,
     solution: options.Solution = None,
     sample: options.Sample = None,
@@ -55,6 +54,10 @@ def score(
     score_: options.ScoreColumn = None,
     row_order: options.RowOrder = False,
     set_: options.Set = None,
+    engine: options.Engine = "local",
+    master: options.Master = None,
+    remote: options.Remote = None,
+    buckets: options.Buckets = None,
     format_: FormatOption = "table",
 ) -> int:
     """Validate a file of lists, and score it against a config's evaluation set or a solution."""
@@ -69,6 +72,9 @@ def score(
     gc.freeze()  # what is imported stays: it is not searched for garbage, nor at the end
     if k is not None and k < 1:
         raise UsageError(f"--k is {k}; expected 1 or more")
+    refuse_without(engine, "spark", master=master, remote=remote, buckets=buckets)
+    own = {"conventions": conventions or None, "row_order": row_order or None}
+    refuse_without(engine, "local", **own)
     try:
         with stdout_to_stderr():  # what a metric prints must not mix with the table
             asked = tuple(
@@ -79,16 +85,37 @@ def score(
                 overrides=set_ or (),
                 sample=sample,
                 items=items,
-                solution=solution,
+                solution=None if engine == "spark" else solution,
                 named=Named(user, item, rank, score_, row_order=row_order),
                 separator=separator,
                 keep_users_without_items=keep,
             )
             for out in filter(None, (evalai, codabench and codabench / "scores.json")):
                 refuse_overwriting(out, [file, config, sample, items, solution, *terms.files])
-            scored = score_on(
-                file, terms, asked, k, conventions=conventions, strict=strict, force=force
-            )
+            if engine == "spark":
+                from harness.spark.score import score_on as score_on_spark
+                from harness.spark.submission import Place
+
+                scored = score_on_spark(
+                    file,
+                    terms,
+                    asked,
+                    k,
+                    solution=solution,
+                    strict=strict,
+                    force=force,
+                    at=Place(master, remote, buckets),
+                )
+            else:
+                scored = score_on(
+                    Path(file),
+                    terms,
+                    asked,
+                    k,
+                    conventions=conventions,
+                    strict=strict,
+                    force=force,
+                )
     except SubmissionError as error:
         return _refused(error.validation, format_)
     show(format_, scored.to_dict, scored.sheets(), scored.records())

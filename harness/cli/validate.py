@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.cli import options
+from harness.cli.options import refuse_without
 from harness.cli.show import Format, FormatOption, show
 
 if TYPE_CHECKING:
@@ -26,9 +27,7 @@ def leave_processors() -> None:
 
 
 def validate(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The submission: CSV (.gz, .zip) or Parquet.")
-    ],
+    file: options.Lists,
     config: options.Config = None,
     sample: options.Sample = None,
     solution: options.Solution = None,
@@ -47,6 +46,10 @@ def validate(
     score: options.ScoreColumn = None,
     row_order: options.RowOrder = False,
     set_: options.Set = None,
+    engine: options.Engine = "local",
+    master: options.Master = None,
+    remote: options.Remote = None,
+    buckets: options.Buckets = None,
     format_: FormatOption = "table",
 ) -> int:
     """Say everything that is wrong with a submission: where, how often, how to mend it."""
@@ -58,25 +61,36 @@ def validate(
     from harness.submission.format import Named
 
     gc.freeze()  # what is imported stays: it is not searched for garbage, nor at the end
+    refuse_without(engine, "spark", master=master, remote=remote, buckets=buckets)
+    refuse_without(engine, "local", fix=fix, row_order=row_order or None)
     began = time.perf_counter()
     terms = Terms.of(
         config,
         overrides=set_ or (),
         sample=sample,
         items=items,
-        solution=solution,
+        solution=None if engine == "spark" else solution,
         named=Named(user, item, rank, score, row_order=row_order),
         separator=separator,
     )
+    if engine == "spark":
+        from harness.spark.submission import Place
+        from harness.spark.validate import validate_on
+
+        at = Place(master, remote, buckets)
+        found = validate_on(file, terms, k, solution=solution, strict=strict, at=at)
+        tell(found, found.to_dict, format_, time.perf_counter() - began, fix="")
+        return 0 if found.valid else 1
+    path = Path(file)
     if fix is not None:
-        refuse_overwriting(fix, [file, config, sample, items, solution, *terms.files])
-    examined = examine_on(file, terms, k, strict=strict)
+        refuse_overwriting(fix, [path, config, sample, items, solution, *terms.files])
+    examined = examine_on(path, terms, k, strict=strict)
     found = examined.validation
     tell(found, found.to_dict, format_, time.perf_counter() - began)
     if fix is not None:
         from harness.submission.fix import fix as mend
 
-        fixed = mend(file, examined.against, fix)
+        fixed = mend(path, examined.against, fix)
         left = examine_on(fix, terms, k, strict=strict).validation
         print(problems.mended(found, fixed, left), file=sys.stderr)
         return 0 if left.valid else 1

@@ -149,11 +149,11 @@ def _refuse_special(out: Path) -> None:
         raise UsageError(f"{out}: exists and is no regular file; name another")
 
 
-def refuse_overwriting(out: Path, read: Iterable[Path | None]) -> None:
+def refuse_overwriting(out: Path, read: Iterable[Path | str | None]) -> None:
     """Raise UsageError where a file to be written is one of those that are read, or is no file."""
     with suppress(OSError, ValueError):  # a name that no file can have is told when it is written
-        for path in read:
-            if path is not None and path.exists() and out.exists() and out.samefile(path):
+        for path in (Path(name) for name in read if name is not None):
+            if path.exists() and out.exists() and out.samefile(path):
                 raise UsageError(f"{out}: is read by this command and never touched; name another")
     _refuse_special(out)
 

@@ -226,7 +226,18 @@ _AHEAD = 3
 
 
 class Blocks(Protocol):
-    """What blocks are read from."""
+    """What blocks are read from.
+
+    Attributes
+    ----------
+    header_lines : int
+        Lines before the first row.
+    ends : bool
+        Whether the last line that was read had an end.
+    """
+
+    header_lines: int
+    ends: bool
 
     def blocks(self) -> Iterator[Block]:
         """Yield all blocks in order."""

@@ -38,20 +38,33 @@ def of_config(config: Config) -> Against:
     DataError
         A file that cannot be read.
     """
+    found = like_config(config, items_of(config.layout()))
+    others = users_table(config)
+    return found.asking() if others is None else found.asking_for(_texts(others))
+
+
+def like_config(config: Config, items: Known) -> Against:
+    """Return what the competition of a config looks like; its users' ids are not read.
+
+    Parameters
+    ----------
+    items : Known
+        Those of the config's table.
+    """
     layout, sample = config.layout(), sample_of(config)
-    items, wanted = _items(layout), _format(config, sample)
+    found = Against(items=items, format=_format(config, sample))
     if sample is not None:
-        found = Against.of_users(sample, items, wanted, _user_of(sample, wanted))
-    elif layout.users is None:
-        found = Against(items=items, format=wanted)
-    elif _is_plain(layout.users):
-        path = find(layout.users.table.path)
-        found = Against.of_users(path, items, wanted, layout.users.id)
-    else:
-        names = _texts(layout.users)
-        found = Against(learnt(names), items, wanted, required=len(names), names=names)
+        found = replace(found, ids=sample, user=_user_of(sample, found.format))
+    elif layout.users is not None and users_table(config) is None:
+        found = replace(found, ids=find(layout.users.table.path), user=layout.users.id)
     found = found.separated(*separator(config))
     return _with_zeros(found, layout).cut_at(config.evaluation.k)
+
+
+def users_table(config: Config) -> AttributeTable | None:
+    """Return the table that the users' ids are from, where no plain file has them."""
+    users = config.layout().users
+    return users if sample_of(config) is None and users and not _is_plain(users) else None
 
 
 def separator(config: Config) -> tuple[str | None, str]:
@@ -119,7 +132,7 @@ def _format(config: Config, sample: Path | None) -> Format | None:
     return format.as_said(own, wanted or format.generic("user", "item"))
 
 
-def _items(layout: Layout) -> Known:
+def items_of(layout: Layout) -> Known:
     """Return all items that the layout's table describes; nothing where it has none."""
     table = layout.items
     if table is None:
@@ -135,6 +148,8 @@ def _with_zeros(found: Against, layout: Layout) -> Against:
     table, width, items = layout.items, layout.id_width, found.items
     if table is None or width is None or layout.restore_zeros or items.width == width:
         return found
+    if table.table.remote:
+        return found
     texts = _texts(table)
     short = zeros.lost(texts, width)
     if short.is_empty():
@@ -145,6 +160,8 @@ def _with_zeros(found: Against, layout: Layout) -> Against:
 
 def _is_plain(table: AttributeTable) -> bool:
     """Return whether it is one CSV with a header, which the reader of submissions reads too."""
+    if table.table.remote:
+        return False
     path = find(table.table.path)
     plain = path.is_file() and path.name.endswith(_TEXT)
     return plain and table.table.separator == "," and table.table.header is None

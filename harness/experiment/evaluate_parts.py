@@ -7,7 +7,7 @@ from sums, so figures are those of a run in memory, to the last bit.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -36,17 +36,13 @@ from harness.experiment.in_parts import (
     of_all_events,
     plan_steps,
 )
-from harness.experiment.record import Evaluation
 from harness.experiment.result import Findings
-from harness.metrics import Metric, needs
+from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable
-from harness.models import item_stats
 from harness.models.base import Recommender
-from harness.models.item_stats import Catalogue, TrainCounts
-from harness.protocol import evaluation_set, fingerprint
+from harness.models.item_stats import Catalogue
+from harness.protocol import evaluation_set
 from harness.protocol import users as users_
-from harness.protocol.evaluation_set import Step
-from harness.protocol.fingerprint import fields_of
 from harness.protocol.leaderboard_estimate import Sample, with_items
 from harness.protocol.task import Task, asked, noted
 from harness.stats.slices import USER
@@ -124,7 +120,8 @@ class InParts:
         clocks = {model.name: Clock() for model in config.models}
         with clock.step("fit"):
             fit(self._plan, own, parts.total, clocks)
-            catalogue = self._catalogue(parts)
+            described = (*self._metrics, *describing(config.evaluation.k))
+            catalogue = self._plan.catalogue(described, parts.total)
         asking = _Asking(self._plan, own, self._metrics, catalogue)
         with clock.step("evaluate"):
             opened = partial(_opened, config, self._metrics)
@@ -132,29 +129,14 @@ class InParts:
             sums: Any = self.evaluated.total(_sums_of)
         self.findings = self._findings(sums, factories, clocks, clock)
 
-    def _catalogue(self, parts: Parts[Dataset]) -> Catalogue | None:
-        wanted = needs((*self._metrics, *describing(self._config.evaluation.k)))
-        train = self._plan.train_of_all()
-
-        def counts() -> TrainCounts:
-            found = self._plan.train_counts(parts.total)
-            asked = any(metric.definition.shares for metric in self._metrics)
-            shares = found.user_share if asked else np.empty(0)
-            return replace(found, shares=shares.copy)  # worked out here: workers have parts alone
-
-        return item_stats.of_candidates(train, wanted, counts)
-
     def _findings(
         self, sums: Any, factories: Factories, clocks: Mapping[str, Clock], clock: Clock
     ) -> Findings:
         """Return what the sums of all parts tell."""
         config, metrics, plan, of = self._config, self._metrics, self._plan, sums["set"]
-        funnel = tuple(Step(name, int(users[0])) for name, users in of["funnel"].items())
-        rule = config.evaluation.candidates or plan.data.candidates
-        with noted(plan.data):
-            evaluation_set.refuse_empty(funnel, len(plan.candidates), rule)
-        k, users, ids = config.evaluation.k, funnel[-1].users, int(sums["sample"].values[0])
-        sample = ids or None
+        evaluation = plan.evaluation(of)
+        funnel, sample = evaluation.funnel, int(sums["sample"].values[0]) or None
+        k, users = config.evaluation.k, funnel[-1].users
         people = People(
             examined=users,
             with_items=int(of["with_items"][0]),
@@ -178,9 +160,6 @@ class InParts:
             columns = [*users_.OWN, *dict.fromkeys(config.compare.slices)]
             steps = figure_steps(config, metrics, columns, users)
             figures = steps_.found(steps, self.evaluated.total)
-        fields = fields_of(fingerprint.of_sums(of["leaves"]), self.candidate_ids, k)
-        told = plan.data.layout, plan.split.summary()
-        evaluation = Evaluation.made(k, len(plan.candidates), fields, funnel, *told)
         shared = config, metrics, plan.data, plan.split, evaluation, people, figures, evaluated
         return findings_of(*shared, tuple(sums["unread"]), clock.seconds)
 

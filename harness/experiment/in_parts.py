@@ -23,15 +23,19 @@ from harness.data.interactions import counts_of
 from harness.experiment.answers import Answers, ask
 from harness.experiment.build import itself
 from harness.experiment.file_model import PrecomputedLists
+from harness.experiment.record import Evaluation
+from harness.metrics import Metric, needs
 from harness.models import guard, item_stats
 from harness.models.base import Recommender, Train
-from harness.models.item_stats import TrainCounts
+from harness.models.item_stats import Catalogue, TrainCounts
 from harness.models.sums import FromSums, Step, fit_all, fits_in_parts, without_events
 from harness.models.sums import Steps as ModelSteps
-from harness.protocol import evaluation_set, split
+from harness.protocol import evaluation_set, fingerprint, split
 from harness.protocol.evaluation_set import EvaluationSet
+from harness.protocol.evaluation_set import Step as Funnel
+from harness.protocol.fingerprint import fields_of
 from harness.protocol.split import Split
-from harness.protocol.task import Task, of_users
+from harness.protocol.task import Task, noted, of_users
 
 Models = Sequence[dict[str, Recommender]]
 """Of each repeat, the models that have so many, by name."""
@@ -94,6 +98,17 @@ class Plan:
         train = Train(data, data.events, self.candidates, self.split.cutoff)
         return of_users(Task(self.config, data, self.split, found, train), found)
 
+    def catalogue(self, metrics: Sequence[Metric], total: Total[Dataset]) -> Catalogue | None:
+        """Return what metrics need to know of the candidates."""
+
+        def counts() -> TrainCounts:
+            found = self.train_counts(total)
+            asked = any(metric.definition.shares for metric in metrics)
+            shares = found.user_share if asked else np.empty(0)
+            return replace(found, shares=shares.copy)  # worked out here: workers have parts alone
+
+        return item_stats.of_candidates(self.train_of_all(), needs(metrics), counts)
+
     def train_counts(self, total: Total[Dataset]) -> TrainCounts:
         """Return what training events say of the candidates."""
 
@@ -102,6 +117,24 @@ class Plan:
             return sums["users"], int(sums["any"][0])
 
         return item_stats.candidate_counts(self.item_counts, self.candidates, having)
+
+    def evaluation(self, sums: Mapping[str, Any]) -> Evaluation:
+        """Return what is evaluated, by the sums (`evaluation_set.sums`) of all parts.
+
+        Raises
+        ------
+        EmptyEvaluationSetError
+            Nobody is.
+        """
+        rules, data = self.config.evaluation, self.data
+        funnel = tuple(Funnel(name, int(users[0])) for name, users in sums["funnel"].items())
+        rule = rules.candidates or data.candidates
+        with noted(data):
+            evaluation_set.refuse_empty(funnel, len(self.candidates), rule)
+        ids = data.item_ids.gather(self.candidates)
+        fields = fields_of(fingerprint.of_sums(sums["leaves"]), ids, rules.k)
+        told = data.layout, self.split.summary()
+        return Evaluation.made(rules.k, len(self.candidates), fields, funnel, *told)
 
     def _having(self, part: Dataset) -> Sums:
         users, having_any = item_stats.users_having(self.train(part))

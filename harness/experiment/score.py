@@ -267,7 +267,7 @@ def score(
     return Scored(
         submitted.title,
         k,
-        estimates.pop(_ALL),
+        estimates.pop(ALL),
         estimates,
         users,
         solution.fingerprint,
@@ -277,7 +277,7 @@ def score(
     )
 
 
-_ALL = "all"
+ALL = "all"
 """Everyone who is averaged; leaderboards are some of them."""
 
 
@@ -305,7 +305,7 @@ class ScoredUsers:
         solution, lists = submitted.solution, submitted.lists
         counted = solution.counted
         boards = {name: users & counted for name, users in solution.leaderboards.items()}
-        groups = {_ALL: counted, **boards}
+        groups = {ALL: counted, **boards}
         of_users, of_set = _apart(metrics)
         sums: dict[str, Sums] = {}
         for name, users in groups.items():
@@ -344,7 +344,7 @@ def score_steps(
         Of the kinds of users, for metrics of all lists.
     """
     sums: Any = yield _sums_of
-    groups = [name for name in sums if name == _ALL or sums[name][_USERS][0] > 0]
+    groups = [name for name in sums if name == ALL or sums[name][_USERS][0] > 0]
     of_users, of_set = _apart(metrics)
     keys = [(name, metric) for name in groups for metric in of_users]
     samples = yield from sample_steps(partial(_columns, keys))
@@ -354,7 +354,7 @@ def score_steps(
             value = value_of(metric, sums[name][at], weights)
             estimates[name, metric] = Estimate(value, None)
     found = {name: {str(m): estimates[name, m] for m in metrics} for name in groups}
-    return int(sums[_ALL][_USERS][0]), found
+    return int(sums[ALL][_USERS][0]), found
 
 
 def _sums_of(part: ScoredUsers) -> Sums:

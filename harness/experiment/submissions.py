@@ -84,9 +84,7 @@ def score_on(
     solution = terms.scored_against(metrics)
     against = terms.against().scored_by(solution)
     wanted = against.format
-    cut = k or solution.k or (wanted and wanted.k) or _K
-    if not metrics and (k is not None or not solution.metrics):
-        solution = replace(solution, metrics=_usual(cut, wanted if k is None else None))
+    solution, cut = by_metrics(solution, wanted, metrics, k)
     if wanted is not None and wanted.kinds:
         solution = solution.of_kinds(wanted.kinds)
     longest = None if conventions else longest_of(solution.metrics)
@@ -96,6 +94,24 @@ def score_on(
     submitted = lists_of_validated(path, found, solution, longest, terms.named)
     scored = score_lists(submitted, solution.metrics, cut, conventions)
     return replace(scored, validation=found.validation)
+
+
+def by_metrics(
+    solution: Solution, wanted: Format | None, metrics: tuple[Metric, ...], k: int | None
+) -> tuple[Solution, int]:
+    """Return a solution with the metrics that lists are scored by, and the cut-off of usual ones.
+
+    Parameters
+    ----------
+    wanted : Format, optional
+        That of the competition.
+    metrics, k
+        As `score_on` takes them.
+    """
+    cut = k or solution.k or (wanted and wanted.k) or _K
+    if not metrics and (k is not None or not solution.metrics):
+        solution = replace(solution, metrics=_usual(cut, wanted if k is None else None))
+    return solution, cut
 
 
 def refused(path: Path, terms: Terms, metrics: tuple[Metric, ...] = ()) -> tuple[Problem, ...]:

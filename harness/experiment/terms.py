@@ -157,7 +157,7 @@ class Terms:
         against = self.against().cut_at(k)
         if self.solution is None:
             return against, None
-        solution = self._of_file(keep=True)  # nothing is averaged
+        solution = self.solution_of(keep=True)  # nothing is averaged
         return against.scored_by(solution), solution
 
     def against(self) -> Against:
@@ -172,7 +172,11 @@ class Terms:
             from harness.experiment import competition  # it takes pydantic and Polars
 
             return replace(competition.of_config(self.config), named=self.named)
-        found = expected.of_tables(self.asking, self.items)
+        return self.like().asking()
+
+    def like(self) -> Against:
+        """Return what submissions look like, as no config with data says it; without users' ids."""
+        found = expected.like_tables(self.asking, self.items)
         wanted = found.format or self._solution_format()
         if self.own is not None:
             wanted = format.as_said(self.own.submission, wanted or self._columns_format())
@@ -218,10 +222,16 @@ class Terms:
             raise UsageError(
                 f"scored against what? name one of --config CONFIG and --solution SOLUTION{also}"
             )
-        return replace(self._of_file(keep=self.keep_users_without_items), metrics=metrics)
+        return replace(self.solution_of(keep=self.keep_users_without_items), metrics=metrics)
 
-    def _of_file(self, *, keep: bool) -> Solution:
-        """Return the solution in the file or frame that is named."""
+    def solution_of(self, *, keep: bool) -> Solution:
+        """Return the solution in the file or frame that is named.
+
+        Parameters
+        ----------
+        keep : bool
+            Whether users without true items are averaged.
+        """
         from harness.submission.solution import of_file  # it takes Polars
 
         assert self.solution is not None  # noqa: S101 - asked for where there is one

@@ -56,30 +56,29 @@ def _with_evaluated(
     from harness.metrics import parse
     from harness.protocol import truth  # it takes Polars
 
-    others = _open(config)
+    others = open_checks(config)
     if not others & {problem.code for problem in found.validation.problems}:
         return found
     try:
         evaluated = truth.of_config(config, (parse("MAP@1"),))  # any that is cheap
     except HarnessError as error:
-        return _untold(found, others, error)
+        return replace(found, validation=untold(found.validation, others, error))
     return examine(path, against.admitting(evaluated), strict=strict)
 
 
-def _open(config: Config) -> frozenset[str]:
+def open_checks(config: Config) -> frozenset[str]:
     """Return the checks whose ids the evaluation set may have, though no table has them."""
     rule = config.evaluation.candidates or config.layout().candidates
     return _USERS | _ITEMS if rule == "train" else _USERS
 
 
-def _untold(found: Examined, others: frozenset[str], error: HarnessError) -> Examined:
+def untold(found: Validation, others: frozenset[str], error: HarnessError) -> Validation:
     """Return the same, the checks of such ids saying that the evaluation set cannot be read."""
     why = f"whether the evaluation set has it cannot be told: {str(error).splitlines()[0]}"
     told = tuple(
-        replace(p, hint=f"{p.hint}; {why}") if p.code in others else p
-        for p in found.validation.problems
+        replace(p, hint=f"{p.hint}; {why}") if p.code in others else p for p in found.problems
     )
-    return replace(found, validation=replace(found.validation, problems=told))
+    return replace(found, problems=told)
 
 
 def validate(

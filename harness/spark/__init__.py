@@ -3,5 +3,7 @@
 from harness.spark.compare import compare
 from harness.spark.evaluate import evaluate
 from harness.spark.run import run
+from harness.spark.score import score
+from harness.spark.validate import validate
 
-__all__ = ["compare", "evaluate", "run"]
+__all__ = ["compare", "evaluate", "run", "score", "validate"]

@@ -56,12 +56,14 @@ class Buckets:
         How many events and users each bucket has, and when the first and last event happened.
     parts : Parts of Dataset
         Each bucket that has events.
+    division : Division
     """
 
     layout: Layout
     items: Items
     known: Known
     parts: Parts[Dataset]
+    division: Division
 
     def empty(self) -> Dataset:
         """Return what the buckets have in common: the items, and no user or event."""
@@ -132,7 +134,7 @@ class Lookup(NamedTuple):
 def _gathered(spark: SparkSession, layout: Layout, given: Read) -> Buckets:
     """Return the buckets of what was read."""
     met = merged(given.frame.where("part < 0"), given.n_parts, _union)[ITEMS]
-    table = None if layout.items is None else _whole(spark, layout.items)
+    table = None if layout.items is None else whole(spark, layout.items)
     items, at = loading.items_of(layout, met, table)
     lookup = packed(Lookup.of(met, at)._asdict())
     gather = partial(_gather, layout, given.described, len(items.ids), given.division, lookup)
@@ -147,7 +149,8 @@ def _gathered(spark: SparkSession, layout: Layout, given: Read) -> Buckets:
     if sum(events) != given.n_events:
         made.release()
         raise DataError(_CHANGED)
-    return Buckets(layout, items, shared._replace(events=events, users=n_users), made)
+    known = shared._replace(events=events, users=n_users)
+    return Buckets(layout, items, known, made, given.division)
 
 
 _CHANGED = (
@@ -162,7 +165,7 @@ def _union(one: Content, other: Content) -> Content:
     return {ITEMS: pl.concat(ids).unique()}
 
 
-def _whole(spark: SparkSession, table: AttributeTable) -> pl.DataFrame | None:
+def whole(spark: SparkSession, table: AttributeTable) -> pl.DataFrame | None:
     """Return a table that Spark alone can read; None: any other is read when it is needed."""
     if not table.table.remote:
         return None

@@ -28,7 +28,7 @@ def frame(spark: SparkSession, table: Table, columns: Sequence[str]) -> DataFram
     DataError
         It does not have one of them.
     """
-    found = _all(spark, table)
+    found = whole(spark, table)
     for name in columns:
         if name not in found.columns:
             raise DataError(
@@ -44,7 +44,8 @@ def _column(name: str) -> Column:
     return functions.col("`" + name.replace("`", "``") + "`")
 
 
-def _all(spark: SparkSession, table: Table) -> DataFrame:
+def whole(spark: SparkSession, table: Table) -> DataFrame:
+    """Return a table with all its columns, those of delimited text as text."""
     name = table.remote
     if name.startswith(CATALOG):
         return spark.table(name.removeprefix(CATALOG))
@@ -90,7 +91,7 @@ def pattern(found: DataFrame, column: str | None, time_format: str) -> str | Non
 
 def texts(spark: SparkSession, table: AttributeTable) -> DataFrame:
     """Return an attribute table, all columns as text, ids first."""
-    names = _all(spark, table.table).columns
+    names = whole(spark, table.table).columns
     wanted = [table.id, *([] if table.since is None else [table.since]), *names]
     found = frame(spark, table.table, list(dict.fromkeys(wanted)))
     return found.select([_column(name).cast("string").alias(name) for name in found.columns])

@@ -20,7 +20,7 @@ from harness.delimited.blocks import Block, Reader
 from harness.delimited.stream import Refused, is_parquet, opened
 from harness.submission import header
 from harness.submission.format import Format, Named, Separators, recognised, shaped
-from harness.submission.keys import Known, Learning, nothing, packed
+from harness.submission.keys import Known, Learning, learnt, nothing, packed
 from harness.submission.rules import OF_FAULT, RULES
 
 if TYPE_CHECKING:
@@ -54,7 +54,8 @@ class Against:
     k : int, optional
         The longest list, if not the format's.
     ids, user : Path and str, optional
-        The file that the users' ids are from, and its column; the first by default.
+        The file that the users' ids are from, and its column; the first by default. They are read
+        when a row is asked for of each (`asking`).
     required : int
         So many users, the first, must have a row.
     names : polars.Series of str, optional
@@ -96,8 +97,24 @@ class Against:
         cls, source: Path, items: Known, wanted: Format | None, user: str | None = None
     ) -> Against:
         """Return what asks for a row of each user in a column of a file."""
-        users = ids(source, user)
-        return cls(users, items, wanted, ids=source, user=user, required=len(users))
+        return cls(items=items, format=wanted, ids=source, user=user).asking()
+
+    def asking(self) -> Against:
+        """Return the same where a row is asked for of each user in the file of ids, if any.
+
+        Raises
+        ------
+        DataError
+            The file cannot be read.
+        """
+        if self.ids is None:
+            return self
+        users = ids(self.ids, self.user)
+        return replace(self, users=users, required=len(users))
+
+    def asking_for(self, names: pl.Series) -> Against:
+        """Return the same where a row is asked for of each of these users, and of no others."""
+        return replace(self, users=learnt(names), required=len(names), names=names)
 
     def scored_by(self, solution: Solution) -> Against:
         """Return the same where a solution's users and items are known too.
@@ -112,10 +129,14 @@ class Against:
 
     def admitting(self, solution: Solution) -> Against:
         """Return the same where a solution's users, and items if others are wrong, may be there."""
-        others = solution.known_users
         fixed = self.damaged is not None or not self.items.complete
         items = self.items if fixed else self.items.more(solution.items)
-        return replace(self, users=self.users.more(others), items=items, others=others)
+        return replace(self.with_users_of(solution), items=items)
+
+    def with_users_of(self, solution: Solution) -> Against:
+        """Return the same where a solution's users may be there."""
+        others = solution.known_users
+        return replace(self, users=self.users.more(others), others=others)
 
     def separated(self, between: str | None, as_: str = "") -> Against:
         """Return the same where it is known what stands between items, if it was not before."""
@@ -146,11 +167,7 @@ class Against:
         """Return the ids of the users who must have a row, in the order of the file."""
         if self.names is not None or self.ids is None:
             return [] if self.names is None else self.names.to_list()
-        return [
-            text.decode("utf-8", "replace")
-            for block, starts, stops in _cells(self.ids, self.user)
-            for text in block.texts(starts, stops)
-        ]
+        return [text for texts in texts_of(self.ids, self.user) for text in texts]
 
     def items_of(self, wanted: Format) -> Known:
         """Return the items; where others may be, of the shape that the format asks for."""
@@ -200,7 +217,12 @@ class Against:
 
 
 def of_tables(sample: Path | None = None, items: Path | None = None) -> Against:
-    """Return what a sample submission asks for, and a table of items allows.
+    """Return what a sample submission asks for, and a table of items allows; see `like_tables`."""
+    return like_tables(sample, items).asking()
+
+
+def like_tables(sample: Path | None = None, items: Path | None = None) -> Against:
+    """Return what a sample submission looks like, whose ids are not read, and all items.
 
     Parameters
     ----------
@@ -219,7 +241,7 @@ def of_tables(sample: Path | None = None, items: Path | None = None) -> Against:
         return Against(items=known)
     head = columns(sample)
     wanted = recognised(head)
-    return Against.of_users(sample, known, wanted, spelt(wanted.user, head))
+    return Against(items=known, format=wanted, ids=sample, user=spelt(wanted.user, head))
 
 
 def separator_in(sample: Path, wanted: Format | None = None) -> str | None:
@@ -310,6 +332,18 @@ def ids(path: Path, column: str | None = None) -> Known:
     if entry is not None and entry.settled:
         entry.keep(known.write)
     return known
+
+
+def texts_of(path: Path, column: str | None = None) -> Iterator[list[str]]:
+    """Yield the ids of a column of a file, the first by default, as they stand, some at a time.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, or has no such column.
+    """
+    for block, starts, stops in _cells(path, column):
+        yield [text.decode("utf-8", "replace") for text in block.texts(starts, stops)]
 
 
 def _shaped(items: Known, ids: pl.Series) -> Known:

@@ -16,10 +16,14 @@ MOST_BYTES = 4 * (_SHOWN + 1)
 
 @dataclass(frozen=True)
 class Place:
-    """Where a fault is: a physical line, from 1, and what stands there."""
+    """Where a fault is: a physical line, from 1, and what stands there.
+
+    Rows that have no lines, in a table, are told by their users.
+    """
 
     line: int | None
     value: str
+    user: str | None = None
 
 
 @dataclass
@@ -96,7 +100,9 @@ class Findings:
 
 
 def _order(place: Place) -> tuple[bool, int, str]:
-    return place.line is None, place.line or 0, place.value
+    if place.line is not None:
+        return False, place.line, ""
+    return True, 0, place.user or place.value
 
 
 def shown(value: str | bytes) -> str:

@@ -24,6 +24,8 @@ class Problem:
     code, severity : str
     line : int, optional
         The first physical line, from 1.
+    user : str, optional
+        Whose row it is, where rows of a table have no lines.
     column : str, optional
     value : str
         What stands there, cut and printable.
@@ -40,6 +42,7 @@ class Problem:
     code: str
     severity: str
     line: int | None
+    user: str | None
     column: str | None
     value: str
     count: int
@@ -52,6 +55,7 @@ class Problem:
     def where(self, unit: str = "line") -> str:
         """Return its line and column as the beginning of a sentence, empty where it has none."""
         parts = [] if self.line is None else [f"{unit} {self.line:,}"]
+        parts += [] if self.user is None else [f'user "{self.user}"']
         parts += [] if self.column is None else [self.column]
         return f"{', '.join(parts)}: " if parts else ""
 
@@ -195,6 +199,7 @@ def _problem(
         code,
         "error" if strict else rule.severity,
         first.line,
+        first.user,
         columns.get(rule.column),
         first.value,
         finding.count,
@@ -231,7 +236,7 @@ def text(
 ) -> str:
     """Return the report for a terminal of so many columns, or for a file.
 
-    `fix` is what to type to have a fault mended.
+    `fix` is what to type to have a fault mended; nothing mends it where that is empty.
     """
     counts = [
         counted(len(found.errors), "error"),
@@ -267,7 +272,7 @@ def _wrapped(line: str, width: int | None) -> list[str]:
 
 
 def _told(problem: Problem, width: int | None, fix: str) -> str:
-    cure = f"{problem.hint}; or {fix}" if problem.fixed else problem.hint
+    cure = f"{problem.hint}; or {fix}" if problem.fixed and fix else problem.hint
     lines = [f"{problem.where()}{problem.message}", *_more(problem), cure]
     room = None if width is None else width - _EDGE
     lines = [part for line in lines for part in _wrapped(line, room)]
@@ -287,7 +292,9 @@ def _more(problem: Problem) -> list[str]:
     if problem.count != problem.lines:
         held += f" in {counted(problem.lines, 'line')}"
     others = [f"{place.line:,}" for place in problem.places[1:] if place.line is not None]
-    return [held + (f"; also line {', '.join(others)}" if others else "")]
+    users = dict.fromkeys(place.user for place in problem.places[1:] if place.user is not None)
+    also = ", ".join(others or users)
+    return [held + (f"; also {'line' if others else 'user'} {also}" if also else "")]
 
 
 @dataclass(frozen=True)

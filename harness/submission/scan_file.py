@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from harness.core.arrays import Int64
-from harness.delimited.blocks import Block, Reader, Survey, in_order, survey
+from harness.delimited.blocks import Block, Blocks, Survey, in_order, survey
 from harness.submission.findings import MOST_BYTES, Findings, Place, shown
 from harness.submission.scan import Expected, Form, Scanned, scan
 
 if TYPE_CHECKING:
-    from harness.submission.frame_rows import Rows
+    pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class ScannedBlock(PlacedBlock):
 
 
 def scan_file(
-    reader: Reader | Rows,
+    reader: Blocks,
     form: Form,
     expected: Expected,
     findings: Findings,

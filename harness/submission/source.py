@@ -12,7 +12,7 @@ import numpy as np
 
 from harness.core.errors import UsageError, suggest
 from harness.delimited import fields
-from harness.delimited.blocks import Reader
+from harness.delimited.blocks import Blocks, Reader
 from harness.delimited.stream import is_parquet, opened
 from harness.submission import header
 from harness.submission._scan import LIST
@@ -24,8 +24,6 @@ from harness.submission.scan import GROUP, Form
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from harness.submission.frame_rows import Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +41,7 @@ class Source:
     head: Header
     wanted: Format
     places: dict[str, int]
-    reader: Reader | Rows
+    reader: Blocks
     between: int | None = None
 
     @property
@@ -57,15 +55,18 @@ class Source:
         form = Form.of(self.head, self.places, self.wanted)
         return form if self.between is None else replace(form, between=self.between)
 
-    def cells(self, wanted: list[int]) -> dict[int, str]:
-        """Return the items that stand in some physical lines, reading from the first row."""
+    def cells(self, wanted: list[int], column: int = LIST) -> dict[int, str]:
+        """Return the items, or what another column has, of some physical lines.
+
+        They are read from the first row.
+        """
         found: dict[int, str] = {}
         before = self.reader.header_lines
         for block in self.reader.blocks():
             starts, stops, _ = fields.fields(block, self.form.wanted)
             own = np.arange(len(starts)) if block.lines is None else block.lines
             for row in np.flatnonzero(np.isin(own + before + 1, wanted)).tolist():
-                text = block.text(int(starts[row, LIST]), int(stops[row, LIST]))
+                text = block.text(int(starts[row, column]), int(stops[row, column]))
                 found[int(own[row]) + before + 1] = text.decode("utf-8", "replace")
             before += len(starts) if block.ended is None else block.ended
         return found
@@ -81,7 +82,7 @@ def source(path: Path | pl.DataFrame, against: Against, findings: Findings) -> I
         It cannot be read.
     """
     if not isinstance(path, Path):
-        yield _of_frame(path.lazy(), against, findings)
+        yield of_frame(path.lazy(), against, findings)
         return
     if is_parquet(path):
         yield _of_parquet(path, against, findings)
@@ -104,14 +105,14 @@ def _of_parquet(path: Path, against: Against, findings: Findings) -> Source:
     from harness.submission.frame_rows import parquet  # it takes Polars
 
     _check_name(path, "parquet", findings)
-    found = _of_frame(parquet(path), against, findings, path.stat().st_size)
+    found = of_frame(parquet(path), against, findings, path.stat().st_size)
     if against.format is not None:
         findings.note("SUB110", "Parquet")
     _refuse_missing(path, found.head, against.named)
     return found
 
 
-def _of_frame(
+def of_frame(
     frame: pl.LazyFrame, against: Against, findings: Findings, packed: int | None = None
 ) -> Source:
     """Return the rows of a frame, or of a file of `packed` bytes; note what columns are wrong."""

@@ -110,7 +110,7 @@ def _examined(
         findings.note(OF_FAULT[refused.fault], refused.value)
     told = Told(findings) if found is None else found.told
     if wanted is not None and found is not None:
-        _ask_order(path, wanted, against, findings)
+        ask_order(path, wanted, against, findings)
     name = path if isinstance(path, Path) else Path("submission")
     validation = concluded(name, told, against, wanted, checked, strict=strict)
     if found is None:
@@ -143,7 +143,7 @@ def concluded(
     return Validation(path, told.rows, problems(findings, wanted, strict, all_items), checked)
 
 
-def _ask_order(
+def ask_order(
     path: Path | pl.DataFrame, wanted: Format, against: Against, findings: Findings
 ) -> None:
     """Ask for each column that may order users' rows; it is no longer said to be unknown.

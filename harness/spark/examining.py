@@ -1,0 +1,279 @@
+"""A bucket of a submission on a worker: its lines are checked and scored by the local code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from harness.core.arrays import Bool, Ragged
+from harness.delimited import fields
+from harness.delimited._lines import NO_ROW
+from harness.delimited.blocks import cut
+from harness.experiment.score import ScoredUsers, SubmittedLists, lists_of_file, lists_of_positions
+from harness.metrics import Judgments, Metric
+from harness.protocol.truth import Solution
+from harness.spark.lines import LINES, Lines
+from harness.spark.packing import unpacked
+from harness.spark.parts import Batches, Content, attempted, contents, rows
+from harness.submission._scan import USER
+from harness.submission.expected import Against
+from harness.submission.findings import Findings, Place, shown
+from harness.submission.format import Format, Named
+from harness.submission.gathered import Gathered, Gathering
+from harness.submission.header import Header
+from harness.submission.scan_file import ScannedBlock
+from harness.submission.source import Source
+from harness.submission.told import Told
+from harness.submission.validate import refuse_no_header
+
+IDS, AT, SOLUTION = "ids", "at", "solution"
+_USERS, _TRUTH, _RELEVANT, _HISTORY, _GRADES = "users", "truth", "relevant", "history", "grades"
+_AVERAGED, _BOARDS, _IGNORED, _REPEATED = "averaged", "boards", "ignored", "repeated"
+_VALUES, _GROUPS, _SUMS = "values", "groups", "sums"
+TOLD, LEFT_OUT, ASKED = "told", "left_out", "asked"
+
+
+def content_of(solution: Solution, keep: Bool, ignored: Bool, first: bool) -> dict[str, Any]:
+    """Return what a bucket gets of a solution.
+
+    Parameters
+    ----------
+    keep, ignored : bool arrays
+        Which of its users, and of those whom it ignores, are of the bucket.
+    first : bool
+        Whether the bucket is told how many true items stood again.
+    """
+    judgments, history = solution.judgments.pick(keep), solution.history
+    found: dict[str, Any] = {
+        _USERS: solution.users.filter(pl.Series(keep)),
+        _TRUTH: _packed(judgments.truth),
+        _RELEVANT: np.asarray(judgments.relevant),
+        _IGNORED: solution.ignored.filter(pl.Series(ignored)),
+        _BOARDS: {name: users[keep] for name, users in solution.leaderboards.items()},
+    }
+    if history is not None:
+        found[_HISTORY] = _packed(history.pick(keep))
+    if judgments.grades is not None:
+        found[_GRADES] = judgments.grades
+    if solution.averaged is not None:
+        found[_AVERAGED] = solution.averaged[keep]
+    if solution.repeated is not None:
+        found[_REPEATED] = np.array([solution.repeated if first else 0])
+    return {SOLUTION: found}
+
+
+def _packed(of: Ragged) -> dict[str, Any]:
+    return {"ends": of.indptr, "items": of.indices}
+
+
+def _ragged(content: Mapping[str, Any]) -> Ragged:
+    return Ragged(content["ends"], content["items"])
+
+
+def solution_of(content: Mapping[str, Any], known: Solution) -> Solution:
+    """Return a bucket's share of a solution, of which `known` tells what all buckets share."""
+    judgments = Judgments(
+        _ragged(content[_TRUTH]),
+        content[_RELEVANT],
+        content.get(_GRADES),
+        known.judgments.catalogue,
+    )
+    history, repeated = content.get(_HISTORY), content.get(_REPEATED)
+    return replace(
+        known,
+        users=content[_USERS],
+        judgments=judgments,
+        leaderboards=content[_BOARDS],
+        ignored=content[_IGNORED],
+        averaged=content.get(_AVERAGED),
+        history=None if history is None else _ragged(history),
+        repeated=None if repeated is None else int(repeated[0]),
+    )
+
+
+def nobodys(known: Solution) -> Solution:
+    """Return the share of a bucket without evaluated users."""
+    nothing = Ragged(np.zeros(1, np.int64), np.zeros(0, np.int32))
+    judgments = known.judgments
+    none = Judgments(nothing, nothing.sizes, judgments.grades, judgments.catalogue)
+    return replace(known, judgments=none, history=known.history and nothing)
+
+
+@dataclass(frozen=True, eq=False)
+class Examining:
+    """Examines buckets of a submission.
+
+    Attributes
+    ----------
+    title : str
+        Where the lists are from.
+    against : Against
+        What is known but for users: the items are.
+    head, wanted, places, between
+        What the submission looks like, as `Source` has it.
+    keys : sequence of int
+        Of the buckets.
+    numbered, asks : bool
+        Whether lines have numbers, and whether rows are asked for.
+    known : Solution, optional
+        What all buckets share of the solution: all but users.
+    longest : int, optional
+        Positions of a list that are looked at.
+    metrics : tuple of Metric
+        What lists are scored by; none if they are checked alone.
+    admitted : bool
+        Whether the solution only tells which users there may be.
+    """
+
+    title: str
+    against: Against
+    head: Header
+    wanted: Format
+    places: dict[str, int]
+    between: int | None
+    keys: Sequence[int]
+    numbered: bool
+    asks: bool
+    known: Solution | None = None
+    longest: int | None = None
+    metrics: tuple[Metric, ...] = ()
+    admitted: bool = False
+
+    def __call__(self, batches: Batches) -> Batches:
+        """Yield what the buckets of a partition tell, and what their lists score."""
+        number = {key: at for at, key in enumerate(self.keys)}
+        found: dict[int, list[Content]] = {}
+        for key, content, _ in contents(batches):
+            found.setdefault(number[key], []).append(unpacked(content))
+        for at in sorted(found):
+            yield from attempted(at, partial(self._bucket, at, found.pop(at)))
+
+    def _bucket(self, at: int, pieces: list[Content]) -> Batches:
+        solution = self._solution(pieces)
+        against = self._against(pieces, solution)
+        solution = None if self.admitted else solution
+        lines = Lines((piece for piece in pieces if LINES in piece), self.numbered)
+        opened = Source(self.head, self.wanted, self.places, lines, self.between)
+        findings = Findings()
+        refuse_no_header(self.head.columns, against, findings)
+        if not opened.readable:
+            yield from rows(at, {}, {TOLD: Told(findings).to_json(), ASKED: _first(against)})
+            return
+        gathering = Gathering(against, self.wanted, solution, findings, self.longest)
+        for block in lines.blocks():
+            gathering.take(ScannedBlock.of(block, opened.form, gathering.expected))
+        found = gathering.finish(opened.cells)
+        if not self.numbered:
+            _name_users(findings, opened)
+        facts: dict[str, Any] = {TOLD: found.told.to_json(), ASKED: _first(against)}
+        content: dict[str, Any] = {}
+        if self.metrics and solution is not None:
+            submitted = self._lists(found, opened, solution)
+            facts[LEFT_OUT] = dict(submitted.left_out)
+            content = _content(ScoredUsers.of(submitted, self.metrics), self.metrics)
+        yield from rows(at, content, facts)
+
+    def _solution(self, pieces: list[Content]) -> Solution | None:
+        if self.known is None:
+            return None
+        own = [piece[SOLUTION] for piece in pieces if SOLUTION in piece]
+        found = solution_of(own[0], self.known) if own else nobodys(self.known)
+        return found.of_kinds(self.wanted.kinds) if self.wanted.kinds else found
+
+    def _against(self, pieces: list[Content], solution: Solution | None) -> Against:
+        against = self.against
+        if self.asks:
+            own = sorted((p for p in pieces if IDS in p), key=lambda piece: int(piece[AT][0]))
+            none = pl.Series([], dtype=pl.String)
+            names = pl.concat([none, *(piece[IDS].rename("") for piece in own)])
+            against = against.asking_for(names.unique(maintain_order=True))
+        return against if solution is None else against.with_users_of(solution)
+
+    def _lists(self, found: Gathered, opened: Source, solution: Solution) -> SubmittedLists:
+        """Return the lists of a bucket, ordered as scores without ties order them, or else anew."""
+        told, lists = found.told, found.lists
+        left_out = {"users_outside": told.outside, "rows_outside": told.rows_outside}
+        if lists is None and told.answered > 0:
+            wanted = self.wanted
+            order = self._name(wanted.order)
+            by = (None, order) if wanted.descending else (order, None)
+            named = Named(self._name(wanted.user), self._name(wanted.items), *by)
+            anew = lists_of_file(_frame(opened), solution, named, self.longest)
+            return replace(anew, title=self.title)
+        if lists is None:
+            lists = np.full((len(solution.users), 1), -1, np.int32)
+        return lists_of_positions(self.title, solution, lists, solution.items, left_out)
+
+    def _name(self, meant: str) -> str:
+        """Return how the header spells a wanted column."""
+        return self.head.columns[self.places[meant]]
+
+
+def _first(against: Against) -> list[Any]:
+    """Return how many users must have a row, and one of them."""
+    names = against.names
+    return [0, None] if names is None else [len(names), names.min()]
+
+
+def _frame(opened: Source) -> pl.DataFrame:
+    """Return the rows of a bucket as they are read where ids are told apart."""
+    wanted, form = opened.wanted, opened.form
+    columns: list[list[str]] = [[] for _ in wanted.columns]
+    for block in opened.reader.blocks():
+        starts, stops, users = fields.fields(block, form.wanted)
+        own, text = users != NO_ROW, block.text(0, block.size)
+        for at, column in enumerate(columns):
+            given = cut(text, starts[own, at], stops[own, at])
+            column.extend(cell.decode("utf-8", "replace") for cell in given)
+    meant = [wanted.user, wanted.items, *([wanted.order] if wanted.order else [])]
+    names = [opened.head.columns[opened.places[name]] for name in meant]
+    return pl.DataFrame(dict(zip(names, columns, strict=False)))
+
+
+def _name_users(findings: Findings, opened: Source) -> None:
+    """Let faults of rows without numbers be found by their users."""
+    lines = {p.line for own in findings.found.values() for p in own.places if p.line is not None}
+    users = opened.cells(sorted(lines), USER) if lines else {}
+    for own in findings.found.values():
+        own.places = [
+            place if place.line is None else Place(None, place.value, shown(users[place.line]))
+            for place in own.places
+        ]
+
+
+def _content(scored: ScoredUsers, metrics: Sequence[Metric]) -> dict[str, Any]:
+    values = {metrics.index(metric): of for metric, of in scored.values.items()}
+    return {_VALUES: values, _GROUPS: scored.groups, _SUMS: scored.sums}
+
+
+def scored_of(metrics: Sequence[Metric], _: int, content: Content) -> ScoredUsers:
+    """Return what the lists of a bucket score."""
+    values = {metrics[at]: of for at, of in content.get(_VALUES, {}).items()}
+    return ScoredUsers(content.get(_GROUPS, {}), values, content.get(_SUMS, {}))
+
+
+def told_of(facts: Mapping[int, Any]) -> Told:
+    """Return what all buckets tell."""
+    return sum((Told.of_json(of[TOLD]) for of in facts.values()), Told())
+
+
+def asked_of(facts: Mapping[int, Any], against: Against) -> Against:
+    """Return the same where it is known how many users must have a row, and one of them."""
+    counts, names = zip(*(of[ASKED] for of in facts.values()), strict=True) if facts else ((), ())
+    first = min((name for name in names if name is not None), default=None)
+    some = pl.Series([] if first is None else [first], dtype=pl.String)
+    return replace(against, required=sum(counts), names=some)
+
+
+def left_out_of(facts: Mapping[int, Any]) -> dict[str, int]:
+    """Return what all buckets leave out."""
+    found: dict[str, int] = {}
+    for of in facts.values():
+        for name, count in of.get(LEFT_OUT, {}).items():
+            found[name] = found.get(name, 0) + count
+    return found

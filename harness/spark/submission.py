@@ -1,0 +1,358 @@
+"""A submission on Spark: its lines in buckets of users, which workers check and score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+
+from harness.core import steps
+from harness.core.errors import DataError, UsageError
+from harness.data.bucketing import bucket_count
+from harness.data.layout import AttributeTable, Table
+from harness.delimited.stream import Refused
+from harness.experiment import competition
+from harness.experiment.score import ALL, Scored, ScoredUsers, score_steps
+from harness.experiment.terms import Terms
+from harness.metrics import Metric
+from harness.metrics.inputs.read import longest_of
+from harness.protocol.truth import Solution
+from harness.spark import lines, remote, truths
+from harness.spark.buckets import whole
+from harness.spark.examining import Examining, asked_of, left_out_of, scored_of, told_of
+from harness.spark.lines import FINDINGS, UNREAD
+from harness.spark.parts import SCHEMA, Parts, facts_of, kept, pairs, refuse_first
+from harness.spark.session import session
+from harness.spark.travelling import travelling
+from harness.spark.truths import Truths
+from harness.spark.users import Division
+from harness.submission import order
+from harness.submission.expected import Against
+from harness.submission.findings import Findings
+from harness.submission.format import Format
+from harness.submission.keys import learnt, nothing
+from harness.submission.problems import Validation
+from harness.submission.rules import OF_FAULT
+from harness.submission.source import Source, of_frame, source
+from harness.submission.told import Told
+from harness.submission.validate import ask_order, checked_as, concluded
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_LINE_BYTES = 32
+"""Of a file, for each row that it may have."""
+
+
+class Examined(NamedTuple):
+    """A submission that was examined.
+
+    Attributes
+    ----------
+    told : Told
+    parts : Parts of ScoredUsers, optional
+        None where nothing could be read.
+    """
+
+    validation: Validation
+    told: Told
+    parts: Parts[ScoredUsers] | None = None
+    wanted: Format | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Submission:
+    """A submission on Spark, and how it is checked.
+
+    Attributes
+    ----------
+    place, solution : Path or Table
+        A file that workers see, or what Spark reads.
+    terms : Terms
+        What it is checked against, where a solution may stand for its columns alone.
+    stack : ExitStack
+        Lets Spark forget, at its end, what it keeps.
+    """
+
+    spark: SparkSession
+    stack: ExitStack
+    name: str
+    place: Path | Table
+    terms: Terms
+    solution: Path | Table | None
+    strict: bool
+    buckets: int | None
+
+    def like(self, k: int | None = None) -> Against:
+        """Return what is known beforehand of submissions, but for users."""
+        terms = self.terms
+        if terms.config is None:
+            return terms.like().cut_at(k)
+        layout = terms.config.layout()
+        if layout.items is not None and layout.items.table.remote:
+            table = whole(self.spark, layout.items)
+            assert table is not None  # noqa: S101 - it is remote
+            items = learnt(table[layout.items.id])
+        else:
+            items = competition.items_of(layout)
+        found = competition.like_config(terms.config, items)
+        return replace(found, named=terms.named).cut_at(k)
+
+    def truths_of_file(self, *, keep: bool) -> Truths:
+        """Return the solution."""
+        assert self.solution is not None  # noqa: S101 - asked for where there is one
+        division = self._division()
+        given = self.spark, self.stack, self.solution, self.terms, division
+        return truths.of_file(*given, keep=keep)
+
+    def truths_of_config(self, metrics: tuple[Metric, ...]) -> Truths:
+        """Return the config's evaluation set."""
+        assert self.terms.config is not None  # noqa: S101 - asked for where there is one
+        return truths.of_config(self.spark, self.stack, self.terms.config, metrics, self.buckets)
+
+    def _division(self) -> Division:
+        return Division.of(self.spark, self.buckets or bucket_count(self._about()))
+
+    def _about(self) -> int:
+        """Return how many rows there are, more or less."""
+        if isinstance(self.place, Path):
+            return self.place.stat().st_size // _LINE_BYTES if self.place.is_file() else 0
+        rows: int = remote.whole(self.spark, self.place).count()
+        return rows
+
+    def examined(
+        self,
+        against: Against,
+        of: Truths | None,
+        metrics: tuple[Metric, ...] = (),
+        *,
+        admitted: bool = False,
+    ) -> Examined:
+        """Return everything that is wrong with the submission, and what its lists score.
+
+        Parameters
+        ----------
+        of : Truths, optional
+            What it is scored against.
+        admitted : bool
+            Whether that only tells which users and items there may be.
+        """
+        known = None if of is None else of.known
+        if known is not None:
+            against = against.admitting(known) if admitted else against.scored_by(known)
+        findings = Findings()
+        try:
+            look = self._look(against, findings)
+            return self._read(look, against, of, metrics, findings, admitted=admitted)
+        except Refused as refused:
+            findings.note(OF_FAULT[refused.fault], refused.value)
+        return Examined(self._concluded(Told(findings), against, against.format, ""), Told())
+
+    def _look(self, against: Against, findings: Findings) -> Source:
+        """Return the submission opened for its header; note what is wrong with that."""
+        if against.zeros:
+            findings.note("SUB318", against.zeros)
+        if isinstance(self.place, Path):
+            with source(self.place, against, findings) as opened:
+                found = opened
+        else:
+            found = of_frame(self._first(0).lazy(), against, findings)
+        wanted = found.wanted
+        if self._asks(against) or self.solution is not None:  # ids tell what ids look like
+            wanted = replace(wanted, letters="", length=0)
+        return replace(found, wanted=wanted)
+
+    def _first(self, rows: int) -> pl.DataFrame:
+        """Return the first rows of what Spark reads."""
+        assert isinstance(self.place, Table)  # noqa: S101 - asked for where it is one
+        found = remote.whole(self.spark, self.place).limit(rows).toArrow()
+        return pl.DataFrame(pl.from_arrow(found))
+
+    @property
+    def _ids_table(self) -> AttributeTable | None:
+        """The table that has the ids of users who must have a row, if a table has them."""
+        config = self.terms.config
+        return None if config is None else competition.users_table(config)
+
+    def _read(
+        self,
+        look: Source,
+        against: Against,
+        of: Truths | None,
+        metrics: tuple[Metric, ...],
+        findings: Findings,
+        *,
+        admitted: bool,
+    ) -> Examined:
+        if isinstance(self.place, Path) and order.row_an_item(self.place, against) is not None:
+            raise self._not_ordered
+        division = self._division() if of is None else of.division
+        every = self._divided(look, against, of, division)
+        self._note_told(every, findings)
+        examining = Examining(
+            title=self.name,
+            against=against,
+            head=look.head,
+            wanted=look.wanted,
+            places=look.places,
+            between=look.between,
+            keys=division.keys,
+            numbered=isinstance(self.place, Path),
+            asks=self._asks(against),
+            known=None if of is None else of.known,
+            longest=longest_of(metrics) if metrics else None,
+            metrics=metrics,
+            admitted=admitted,
+        )
+        pieces = every.where("part >= 0 AND content IS NOT NULL")
+        parts = kept(pieces.mapInArrow(examining, SCHEMA), partial(scored_of, metrics))
+        self.stack.callback(parts.release)
+        return self._whole(parts, look, against, findings)
+
+    def _asks(self, against: Against) -> bool:
+        """Return whether there are users who must have a row."""
+        return self._ids_table is not None or against.ids is not None
+
+    def _divided(
+        self, look: Source, against: Against, of: Truths | None, division: Division
+    ) -> DataFrame:
+        """Return all that each bucket gets, its lines where they can be read among it."""
+        frames = [] if of is None else [of.frame]
+        if look.readable:
+            light = replace(against, items=nothing())
+            frames.append(lines.of(self.spark, self.place, light, division))
+        if self._asks(against):
+            frames.append(truths.ids(self.spark, against, self._ids_table, division))
+        nobody = self.spark.createDataFrame([], SCHEMA)
+        every = reduce(_both, frames, nobody).repartition(len(division.keys), "part").persist()
+        self.stack.callback(every.unpersist)
+        return every
+
+    def _note_told(self, every: DataFrame, findings: Findings) -> None:
+        """Note what was told of the file's bytes and lines."""
+        told = every.where("content IS NULL").select("part", "told").toArrow()
+        words = [text for _, text in sorted(pairs(told), key=lambda pair: pair[0])]
+        refuse_first(words)
+        for facts in map(facts_of, words):
+            if UNREAD in facts:
+                code, value = facts[UNREAD]
+                findings.note(code, value)
+            else:
+                findings.found |= (findings + Findings.of_json(facts[FINDINGS])).found
+
+    def _whole(
+        self, parts: Parts[ScoredUsers], look: Source, against: Against, findings: Findings
+    ) -> Examined:
+        """Return what all buckets tell together."""
+        told = told_of(parts.facts)
+        told = replace(told, findings=findings + told.findings)
+        if not look.readable:
+            return Examined(self._concluded(told, against, look.wanted, ""), told)
+        wanted, single = look.wanted, told.common.single == told.common.lists > 0
+        if not wanted.long and single and "SUB203" in told.findings.found:
+            raise self._not_ordered
+        if told.rows == 0 and isinstance(self.place, Table):
+            told.findings.note("SUB004")
+        rows = self.place if isinstance(self.place, Path) else self._first(_FIRST)
+        ask_order(rows, wanted, against, told.findings)
+        against = asked_of(parts.facts, against)
+        validation = self._concluded(told, against, wanted, checked_as(wanted, against))
+        return Examined(validation, told, parts, wanted)
+
+    @property
+    def _not_ordered(self) -> UsageError:
+        return UsageError(
+            f"{self.name}: users have a row for each item, and no column orders them; Spark keeps "
+            'no order of rows: add a column "rank" (1 first) or "score" (the highest first), or '
+            "name it (--rank-column, --score-column), or leave --engine spark out"
+        )
+
+    def _concluded(
+        self, told: Told, against: Against, wanted: Format | None, checked: str
+    ) -> Validation:
+        name = Path(self.name)
+        return concluded(name, told, against, wanted, checked, strict=self.strict)
+
+    def scored(self, examined: Examined, known: Solution, cut: int) -> Scored:
+        """Return the estimates of the lists."""
+        told, parts = examined.told, examined.parts
+        if parts is None or (told.rows > 0 and told.answered == 0):
+            raise DataError(
+                f"{self.name}: not one of the users is in the truth; write ids alike (all faults: "
+                "harness validate, with the same options)"
+            )
+        kinds = () if examined.wanted is None else examined.wanted.kinds
+        weights = tuple(weight for _, weight in kinds) or (1.0,)
+        users, estimates = steps.found(score_steps(known.metrics, weights), parts.total)
+        return Scored(
+            self.name,
+            cut,
+            estimates.pop(ALL),
+            estimates,
+            users,
+            known.fingerprint,
+            left_out_of(parts.facts),
+            "ml_metrics" if known.averaged is None else "kaggle",
+            validation=examined.validation,
+        )
+
+
+_FIRST = 1000
+"""Rows of a table that tell what its columns hold."""
+
+
+def _both(one: DataFrame, other: DataFrame) -> DataFrame:
+    return one.unionAll(other)
+
+
+class Place(NamedTuple):
+    """On which Spark, and in how many buckets.
+
+    Attributes
+    ----------
+    master, remote : str, optional
+        As `harness.spark.session.session` takes them.
+    buckets : int, optional
+        How many parts users are divided into; by default as many as there are lines for.
+    """
+
+    master: str | None = None
+    remote: str | None = None
+    buckets: int | None = None
+
+
+@contextmanager
+def opened(
+    name: Path | str, terms: Terms, solution: Path | str | None, at: Place, *, strict: bool
+) -> Iterator[Submission]:
+    """Yield a submission; what Spark keeps of it goes afterwards.
+
+    Parameters
+    ----------
+    name, solution : path or text
+        A file that workers see, or what Spark reads.
+    terms : Terms
+        What it is checked against but for a solution.
+    strict : bool
+        Whether warnings are errors.
+    """
+    if terms.named is not None and terms.named.row_order:
+        raise UsageError(
+            "--row-order: Spark keeps no order of rows; name the column that orders those of a "
+            "user (--rank-column or --score-column), or leave --engine spark out"
+        )
+    place = lines.place_of(name)
+    true = None if solution is None else lines.place_of(solution)
+    with session(at.master, at.remote) as spark, ExitStack() as stack:
+        stack.enter_context(travelling())
+        if isinstance(true, Table):
+            empty = remote.whole(spark, true).limit(0).toArrow()
+            terms = replace(terms, solution=pl.DataFrame(pl.from_arrow(empty)))
+        elif true is not None:
+            terms = replace(terms, solution=true)
+        yield Submission(spark, stack, str(name), place, terms, true, strict, at.buckets)

@@ -1,0 +1,102 @@
+"""`harness validate` on Spark: what is said of a submission without it, wherever it lies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.core.errors import HarnessError
+from harness.experiment.terms import Terms
+from harness.experiment.validate import open_checks, untold
+from harness.spark.submission import Place, opened
+from harness.submission.format import Named
+from harness.submission.problems import Validation
+
+if TYPE_CHECKING:
+    from harness.config import Config
+
+
+def validate_on(
+    submission: Path | str,
+    terms: Terms,
+    k: int | None = None,
+    *,
+    solution: Path | str | None = None,
+    strict: bool = False,
+    at: Place,
+) -> Validation:
+    """Return everything that is wrong with a submission.
+
+    Parameters
+    ----------
+    submission, solution, k, strict
+        As for `validate`.
+    terms : Terms
+        What it is checked against but for a solution.
+    at : Place
+        On which Spark.
+    """
+    with opened(submission, terms, solution, at, strict=strict) as given:
+        true = None if solution is None else given.truths_of_file(keep=True)
+        found = given.examined(given.like(k), true).validation
+        if terms.config is None:
+            return found
+        others = open_checks(terms.config)
+        if not others & {problem.code for problem in found.problems}:
+            return found
+        try:
+            evaluated = given.truths_of_config(())
+        except HarnessError as error:
+            return untold(found, others, error)
+        return given.examined(given.like(k), evaluated, admitted=True).validation
+
+
+def validate(
+    submission: Path | str,
+    *,
+    config: Config | Path | str | None = None,
+    sample: Path | str | None = None,
+    items: Path | str | None = None,
+    solution: Path | str | None = None,
+    k: int | None = None,
+    separator: str | None = None,
+    strict: bool = False,
+    rank_column: str | None = None,
+    score_column: str | None = None,
+    master: str | None = None,
+    remote: str | None = None,
+    buckets: int | None = None,
+) -> Validation:
+    """Return everything that is wrong with a submission, as `harness.validate` does.
+
+    Parameters
+    ----------
+    submission : path or text
+        A file that workers see (CSV or Parquet), or what Spark reads: a folder of Parquet files, a
+        URI, or a table of the session's catalog, such as ``table:shop.lists``.
+    solution : path or text, optional
+        True items, in any such place.
+    config, sample, items, k, separator, strict, rank_column, score_column
+        As for `harness.validate`.
+    master, remote : str, optional
+        As `harness.spark.session.session` takes them.
+    buckets : int, optional
+        How many parts users are divided into, up to 4,096; by default as many as there are lines
+        for.
+
+    Returns
+    -------
+    Validation
+        As of `harness.validate`; rows of a table, which have no lines, are told by their users.
+        Ids in another case, or without their zeros, are told as unknown ones.
+
+    Raises
+    ------
+    HarnessError
+        Whatever `harness.validate` raises; rows of one item that no column orders; and what is
+        wrong with Spark.
+    """
+    named = Named(rank=rank_column, score=score_column)
+    terms = Terms.of(config, sample=sample, items=items, named=named, separator=separator)
+    place = Place(master, remote, buckets)
+    return validate_on(submission, terms, k, solution=solution, strict=strict, at=place)
