@@ -8,6 +8,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
@@ -41,6 +42,8 @@ _SQL = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
 }
+_PANDAS = "PySpark does not yet fully support pandas"
+"""A warning of PySpark's, of what is not used here."""
 _SET_BY_PYSPARK = ("SPARK_CONNECT_MODE_ENABLED", "SPARK_LOCAL_REMOTE")
 
 
@@ -65,7 +68,8 @@ def session(master: str | None = None, remote: str | None = None) -> Iterator[Sp
     if master is not None and remote is not None:
         raise UsageError("give --master or --remote, not both")
     require_pyspark()
-    with spark_errors():
+    with spark_errors(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", _PANDAS, FutureWarning)
         active = _active()
         if active is not None:
             _refuse_another(active, master, remote)

@@ -147,13 +147,17 @@ class Submission:
             against = against.admitting(known) if admitted else against.scored_by(known)
         findings = Findings()
         try:
-            look = self._look(against, findings)
+            look = self._look(against, findings, known)
             return self._read(look, against, of, metrics, findings, admitted=admitted)
         except Refused as refused:
             findings.note(OF_FAULT[refused.fault], refused.value)
-        return Examined(self._concluded(Told(findings), against, against.format, ""), Told())
+        return self._unread(findings, against, against.format)
 
-    def _look(self, against: Against, findings: Findings) -> Source:
+    def _unread(self, findings: Findings, against: Against, wanted: Format | None) -> Examined:
+        """Return what is wrong with a submission of which nothing can be read."""
+        return Examined(self._concluded(Told(findings), against, wanted, ""), Told())
+
+    def _look(self, against: Against, findings: Findings, known: Solution | None) -> Source:
         """Return the submission opened for its header; note what is wrong with that."""
         if against.zeros:
             findings.note("SUB318", against.zeros)
@@ -163,7 +167,7 @@ class Submission:
         else:
             found = of_frame(self._first(0).lazy(), against, findings)
         wanted = found.wanted
-        if self._asks(against) or self.solution is not None:  # ids tell what ids look like
+        if self._asks(against) or known is not None:  # users tell what ids look like
             wanted = replace(wanted, letters="", length=0)
         return replace(found, wanted=wanted)
 
@@ -193,7 +197,8 @@ class Submission:
             raise self._not_ordered
         division = self._division() if of is None else of.division
         every = self._divided(look, against, of, division)
-        self._note_told(every, findings)
+        if not self._note_told(every, findings):
+            return self._unread(findings, against, look.wanted)
         examining = Examining(
             title=self.name,
             against=against,
@@ -233,17 +238,18 @@ class Submission:
         self.stack.callback(every.unpersist)
         return every
 
-    def _note_told(self, every: DataFrame, findings: Findings) -> None:
-        """Note what was told of the file's bytes and lines."""
+    def _note_told(self, every: DataFrame, findings: Findings) -> bool:
+        """Note what was told of the file's bytes and lines; return whether all could be read."""
         told = every.where("content IS NULL").select("part", "told").toArrow()
         words = [text for _, text in sorted(pairs(told), key=lambda pair: pair[0])]
         refuse_first(words)
-        for facts in map(facts_of, words):
+        told_of_file = list(map(facts_of, words))
+        for facts in told_of_file:
             if UNREAD in facts:
-                code, value = facts[UNREAD]
-                findings.note(code, value)
+                findings.note(*facts[UNREAD])
             else:
                 findings.found |= (findings + Findings.of_json(facts[FINDINGS])).found
+        return not any(UNREAD in facts for facts in told_of_file)
 
     def _whole(
         self, parts: Parts[ScoredUsers], look: Source, against: Against, findings: Findings
@@ -252,7 +258,7 @@ class Submission:
         told = told_of(parts.facts)
         told = replace(told, findings=findings + told.findings)
         if not look.readable:
-            return Examined(self._concluded(told, against, look.wanted, ""), told)
+            return self._unread(told.findings, against, look.wanted)
         wanted, single = look.wanted, told.common.single == told.common.lists > 0
         if not wanted.long and single and "SUB203" in told.findings.found:
             raise self._not_ordered
@@ -281,7 +287,10 @@ class Submission:
     def scored(self, examined: Examined, known: Solution, cut: int) -> Scored:
         """Return the estimates of the lists."""
         told, parts = examined.told, examined.parts
-        if parts is None or (told.rows > 0 and told.answered == 0):
+        if parts is None:
+            first = examined.validation.problems[0]
+            raise DataError(f"{self.name}: cannot be read: {first.message}; {first.hint}")
+        if told.rows > 0 and told.answered == 0:
             raise DataError(
                 f"{self.name}: not one of the users is in the truth; write ids alike (all faults: "
                 "harness validate, with the same options)"
