@@ -110,7 +110,8 @@ def refuse_without(engine: str, wanted: str, **options: object) -> None:
     given = [name for name, value in options.items() if value is not None]
     if given and engine != wanted:
         name = f"--{given[0].replace('_', '-')}"
-        raise UsageError(f"{name} is an option of --engine {wanted}; leave it out, or add that")
+        change = "add that" if wanted == "spark" else f"leave --engine {engine} out"
+        raise UsageError(f"{name} is an option of --engine {wanted}; leave it out, or {change}")
 
 
 def folder_of(config: Path | None) -> Path:

@@ -80,7 +80,7 @@ def run(
     if engine == "spark":
         from harness.spark.run import evaluated  # slow to import
 
-        given = settings, master, remote, buckets
+        given = settings, master, remote, buckets, tables
         with evaluated(*given) as on_spark:
             result = on_spark.findings
             folder.write(result, partial(on_spark.write, tables=tables), shown)

@@ -117,7 +117,8 @@ def score(
                     force=force,
                 )
     except SubmissionError as error:
-        return _refused(error.validation, format_)
+        fix = "" if engine == "spark" else "harness validate FILE --fix OUT"
+        return _refused(error.validation, format_, fix)
     show(format_, scored.to_dict, scored.sheets(), scored.records())
     if codabench is not None:
         export.write_codabench(scored, codabench)
@@ -126,12 +127,12 @@ def score(
     return 0
 
 
-def _refused(found: Validation, format_: Format) -> int:
-    """Print what is wrong with a file that is not scored."""
+def _refused(found: Validation, format_: Format, fix: str) -> int:
+    """Print what is wrong with a file that is not scored; `fix` is what mends it."""
     from harness.core.table import document
 
     nothing: dict[str, Any] = {"evaluation": None, "metrics": {}, "usage": {}}
     record = nothing | {"problems": found.summary(forced=False)}
-    tell(found, partial(document, record), format_, fix="harness validate FILE --fix OUT")
+    tell(found, partial(document, record), format_, fix=fix)
     print("not scored: the file has errors; mend it, or score it with --force", file=sys.stderr)
     return 1

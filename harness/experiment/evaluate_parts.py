@@ -170,7 +170,8 @@ def refuse_of_all_events(config: Config, models: Models) -> None:
     if whole:
         raise UsageError(
             f"{counted(len(whole), 'model learns', 'models learn')} from all events at once: "
-            f"{', '.join(whole)}; leave out such models, or run the config without --engine spark"
+            f"{', '.join(whole)}; leave out such models, or run the config without --engine spark "
+            "(models of your own may learn in parts: docs/baselines.md)"
         )
     files = [model.name for model in config.models if model.use is None]
     if files:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
@@ -55,6 +56,11 @@ def told(error: Exception) -> HarnessError:
     return UsageError(f"Spark: {_essence(text)}")
 
 
+def is_not_there(error: Exception) -> bool:
+    """Return whether Spark says that there is nothing at a path."""
+    return _condition(error, _text_of(error)) == "PATH_NOT_FOUND"
+
+
 def _condition(error: Exception, text: str) -> str:
     """Return the name that Spark gives the error, such as TABLE_OR_VIEW_NOT_FOUND."""
     named: Any = None
@@ -77,6 +83,7 @@ def _essence(text: str) -> str:
     worker = re.findall(r"^(\w[\w.]*(?:Error|Exception|Interrupt)\b.*)$", text, re.MULTILINE)
     if "Traceback (most recent call last)" in text and worker:
         return f"a worker raised {printable(worker[-1])[:500]}"
+    text = re.sub(r"^An error occurred while calling \S+\s*:?\s*", "", text.strip())
     failed = re.search(r"most recent failure: [^:]*\([^()]*\)[^:]*: (.*)", text)
     first = failed[1] if failed else text.strip().partition("\n")[0]
     return printable(re.sub(r"^(?:\[[A-Z0-9_.]+\]\s*|[\w.$]+Exception: )+", "", first))[:500]
@@ -105,9 +112,18 @@ def _refused_by_master(_: re.Match[str]) -> HarnessError:
 
 def _no_package(found: re.Match[str]) -> HarnessError:
     return UsageError(
-        f'a worker has no Python module "{found[1]}"; install this package and what it needs on '
-        "every worker, for the Python that PYSPARK_PYTHON names, or ship an environment with "
-        "--archives (docs/scale.md)"
+        f'a worker has no Python module "{found[1]}": workers run the Python that PYSPARK_PYTHON '
+        f"names when the session starts, or python3. Where they are this machine, set it to "
+        f"{sys.executable}; elsewhere install this package and what it needs for it, or ship an "
+        "environment with --archives (docs/scale.md)"
+    )
+
+
+def _no_client(found: re.Match[str]) -> HarnessError:
+    return UsageError(
+        f"Spark has no client for such an address: it misses the class {found[1]}; add its package "
+        "to spark.jars.packages (for s3a://: org.apache.hadoop:hadoop-aws, in the version of the "
+        "Hadoop that Spark has)"
     )
 
 
@@ -133,7 +149,9 @@ def _no_python(found: re.Match[str]) -> HarnessError:
 
 
 def _not_found(found: re.Match[str]) -> HarnessError:
-    return DataError(f"Spark: {_essence(found.string.partition(chr(10))[2])}")
+    told, table = _essence(found.string.partition(chr(10))[2]), "TABLE_OR_VIEW" in found[0]
+    of_tables = "; spark.catalog.listTables() has those there are: a temporary view is known to its"
+    return DataError(f"Spark: {told}" + (f"{of_tables} own session alone" if table else ""))
 
 
 def _out_of_memory(found: re.Match[str]) -> HarnessError:
@@ -161,6 +179,7 @@ def _no_grpc(found: re.Match[str]) -> HarnessError:
 
 _KNOWN = (
     (r"No module named '(?P<module>[\w.]+)'", _no_package),
+    (r"Class (org\.apache\.hadoop\.fs\.[\w.]+) not found", _no_client),
     (r"Can't get attribute '\w+' on <module 'harness[^>]*>", _another_package),
     (r"Python in worker has different version: (\d+\.\d+).*?driver: (\d+\.\d+)", _another_python),
     (r'Cannot run program "([^"]+)"', _no_python),

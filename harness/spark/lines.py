@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from harness.core.arrays import Int64
+from harness.core.errors import DataError, UsageError
 from harness.data.layout import Table, is_remote
 from harness.delimited import fields
 from harness.delimited.blocks import Block, cut, padded, survey
@@ -56,9 +57,31 @@ def of(spark: SparkSession, path: Path | Table, against: Against, division: Divi
     return frame.mapInArrow(partial(_of_rows, against, division), SCHEMA)
 
 
-def place_of(name: str | Path) -> Path | Table:
-    """Return a file that workers see, or what Spark reads: a folder, a URI, a table."""
+def place_of(name: str | Path, role: str) -> Path | Table:
+    """Return a file that workers see, or what Spark reads: a folder, a URI, a table.
+
+    Parameters
+    ----------
+    role : str
+        What is there, for messages.
+
+    Raises
+    ------
+    UsageError, DataError
+        No name; nothing of that name.
+    """
+    if not isinstance(name, str | Path):
+        raise UsageError(
+            f"{role}: found {type(name).__name__}; give a path, a URI or table:NAME (of a "
+            'DataFrame: .createOrReplaceTempView("lists") makes table:lists), or call '
+            "harness.spark.evaluate, which takes DataFrames"
+        )
     path = Path(name)
+    if not is_remote(str(name)) and not path.exists():
+        raise DataError(
+            f"{role}: there is no file {name}; check the path (a table of the session's catalog is "
+            f"named table:{path.name})"
+        )
     if is_remote(str(name)):
         return Table(path, remote=str(name))
     return Table(path, remote=path.absolute().as_uri()) if path.is_dir() else path

@@ -7,25 +7,34 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from harness.config import Config, read
-from harness.core.errors import DataError
+from harness.core.errors import DataError, UsageError
 from harness.core.io import whole_folder, written
 from harness.core.progress import Clock
 from harness.experiment.build import Factories
-from harness.experiment.evaluate_parts import EvaluatedPart, InParts, lists_by_row
+from harness.experiment.evaluate_parts import (
+    EvaluatedPart,
+    InParts,
+    lists_by_row,
+    refuse_of_all_events,
+)
 from harness.experiment.result import Findings, scores_by_row
-from harness.experiment.run_folder import PER_USER, RECOMMENDATIONS, USERS, check_out
+from harness.experiment.run_folder import PER_USER, RECOMMENDATIONS, TABLES, USERS, check_out
 from harness.protocol.task import asked, refuse_rows_without_order
 from harness.protocol.users import OWN
 from harness.spark.buckets import prepared
-from harness.spark.failures import spark_errors
+from harness.spark.failures import is_not_there, spark_errors
 from harness.spark.parts import Parts
 from harness.spark.session import session
 from harness.spark.travelling import travelling
 from harness.stats.slices import USER
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +99,19 @@ class SparkRun:
             )
 
 
+def _refuse_taken(spark: SparkSession, tables: str) -> None:
+    """Raise UsageError where a table of a run is at a place already."""
+    for name in TABLES:
+        path = f"{tables.rstrip('/')}/{name}"
+        try:
+            spark.read.parquet(path)
+        except Exception as error:
+            if is_not_there(error):
+                continue
+            raise
+        raise UsageError(f"--tables {tables}: {name} is there already; name a place that is free")
+
+
 def _scores(part: EvaluatedPart) -> pl.DataFrame:
     return scores_by_row(part.profile[USER], part.tables)
 
@@ -104,6 +126,7 @@ def evaluated(
     master: str | None = None,
     remote: str | None = None,
     buckets: int | None = None,
+    tables: str | None = None,
 ) -> Iterator[SparkRun]:
     """Yield a config's models evaluated on Spark; scores and lists go afterwards.
 
@@ -113,6 +136,8 @@ def evaluated(
         As `harness.spark.session.session` takes them.
     buckets : int, optional
         How many parts users are divided into, up to 4,096; by default as many as the log asks for.
+    tables : str, optional
+        Where they are to be written, if not into the run folder: what stands there is told first.
 
     Raises
     ------
@@ -121,9 +146,12 @@ def evaluated(
     """
     layout, clock = config.layout(), Clock()
     refuse_rows_without_order(layout, config.split)
+    refuse_of_all_events(config, [Factories(config).made(0)])
     with ExitStack() as stack:
         with clock.step("session"):
             spark = stack.enter_context(session(master, remote))
+        if tables is not None:
+            _refuse_taken(spark, tables)
         with clock.step("read"):
             found = stack.enter_context(prepared(spark, layout, buckets))
         Factories(config)  # imports files of the config's own, and asked those of metrics:
@@ -165,6 +193,6 @@ def run(
         Whatever `harness.run` raises, and what is wrong with Spark.
     """
     settings = config if isinstance(config, Config) else read(Path(config))
-    with evaluated(settings, master, remote, buckets) as found:
+    with evaluated(settings, master, remote, buckets, tables) as found:
         found.write(folder, tables)
         return found.findings

@@ -45,6 +45,7 @@ def score_on(
         terms.scored_against()  # which raises
     with opened(submission, terms, solution, at, strict=strict) as given:
         like = given.like()
+        given.refuse_unreadable(like)
         if terms.config is None:
             true = given.truths_of_file(keep=terms.keep_users_without_items)
         else:

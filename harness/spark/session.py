@@ -225,17 +225,24 @@ def _check_java() -> None:
         done = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60)  # noqa: S603
     except (OSError, subprocess.SubprocessError) as error:
         where = f"JAVA_HOME is {home}, but {java}" if home else java
-        raise UsageError(f"{wanted}: {where} cannot be run ({error}); {get}") from error
+        also = ", and set JAVA_HOME to it, or unset it" if home else ""
+        raise UsageError(f"{wanted}: {where} cannot be run ({error}); {get}{also}") from error
     found = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
     if done.returncode != 0 or found is None:
         raise UsageError(f"{wanted}: {java} -version ended with status {done.returncode}; {get}")
     if int(found[1]) < LEAST_JAVA:
         named = "JAVA_HOME names" if home else "PATH has"
-        raise UsageError(f"{wanted}; {named} Java {found[1]} ({java}); {get}")
+        also = ", and set JAVA_HOME to it, or unset it" if home else ""
+        raise UsageError(f"{wanted}; {named} Java {found[1]} ({java}); {get}{also}")
 
 
 def _check_master(master: str) -> None:
-    """Raise UsageError where nothing answers at any address of a standalone master."""
+    """Raise UsageError over what is no master, or where nothing answers at a standalone one."""
+    if not re.match(r"local(\[|$)|yarn$|(spark|k8s)://", master):
+        raise UsageError(
+            f"--master {printable(master)} is no master; expected local[2], spark://host:"
+            f"{_PORTS['spark']}, yarn or k8s://…"
+        )
     if not master.startswith("spark://"):
         return
     failed = [_unanswered(address, "spark") for address in master[len("spark://") :].split(",")]

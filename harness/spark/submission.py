@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from pathlib import Path
@@ -18,6 +18,7 @@ from harness.data.layout import AttributeTable, Table
 from harness.delimited.stream import Refused
 from harness.experiment import competition
 from harness.experiment.score import ALL, Scored, ScoredUsers, score_steps
+from harness.experiment.submissions import SubmissionError
 from harness.experiment.terms import Terms
 from harness.metrics import Metric
 from harness.metrics.inputs.read import longest_of
@@ -157,6 +158,15 @@ class Submission:
         """Return what is wrong with a submission of which nothing can be read."""
         return Examined(self._concluded(Told(findings), against, wanted, ""), Told())
 
+    def refuse_unreadable(self, against: Against) -> None:
+        """Raise SubmissionError where the header tells that nothing can be read."""
+        findings = Findings()
+        with suppress(Refused):  # told when it is read
+            look = self._look(against, findings, None)
+            if not look.readable:
+                found = self._unread(findings, against, look.wanted)
+                raise SubmissionError(found.validation)
+
     def _look(self, against: Against, findings: Findings, known: Solution | None) -> Source:
         """Return the submission opened for its header; note what is wrong with that."""
         if against.zeros:
@@ -166,6 +176,10 @@ class Submission:
                 found = opened
         else:
             found = of_frame(self._first(0).lazy(), against, findings)
+            if found.readable:
+                findings.found.pop("SUB102", None)  # tables have columns of many uses
+            for own in findings.found.values():
+                own.places = [replace(place, line=None) for place in own.places]
         wanted = found.wanted
         if self._asks(against) or known is not None:  # users tell what ids look like
             wanted = replace(wanted, letters="", length=0)
@@ -272,10 +286,11 @@ class Submission:
 
     @property
     def _not_ordered(self) -> UsageError:
+        without = ", or leave --engine spark out" if isinstance(self.place, Path) else ""
         return UsageError(
             f"{self.name}: users have a row for each item, and no column orders them; Spark keeps "
             'no order of rows: add a column "rank" (1 first) or "score" (the highest first), or '
-            "name it (--rank-column, --score-column), or leave --engine spark out"
+            f"name it (--rank-column, --score-column){without}"
         )
 
     def _concluded(
@@ -355,8 +370,8 @@ def opened(
             "--row-order: Spark keeps no order of rows; name the column that orders those of a "
             "user (--rank-column or --score-column), or leave --engine spark out"
         )
-    place = lines.place_of(name)
-    true = None if solution is None else lines.place_of(solution)
+    place = lines.place_of(name, "the submission")
+    true = None if solution is None else lines.place_of(solution, "the solution")
     with session(at.master, at.remote) as spark, ExitStack() as stack:
         stack.enter_context(travelling())
         if isinstance(true, Table):

@@ -11,7 +11,12 @@ import small
 from conftest import Cli, is_refused, refusal, tells
 from small import CONFIGS, LOG, POPULAR, timeless
 
-from harness.core.errors import DataError, EmptyEvaluationSetError, RecommenderError
+from harness.core.errors import (
+    DataError,
+    EmptyEvaluationSetError,
+    RecommenderError,
+    UsageError,
+)
 from harness.experiment import run_folder
 from harness.experiment.compare import compare
 from harness.experiment.run import run as run_locally
@@ -103,6 +108,21 @@ def test_tables_may_be_elsewhere(spark: Any, tmp_path: Path) -> None:
     assert {p.name for p in (tmp_path / "far" / "run-1").iterdir()} == {*run_folder.TABLES}
     assert not {*run_folder.TABLES} & {path.name for path in (tmp_path / "run").iterdir()}
     assert run_folder.read(tmp_path / "run").environment["tables"] == place
+
+
+def test_tables_that_are_there_are_told_before_anything_is_read(spark: Any, tmp_path: Path) -> None:
+    given, place = small.config(tmp_path), str(tmp_path / "tables")
+    run(given, tmp_path / "run", tables=place)
+    (tmp_path / "log.csv").unlink()
+    with refusal(UsageError, "--tables", "per_user.parquet is there already", "that is free"):
+        run(given, tmp_path / "other", tables=place)
+
+
+def test_models_that_cannot_run_are_told_before_anything_is_read(tmp_path: Path) -> None:
+    given = small.config(tmp_path, POPULAR, {"name": "all", "use": "baselines.ease:EASE"})
+    (tmp_path / "log.csv").unlink()
+    with refusal(UsageError, "1 model learns from all events at once: all", "learn in parts"):
+        run(given, tmp_path / "run", master="no master")
 
 
 def test_tables_that_are_not_seen_here_are_told(

@@ -98,6 +98,15 @@ def nobody(installed: None) -> Iterator[int]:
         yield held.getsockname()[1]
 
 
+@pytest.mark.parametrize("master", ["foo", "host:7077", "localhost", ""])
+def test_what_is_no_master(master: str, no_session: None) -> None:
+    with (
+        refusal(UsageError, f"--master {master}", "is no master; expected local[2], spark://host"),
+        session(master),
+    ):
+        pass
+
+
 def test_a_master_that_is_not_there(nobody: int, no_session: None) -> None:
     words = f"--master spark://127.0.0.1:{nobody}", "nothing answers", "Connection refused"
     with refusal(UsageError, *words), session(f"spark://127.0.0.1:{nobody}"):
@@ -221,6 +230,11 @@ def test_words_of_spark(installed: None) -> None:
         "All masters are unresponsive! Giving up.": "the master does not answer",
         "AttributeError: Can't get attribute 'x' on <module 'harness.spark.scoring' from '…'>": (
             "another version of this package"
+        ),
+        "An error occurred while calling o37.parquet.\n: java.lang.ClassNotFoundException: "
+        "Class org.apache.hadoop.fs.s3a.S3AFileSystem not found": "org.apache.hadoop:hadoop-aws",
+        "An error occurred while calling o37.parquet.\n: java.io.IOException: no disk\n\tat x": (
+            "Spark: no disk"
         ),
     }
     for said, words in cases.items():

@@ -237,6 +237,39 @@ def test_scored_against_what(spark: Any, folder: Path) -> None:
         on_spark.score("mine.csv")
 
 
+def test_further_columns_of_a_table_are_passed_over(spark: Any, folder: Path) -> None:
+    frame = pl.DataFrame(FRAME | RANKS | {"ds": ["2026"] * 6, "model": ["a"] * 6})
+    folder_of(frame, Path("lists"))
+    found = on_spark.score("lists", solution="solution.csv", metrics=["MAP@2"], buckets=2)
+    assert found.validation is not None
+    assert found.validation.valid
+    assert found.metrics["MAP@2"].mean == (1 + 1 / 2 + 1 / 2) / 3
+
+
+def test_a_missing_column_is_told_before_events_are_read(spark: Any, folder: Path) -> None:
+    frame = pl.DataFrame({"user": ["ann"], "sku": [1.5]})
+    folder_of(frame, Path("lists"))
+    with pytest.raises(SubmissionError) as caught:
+        on_spark.score("lists", solution="solution.csv", sample="sample.csv", buckets=2)
+    assert [(p.code, p.line) for p in caught.value.validation.errors] == [
+        ("SUB101", None),
+        ("SUB102", None),
+    ]
+
+
+def test_a_frame_is_no_place(spark: Any, folder: Path) -> None:
+    with refusal(UsageError, "the submission: found DataFrame", "createOrReplaceTempView"):
+        on_spark.score(spark.range(1), solution="solution.csv")
+
+
+@pytest.mark.parametrize(("name", "solution"), [("gone.csv", "solution.csv"), ("mine.csv", "gone")])
+def test_a_file_that_is_not_there(spark: Any, folder: Path, name: str, solution: str) -> None:
+    Path("mine.csv").write_text(GOOD)
+    role = "submission" if name == "gone.csv" else "solution"
+    with refusal(DataError, f"the {role}: there is no file gone", "is named table:gone"):
+        on_spark.score(name, solution=solution)
+
+
 def test_a_table_that_is_not_there(spark: Any, folder: Path) -> None:
-    with refusal(DataError, "gone"):
+    with refusal(DataError, "gone", "a temporary view is known to its own session alone"):
         on_spark.validate("table:gone", buckets=2)
