@@ -5,37 +5,45 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from harness.core.arrays import Bool, Ragged
+from harness.core.errors import DataError
 from harness.delimited import fields
-from harness.delimited._lines import NO_ROW
-from harness.delimited.blocks import cut
+from harness.delimited._lines import FIELD, NO_ROW, RECORD
+from harness.delimited.blocks import Block, cut, padded
 from harness.experiment.score import ScoredUsers, SubmittedLists, lists_of_file, lists_of_positions
 from harness.metrics import Judgments, Metric
 from harness.protocol.truth import Solution
-from harness.spark.lines import LINES, Lines
+from harness.spark.lines import BLANK, LINES, Lines
 from harness.spark.packing import unpacked
-from harness.spark.parts import Batches, Content, attempted, contents, rows
-from harness.submission._scan import USER
+from harness.spark.parts import SCHEMA, Batches, Content, attempted, contents, kept, rows
+from harness.submission._scan import STRANGER, USER
 from harness.submission.expected import Against
 from harness.submission.findings import Findings, Place, shown
 from harness.submission.format import Format, Named
 from harness.submission.gathered import Gathered, Gathering
 from harness.submission.header import Header
+from harness.submission.keys import nothing
+from harness.submission.scan import Expected, Form, scan
 from harness.submission.scan_file import ScannedBlock
 from harness.submission.source import Source
 from harness.submission.told import Told
 from harness.submission.validate import refuse_no_header
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
 IDS, AT, SOLUTION = "ids", "at", "solution"
 _USERS, _TRUTH, _RELEVANT, _HISTORY, _GRADES = "users", "truth", "relevant", "history", "grades"
 _AVERAGED, _BOARDS, _IGNORED, _REPEATED = "averaged", "boards", "ignored", "repeated"
 _VALUES, _GROUPS, _SUMS = "values", "groups", "sums"
-TOLD, LEFT_OUT, ASKED = "told", "left_out", "asked"
+TOLD, LEFT_OUT, ASKED, OPEN, STRANGERS = "told", "left_out", "asked", "open", "strangers"
+MOST_STRANGERS = 1000
+"""Ids of a bucket that nobody has, of which is asked who is meant."""
 
 
 def content_of(solution: Solution, keep: Bool, ignored: Bool, first: bool) -> dict[str, Any]:
@@ -128,6 +136,8 @@ class Examining:
         What lists are scored by; none if they are checked alone.
     admitted : bool
         Whether the solution only tells which users there may be.
+    anew : bool
+        Whether lists are made of the rows as they stand, as where equal scores leave them open.
     """
 
     title: str
@@ -143,6 +153,7 @@ class Examining:
     longest: int | None = None
     metrics: tuple[Metric, ...] = ()
     admitted: bool = False
+    anew: bool = False
 
     def __call__(self, batches: Batches) -> Batches:
         """Yield what the buckets of a partition tell, and what their lists score."""
@@ -165,12 +176,17 @@ class Examining:
             yield from rows(at, {}, {TOLD: Told(findings).to_json(), ASKED: _first(against)})
             return
         gathering = Gathering(against, self.wanted, solution, findings, self.longest)
+        strangers: set[str] = set()
         for block in lines.blocks():
-            gathering.take(ScannedBlock.of(block, opened.form, gathering.expected))
+            scanned = ScannedBlock.of(block, opened.form, gathering.expected)
+            gathering.take(scanned)
+            strangers |= _strangers(scanned)
         found = gathering.finish(opened.cells)
         if not self.numbered:
             _name_users(findings, opened)
         facts: dict[str, Any] = {TOLD: found.told.to_json(), ASKED: _first(against)}
+        facts[OPEN] = solution is not None and found.lists is None
+        facts[STRANGERS] = _sorted_few(strangers)
         content: dict[str, Any] = {}
         if self.metrics and solution is not None:
             submitted = self._lists(found, opened, solution)
@@ -178,12 +194,32 @@ class Examining:
             content = _content(ScoredUsers.of(submitted, self.metrics), self.metrics)
         yield from rows(at, content, facts)
 
+    def restored(self, strangers: Sequence[str], batches: Batches) -> Batches:
+        """Yield, for each bucket of a partition, which of these ids are those of its users."""
+        number = {key: at for at, key in enumerate(self.keys)}
+        found: dict[int, list[Content]] = {}
+        for key, content, _ in contents(batches):
+            found.setdefault(number[key], []).append(unpacked(content))
+        for at in sorted(found):
+            yield from attempted(at, partial(self._restored, strangers, at, found.pop(at)))
+
+    def _restored(self, strangers: Sequence[str], at: int, pieces: list[Content]) -> Batches:
+        users = self._against(pieces, self._solution(pieces)).users
+        names = (name.translate({FIELD: None, RECORD: None}) for name in strangers)
+        text = b"".join(b"%s%c%c" % (name.encode(), FIELD, RECORD) for name in names)
+        block = Block(padded(text), len(text), FIELD, RECORD)
+        none = np.full(len(users), -1, np.int32)
+        found = scan(block, Form(2, 0, 1, ord(" ")), Expected(users, nothing(), none, 0))
+        own = [strangers[line] for line in np.flatnonzero(found.users >= 0).tolist()]
+        yield from rows(at, {}, own)
+
     def _solution(self, pieces: list[Content]) -> Solution | None:
         if self.known is None:
             return None
         own = [piece[SOLUTION] for piece in pieces if SOLUTION in piece]
         found = solution_of(own[0], self.known) if own else nobodys(self.known)
-        return found.of_kinds(self.wanted.kinds) if self.wanted.kinds else found
+        kinds = () if self.against.format is None else self.against.format.kinds
+        return found.of_kinds(kinds) if kinds else found
 
     def _against(self, pieces: list[Content], solution: Solution | None) -> Against:
         against = self.against
@@ -195,23 +231,34 @@ class Examining:
         return against if solution is None else against.with_users_of(solution)
 
     def _lists(self, found: Gathered, opened: Source, solution: Solution) -> SubmittedLists:
-        """Return the lists of a bucket, ordered as scores without ties order them, or else anew."""
+        """Return the lists of a bucket."""
         told, lists = found.told, found.lists
-        left_out = {"users_outside": told.outside, "rows_outside": told.rows_outside}
-        if lists is None and told.answered > 0:
-            wanted = self.wanted
-            order = self._name(wanted.order)
+        if self.anew and told.rows > 0:
+            wanted, order = self.wanted, self._name(self.wanted.order)
             by = (None, order) if wanted.descending else (order, None)
             named = Named(self._name(wanted.user), self._name(wanted.items), *by)
-            anew = lists_of_file(_frame(opened), solution, named, self.longest)
-            return replace(anew, title=self.title)
-        if lists is None:
+            given = _frame(opened), solution, named, self.longest
+            return replace(lists_of_file(*given, none_known=True), title=self.title)
+        if lists is None or self.anew:
             lists = np.full((len(solution.users), 1), -1, np.int32)
+        left_out = {"users_outside": told.outside, "rows_outside": told.rows_outside}
         return lists_of_positions(self.title, solution, lists, solution.items, left_out)
 
     def _name(self, meant: str) -> str:
         """Return how the header spells a wanted column."""
         return self.head.columns[self.places[meant]]
+
+
+def _strangers(scanned: ScannedBlock) -> set[str]:
+    """Return some ids that nobody has."""
+    rows = np.flatnonzero(scanned.found.users == STRANGER)[: MOST_STRANGERS + 1]
+    starts, stops = scanned.found.starts[rows, USER], scanned.found.stops[rows, USER]
+    texts = scanned.block.texts(starts, stops)
+    return {text.strip(BLANK).decode("utf-8", "replace") for text in texts}
+
+
+def _sorted_few(strangers: set[str]) -> list[str]:
+    return sorted(strangers)[: MOST_STRANGERS + 1]
 
 
 def _first(against: Against) -> list[Any]:
@@ -249,6 +296,41 @@ def _name_users(findings: Findings, opened: Source) -> None:
 def _content(scored: ScoredUsers, metrics: Sequence[Metric]) -> dict[str, Any]:
     values = {metrics.index(metric): of for metric, of in scored.values.items()}
     return {_VALUES: values, _GROUPS: scored.groups, _SUMS: scored.sums}
+
+
+def homes_of(pieces: DataFrame, examining: Examining, facts: Mapping[int, Any]) -> dict[str, int]:
+    """Return the buckets of users who are meant by ids that are written otherwise.
+
+    Parameters
+    ----------
+    pieces : DataFrame
+        What buckets get.
+    facts : mapping
+        What they told.
+
+    Raises
+    ------
+    DataError
+        There are too many to ask for each.
+    """
+    few = [of.get(STRANGERS, []) for of in facts.values()]
+    asked = sorted({text for texts in few for text in texts})
+    if not asked or not (examining.asks or examining.known):
+        return {}
+    found = kept(pieces.mapInArrow(partial(examining.restored, asked), SCHEMA), _nothing)
+    found.release()
+    homes = {text: at for at, texts in found.facts.items() for text in texts}
+    if homes and any(len(texts) > MOST_STRANGERS for texts in few):
+        raise DataError(
+            f"{examining.title}: many ids are nobody's as they are written, such as "
+            f'"{min(homes)}", and are those of users with their zeros, in another case or without '
+            "what stands around them; write ids alike"
+        )
+    return homes
+
+
+def _nothing(part: int, content: object) -> None:
+    """Return nothing of what is kept: facts tell it."""
 
 
 def scored_of(metrics: Sequence[Metric], _: int, content: Content) -> ScoredUsers:

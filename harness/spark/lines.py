@@ -38,23 +38,35 @@ LINES, NUMBERS, FORM = "lines", "numbers", "form"
 FINDINGS, UNREAD = "findings", "unread"
 TOLD = -1
 """The number of what is told of the file."""
+BLANK = b" \t\r"
+"""What is left out around an id."""
+Homes = Mapping[str, int]
+"""The buckets of ids that are written otherwise than those of the users who are meant."""
 _PIECE_BYTES = 1 << 26
 """Of lines that are divided at a time."""
 
 
-def of(spark: SparkSession, path: Path | Table, against: Against, division: Division) -> DataFrame:
+def of(
+    spark: SparkSession,
+    path: Path | Table,
+    against: Against,
+    division: Division,
+    homes: Homes,
+) -> DataFrame:
     """Return the lines of a submission by the key of their bucket, and what is told of the file.
 
     Parameters
     ----------
     against : Against
         Says what it looks like; no ids are looked up.
+    homes : mapping of text to int
+        The buckets of ids that are no user's own.
     """
     if isinstance(path, Path):
         task = spark.range(0, 1, 1, 1)
-        return task.mapInArrow(partial(_of_file, path.absolute(), against, division), SCHEMA)
+        return task.mapInArrow(partial(_of_file, path.absolute(), against, division, homes), SCHEMA)
     frame = remote.whole(spark, path)
-    return frame.mapInArrow(partial(_of_rows, against, division), SCHEMA)
+    return frame.mapInArrow(partial(_of_rows, against, division, homes), SCHEMA)
 
 
 def place_of(name: str | Path, role: str) -> Path | Table:
@@ -84,15 +96,17 @@ def place_of(name: str | Path, role: str) -> Path | Table:
         )
     if is_remote(str(name)):
         return Table(path, remote=str(name))
-    return Table(path, remote=path.absolute().as_uri()) if path.is_dir() else path
+    return Table(path, remote=f"file:{path.absolute()}") if path.is_dir() else path
 
 
-def _of_file(path: Path, against: Against, division: Division, batches: Batches) -> Batches:
+def _of_file(
+    path: Path, against: Against, division: Division, homes: Homes, batches: Batches
+) -> Batches:
     def work() -> Batches:
         findings = Findings()
         try:
             with source(path, against, Findings()) as opened:
-                gathered = _Divided(division, opened)
+                gathered = _Divided(division, opened, homes)
                 last = opened.reader.header_lines
                 for block in opened.reader.blocks():
                     placed = gathered.take(block, last)
@@ -110,11 +124,11 @@ def _of_file(path: Path, against: Against, division: Division, batches: Batches)
         yield from attempted(TOLD, work)
 
 
-def _of_rows(against: Against, division: Division, batches: Batches) -> Batches:
+def _of_rows(against: Against, division: Division, homes: Homes, batches: Batches) -> Batches:
     def work(batch: Any) -> Batches:
         frame = pl.DataFrame(pl.from_arrow(batch))
         opened = of_frame(frame.lazy(), against, Findings())
-        gathered = _Divided(division, opened)
+        gathered = _Divided(division, opened, homes)
         for block in opened.reader.blocks():
             gathered.take(block, 0)
         yield from gathered.rest()
@@ -129,6 +143,7 @@ class _Divided:
 
     division: Division
     opened: Source
+    homes: Homes
     _waiting: dict[tuple[int, ...], dict[int, tuple[list[bytes], list[Int64]]]] = field(
         default_factory=dict
     )
@@ -140,11 +155,13 @@ class _Divided:
         head, user = self.opened.head, self.opened.places[self.opened.wanted.user]
         starts, stops, _ = fields.fields(block, fields.wanted(len(head.columns), user))
         text = block.buffer[: block.size].tobytes()
-        ids = [cell.decode("utf-8", "replace").strip() for cell in _cells(text, starts, stops)]
+        ids = [cell.strip(BLANK).decode("utf-8", "replace") for cell in _cells(text, starts, stops)]
         placed = PlacedBlock(block, len(ids), before)
         numbers = placed.lines_of(np.arange(len(ids)))
         lines = np.array([*text.split(bytes([block.end]))[: len(ids)], b""], object)[:-1]
         bucket = self.division.buckets_of(pl.Series(ids, dtype=pl.String))
+        for line, home in enumerate(map(self.homes.get, ids)) if self.homes else ():
+            bucket[line] = bucket[line] if home is None else home
         order = np.argsort(bucket, kind="stable")
         ends = np.cumsum(np.bincount(bucket, minlength=len(self.division.keys)))
         form = block.separator, block.end, block.written

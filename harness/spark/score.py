@@ -7,11 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.experiment.score import Scored
+from harness.core import steps
+from harness.core.errors import DataError
+from harness.experiment.score import ALL, Scored, score_steps
 from harness.experiment.submissions import SubmissionError, by_metrics
 from harness.experiment.terms import Terms
 from harness.metrics import Metric, parse
-from harness.spark.submission import Place, opened
+from harness.protocol.truth import Solution
+from harness.spark.examining import left_out_of
+from harness.spark.submission import Examined, Place, opened
 from harness.submission.format import Named
 
 if TYPE_CHECKING:
@@ -57,7 +61,33 @@ def score_on(
         examined = given.examined(like, true._replace(known=known), known.metrics)
         if not examined.validation.valid and not force:
             raise SubmissionError(examined.validation)
-        return given.scored(examined, known, cut)
+        return _scored(given.name, examined, known, cut)
+
+
+def _scored(name: str, examined: Examined, known: Solution, cut: int) -> Scored:
+    """Return the estimates of the lists."""
+    told, parts = examined.told, examined.parts
+    if parts is None:
+        first = examined.validation.problems[0]
+        raise DataError(f"{name}: cannot be read: {first.message}; {first.hint}")
+    if told.rows > 0 and told.answered == 0:
+        raise DataError(
+            f"{name}: not one of the users is in the truth; write ids alike (all faults: "
+            "harness validate, with the same options)"
+        )
+    weights = tuple(weight for _, weight in examined.kinds) or (1.0,)
+    users, estimates = steps.found(score_steps(known.metrics, weights), parts.total)
+    return Scored(
+        name,
+        cut,
+        estimates.pop(ALL),
+        estimates,
+        users,
+        known.fingerprint,
+        left_out_of(parts.facts),
+        "ml_metrics" if known.averaged is None else "kaggle",
+        validation=examined.validation,
+    )
 
 
 def score(

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from harness.core import steps
 from harness.core.errors import DataError, UsageError
 from harness.data.bucketing import bucket_count
 from harness.data.layout import AttributeTable, Table
 from harness.delimited.stream import Refused
 from harness.experiment import competition
-from harness.experiment.score import ALL, Scored, ScoredUsers, score_steps
+from harness.experiment.score import ScoredUsers
 from harness.experiment.submissions import SubmissionError
 from harness.experiment.terms import Terms
 from harness.metrics import Metric
@@ -25,8 +24,15 @@ from harness.metrics.inputs.read import longest_of
 from harness.protocol.truth import Solution
 from harness.spark import lines, remote, truths
 from harness.spark.buckets import whole
-from harness.spark.examining import Examining, asked_of, left_out_of, scored_of, told_of
-from harness.spark.lines import FINDINGS, UNREAD
+from harness.spark.examining import (
+    OPEN,
+    Examining,
+    asked_of,
+    homes_of,
+    scored_of,
+    told_of,
+)
+from harness.spark.lines import FINDINGS, UNREAD, Homes
 from harness.spark.parts import SCHEMA, Parts, facts_of, kept, pairs, refuse_first
 from harness.spark.session import session
 from harness.spark.travelling import travelling
@@ -63,7 +69,7 @@ class Examined(NamedTuple):
     validation: Validation
     told: Told
     parts: Parts[ScoredUsers] | None = None
-    wanted: Format | None = None
+    kinds: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +123,8 @@ class Submission:
         return truths.of_config(self.spark, self.stack, self.terms.config, metrics, self.buckets)
 
     def _division(self) -> Division:
-        return Division.of(self.spark, self.buckets or bucket_count(self._about()))
+        count = bucket_count(self._about()) if self.buckets is None else self.buckets
+        return Division.of(self.spark, count)
 
     def _about(self) -> int:
         """Return how many rows there are, more or less."""
@@ -210,9 +217,6 @@ class Submission:
         if isinstance(self.place, Path) and order.row_an_item(self.place, against) is not None:
             raise self._not_ordered
         division = self._division() if of is None else of.division
-        every = self._divided(look, against, of, division)
-        if not self._note_told(every, findings):
-            return self._unread(findings, against, look.wanted)
         examining = Examining(
             title=self.name,
             against=against,
@@ -228,23 +232,54 @@ class Submission:
             metrics=metrics,
             admitted=admitted,
         )
-        pieces = every.where("part >= 0 AND content IS NOT NULL")
-        parts = kept(pieces.mapInArrow(examining, SCHEMA), partial(scored_of, metrics))
-        self.stack.callback(parts.release)
+        every = self._divided(look, against, of, division, {})
+        if not self._note_told(every, findings):
+            return self._unread(findings, against, look.wanted)
+        parts = self._parts(every, examining)
+        homes = homes_of(every.where(_PIECES), examining, parts.facts)
+        if homes:
+            every = self._divided(look, against, of, division, homes)
+            parts = self._parts(every, examining)
+        if metrics and any(facts.get(OPEN) for facts in parts.facts.values()):
+            self._refuse_odd(told_of(parts.facts))
+            parts = self._parts(every, replace(examining, anew=True))
         return self._whole(parts, look, against, findings)
+
+    def _parts(self, every: DataFrame, examining: Examining) -> Parts[ScoredUsers]:
+        """Return what workers find in all buckets."""
+        pieces = every.where(_PIECES).mapInArrow(examining, SCHEMA)
+        parts = kept(pieces, partial(scored_of, examining.metrics))
+        self.stack.callback(parts.release)
+        return parts
+
+    def _refuse_odd(self, told: Told) -> None:
+        """Raise DataError over faults of rows where equal scores leave lists open."""
+        for code, finding in sorted(told.findings.found.items()):
+            if code in _OF_ROWS:
+                first = finding.places[0]
+                where = f"line {first.line:,}" if first.line is not None else f"user {first.user}"
+                raise DataError(
+                    f"{self.name}: {where}: {code} and equal scores, which are told apart in a "
+                    "file without such faults alone; mend it"
+                )
 
     def _asks(self, against: Against) -> bool:
         """Return whether there are users who must have a row."""
         return self._ids_table is not None or against.ids is not None
 
     def _divided(
-        self, look: Source, against: Against, of: Truths | None, division: Division
+        self,
+        look: Source,
+        against: Against,
+        of: Truths | None,
+        division: Division,
+        homes: Homes,
     ) -> DataFrame:
         """Return all that each bucket gets, its lines where they can be read among it."""
         frames = [] if of is None else [of.frame]
         if look.readable:
             light = replace(against, items=nothing())
-            frames.append(lines.of(self.spark, self.place, light, division))
+            frames.append(lines.of(self.spark, self.place, light, division, homes))
         if self._asks(against):
             frames.append(truths.ids(self.spark, against, self._ids_table, division))
         nobody = self.spark.createDataFrame([], SCHEMA)
@@ -274,7 +309,8 @@ class Submission:
         if not look.readable:
             return self._unread(told.findings, against, look.wanted)
         wanted, single = look.wanted, told.common.single == told.common.lists > 0
-        if not wanted.long and single and "SUB203" in told.findings.found:
+        loose = against.may_be_long and not wanted.long
+        if loose and single and "SUB203" in told.findings.found:
             raise self._not_ordered
         if told.rows == 0 and isinstance(self.place, Table):
             told.findings.note("SUB004")
@@ -282,7 +318,8 @@ class Submission:
         ask_order(rows, wanted, against, told.findings)
         against = asked_of(parts.facts, against)
         validation = self._concluded(told, against, wanted, checked_as(wanted, against))
-        return Examined(validation, told, parts, wanted)
+        kinds = () if against.format is None else against.format.kinds
+        return Examined(validation, told, parts, kinds)
 
     @property
     def _not_ordered(self) -> UsageError:
@@ -299,33 +336,10 @@ class Submission:
         name = Path(self.name)
         return concluded(name, told, against, wanted, checked, strict=self.strict)
 
-    def scored(self, examined: Examined, known: Solution, cut: int) -> Scored:
-        """Return the estimates of the lists."""
-        told, parts = examined.told, examined.parts
-        if parts is None:
-            first = examined.validation.problems[0]
-            raise DataError(f"{self.name}: cannot be read: {first.message}; {first.hint}")
-        if told.rows > 0 and told.answered == 0:
-            raise DataError(
-                f"{self.name}: not one of the users is in the truth; write ids alike (all faults: "
-                "harness validate, with the same options)"
-            )
-        kinds = () if examined.wanted is None else examined.wanted.kinds
-        weights = tuple(weight for _, weight in kinds) or (1.0,)
-        users, estimates = steps.found(score_steps(known.metrics, weights), parts.total)
-        return Scored(
-            self.name,
-            cut,
-            estimates.pop(ALL),
-            estimates,
-            users,
-            known.fingerprint,
-            left_out_of(parts.facts),
-            "ml_metrics" if known.averaged is None else "kaggle",
-            validation=examined.validation,
-        )
 
-
+_PIECES = "part >= 0 AND content IS NOT NULL"
+_OF_ROWS = frozenset({"SUB204", "SUB205", "SUB206", "SUB208", "SUB209", "SUB210", "SUB313"})
+"""Faults of rows that are not read where ids are told apart."""
 _FIRST = 1000
 """Rows of a table that tell what its columns hold."""
 

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from harness.core.arrays import Counts
+from harness.core.errors import UsageError
 from harness.core.random import LEAVES, id_hashes, leaf_of
 from harness.data import attributes, loading
 from harness.data.dataset import NO_TIME
@@ -52,7 +53,14 @@ class Division(NamedTuple):
         """Return that into so many buckets, each of which Spark puts into a partition of its own.
 
         Where it does not, two are worked on one after the other.
+
+        Raises
+        ------
+        UsageError
+            A number that users cannot be divided into.
         """
+        if not 1 <= count <= LEAVES:
+            raise UsageError(f"buckets is {count}; expected 1 to {LEAVES:,}")
         hashed = f"pmod(hash(CAST(id AS INT)), {count}) AS at"
         found = spark.range(0, _TRIED * count, 1, 1).selectExpr("CAST(id AS INT) AS id", hashed)
         key: dict[int, int] = {}

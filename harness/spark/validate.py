@@ -88,7 +88,6 @@ def validate(
     -------
     Validation
         As of `harness.validate`; rows of a table, which have no lines, are told by their users.
-        Ids in another case, or without their zeros, are told as unknown ones.
 
     Raises
     ------

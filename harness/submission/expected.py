@@ -205,6 +205,11 @@ class Against:
         return replace(wanted, long=wanted.long or self.long)
 
     @property
+    def asked(self) -> bool:
+        """Whether rows are asked for, maybe of nobody among these users."""
+        return self.required > 0 or self.names is not None
+
+    @property
     def may_be_long(self) -> bool:
         """Whether users may stand in several rows, though no column orders their items."""
         anyones = self.format is None and self.ids is None

@@ -77,7 +77,7 @@ class Gathering:
         self._lists: WideLists | LongLists = WideLists(int(rows.max(initial=-1)) + 1)
         if wanted.long:
             by = ("score" if wanted.descending else "rank") if wanted.order else ""
-            self._lists = LongLists(len(items), rows, wanted.k, kept, by)
+            self._lists = LongLists(items, rows, wanted.k, kept, by)
         self._answered = self._evaluated = 0
         self._is_evaluated = rows >= 0
 
@@ -136,7 +136,7 @@ class Gathering:
             first = against.texts(missing[:EXAMPLES])
             self._findings.add("SUB201", len(missing), _named(first))
         beyond = against.required + np.flatnonzero(users.known[against.required :])
-        if against.required > 0 and len(beyond) > 0:
+        if against.asked and len(beyond) > 0:
             first_ids = against.beyond(beyond[:EXAMPLES])
             self._findings.add("SUB214", len(beyond), _named(first_ids))
         return int(np.count_nonzero(there[: against.required]))

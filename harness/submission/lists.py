@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from harness.core.arrays import Bool, Floats, Int32, Int64
+from harness.core.arrays import Bool, Floats, Int32, Int64, UInt64
 from harness.delimited import _lines
 from harness.delimited._lines import NO_ROW
 from harness.delimited.blocks import Block
@@ -156,8 +156,7 @@ class LongLists:
 
     Parameters
     ----------
-    items : int
-        How many are known.
+    items : Known
     rows : int32 array, one a known user
         Rows of the solution, −1 without one.
     k, kept : int
@@ -166,9 +165,9 @@ class LongLists:
         ``rank``, ``score``, or empty: the order of the file.
     """
 
-    def __init__(self, items: int, rows: Int32, k: int | None, kept: int, order: str) -> None:
+    def __init__(self, items: Known, rows: Int32, k: int | None, kept: int, order: str) -> None:
         self._rows, self._k, self._kept, self._order = rows, k, kept, order
-        self._known_items, self._items = items, Learning()
+        self._known_items, self._items = len(items), Learning(secret=items.secret)
         self._strangers = 0
         self._parts: list[_Rows] = []
 
@@ -203,7 +202,8 @@ class LongLists:
             **self._of_order(number, first, tied),
         }
         told = apart + [_fault(code, line[rows]) for code, rows in wrong.items()]
-        common = _common(item, first, self._known_items)
+        keys = np.concatenate((np.arange(self._known_items, dtype=np.uint64), self._items.keys))
+        common = _common(item, first, keys)
         if self._order == "score" and tied.any():
             return None, told, common
         # Of two on a rank the first stands.
@@ -258,21 +258,20 @@ def _fault(code: str, lines: Int64) -> Fault:
     return Fault(code, len(lines), tuple(np.sort(lines)[:EXAMPLES].tolist()))
 
 
-def _common(item: Int32, first: Bool, known: int) -> Common:
+def _common(item: Int32, first: Bool, keys: UInt64) -> Common:
     """Return what all lists have in common, by their items and which row is the first of each.
 
     Parameters
     ----------
-    known : int
-        Items that have the same code in all parts of a file.
+    keys : uint64 array
+        A number for each item, which is the same in all parts of a file.
     """
     n, sizes = int(first.sum()), np.diff(np.flatnonzero(first), append=len(first))
     if n == 0:
         return Common()
     own = item[: sizes[0]]
     alike = bool((sizes == sizes[0]).all()) and bool((item.reshape(n, -1) == own).all())
-    digest = blake2b(own.astype("<i4").tobytes(), digest_size=8).digest()
-    number = int.from_bytes(digest) if bool((own < known).all()) else None
+    number = int.from_bytes(blake2b(keys[own].tobytes(), digest_size=8).digest())
     return Common(n, n if alike else 0, n if int(sizes.max()) == 1 else 0, number)
 
 

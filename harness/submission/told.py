@@ -23,8 +23,7 @@ class Common:
     lists, same, single : int
         How many there are, are the same as the first, and have one item at most.
     first : int, optional
-        A number for the first: where two are the same, so are the lists. None: it has none that
-        says anything beside other users'.
+        A number for the first: where two are the same, so are the lists. None without any.
     """
 
     lists: int = 0

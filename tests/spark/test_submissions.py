@@ -14,6 +14,7 @@ from harness import spark as on_spark
 from harness.core.errors import DataError, HarnessError, UsageError
 from harness.experiment.submissions import SubmissionError
 from harness.experiment.terms import Terms
+from harness.spark import examining
 from harness.spark.score import score_on
 from harness.spark.submission import Place
 from harness.submission.format import Named
@@ -105,13 +106,106 @@ def test_a_file_is_checked_as_without_spark(spark: Any, folder: Path, name: str)
 
 
 def without_case(told: Any) -> Any:
-    """Return what is told, but for ids in another case, which no worker has all of."""
+    """Return what is told, but for ids in another case, where nobody's id is known."""
     for problem in told["problems"]:
         if problem["code"] in ("SUB212", "SUB213"):
             problem.update(code="SUB212", message="", hint="", value="")
-        if problem["code"] in ("SUB202", "SUB209"):
-            problem.update(code="SUB202", message="", hint="")
     return told
+
+
+THREE = "user,items\nann,a b\nbob,c\ncid,d\n"
+NUMBERS = "user,items\n001,a b\n002,c\n003,d\n"
+TIES = "user,item,score\nann,b,0.9\nann,a,0.9\nbob,c,1\n"
+KINDS = "user,items\n1_clicks,5\n1_carts,5 6\n1_orders,7\n2_clicks,8\n"
+ODD: Mapping[str, tuple[str, str, dict[str, Any]]] = {
+    "blanks of other kinds are parts of ids": (
+        "user,items\nann\u00a0,a b\nbob,c\n\u3000cid,d\n\x0bdan,d\n",
+        "user,items\nann\u00a0,a b\nbob,c\n\u3000cid,d\n\x0bdan,d\n",
+        {},
+    ),
+    "quotes around ids": (THREE, 'user,item,rank\nann,a,1\n"""cid",d,1\n"""cid",a,5\n', {}),
+    "numbers with .0": (NUMBERS.replace("00", ""), "user,items\n1.0,a b\n2,c\n3.0,d\n", {}),
+    "zeros that are lost": (NUMBERS, "user,items\n1,a b\n2,c\n003,d\n", {}),
+    "kinds are those of the solution": (
+        KINDS,
+        "session_type,labels\n1_clicks,5 6\n1_carts,5\n1_orders,8\n2_clicks,8 5\n",
+        {"metrics": ["TotalRecall@20"]},
+    ),
+    "users outside, where scores are equal": (
+        THREE,
+        TIES + "".join(f"z{i},a,1\n z{i},b,2\n" for i in range(9)).replace(" z", "z"),
+        {},
+    ),
+    "users whom the sample has not": (
+        THREE,
+        "user,items\nann,a b\nbob,c\ncid,d a\n",
+        {"sample": "user,items\nann,\nbob,\n"},
+    ),
+    "one list for all, of items that nobody knows": (
+        THREE,
+        "user,item,rank\n" + "".join(f"{u},x,1\n{u},y,2\n" for u in ("ann", "bob", "cid")),
+        {},
+    ),
+    "lists of one item, and a user twice": (
+        THREE,
+        "user,items\nann,a\nbob,c\ncid,d\nann,b\n",
+        {"sample": "user,items\nann,\nbob,\ncid,\n"},
+    ),
+}
+
+
+@pytest.mark.parametrize("buckets", [1, 3, 7])
+@pytest.mark.parametrize("name", ODD)
+def test_odd_files(spark: Any, folder: Path, name: str, buckets: int) -> None:
+    solution, text, given = ODD[name]
+    Path("solution.csv").write_text(solution)
+    Path("mine.csv").write_text(text)
+    if "sample" in given:
+        Path("own.csv").write_text(given["sample"])
+        given = {**given, "sample": "own.csv"}
+    here, there = both("mine.csv", buckets, **given)
+    assert there == here
+
+
+FAULTS = {
+    "too few fields": "cid,a\n",
+    "no number": "cid,a,x\n",
+    "a blank line": "\n",
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_equal_scores_and_faults_of_rows(spark: Any, folder: Path, name: str) -> None:
+    """As without Spark, where ids are told apart once more, of rows that are whole."""
+    Path("mine.csv").write_text(TIES + FAULTS[name])
+    with pytest.raises(DataError):
+        harness.score("mine.csv", solution="solution.csv", force=True)
+    with refusal(DataError, "mine.csv: line 5: SUB", "and equal scores"):
+        on_spark.score("mine.csv", solution="solution.csv", force=True, buckets=7)
+
+
+def test_many_ids_that_are_written_otherwise(
+    spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(examining, "MOST_STRANGERS", 1)
+    for name, width in (("solution.csv", 3), ("mine.csv", 1)):
+        rows = "".join(f"{number:0{width}},a b\n" for number in range(1, 20))
+        Path(name).write_text(f"user,items\n{rows}")
+    with refusal(DataError, "mine.csv: many ids are nobody's as they are written, such as"):
+        on_spark.score("mine.csv", solution="solution.csv", buckets=4)
+
+
+@pytest.mark.parametrize("buckets", [-1, 0, 4097])
+def test_a_number_of_buckets(spark: Any, folder: Path, buckets: int) -> None:
+    Path("mine.csv").write_text(GOOD)
+    with refusal(UsageError, f"buckets is {buckets}; expected 1 to 4,096"):
+        on_spark.validate("mine.csv", buckets=buckets)
+
+
+@pytest.mark.parametrize("name", ["my lists", "a%b", "é", "lists=1"])
+def test_a_folder_of_any_name(spark: Any, folder: Path, name: str) -> None:
+    folder_of(pl.DataFrame(FRAME | RANKS), Path(name))
+    assert on_spark.validate(name, buckets=2).rows == 6
 
 
 FRAME = {"user": ["bob", "ann", "ann", "bob", "eve", "zoe"], "item": ["c", "b", "a", "a", "d", "a"]}
