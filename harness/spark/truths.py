@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 _IDS, _ITEMS = -2, -3
 """Numbers of what is told of ids and of true items."""
-_SUMS, _FACTS = "sums", "facts"
+_SUMS = "sums"
 _MOST_IDS = 1 << 22
 """Of a file, that are divided at a time."""
 

@@ -129,7 +129,7 @@ def test_a_worker_without_our_package(
     bare.write_text(f'#!/bin/sh\nPYTHONPATH={tmp_path}:$PYTHONPATH exec {sys.executable} "$@"\n')
     bare.chmod(0o755)
     monkeypatch.setenv("PYSPARK_PYTHON", str(bare))
-    words = 'a worker has no Python module "harness"; install this package', "PYSPARK_PYTHON"
+    words = 'a worker has no Python module "harness"', "PYSPARK_PYTHON", "install this package"
     with session(cluster.url) as spark, refusal(UsageError, *words):
         evaluate(*sides(spark, rows), "MRR")
 
