@@ -38,6 +38,12 @@ _LOCAL = {
     _JAVA: f"{_QUIET[_JAVA]} -XX:TieredStopAtLevel=1 -XX:+UseParallelGC",
 }
 """Where the driver does all the work: Java has little of it, and would spend longer on its own."""
+_WORKERS = {
+    "spark.executorEnv.POLARS_MAX_THREADS": "1",
+    "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": str(1 << 30),
+    "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": str(1 << 28),
+}
+"""Of workers' Python: a task is a thread, and what a bucket has freed the next one uses."""
 _SQL = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
@@ -189,7 +195,7 @@ def _started(builder: SparkSession.Builder, master: str | None) -> SparkSession:
 
 def _settings(master: str) -> dict[str, str]:
     """Return the settings that we need and that nobody else has made."""
-    wanted = _QUIET | _SQL | (_LOCAL if master.startswith("local") else {})
+    wanted = _QUIET | _WORKERS | _SQL | (_LOCAL if master.startswith("local") else {})
     if os.environ.get("SPARK_DRIVER_MEMORY") or os.environ.get("PYSPARK_SUBMIT_ARGS"):
         wanted.pop("spark.driver.memory", None)
     if "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit: its own options count
