@@ -15,7 +15,7 @@ from harness.core.errors import UsageError, suggest
 
 if TYPE_CHECKING:
     from harness.experiment.explain import Explanations
-    from harness.experiment.score import SubmittedLists
+    from harness.experiment.submitted_lists import SubmittedLists
     from harness.experiment.terms import Terms
     from harness.metrics import Metric
 
@@ -90,8 +90,8 @@ def explain(
 
 def _of_file(file: Path, terms: Terms, asked: tuple[Metric, ...]) -> SubmittedLists:
     """Return the lists of a file; say it where the file would not be scored."""
-    from harness.experiment.score import lists_on_terms
     from harness.experiment.submissions import refused
+    from harness.experiment.submitted_lists import lists_on_terms
 
     submitted = lists_on_terms(file, terms, asked)
     codes = [problem.code for problem in refused(file, terms, asked)]

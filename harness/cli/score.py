@@ -94,7 +94,7 @@ def score(
                 refuse_overwriting(out, [file, config, sample, items, solution, *terms.files])
             if engine == "spark":
                 from harness.spark.score import score_on as score_on_spark
-                from harness.spark.submission import Place
+                from harness.spark.submission import SparkOptions
 
                 scored = score_on_spark(
                     file,
@@ -104,7 +104,7 @@ def score(
                     solution=solution,
                     strict=strict,
                     force=force,
-                    at=Place(master, remote, buckets),
+                    options=SparkOptions(master, remote, buckets),
                 )
             else:
                 scored = score_on(

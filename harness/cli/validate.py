@@ -74,11 +74,11 @@ def validate(
         separator=separator,
     )
     if engine == "spark":
-        from harness.spark.submission import Place
+        from harness.spark.submission import SparkOptions
         from harness.spark.validate import validate_on
 
-        at = Place(master, remote, buckets)
-        found = validate_on(file, terms, k, solution=solution, strict=strict, at=at)
+        on = SparkOptions(master, remote, buckets)
+        found = validate_on(file, terms, k, solution=solution, strict=strict, options=on)
         tell(found, found.to_dict, format_, time.perf_counter() - began, fix="")
         return 0 if found.valid else 1
     path = Path(file)

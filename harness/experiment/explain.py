@@ -16,12 +16,8 @@ from harness.experiment import run_folder
 from harness.experiment.answers import fitted, recommend
 from harness.experiment.build import Factories
 from harness.experiment.run_folder import Run
-from harness.experiment.score import (
-    SubmittedLists,
-    convention_columns,
-    lists_of_positions,
-    on_conventions,
-)
+from harness.experiment.score import convention_columns, on_conventions
+from harness.experiment.submitted_lists import SubmittedLists, lists_of_positions
 from harness.metrics import DEFINITIONS, DIVISORS, Block, Metric, parse, per_user
 from harness.metrics.conventions import map_by_convention
 from harness.metrics.inputs.lists import id_order

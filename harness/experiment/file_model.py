@@ -18,7 +18,7 @@ from harness.models.topk import extend
 
 if TYPE_CHECKING:
     from harness.config import Config
-    from harness.experiment.score import SubmittedLists
+    from harness.experiment.submitted_lists import SubmittedLists
     from harness.protocol.evaluation_set import EvaluationSet
 
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from harness.core.errors import HarnessError
-from harness.experiment.score import Scored, SubmittedLists, lists_of_file, lists_of_positions
+from harness.experiment.score import Scored
 from harness.experiment.score import score as score_lists
+from harness.experiment.submitted_lists import SubmittedLists, lists_of_file, lists_of_positions
 from harness.experiment.terms import Terms, path_or_frame
 from harness.metrics import USUAL, Metric, parse
 from harness.metrics.inputs.read import longest_of

@@ -32,7 +32,7 @@ from harness.spark.parts import (
     Content,
     Parts,
     attempted,
-    contents,
+    gathered,
     kept,
     merged,
     rows,
@@ -186,13 +186,9 @@ def _gather(
     batches: Batches,
 ) -> Batches:
     """Yield the buckets of a partition, which holds all that each of them gets."""
-    number = {key: at for at, key in enumerate(division.keys)}
     places = Lookup(**unpacked(lookup))
-    found: dict[int, list[Content]] = {}
-    for key, content, _ in contents(batches):
-        found.setdefault(number[key], []).append(unpacked(content))
-    for at in sorted(found):
-        work = partial(_bucket, layout, names, n_items, places, at, found.pop(at))
+    for at, pieces in gathered(batches, division.keys):
+        work = partial(_bucket, layout, names, n_items, places, at, pieces)
         yield from attempted(at, work)
 
 

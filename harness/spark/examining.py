@@ -15,12 +15,12 @@ from harness.core.errors import DataError
 from harness.delimited import fields
 from harness.delimited._lines import FIELD, NO_ROW, RECORD
 from harness.delimited.blocks import Block, cut, padded
-from harness.experiment.score import ScoredUsers, SubmittedLists, lists_of_file, lists_of_positions
+from harness.experiment.score import ScoredUsers
+from harness.experiment.submitted_lists import SubmittedLists, lists_of_file, lists_of_positions
 from harness.metrics import Judgments, Metric
 from harness.protocol.truth import Solution
 from harness.spark.lines import BLANK, LINES, Lines
-from harness.spark.packing import unpacked
-from harness.spark.parts import SCHEMA, Batches, Content, attempted, contents, kept, rows
+from harness.spark.parts import SCHEMA, Batches, Content, attempted, gathered, kept, rows
 from harness.submission._scan import STRANGER, USER
 from harness.submission.expected import Against
 from harness.submission.findings import Findings, Place, shown
@@ -104,14 +104,6 @@ def solution_of(content: Mapping[str, Any], known: Solution) -> Solution:
     )
 
 
-def nobodys(known: Solution) -> Solution:
-    """Return the share of a bucket without evaluated users."""
-    nothing = Ragged(np.zeros(1, np.int64), np.zeros(0, np.int32))
-    judgments = known.judgments
-    none = Judgments(nothing, nothing.sizes, judgments.grades, judgments.catalogue)
-    return replace(known, judgments=none, history=known.history and nothing)
-
-
 @dataclass(frozen=True, eq=False)
 class Examining:
     """Examines buckets of a submission.
@@ -129,7 +121,7 @@ class Examining:
     numbered, asks : bool
         Whether lines have numbers, and whether rows are asked for.
     known : Solution, optional
-        What all buckets share of the solution: all but users.
+        What all buckets share of the solution: all but users, of whom it has none.
     longest : int, optional
         Positions of a list that are looked at.
     metrics : tuple of Metric
@@ -157,12 +149,8 @@ class Examining:
 
     def __call__(self, batches: Batches) -> Batches:
         """Yield what the buckets of a partition tell, and what their lists score."""
-        number = {key: at for at, key in enumerate(self.keys)}
-        found: dict[int, list[Content]] = {}
-        for key, content, _ in contents(batches):
-            found.setdefault(number[key], []).append(unpacked(content))
-        for at in sorted(found):
-            yield from attempted(at, partial(self._bucket, at, found.pop(at)))
+        for at, pieces in gathered(batches, self.keys):
+            yield from attempted(at, partial(self._bucket, at, pieces))
 
     def _bucket(self, at: int, pieces: list[Content]) -> Batches:
         solution = self._solution(pieces)
@@ -186,7 +174,7 @@ class Examining:
             _name_users(findings, opened)
         facts: dict[str, Any] = {TOLD: found.told.to_json(), ASKED: _first(against)}
         facts[OPEN] = solution is not None and found.lists is None
-        facts[STRANGERS] = _sorted_few(strangers)
+        facts[STRANGERS] = sorted(strangers)[: MOST_STRANGERS + 1]
         content: dict[str, Any] = {}
         if self.metrics and solution is not None:
             submitted = self._lists(found, opened, solution)
@@ -196,12 +184,8 @@ class Examining:
 
     def restored(self, strangers: Sequence[str], batches: Batches) -> Batches:
         """Yield, for each bucket of a partition, which of these ids are those of its users."""
-        number = {key: at for at, key in enumerate(self.keys)}
-        found: dict[int, list[Content]] = {}
-        for key, content, _ in contents(batches):
-            found.setdefault(number[key], []).append(unpacked(content))
-        for at in sorted(found):
-            yield from attempted(at, partial(self._restored, strangers, at, found.pop(at)))
+        for at, pieces in gathered(batches, self.keys):
+            yield from attempted(at, partial(self._restored, strangers, at, pieces))
 
     def _restored(self, strangers: Sequence[str], at: int, pieces: list[Content]) -> Batches:
         users = self._against(pieces, self._solution(pieces)).users
@@ -217,7 +201,7 @@ class Examining:
         if self.known is None:
             return None
         own = [piece[SOLUTION] for piece in pieces if SOLUTION in piece]
-        found = solution_of(own[0], self.known) if own else nobodys(self.known)
+        found = solution_of(own[0], self.known) if own else self.known
         kinds = () if self.against.format is None else self.against.format.kinds
         return found.of_kinds(kinds) if kinds else found
 
@@ -257,10 +241,6 @@ def _strangers(scanned: ScannedBlock) -> set[str]:
     return {text.strip(BLANK).decode("utf-8", "replace") for text in texts}
 
 
-def _sorted_few(strangers: set[str]) -> list[str]:
-    return sorted(strangers)[: MOST_STRANGERS + 1]
-
-
 def _first(against: Against) -> list[Any]:
     """Return how many users must have a row, and one of them."""
     names = against.names
@@ -298,7 +278,7 @@ def _content(scored: ScoredUsers, metrics: Sequence[Metric]) -> dict[str, Any]:
     return {_VALUES: values, _GROUPS: scored.groups, _SUMS: scored.sums}
 
 
-def homes_of(pieces: DataFrame, examining: Examining, facts: Mapping[int, Any]) -> dict[str, int]:
+def meant_by(pieces: DataFrame, examining: Examining, facts: Mapping[int, Any]) -> dict[str, int]:
     """Return the buckets of users who are meant by ids that are written otherwise.
 
     Parameters
@@ -319,14 +299,14 @@ def homes_of(pieces: DataFrame, examining: Examining, facts: Mapping[int, Any]) 
         return {}
     found = kept(pieces.mapInArrow(partial(examining.restored, asked), SCHEMA), _nothing)
     found.release()
-    homes = {text: at for at, texts in found.facts.items() for text in texts}
-    if homes and any(len(texts) > MOST_STRANGERS for texts in few):
+    meant = {text: at for at, texts in found.facts.items() for text in texts}
+    if meant and any(len(texts) > MOST_STRANGERS for texts in few):
         raise DataError(
             f"{examining.title}: many ids are nobody's as they are written, such as "
-            f'"{min(homes)}", and are those of users with their zeros, in another case or without '
+            f'"{min(meant)}", and are those of users with their zeros, in another case or without '
             "what stands around them; write ids alike"
         )
-    return homes
+    return meant
 
 
 def _nothing(part: int, content: object) -> None:

@@ -40,7 +40,7 @@ TOLD = -1
 """The number of what is told of the file."""
 BLANK = b" \t\r"
 """What is left out around an id."""
-Homes = Mapping[str, int]
+Meant = Mapping[str, int]
 """The buckets of ids that are written otherwise than those of the users who are meant."""
 _PIECE_BYTES = 1 << 26
 """Of lines that are divided at a time."""
@@ -51,7 +51,7 @@ def of(
     path: Path | Table,
     against: Against,
     division: Division,
-    homes: Homes,
+    meant: Meant,
 ) -> DataFrame:
     """Return the lines of a submission by the key of their bucket, and what is told of the file.
 
@@ -59,14 +59,14 @@ def of(
     ----------
     against : Against
         Says what it looks like; no ids are looked up.
-    homes : mapping of text to int
+    meant : mapping of text to int
         The buckets of ids that are no user's own.
     """
     if isinstance(path, Path):
         task = spark.range(0, 1, 1, 1)
-        return task.mapInArrow(partial(_of_file, path.absolute(), against, division, homes), SCHEMA)
+        return task.mapInArrow(partial(_of_file, path.absolute(), against, division, meant), SCHEMA)
     frame = remote.whole(spark, path)
-    return frame.mapInArrow(partial(_of_rows, against, division, homes), SCHEMA)
+    return frame.mapInArrow(partial(_of_rows, against, division, meant), SCHEMA)
 
 
 def place_of(name: str | Path, role: str) -> Path | Table:
@@ -100,16 +100,16 @@ def place_of(name: str | Path, role: str) -> Path | Table:
 
 
 def _of_file(
-    path: Path, against: Against, division: Division, homes: Homes, batches: Batches
+    path: Path, against: Against, division: Division, meant: Meant, batches: Batches
 ) -> Batches:
     def work() -> Batches:
         findings = Findings()
         try:
             with source(path, against, Findings()) as opened:
-                gathered = _Divided(division, opened, homes)
+                gathered = _Divided(division, meant)
                 last = opened.reader.header_lines
                 for block in opened.reader.blocks():
-                    placed = gathered.take(block, last)
+                    placed = gathered.take(opened, block, last)
                     placed.note_bytes(survey(block.buffer, block.size, block.end), findings)
                     last = placed.last
                     opened.reader.give_back(block)
@@ -124,17 +124,21 @@ def _of_file(
         yield from attempted(TOLD, work)
 
 
-def _of_rows(against: Against, division: Division, homes: Homes, batches: Batches) -> Batches:
-    def work(batch: Any) -> Batches:
-        frame = pl.DataFrame(pl.from_arrow(batch))
-        opened = of_frame(frame.lazy(), against, Findings())
-        gathered = _Divided(division, opened, homes)
-        for block in opened.reader.blocks():
-            gathered.take(block, 0)
+def _of_rows(against: Against, division: Division, meant: Meant, batches: Batches) -> Batches:
+    gathered = _Divided(division, meant)
+
+    def work() -> Batches:
+        for batch in batches:
+            frame = pl.DataFrame(pl.from_arrow(batch))
+            opened = of_frame(frame.lazy(), against, Findings())
+            for block in opened.reader.blocks():
+                gathered.take(opened, block, 0)
+            yield from gathered.full()
         yield from gathered.rest()
 
-    for batch in batches:
-        yield from attempted(TOLD, partial(work, batch))
+    yield from attempted(TOLD, work)
+    for _ in batches:  # whoever sends them waits until they are taken
+        pass
 
 
 @dataclass(eq=False)
@@ -142,26 +146,26 @@ class _Divided:
     """Lines of a submission, taken in block by block, that wait to be divided."""
 
     division: Division
-    opened: Source
-    homes: Homes
+    meant: Meant
     _waiting: dict[tuple[int, ...], dict[int, tuple[list[bytes], list[Int64]]]] = field(
         default_factory=dict
     )
     _size: int = 0
     _source: int = 0
 
-    def take(self, block: Block, before: int) -> PlacedBlock:
+    def take(self, opened: Source, block: Block, before: int) -> PlacedBlock:
         """Take in the lines of a block, before which there are so many."""
-        head, user = self.opened.head, self.opened.places[self.opened.wanted.user]
-        starts, stops, _ = fields.fields(block, fields.wanted(len(head.columns), user))
+        user = opened.places[opened.wanted.user]
+        starts, stops, _ = fields.fields(block, fields.wanted(len(opened.head.columns), user))
         text = block.buffer[: block.size].tobytes()
-        ids = [cell.strip(BLANK).decode("utf-8", "replace") for cell in _cells(text, starts, stops)]
+        cells = cut(text, starts[:, 0], stops[:, 0])
+        ids = [cell.strip(BLANK).decode("utf-8", "replace") for cell in cells]
         placed = PlacedBlock(block, len(ids), before)
         numbers = placed.lines_of(np.arange(len(ids)))
         lines = np.array([*text.split(bytes([block.end]))[: len(ids)], b""], object)[:-1]
         bucket = self.division.buckets_of(pl.Series(ids, dtype=pl.String))
-        for line, home in enumerate(map(self.homes.get, ids)) if self.homes else ():
-            bucket[line] = bucket[line] if home is None else home
+        for line, at in enumerate(map(self.meant.get, ids)) if self.meant else ():
+            bucket[line] = bucket[line] if at is None else at
         order = np.argsort(bucket, kind="stable")
         ends = np.cumsum(np.bincount(bucket, minlength=len(self.division.keys)))
         form = block.separator, block.end, block.written
@@ -194,10 +198,6 @@ class _Divided:
                 self._source += 1
         self._waiting.clear()
         self._size = 0
-
-
-def _cells(text: bytes, starts: Int64, stops: Int64) -> Iterator[bytes]:
-    return cut(text, starts[:, 0], stops[:, 0])
 
 
 class Lines:

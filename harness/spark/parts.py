@@ -34,6 +34,7 @@ Other = TypeVar("Other")
 Content = Mapping[Any, Any]
 """What `packed` takes."""
 Batches = Iterator["pa.RecordBatch"]
+Gathered = tuple[int, list[Content]]
 
 _FAN_IN = 8
 """So many contents at most are merged by one worker, or by the driver."""
@@ -225,6 +226,16 @@ def contents(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Any, str 
                 yield part, _joined(chunks), words.pop((part, source), None)
     if waiting:
         raise PackedError("parts are cut short: some of their rows are missing")
+
+
+def gathered(batches: Iterable[pa.RecordBatch], keys: Sequence[int]) -> Iterator[Gathered]:
+    """Yield the place of each key among all, ascending, and the contents that have the key."""
+    number = {key: at for at, key in enumerate(keys)}
+    found: dict[int, list[Content]] = {}
+    for key, content, _ in contents(batches):
+        found.setdefault(number[key], []).append(unpacked(content))
+    for at in sorted(found):
+        yield at, found.pop(at)
 
 
 def _joined(chunks: dict[int, Any]) -> Any:

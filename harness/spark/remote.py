@@ -12,6 +12,7 @@ from harness.data import layout
 from harness.data.layout import CATALOG, AttributeTable, EventTable, Table
 from harness.data.source import FieldRule, id_rule, nulled, time_rule
 from harness.data.typed import bad_value
+from harness.spark.tables import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -41,7 +42,7 @@ def frame(spark: SparkSession, table: Table, columns: Sequence[str]) -> DataFram
 def _column(name: str) -> Column:
     from pyspark.sql import functions
 
-    return functions.col("`" + name.replace("`", "``") + "`")
+    return functions.col(quoted(name))
 
 
 def whole(spark: SparkSession, table: Table) -> DataFrame:

@@ -15,7 +15,7 @@ from harness.experiment.terms import Terms
 from harness.metrics import Metric, parse
 from harness.protocol.truth import Solution
 from harness.spark.examining import left_out_of
-from harness.spark.submission import Examined, Place, opened
+from harness.spark.submission import Examined, SparkOptions, opened
 from harness.submission.format import Named
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def score_on(
     solution: Path | str | None = None,
     strict: bool = False,
     force: bool = False,
-    at: Place,
+    options: SparkOptions,
 ) -> Scored:
     """Validate a submission and score it.
 
@@ -42,12 +42,12 @@ def score_on(
     terms : Terms
         What it is checked and scored against but for a solution.
     metrics : tuple of Metric
-    at : Place
+    options : SparkOptions
         On which Spark.
     """
     if terms.config is None and solution is None:
         terms.scored_against()  # which raises
-    with opened(submission, terms, solution, at, strict=strict) as given:
+    with opened(submission, terms, solution, options, strict=strict) as given:
         like = given.like()
         given.refuse_unreadable(like)
         if terms.config is None:
@@ -147,7 +147,7 @@ def score(
         keep_users_without_items=keep_users_without_items,
     )
     asked = tuple(m if isinstance(m, Metric) else parse(m, terms.folder) for m in metrics)
-    place = Place(master, remote, buckets)
+    on = SparkOptions(master, remote, buckets)
     return score_on(
-        submission, terms, asked, k, solution=solution, strict=strict, force=force, at=place
+        submission, terms, asked, k, solution=solution, strict=strict, force=force, options=on
     )

@@ -28,11 +28,11 @@ from harness.spark.examining import (
     OPEN,
     Examining,
     asked_of,
-    homes_of,
+    meant_by,
     scored_of,
     told_of,
 )
-from harness.spark.lines import FINDINGS, UNREAD, Homes
+from harness.spark.lines import FINDINGS, UNREAD, Meant
 from harness.spark.parts import SCHEMA, Parts, facts_of, kept, pairs, refuse_first
 from harness.spark.session import session
 from harness.spark.travelling import travelling
@@ -236,9 +236,9 @@ class Submission:
         if not self._note_told(every, findings):
             return self._unread(findings, against, look.wanted)
         parts = self._parts(every, examining)
-        homes = homes_of(every.where(_PIECES), examining, parts.facts)
-        if homes:
-            every = self._divided(look, against, of, division, homes)
+        meant = meant_by(every.where(_PIECES), examining, parts.facts)
+        if meant:
+            every = self._divided(look, against, of, division, meant)
             parts = self._parts(every, examining)
         if metrics and any(facts.get(OPEN) for facts in parts.facts.values()):
             self._refuse_odd(told_of(parts.facts))
@@ -273,13 +273,13 @@ class Submission:
         against: Against,
         of: Truths | None,
         division: Division,
-        homes: Homes,
+        meant: Meant,
     ) -> DataFrame:
         """Return all that each bucket gets, its lines where they can be read among it."""
         frames = [] if of is None else [of.frame]
         if look.readable:
             light = replace(against, items=nothing())
-            frames.append(lines.of(self.spark, self.place, light, division, homes))
+            frames.append(lines.of(self.spark, self.place, light, division, meant))
         if self._asks(against):
             frames.append(truths.ids(self.spark, against, self._ids_table, division))
         nobody = self.spark.createDataFrame([], SCHEMA)
@@ -348,7 +348,7 @@ def _both(one: DataFrame, other: DataFrame) -> DataFrame:
     return one.unionAll(other)
 
 
-class Place(NamedTuple):
+class SparkOptions(NamedTuple):
     """On which Spark, and in how many buckets.
 
     Attributes
@@ -366,7 +366,12 @@ class Place(NamedTuple):
 
 @contextmanager
 def opened(
-    name: Path | str, terms: Terms, solution: Path | str | None, at: Place, *, strict: bool
+    name: Path | str,
+    terms: Terms,
+    solution: Path | str | None,
+    options: SparkOptions,
+    *,
+    strict: bool,
 ) -> Iterator[Submission]:
     """Yield a submission; what Spark keeps of it goes afterwards.
 
@@ -386,11 +391,11 @@ def opened(
         )
     place = lines.place_of(name, "the submission")
     true = None if solution is None else lines.place_of(solution, "the solution")
-    with session(at.master, at.remote) as spark, ExitStack() as stack:
+    with session(options.master, options.remote) as spark, ExitStack() as stack:
         stack.enter_context(travelling())
         if isinstance(true, Table):
             empty = remote.whole(spark, true).limit(0).toArrow()
             terms = replace(terms, solution=pl.DataFrame(pl.from_arrow(empty)))
         elif true is not None:
             terms = replace(terms, solution=true)
-        yield Submission(spark, stack, str(name), place, terms, true, strict, at.buckets)
+        yield Submission(spark, stack, str(name), place, terms, true, strict, options.buckets)

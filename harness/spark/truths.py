@@ -52,6 +52,9 @@ if TYPE_CHECKING:
 _IDS, _ITEMS = -2, -3
 """Numbers of what is told of ids and of true items."""
 _SUMS = "sums"
+_NOBODY = pl.Series([], dtype=pl.String)
+_NOTHING = Ragged(np.zeros(1, np.int64), np.zeros(0, np.int32))
+"""The items of nobody."""
 _MOST_IDS = 1 << 22
 """Of a file, that are divided at a time."""
 
@@ -100,12 +103,11 @@ def of_config(
     shares = found.parts.kept(partial(_share, plan), _sums_of)
     stack.callback(shares.release)
     evaluation = plan.evaluation(shares.total(dict))
-    nothing = Ragged(np.zeros(1, np.int64), np.zeros(0, np.int32))
     known = Solution(
-        users=pl.Series([], dtype=pl.String),
+        users=_NOBODY,
         items=plan.data.item_ids.gather(plan.candidates),
-        judgments=Judgments(nothing, nothing.sizes, catalogue=catalogue),
-        history=nothing,
+        judgments=Judgments(_NOTHING, _NOTHING.sizes, catalogue=catalogue),
+        history=_NOTHING,
         metrics=metrics,
         k=evaluation.k,
         fingerprint=evaluation.fingerprint,
@@ -165,11 +167,10 @@ def of_file(
     for _, content, words in contents(told.toArrow().to_batches()):
         items, facts = unpacked(content)["items"], facts_of(words)
     grades = np.zeros(0) if facts["graded"] else None
-    nothing = Ragged(np.zeros(1, np.int64), np.zeros(0, np.int32))
     known = Solution(
-        users=pl.Series([], dtype=pl.String),
+        users=_NOBODY,
         items=items,
-        judgments=Judgments(nothing, nothing.sizes, grades),
+        judgments=Judgments(_NOTHING, _NOTHING.sizes, grades),
         averaged=None if facts["everyone"] else np.zeros(0, np.bool_),
         repeated=0,
         between=facts["between"],

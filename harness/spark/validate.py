@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from harness.core.errors import HarnessError
 from harness.experiment.terms import Terms
 from harness.experiment.validate import open_checks, untold
-from harness.spark.submission import Place, opened
+from harness.spark.submission import SparkOptions, opened
 from harness.submission.format import Named
 from harness.submission.problems import Validation
 
@@ -23,7 +23,7 @@ def validate_on(
     *,
     solution: Path | str | None = None,
     strict: bool = False,
-    at: Place,
+    options: SparkOptions,
 ) -> Validation:
     """Return everything that is wrong with a submission.
 
@@ -33,10 +33,10 @@ def validate_on(
         As for `validate`.
     terms : Terms
         What it is checked against but for a solution.
-    at : Place
+    options : SparkOptions
         On which Spark.
     """
-    with opened(submission, terms, solution, at, strict=strict) as given:
+    with opened(submission, terms, solution, options, strict=strict) as given:
         true = None if solution is None else given.truths_of_file(keep=True)
         found = given.examined(given.like(k), true).validation
         if terms.config is None:
@@ -97,5 +97,5 @@ def validate(
     """
     named = Named(rank=rank_column, score=score_column)
     terms = Terms.of(config, sample=sample, items=items, named=named, separator=separator)
-    place = Place(master, remote, buckets)
-    return validate_on(submission, terms, k, solution=solution, strict=strict, at=place)
+    on = SparkOptions(master, remote, buckets)
+    return validate_on(submission, terms, k, solution=solution, strict=strict, options=on)

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from conftest import ragged
 
-from harness.experiment.score import SubmittedLists
+from harness.experiment.submitted_lists import SubmittedLists
 from harness.metrics import Judgments
 from harness.protocol.truth import Solution
 

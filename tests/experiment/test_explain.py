@@ -22,7 +22,7 @@ from harness.experiment.explain import (
     rows_of,
     sheets,
 )
-from harness.experiment.score import SubmittedLists
+from harness.experiment.submitted_lists import SubmittedLists
 from harness.metrics import DEFINITIONS, DIVISORS, parse
 from harness.metrics.conventions import CONVENTIONS
 

@@ -12,7 +12,8 @@ from scipy import stats
 
 from harness.core import table as sheet
 from harness.core.errors import UsageError
-from harness.experiment.score import Scored, SubmittedLists, score
+from harness.experiment.score import Scored, score
+from harness.experiment.submitted_lists import SubmittedLists
 from harness.metrics import parse
 from harness.metrics.conventions import CONVENTIONS
 

@@ -7,9 +7,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.core.errors import UsageError
-from harness.experiment.score import Scored, lists_on_terms
+from harness.experiment.score import Scored
 from harness.experiment.score import score as score_lists
 from harness.experiment.submissions import SubmissionError, score_on
+from harness.experiment.submitted_lists import lists_on_terms
 from harness.experiment.terms import Terms
 from harness.metrics import parse
 

@@ -16,7 +16,7 @@ from harness.config import Config
 from harness.core.errors import DataError, HarnessError, UsageError
 from harness.experiment.explain import explain, of_run
 from harness.experiment.run import run
-from harness.experiment.score import SubmittedLists, lists_on_terms
+from harness.experiment.submitted_lists import SubmittedLists, lists_on_terms
 from harness.experiment.terms import Terms
 from harness.metrics import Metric, parse
 from harness.metrics.scores import mean, user_scores

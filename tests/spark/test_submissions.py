@@ -14,9 +14,14 @@ from harness import spark as on_spark
 from harness.core.errors import DataError, HarnessError, UsageError
 from harness.experiment.submissions import SubmissionError
 from harness.experiment.terms import Terms
-from harness.spark import examining
+from harness.spark import examining, lines
+from harness.spark.lines import Lines
+from harness.spark.packing import unpacked
+from harness.spark.parts import contents
 from harness.spark.score import score_on
-from harness.spark.submission import Place
+from harness.spark.submission import SparkOptions
+from harness.spark.users import Division
+from harness.submission.expected import Against
 from harness.submission.format import Named
 from spark.conftest import NOISE
 
@@ -308,7 +313,9 @@ def test_what_cannot_be_scored(spark: Any, folder: Path, name: str) -> None:
         Path(path).write_text(text)
     terms = Terms.of(named=Named(**named))
     with refusal((UsageError, DataError), *words):
-        score_on("mine.csv", terms, solution="solution.csv", force=True, at=Place(buckets=2))
+        score_on(
+            "mine.csv", terms, solution="solution.csv", force=True, options=SparkOptions(buckets=2)
+        )
 
 
 def test_rows_of_a_table_in_no_order(spark: Any, folder: Path) -> None:
@@ -329,6 +336,20 @@ def test_a_file_with_errors_is_not_scored(spark: Any, folder: Path) -> None:
 def test_scored_against_what(spark: Any, folder: Path) -> None:
     with refusal(UsageError, "scored against what? name one of --config CONFIG and --solution"):
         on_spark.score("mine.csv")
+
+
+def test_what_a_task_sends_of_several_batches_is_told_apart(installed: None) -> None:
+    """Chunks of contents are put together by their bucket and a number, each its own."""
+    import pyarrow as pa
+
+    frame = pl.DataFrame({"user": ["ann", "bob"], "items": ["a b", "c"]})
+    batches = [batch for _ in range(3) for batch in frame.to_arrow().to_batches()]
+    sent = list(lines._of_rows(Against(), Division([0]), {}, iter(batches)))
+    numbers = pa.Table.from_batches(sent)["source"].to_pylist()
+    assert sorted(set(numbers)) == sorted(numbers)
+    blocks = Lines((unpacked(content) for _, content, _ in contents(sent)), False).blocks()
+    text = b"".join(block.buffer[: block.size].tobytes() for block in blocks)
+    assert (text.count(b"ann"), text.count(b"bob")) == (3, 3)
 
 
 def test_further_columns_of_a_table_are_passed_over(spark: Any, folder: Path) -> None:

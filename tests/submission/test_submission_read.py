@@ -10,7 +10,7 @@ import pytest
 from conftest import refusal
 
 from harness.core.errors import DataError, HarnessError
-from harness.experiment.score import lists_on_terms
+from harness.experiment.submitted_lists import lists_on_terms
 from harness.experiment.terms import Terms
 from harness.metrics.inputs.codes import Coders
 from harness.metrics.inputs.lists import read_lists
