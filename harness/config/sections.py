@@ -17,6 +17,7 @@ from harness.config.splits import GivenSplit, InnerSplit, SplitConfig
 from harness.core.errors import UsageError, suggest
 from harness.core.unpacking import OWN, Cap
 from harness.data import competitions
+from harness.data.conditions import conditions
 from harness.data.layout import CandidateRule, Layout, is_remote
 
 TIME_FORMATS = ("iso", "epoch_s", "epoch_ms")
@@ -38,7 +39,11 @@ class DataConfig(Section):
     time_format: str = "iso"
     separator: str | None = None
     header: bool | list[str] = True
-    minimum: dict[str, float] = {}
+    kind: str | None = None
+    value: str | None = None
+    where: dict[str, Any] = {}
+    min_user_events: Annotated[int, Field(ge=1)] = 1
+    min_item_events: Annotated[int, Field(ge=1)] = 1
     users: str | None = None
     items: str | None = None
 
@@ -56,6 +61,7 @@ class DataConfig(Section):
             )
         if self.user == self.item:
             raise ValueError(f'user and item are both the column "{self.user}"')
+        conditions(self.where)
         if self.layout == "table" and self.events is None:
             raise ValueError('layout "table" needs events = "the file with the event log"')
         return self
@@ -75,11 +81,14 @@ class DataConfig(Section):
         return Path(os.path.normpath(of_config / self.path))
 
 
-_KEYS_OF_ALL = {"layout", "path", "cache", "max_unpacked_gb"}
+_KEYS_OF_ALL = {
+    *("layout", "path", "cache", "max_unpacked_gb", "time_format"),
+    *("kind", "value", "where", "min_user_events", "min_item_events"),
+}
 _KEYS_OF: dict[str, set[str]] = {
-    "hm": {"restore_zeros", "time_format"},
-    "ponpare": {"time_format"},
-    "kion": {"minimum", "time_format"},
+    "hm": {"restore_zeros"},
+    "ponpare": set(),
+    "kion": set(),
     "table": set(DataConfig.model_fields) - {"restore_zeros"},
 }
 
@@ -248,9 +257,13 @@ class Config(Section):
         Rows are numbered where either of the splits orders events by them.
         """
         found = self._layout().capped(self.data.cap)
-        if "file" not in (getattr(rule, "ties", None) for rule in (self.split, inner)):
-            return found
-        return replace(found, events=tuple(replace(e, numbered=True) for e in found.events))
+        ties = [getattr(rule, "ties", None) for rule in (self.split, inner)]
+        own: dict[str, Any] = {"where": conditions(self.data.where), "numbered": "file" in ties}
+        if self.data.kind is not None:
+            own["kind_column"] = self.data.kind
+        if self.data.value is not None:
+            own["value"] = self.data.value
+        return found.with_events(**own)
 
     def _layout(self) -> Layout:
         folder = self.data.folder(self.folder)
@@ -263,7 +276,7 @@ class Config(Section):
             case "ponpare":
                 return competitions.ponpare(folder, time_format=time_format)
             case "kion":
-                return competitions.kion(folder, minimum=self.data.minimum, time_format=time_format)
+                return competitions.kion(folder, time_format=time_format)
             case "table":
                 return self._table(folder)
 
@@ -273,7 +286,6 @@ class Config(Section):
             folder,
             events=self.data.events or "",
             time=self.data.time or None,
-            minimum=self.data.minimum,
             valid=self.split.valid if isinstance(self.split, GivenSplit) else None,
             **{key: getattr(self.data, key) for key in keys},
         )

@@ -33,10 +33,8 @@ def hm(folder: Path | str, *, restore_zeros: bool = False, time_format: str = "i
     )
 
 
-def kion(
-    folder: Path | str, *, minimum: dict[str, float] | None = None, time_format: str = "iso"
-) -> Layout:
-    """Return the layout of the data set's folder; ``minimum`` may bound total_dur, watched_pct."""
+def kion(folder: Path | str, *, time_format: str = "iso") -> Layout:
+    """Return the layout of the data set's folder."""
     watched = EventTable(
         Table.within(folder, "interactions.csv"),
         user="user_id",
@@ -44,7 +42,6 @@ def kion(
         time="last_watch_dt",
         kind="watch",
         time_format=time_format,
-        minimum=tuple(sorted((minimum or {}).items())),
     )
     return Layout(
         name="kion",
@@ -83,10 +80,6 @@ def ponpare(folder: Path | str, *, time_format: str = "iso") -> Layout:
     )
 
 
-TRAIN_KIND = "train"
-VALID_KIND = "valid"
-
-
 def table(
     folder: Path | str,
     *,
@@ -97,7 +90,6 @@ def table(
     time_format: str,
     separator: str | None,
     header: bool | list[str],
-    minimum: dict[str, float],
     users: str | None,
     items: str | None,
     valid: str | None,
@@ -107,19 +99,11 @@ def table(
     def table(name: str) -> Table:
         return Table.within(folder, name, _separator(name, separator), _names(header))
 
-    def log(name: str, kind: str) -> EventTable:
-        return EventTable(
-            table(name), user, item, time, kind, time_format, tuple(sorted(minimum.items()))
-        )
-
-    logs = (
-        (log(events, "event"),)
-        if valid is None
-        else (log(events, TRAIN_KIND), log(valid, VALID_KIND))
-    )
+    log = EventTable(table(events), user, item, time, time_format=time_format)
+    held_out = () if valid is None else (replace(log, table=table(valid), valid=True),)
     return Layout(
         name="table",
-        events=logs,
+        events=(log, *held_out),
         users=None if users is None else AttributeTable(_attributes(folder, users), id=user),
         items=None if items is None else AttributeTable(_attributes(folder, items), id=item),
     )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 
 from harness.core.errors import UsageError
 from harness.core.unpacking import SENT, Cap
+from harness.data.conditions import Condition
 
 CandidateRule = Literal["catalogue", "shown", "train"]
 
@@ -97,8 +98,16 @@ class EventTable:
         None: the events carry no time (allowed for given splits alone).
     time_format : str
         ``iso``, ``epoch_s``, ``epoch_ms`` or a strptime pattern.
-    minimum : tuple of (column, lowest value that is an event)
-        Rows below are counted and left out.
+    kind : str
+        The event type of all rows.
+    kind_column : str, optional
+        The column of event types, where rows are of several.
+    value : str, optional
+        The column of a number an event.
+    where : tuple of Condition
+        Rows that do not hold all of them are counted and left out.
+    valid : bool
+        Whether these are the events to be evaluated on, of a split that is given.
     numbered : bool
         Whether each event keeps the number of its row in the file.
     item_width : int, optional
@@ -109,17 +118,21 @@ class EventTable:
     user: str
     item: str
     time: str | None
-    kind: str
+    kind: str = "event"
     time_format: str = "iso"
-    minimum: tuple[tuple[str, float], ...] = ()
+    kind_column: str | None = None
+    value: str | None = None
+    where: tuple[Condition, ...] = ()
+    valid: bool = False
     numbered: bool = False
     item_width: int | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Every column that is read, each once."""
-        time = () if self.time is None else (self.time,)
-        return tuple(dict.fromkeys((self.user, self.item, *time, *(c for c, _ in self.minimum))))
+        given = (self.user, self.item, self.time, self.kind_column, self.value)
+        every = (*given, *(condition.column for condition in self.where))
+        return tuple(dict.fromkeys(column for column in every if column is not None))
 
 
 @dataclass(frozen=True)
@@ -160,16 +173,26 @@ class Layout:
     candidates: CandidateRule = "train"
     id_width: int | None = None
     restore_zeros: bool = False
-    kinds: tuple[str, ...] = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "kinds", tuple(dict.fromkeys(e.kind for e in self.events)))
+    @property
+    def several_types(self) -> bool:
+        """Whether events may be of more than one type."""
+        return len(self.events) > 1 or any(e.kind_column is not None for e in self.events)
+
+    @property
+    def has_values(self) -> bool:
+        """Whether events have values."""
+        return any(table.value is not None for table in self.events)
 
     @property
     def tables(self) -> tuple[Table, ...]:
         """All tables of the layout."""
         attributes = [a.table for a in (self.users, self.items) if a is not None]
         return (*(e.table for e in self.events), *attributes)
+
+    def with_events(self, **changes: Any) -> Layout:
+        """Return the same with other attributes of every table of events."""
+        return replace(self, events=tuple(replace(table, **changes) for table in self.events))
 
     def capped(self, cap: Cap) -> Layout:
         """Return the same with tables that may unpack to so much."""

@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy.typing as npt
 import polars as pl
 
-from harness.core.arrays import Bool, Int64, UInt64
+from harness.core.arrays import Bool, Floats, Int64, UInt64
 from harness.core.errors import DataError, suggest
 from harness.core.ids import Lines
 from harness.data import layout
+from harness.data.conditions import key
 from harness.data.layout import EventTable, Table
 
 _SHOWN = 60
@@ -37,6 +39,20 @@ class Met(NamedTuple):
 
     keys: UInt64
     texts: Callable[[Int64], pl.Series | Lines]
+
+
+class Labels(NamedTuple):
+    """Texts of which there are few.
+
+    Attributes
+    ----------
+    codes : integer array, one a row
+        Which of the names.
+    names : list of str
+    """
+
+    codes: npt.NDArray[Any]
+    names: list[str]
 
 
 class Mark(NamedTuple):
@@ -68,9 +84,13 @@ class Batch:
     row : int64 array, optional
         The row in the file, from 0, where the table is to be numbered.
     left_out : int
-        Rows below a minimum, which the others do not have.
+        Rows that do not hold the conditions, which the others do not have.
     behind : Mark
         Where the next rows begin.
+    kind : Labels, optional
+        The event types, where the table has a column of them.
+    value : float64 array, optional
+        Where events have values.
     """
 
     user: Met
@@ -79,6 +99,8 @@ class Batch:
     row: Int64 | None
     left_out: int
     behind: Mark = START
+    kind: Labels | None = None
+    value: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -132,9 +154,21 @@ def id_rule(column: str) -> FieldRule:
     return FieldRule(column, "an id", None, True)
 
 
+def kind_rule(column: str) -> FieldRule:
+    """Return what a column of event types must hold."""
+    return FieldRule(column, "an event type", None, True)
+
+
 def number_rule(column: str) -> FieldRule:
-    """Return what a column must hold that has a minimum; an empty cell reaches none."""
+    """Return what a column that is bounded must hold; an empty cell is within no bounds."""
     return FieldRule(column, "a number", pl.col(column).cast(pl.Float64, strict=False), False)
+
+
+def value_rule(column: str) -> FieldRule:
+    """Return what a column of values must hold."""
+    number = pl.col(column).cast(pl.Float64, strict=False)
+    says = f"a number; rows without one are left out by where = {{ {key(column)} = {{ min = 0 }} }}"
+    return FieldRule(column, says, pl.when(number.is_finite()).then(number), True)
 
 
 def time_rule(column: str, time_format: str, pattern: str | None, *, required: bool) -> FieldRule:
@@ -220,6 +254,20 @@ class Source(ABC):
             A row with too few or too many fields, an empty id, a time or number that cannot be
             read; the message names file, line, column and value.
         """
+
+
+MOST_LABELS = 255
+"""Event types of a log."""
+_FIRST_LABELS = 5
+
+
+def too_many_labels(shown: object, column: str, names: Sequence[str]) -> str:
+    """Return what is said of a column that is hardly one of event types."""
+    first = ", ".join(_printable(name) for name in names[:_FIRST_LABELS])
+    return (
+        f'{shown}: column "{column}" holds more than {MOST_LABELS} event types ({first}, …); name '
+        "the column of event types with [data] kind"
+    )
 
 
 def nulled(texts: pl.Series) -> pl.Series:

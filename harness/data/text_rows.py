@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from harness.core.arrays import Bool, Bytes, Int64
+from harness.core.arrays import Bool, Bytes, Int32, Int64
 from harness.core.ids import Lines
+from harness.data import _events
 from harness.data.source import FieldRule, nulled
 from harness.delimited import _lines, fields, tally
 from harness.delimited._bytes import find_byte
@@ -97,6 +98,20 @@ class Rows:
     def lines(self, column: int, rows: Int64 | slice) -> Lines:
         """Return the same as bytes."""
         return Lines(self.gathered(column, rows).tobytes(), self.block.end)
+
+    def labels(self, column: int, texts: Sequence[str]) -> Int32:
+        """Return which of some texts each field of a column is, −1 where it is none of them."""
+        encoded = [text.encode() for text in texts]
+        found = np.empty(len(self), np.int32)
+        _events.label(
+            self.block.buffer,
+            self.starts[:, column],
+            self.stops[:, column],
+            np.frombuffer(b"".join(encoded), np.uint8),
+            np.append(0, np.cumsum([len(text) for text in encoded], dtype=np.int64)),
+            found,
+        )
+        return found
 
     def check(self, column: int, rule: FieldRule, bad: Bool, rank: int) -> None:
         """Take in the first of the values that are not what they should be."""

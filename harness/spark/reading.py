@@ -21,6 +21,7 @@ from harness.core.errors import DataError, UsageError
 from harness.core.parquet import UNREADABLE
 from harness.core.random import id_hashes
 from harness.data import bucketing, dataset, parts
+from harness.data.event_types import EventType, in_order
 from harness.data.layout import Layout
 from harness.data.loading import EventReader
 from harness.data.parquet_source import ParquetSource
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 PIECE_ROWS = 1 << 23
 """Of a Parquet file, for one task."""
 _PART_ROWS = 1 << 23
-USERS, ITEMS, HASHES = "users", "items", "hashes"
+USERS, ITEMS, HASHES, KINDS = "users", "items", "hashes", "kinds"
 _EVENTS, _SPAN, _ROWS, _LEFT_OUT = "events", "span", "rows", "left_out"
 
 
@@ -65,6 +66,8 @@ class Read(NamedTuple):
         The times of the first and of the last event.
     notes : tuple of str
         What was left out of each table.
+    types : tuple of EventType
+        Of the codes that buckets give.
     described : sequence of str
         The columns of users' rows, where buckets get some.
     """
@@ -75,6 +78,7 @@ class Read(NamedTuple):
     n_events: int
     span: tuple[int, int]
     notes: tuple[str, ...]
+    types: tuple[EventType, ...]
     described: Sequence[str]
 
 
@@ -100,6 +104,7 @@ class _Piece:
     rows: tuple[int, int] | None = None
 
 
+KIND_SCHEMA = {"valid": pl.Boolean, "name": pl.String}
 _Events: TypeAlias = Callable[[EventReader], Iterator[tuple[int, Batch]]]
 
 
@@ -183,7 +188,7 @@ def _frames(
 
 def _summary(
     layout: Layout, pieces: Sequence[_Piece], told: Sequence[tuple[int, str]]
-) -> tuple[int, int, tuple[int, int], tuple[str, ...]]:
+) -> tuple[int, int, tuple[int, int], tuple[str, ...], tuple[EventType, ...]]:
     """Return what is known of all that was read, or raise what is wrong first."""
     reader, found = EventReader(layout, lambda rows: None), []
     for number, table in enumerate(layout.events):
@@ -199,7 +204,8 @@ def _summary(
     refuse_first(words for _, words in told)
     lows, highs = zip(*(facts[_SPAN] for facts in found), strict=True)
     events = sum(facts[_EVENTS] for facts in found)
-    return len(found), events, (min(lows), max(highs)), tuple(reader.notes())
+    types = in_order(EventType(*of) for facts in found for of in facts[KINDS])
+    return len(found), events, (min(lows), max(highs)), tuple(reader.notes()), types
 
 
 class _Reader(EventReader):
@@ -256,11 +262,11 @@ def _rows(
         try:
             batch = typed.batch(frame.select(typed.columns).with_columns(typed.keys), START)
         except UNREADABLE as error:
-            remote.refuse_bad(table.table.name, frame, typed.rules)
+            remote.refuse_bad(table.table.name, frame, typed.rules, table.where)
             why = str(error).strip().splitlines()[0]
             raise DataError(f"{table.table.name}: cannot be read: {why}") from error
         if batch is None:
-            remote.refuse_bad(table.table.name, frame, typed.rules)
+            remote.refuse_bad(table.table.name, frame, typed.rules, table.where)
             raise DataError(f"{table.table.name}: has an empty value")
         reader.rows[number] += frame.height
         reader.left_out[number] += batch.left_out
@@ -277,7 +283,8 @@ def _parts(layout: Layout, division: Division, at: int, number: int, given: _Eve
             for key, content in _divided(division, read):
                 yield from rows(key, content, source=source)
             events = len(read.columns[dataset.TIME])
-            yield from rows(at, None, {_EVENTS: events, _SPAN: parts.span_of(read)})
+            facts = {_EVENTS: events, _SPAN: parts.span_of(read), KINDS: read.kinds}
+            yield from rows(at, None, facts)
         counted = {_ROWS: reader.rows[number], _LEFT_OUT: reader.left_out[number]}
         yield from rows(at, None, counted)
 
@@ -301,10 +308,13 @@ def _divided(division: Division, read: parts.Rows) -> Iterator[tuple[int, dict[s
             continue
         met, item = _met(columns[dataset.ITEM][own], len(hashes))
         others = {n: columns[n][own] for n in (dataset.KIND, dataset.ROW) if n in columns}
+        values = {n: columns[n][own] for n in (dataset.VALUE,) if n in columns}
         yield (
             key,
             {
                 **{name: narrow(column) for name, column in others.items()},
+                **values,
+                KINDS: pl.DataFrame(read.kinds, KIND_SCHEMA, orient="row"),
                 USERS: ids[users],
                 HASHES: hashes[met],
                 dataset.USER: narrow(columns[dataset.USER][own] - np.int32(users.start)),

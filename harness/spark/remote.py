@@ -9,6 +9,7 @@ import polars as pl
 
 from harness.core.errors import DataError, suggest
 from harness.data import layout
+from harness.data.conditions import Condition
 from harness.data.layout import CATALOG, AttributeTable, EventTable, Table
 from harness.data.source import FieldRule, id_rule, nulled, time_rule
 from harness.data.typed import bad_value
@@ -107,10 +108,18 @@ def rules(table: AttributeTable, pattern: str | None) -> list[FieldRule]:
     return own
 
 
-def refuse_bad(name: str, rows: pl.DataFrame, wanted: Sequence[FieldRule]) -> None:
-    """Raise DataError for the first value that is not what a rule says."""
+def refuse_bad(
+    name: str,
+    rows: pl.DataFrame,
+    wanted: Sequence[FieldRule],
+    where: Sequence[Condition] = (),
+) -> None:
+    """Raise DataError for the first value that is not what a rule says, of rows that hold `where`.
+
+    Rows that do not hold it may hold anything.
+    """
     for rule in wanted:
-        found = bad_value(rows[rule.column], rule)
+        found = bad_value(rows, rule, where)
         if found is not None:
             raise DataError(f"{name}{rule.fault(found[1])}")
 
