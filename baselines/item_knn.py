@@ -31,7 +31,7 @@ class ItemKNN(ItemVotes, InteractionWeights):
         asymmetric alone: how much of the norm is the first item's; 0.5 (cosine) by default.
     k1, b : float, optional
         bm25 alone; 1.2 and 0.75 by default.
-    window_days, half_life_days, weights, counts : optional
+    window_days, half_life_days, weights, counts, values : optional
         Which events count and how much: `harness.models.base.Train.interactions`.
     """
 

@@ -30,7 +30,7 @@ class RP3beta(ItemVotes, InteractionWeights):
         How much popularity is taken back; 0 is Cooper's P³α (2014).
     neighbours : int
         To how many candidates a walk may come from each item, the likeliest ones.
-    window_days, half_life_days, weights, counts : optional
+    window_days, half_life_days, weights, counts, values : optional
         Which events count and how much: `harness.models.base.Train.interactions`.
     """
 

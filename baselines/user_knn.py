@@ -29,7 +29,7 @@ class UserKNN(InteractionWeights):
         How many users vote.
     similarity, shrink, alpha, k1, b : optional
         Of users, by the items they have (`harness.models.similarity.documents`), as in ItemKNN.
-    window_days, half_life_days, weights, counts : optional
+    window_days, half_life_days, weights, counts, values : optional
         Which events count and how much: `harness.models.base.Train.interactions`.
     """
 

@@ -99,6 +99,7 @@ class EvaluationConfig(Section):
     k: Annotated[int, Field(ge=1, lt=2**31)] = 12
     users: Literal["seen", "all"] = "seen"
     require_hit: bool = True
+    hits: Annotated[list[str], Field(min_length=1)] | None = None
     truth: Literal["all", "candidates"] = "all"
     seen_items: Literal["keep", "drop"] = "keep"
     candidates: CandidateRule | None = None
@@ -240,9 +241,10 @@ class Config(Section):
             except UsageError as error:
                 raise ValueError(f"{where}: {error}") from error
             cut_off = metric.k or 1
-            if metric.graded:
+            if metric.graded and not self.graded:
                 raise ValueError(
-                    f"{where}: {text} needs grades, which events do not have; leave gain out"
+                    f"{where}: {text} needs grades, which these events do not have; name a column "
+                    "of numbers with [data] value, or leave gain out"
                 )
             if cut_off > most:
                 raise ValueError(
@@ -250,6 +252,11 @@ class Config(Section):
                     f"set k = {cut_off} or a smaller cut-off"
                 )
         return self
+
+    @property
+    def graded(self) -> bool:
+        """Whether true items have grades: the values of their events."""
+        return self.layout().has_values
 
     def layout(self, inner: SplitConfig | None = None) -> Layout:
         """Return the layout that ``[data]`` and ``[split]`` describe, and an inner split of train.

@@ -80,7 +80,7 @@ def label(
     Parameters
     ----------
     texts : uint8 array
-        The texts, one behind the other.
+        The texts, one behind the other, and PAD bytes.
     ends : int64 array, one more than there are texts
         Where each begins, and the end.
     """
@@ -96,6 +96,54 @@ def label(
                 while last >= 0 and not is_text(buffer, start, length, texts, ends, last):
                     last -= 1
             found[row] = last
+
+
+def core(
+    const int64_t[::1] starts,
+    const int32_t[::1] item,
+    const uint8_t[::1] alive,
+    int64_t least,
+    int64_t[::1] counts,
+    uint8_t[::1] kept,
+):
+    """Count, by item, the events with items that are alive, of users who have so many of these.
+
+    Parameters
+    ----------
+    alive : bool array, one an item
+    least : int
+        How many such events a user must have.
+    kept : bool array, one an event, or empty
+        Takes which events are counted.
+
+    Returns
+    -------
+    users, events : int
+        Whose events are counted, and how many.
+    """
+    cdef Py_ssize_t user, at, held, users = 0, events = 0
+    cdef bint noted = kept.shape[0] > 0
+    for at in range(item.shape[0]):
+        if not 0 <= item[at] < alive.shape[0]:
+            raise IndexError(f"item {item[at]}")
+    if counts.shape[0] != alive.shape[0] or (noted and kept.shape[0] != item.shape[0]):
+        raise ValueError("an array is too short")
+    with nogil:
+        for user in range(starts.shape[0] - 1):
+            if not 0 <= starts[user] <= starts[user + 1] <= item.shape[0]:
+                raise IndexError(f"events of user {user}")
+            held = 0
+            for at in range(starts[user], starts[user + 1]):
+                held += alive[item[at]] != 0
+            if held == 0 or held < least:
+                continue
+            users, events = users + 1, events + held
+            for at in range(starts[user], starts[user + 1]):
+                if alive[item[at]]:
+                    counts[item[at]] += 1
+                    if noted:
+                        kept[at] = 1
+    return users, events
 
 
 cdef inline bint is_text(

@@ -268,6 +268,8 @@ class Dataset:
         What was left out or looked odd while reading; shown to the user.
     span : (int, int), optional
         The times of the first and of the last event, where others than these are known.
+    steps : tuple of (str, int)
+        The rules that users were left out by, and how many remain after each.
     users_table, items_table : AttributeTable or polars.DataFrame, optional
         Where the attributes are read when somebody asks for them, or the attributes themselves:
         text, the ids in the first column.
@@ -288,6 +290,7 @@ class Dataset:
     items_table: AttributeTable | pl.DataFrame | None = None
     span: tuple[int, int] | None = None
     valid_kinds: tuple[int, ...] = ()
+    steps: tuple[tuple[str, int], ...] = ()
 
     @property
     def times(self) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from harness.data import _events
 from harness.data.source import FieldRule, nulled
 from harness.delimited import _lines, fields, tally
 from harness.delimited._bytes import find_byte
-from harness.delimited.blocks import Block
+from harness.delimited.blocks import Block, padded
 from harness.delimited.tally import Tally
 
 UNCLOSED = "a quote is opened and never closed"
@@ -107,7 +107,7 @@ class Rows:
             self.block.buffer,
             self.starts[:, column],
             self.stops[:, column],
-            np.frombuffer(b"".join(encoded), np.uint8),
+            padded(b"".join(encoded)),
             np.append(0, np.cumsum([len(text) for text in encoded], dtype=np.int64)),
             found,
         )

@@ -19,9 +19,14 @@ from harness.data import loading
 from harness.data.dataset import Dataset
 from harness.data.layout import Layout
 from harness.metrics import USUAL, Metric, parse
+from harness.metrics.grades import refuse_grades
 from harness.models.base import Train
-from harness.protocol.evaluation_set import EvaluationSet, build
+from harness.protocol.evaluation_set import EvaluationSet, build, highest_grade
+from harness.protocol.k_core import core_of
 from harness.protocol.split import Split, split
+
+VALUES = "[data] value"
+"""Where grades are from."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +126,8 @@ def task_of(
 ) -> Task:
     """Return the task that a split of the data makes."""
     evaluation_set = build(data, parts, config.evaluation)
+    if config.graded:
+        refuse_grades(asked(config), highest_grade(data, parts, config.evaluation), VALUES)
     progress()
     train = Train(data, parts.train, evaluation_set.candidates, parts.cutoff)
     return of_users(Task(config, data, parts, evaluation_set, train), evaluation_set)
@@ -147,8 +154,10 @@ def read(
     refuse_rows_without_order(layout, config.split)
     with steps("reading events", None, " rows", progress) as bar:
         if config.data.cache:
-            return loading.cached(layout, bar.update, background)[0]
-        return loading.load(layout, bar.update)
+            found = loading.cached(layout, bar.update, background)[0]
+        else:
+            found = loading.load(layout, bar.update)
+    return core_of(config, found)
 
 
 def refuse_rows_without_order(layout: Layout, outer: SplitConfig) -> None:
