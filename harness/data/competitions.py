@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from harness.core.errors import UsageError
 from harness.data.layout import AttributeTable, EventTable, Layout, Table
 
 ARTICLE_ID_WIDTH = 10
+_LONGEST_SEPARATOR = 8
 
 
 def hm(folder: Path | str, *, restore_zeros: bool = False, time_format: str = "iso") -> Layout:
@@ -132,12 +134,19 @@ def _attributes(folder: Path | str, name: str) -> Table:
 def _separator(name: str, separator: str | None) -> str:
     if separator is None:
         return "\t" if ".tsv" in name.lower() else ","
-    if len(separator.encode()) != 1 or separator in '"\r\n':
+    long = len(separator.encode()) > 1
+    wrong = any(sign in '"\r\n' or (long and _is_control(sign)) for sign in separator)
+    if wrong or not 1 <= len(separator.encode()) <= _LONGEST_SEPARATOR:
         raise UsageError(
-            f"[data] separator: found {separator!r}, expected one character, "
-            'such as "," or ";" or "\\t"; rewrite a file with a longer one first'
+            f"[data] separator: found {separator!r}, expected one character, such as "
+            f'"," or ";" or "\\t", or a text such as "::" of up to {_LONGEST_SEPARATOR} bytes, '
+            "without quotes, ends of lines and control characters"
         )
     return separator
+
+
+def _is_control(sign: str) -> bool:
+    return sign != "\t" and unicodedata.category(sign) == "Cc"
 
 
 def _names(header: bool | list[str]) -> tuple[str, ...] | None:

@@ -39,7 +39,8 @@ class Table:
     path : Path
         The plain name; ``path.gz`` and ``path.zip`` are taken when it is absent.
     separator : str
-        One character between fields (not used for Parquet).
+        What stands between fields (not used for Parquet); where it is longer than one byte, quotes
+        are letters.
     header : tuple of str, optional
         Column names of a file that has no header line.
     cap : Cap

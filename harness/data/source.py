@@ -19,7 +19,7 @@ from harness.data import layout
 from harness.data.layout import EventTable, Table
 
 _SHOWN = 60
-_OTHER_SEPARATORS = ";\t|,"
+_OTHER_SEPARATORS = ("::", ";", "\t", "|", ",")
 _EXCEL = re.compile("sep=.", re.IGNORECASE)
 """The line that Excel may write before the header, to say what stands between fields."""
 

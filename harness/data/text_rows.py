@@ -147,9 +147,12 @@ def _shapes(rows: Rows, shapes: Tally, names: list[str]) -> Iterator[Fault]:
 
 
 def _controls(rows: Rows) -> Iterator[Fault]:
-    """Yield the first line with a byte that is told apart from no other where lines are quoted."""
+    """Yield the first line with a byte that is told apart from no other.
+
+    It is told where lines are quoted, or what separates fields is longer than a byte.
+    """
     block = rows.block
-    if block.end != _lines.RECORD:
+    if block.end != _lines.RECORD and block.width == 1:
         return
     at = find_byte(block.buffer, 0, block.size, _lines.SUBSTITUTE)
     if at < block.size:

@@ -107,7 +107,12 @@ class TextSource(Source):
         """Return the first record, plain, and of how many lines and bytes it is."""
         if self._whole and not text.endswith(b"\n"):
             text += b"\n"
-        block, consumed = plain(padded(text), len(text), ord(self.table.separator), self._whole)
+        between = self.table.separator.encode()
+        if len(between) > 1 and b"\n" in text:
+            line = text[: text.index(b"\n")]
+            fields_ = line.removesuffix(b"\r").replace(between, bytes([_lines.FIELD]))
+            return fields_, 1, len(line) + 1
+        block, consumed = plain(padded(text), len(text), between[0], self._whole)
         if consumed == 0:
             raise DataError(
                 f"{self.shown}: line 1 is longer than {_LONGEST:,} bytes; expected a header"
@@ -168,7 +173,7 @@ class TextSource(Source):
 
     def _reader(self, stream: BinaryIO, start: Mark = START) -> Reader:
         skip(stream, self._skipped + start.bytes)
-        separator = ord(self.table.separator)
+        separator = self.table.separator.encode()
         return Reader(stream, separator, returns=self._returns, quoted=start.quoted)
 
     def first(self, column: str, rows: int) -> pl.Series:

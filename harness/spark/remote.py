@@ -58,12 +58,13 @@ def whole(spark: SparkSession, table: Table) -> DataFrame:
 
 def _text(spark: SparkSession, table: Table) -> DataFrame:
     """Return delimited text as RFC 4180 has it, every column as text."""
+    quoted_ = len(table.separator.encode()) == 1
     reader = spark.read.options(
         header=table.header is None,
         sep=table.separator,
-        quote='"',
+        quote='"' if quoted_ else "",
         escape='"',
-        multiLine=True,  # a line may end within quotes
+        multiLine=quoted_,  # a line may end within quotes
         mode="FAILFAST",
         columnPruning=False,  # else a line with too few fields is not seen
         enforceSchema=False,

@@ -171,7 +171,7 @@ def test_a_byte_order_mark_is_no_letter(tmp_path: Path) -> None:
     assert events(tmp_path, b"\xef\xbb\xbfa,x,1970-01-01\n", **given_) == [("a", "x", 0)]
 
 
-@pytest.mark.parametrize("separator", ['"', "\r", "\n", "", ";;", "é"])
+@pytest.mark.parametrize("separator", ['"', "\r", "\n", "", '";', "\n\n", "a\x00", ":" * 9])
 def test_what_ends_lines_and_quotes_separates_no_fields(tmp_path: Path, separator: str) -> None:
     with refusal(UsageError, f"[data] separator: found {separator!r}, expected one character"):
         events(tmp_path, "user,item,time\na,x,1970-01-01\n", separator=separator)
