@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from harness.config.sections import Config, SubmissionOnly
+from harness.config.sections import Config, SubmissionOnly, TableConfig
 from harness.config.space import TunedRecord
 from harness.config.splits import INNER, STRATEGIES
 from harness.core.errors import UsageError, suggest
@@ -173,7 +173,8 @@ def _in_words(values: dict[str, Any], fault: Any) -> str:
             near = suggest(str(fault["input"]), [word.strip("' ") for word in words])
             return f"{section} {key} = {fault['input']!r}; {near}"
         case "model_type" | "model_attributes_type":
-            return f"{section}: found {fault['input']!r}; expected keys with values"
+            place = f"{section} {key}".rstrip()
+            return f"{place}: found {fault['input']!r}; expected keys with values"
         case _:
             words = fault["msg"][0].lower() + fault["msg"][1:]
             return f"{f'{section} {key}'.rstrip()}: found {fault['input']!r}; {words}"
@@ -195,6 +196,8 @@ def _place(values: dict[str, Any], name: str, *keys: str | int) -> tuple[str, st
             return "[tune] split", ".".join(map(str, rest[1:]))
         case "data", ("header" | "time" as key, *_kind):  # a union: the type tried is no key
             return "[data]", key
+        case "data", ("users" | "items" as key, _kind, *rest):
+            return "[data]", ".".join(map(str, (key, *rest)))
     return f"[{name}]", ".".join(map(str, keys))
 
 
@@ -207,6 +210,8 @@ def _keys(values: dict[str, Any], place: tuple[Any, ...]) -> Mapping[str, FieldI
             return STRATEGIES[strategy].model_fields
         case ("models", _, "tuned", *_):
             return TunedRecord.model_fields
+        case ("data", "users" | "items", "table", *_):
+            return TableConfig.model_fields
     section = Config.model_fields[str(place[0])].annotation
     (keys,) = get_args(section) or (section,)  # of [[models]], those of one
     fields: Mapping[str, FieldInfo] = keys.model_fields

@@ -12,6 +12,7 @@ import polars as pl
 from harness.core.errors import UsageError
 from harness.core.unpacking import SENT, Cap
 
+Encoding = Literal["utf-8", "latin-1", "cp1252"]
 CandidateRule = Literal["catalogue", "shown", "train"]
 
 CATALOG = "table:"
@@ -43,6 +44,8 @@ class Table:
         are letters.
     header : tuple of str, optional
         Column names of a file that has no header line.
+    encoding : str
+        Of text without a byte order mark, one of `Encoding`.
     cap : Cap
         How much each file may unpack to; it changes nothing of what is read.
     remote : str
@@ -52,6 +55,7 @@ class Table:
     path: Path
     separator: str = ","
     header: tuple[str, ...] | None = None
+    encoding: str = "utf-8"
     cap: Cap = field(default=SENT, repr=False, compare=False)
     remote: str = field(default="", repr=False)
 
@@ -62,12 +66,13 @@ class Table:
         name: str,
         separator: str = ",",
         header: tuple[str, ...] | None = None,
+        encoding: str = "utf-8",
     ) -> Table:
         """Return the table of a name in a folder, whose own name is text where it is remote."""
         if is_remote(name) or (isinstance(folder, str) and not name.startswith("/")):
             remote = name if is_remote(name) else f"{str(folder).rstrip('/')}/{name}"
-            return cls(Path(remote), separator, header, remote=remote)
-        return cls(Path(folder, name), separator, header)
+            return cls(Path(remote), separator, header, encoding, remote=remote)
+        return cls(Path(folder, name), separator, header, encoding)
 
     @property
     def name(self) -> str:

@@ -116,7 +116,8 @@ def _separated(separator: str) -> str:
     key = json.dumps(separator)  # TOML writes it so too
     return (
         f"set separator = {key} under [data] (or --set 'data.separator={key}'); "
-        'save tables of users and items, and those of layouts other than "table", with commas'
+        f'of a table of users or items, {{ file = "…", separator = {key} }}; '
+        'save tables of layouts other than "table" with commas'
     )
 
 

@@ -32,7 +32,7 @@ from harness.data.source import (
     number_rule,
     time_rule,
 )
-from harness.data.text_rows import FIRST_RANK, TORN, UNCLOSED, Rows, rows_of
+from harness.data.text_rows import FIRST_RANK, NO_UTF_8, TORN, UNCLOSED, Rows, rows_of
 from harness.delimited import _lines, fields
 from harness.delimited.blocks import Block, Reader, in_order, padded, plain
 from harness.delimited.stream import Refused, opened, skip
@@ -85,7 +85,7 @@ class TextSource(Source):
     @contextmanager
     def _opened(self) -> Iterator[BinaryIO]:
         try:
-            with opened(self.shown, self.table.cap) as file:
+            with opened(self.shown, self.table.cap, self.table.encoding) as file:
                 yield file.stream
         except Refused as error:
             raise self._refused(error) from error
@@ -97,6 +97,10 @@ class TextSource(Source):
         if error.fault in FAULTS:
             packed = UnpackingError(error.fault, error.value)  # type: ignore[arg-type]
             return unusable(self.shown, packed, self.table.cap)
+        if error.fault == "encoding":
+            return DataError(
+                f"{self.shown}: {error.value}; name another encoding, or save the file as UTF-8"
+            )
         if error.fault == "endless":
             return DataError(
                 f"{self.shown}: a line is longer than {error.value}; look at what ends the lines"
@@ -136,9 +140,7 @@ class TextSource(Source):
         try:
             first = line.decode().split(chr(_lines.FIELD))
         except UnicodeDecodeError as error:
-            raise DataError(
-                f"{self.shown}: line 1 is not UTF-8 text; save the file as UTF-8"
-            ) from error
+            raise DataError(f"{self.shown}: line 1{NO_UTF_8}") from error
         given = self.table.header
         if given is not None and len(given) != len(first):
             raise DataError(

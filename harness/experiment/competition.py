@@ -11,7 +11,7 @@ from harness.config import Config, SubmissionConfig
 from harness.core.errors import DataError, HarnessError
 from harness.core.io import find
 from harness.data import attributes, zeros
-from harness.data.layout import AttributeTable, Layout
+from harness.data.layout import AttributeTable, Layout, Table
 from harness.submission import format
 from harness.submission.expected import Against, columns, ids, separator_in, spelt
 from harness.submission.format import Format
@@ -163,8 +163,7 @@ def _is_plain(table: AttributeTable) -> bool:
     if table.table.remote:
         return False
     path = find(table.table.path)
-    plain = path.is_file() and path.name.endswith(_TEXT)
-    return plain and table.table.separator == "," and table.table.header is None
+    return path.is_file() and path.name.endswith(_TEXT) and table.table == Table(table.table.path)
 
 
 def _texts(table: AttributeTable) -> pl.Series:

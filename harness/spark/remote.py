@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 _TEXT = (".csv", ".tsv", ".txt", ".dat", ".data")
+_CHARSETS = {"utf-8": "UTF-8", "latin-1": "ISO-8859-1", "cp1252": "windows-1252"}
+"""What Java calls each encoding."""
 _PACKED = (".gz", ".bz2", ".zst")
 
 
@@ -62,6 +64,7 @@ def _text(spark: SparkSession, table: Table) -> DataFrame:
     reader = spark.read.options(
         header=table.header is None,
         sep=table.separator,
+        encoding=_CHARSETS[table.encoding],
         quote='"' if quoted_ else "",
         escape='"',
         multiLine=quoted_,  # a line may end within quotes
