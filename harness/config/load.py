@@ -11,6 +11,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
+from harness.config import paths
 from harness.config.sections import Config, SubmissionOnly, TableConfig
 from harness.config.space import TunedRecord
 from harness.config.splits import INNER, STRATEGIES
@@ -153,11 +154,8 @@ def _in_words(values: dict[str, Any], fault: Any) -> str:
     section, key = _place(values, *fault["loc"])
     name = fault["loc"][0]
     match fault["type"]:
-        case "extra_forbidden" if not key:
-            return f"no section [{name}]; {suggest(name, _section_names())}"
         case "extra_forbidden":
-            last = key.rpartition(".")[2]
-            return f'{section} has no key "{key}"; {suggest(last, _keys(values, fault["loc"]))}'
+            return _unknown(values, section, key, fault["loc"])
         case "missing":
             return f"{section} {_missing(values, key, *fault['loc'])}"
         case "union_tag_not_found":
@@ -168,6 +166,8 @@ def _in_words(values: dict[str, Any], fault: Any) -> str:
             return f"{section} strategy is {found!r}; {suggest(str(found), allowed)}"
         case "value_error":
             return f"{section} {fault['ctx']['error']}"
+        case paths.UNSET:
+            return f"{section} {key}: {fault['msg']}"
         case "literal_error":
             words = fault["ctx"]["expected"].replace(" or ", ",").split(",")
             near = suggest(str(fault["input"]), [word.strip("' ") for word in words])
@@ -216,6 +216,14 @@ def _keys(values: dict[str, Any], place: tuple[Any, ...]) -> Mapping[str, FieldI
     (keys,) = get_args(section) or (section,)  # of [[models]], those of one
     fields: Mapping[str, FieldInfo] = keys.model_fields
     return fields
+
+
+def _unknown(values: dict[str, Any], section: str, key: str, place: tuple[Any, ...]) -> str:
+    """Return what is said of a section or a key that there is not."""
+    if not key:
+        return f"no section [{place[0]}]; {suggest(place[0], _section_names())}"
+    last = key.rpartition(".")[2]
+    return f'{section} has no key "{key}"; {suggest(last, _keys(values, place))}'
 
 
 def _missing(values: dict[str, Any], key: str, *place: Any) -> str:

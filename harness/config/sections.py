@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from harness.config.base import Section
+from harness.config.paths import PathText
 from harness.config.space import SearchName, Space, TunedRecord
 from harness.config.splits import GivenSplit, InnerSplit, SplitConfig
 from harness.core.errors import UsageError, suggest
@@ -25,7 +26,7 @@ TIME_FORMATS = ("iso", "epoch_s", "epoch_ms")
 class TableConfig(Section):
     """A table of users or items that is written otherwise than as CSV with the events' columns."""
 
-    file: str
+    file: PathText
     id: str | None = None
     separator: str | None = None
     header: list[str] | None = None
@@ -37,7 +38,7 @@ def _kind(given: Any) -> str:
 
 
 _TableName = Annotated[
-    Annotated[str, Tag("name")] | Annotated[TableConfig, Tag("table")], Discriminator(_kind)
+    Annotated[PathText, Tag("name")] | Annotated[TableConfig, Tag("table")], Discriminator(_kind)
 ]
 LayoutName = Literal["hm", "ponpare", "kion", "table"]
 
@@ -46,11 +47,11 @@ class DataConfig(Section):
     """``[data]``: where the files are and how they become events."""
 
     layout: LayoutName
-    path: str
+    path: PathText
     restore_zeros: bool = False
     cache: bool = True
     max_unpacked_gb: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
-    events: str | None = None
+    events: PathText | None = None
     user: str = "user"
     item: str = "item"
     time: str | Literal[False] = "time"
@@ -132,7 +133,7 @@ class ModelConfig(Section):
 
     name: Annotated[str, Field(min_length=1)]
     use: str | None = None
-    lists: Annotated[str, Field(min_length=1)] | None = None
+    lists: Annotated[PathText, Field(min_length=1)] | None = None
     of: list[str] | None = None
     params: dict[str, Any] = {}
     repeats: Annotated[int, Field(ge=1)] = 1
@@ -170,7 +171,7 @@ class ModelConfig(Section):
 class SubmissionConfig(Section):
     """``[submission]``: what the competition's files look like, where no layout says it."""
 
-    sample: str | None = None
+    sample: PathText | None = None
     user: str | None = None
     items: str | None = None
     separator: Literal[" ", ",", ";", "|"] | None = None
