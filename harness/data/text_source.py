@@ -208,6 +208,14 @@ class TextSource(Source):
         schema = dict.fromkeys(columns, pl.String())
         return pl.concat(frames) if frames else pl.DataFrame(schema=schema)
 
+    def frames(self, columns: list[str]) -> Iterator[tuple[pl.DataFrame, Int64]]:
+        """Yield the rows with some columns as text, null where nothing stands, and their lines."""
+        before = self._before + 1
+        for rows, found in self._read(tuple(columns), lambda rows: rows.columns()):
+            lines = np.arange(len(rows)) if rows.block.lines is None else rows.block.lines
+            yield pl.DataFrame(dict(zip(columns, found, strict=True))), before + lines
+            before += rows.ended
+
     def about(self) -> int:
         """Return how many rows there are, by the length of the first."""
         with self._opened() as stream:
