@@ -1,4 +1,4 @@
-"""What the name of a table stands for: a file, a folder of files, or all that a pattern fits.
+"""What the name of a table stands for: files, or a table of a database.
 
 Names of folders such as ``date=2020-09-16`` are columns of the files below them, as in Hive.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from urllib.parse import unquote
@@ -19,6 +19,8 @@ from harness.data.layout import Table
 
 _WILD = re.compile(r"[*?\[]")
 _ANY_FOLDERS = "**"
+INSIDE = "::"
+"""What stands between a database and the name of its table."""
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -31,10 +33,13 @@ class Part:
     path : Path
     partition : tuple of (column, value)
         What the names of its folders say; None: nothing stands there.
+    inside : str, optional
+        The table of a database.
     """
 
     path: Path
     partition: tuple[tuple[str, str | None], ...] = ()
+    inside: str | None = None
 
 
 def parts_of(table: Table) -> list[Part]:
@@ -45,16 +50,29 @@ def parts_of(table: Table) -> list[Part]:
     DataError
         No file has such a name or fits the pattern; a folder whose name says a column twice.
     """
-    root, pattern = _cut(table.local)
-    if not pattern:
-        return [Part(file, _partition(file, root)) for file in parts(root)]
-    return [Part(file, _partition(file, root)) for file in _matching(root, pattern)]
+    path, inside = _opened_up(table.local)
+    root, pattern = _cut(path)
+    files = _matching(root, pattern) if pattern else parts(root)
+    return [Part(file, () if inside else _partition(file, root), inside) for file in files]
+
+
+def is_in_database(table: Table) -> bool:
+    """Return whether a table is one of a database."""
+    return _opened_up(table.local)[1] is not None
 
 
 def is_one_file(table: Table) -> bool:
     """Return whether a table is a file by itself, whose rows have an order."""
     root, pattern = _cut(table.local)
-    return not pattern and not root.is_dir()
+    return not pattern and not root.is_dir() and not is_in_database(table)
+
+
+def _opened_up(path: Path) -> tuple[Path, str | None]:
+    """Return a database and its table; a file whose name has such signs is itself."""
+    if INSIDE not in str(path) or exists(path):
+        return path, None
+    file, _, inside = str(path).rpartition(INSIDE)
+    return Path(file), inside
 
 
 def _cut(path: Path) -> tuple[Path, tuple[str, ...]]:
@@ -130,4 +148,4 @@ def _partition(file: Path, root: Path) -> tuple[tuple[str, str | None], ...]:
 
 def absolute(part: Part) -> Part:
     """Return the same with a path that others find too."""
-    return Part(Path(os.path.abspath(part.path)), part.partition)  # noqa: PTH100 - links stay
+    return replace(part, path=Path(os.path.abspath(part.path)))  # noqa: PTH100 - links stay

@@ -158,14 +158,15 @@ class Source(ABC):
     table: Table
     shown: Path
     names: list[str]
+    header, holder = "line 1: ", "the file"
 
     def require(self, columns: tuple[str, ...]) -> None:
         """Raise DataError where one of `columns` is missing; show those there are."""
         for name in columns:
             if name not in self.names:
                 raise DataError(
-                    f'{self.shown}: line 1: no column "{name}"; '
-                    f"the file has: {', '.join(self.names)}\n{self._hint(name, columns)}"
+                    f'{self.shown}: {self.header}no column "{name}"; '
+                    f"{self.holder} has: {', '.join(self.names)}\n{self._hint(name, columns)}"
                 )
 
     def _hint(self, name: str, columns: tuple[str, ...]) -> str:

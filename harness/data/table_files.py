@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from harness.core.io import PACKED, unpacked
+from harness.data.database_source import kind_of, source_of
 from harness.data.frame_source import PartitionedText
 from harness.data.layout import Table
 from harness.data.naming import Part, parts_of
@@ -14,6 +15,9 @@ from harness.data.parquet_source import ParquetSource
 from harness.data.source import Source
 from harness.data.text_source import TextSource
 from harness.delimited.stream import is_parquet
+
+_LOGS = (".wal", "-wal", "-journal")
+"""Of DuckDB, and of SQLite."""
 
 
 def sources(table: Table) -> Iterator[Source]:
@@ -33,6 +37,10 @@ def sources(table: Table) -> Iterator[Source]:
 def opened(table: Table, part: Part) -> Iterator[Source]:
     """Yield a file of a table; see `sources`."""
     path = part.path
+    kind = kind_of(path)
+    if part.inside is not None or kind is not None:
+        yield source_of(table, part)
+        return
     plain = path.with_suffix("") if path.suffix in PACKED else path
     if is_parquet(path):  # whatever its name is
         yield ParquetSource(table, path, part)
@@ -47,4 +55,10 @@ def opened(table: Table, part: Part) -> Iterator[Source]:
 
 def files_of(table: Table) -> list[Path]:
     """Return the files that a table is read from."""
-    return [part.path for part in parts_of(table)]
+    found = []
+    for part in parts_of(table):
+        found.append(part.path)
+        if part.inside is not None:  # what was written and is not in the file yet
+            beside = (part.path.with_name(part.path.name + end) for end in _LOGS)
+            found += [path for path in beside if path.is_file()]
+    return found

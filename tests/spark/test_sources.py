@@ -1,8 +1,11 @@
 """Events in many files, databases and lists: workers read what the local engine does."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
 import pytest
 import small
@@ -45,7 +48,22 @@ def hive_text(folder: Path) -> dict[str, Any]:
     return {"events": "text/*/*.csv"}
 
 
-KINDS = [colons, patterns, hive, hive_text]
+def duckdb_table(folder: Path) -> dict[str, Any]:
+    with closing(duckdb.connect(folder / "shop.duckdb")) as connection:
+        query = "CREATE TABLE log AS SELECT * FROM read_csv(?, header = true)"
+        connection.execute(query, [str(folder / "all.csv")])
+    return {"events": "shop.duckdb::log"}
+
+
+def sqlite_table(folder: Path) -> dict[str, Any]:
+    with closing(sqlite3.connect(folder / "shop.db")) as connection:
+        connection.execute("CREATE TABLE log (user, item, time)")
+        connection.executemany("INSERT INTO log VALUES (?, ?, ?)", frame().rows())
+        connection.commit()
+    return {"events": "shop.db::log"}
+
+
+KINDS = [colons, patterns, hive, hive_text, duckdb_table, sqlite_table]
 
 
 @pytest.mark.parametrize("write", KINDS)
@@ -53,6 +71,7 @@ def test_buckets_are_those_of_the_local_engine(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Any
 ) -> None:
     monkeypatch.setattr(bucketing, "bucket_count", lambda events: 3)
+    frame().write_csv(tmp_path / "all.csv")
     layout = small.config(tmp_path, log=small.MANY, data=write(tmp_path)).layout()
     plain = small.config(tmp_path, log=small.MANY).layout()
     with buckets.prepared(plain, kept=False) as expected, prepared(spark, layout) as found:
