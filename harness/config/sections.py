@@ -9,18 +9,38 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from harness.config.base import Section
+from harness.config.paths import PathText
 from harness.config.space import SearchName, Space, TunedRecord
 from harness.config.splits import GivenSplit, InnerSplit, SplitConfig
 from harness.core.errors import UsageError, suggest
 from harness.core.unpacking import OWN, Cap
 from harness.data import competitions
 from harness.data.conditions import conditions
-from harness.data.layout import CandidateRule, Layout, is_remote
+from harness.data.layout import AttributeTable, CandidateRule, Encoding, Layout, is_remote
 
 TIME_FORMATS = ("iso", "epoch_s", "epoch_ms")
+
+
+class TableConfig(Section):
+    """A table of users or items that is written otherwise than as CSV with the events' columns."""
+
+    file: PathText
+    id: str | None = None
+    separator: str | None = None
+    header: list[str] | None = None
+    encoding: Encoding = "utf-8"
+
+
+def _kind(given: Any) -> str:
+    return "name" if isinstance(given, str) else "table"
+
+
+_TableName = Annotated[
+    Annotated[PathText, Tag("name")] | Annotated[TableConfig, Tag("table")], Discriminator(_kind)
+]
 LayoutName = Literal["hm", "ponpare", "kion", "table"]
 
 
@@ -28,11 +48,11 @@ class DataConfig(Section):
     """``[data]``: where the files are and how they become events."""
 
     layout: LayoutName
-    path: str
+    path: PathText
     restore_zeros: bool = False
     cache: bool = True
     max_unpacked_gb: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
-    events: str | None = None
+    events: PathText | None = None
     user: str = "user"
     item: str = "item"
     time: str | Literal[False] = "time"
@@ -44,8 +64,9 @@ class DataConfig(Section):
     where: dict[str, Any] = {}
     min_user_events: Annotated[int, Field(ge=1)] = 1
     min_item_events: Annotated[int, Field(ge=1)] = 1
-    users: str | None = None
-    items: str | None = None
+    users: _TableName | None = None
+    items: _TableName | None = None
+    encoding: Encoding = "utf-8"
 
     @model_validator(mode="after")
     def _only_what_the_layout_reads(self) -> DataConfig:
@@ -122,7 +143,7 @@ class ModelConfig(Section):
 
     name: Annotated[str, Field(min_length=1)]
     use: str | None = None
-    lists: Annotated[str, Field(min_length=1)] | None = None
+    lists: Annotated[PathText, Field(min_length=1)] | None = None
     of: list[str] | None = None
     params: dict[str, Any] = {}
     repeats: Annotated[int, Field(ge=1)] = 1
@@ -160,7 +181,7 @@ class ModelConfig(Section):
 class SubmissionConfig(Section):
     """``[submission]``: what the competition's files look like, where no layout says it."""
 
-    sample: str | None = None
+    sample: PathText | None = None
     user: str | None = None
     items: str | None = None
     separator: Literal[" ", ",", ";", "|"] | None = None
@@ -288,14 +309,23 @@ class Config(Section):
                 return self._table(folder)
 
     def _table(self, folder: Path | str) -> Layout:
-        keys = ("user", "item", "time_format", "separator", "header", "users", "items")
+        keys = ("user", "item", "time_format", "separator", "header", "encoding")
         return competitions.table(
             folder,
             events=self.data.events or "",
             time=self.data.time or None,
+            users=self._attributes(folder, "users", self.data.user),
+            items=self._attributes(folder, "items", self.data.item),
             valid=self.split.valid if isinstance(self.split, GivenSplit) else None,
             **{key: getattr(self.data, key) for key in keys},
         )
+
+    def _attributes(self, folder: Path | str, key: str, id: str) -> str | AttributeTable | None:
+        given: str | TableConfig | None = getattr(self.data, key)
+        if not isinstance(given, TableConfig):
+            return given  # a name, or none
+        own = given.model_dump(exclude={"file"}, exclude_none=True)
+        return competitions.attributes(folder, key, given.file, **{"id": id, **own})
 
     def resolved(self) -> dict[str, Any]:
         """Return plain values that repeat the run from any folder: defaults in, paths absolute."""

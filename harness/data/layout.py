@@ -13,6 +13,7 @@ from harness.core.errors import UsageError
 from harness.core.unpacking import SENT, Cap
 from harness.data.conditions import Condition
 
+Encoding = Literal["utf-8", "latin-1", "cp1252"]
 CandidateRule = Literal["catalogue", "shown", "train"]
 
 CATALOG = "table:"
@@ -40,9 +41,12 @@ class Table:
     path : Path
         The plain name; ``path.gz`` and ``path.zip`` are taken when it is absent.
     separator : str
-        One character between fields (not used for Parquet).
+        What stands between fields (not used for Parquet); where it is longer than one byte, quotes
+        are letters.
     header : tuple of str, optional
         Column names of a file that has no header line.
+    encoding : str
+        Of text without a byte order mark, one of `Encoding`.
     cap : Cap
         How much each file may unpack to; it changes nothing of what is read.
     remote : str
@@ -52,6 +56,7 @@ class Table:
     path: Path
     separator: str = ","
     header: tuple[str, ...] | None = None
+    encoding: str = "utf-8"
     cap: Cap = field(default=SENT, repr=False, compare=False)
     remote: str = field(default="", repr=False)
 
@@ -62,12 +67,13 @@ class Table:
         name: str,
         separator: str = ",",
         header: tuple[str, ...] | None = None,
+        encoding: str = "utf-8",
     ) -> Table:
         """Return the table of a name in a folder, whose own name is text where it is remote."""
         if is_remote(name) or (isinstance(folder, str) and not name.startswith("/")):
             remote = name if is_remote(name) else f"{str(folder).rstrip('/')}/{name}"
-            return cls(Path(remote), separator, header, remote=remote)
-        return cls(Path(folder, name), separator, header)
+            return cls(Path(remote), separator, header, encoding, remote=remote)
+        return cls(Path(folder, name), separator, header, encoding)
 
     @property
     def name(self) -> str:

@@ -16,14 +16,13 @@ from harness.core import cache
 from harness.core.arrays import Int32, Int64, places
 from harness.core.errors import DataError, counted
 from harness.core.ids import Encoder
-from harness.core.io import parts
 from harness.data import attributes, dataset, zeros
 from harness.data.dataset import NO_TIME, Dataset, Events, of_starts, one_kind, positions
 from harness.data.event_types import Codes, EventType, EventTypes, codes_of, in_order
 from harness.data.layout import AttributeTable, EventTable, Layout
 from harness.data.ordering import Pieces, merged
 from harness.data.source import START, Batch, Mark, Source
-from harness.data.table_files import sources
+from harness.data.table_files import files_of, sources
 from harness.delimited import fields
 
 
@@ -391,7 +390,7 @@ def cached(
 
 def files(layout: Layout) -> list[Path]:
     """Return the files of a layout's tables."""
-    return [path for table in layout.tables for path in parts(table.local)]
+    return [file for table in layout.tables for file in files_of(table)]
 
 
 def _write(data: Dataset, folder: Path) -> dict[str, Any]:

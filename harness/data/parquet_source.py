@@ -16,7 +16,9 @@ from harness.core.parquet import UNREADABLE
 from harness.core.unpacking import PARQUET, UnpackingError
 from harness.data import dataset
 from harness.data.conditions import Condition
+from harness.data.frame_source import constants, refuse_known
 from harness.data.layout import EventTable, Table
+from harness.data.naming import Part
 from harness.data.source import START, Batch, FieldRule, Mark, Source, nulled
 from harness.data.typed import TypedEvents, bad_value
 
@@ -30,8 +32,8 @@ class ParquetSource(Source):
 
     Parameters
     ----------
-    plain, shown : Path
-        The file as it can be read, and as the user knows it (perhaps packed).
+    plain : Path
+        The file as it can be read; the user knows it, perhaps packed, by that of its part.
 
     Raises
     ------
@@ -39,10 +41,14 @@ class ParquetSource(Source):
         A file that cannot be read.
     """
 
-    def __init__(self, table: Table, plain: Path, shown: Path) -> None:
-        self.table, self.plain, self.shown = table, plain, shown
+    def __init__(self, table: Table, plain: Path, part: Part) -> None:
+        self.table, self.plain, self.shown = table, plain, part.path
+        shown = part.path
         try:
-            self.frame = parquet.scan(plain, table.cap, shown.stat().st_size)
+            frame = parquet.scan(plain, table.cap, shown.stat().st_size)
+            own, said = frame.collect_schema().names(), [column for column, _ in part.partition]
+            refuse_known(shown, own, part.partition)
+            self.frame = frame.with_columns(constants(part.partition, said))
             self.kinds = dict(self.frame.collect_schema())
         except UnpackingError as error:
             _refuse_text(plain, shown)
@@ -99,7 +105,7 @@ class ParquetSource(Source):
     def _bad(self, rule: FieldRule, where: tuple[Condition, ...]) -> str | None:
         """Return the first value of a column that is not what it should be."""
         columns = list(dict.fromkeys([rule.column, *(one.column for one in where)]))
-        frame = pl.read_parquet(self.plain, columns=columns, glob=False)
+        frame = self.frame.select(columns).collect()
         found = bad_value(frame, rule, where)
         return None if found is None else f"row {found[0] + 1}{rule.fault(found[1])}"
 

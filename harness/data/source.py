@@ -21,7 +21,7 @@ from harness.data.conditions import key
 from harness.data.layout import EventTable, Table
 
 _SHOWN = 60
-_OTHER_SEPARATORS = ";\t|,"
+_OTHER_SEPARATORS = ("::", ";", "\t", "|", ",")
 _EXCEL = re.compile("sep=.", re.IGNORECASE)
 """The line that Excel may write before the header, to say what stands between fields."""
 
@@ -138,7 +138,8 @@ def _separated(separator: str) -> str:
     key = json.dumps(separator)  # TOML writes it so too
     return (
         f"set separator = {key} under [data] (or --set 'data.separator={key}'); "
-        'save tables of users and items, and those of layouts other than "table", with commas'
+        f'of a table of users or items, {{ file = "…", separator = {key} }}; '
+        'save tables of layouts other than "table" with commas'
     )
 
 
@@ -191,14 +192,15 @@ class Source(ABC):
     table: Table
     shown: Path
     names: list[str]
+    header, holder = "line 1: ", "the file"
 
     def require(self, columns: tuple[str, ...]) -> None:
         """Raise DataError where one of `columns` is missing; show those there are."""
         for name in columns:
             if name not in self.names:
                 raise DataError(
-                    f'{self.shown}: line 1: no column "{name}"; '
-                    f"the file has: {', '.join(self.names)}\n{self._hint(name, columns)}"
+                    f'{self.shown}: {self.header}no column "{name}"; '
+                    f"{self.holder} has: {', '.join(self.names)}\n{self._hint(name, columns)}"
                 )
 
     def _hint(self, name: str, columns: tuple[str, ...]) -> str:

@@ -19,6 +19,10 @@ from harness.delimited.tally import Tally
 
 UNCLOSED = "a quote is opened and never closed"
 TORN = "text stands behind a closed quote"
+NO_UTF_8 = (
+    ' is not UTF-8 text; save the file as UTF-8, or with layout "table" '
+    'set encoding = "latin-1" or "cp1252"'
+)
 _CONTROL = " holds a control character (0x1A, 0x1E or 0x1F); remove it"
 _RETURN = ord("\r")
 FIRST_RANK = 3
@@ -162,9 +166,12 @@ def _shapes(rows: Rows, shapes: Tally, names: list[str]) -> Iterator[Fault]:
 
 
 def _controls(rows: Rows) -> Iterator[Fault]:
-    """Yield the first line with a byte that is told apart from no other where lines are quoted."""
+    """Yield the first line with a byte that is told apart from no other.
+
+    It is told where lines are quoted, or what separates fields is longer than a byte.
+    """
     block = rows.block
-    if block.end != _lines.RECORD:
+    if block.end != _lines.RECORD and block.width == 1:
         return
     at = find_byte(block.buffer, 0, block.size, _lines.SUBSTITUTE)
     if at < block.size:
@@ -179,4 +186,4 @@ def _check_encoding(rows: Rows, column: int) -> None:
     except UnicodeDecodeError as error:
         ends = rows.gathered(column)[: error.start] == rows.block.end
         line = rows.line(int(np.count_nonzero(ends)))
-        rows.faults.append(Fault(line, 2, " is not UTF-8 text; save the file as UTF-8"))
+        rows.faults.append(Fault(line, 2, NO_UTF_8))

@@ -37,7 +37,7 @@ from harness.data.source import (
     too_many_labels,
     value_rule,
 )
-from harness.data.text_rows import FIRST_RANK, TORN, UNCLOSED, Rows, rows_of
+from harness.data.text_rows import FIRST_RANK, NO_UTF_8, TORN, UNCLOSED, Rows, rows_of
 from harness.delimited import _lines, fields
 from harness.delimited.blocks import Block, Reader, in_order, padded, plain
 from harness.delimited.stream import Refused, opened, skip
@@ -96,7 +96,7 @@ class TextSource(Source):
     @contextmanager
     def _opened(self) -> Iterator[BinaryIO]:
         try:
-            with opened(self.shown, self.table.cap) as file:
+            with opened(self.shown, self.table.cap, self.table.encoding) as file:
                 yield file.stream
         except Refused as error:
             raise self._refused(error) from error
@@ -108,6 +108,10 @@ class TextSource(Source):
         if error.fault in FAULTS:
             packed = UnpackingError(error.fault, error.value)  # type: ignore[arg-type]
             return unusable(self.shown, packed, self.table.cap)
+        if error.fault == "encoding":
+            return DataError(
+                f"{self.shown}: {error.value}; name another encoding, or save the file as UTF-8"
+            )
         if error.fault == "endless":
             return DataError(
                 f"{self.shown}: a line is longer than {error.value}; look at what ends the lines"
@@ -118,7 +122,12 @@ class TextSource(Source):
         """Return the first record, plain, and of how many lines and bytes it is."""
         if self._whole and not text.endswith(b"\n"):
             text += b"\n"
-        block, consumed = plain(padded(text), len(text), ord(self.table.separator), self._whole)
+        between = self.table.separator.encode()
+        if len(between) > 1 and b"\n" in text:
+            line = text[: text.index(b"\n")]
+            fields_ = line.removesuffix(b"\r").replace(between, bytes([_lines.FIELD]))
+            return fields_, 1, len(line) + 1
+        block, consumed = plain(padded(text), len(text), between[0], self._whole)
         if consumed == 0:
             raise DataError(
                 f"{self.shown}: line 1 is longer than {_LONGEST:,} bytes; expected a header"
@@ -142,9 +151,7 @@ class TextSource(Source):
         try:
             first = line.decode().split(chr(_lines.FIELD))
         except UnicodeDecodeError as error:
-            raise DataError(
-                f"{self.shown}: line 1 is not UTF-8 text; save the file as UTF-8"
-            ) from error
+            raise DataError(f"{self.shown}: line 1{NO_UTF_8}") from error
         given = self.table.header
         if given is not None and len(given) != len(first):
             raise DataError(
@@ -179,7 +186,7 @@ class TextSource(Source):
 
     def _reader(self, stream: BinaryIO, start: Mark = START) -> Reader:
         skip(stream, self._skipped + start.bytes)
-        separator = ord(self.table.separator)
+        separator = self.table.separator.encode()
         return Reader(stream, separator, returns=self._returns, quoted=start.quoted)
 
     def first(self, column: str, rows: int) -> pl.Series:
@@ -211,6 +218,14 @@ class TextSource(Source):
         frames = [frame for _, frame in self._read(tuple(columns), columns_of) if frame is not None]
         schema = dict.fromkeys(columns, pl.String())
         return pl.concat(frames) if frames else pl.DataFrame(schema=schema)
+
+    def frames(self, columns: list[str]) -> Iterator[tuple[pl.DataFrame, Int64]]:
+        """Yield the rows with some columns as text, null where nothing stands, and their lines."""
+        before = self._before + 1
+        for rows, found in self._read(tuple(columns), lambda rows: rows.columns()):
+            lines = np.arange(len(rows)) if rows.block.lines is None else rows.block.lines
+            yield pl.DataFrame(dict(zip(columns, found, strict=True))), before + lines
+            before += rows.ended
 
     def about(self) -> int:
         """Return how many rows there are, by the length of the first."""

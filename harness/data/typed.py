@@ -81,9 +81,10 @@ class TypedEvents:
 
     def _refuse_float_ids(self) -> None:
         for name in (self.table.user, self.table.item):
-            if self.kinds[name].is_float():
+            kind = self.kinds[name]
+            if kind.is_float() or kind.is_nested() or kind == pl.Binary:
                 raise DataError(
-                    f'{self.shown}: column "{name}" holds {self.kinds[name]} values, which cannot '
+                    f'{self.shown}: column "{name}" holds {kind} values, which cannot '
                     "keep ids apart; write ids as text"
                 )
 

@@ -7,10 +7,9 @@ rows or a file a task. What Spark alone can read it reads, and workers make even
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -24,9 +23,10 @@ from harness.data import bucketing, dataset, parts
 from harness.data.event_types import EventType, in_order
 from harness.data.layout import Layout
 from harness.data.loading import EventReader
+from harness.data.naming import Part, absolute, parts_of
 from harness.data.parquet_source import ParquetSource
 from harness.data.source import START, Batch
-from harness.data.table_files import sources
+from harness.data.table_files import opened
 from harness.data.typed import TypedEvents
 from harness.spark import remote, users
 from harness.spark.packing import narrow, narrow_times
@@ -92,7 +92,7 @@ class _Piece:
         Which of the layout's.
     about : int
         How many rows there are, more or less.
-    path : Path, optional
+    part : Part, optional
         None: a table that Spark reads.
     rows : (int, int), optional
         The first, and how many; all by default.
@@ -100,7 +100,7 @@ class _Piece:
 
     table: int
     about: int = 0
-    path: Path | None = None
+    part: Part | None = None
     rows: tuple[int, int] | None = None
 
 
@@ -122,7 +122,7 @@ def read(spark: SparkSession, layout: Layout, count: int | None) -> Read:
         A file, table, column or value that cannot be used; rows in an order that Spark has not.
     """
     pieces = list(_pieces(layout))
-    tables = {at: layout.events[p.table] for at, p in enumerate(pieces) if p.path is None}
+    tables = {at: layout.events[p.table] for at, p in enumerate(pieces) if p.part is None}
     given = {at: remote.frame(spark, of.table, of.columns) for at, of in tables.items()}
     if count is None:
         about = sum(piece.about for piece in pieces) + sum(f.count() for f in given.values())
@@ -152,12 +152,13 @@ def _pieces(layout: Layout) -> Iterator[_Piece]:
                 )
             yield _Piece(number)
             continue
-        for source in sources(table.table):
-            source.require(table.columns)
-            plain = isinstance(source, ParquetSource) and source.plain == source.shown
-            for given in ranges(source.about()) if plain else [None]:
-                about = source.about() if given is None else given[1]
-                yield _Piece(number, about, source.shown.absolute(), given)
+        for part in parts_of(table.table):
+            with opened(table.table, part) as source:
+                source.require(table.columns)
+                plain = isinstance(source, ParquetSource) and source.plain == source.shown
+                about = source.about()
+            for given in ranges(about) if plain else [None]:
+                yield _Piece(number, given[1] if given else about, absolute(part), given)
 
 
 def ranges(rows: int) -> list[tuple[int, int]]:
@@ -174,7 +175,7 @@ def _frames(
     pieces: Sequence[_Piece],
     given: Mapping[int, DataFrame],
 ) -> Iterator[DataFrame]:
-    files = [(at, piece) for at, piece in enumerate(pieces) if piece.path is not None]
+    files = [(at, piece) for at, piece in enumerate(pieces) if piece.part is not None]
     if files:
         tasks = spark.range(0, len(files), 1, len(files))
         yield tasks.mapInArrow(partial(_of_files, layout, division, files), SCHEMA)
@@ -246,7 +247,9 @@ def _of_rows(
 
 def _file(layout: Layout, piece: _Piece, reader: EventReader) -> Iterator[tuple[int, Batch]]:
     table = layout.events[piece.table]
-    for source in sources(replace(table.table, path=piece.path or table.table.path)):
+    if piece.part is None:
+        return
+    with opened(table.table, piece.part) as source:
         if isinstance(source, ParquetSource) and piece.rows is not None:
             source.only(*piece.rows)
         yield from reader.of(piece.table, table, source)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 _TEXT = (".csv", ".tsv", ".txt", ".dat", ".data")
+_CHARSETS = {"utf-8": "UTF-8", "latin-1": "ISO-8859-1", "cp1252": "windows-1252"}
+"""What Java calls each encoding."""
 _PACKED = (".gz", ".bz2", ".zst")
 
 
@@ -59,12 +61,14 @@ def whole(spark: SparkSession, table: Table) -> DataFrame:
 
 def _text(spark: SparkSession, table: Table) -> DataFrame:
     """Return delimited text as RFC 4180 has it, every column as text."""
+    quoted_ = len(table.separator.encode()) == 1
     reader = spark.read.options(
         header=table.header is None,
         sep=table.separator,
-        quote='"',
+        encoding=_CHARSETS[table.encoding],
+        quote='"' if quoted_ else "",
         escape='"',
-        multiLine=True,  # a line may end within quotes
+        multiLine=quoted_,  # a line may end within quotes
         mode="FAILFAST",
         columnPruning=False,  # else a line with too few fields is not seen
         enforceSchema=False,

@@ -174,7 +174,7 @@ def test_a_byte_order_mark_is_no_letter(tmp_path: Path) -> None:
     assert events(tmp_path, b"\xef\xbb\xbfa,x,1970-01-01\n", **given_) == [("a", "x", 0)]
 
 
-@pytest.mark.parametrize("separator", ['"', "\r", "\n", "", ";;", "é"])
+@pytest.mark.parametrize("separator", ['"', "\r", "\n", "", '";', "\n\n", "a\x00", ":" * 9])
 def test_what_ends_lines_and_quotes_separates_no_fields(tmp_path: Path, separator: str) -> None:
     with refusal(UsageError, f"[data] separator: found {separator!r}, expected one character"):
         events(tmp_path, "user,item,time\na,x,1970-01-01\n", separator=separator)
@@ -230,7 +230,10 @@ def test_lines_are_counted_over_blocks(tmp_path: Path, monkeypatch: pytest.Monke
 def test_bytes_that_are_no_utf_8_matter_in_columns_that_are_read(tmp_path: Path) -> None:
     latin = "a,x,1970-01-01,zoé\n".encode("latin-1")
     assert events(tmp_path, HEADER.encode() + latin) == [("a", "x", 0)]
-    with refusal(DataError, "line 3 is not UTF-8 text; save the file as UTF-8"):
+    with refusal(
+        DataError,
+        'line 3 is not UTF-8 text; save the file as UTF-8, or with layout "table" set encoding',
+    ):
         events(tmp_path, HEADER.encode() + b"a,x,1970-01-01,n\n\xe9,x,1970-01-01,n\n")
 
 
