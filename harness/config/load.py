@@ -237,6 +237,8 @@ def _wanted(key: FieldInfo) -> str:
     """Return the end of a message: what the value of a key may be."""
     if key.annotation not in _KINDS:
         return suggest("", get_args(key.annotation))
+    if key.examples:
+        return suggest("", key.examples)
     limits = [(word, getattr(rule, name, None)) for rule in key.metadata for name, word in _LIMITS]
     bounds = [f"{word} {limit:,}" for word, limit in limits if limit is not None]
     return f"expected {_KINDS[key.annotation]} {' and '.join(bounds)}".rstrip()

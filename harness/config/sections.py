@@ -17,11 +17,17 @@ from harness.config.space import SearchName, Space, TunedRecord
 from harness.config.splits import GivenSplit, InnerSplit, SplitConfig
 from harness.core.errors import UsageError, suggest
 from harness.core.unpacking import OWN, Cap
-from harness.data import competitions
+from harness.data import table_layout
 from harness.data.conditions import conditions
-from harness.data.layout import AttributeTable, CandidateRule, Encoding, Layout, is_remote
-
-TIME_FORMATS = ("iso", "epoch_s", "epoch_ms")
+from harness.data.layout import (
+    AttributeTable,
+    CandidateRule,
+    Encoding,
+    Layout,
+    is_remote,
+    require_time_format,
+)
+from harness.data.layouts import BUILT_IN, plugged_in
 
 
 class TableConfig(Section):
@@ -41,13 +47,14 @@ def _kind(given: Any) -> str:
 _TableName = Annotated[
     Annotated[PathText, Tag("name")] | Annotated[TableConfig, Tag("table")], Discriminator(_kind)
 ]
-LayoutName = Literal["hm", "ponpare", "kion", "table"]
+TABLE = "table"
+"""The layout of any log, whose files and columns a config names."""
 
 
 class DataConfig(Section):
     """``[data]``: where the files are and how they become events."""
 
-    layout: LayoutName
+    layout: Annotated[str, Field(examples=[*BUILT_IN, TABLE])]
     path: PathText
     restore_zeros: bool = False
     cache: bool = True
@@ -56,7 +63,7 @@ class DataConfig(Section):
     user: str = "user"
     item: str = "item"
     time: str | Literal[False] = "time"
-    time_format: str = "iso"
+    time_format: str | None = None
     separator: str | None = None
     header: bool | list[str] = True
     kind: str | None = None
@@ -70,20 +77,23 @@ class DataConfig(Section):
 
     @model_validator(mode="after")
     def _only_what_the_layout_reads(self) -> DataConfig:
-        allowed = _KEYS_OF_ALL | _KEYS_OF[self.layout]
+        if ":" not in self.layout and self.layout not in (*BUILT_IN, TABLE):
+            raise ValueError(
+                f"layout = {self.layout!r}; {suggest(self.layout, [*BUILT_IN, TABLE])}\n"
+                'for files of another shape: layout = "table", or one of your own, '
+                '"my_layout:Name"'
+            )
+        allowed = keys_of(self.layout)
         for key in sorted(self.model_fields_set - allowed):
             raise ValueError(
                 f'layout "{self.layout}" has no key "{key}"; {suggest(key, sorted(allowed))}'
             )
-        if self.time_format not in TIME_FORMATS and "%" not in self.time_format:
-            raise ValueError(
-                f"time_format = {self.time_format!r} is no format; allowed: "
-                f'{", ".join(TIME_FORMATS)}, or a pattern such as "%d.%m.%Y"'
-            )
+        if self.time_format is not None:
+            require_time_format(self.time_format)
         if self.user == self.item:
             raise ValueError(f'user and item are both the column "{self.user}"')
         conditions(self.where)
-        if self.layout == "table" and self.events is None:
+        if self.layout == TABLE and self.events is None:
             raise ValueError('layout "table" needs events = "the file with the event log"')
         return self
 
@@ -106,12 +116,16 @@ _KEYS_OF_ALL = {
     *("layout", "path", "cache", "max_unpacked_gb", "time_format"),
     *("kind", "value", "where", "min_user_events", "min_item_events"),
 }
-_KEYS_OF: dict[str, set[str]] = {
-    "hm": {"restore_zeros"},
-    "ponpare": set(),
-    "kion": set(),
-    "table": set(DataConfig.model_fields) - {"restore_zeros"},
-}
+_RESTORE = "restore_zeros"
+
+
+def keys_of(layout: str) -> set[str]:
+    """Return the keys that ``[data]`` may have with a layout."""
+    if layout == TABLE:
+        return set(DataConfig.model_fields) - {_RESTORE}
+    declared = BUILT_IN.get(layout)
+    may_restore = declared is None or declared.id_width is not None
+    return _KEYS_OF_ALL | {_RESTORE} if may_restore else _KEYS_OF_ALL
 
 
 class EvaluationConfig(Section):
@@ -239,7 +253,7 @@ class Config(Section):
             raise ValueError(
                 f'[compare] baseline: no model is named "{baseline}"; {suggest(baseline, names)}'
             )
-        if isinstance(self.split, GivenSplit) and self.data.layout != "table":
+        if isinstance(self.split, GivenSplit) and self.data.layout != TABLE:
             raise ValueError('[split] strategy "given" goes with layout "table" only')
         if self.data.time is False and not isinstance(self.split, GivenSplit):
             raise ValueError('[data] time = false goes with [split] strategy "given" only')
@@ -287,31 +301,31 @@ class Config(Section):
         found = self._layout().capped(self.data.cap)
         ties = [getattr(rule, "ties", None) for rule in (self.split, inner)]
         own: dict[str, Any] = {"where": conditions(self.data.where), "numbered": "file" in ties}
-        if self.data.kind is not None:
-            own["kind_column"] = self.data.kind
-        if self.data.value is not None:
-            own["value"] = self.data.value
+        own |= {
+            key: value
+            for key in ("kind", "value")
+            if (value := getattr(self.data, key)) is not None
+        }
         return found.with_events(**own)
 
     def _layout(self) -> Layout:
-        folder = self.data.folder(self.folder)
-        time_format = self.data.time_format
-        match self.data.layout:
-            case "hm":
-                return competitions.hm(
-                    folder, restore_zeros=self.data.restore_zeros, time_format=time_format
-                )
-            case "ponpare":
-                return competitions.ponpare(folder, time_format=time_format)
-            case "kion":
-                return competitions.kion(folder, time_format=time_format)
-            case "table":
-                return self._table(folder)
+        folder, name = self.data.folder(self.folder), self.data.layout
+        if name == TABLE:
+            return self._table(folder)
+        found = (BUILT_IN.get(name) or plugged_in(name, self.folder)).within(folder)
+        if self.data.time_format is not None:
+            found = found.with_times(self.data.time_format)
+        if not self.data.restore_zeros:
+            return found
+        if found.id_width is None:
+            raise UsageError(f'[data] restore_zeros: layout "{name}" does not say how long ids are')
+        return replace(found, restore_zeros=True)
 
     def _table(self, folder: Path | str) -> Layout:
-        keys = ("user", "item", "time_format", "separator", "header", "encoding")
-        return competitions.table(
+        keys = ("user", "item", "separator", "header", "encoding")
+        return table_layout.table(
             folder,
+            time_format=self.data.time_format or "iso",
             events=self.data.events or "",
             time=self.data.time or None,
             users=self._attributes(folder, "users", self.data.user),
@@ -325,12 +339,12 @@ class Config(Section):
         if not isinstance(given, TableConfig):
             return given  # a name, or none
         own = given.model_dump(exclude={"file"}, exclude_none=True)
-        return competitions.attributes(folder, key, given.file, **{"id": id, **own})
+        return table_layout.attributes(folder, key, given.file, **{"id": id, **own})
 
     def resolved(self) -> dict[str, Any]:
         """Return plain values that repeat the run from any folder: defaults in, paths absolute."""
         values = self.model_dump(exclude_none=True)
-        keys = _KEYS_OF_ALL | _KEYS_OF[self.data.layout]
+        keys = keys_of(self.data.layout)
         values["data"] = {key: v for key, v in values["data"].items() if key in keys}
         return self._placed(values)
 
@@ -341,6 +355,7 @@ class Config(Section):
 
     def _placed(self, values: dict[str, Any]) -> dict[str, Any]:
         """Return the config's plain values with its relative paths made absolute, in place."""
+        values["data"]["layout"] = self.from_anywhere(self.data.layout)
         if not is_remote(self.data.path):
             values["data"]["path"] = str((self.folder / self.data.path).resolve())
         if self.submission.sample is not None:

@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from harness.core.errors import NotCompiledError, UsageError, suggest
 
@@ -20,13 +20,12 @@ BESIDE = "_beside_"
 _FORMS = {
     "class": 'use = "{}" is no import path; expected "module:Class", such as "my_model:Model"',
     "function": 'is no import path; expected "module:function", such as "my_metrics:early"',
+    "layout": 'is no import path; expected "module:name", such as "my_layout:Shop"',
 }
 
 
-def load(
-    owner: str, use: str, folder: Path, kind: Literal["class", "function"]
-) -> Callable[..., Any]:
-    """Return the class or the function that ``module:name`` names.
+def load(owner: str, use: str, folder: Path, kind: Literal["class", "function", "layout"]) -> Any:
+    """Return the class, function or layout that ``module:name`` names.
 
     A file ``module.py`` in `folder`, the config's own, is taken before an installed module; a
     ``path/to/module.py:name`` names any file.
@@ -46,11 +45,11 @@ def load(
         raise UsageError(f"{owner}: {_FORMS[kind].format(use)}")
     module = _module(owner, module_name, folder)
     found = getattr(module, attribute, None)
-    if found is None or not callable(found):
-        there = _defined_in(module, inspect.isclass if kind == "class" else inspect.isfunction)
+    if found is None or not (callable(found) or kind == "layout"):
+        there = _THERE[kind](module)
         hint = suggest(attribute, there) if there else f"it defines no {kind}"
         raise UsageError(f'{owner}: {module_name} has no {kind} "{attribute}"; {hint}')
-    return cast(Callable[..., Any], found)
+    return found
 
 
 def _module(owner: str, module_name: str, folder: Path) -> ModuleType:
@@ -128,9 +127,21 @@ def _neighbours(module_name: str, folder: Path) -> list[str]:
     return [f"{package}.{m.name}" for m in pkgutil.iter_modules(paths)]
 
 
+def _public(module: ModuleType) -> list[str]:
+    return [name for name in vars(module) if not name.startswith("_")]
+
+
 def _defined_in(module: ModuleType, kind: Callable[[object], bool]) -> list[str]:
     return [
         name
         for name, value in vars(module).items()
         if kind(value) and value.__module__ == module.__name__
     ]
+
+
+_THERE: dict[str, Callable[[ModuleType], list[str]]] = {
+    "class": lambda module: _defined_in(module, inspect.isclass),
+    "function": lambda module: _defined_in(module, inspect.isfunction),
+    "layout": _public,
+}
+"""The names that may be meant in a module."""

@@ -54,7 +54,7 @@ class EventTypes:
             There are more types than any log has.
         """
         if batch.kind is None:
-            code = np.uint8(self._code(table, table.kind))
+            code = np.uint8(self._code(table, table.type))
             return np.broadcast_to(code, len(batch.time))
         numbers = np.array([self._code(table, name) for name in batch.kind.names], np.uint8)
         codes: Codes = numbers[batch.kind.codes]
@@ -64,7 +64,7 @@ class EventTypes:
         code = self._codes.setdefault(EventType(table.valid, name), len(self._codes))
         if code >= MOST_LABELS:
             names = [of.name for of in self._codes]
-            raise DataError(too_many_labels(table.table.name, table.kind_column or "", names))
+            raise DataError(too_many_labels(table.table.name, table.kind or "", names))
         return code
 
 

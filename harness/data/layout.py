@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -11,7 +12,7 @@ import polars as pl
 
 from harness.core.errors import UsageError
 from harness.core.unpacking import SENT, Cap
-from harness.data.conditions import Condition
+from harness.data.conditions import Condition, conditions
 
 Encoding = Literal["utf-8", "latin-1", "cp1252"]
 CandidateRule = Literal["catalogue", "shown", "train"]
@@ -75,6 +76,11 @@ class Table:
             return cls(Path(remote), separator, header, encoding, remote=remote)
         return cls(Path(folder, name), separator, header, encoding)
 
+    def placed(self, folder: Path | str) -> Table:
+        """Return the same in a folder."""
+        own = Table.within(folder, str(self.path))
+        return replace(self, path=own.path, remote=own.remote)
+
     @property
     def name(self) -> str:
         """The path, or the name as it was given."""
@@ -104,10 +110,10 @@ class EventTable:
         None: the events carry no time (allowed for given splits alone).
     time_format : str
         ``iso``, ``epoch_s``, ``epoch_ms`` or a strptime pattern.
-    kind : str
-        The event type of all rows.
-    kind_column : str, optional
-        The column of event types, where rows are of several.
+    kind : str, optional
+        The column of event types.
+    type : str
+        The event type of all rows, where no column tells it.
     value : str, optional
         The column of a number an event.
     where : tuple of Condition
@@ -116,27 +122,24 @@ class EventTable:
         Whether these are the events to be evaluated on, of a split that is given.
     numbered : bool
         Whether each event keeps the number of its row in the file.
-    item_width : int, optional
-        How many digits item ids have, where their zeros get lost and are not restored.
     """
 
     table: Table
     user: str
     item: str
     time: str | None
-    kind: str = "event"
     time_format: str = "iso"
-    kind_column: str | None = None
+    kind: str | None = None
+    type: str = "event"
     value: str | None = None
     where: tuple[Condition, ...] = ()
     valid: bool = False
     numbered: bool = False
-    item_width: int | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Every column that is read, each once."""
-        given = (self.user, self.item, self.time, self.kind_column, self.value)
+        given = (self.user, self.item, self.time, self.kind, self.value)
         every = (*given, *(condition.column for condition in self.where))
         return tuple(dict.fromkeys(column for column in every if column is not None))
 
@@ -183,7 +186,7 @@ class Layout:
     @property
     def several_types(self) -> bool:
         """Whether events may be of more than one type."""
-        return len(self.events) > 1 or any(e.kind_column is not None for e in self.events)
+        return len(self.events) > 1 or any(e.kind is not None for e in self.events)
 
     @property
     def has_values(self) -> bool:
@@ -195,6 +198,24 @@ class Layout:
         """All tables of the layout."""
         attributes = [a.table for a in (self.users, self.items) if a is not None]
         return (*(e.table for e in self.events), *attributes)
+
+    def within(self, folder: Path | str) -> Layout:
+        """Return the same for the files in a folder, whose name is text where it is remote."""
+
+        def own(table: AttributeTable | None) -> AttributeTable | None:
+            return table and replace(table, table=table.table.placed(folder))
+
+        events = tuple(replace(e, table=e.table.placed(folder)) for e in self.events)
+        return replace(self, events=events, users=own(self.users), items=own(self.items))
+
+    def with_times(self, time_format: str) -> Layout:
+        """Return the same with all times written in one way."""
+
+        def own(table: AttributeTable | None) -> AttributeTable | None:
+            return table and replace(table, time_format=time_format)
+
+        found = self.with_events(time_format=time_format)
+        return replace(found, users=own(self.users), items=own(self.items))
 
     def with_events(self, **changes: Any) -> Layout:
         """Return the same with other attributes of every table of events."""
@@ -208,6 +229,80 @@ class Layout:
 
         events = tuple(replace(e, table=replace(e.table, cap=cap)) for e in self.events)
         return replace(self, events=events, users=own(self.users), items=own(self.items))
+
+
+def events(
+    file: str,
+    *,
+    user: str,
+    item: str,
+    time: str | None,
+    time_format: str = "iso",
+    kind: str | None = None,
+    type: str = "event",
+    value: str | None = None,
+    where: Mapping[str, object] | None = None,
+    separator: str = ",",
+    header: Sequence[str] | None = None,
+    encoding: Encoding = "utf-8",
+) -> EventTable:
+    """Declare a table of events.
+
+    Parameters
+    ----------
+    file : str
+        Its name in the folder of the data: a file, a folder of files, a pattern such as
+        ``logs/*.csv``, or a table of a database, ``shop.duckdb::orders``.
+    user, item, time : str
+        The columns; `time` is None where events have no times.
+    time_format : str
+        ``iso``, ``epoch_s``, ``epoch_ms`` or a strptime pattern.
+    kind : str, optional
+        The column of event types.
+    type : str
+        The event type of all rows, where no column tells it.
+    value : str, optional
+        The column of a number an event.
+    where : mapping of column to condition, optional
+        Which rows are events, as ``where`` in a config.
+    separator, header, encoding
+        Of delimited text; `header` names the columns of a file without a header line.
+
+    Examples
+    --------
+    >>> ratings = events("ratings.csv", user="userId", item="movieId", time="timestamp")
+    >>> ratings.columns
+    ('userId', 'movieId', 'timestamp')
+    """
+    names = None if header is None else tuple(header)
+    table = Table(Path(file), separator, names, encoding)
+    held = conditions(where or {})
+    return EventTable(table, user, item, time, time_format, kind, type, value, held)
+
+
+def attributes(
+    file: str,
+    *,
+    id: str,
+    since: str | None = None,
+    time_format: str = "iso",
+    separator: str = ",",
+    header: Sequence[str] | None = None,
+    encoding: Encoding = "utf-8",
+) -> AttributeTable:
+    """Declare a table of users or items, one row each.
+
+    Parameters
+    ----------
+    file, separator, header, encoding, time_format
+        As of `events`.
+    id : str
+        The column of ids.
+    since : str, optional
+        The column with the time a user registered or an item was first shown.
+    """
+    names = None if header is None else tuple(header)
+    return AttributeTable(Table(Path(file), separator, names, encoding), id, since, time_format)
 
 
 DATE = "%Y-%m-%d"
@@ -281,6 +376,18 @@ def from_dtype(column: str, dtype: pl.DataType) -> pl.Expr:
     if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None:
         time = time.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
     return time.cast(pl.Datetime("us")).cast(pl.Int64)
+
+
+TIME_FORMATS = ("iso", "epoch_s", "epoch_ms")
+
+
+def require_time_format(time_format: str) -> None:
+    """Raise ValueError where a text says nothing about how times are written."""
+    if time_format not in TIME_FORMATS and "%" not in time_format:
+        raise ValueError(
+            f"time_format = {time_format!r} is no format; allowed: "
+            f'{", ".join(TIME_FORMATS)}, or a pattern such as "%d.%m.%Y"'
+        )
 
 
 def expected(time_format: str, pattern: str | None = None) -> str:

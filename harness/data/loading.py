@@ -96,7 +96,7 @@ class EventReader:
                 self.at = replace(self.at, mark=batch.behind)
                 yield number, batch
         except DataError as error:
-            raise zeros.also_told(error, table, source) from error
+            raise zeros.also_told(error, self.layout, table, source) from error
 
     def refuse_none(self, number: int, table: EventTable) -> None:
         """Raise DataError where a table that was read has no events."""

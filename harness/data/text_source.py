@@ -357,9 +357,9 @@ class _EventReader:
 
     def _kinds(self, rows: Rows, keep: Bool | None) -> Labels | None:
         """Return the event types of the rows that are kept."""
-        if self.table.kind_column is None:
+        if self.table.kind is None:
             return None
-        rule = kind_rule(self.table.kind_column)
+        rule = kind_rule(self.table.kind)
         column, names = self.columns.index(rule.column), list(self._names)
         empty = rows.is_empty(column)
         rows.check(column, rule, empty if keep is None else empty & keep, _RULES["kind"])

@@ -93,8 +93,8 @@ class TypedEvents:
         rules = [id_rule(table.user), id_rule(table.item)]
         if table.time is not None:
             rules.append(time_rule(table.time, table.time_format, self.pattern, required=True))
-        if table.kind_column is not None:
-            rules.append(kind_rule(table.kind_column))
+        if table.kind is not None:
+            rules.append(kind_rule(table.kind))
         if table.value is not None:
             rules.append(value_rule(table.value))
         bounded = [one.column for one in table.where if not one.among]
@@ -102,8 +102,8 @@ class TypedEvents:
 
     def _described(self) -> Iterator[pl.Expr]:
         """Yield the event types and values, where there are columns of them."""
-        if self.table.kind_column is not None:
-            yield pl.col(self.table.kind_column).cast(pl.String).alias(dataset.KIND)
+        if self.table.kind is not None:
+            yield pl.col(self.table.kind).cast(pl.String).alias(dataset.KIND)
         if self.table.value is not None:
             number = pl.col(self.table.value).cast(pl.Float64) + 0.0  # no zero below zero
             yield number.alias(dataset.VALUE)
@@ -149,7 +149,7 @@ class TypedEvents:
             row=row,
             left_out=rows.height - kept.height,
             behind=behind,
-            kind=self._labels(kept) if self.table.kind_column is not None else None,
+            kind=self._labels(kept) if self.table.kind is not None else None,
             value=None if value is None else value.to_numpy(),
         )
 
@@ -158,7 +158,7 @@ class TypedEvents:
         names = column.unique()
         if len(names) > MOST_LABELS:
             first = names.sort().to_list()
-            raise DataError(too_many_labels(self.shown, self.table.kind_column or "", first))
+            raise DataError(too_many_labels(self.shown, self.table.kind or "", first))
         codes = column.cast(pl.Enum(names)).to_physical().to_numpy()
         return Labels(codes, names.to_list())
 

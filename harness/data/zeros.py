@@ -34,15 +34,16 @@ def _told(layout: Layout, items: pl.Series, described: pl.Series, width: int) ->
     )
 
 
-def also_told(error: DataError, events: EventTable, source: Source) -> DataError:
+def also_told(error: DataError, layout: Layout, events: EventTable, source: Source) -> DataError:
     """Return an error that also tells of lost zeros, which the same spreadsheet took."""
-    if events.item_width is None or events.item not in source.names:
+    width = layout.id_width
+    if width is None or layout.restore_zeros or events.item not in source.names:
         return error
-    short = lost(source.first(events.item, _FIRST), events.item_width)
+    short = lost(source.first(events.item, _FIRST), width)
     if short.is_empty():
         return error
     return DataError(
-        f'{error}\nand its item ids, such as "{short[0]}", have {events.item_width - 1} digits: '
+        f'{error}\nand its item ids, such as "{short[0]}", have {width - 1} digits: '
         f"the leading zero was lost when the file was saved as numbers; {CURE}"
     )
 

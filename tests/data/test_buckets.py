@@ -542,7 +542,7 @@ def test_types_rows_and_registrations_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A user's events of two tables, each with its type, are in the one bucket."""
-    pytest.importorskip("harness.data.competitions")
+    pytest.importorskip("harness.data.layouts")
     in_buckets(monkeypatch, 3)
     from harness.data.synthetic import synthesise
 

@@ -1,14 +1,15 @@
 """The competitions' own files: their columns, their windows, their traps."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from harness import config as config_
 from harness.core.errors import DataError
-from harness.data import competitions
 from harness.data.conditions import Condition
+from harness.data.layouts import BUILT_IN
 from harness.data.loading import load
 
 TRANSACTIONS = (
@@ -28,7 +29,7 @@ def hm_folder(folder: Path, transactions: str = TRANSACTIONS, articles: str = AR
 
 
 def test_hm_candidates_are_all_articles(tmp_path: Path) -> None:
-    data = load(competitions.hm(hm_folder(tmp_path)))
+    data = load(BUILT_IN["hm"].within(hm_folder(tmp_path)))
     assert data.item_ids.to_list() == ["0706016001", "0706016002", "0900000000"]
     assert data.catalogue is not None
     assert data.catalogue.tolist() == [0, 1, 2]
@@ -37,7 +38,7 @@ def test_hm_candidates_are_all_articles(tmp_path: Path) -> None:
 
 def test_hm_nine_digits_everywhere_are_noticed(tmp_path: Path) -> None:
     folder = hm_folder(tmp_path, TRANSACTIONS.replace(",07", ",7"), ARTICLES.replace("\n0", "\n"))
-    (note,) = load(competitions.hm(folder)).notes
+    (note,) = load(BUILT_IN["hm"].within(folder)).notes
     for part in ('"706016001"', "9 digits", "leading zero was lost", "restore_zeros = true"):
         assert part in note
 
@@ -45,19 +46,19 @@ def test_hm_nine_digits_everywhere_are_noticed(tmp_path: Path) -> None:
 def test_hm_nine_digits_on_one_side_are_an_error(tmp_path: Path) -> None:
     folder = hm_folder(tmp_path, TRANSACTIONS.replace(",07", ",7"))
     with pytest.raises(DataError, match=r"2 of 2 item ids in transactions_train.csv.*9 digits"):
-        load(competitions.hm(folder))
+        load(BUILT_IN["hm"].within(folder))
 
 
 def test_hm_zeros_are_restored_when_asked(tmp_path: Path) -> None:
     folder = hm_folder(tmp_path, TRANSACTIONS.replace(",07", ",7"))
-    data = load(competitions.hm(folder, restore_zeros=True))
+    data = load(replace(BUILT_IN["hm"].within(folder), restore_zeros=True))
     assert data.item_ids.to_list() == ["0706016001", "0706016002", "0900000000"]
     assert data.notes == ("2 item ids padded to 10 digits",)
 
 
 def test_hm_a_padded_and_an_unpadded_id_become_one_item(tmp_path: Path) -> None:
     mixed = TRANSACTIONS.replace("0706016002", "706016001")
-    data = load(competitions.hm(hm_folder(tmp_path, mixed), restore_zeros=True))
+    data = load(replace(BUILT_IN["hm"].within(hm_folder(tmp_path, mixed)), restore_zeros=True))
     assert data.events.item.tolist() == [0, 0]
 
 
@@ -65,12 +66,12 @@ def test_hm_needs_customers(tmp_path: Path) -> None:
     hm_folder(tmp_path)
     (tmp_path / "customers.csv").unlink()
     with pytest.raises(DataError, match=r"customers\.csv: no such file"):
-        load(competitions.hm(tmp_path))
+        load(BUILT_IN["hm"].within(tmp_path))
 
 
 def test_hm_a_repeated_article_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DataError, match='the id "0706016001" stands in more than one row'):
-        load(competitions.hm(hm_folder(tmp_path, articles=ARTICLES + "0706016001,1\n")))
+        load(BUILT_IN["hm"].within(hm_folder(tmp_path, articles=ARTICLES + "0706016001,1\n")))
 
 
 def ponpare_folder(folder: Path) -> Path:
@@ -89,7 +90,7 @@ def ponpare_folder(folder: Path) -> Path:
 
 
 def test_ponpare_joins_purchases_and_visits(tmp_path: Path) -> None:
-    data = load(competitions.ponpare(ponpare_folder(tmp_path)))
+    data = load(BUILT_IN["ponpare"].within(ponpare_folder(tmp_path)))
     assert data.kinds == ("purchase", "visit")
     assert data.events.kind.tolist() == [0, 1, 1]
     assert data.item_ids.to_list() == ["k1", "k2", "unknown"]
@@ -103,7 +104,7 @@ def test_ponpare_a_bad_display_date_is_named(tmp_path: Path) -> None:
         "DISPFROM,COUPON_ID_hash\n2012-05-30 12:00:00,k1\nsoon,k2\n"
     )
     with pytest.raises(DataError, match=r'coupon_list_train.csv: line 3, column "DISPFROM".*soon'):
-        load(competitions.ponpare(folder))
+        load(BUILT_IN["ponpare"].within(folder))
 
 
 def test_kion_where(tmp_path: Path) -> None:
@@ -113,7 +114,9 @@ def test_kion_where(tmp_path: Path) -> None:
     )
     (tmp_path / "items.csv").write_text("item_id,title\n10,x\n")
     (tmp_path / "users.csv").write_text("user_id,age\n1,age_25_34\n")
-    data = load(competitions.kion(tmp_path).with_events(where=(Condition("watched_pct", low=10),)))
+    data = load(
+        BUILT_IN["kion"].within(tmp_path).with_events(where=(Condition("watched_pct", low=10),))
+    )
     assert data.item_ids.to_list() == ["10"]
     assert data.candidates == "train"
 
@@ -123,7 +126,7 @@ def test_hm_an_id_in_both_forms_is_an_error(tmp_path: Path) -> None:
     mixed = TRANSACTIONS.replace("0706016002", "706016001")
     articles = ARTICLES + "706016001,1\n"
     with pytest.raises(DataError, match=r'such as "706016001"[\s\S]*restore_zeros'):
-        load(competitions.hm(hm_folder(tmp_path, mixed, articles)))
+        load(BUILT_IN["hm"].within(hm_folder(tmp_path, mixed, articles)))
 
 
 def test_times_may_be_written_otherwise_in_every_layout(tmp_path: Path) -> None:
@@ -131,7 +134,7 @@ def test_times_may_be_written_otherwise_in_every_layout(tmp_path: Path) -> None:
     folder = ponpare_folder(tmp_path)
     for path in folder.glob("*.csv"):
         path.write_text(re.sub(r"(\d{4})-(\d\d)-(\d\d) ", r"\3.\2.\1 ", path.read_text()))
-    data = load(competitions.ponpare(folder, time_format="%d.%m.%Y %H:%M:%S"))
+    data = load(BUILT_IN["ponpare"].within(folder).with_times("%d.%m.%Y %H:%M:%S"))
     assert data.shown_from is not None
     assert data.shown_from.tolist()[:2] == [
         1_338_379_200_000_000,  # 2012-05-30 12:00
@@ -142,7 +145,7 @@ def test_times_may_be_written_otherwise_in_every_layout(tmp_path: Path) -> None:
     )
     (tmp_path / "items.csv").write_text("item_id,title\n10,x\n")
     (tmp_path / "users.csv").write_text("user_id,age\n1,age_25_34\n")
-    data = load(competitions.kion(tmp_path, time_format="%d.%m.%Y"))
+    data = load(BUILT_IN["kion"].within(tmp_path).with_times("%d.%m.%Y"))
     assert data.events.time.tolist() == [1_620_691_200_000_000]  # 2021-05-11
     for layout in ("hm", "ponpare", "kion"):
         config_.DataConfig(layout=layout, path=".", time_format="%d.%m.%Y")

@@ -11,11 +11,11 @@ import pytest
 from conftest import refusal
 
 from harness.core.errors import DataError
-from harness.data.competitions import table as table_layout
 from harness.data.conditions import conditions
 from harness.data.dataset import Dataset
 from harness.data.layout import Layout
 from harness.data.loading import load
+from harness.data.table_layout import table as table_layout
 
 DAY = 86_400_000_000
 HEADER = "user,item,time\n"

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,12 @@ from hypothesis import strategies as st
 
 from harness.core.errors import DataError, UsageError
 from harness.data import _events, layout, ordering
-from harness.data.competitions import hm
-from harness.data.competitions import table as table_layout
 from harness.data.conditions import conditions
 from harness.data.layout import Layout, Table
+from harness.data.layouts import BUILT_IN
 from harness.data.loading import load
 from harness.data.table_files import sources
+from harness.data.table_layout import table as table_layout
 from harness.data.text_source import _FORMS
 from harness.delimited import blocks
 from harness.delimited.blocks import padded
@@ -258,7 +259,8 @@ def test_zeros_of_an_id_in_text_and_in_parquet_are_counted_once(tmp_path: Path) 
     pl.read_csv(events_ / "1.csv", infer_schema=False).write_parquet(events_ / "2.parquet")
     (tmp_path / "customers.csv").write_text("customer_id\nann\n")
     (tmp_path / "articles.csv").write_text("article_id\n0706016001\n")
-    assert load(hm(tmp_path, restore_zeros=True)).notes == ("1 item id padded to 10 digits",)
+    layout = replace(BUILT_IN["hm"].within(tmp_path), restore_zeros=True)
+    assert load(layout).notes == ("1 item id padded to 10 digits",)
 
 
 def test_an_empty_cell_is_missing_with_quotes_and_without(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ import pytest
 from mutation import TOKENS, batches, chances, mutated
 
 from harness.core.errors import DataError
-from harness.data.competitions import table
 from harness.data.conditions import Condition
 from harness.data.layout import Layout
 from harness.data.loading import load
+from harness.data.table_layout import table
 from harness.delimited import blocks
 
 SEEDS = [

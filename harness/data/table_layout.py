@@ -1,4 +1,4 @@
-"""Layouts: H&M, KION and Ponpare as their competitions publish them, and any event log."""
+"""The layout of any log: its files and columns as a config names them."""
 
 from __future__ import annotations
 
@@ -9,77 +9,7 @@ from pathlib import Path
 from harness.core.errors import UsageError
 from harness.data.layout import AttributeTable, Encoding, EventTable, Layout, Table
 
-ARTICLE_ID_WIDTH = 10
 _LONGEST_SEPARATOR = 8
-
-
-def hm(folder: Path | str, *, restore_zeros: bool = False, time_format: str = "iso") -> Layout:
-    """Return the layout of the competition's folder; every article may be recommended."""
-    purchases = EventTable(
-        Table.within(folder, "transactions_train.csv"),
-        user="customer_id",
-        item="article_id",
-        time="t_dat",
-        kind="purchase",
-        time_format=time_format,
-        item_width=None if restore_zeros else ARTICLE_ID_WIDTH,
-    )
-    return Layout(
-        name="hm",
-        events=(purchases,),
-        users=AttributeTable(Table.within(folder, "customers.csv"), id="customer_id"),
-        items=AttributeTable(Table.within(folder, "articles.csv"), id="article_id"),
-        candidates="catalogue",
-        id_width=ARTICLE_ID_WIDTH,
-        restore_zeros=restore_zeros,
-    )
-
-
-def kion(folder: Path | str, *, time_format: str = "iso") -> Layout:
-    """Return the layout of the data set's folder."""
-    watched = EventTable(
-        Table.within(folder, "interactions.csv"),
-        user="user_id",
-        item="item_id",
-        time="last_watch_dt",
-        kind="watch",
-        time_format=time_format,
-    )
-    return Layout(
-        name="kion",
-        events=(watched,),
-        users=AttributeTable(Table.within(folder, "users.csv"), id="user_id"),
-        items=AttributeTable(Table.within(folder, "items.csv"), id="item_id"),
-    )
-
-
-def ponpare(folder: Path | str, *, time_format: str = "iso") -> Layout:
-    """Return the layout of the competition's folder; coupons shown in the window are candidates.
-
-    The visit log names its item column ``VIEW_COUPON_ID_hash``, the purchases ``COUPON_ID_hash``.
-    All times of the tables are written in one way.
-    """
-    purchases = EventTable(
-        Table.within(folder, "coupon_detail_train.csv"),
-        user="USER_ID_hash",
-        item="COUPON_ID_hash",
-        time="I_DATE",
-        kind="purchase",
-        time_format=time_format,
-    )
-    log = Table.within(folder, "coupon_visit_train.csv")
-    visits = replace(purchases, table=log, item="VIEW_COUPON_ID_hash", kind="visit")
-    return Layout(
-        name="ponpare",
-        events=(purchases, visits),
-        users=AttributeTable(
-            Table.within(folder, "user_list.csv"), "USER_ID_hash", "REG_DATE", time_format
-        ),
-        items=AttributeTable(
-            Table.within(folder, "coupon_list_train.csv"), "COUPON_ID_hash", "DISPFROM", time_format
-        ),
-        candidates="shown",
-    )
 
 
 def table(
