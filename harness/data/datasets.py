@@ -122,7 +122,7 @@ def _movielens(
         events=events,
         users=users,
         items=items,
-        data=MappingProxyType({"path": ".", **data}),
+        data=MappingProxyType({"path": ".", **data, "where": {"rating": {"min": 4}}}),
     )
 
 
@@ -133,7 +133,6 @@ _RATINGS_CSV = {
     "item": "movieId",
     "time": "timestamp",
     "time_format": "epoch_s",
-    "minimum": {"rating": 4},
     "items": "movies.csv",
 }
 """How the files of the later editions are read."""
