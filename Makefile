@@ -127,7 +127,7 @@ $(VENV)/.installed: pyproject.toml setup.py
 	@echo "setting up $(VENV), or bringing it up to date: two or three minutes, half of them to compile"
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) --upgrade cython setuptools
-	$(EDITABLE) '.[als,tune]'
+	$(EDITABLE) '.[als,tune,fetch]'
 	touch $@
 
 $(VENV)/.compiled: $(VENV)/.installed $(KERNELS) $(GONE)

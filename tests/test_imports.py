@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.data.datasets import DATASETS
+
 ROOT = Path(__file__).parents[1]
 LAYERS = [
     {"harness.__main__"},
@@ -35,7 +37,7 @@ CONTRACT = {"harness.core", "harness.data", "harness.models"}
 """The packages that a recommender may import from."""
 HEAVY = ["narwhals", "optuna", "pandas", "plotly", "polars", "scipy", "sklearn"]
 NAMES = ["compare", "explain", "leaderboard", "list", "report", "run", "score", "submit", "synth"]
-NAMES += ["tune", "validate"]
+NAMES += ["fetch", "tune", "validate"]
 """The commands."""
 UNSAFE = {"dill", "cloudpickle", "joblib", "marshal", "pickle", "shelve"}
 OWN_STREAMS = {"Generator", "SeedSequence", "default_rng"}
@@ -190,6 +192,8 @@ COMMANDS = {
     "--version": "",
     "list metrics": "numpy rich",
     "list checks": "numpy",
+    "list datasets": "",
+    "fetch ml-100k --out films": "",
     "validate lists.csv": "numpy",
     "validate lists.csv --sample lists.csv": "numpy",
     "validate lists.csv --sample lists.csv --k 3 --separator ; --strict": "numpy",
@@ -210,8 +214,8 @@ COMMANDS = {
 PARTS = ["harness.config", "scipy.sparse", "scipy.special", "scipy.stats"]
 OF_OPTIONS = {"annotated_doc", "annotated_types", "pydantic", "pydantic_core", "shellingham"}
 OF_OPTIONS |= {"typer", "typing_extensions", "typing_inspection"}
-OF_OTHERS = {"Cython", "colorlog", "cython", "packaging"}
-"""What SciPy and Optuna import, some of it only where it is there."""
+OF_OTHERS = {"Cython", "charset_normalizer", "colorlog", "cython", "packaging"}
+"""What NumPy, SciPy and Optuna import, some of it only where it is there."""
 SHOP = """
 data = {{ layout = "hm", path = "{sample}" }}
 split = {{ strategy = "time", valid_days = 7 }}
@@ -246,6 +250,10 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, more in {"shop": "", "tuned": "space = { window_days = [1, 7] }"}.items():
         text = SHOP.format(sample=(ROOT / "data/hm-sample").as_posix(), more=more)
         (folder / f"{name}.toml").write_text(text)
+    (folder / "films").mkdir()
+    for name, size in DATASETS["ml-100k"].files.items():
+        with (folder / "films" / name).open("wb") as file:
+            file.truncate(size)
     in_a_process("run shop.toml --out run", folder)
     return folder
 

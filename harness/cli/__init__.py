@@ -18,6 +18,7 @@ import typer
 from harness.cli import (
     compare,
     explain,
+    fetch,
     leaderboard,
     lists,
     report,
@@ -110,6 +111,7 @@ app.command("explain")(explain.explain)
 app.command("report")(report.report)
 app.command("validate")(validate.validate)
 app.command("submit")(submit.submit)
+app.command("fetch")(fetch.fetch)
 app.command("list")(lists.list_)
 
 

@@ -13,18 +13,22 @@ from harness.cli.show import FormatOption, show
 
 def list_(
     topic: Annotated[
-        Literal["metrics", "conventions", "checks"],
+        Literal["metrics", "conventions", "checks", "datasets"],
         typer.Argument(metavar="TOPIC", help="What to list."),
     ],
     format_: FormatOption = "table",
 ) -> None:
-    """Show every metric or convention of MAP@k with a worked example, or every check of files."""
+    """Show metrics or conventions of MAP@k by examples, checks of files, or data sets to fetch."""
     document: Any
     text: Callable[[int], str] | None = None
     if topic == "checks":
         from harness.report import rule_docs
 
         document, sheet = rule_docs.checks_document(), rule_docs.checks_sheet()
+    elif topic == "datasets":
+        from harness.data import datasets
+
+        document, sheet = datasets.document(), datasets.sheet()
     else:
         from harness.report import docs
 

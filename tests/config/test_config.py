@@ -131,7 +131,9 @@ def test_the_resolved_config_reads_back_as_the_same() -> None:
          "[evaluation] seen_items = 'dorp'; did you mean \"drop\"?"),
         ({"evaluation": {"candidates": "trian"}},
          "[evaluation] candidates = 'trian'; did you mean \"train\"?"),
-        ({"data": {"layout": "ponpar"}}, "[data] layout = 'ponpar'; did you mean \"ponpare\"?"),
+        ({"data": {"layout": "ponpar"}},
+         "[data] layout = 'ponpar'; did you mean \"ponpare\"?\nfor files of another shape: "
+         'layout = "table", or one of your own, "my_layout:Name"'),
         ({"split": {"days": "elapse"}}, "[split] days = 'elapse'; did you mean \"elapsed\"?"),
         ({"split": {"strategy": "tme"}}, "[split] strategy is 'tme'; did you mean \"time\"?"),
         ({"data": {"layout": "hm", "restore_zero": True, "events": "x"}},
@@ -223,7 +225,8 @@ def test_each_fault_has_a_line() -> None:
         (["data", "path"],
          '[data] needs the key "path", which is missing; expected a text in quotes'),
         (["data", "layout"],
-         '[data] needs the key "layout", which is missing; allowed: hm, ponpare, kion, table'),
+         '[data] needs the key "layout", which is missing; allowed: hm, ponpare, kion, '
+         "retailrocket, ml-100k, ml-1m, ml-10m, ml-20m, yambda, table"),
         (["split", "strategy"],
          '[split] needs the key "strategy", which is missing; '
          "allowed: time, last_n, fraction, given"),

@@ -1,0 +1,145 @@
+"""A server on this machine that answers as it is told, and what it serves."""
+
+import hashlib
+import io
+import threading
+import time
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from harness.data.datasets import DATASETS, PublicDataset
+
+Answer = Callable[[BaseHTTPRequestHandler, bytes], None]
+
+
+def whole(handler: BaseHTTPRequestHandler, content: bytes, sent: int | None = None) -> None:
+    """Send what is asked for, by its range too; `sent` bytes of it alone where that is given."""
+    span, version = handler.headers.get("Range"), handler.headers.get("If-Range")
+    first = int(span.removeprefix("bytes=").rstrip("-")) if span else 0
+    if version not in (None, etag(content)):
+        first = 0
+    handler.send_response(206 if first else 200)
+    if first:
+        handler.send_header("Content-Range", f"bytes {first}-{len(content) - 1}/{len(content)}")
+    handler.send_header("Content-Length", str(len(content) - first))
+    handler.send_header("ETag", etag(content))
+    handler.end_headers()
+    handler.wfile.write(content[first:][:sent])
+
+
+def etag(content: bytes) -> str:
+    return f'"{hashlib.md5(content).hexdigest()}"'  # noqa: S324
+
+
+def cut(after: int) -> Answer:
+    """Send so many bytes of what is asked for, and hang up."""
+    return lambda handler, content: whole(handler, content, after)
+
+
+def stalls(after: int, seconds: float = 0.5) -> Answer:
+    """Send so many bytes, and then nothing for a while."""
+
+    def answer(handler: BaseHTTPRequestHandler, content: bytes) -> None:
+        whole(handler, content, after)
+        handler.wfile.flush()
+        time.sleep(seconds)
+
+    return answer
+
+
+def plain(handler: BaseHTTPRequestHandler, content: bytes) -> None:
+    """Send all, whatever was asked for, and say nothing of how much it is."""
+    handler.send_response(200)
+    handler.end_headers()
+    handler.wfile.write(content)
+
+
+def status(code: int, **headers: str) -> Answer:
+    """Answer with a status and nothing else."""
+
+    def answer(handler: BaseHTTPRequestHandler, content: bytes) -> None:
+        handler.send_response(code)
+        for name, value in headers.items():
+            handler.send_header(name.replace("_", "-"), value)
+        handler.end_headers()
+
+    return answer
+
+
+@dataclass
+class Server:
+    """What is served, how each request is answered in turn (the last answer stays), and was."""
+
+    content: bytes = b""
+    answers: list[Answer] = field(default_factory=lambda: [whole])
+    url: str = ""
+    asked: list[tuple[str | None, str | None]] = field(default_factory=list)
+
+    def answer(self, handler: BaseHTTPRequestHandler) -> None:
+        self.asked.append((handler.headers.get("Range"), handler.headers.get("If-Range")))
+        first = self.answers[0] if len(self.answers) == 1 else self.answers.pop(0)
+        first(handler, self.content)
+
+    @property
+    def ranges(self) -> list[str | None]:
+        return [span for span, _ in self.asked]
+
+
+@contextmanager
+def serving() -> Iterator[Server]:
+    """Yield a server on a free port of this machine; it is gone afterwards."""
+    served = Server()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            served.answer(self)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    class Quiet(ThreadingHTTPServer):
+        def handle_error(self, request: Any, client_address: Any) -> None:
+            pass  # a reader that leaves early
+
+    with Quiet(("127.0.0.1", 0), Handler) as server:
+        served.url = f"http://127.0.0.1:{server.server_port}/ml-20m.zip"
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield served
+        server.shutdown()
+        thread.join()
+
+
+RATINGS = "userId,movieId,rating,timestamp\n" + "".join(
+    f"{user},{10 + (user + film) % 9},{rating},{1000 * user + film}\n"
+    for user in range(1, 5)
+    for film, rating in enumerate([5.0, 4.0, 4.5, 2.0, 5.0, 4.0, 4.5, 5.0])
+)
+"""Four users with eight ratings each, seven of them 4 or more."""
+MOVIES = "movieId,title,genres\n" + "".join(f"{film},Film {film},Drama\n" for film in range(10, 19))
+FILES = {"ratings.csv": RATINGS, "movies.csv": MOVIES, "README.txt": "cite us\n"}
+IN_ARCHIVE = {f"ml-20m/{name}": text for name, text in FILES.items()}
+
+
+def zipped(members: Mapping[str, str] = IN_ARCHIVE, method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """Return a zip archive of some members."""
+    raw = io.BytesIO()
+    with zipfile.ZipFile(raw, "w", method) as archive:
+        for name, text in members.items():
+            archive.writestr(name, text)
+    return raw.getvalue()
+
+
+def as_ml_20m(url: str, archive: bytes) -> PublicDataset:
+    """Return ml-20m as if it were this archive."""
+    return replace(
+        DATASETS["ml-20m"],
+        url=url,
+        size=len(archive),
+        sha256=hashlib.sha256(archive).hexdigest(),
+        files={name: len(FILES[name]) for name in ("ratings.csv", "movies.csv")},
+    )
