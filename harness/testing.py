@@ -12,6 +12,8 @@ In a test::
 or all at once, ``check_recommender(MyModel())``. A recommender that learns from sums over users
 (`harness.models.sums`) is asked for the same lists when users are in parts; `parts_of` and
 `fitted_in_parts` do so with any data.
+
+`check_layout` looks at a layout, ours or a stranger's, and at the files that it is for.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import copy
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,10 +31,14 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from harness.core.arrays import Int32, Ragged
-from harness.core.errors import RecommenderError
+from harness.core.errors import DataError, RecommenderError, UsageError
 from harness.core.random import Draws, id_hashes
 from harness.core.steps import of_parts
-from harness.data.dataset import DAY_US, ID, Dataset, Events
+from harness.data.attributes import read as read_attributes
+from harness.data.dataset import DAY_US, ID, Dataset, Events, positions
+from harness.data.layout import Layout
+from harness.data.layouts import faults
+from harness.data.loading import load
 from harness.data.ordering import canonical
 from harness.models import guard
 from harness.models.base import Recommender, Train
@@ -75,6 +82,47 @@ def check_recommender(recommender: Recommender) -> None:
             kind = "" if isinstance(error, RecommenderError) else f"{type(error).__name__}: "
             name = type(recommender).__name__
             raise RecommenderError(f"{name} fails {check.__name__}: {kind}{error}") from error
+
+
+def check_layout(layout: Layout, folder: Path | str) -> None:
+    """Read the files in a folder by a layout.
+
+    Parameters
+    ----------
+    layout : Layout
+        Of `harness.layouts`.
+    folder : Path or str
+        Where files of its shape are; a few rows of each will do.
+
+    Raises
+    ------
+    UsageError
+        It is no layout, or does not say what it must.
+    DataError
+        A file, column or value that is not as the layout says; tables of users or items that
+        describe nobody who has events.
+    """
+    for fault in faults(layout):
+        raise UsageError(f"layout: {fault}")
+    data = load(layout.within(Path(folder)))
+    for role, ids, of_table in (
+        ("users", data.user_ids, layout.users),
+        ("items", data.item_ids.gather(np.unique(data.events.item)), layout.items),
+    ):
+        if of_table is None:
+            continue
+        described = read_attributes(replace(of_table, table=of_table.table.placed(folder)))
+        known = described[of_table.id]
+        if positions(ids, known.sort()).max(initial=-1) < 0:
+            raise DataError(
+                f'layout "{layout.name}": {of_table.table.path}, column "{of_table.id}" describes '
+                f"none of the {role} that have events: events have {_some(ids)}, the table has "
+                f"{_some(known)}; name the column of the same ids"
+            )
+
+
+def _some(ids: pl.Series) -> str:
+    return ", ".join(f'"{one}"' for one in ids.head(3)) + (", …" if len(ids) > 3 else "")
 
 
 def recommender_checks() -> list[Check]:

@@ -13,12 +13,12 @@ from harness.cli.show import FormatOption, show
 
 def list_(
     topic: Annotated[
-        Literal["metrics", "conventions", "checks", "datasets"],
+        Literal["metrics", "conventions", "layouts", "checks", "datasets"],
         typer.Argument(metavar="TOPIC", help="What to list."),
     ],
     format_: FormatOption = "table",
 ) -> None:
-    """Show metrics or conventions of MAP@k by examples, checks of files, or data sets to fetch."""
+    """Show metrics or conventions by examples, layouts, checks of files, or data sets to fetch."""
     document: Any
     text: Callable[[int], str] | None = None
     if topic == "checks":
@@ -29,6 +29,10 @@ def list_(
         from harness.data import datasets
 
         document, sheet = datasets.document(), datasets.sheet()
+    elif topic == "layouts":
+        from harness.data import layouts
+
+        document, sheet = layouts.document(), layouts.sheet()
     else:
         from harness.report import docs
 

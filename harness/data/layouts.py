@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 from harness.core import plugins
 from harness.core.errors import UsageError
+from harness.core.table import Column, Sheet
 from harness.data.layout import (
     AttributeTable,
     CandidateRule,
@@ -205,7 +206,7 @@ BUILT_IN: Mapping[str, Layout] = {
         *(ML_100K, ML_1M, ML_10M, ML_20M, YAMBDA),
     )
 }
-ABOUT: Mapping[str, str] = {
+_ABOUT: Mapping[str, str] = {
     "hm": "H&M Personalized Fashion Recommendations (Kaggle 2022)",
     "ponpare": "Coupon Purchase Prediction (Kaggle 2015)",
     "kion": "films and series of KION (MTS 2021)",
@@ -215,8 +216,40 @@ ABOUT: Mapping[str, str] = {
     "ml-10m": "MovieLens 10M",
     "ml-20m": "MovieLens 20M, 25M, 32M, latest",
     "yambda": "Yambda, flat: listens, likes, dislikes (Yandex 2025)",
-    "table": "any log: files and columns are named in the config",
 }
+
+
+def sheet() -> Sheet:
+    """Return the built-in layouts as a table."""
+    columns: list[Column[Layout]] = [
+        Column("layout", lambda of: of.name, "name"),
+        Column("data", lambda of: _ABOUT[of.name], "words"),
+        Column("events", lambda of: ", ".join(str(t.table.path) for t in of.events), "words"),
+        Column("event types and values", lambda of: ", ".join(_columns(of)), "words"),
+    ]
+    footing = ['any other log: layout = "table", or one of your own: docs/layouts.md']
+    return Sheet.of(BUILT_IN.values(), columns, footing=footing)
+
+
+def document() -> dict[str, Any]:
+    """Return them as the JSON document of ``harness list layouts``."""
+    facts = [
+        {
+            "name": name,
+            "data": _ABOUT[name],
+            "events": [str(table.table.path) for table in layout.events],
+            "columns": list(_columns(layout)),
+        }
+        for name, layout in BUILT_IN.items()
+    ]
+    return {"schema": 1, "layouts": facts}
+
+
+def _columns(layout: Layout) -> Iterator[str]:
+    for table in layout.events:
+        yield table.type if table.kind is None else f"{table.kind} (column)"
+        if table.value is not None:
+            yield f"{table.value} (value)"
 
 
 def plugged_in(name: str, folder: Path) -> Layout:
