@@ -130,6 +130,8 @@ def largest_products(
     right_values: cython.const[Right][::1],
     row_norms: cython.const[cython.double][::1],
     column_norms: cython.const[cython.double][::1],
+    added: cython.bint,
+    overlap: cython.double,
     shrink: cython.double,
     excluded_starts: cython.const[cython.longlong][::1],
     excluded: cython.const[cython.longlong][::1],
@@ -143,6 +145,8 @@ def largest_products(
 
     Parameters
     ----------
+    added : bool
+        Norms are added up, not multiplied; only then the overlap may be other than 0.
     sums, touched : arrays, (width,) and (width + 1,)
         Scratch memory: 0, which it is again afterwards, and anything.
     """
@@ -167,13 +171,77 @@ def largest_products(
             least: cython.double = 0.0
             for met in range(n_touched):
                 column = met if n_touched == width else touched[met]
-                value = sums[column] / (row_norms[row] * column_norms[column] + shrink)
+                norms: cython.double = row_norms[row] * column_norms[column]
+                if added:
+                    norms = row_norms[row] + column_norms[column] + overlap * sums[column]
+                value = sums[column] / (norms + shrink)
                 sums[column] = 0.0
                 if value > 0 and value >= least:
                     filled = push(values[row], columns[row], filled, value, column)
                     least = values[row, 0] if filled == k else 0.0
             if ordered:
                 in_order(values[row], columns[row], filled)
+
+
+@cython.boundscheck(False)
+def largest_of_best(
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+    left_starts: cython.const[cython.longlong][::1],
+    left_columns: cython.const[cython.int][::1],
+    left_values: cython.const[Left][::1],
+    right_starts: cython.const[cython.longlong][::1],
+    right_columns: cython.const[cython.int][::1],
+    right_values: cython.const[Right][::1],
+    least: cython.Py_ssize_t,
+    excluded_starts: cython.const[cython.longlong][::1],
+    excluded: cython.const[cython.longlong][::1],
+    slots: cython.int[::1],
+    met: cython.int[:, ::1],
+    best: cython.double[:, ::1],
+    alike: cython.int[::1],
+    columns: cython.int[:, ::1],
+    values: cython.double[:, ::1],
+):
+    """Fill rows `first` to `last` of `columns` and `values`: a heap of terms for each column met.
+
+    Parameters
+    ----------
+    slots, met, best, alike : arrays, (width,), (2, room), (room, most) and (most,)
+        Scratch memory: which heap a column has, −1 before and after; each heap's column and how
+        full it is; the heaps; and 0, since equal terms need not be told apart.
+    """
+    most = best.shape[1]
+    with cython.nogil:
+        for row in range(first, last):
+            n_met: cython.int = 0
+            for at in range(left_starts[row], left_starts[row + 1]):
+                weight: Left = left_values[at]
+                middle = left_columns[at]
+                for other in range(right_starts[middle], right_starts[middle + 1]):
+                    column = right_columns[other]
+                    slot: cython.int = slots[column]
+                    if slot < 0:
+                        slot = n_met
+                        slots[column], met[0, slot], met[1, slot] = slot, column, 0
+                        n_met += 1
+                    term: cython.double = weight * right_values[other]
+                    if met[1, slot] < most or term > best[slot, 0]:
+                        met[1, slot] = push(best[slot], alike, met[1, slot], term, 0)
+            for at in range(excluded_starts[row], excluded_starts[row + 1]):
+                if slots[excluded[at]] >= 0:
+                    met[1, slots[excluded[at]]] = 0
+            filled: cython.Py_ssize_t = 0
+            for slot in range(n_met):
+                slots[met[0, slot]] = -1
+                if met[1, slot] >= least:
+                    in_order(best[slot], alike, met[1, slot])
+                    total: cython.double = 0.0
+                    for at in range(met[1, slot]):
+                        total += best[slot, at]
+                    if total > 0:
+                        filled = push(values[row], columns[row], filled, total, met[0, slot])
+            in_order(values[row], columns[row], filled)
 
 
 @cython.boundscheck(False)
