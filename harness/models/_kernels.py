@@ -198,20 +198,21 @@ def largest_of_best(
     excluded: cython.const[cython.longlong][::1],
     slots: cython.int[::1],
     met: cython.int[:, ::1],
-    best: cython.double[:, ::1],
-    alike: cython.int[::1],
+    most: cython.Py_ssize_t,
+    terms: cython.double[:, ::1],
+    copy: cython.double[::1],
     columns: cython.int[:, ::1],
     values: cython.double[:, ::1],
 ):
-    """Fill rows `first` to `last` of `columns` and `values`: a heap of terms for each column met.
+    """Fill rows `first` to `last` of `columns` and `values` with sums of each column's best terms.
 
     Parameters
     ----------
-    slots, met, best, alike : arrays, (width,), (2, room), (room, most) and (most,)
-        Scratch memory: which heap a column has, −1 before and after; each heap's column and how
-        full it is; the heaps; and 0, since equal terms need not be told apart.
+    slots, met, terms, copy : arrays, (width,), (2, room), (room, more than most) and (the same,)
+        Scratch memory: which row of terms a column has, −1 before and after; each such row's
+        column and how many terms it holds; the terms, and room to choose among them.
     """
-    most = best.shape[1]
+    held = terms.shape[1]
     with cython.nogil:
         for row in range(first, last):
             n_met: cython.int = 0
@@ -225,9 +226,10 @@ def largest_of_best(
                         slot = n_met
                         slots[column], met[0, slot], met[1, slot] = slot, column, 0
                         n_met += 1
-                    term: cython.double = weight * right_values[other]
-                    if met[1, slot] < most or term > best[slot, 0]:
-                        met[1, slot] = push(best[slot], alike, met[1, slot], term, 0)
+                    if met[1, slot] == held:
+                        met[1, slot] = _keep_largest(terms[slot], held, most, copy)
+                    terms[slot, met[1, slot]] = weight * right_values[other]
+                    met[1, slot] += 1
             for at in range(excluded_starts[row], excluded_starts[row + 1]):
                 if slots[excluded[at]] >= 0:
                     met[1, slots[excluded[at]]] = 0
@@ -235,13 +237,69 @@ def largest_of_best(
             for slot in range(n_met):
                 slots[met[0, slot]] = -1
                 if met[1, slot] >= least:
-                    in_order(best[slot], alike, met[1, slot])
                     total: cython.double = 0.0
-                    for at in range(met[1, slot]):
-                        total += best[slot, at]
+                    for at in range(_keep_largest(terms[slot], met[1, slot], most, copy)):
+                        total += terms[slot, at]
                     if total > 0:
                         filled = push(values[row], columns[row], filled, total, met[0, slot])
             in_order(values[row], columns[row], filled)
+
+
+@cython.boundscheck(False)
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _keep_largest(
+    terms: cython.double[::1], n: cython.int, most: cython.Py_ssize_t, copy: cython.double[::1]
+) -> cython.int:
+    """Leave the largest of n terms in their order, of equal ones the first; return how many."""
+    if n <= most:
+        return n
+    low = _nth_largest(terms, n, most, copy)
+    equal: cython.Py_ssize_t = most
+    for at in range(n):
+        equal -= terms[at] > low
+    kept: cython.int = 0
+    for at in range(n):
+        if terms[at] > low or (terms[at] == low and equal > 0):
+            equal -= terms[at] == low
+            terms[kept] = terms[at]
+            kept += 1
+    return kept
+
+
+@cython.boundscheck(False)
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _nth_largest(
+    terms: cython.double[::1], n: cython.int, nth: cython.Py_ssize_t, copy: cython.double[::1]
+) -> cython.double:
+    """Return the nth largest of n terms, from 1: Hoare's selection, in a copy."""
+    for at in range(n):
+        copy[at] = terms[at]
+    low: cython.Py_ssize_t = 0
+    high: cython.Py_ssize_t = n - 1
+    while low < high:
+        pivot = copy[(low + high) >> 1]
+        up: cython.Py_ssize_t = low
+        down: cython.Py_ssize_t = high
+        while up <= down:
+            while copy[up] > pivot:
+                up += 1
+            while copy[down] < pivot:
+                down -= 1
+            if up <= down:
+                copy[up], copy[down] = copy[down], copy[up]
+                up += 1
+                down -= 1
+        if nth - 1 <= down:
+            high = down
+        elif nth - 1 >= up:
+            low = up
+        else:
+            break
+    return copy[nth - 1]
 
 
 @cython.boundscheck(False)

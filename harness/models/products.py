@@ -112,8 +112,9 @@ def largest_of_best(
 ) -> tuple[Int32, Floats]:
     """Return the `k` largest entries of each row of a product whose sums are of few terms alone.
 
-    Entry (i, j) is the sum of the `most` largest terms of ``Σ left[i, m] · right[m, j]``, added up
-    from the largest down; it is none where there are fewer than `least` terms. Terms are above 0.
+    Entry (i, j) is the sum of the `most` largest terms of ``Σ left[i, m] · right[m, j]``, in the
+    order of `left`'s columns, of equal terms the first; it is none where there are fewer than
+    `least`, which is no more than `most`.
 
     Parameters
     ----------
@@ -147,15 +148,15 @@ def largest_of_best(
     _require_shape("right", right, (left.shape[1], width))
     columns, values = np.full((n, k), EMPTY, np.int32), np.zeros((n, k))
     given = (*_parts(left), *_parts(right), least, *_excluded(exclude, (n, width)))
-    terms = np.diff(left.indptr)
-    longest = max(1, min(most, int(terms.max(initial=0))))
+    longest = int(np.diff(left.indptr).max(initial=0))
+    held = max(1, min(2 * most, longest))  # of twice as many as count half are dropped at once
     ends = np.append(0, np.cumsum(np.diff(right.indptr)[left.indices]))
-    room = min(width, int((ends[left.indptr[1:]] - ends[left.indptr[:-1]]).max(initial=0)))
+    room = min(width, int(np.diff(ends[left.indptr]).max(initial=0)))
 
     def block(first: int, last: int) -> None:
-        slots = np.full(width, -1, np.int32)
-        own = np.empty((2, room), np.int32), np.empty((room, longest)), np.zeros(longest, np.int32)
-        _kernels.largest_of_best(first, last, *given, slots, *own, columns, values)
+        slots, met = np.full(width, -1, np.int32), np.empty((2, room), np.int32)
+        own = slots, met, min(most, held), np.empty((room, held)), np.empty(held)
+        _kernels.largest_of_best(first, last, *given, *own, columns, values)
 
     if k > 0:
         in_threads(block, n, _step(n))

@@ -77,12 +77,10 @@ def test_sums_of_the_largest_terms_alone() -> None:
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.integers(1, 4), st.integers(1, 8))
 def test_sums_of_the_largest_terms_as_numpy_says(seed: int, most: int, least: int, k: int) -> None:
     draw = np.random.default_rng(seed)
-    left, right = draw.integers(0, 3, (4, 5)), draw.integers(0, 4, (5, 7))
-    held = draw.random((4, 7)) < 0.2
+    left, right = draw.integers(0, 3, (4, 15)), draw.integers(0, 4, (15, 7))
+    held, least = draw.random((4, 7)) < 0.2, min(least, most)
     terms = np.sort(left[:, :, None] * right[None], axis=1)[:, ::-1]
     sums = np.where(np.count_nonzero(terms, axis=1) >= least, terms[:, :most].sum(axis=1), 0)
-    if least > most:
-        sums[:] = 0
     columns, values = largest_of_best(
         *(csr_array(m.astype(np.float64)) for m in (left, right)), k, most, least,
         exclude=csr_array(held),
