@@ -49,7 +49,7 @@ class ItemKNN(ItemNeighbours, Voters, InteractionWeights):
     max_voters, min_voters : int, optional
         A score is the sum of the `max_voters` largest votes (what the item weighs for the user,
         times the similarity), of all by default; candidates with fewer than `min_voters` are not
-        listed. With `max_voters` a list takes several times as long.
+        listed. With `max_voters` a list takes three to ten times as long.
     window_days, half_life_days, weights, counts : optional
         Which events count and how much: `harness.models.base.Train.interactions`.
     """

@@ -266,6 +266,10 @@ def test_votes_as_numpy_says(seed: int, k: int, of: str, normalize: bool) -> Non
     given: Any = {"neighbours_of": of, "normalize": normalize}
     inner = ItemKNN(k, "dot", **given).fit(train).votes_.toarray()
     assert inner == pytest.approx(chosen(both, k, of, normalize), rel=1e-12)
+    shared = x @ x.T
+    np.fill_diagonal(shared, 0)
+    voters = UserKNN(k, "dot", neighbours_of="voter").fit(train).votes_.toarray()
+    assert voters.tolist() == largest(shared.T, k).T.tolist()
     walked = RP3beta(0.7, 0.4, k, **given).fit(train).votes_.toarray()
     assert walked == pytest.approx(chosen(walks(x), k, of, normalize), rel=1e-9)
 
