@@ -31,10 +31,12 @@ class ItemKNN(ItemNeighbours, Voters, InteractionWeights):
     shrink : float, optional
         Added to the denominator, so that what few users share counts little; 0 by default. Not of
         bm25 and dot.
-    alpha, beta : float, optional
-        asymmetric: alpha is how much of the norm is the item's that the user has, from -1 to 2,
-        the rest being the candidate's; 0.5 (cosine) by default. tversky: what users count who have
-        that item alone, and those who have the candidate alone; 1 and 1 (jaccard) by default.
+    alpha : float, optional
+        asymmetric: how much of the norm is the item's that the user has, from -1 to 2, the rest
+        being the candidate's; 0.5 (cosine) by default. tversky: what users count who have that
+        item alone; 1 (jaccard) by default.
+    beta : float, optional
+        tversky alone: what users count who have the candidate alone; 1 (jaccard) by default.
     k1, b : float, optional
         bm25 alone; 1.2 and 0.75 by default.
     neighbours_of : {"item", "candidate", "both"}
