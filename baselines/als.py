@@ -38,7 +38,7 @@ class ALS(FactorModel):
     seed : int
         Of the vectors at the start.
 
-    window_days, half_life_days, weights, counts : optional
+    window_days, half_life_days, weights, counts, values : optional
         Which events count and how much: `harness.models.base.Train.interactions`.
     """
 

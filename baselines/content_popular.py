@@ -42,6 +42,8 @@ class ContentPopular(OneOrder, EventWeights, ItemFeatures, FromSums):
         An event counts 2^(−age / half_life_days); 1 by default.
     weights : mapping of event type to weight, optional
         What an event of each type counts, such as ``{visit = 0.1}``; 1 by default.
+    values : bool
+        Whether an event counts as much as its value.
     """
 
     neighbours: int = 50

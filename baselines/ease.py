@@ -32,7 +32,7 @@ class EASE(InteractionWeights):
     ----------
     regularization : float
         λ, in events; above 0.
-    window_days, half_life_days, weights, counts : optional
+    window_days, half_life_days, weights, counts, values : optional
         Which events count and how much: `harness.models.base.Train.interactions`.
 
     Notes

@@ -52,7 +52,7 @@ class ItemKNN(ItemNeighbours, Voters, InteractionWeights):
         A score is the sum of the `max_voters` largest votes (what the item weighs for the user,
         times the similarity), of all by default; candidates with fewer than `min_voters` are not
         listed. With `max_voters` a list takes three to ten times as long.
-    window_days, half_life_days, weights, counts : optional
+    window_days, half_life_days, weights, counts, values : optional
         Which events count and how much: `harness.models.base.Train.interactions`.
     """
 

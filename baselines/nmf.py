@@ -31,7 +31,7 @@ class NMF(FactorModel):
     seed : int
         Of what the start of the descent is drawn with.
 
-    window_days, half_life_days, weights, counts : optional
+    window_days, half_life_days, weights, counts, values : optional
         Which events count and how much: `harness.models.base.Train.interactions`.
     """
 

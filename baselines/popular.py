@@ -23,6 +23,8 @@ class Popular(OneOrder, EventWeights, FromSums):
         An event counts 2^(−age / half_life_days); 1 by default.
     weights : mapping of event type to weight, optional
         What an event of each type counts, such as ``{visit = 0.1}``; 1 by default.
+    values : bool
+        Whether an event counts as much as its value.
     """
 
     def fit_steps(self, train: Train) -> Steps:

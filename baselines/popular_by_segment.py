@@ -38,7 +38,7 @@ class PopularBySegment(EventWeights, FromSums):
         and from 40. Without bins each value is a segment.
     prior : float
         In events; 0 or more.
-    window_days, half_life_days, weights : optional
+    window_days, half_life_days, weights, values : optional
         Which events count and how much: `harness.models.base.Train.event_weights`.
     """
 

@@ -26,7 +26,7 @@ class PureSVD(FactorModel):
     factors : int
         How many singular values; all where there are fewer.
 
-    window_days, half_life_days, weights, counts : optional
+    window_days, half_life_days, weights, counts, values : optional
         Which events count and how much: `harness.models.base.Train.interactions`.
     """
 

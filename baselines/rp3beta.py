@@ -38,7 +38,7 @@ class RP3beta(ItemVotes, ItemNeighbours, InteractionWeights):
     normalize : bool
         The chances of an item are divided by their sum, so that all items say as much: after
         neighbours are chosen, with "both" before those of candidates are.
-    window_days, half_life_days, weights, counts : optional
+    window_days, half_life_days, weights, counts, values : optional
         Which events count and how much: `harness.models.base.Train.interactions`.
     """
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.core.exact_sum import Sums, rounded
-from harness.core.params import require_above, require_from
+from harness.core.params import require_above, require_flag, require_from
 from harness.data.interactions import descending
 from harness.models.base import Train
 from harness.models.bases import OneOrder
@@ -33,17 +33,21 @@ class Trending(OneOrder, FromSums):
         Events added to both windows, so that small numbers make no trend; above 0.
     weights : mapping of event type to weight, optional
         What an event of each type counts; 1 by default.
+    values : bool
+        Whether an event counts as much as its value.
     """
 
     window_days: float = 7
     damping: float = 0.5
     prior: float = 10.0
     weights: Mapping[str, float] | None = None
+    values: bool = False
 
     def fit_steps(self, train: Train) -> Steps:
         """Count the events of the last two windows."""
         require_above(0, window_days=self.window_days, prior=self.prior)
         require_from(0, damping=self.damping)
+        require_flag(values=self.values)
         total: Any = yield self._windows
         n_items = len(train.item_ids)
         c, b = (rounded(total[name], n_items)[train.candidates] for name in ("now", "before"))
@@ -54,7 +58,7 @@ class Trending(OneOrder, FromSums):
         """Return the sums of the last window and of the one before."""
         now = train.last_days(self.window_days)
         before = train.last_days(2 * self.window_days) & ~now
-        _, weight = train.event_weights(weights=self.weights)
+        _, weight = train.event_weights(weights=self.weights, values=self.values)
         return {
             "now": train.exact_sums(now, weight),
             "before": train.exact_sums(before, weight),

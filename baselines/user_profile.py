@@ -36,6 +36,8 @@ class UserProfile(InteractionWeights, ItemFeatures):
         An event counts 2^(−age / half_life_days); 1 by default.
     weights : mapping of event type to weight, optional
         What an event of each type counts, such as ``{visit = 0.1}``; 1 by default.
+    values : bool
+        Whether an event counts as much as its value.
     counts : bool
         Several events of a user with an item add up; by default the one of most weight counts.
     """

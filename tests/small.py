@@ -48,8 +48,9 @@ class LatestFirst:
 """The model of the README."""
 
 
-MANY = "user,item,time\n" + "".join(
-    f"user{user},{item},2020-01-{day:02}\n"
+MANY = "user,item,time,event,stars,share\n" + "".join(
+    f"user{user},{item},2020-01-{day:02},{'sale' if user % 3 else 'view'},"
+    f"{user * day % 6},{user * day % 6 / 5}\n"
     for user in range(40)
     for day, item in ((1, "abcde"[user % 5]), (2 + user % 6, "abcd"[user % 4]), (8, "a"))
     if (user + day) % 3 or day == 8
@@ -71,6 +72,13 @@ MODELS: list[dict[str, Any]] = [
     {"name": "new", "use": "baselines.filter:Filter", "of": ["popular"], "params": {"seen": True}},
 ]
 """Of every kind that learns from sums over users."""
+
+
+def weighted(**params: Any) -> dict[str, Any]:
+    """Return a model whose events weigh what is said."""
+    return {"name": "weighted", "use": "baselines.popular:Popular", "params": params}
+
+
 CONFIGS: dict[str, dict[str, Any]] = {
     "as it is": {},
     "seen items dropped": {"evaluation": {"seen_items": "drop", "k": 3}},
@@ -83,6 +91,27 @@ CONFIGS: dict[str, dict[str, Any]] = {
         "evaluation": {"metrics": ["MAP@3", "NDCG@2", "Coverage@3", "Gini@3", "Novelty@3"], "k": 3}
     },
     "slices": {"data": {"users": "people.csv"}, "compare": {"slices": ["town"]}},
+    "types": {
+        "data": {"kind": "event"},
+        "evaluation": {"hits": ["sale"]},
+        "more": [weighted(weights={"view": 0.5})],
+    },
+    "grades": {
+        "data": {"kind": "event", "value": "stars"},
+        "evaluation": {
+            "metrics": ["NDCG(gain=exponential)@3", "MAP@2", "NDCG(gain=linear,ideal=retrieved)@3"],
+            "k": 3,
+            "candidates": "train",
+        },
+        "more": [weighted(values=True, weights={"view": 0.5})],
+    },
+    "probabilities": {
+        "data": {"value": "share", "where": {"event": "sale"}},
+        "evaluation": {"metrics": ["pFound@2"], "seen_items": "drop"},
+    },
+    "k-core": {
+        "data": {"min_user_events": 2, "min_item_events": 9, "where": {"stars": {"min": 1}}},
+    },
 }
 """Sections of configs on `MANY`, by what they try."""
 
@@ -112,10 +141,13 @@ def config(folder: Path, *models: dict[str, Any], log: str = LOG, **sections: An
 
 
 def many(folder: Path, **sections: Any) -> Config:
-    """Write `MANY`, and a table of its users' towns; return the config of all `MODELS` on it."""
+    """Write `MANY`, and a table of its users' towns; return the config of all `MODELS` on it.
+
+    And of those in `more`.
+    """
     towns = "".join(f"user{user},{'xy'[user % 2]}\n" for user in range(40))
     write(folder, {"people.csv": "user,town\n" + towns})
-    return config(folder, *MODELS, log=MANY, **sections)
+    return config(folder, *MODELS, *sections.pop("more", []), log=MANY, **sections)
 
 
 def write(folder: Path, files: dict[str, str]) -> None:

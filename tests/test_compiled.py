@@ -207,7 +207,7 @@ PLACES = np.zeros((1, 2), np.int64)
 def test_a_line_without_an_end_is_not_read_beyond_the_buffer() -> None:
     users, wanted = np.zeros(1, np.int32), np.array([0, 1], np.int32)
     with pytest.raises(IndexError):
-        _lines.cut(padded(b"ann,a b"), 7, 44, 10, wanted, PLACES, PLACES.copy(), users, Tally())
+        _lines.cut(padded(b"ann,a b"), 7, 44, 10, 1, wanted, PLACES, PLACES.copy(), users, Tally())
 
 
 @pytest.mark.parametrize(("start", "stop"), [(0, 9), (-1, 3), (0, 1 << 40)])
@@ -229,6 +229,14 @@ def test_plain_lines_that_do_not_fit_are_not_written() -> None:
     lines = np.zeros(1, np.int64)
     with pytest.raises(IndexError):
         _lines.plain(TEXT, 8, 44, True, 99, np.zeros(3, np.uint8), lines, lines, lines)
+
+
+def test_separators_are_marked_within_the_buffer_alone() -> None:
+    with pytest.raises(IndexError):
+        _lines.mark(TEXT.copy(), len(TEXT), b"::")
+    for size in (0, 9):
+        with pytest.raises(ValueError, match=f"a separator of {size} bytes"):
+            _lines.mark(TEXT.copy(), 8, b":" * size)
 
 
 def test_a_table_of_ids_is_a_power_of_two_long() -> None:

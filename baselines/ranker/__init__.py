@@ -11,7 +11,13 @@ from scipy.sparse import csr_array
 
 from baselines.ranker.pair_features import Pairs, attributes
 from harness.core.arrays import Floats, Int32, Int64
-from harness.core.params import ParameterError, require_above, require_texts, require_whole
+from harness.core.params import (
+    ParameterError,
+    require_above,
+    require_flag,
+    require_texts,
+    require_whole,
+)
 from harness.data import dataset
 from harness.models.base import Draws, Train
 from harness.models.recommendations import EMPTY
@@ -57,6 +63,8 @@ class Ranker:
     weights : mapping of event type to weight, optional
         What an event of each type counts, in histories and as an example to learn from; 1 by
         default.
+    values : bool
+        Whether an event counts as much as its value, in the same places.
     neighbours : int
         How many similar items the popularity of a candidate is carried from.
     negatives : int
@@ -83,6 +91,7 @@ class Ranker:
     window_days: float = 7
     half_life_days: float | None = None
     weights: Mapping[str, float] | None = None
+    values: bool = False
     neighbours: int = 50
     negatives: int = 10
     shortlist: int = 500
@@ -104,14 +113,14 @@ class Ranker:
         require_whole(1, **{name: getattr(self, name) for name in whole})
         require_whole(2, leaves=self.leaves)
         require_whole(0, seed=self.seed)
+        require_flag(values=self.values)
         require_texts(user_categories=self.user_categories, user_numbers=self.user_numbers)
         known = attributes(
             train, self.categories, self.numbers, self.texts,
             self.user_categories, self.user_numbers,
         )  # fmt: skip
-        self.pairs_ = Pairs(
-            known, train, self.window_days, self.neighbours, self.half_life_days, self.weights
-        )
+        given = self.window_days, self.neighbours, self.half_life_days, self.weights, self.values
+        self.pairs_ = Pairs(known, train, *given)
         past = replace(self.pairs_, train=rehearsal(train, self.window_days))
         self.trees_ = self._learnt(past, train)
         return self
@@ -145,7 +154,7 @@ class Ranker:
         from sklearn.ensemble import HistGradientBoostingClassifier
         from threadpoolctl import threadpool_limits
 
-        touched = train.interactions(self.window_days, None, self.weights)
+        touched = train.interactions(self.window_days, None, self.weights, values=self.values)
         touched = csr_array(touched[:, past.train.candidates])
         if touched.nnz == 0:
             return None

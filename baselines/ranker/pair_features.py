@@ -145,7 +145,7 @@ class Pairs:
         The days of the popularity of late, and the half-life of a user's own last event.
     neighbours : int
         How many similar items the popularity of a candidate is carried from.
-    half_life_days, weights : optional
+    half_life_days, weights, values : optional
         Of the users' histories, as in `Train.event_weights`.
     """
 
@@ -155,18 +155,20 @@ class Pairs:
     neighbours: int
     half_life_days: float | None = None
     weights: Mapping[str, float] | None = None
+    values: bool = False
 
     @cached_property
     def history(self) -> csr_array[Any]:
         """The users' weights of items, (n users, n items), float64."""
         train = self.train
-        found = train.interactions(None, self.half_life_days, self.weights, counts=True)
+        weights = self.half_life_days, self.weights
+        found = train.interactions(None, *weights, counts=True, values=self.values)
         return csr_array(found.astype(np.float64))
 
     @cached_property
     def _latest(self) -> csr_array[Any]:
         """How late each user had each item: 2^(−age / recent_days) of the last event, or 0."""
-        return self.train.interactions(None, self.recent_days, self.weights)
+        return self.train.interactions(None, self.recent_days, self.weights, values=self.values)
 
     @cached_property
     def names(self) -> list[str]:
@@ -265,7 +267,7 @@ class Pairs:
     def _item_features(self) -> dict[str, Floats]:
         """What is known of each candidate beside its attributes; shares are of all events."""
         train = self.train
-        recent, weight = train.event_weights(self.recent_days, None, self.weights)
+        recent, weight = train.event_weights(self.recent_days, None, self.weights, self.values)
         popularity = _shares(train.item_sums(None, weight))
         popular = np.flatnonzero(popularity > 0).astype(np.int32)
         similar = most_similar(self._rows, train.candidates, popular, self.neighbours)

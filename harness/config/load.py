@@ -11,7 +11,8 @@ from typing import Any, TypeVar, get_args
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from harness.config.sections import Config, SubmissionOnly
+from harness.config import paths
+from harness.config.sections import Config, SubmissionOnly, TableConfig
 from harness.config.space import TunedRecord
 from harness.config.splits import INNER, STRATEGIES
 from harness.core.errors import UsageError, suggest
@@ -153,11 +154,8 @@ def _in_words(values: dict[str, Any], fault: Any) -> str:
     section, key = _place(values, *fault["loc"])
     name = fault["loc"][0]
     match fault["type"]:
-        case "extra_forbidden" if not key:
-            return f"no section [{name}]; {suggest(name, _section_names())}"
         case "extra_forbidden":
-            last = key.rpartition(".")[2]
-            return f'{section} has no key "{key}"; {suggest(last, _keys(values, fault["loc"]))}'
+            return _unknown(values, section, key, fault["loc"])
         case "missing":
             return f"{section} {_missing(values, key, *fault['loc'])}"
         case "union_tag_not_found":
@@ -168,12 +166,15 @@ def _in_words(values: dict[str, Any], fault: Any) -> str:
             return f"{section} strategy is {found!r}; {suggest(str(found), allowed)}"
         case "value_error":
             return f"{section} {fault['ctx']['error']}"
+        case paths.UNSET:
+            return f"{section} {key}: {fault['msg']}"
         case "literal_error":
             words = fault["ctx"]["expected"].replace(" or ", ",").split(",")
             near = suggest(str(fault["input"]), [word.strip("' ") for word in words])
             return f"{section} {key} = {fault['input']!r}; {near}"
         case "model_type" | "model_attributes_type":
-            return f"{section}: found {fault['input']!r}; expected keys with values"
+            place = f"{section} {key}".rstrip()
+            return f"{place}: found {fault['input']!r}; expected keys with values"
         case _:
             words = fault["msg"][0].lower() + fault["msg"][1:]
             return f"{f'{section} {key}'.rstrip()}: found {fault['input']!r}; {words}"
@@ -195,6 +196,8 @@ def _place(values: dict[str, Any], name: str, *keys: str | int) -> tuple[str, st
             return "[tune] split", ".".join(map(str, rest[1:]))
         case "data", ("header" | "time" as key, *_kind):  # a union: the type tried is no key
             return "[data]", key
+        case "data", ("users" | "items" as key, _kind, *rest):
+            return "[data]", ".".join(map(str, (key, *rest)))
     return f"[{name}]", ".".join(map(str, keys))
 
 
@@ -207,10 +210,20 @@ def _keys(values: dict[str, Any], place: tuple[Any, ...]) -> Mapping[str, FieldI
             return STRATEGIES[strategy].model_fields
         case ("models", _, "tuned", *_):
             return TunedRecord.model_fields
+        case ("data", "users" | "items", "table", *_):
+            return TableConfig.model_fields
     section = Config.model_fields[str(place[0])].annotation
     (keys,) = get_args(section) or (section,)  # of [[models]], those of one
     fields: Mapping[str, FieldInfo] = keys.model_fields
     return fields
+
+
+def _unknown(values: dict[str, Any], section: str, key: str, place: tuple[Any, ...]) -> str:
+    """Return what is said of a section or a key that there is not."""
+    if not key:
+        return f"no section [{place[0]}]; {suggest(place[0], _section_names())}"
+    last = key.rpartition(".")[2]
+    return f'{section} has no key "{key}"; {suggest(last, _keys(values, place))}'
 
 
 def _missing(values: dict[str, Any], key: str, *place: Any) -> str:

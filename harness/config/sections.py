@@ -9,17 +9,38 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from harness.config.base import Section
+from harness.config.paths import PathText
 from harness.config.space import SearchName, Space, TunedRecord
 from harness.config.splits import GivenSplit, InnerSplit, SplitConfig
 from harness.core.errors import UsageError, suggest
 from harness.core.unpacking import OWN, Cap
 from harness.data import competitions
-from harness.data.layout import CandidateRule, Layout, is_remote
+from harness.data.conditions import conditions
+from harness.data.layout import AttributeTable, CandidateRule, Encoding, Layout, is_remote
 
 TIME_FORMATS = ("iso", "epoch_s", "epoch_ms")
+
+
+class TableConfig(Section):
+    """A table of users or items that is written otherwise than as CSV with the events' columns."""
+
+    file: PathText
+    id: str | None = None
+    separator: str | None = None
+    header: list[str] | None = None
+    encoding: Encoding = "utf-8"
+
+
+def _kind(given: Any) -> str:
+    return "name" if isinstance(given, str) else "table"
+
+
+_TableName = Annotated[
+    Annotated[PathText, Tag("name")] | Annotated[TableConfig, Tag("table")], Discriminator(_kind)
+]
 LayoutName = Literal["hm", "ponpare", "kion", "table"]
 
 
@@ -27,20 +48,25 @@ class DataConfig(Section):
     """``[data]``: where the files are and how they become events."""
 
     layout: LayoutName
-    path: str
+    path: PathText
     restore_zeros: bool = False
     cache: bool = True
     max_unpacked_gb: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
-    events: str | None = None
+    events: PathText | None = None
     user: str = "user"
     item: str = "item"
     time: str | Literal[False] = "time"
     time_format: str = "iso"
     separator: str | None = None
     header: bool | list[str] = True
-    minimum: dict[str, float] = {}
-    users: str | None = None
-    items: str | None = None
+    kind: str | None = None
+    value: str | None = None
+    where: dict[str, Any] = {}
+    min_user_events: Annotated[int, Field(ge=1)] = 1
+    min_item_events: Annotated[int, Field(ge=1)] = 1
+    users: _TableName | None = None
+    items: _TableName | None = None
+    encoding: Encoding = "utf-8"
 
     @model_validator(mode="after")
     def _only_what_the_layout_reads(self) -> DataConfig:
@@ -56,6 +82,7 @@ class DataConfig(Section):
             )
         if self.user == self.item:
             raise ValueError(f'user and item are both the column "{self.user}"')
+        conditions(self.where)
         if self.layout == "table" and self.events is None:
             raise ValueError('layout "table" needs events = "the file with the event log"')
         return self
@@ -75,11 +102,14 @@ class DataConfig(Section):
         return Path(os.path.normpath(of_config / self.path))
 
 
-_KEYS_OF_ALL = {"layout", "path", "cache", "max_unpacked_gb"}
+_KEYS_OF_ALL = {
+    *("layout", "path", "cache", "max_unpacked_gb", "time_format"),
+    *("kind", "value", "where", "min_user_events", "min_item_events"),
+}
 _KEYS_OF: dict[str, set[str]] = {
-    "hm": {"restore_zeros", "time_format"},
-    "ponpare": {"time_format"},
-    "kion": {"minimum", "time_format"},
+    "hm": {"restore_zeros"},
+    "ponpare": set(),
+    "kion": set(),
     "table": set(DataConfig.model_fields) - {"restore_zeros"},
 }
 
@@ -90,6 +120,7 @@ class EvaluationConfig(Section):
     k: Annotated[int, Field(ge=1, lt=2**31)] = 12
     users: Literal["seen", "all"] = "seen"
     require_hit: bool = True
+    hits: Annotated[list[str], Field(min_length=1)] | None = None
     truth: Literal["all", "candidates"] = "all"
     seen_items: Literal["keep", "drop"] = "keep"
     candidates: CandidateRule | None = None
@@ -112,7 +143,7 @@ class ModelConfig(Section):
 
     name: Annotated[str, Field(min_length=1)]
     use: str | None = None
-    lists: Annotated[str, Field(min_length=1)] | None = None
+    lists: Annotated[PathText, Field(min_length=1)] | None = None
     of: list[str] | None = None
     params: dict[str, Any] = {}
     repeats: Annotated[int, Field(ge=1)] = 1
@@ -150,7 +181,7 @@ class ModelConfig(Section):
 class SubmissionConfig(Section):
     """``[submission]``: what the competition's files look like, where no layout says it."""
 
-    sample: str | None = None
+    sample: PathText | None = None
     user: str | None = None
     items: str | None = None
     separator: Literal[" ", ",", ";", "|"] | None = None
@@ -231,9 +262,10 @@ class Config(Section):
             except UsageError as error:
                 raise ValueError(f"{where}: {error}") from error
             cut_off = metric.k or 1
-            if metric.graded:
+            if metric.graded and not self.graded:
                 raise ValueError(
-                    f"{where}: {text} needs grades, which events do not have; leave gain out"
+                    f"{where}: {text} needs grades, which these events do not have; name a column "
+                    "of numbers with [data] value, or leave gain out"
                 )
             if cut_off > most:
                 raise ValueError(
@@ -242,15 +274,24 @@ class Config(Section):
                 )
         return self
 
+    @property
+    def graded(self) -> bool:
+        """Whether true items have grades: the values of their events."""
+        return self.layout().has_values
+
     def layout(self, inner: SplitConfig | None = None) -> Layout:
         """Return the layout that ``[data]`` and ``[split]`` describe, and an inner split of train.
 
         Rows are numbered where either of the splits orders events by them.
         """
         found = self._layout().capped(self.data.cap)
-        if "file" not in (getattr(rule, "ties", None) for rule in (self.split, inner)):
-            return found
-        return replace(found, events=tuple(replace(e, numbered=True) for e in found.events))
+        ties = [getattr(rule, "ties", None) for rule in (self.split, inner)]
+        own: dict[str, Any] = {"where": conditions(self.data.where), "numbered": "file" in ties}
+        if self.data.kind is not None:
+            own["kind_column"] = self.data.kind
+        if self.data.value is not None:
+            own["value"] = self.data.value
+        return found.with_events(**own)
 
     def _layout(self) -> Layout:
         folder = self.data.folder(self.folder)
@@ -263,20 +304,28 @@ class Config(Section):
             case "ponpare":
                 return competitions.ponpare(folder, time_format=time_format)
             case "kion":
-                return competitions.kion(folder, minimum=self.data.minimum, time_format=time_format)
+                return competitions.kion(folder, time_format=time_format)
             case "table":
                 return self._table(folder)
 
     def _table(self, folder: Path | str) -> Layout:
-        keys = ("user", "item", "time_format", "separator", "header", "users", "items")
+        keys = ("user", "item", "time_format", "separator", "header", "encoding")
         return competitions.table(
             folder,
             events=self.data.events or "",
             time=self.data.time or None,
-            minimum=self.data.minimum,
+            users=self._attributes(folder, "users", self.data.user),
+            items=self._attributes(folder, "items", self.data.item),
             valid=self.split.valid if isinstance(self.split, GivenSplit) else None,
             **{key: getattr(self.data, key) for key in keys},
         )
+
+    def _attributes(self, folder: Path | str, key: str, id: str) -> str | AttributeTable | None:
+        given: str | TableConfig | None = getattr(self.data, key)
+        if not isinstance(given, TableConfig):
+            return given  # a name, or none
+        own = given.model_dump(exclude={"file"}, exclude_none=True)
+        return competitions.attributes(folder, key, given.file, **{"id": id, **own})
 
     def resolved(self) -> dict[str, Any]:
         """Return plain values that repeat the run from any folder: defaults in, paths absolute."""

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from harness.config.base import Section
+from harness.config.paths import PathText
 
 
 class TimeSplit(Section):
@@ -57,7 +58,7 @@ class GivenSplit(Section):
     """A second table, `valid`, holds the events to be evaluated on; layout ``table`` alone."""
 
     strategy: Literal["given"]
-    valid: str
+    valid: PathText
 
 
 InnerSplit = TimeSplit | LastNSplit | FractionSplit

@@ -209,7 +209,7 @@ def stamps(paths: Iterable[Path]) -> list[list[Any]]:
     found = []
     for path in paths:
         s = path.stat()
-        found.append([str(path.resolve()), s.st_size, s.st_ino, s.st_mtime_ns, s.st_ctime_ns])
+        found.append([str(path.absolute()), s.st_size, s.st_ino, s.st_mtime_ns, s.st_ctime_ns])
     return found
 
 

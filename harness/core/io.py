@@ -38,8 +38,7 @@ def find(path: Path) -> Path:
     """
     if not path.name:
         raise DataError(f"{path}: is no file; name one under [data]")
-    names = [path, *(path.with_name(path.name + end) for end in PACKED), path.with_suffix(".zip")]
-    for candidate in names:
+    for candidate in spellings(path):
         try:
             if candidate.is_file() or candidate.is_dir():
                 return candidate
@@ -50,12 +49,17 @@ def find(path: Path) -> Path:
                 f"{printable(str(path))[:200]}: no file has this name ({error})"
             ) from error
     raise DataError(
-        f"{path}: no such file (nor {path.name}.gz, {path.name}.zip)\n{_neighbours(path)}"
+        f"{path}: no such file (nor {path.name}.gz, {path.name}.zip)\n{listed(path.parent)}"
     )
 
 
-def _neighbours(path: Path) -> str:
-    folder = path.parent
+def spellings(path: Path) -> list[Path]:
+    """Return the names that a file may have, packed or not."""
+    return [path, *(path.with_name(path.name + end) for end in PACKED), path.with_suffix(".zip")]
+
+
+def listed(folder: Path) -> str:
+    """Return the end of a message: what a folder holds."""
     if not folder.is_dir():
         return (
             f"the folder {folder} does not exist; put the files there, or name another as [data] "
@@ -70,24 +74,41 @@ def _neighbours(path: Path) -> str:
 
 
 def parts(path: Path) -> list[Path]:
-    """Return the files that make up one table: the file itself, or a folder's tables by name."""
+    """Return the files that make up one table: the file itself, or a folder's tables by name.
+
+    Links to folders are not followed, which may lead in circles.
+    """
     found = find(path)
     if not found.is_dir():
         return [found]
-    files = sorted(p for p in found.rglob("*") if p.is_file() and _is_table(p))
-    for packed in files:
-        if packed.suffix in PACKED and packed.with_suffix("") in files:
-            raise DataError(f"{packed}: stands beside {packed.stem}; keep one of the two")
+    files = sorted(p for p in found.rglob("*") if p.is_file() and _is_table(p.relative_to(found)))
+    refuse_twice(files)
     if not files:
         allowed = ", ".join(_TABLE_SUFFIXES)
         raise DataError(f"{found}: the folder holds no table; expected files ending in {allowed}")
     return files
 
 
+def refuse_twice(files: list[Path]) -> None:
+    """Raise DataError where a file is there packed and unpacked."""
+    there = set(files)
+    for packed in files:
+        if packed.suffix in PACKED and packed.with_suffix("") in there:
+            raise DataError(f"{packed}: stands beside {packed.stem}; keep one of the two")
+
+
+def is_hidden(name: str) -> bool:
+    """Return whether a file or folder is left out, as by Spark: markers, and what is unfinished.
+
+    A folder ``_day=1`` is a value of a column.
+    """
+    return name.startswith(".") or (name.startswith("_") and "=" not in name)
+
+
 def _is_table(path: Path) -> bool:
-    name = path.name.lower()
-    if name.startswith((".", "_")):  # hidden files and the markers that Spark leaves
+    if any(is_hidden(name) for name in path.parts):
         return False
+    name = path.name.lower()
     return name.removesuffix(".gz").removesuffix(".zip").endswith(_TABLE_SUFFIXES)
 
 

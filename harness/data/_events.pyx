@@ -67,6 +67,99 @@ def times(
                 left[row] = not moment(&buffer[start], length, form, between, &found[row])
 
 
+def label(
+    const uint8_t[::1] buffer,
+    const int64_t[:] starts,
+    const int64_t[:] stops,
+    const uint8_t[::1] texts,
+    const int64_t[::1] ends,
+    int32_t[::1] found,
+):
+    """Write which of some texts each field is, -1 where it is none of them.
+
+    Parameters
+    ----------
+    texts : uint8 array
+        The texts, one behind the other, and PAD bytes.
+    ends : int64 array, one more than there are texts
+        Where each begins, and the end.
+    """
+    cdef Py_ssize_t row, start, length, at, last = -1, n = ends.shape[0] - 1
+    for at in range(n):
+        check(texts, ends[at], ends[at + 1])
+    with nogil:
+        for row in range(starts.shape[0]):
+            start, length = starts[row], stops[row] - starts[row]
+            check(buffer, start, start + length)
+            if last < 0 or not is_text(buffer, start, length, texts, ends, last):
+                last = n - 1
+                while last >= 0 and not is_text(buffer, start, length, texts, ends, last):
+                    last -= 1
+            found[row] = last
+
+
+def core(
+    const int64_t[::1] starts,
+    const int32_t[::1] item,
+    const uint8_t[::1] alive,
+    int64_t least,
+    int64_t[::1] counts,
+    uint8_t[::1] kept,
+):
+    """Count, by item, the events with items that are alive, of users who have so many of these.
+
+    Parameters
+    ----------
+    alive : bool array, one an item
+    least : int
+        How many such events a user must have.
+    kept : bool array, one an event, or empty
+        Takes which events are counted.
+
+    Returns
+    -------
+    users, events : int
+        Whose events are counted, and how many.
+    """
+    cdef Py_ssize_t user, at, held, users = 0, events = 0
+    cdef bint noted = kept.shape[0] > 0
+    for at in range(item.shape[0]):
+        if not 0 <= item[at] < alive.shape[0]:
+            raise IndexError(f"item {item[at]}")
+    if counts.shape[0] != alive.shape[0] or (noted and kept.shape[0] != item.shape[0]):
+        raise ValueError("an array is too short")
+    with nogil:
+        for user in range(starts.shape[0] - 1):
+            if not 0 <= starts[user] <= starts[user + 1] <= item.shape[0]:
+                raise IndexError(f"events of user {user}")
+            held = 0
+            for at in range(starts[user], starts[user + 1]):
+                held += alive[item[at]] != 0
+            if held == 0 or held < least:
+                continue
+            users, events = users + 1, events + held
+            for at in range(starts[user], starts[user + 1]):
+                if alive[item[at]]:
+                    counts[item[at]] += 1
+                    if noted:
+                        kept[at] = 1
+    return users, events
+
+
+cdef inline bint is_text(
+    const uint8_t[::1] buffer,
+    Py_ssize_t start,
+    Py_ssize_t length,
+    const uint8_t[::1] texts,
+    const int64_t[::1] ends,
+    Py_ssize_t at,
+) noexcept nogil:
+    """Return whether a field is one of the texts."""
+    if length != ends[at + 1] - ends[at]:
+        return False
+    return length == 0 or same(&buffer[start], &texts[ends[at]], length)
+
+
 cdef inline bint number(
     const uint8_t* text, Py_ssize_t length, int64_t unit, int64_t* found
 ) noexcept nogil:
@@ -177,12 +270,15 @@ def group(
     const int32_t[::1] item,
     const uint8_t[:] kind,
     const int64_t[:] row,
+    const double[:] value,
     const int32_t[::1] items,
+    const double[::1] values,
     int64_t low,
     int64_t unit,
     int item_bits,
     int kind_bits,
     int row_bits,
+    int value_bits,
     int64_t[::1] free,
     long long[::1] grouped,
 ):
@@ -192,6 +288,8 @@ def group(
     ----------
     items : int32 array
         Leads from what stands in `item` to positions.
+    values : float64 array
+        Every value there is, ascending; an event's place among these is part of its number.
     low, unit : int
         The first time, and the microseconds that all others are a multiple of behind it.
     free : int64 array, one a user
@@ -212,9 +310,23 @@ def group(
             packed = packed << item_bits | items[item[at]]
             packed = packed << kind_bits | kind[at]
             packed = packed << row_bits | row[at]
+            if value_bits > 0:
+                packed = packed << value_bits | place(values, value[at])
             own = user[at]
             grouped[free[own]] = packed
             free[own] += 1
+
+
+cdef inline Py_ssize_t place(const double[::1] ascending, double wanted) noexcept nogil:
+    """Return where a number stands among ascending ones that have it."""
+    cdef Py_ssize_t first = 0, behind = ascending.shape[0], middle
+    while behind - first > 1:
+        middle = (first + behind) // 2
+        if ascending[middle] <= wanted:
+            first = middle
+        else:
+            behind = middle
+    return first
 
 
 def sort_rows(
@@ -243,18 +355,25 @@ def unpack(
     int item_bits,
     int kind_bits,
     int row_bits,
+    int value_bits,
+    const double[::1] values,
     int32_t[::1] item,
     uint8_t[:] kind,
     int64_t[:] row,
+    double[:] value,
 ):
     """Take the events apart again; the numbers become their times."""
     cdef Py_ssize_t at
     cdef int64_t packed
     cdef int64_t item_mask = (<int64_t>1 << item_bits) - 1, kind_mask = (<int64_t>1 << kind_bits) - 1
     cdef int64_t row_mask = (<int64_t>1 << row_bits) - 1
+    cdef int64_t value_mask = (<int64_t>1 << value_bits) - 1
     with nogil:
         for at in range(grouped.shape[0]):
             packed = grouped[at]
+            if value_bits > 0:
+                value[at] = values[min(packed & value_mask, values.shape[0] - 1)]
+            packed >>= value_bits
             if row_bits > 0:
                 row[at] = packed & row_mask
             packed >>= row_bits

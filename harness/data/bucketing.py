@@ -20,6 +20,7 @@ from harness.core.io import whole_file
 from harness.core.random import LEAVES
 from harness.data import dataset, loading, parts
 from harness.data.dataset import Events, no_events
+from harness.data.event_types import EventType, in_order
 from harness.data.layout import Layout
 from harness.data.ordering import merged
 from harness.data.parts import PARTS, Part, note, noted
@@ -41,12 +42,20 @@ class Known(NamedTuple):
     span : (int, int)
         The times of the first and of the last event.
     notes : sequence of str
+    kinds : sequence of (bool, str)
+        The `EventType` of each code.
     """
 
     events: Sequence[int]
     users: Sequence[int]
     span: Sequence[int]
     notes: Sequence[str]
+    kinds: Sequence[Sequence[Any]]
+
+    @property
+    def types(self) -> list[EventType]:
+        """The event type of each code."""
+        return [EventType(valid, name) for valid, name in self.kinds]
 
 
 def write(layout: Layout, folder: Path, progress: Callable[[int], object]) -> None:
@@ -88,7 +97,8 @@ def _gather(
     progress: Callable[[int], object],
 ) -> Known:
     items, at = loading.items_of(layout, pl.concat([part.items for part in read]))
-    merging = _Merging(layout, folder, read, at)
+    types = in_order(of for part in read for of in part.kinds)
+    merging = _Merging(layout, folder, read, at, types)
     buckets = bucket_count(sum(part.n_rows for part in read))
     sizes = []
     for bucket in range(buckets):
@@ -97,7 +107,7 @@ def _gather(
     _write(items_file(folder), items.frame())
     lows, highs = zip(*(part.notes["span"] for part in read), strict=True)
     events, users = zip(*sizes, strict=True)
-    return Known(events, users, (min(lows), max(highs)), (*notes, *items.notes))
+    return Known(events, users, (min(lows), max(highs)), (*notes, *items.notes), types)
 
 
 def bucket_count(events: int) -> int:
@@ -129,8 +139,16 @@ class _Merging:
         The position of each number of an item.
     """
 
-    def __init__(self, layout: Layout, folder: Path, read: list[Part], items: Int32) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        folder: Path,
+        read: list[Part],
+        items: Int32,
+        types: Sequence[EventType],
+    ) -> None:
         self.layout, self.folder, self.parts, self.items = layout, folder, read, items
+        self.types = types
         self.every_item = np.arange(int(items.max()) + 1, dtype=np.int32)
         self.registered = loading.users_of(layout)
 
@@ -152,8 +170,9 @@ class _Merging:
 
     def _gathered(self, first: int, behind: int) -> tuple[pl.Series, Events]:
         users, code_of_number = self._users(first, behind)
-        events = [part.events(first, behind, code_of_number, self.items) for part in self.parts]
-        return gathered(users, events, len(self.every_item), len(self.layout.kinds))
+        given = first, behind, code_of_number, self.items, self.types
+        events = [part.events(*given) for part in self.parts]
+        return gathered(users, events, len(self.every_item), len(self.types))
 
     def _users(self, first: int, behind: int) -> tuple[pl.Series, Int32]:
         """Return the users of some leaves, and the place among them of each number of theirs."""
@@ -167,10 +186,11 @@ class _Merging:
 
     def _columns(self, events: Events) -> pl.DataFrame:
         columns: dict[str, Any] = {dataset.ITEM: events.item, dataset.TIME: events.time}
-        if len(self.layout.kinds) > 1:
+        if len(self.types) > 1:
             columns[dataset.KIND] = events.kind
-        if events.row is not None:
-            columns[dataset.ROW] = events.row
+        for name, column in ((dataset.ROW, events.row), (dataset.VALUE, events.value)):
+            if column is not None:
+                columns[name] = column
         return pl.DataFrame(columns)
 
 

@@ -26,7 +26,7 @@ from harness.data.layout import Layout
 from harness.data.loading import Items
 from harness.data.table_files import sources
 
-FORMAT = 1
+FORMAT = 2
 """Raised whenever buckets would be made or kept differently."""
 _BYTES_A_ROW = 40
 """Of disk: sixteen of a part, its users' ids, and what a bucket keeps."""
@@ -88,8 +88,8 @@ class Buckets:
         item, time = frame[dataset.ITEM].to_numpy(), frame[dataset.TIME].to_numpy()
         kind = loading.numbers(frame, dataset.KIND)
         given = one_kind(len(frame)) if kind is None else kind
-        row = loading.numbers(frame, dataset.ROW)
-        return Events(of_starts(starts), item, time, given, row, starts=starts)
+        others = (loading.numbers(frame, name) for name in (dataset.ROW, dataset.VALUE))
+        return Events(of_starts(starts), item, time, given, *others, starts=starts)
 
 
 def of_bucket(
@@ -101,7 +101,8 @@ def of_bucket(
     registered: Int64 | None,
 ) -> Dataset:
     """Return the data set of a bucket's users."""
-    found = loading.dataset_of(layout, items, ids, events, registered, known.notes)
+    given = layout, items, ids, events, registered, known.notes, known.types
+    found = loading.dataset_of(*given)
     low, high = known.span
     return replace(found, span=(low, high))
 

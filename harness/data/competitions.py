@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import replace
 from pathlib import Path
 
 from harness.core.errors import UsageError
-from harness.data.layout import AttributeTable, EventTable, Layout, Table
+from harness.data.layout import AttributeTable, Encoding, EventTable, Layout, Table
 
 ARTICLE_ID_WIDTH = 10
+_LONGEST_SEPARATOR = 8
 
 
 def hm(folder: Path | str, *, restore_zeros: bool = False, time_format: str = "iso") -> Layout:
@@ -33,10 +35,8 @@ def hm(folder: Path | str, *, restore_zeros: bool = False, time_format: str = "i
     )
 
 
-def kion(
-    folder: Path | str, *, minimum: dict[str, float] | None = None, time_format: str = "iso"
-) -> Layout:
-    """Return the layout of the data set's folder; ``minimum`` may bound total_dur, watched_pct."""
+def kion(folder: Path | str, *, time_format: str = "iso") -> Layout:
+    """Return the layout of the data set's folder."""
     watched = EventTable(
         Table.within(folder, "interactions.csv"),
         user="user_id",
@@ -44,7 +44,6 @@ def kion(
         time="last_watch_dt",
         kind="watch",
         time_format=time_format,
-        minimum=tuple(sorted((minimum or {}).items())),
     )
     return Layout(
         name="kion",
@@ -83,10 +82,6 @@ def ponpare(folder: Path | str, *, time_format: str = "iso") -> Layout:
     )
 
 
-TRAIN_KIND = "train"
-VALID_KIND = "valid"
-
-
 def table(
     folder: Path | str,
     *,
@@ -97,55 +92,76 @@ def table(
     time_format: str,
     separator: str | None,
     header: bool | list[str],
-    minimum: dict[str, float],
-    users: str | None,
-    items: str | None,
+    users: str | AttributeTable | None,
+    items: str | AttributeTable | None,
     valid: str | None,
+    encoding: Encoding = "utf-8",
 ) -> Layout:
     """Return the layout of a log; `valid` names a second one, with the events to evaluate on."""
 
     def table(name: str) -> Table:
-        return Table.within(folder, name, _separator(name, separator), _names(header))
+        between = _separator(name, separator, "separator")
+        return Table.within(folder, name, between, _names(header, "header"), encoding)
 
-    def log(name: str, kind: str) -> EventTable:
-        return EventTable(
-            table(name), user, item, time, kind, time_format, tuple(sorted(minimum.items()))
-        )
+    def described(given: str | AttributeTable | None, id: str) -> AttributeTable | None:
+        return attributes(folder, "", given, id=id) if isinstance(given, str) else given
 
-    logs = (
-        (log(events, "event"),)
-        if valid is None
-        else (log(events, TRAIN_KIND), log(valid, VALID_KIND))
-    )
+    log = EventTable(table(events), user, item, time, time_format=time_format)
+    held_out = () if valid is None else (replace(log, table=table(valid), valid=True),)
     return Layout(
         name="table",
-        events=logs,
-        users=None if users is None else AttributeTable(_attributes(folder, users), id=user),
-        items=None if items is None else AttributeTable(_attributes(folder, items), id=item),
+        events=(log, *held_out),
+        users=described(users, user),
+        items=described(items, item),
     )
 
 
-def _attributes(folder: Path | str, name: str) -> Table:
-    return Table.within(folder, name, _separator(name, None))
+def attributes(
+    folder: Path | str,
+    key: str,
+    file: str,
+    *,
+    id: str,
+    separator: str | None = None,
+    header: bool | list[str] = True,
+    encoding: Encoding = "utf-8",
+) -> AttributeTable:
+    """Return a table of users or items that is written in its own way.
+
+    Parameters
+    ----------
+    key : str
+        What the table is under ``[data]``, for messages.
+    """
+    between = _separator(file, separator, f"{key}.separator")
+    names = _names(header, f"{key}.header")
+    return AttributeTable(Table.within(folder, file, between, names, encoding), id)
 
 
-def _separator(name: str, separator: str | None) -> str:
+def _separator(name: str, separator: str | None, key: str) -> str:
     if separator is None:
         return "\t" if ".tsv" in name.lower() else ","
-    if len(separator.encode()) != 1 or separator in '"\r\n':
+    long = len(separator.encode()) > 1
+    wrong = any(sign in '"\r\n' or (long and _is_control(sign)) for sign in separator)
+    if wrong or not 1 <= len(separator.encode()) <= _LONGEST_SEPARATOR:
         raise UsageError(
-            f"[data] separator: found {separator!r}, expected one character, "
-            'such as "," or ";" or "\\t"; rewrite a file with a longer one first'
+            f"[data] {key}: found {separator!r}, expected one character, such as "
+            f'"," or ";" or "\\t", or a text such as "::" of up to {_LONGEST_SEPARATOR} bytes, '
+            "without quotes, ends of lines and control characters"
         )
     return separator
 
 
-def _names(header: bool | list[str]) -> tuple[str, ...] | None:
+def _is_control(sign: str) -> bool:
+    return sign != "\t" and unicodedata.category(sign) == "Cc"
+
+
+def _names(header: bool | list[str], key: str) -> tuple[str, ...] | None:
     if header is True:
         return None
     if header is False or not header:
         raise UsageError(
-            "[data] header: a file without a header line needs the names of its columns, "
+            f"[data] {key}: a file without a header line needs the names of its columns, "
             'such as header = ["user", "item", "rating", "time"]'
         )
     return tuple(header)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from harness.core.arrays import Bool, Int32, Int64
+from harness.core.arrays import Bool, Floats, Int32, Int64
 from harness.data import _events
 from harness.data.layout import AttributeTable, CandidateRule
 
@@ -23,6 +23,7 @@ ITEM: Final = "item"
 TIME: Final = "time"
 KIND: Final = "kind"
 ROW: Final = "row"
+VALUE: Final = "value"
 _STARTS = "starts"
 _PARTS = 4
 """In which each processor copies columns."""
@@ -45,11 +46,11 @@ Given: TypeAlias = npt.NDArray[Any] | Callable[[], npt.NDArray[Any]]
 
 
 class Events:
-    """Events ordered by user, time, item and event type; all arrays have one entry an event.
+    """Events ordered by user, time, item, event type and value; arrays have one entry an event.
 
     Parameters
     ----------
-    user, item, time, kind, row : arrays, or functions without parameters that return them
+    user, item, time, kind, row, value : arrays, or functions without parameters that return them
         A function is called when its column is asked for first.
     starts : int64 array or function, optional
         Where each user's events begin, and the end; found in `user` by default.
@@ -64,13 +65,16 @@ class Events:
         The event type, as a position into the data set's `kinds`.
     row : int64 array, optional
         Its row in the file; None unless the split asks for the file's order.
+    value : float64 array, optional
+        Its value; None where events have none.
     """
 
     def __init__(
         self, user: Given, item: Given, time: Given, kind: Given, row: Given | None = None,
-        *, starts: Given | None = None,
+        value: Given | None = None, *, starts: Given | None = None,
     ) -> None:  # fmt: skip
-        columns = {USER: user, ITEM: item, TIME: time, KIND: kind, ROW: row, _STARTS: starts}
+        columns = {USER: user, ITEM: item, TIME: time, KIND: kind, ROW: row, VALUE: value}
+        columns[_STARTS] = starts
         self._given = {name: given for name, given in columns.items() if given is not None}
         self._source: tuple[Events, _Chosen] | None = None
         self._counted = np.zeros(0, np.int64)  # where users begin, once it has been counted
@@ -106,6 +110,11 @@ class Events:
     def row(self) -> Int64 | None:
         """Rows in the file."""
         return self._column(ROW) if ROW in self._given else None
+
+    @property
+    def value(self) -> Floats | None:
+        """Values."""
+        return self._column(VALUE) if VALUE in self._given else None
 
     def __len__(self) -> int:
         return int(self._column(_STARTS)[-1]) if _STARTS in self._given else len(self.item)
@@ -147,7 +156,7 @@ class Events:
         }
         own = np.concatenate(([0], np.cumsum(starts[users + 1] - starts[users])))
         columns[USER] = of_starts(own)
-        return Events(*columns.values(), starts=own)
+        return Events(**columns, starts=own)
 
     def _unmade(self) -> tuple[Events, _Chosen] | None:
         """Return what the column of times will be made of: it is large, and seldom needed whole."""
@@ -165,7 +174,7 @@ class Events:
         columns[USER] = lambda: users[self.user]
         if items is not None:
             columns[ITEM] = lambda: items[self.item]
-        return Events(*columns.values())
+        return Events(**columns)
 
     def user_starts(self, n_users: int) -> Int64:
         """Return where each user's events begin, and the end: ``n_users + 1`` offsets."""
@@ -244,6 +253,11 @@ class Dataset:
     ----------
     user_ids, item_ids : polars.Series of str
         Every id once, sorted by its bytes; a position is an index into these.
+    kinds : tuple of str
+        The event type of each code; a name stands there twice where a split is given and both of
+        its tables have such events.
+    valid_kinds : tuple of int
+        The codes of events in the table to be evaluated on, where a split is given.
     catalogue : int32 array, optional
         Positions of the items that the items table describes, ascending.
     shown_from : int64 array, optional
@@ -254,6 +268,8 @@ class Dataset:
         What was left out or looked odd while reading; shown to the user.
     span : (int, int), optional
         The times of the first and of the last event, where others than these are known.
+    steps : tuple of (str, int)
+        The rules that users were left out by, and how many remain after each.
     users_table, items_table : AttributeTable or polars.DataFrame, optional
         Where the attributes are read when somebody asks for them, or the attributes themselves:
         text, the ids in the first column.
@@ -273,6 +289,8 @@ class Dataset:
     users_table: AttributeTable | pl.DataFrame | None = None
     items_table: AttributeTable | pl.DataFrame | None = None
     span: tuple[int, int] | None = None
+    valid_kinds: tuple[int, ...] = ()
+    steps: tuple[tuple[str, int], ...] = ()
 
     @property
     def times(self) -> tuple[int, int]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 
 from harness.core.errors import UsageError
 from harness.core.unpacking import SENT, Cap
+from harness.data.conditions import Condition
 
+Encoding = Literal["utf-8", "latin-1", "cp1252"]
 CandidateRule = Literal["catalogue", "shown", "train"]
 
 CATALOG = "table:"
@@ -39,9 +41,12 @@ class Table:
     path : Path
         The plain name; ``path.gz`` and ``path.zip`` are taken when it is absent.
     separator : str
-        One character between fields (not used for Parquet).
+        What stands between fields (not used for Parquet); where it is longer than one byte, quotes
+        are letters.
     header : tuple of str, optional
         Column names of a file that has no header line.
+    encoding : str
+        Of text without a byte order mark, one of `Encoding`.
     cap : Cap
         How much each file may unpack to; it changes nothing of what is read.
     remote : str
@@ -51,6 +56,7 @@ class Table:
     path: Path
     separator: str = ","
     header: tuple[str, ...] | None = None
+    encoding: str = "utf-8"
     cap: Cap = field(default=SENT, repr=False, compare=False)
     remote: str = field(default="", repr=False)
 
@@ -61,12 +67,13 @@ class Table:
         name: str,
         separator: str = ",",
         header: tuple[str, ...] | None = None,
+        encoding: str = "utf-8",
     ) -> Table:
         """Return the table of a name in a folder, whose own name is text where it is remote."""
         if is_remote(name) or (isinstance(folder, str) and not name.startswith("/")):
             remote = name if is_remote(name) else f"{str(folder).rstrip('/')}/{name}"
-            return cls(Path(remote), separator, header, remote=remote)
-        return cls(Path(folder, name), separator, header)
+            return cls(Path(remote), separator, header, encoding, remote=remote)
+        return cls(Path(folder, name), separator, header, encoding)
 
     @property
     def name(self) -> str:
@@ -97,8 +104,16 @@ class EventTable:
         None: the events carry no time (allowed for given splits alone).
     time_format : str
         ``iso``, ``epoch_s``, ``epoch_ms`` or a strptime pattern.
-    minimum : tuple of (column, lowest value that is an event)
-        Rows below are counted and left out.
+    kind : str
+        The event type of all rows.
+    kind_column : str, optional
+        The column of event types, where rows are of several.
+    value : str, optional
+        The column of a number an event.
+    where : tuple of Condition
+        Rows that do not hold all of them are counted and left out.
+    valid : bool
+        Whether these are the events to be evaluated on, of a split that is given.
     numbered : bool
         Whether each event keeps the number of its row in the file.
     item_width : int, optional
@@ -109,17 +124,21 @@ class EventTable:
     user: str
     item: str
     time: str | None
-    kind: str
+    kind: str = "event"
     time_format: str = "iso"
-    minimum: tuple[tuple[str, float], ...] = ()
+    kind_column: str | None = None
+    value: str | None = None
+    where: tuple[Condition, ...] = ()
+    valid: bool = False
     numbered: bool = False
     item_width: int | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Every column that is read, each once."""
-        time = () if self.time is None else (self.time,)
-        return tuple(dict.fromkeys((self.user, self.item, *time, *(c for c, _ in self.minimum))))
+        given = (self.user, self.item, self.time, self.kind_column, self.value)
+        every = (*given, *(condition.column for condition in self.where))
+        return tuple(dict.fromkeys(column for column in every if column is not None))
 
 
 @dataclass(frozen=True)
@@ -160,16 +179,26 @@ class Layout:
     candidates: CandidateRule = "train"
     id_width: int | None = None
     restore_zeros: bool = False
-    kinds: tuple[str, ...] = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "kinds", tuple(dict.fromkeys(e.kind for e in self.events)))
+    @property
+    def several_types(self) -> bool:
+        """Whether events may be of more than one type."""
+        return len(self.events) > 1 or any(e.kind_column is not None for e in self.events)
+
+    @property
+    def has_values(self) -> bool:
+        """Whether events have values."""
+        return any(table.value is not None for table in self.events)
 
     @property
     def tables(self) -> tuple[Table, ...]:
         """All tables of the layout."""
         attributes = [a.table for a in (self.users, self.items) if a is not None]
         return (*(e.table for e in self.events), *attributes)
+
+    def with_events(self, **changes: Any) -> Layout:
+        """Return the same with other attributes of every table of events."""
+        return replace(self, events=tuple(replace(table, **changes) for table in self.events))
 
     def capped(self, cap: Cap) -> Layout:
         """Return the same with tables that may unpack to so much."""

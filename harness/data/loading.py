@@ -16,13 +16,13 @@ from harness.core import cache
 from harness.core.arrays import Int32, Int64, places
 from harness.core.errors import DataError, counted
 from harness.core.ids import Encoder
-from harness.core.io import parts
 from harness.data import attributes, dataset, zeros
 from harness.data.dataset import NO_TIME, Dataset, Events, of_starts, one_kind, positions
+from harness.data.event_types import Codes, EventType, EventTypes, codes_of, in_order
 from harness.data.layout import AttributeTable, EventTable, Layout
 from harness.data.ordering import Pieces, merged
 from harness.data.source import START, Batch, Mark, Source
-from harness.data.table_files import sources
+from harness.data.table_files import files_of, sources
 from harness.delimited import fields
 
 
@@ -102,16 +102,21 @@ class EventReader:
         """Raise DataError where a table that was read has no events."""
         rows = self.rows[number]
         if rows == self.left_out[number]:
-            what = f"all {rows:,} rows are below the minimum" if rows else "the table has no rows"
-            raise DataError(f"{table.table.name}: {what}; expected events")
+            what = "the table has no rows; expected events"
+            if rows > 0:
+                what = f"none of {counted(rows, 'row')} has {_told(table)}; look at [data] where"
+            raise DataError(f"{table.table.name}: {what}")
 
     def notes(self) -> Iterator[str]:
         """Yield what was left out of each table."""
         for table, rows, left in zip(self.layout.events, self.rows, self.left_out, strict=True):
             if left:
-                limits = ", ".join(f"{c} >= {v:g}" for c, v in table.minimum)
-                told = f"{left:,} of {counted(rows, 'row')} left out ({limits})"
+                told = f"{left:,} of {counted(rows, 'row')} left out (kept: {_told(table)})"
                 yield f"{table.table.path.name}: {told}"
+
+
+def _told(table: EventTable) -> str:
+    return ", ".join(map(str, table.where))
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,14 +201,15 @@ def load(layout: Layout, progress: Callable[[int], object] = lambda rows: None) 
     reader, coded = EventReader(layout, progress), _Coded(layout)
     for number, batch in reader.batches():
         coded.add(number, batch)
-    users, batches = coded.users.ids(), coded.batches()
+    types = in_order(coded.types.met)
+    users, batches = coded.users.ids(), coded.batches(types)
     users_frame = users_of(layout)
     items, item_map = items_of(layout, coded.items.ids())
     user_ids, user_map = sorted_ids(users)
-    events = merged(batches, user_map, item_map, len(layout.kinds))
+    events = merged(batches, user_map, item_map, len(types))
     known = registered(layout, users_frame, user_ids)
     notes = (*reader.notes(), *items.notes)
-    return dataset_of(layout, items, user_ids, events, known, notes)
+    return dataset_of(layout, items, user_ids, events, known, notes, types)
 
 
 def dataset_of(
@@ -213,6 +219,7 @@ def dataset_of(
     events: Events,
     registered: Int64 | None,
     notes: Sequence[str],
+    types: Sequence[EventType],
 ) -> Dataset:
     """Return the data set of users, their events, and the items of all."""
     return Dataset(
@@ -220,7 +227,8 @@ def dataset_of(
         user_ids=user_ids,
         item_ids=items.ids,
         events=events,
-        kinds=layout.kinds,
+        kinds=tuple(of.name for of in types),
+        valid_kinds=tuple(code for code, of in enumerate(types) if of.valid),
         candidates=layout.candidates,
         has_time=all(table.time is not None for table in layout.events),
         catalogue=items.catalogue,
@@ -236,18 +244,45 @@ class _Coded:
     """The events read so far, as codes."""
 
     def __init__(self, layout: Layout) -> None:
+        self.layout, self.types = layout, EventTypes()
         self.users, self.items = Encoder(), Encoder()
-        self._pieces = [Pieces(layout.kinds.index(table.kind)) for table in layout.events]
+        self._pieces = Pieces()
 
     def add(self, number: int, batch: Batch) -> None:
         """Take in events of a table."""
         user = self.users.codes_of_keys(*batch.user)
         item = self.items.codes_of_keys(*batch.item)
-        self._pieces[number].add(user, item, batch.time, batch.row)
+        self._pieces.add(columns_of(self.layout, self.types, number, (user, item), batch))
 
-    def batches(self) -> list[Events]:
-        """Return all events, in pieces."""
-        return [piece for pieces in self._pieces for piece in pieces.events()]
+    def batches(self, types: Sequence[EventType]) -> list[Events]:
+        """Return all events, in pieces, of types by their codes."""
+        codes = codes_of(self.types.met, types)
+        return [of_types(events, codes) for events in self._pieces.events()]
+
+
+def columns_of(
+    layout: Layout, types: EventTypes, number: int, codes: tuple[Int32, Int32], batch: Batch
+) -> dict[str, npt.NDArray[Any]]:
+    """Return the columns of a batch of a layout's table, by codes of its users and items."""
+    user, item = codes
+    columns: dict[str, npt.NDArray[Any]]
+    columns = {dataset.USER: user, dataset.ITEM: item, dataset.TIME: batch.time}
+    kinds = types.codes(layout.events[number], batch)
+    if layout.several_types:
+        columns[dataset.KIND] = kinds
+    if batch.row is not None:
+        columns[dataset.ROW] = batch.row
+    if layout.has_values:
+        columns[dataset.VALUE] = np.ones(len(user)) if batch.value is None else batch.value
+    return columns
+
+
+def of_types(events: Events, codes: Codes) -> Events:
+    """Return the same events of types with other codes."""
+    if (codes == np.arange(len(codes))).all():
+        return events
+    kind = codes[events.kind]
+    return Events(events.user, events.item, events.time, kind, events.row, events.value)
 
 
 def _attributes(table: AttributeTable | None) -> pl.DataFrame:
@@ -331,7 +366,7 @@ def times_at(ids: pl.Series, times: pl.Series, index: pl.Series) -> Int64:
     return found
 
 
-FORMAT = 5
+FORMAT = 6
 """Raised whenever a data set would be built or kept differently."""
 
 
@@ -355,7 +390,7 @@ def cached(
 
 def files(layout: Layout) -> list[Path]:
     """Return the files of a layout's tables."""
-    return [path for table in layout.tables for path in parts(table.local)]
+    return [file for table in layout.tables for file in files_of(table)]
 
 
 def _write(data: Dataset, folder: Path) -> dict[str, Any]:
@@ -368,30 +403,33 @@ def _write(data: Dataset, folder: Path) -> dict[str, Any]:
     }
     if len(data.kinds) > 1:
         arrays[dataset.KIND] = events.kind
-    if events.row is not None:
-        arrays[dataset.ROW] = events.row
+    for name, column in ((dataset.ROW, events.row), (dataset.VALUE, events.value)):
+        if column is not None:
+            arrays[name] = column
     for name, array in arrays.items():
         np.save(folder / f"{name}.npy", array, allow_pickle=False)
     users = known_of(data.user_ids, {dataset.REGISTERED: data.registered})
     users.write_ipc(folder / "users.arrow")
     items = Items(data.item_ids, data.catalogue, data.shown_from)
     items.frame().write_ipc(folder / "items.arrow")
-    return {"notes": data.notes}
+    return {"notes": data.notes, "kinds": data.kinds, "valid_kinds": data.valid_kinds}
 
 
 def _dataset(folder: Path, layout: Layout, notes: dict[str, Any]) -> Dataset:
     users, items = (pl.read_ipc(folder / f"{n}.arrow") for n in ("users", "items"))
-    events = _events(folder, layout)
+    types = [EventType(at in notes["valid_kinds"], n) for at, n in enumerate(notes["kinds"])]
+    events = _events(folder, layout, len(types))
     known = numbers(users, dataset.REGISTERED)
     kept = Items.kept(items, layout)
-    return dataset_of(layout, kept, users[dataset.ID], events, known, notes["notes"])
+    return dataset_of(layout, kept, users[dataset.ID], events, known, notes["notes"], types)
 
 
-def _events(folder: Path, layout: Layout) -> Events:
+def _events(folder: Path, layout: Layout, n_kinds: int) -> Events:
     def array(name: str) -> npt.NDArray[Any]:
         return np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False))
 
     starts, item, time = (array(name) for name in ("starts", dataset.ITEM, dataset.TIME))
-    kind = array(dataset.KIND) if len(layout.kinds) > 1 else one_kind(len(item))
+    kind = array(dataset.KIND) if n_kinds > 1 else one_kind(len(item))
     row = array(dataset.ROW) if any(table.numbered for table in layout.events) else None
-    return Events(of_starts(starts), item, time, kind, row, starts=starts)
+    value = array(dataset.VALUE) if layout.has_values else None
+    return Events(of_starts(starts), item, time, kind, row, value, starts=starts)

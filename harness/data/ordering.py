@@ -1,9 +1,9 @@
-"""Events of any order in one canonical order: by user, time, item and event type."""
+"""Events of any order in one canonical order: by user, time, item, event type and value."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -12,9 +12,20 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from harness.core.arrays import Int32, Int64, places
+from harness.core.arrays import Floats, Int32, Int64, places
 from harness.data import _events
-from harness.data.dataset import DAY_US, Events, of_starts, one_kind
+from harness.data.dataset import (
+    DAY_US,
+    ITEM,
+    KIND,
+    ROW,
+    TIME,
+    USER,
+    VALUE,
+    Events,
+    of_starts,
+    one_kind,
+)
 
 _UNITS_US = np.array([DAY_US, 1_000_000, 1])
 _BITS = 63
@@ -26,48 +37,43 @@ _PARTS = 4
 
 
 class Pieces:
-    """Events of one type, put together in a few large pieces.
+    """Events put together in a few large pieces.
 
     Memory of so large an array goes back to the system when the array is let go; that of thousands
     of small ones stays with the process.
-
-    Parameters
-    ----------
-    kind : int
-        The type of all.
     """
 
-    def __init__(self, kind: int) -> None:
-        self._kind, self._filled = np.uint8(kind), _PIECE
-        self._pieces: list[list[npt.NDArray[Any]]] = []
+    def __init__(self) -> None:
+        self._filled = _PIECE
+        self._pieces: list[dict[str, npt.NDArray[Any]]] = []
 
-    def add(self, user: Int32, item: Int32, time: Int64, row: Int64 | None) -> None:
-        """Take in some events."""
-        columns: list[npt.NDArray[Any]] = [user, item, time, *([] if row is None else [row])]
-        start = 0
-        while start < len(user):
+    def add(self, columns: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Take in some events, always with the same columns."""
+        start, count = 0, len(columns[TIME])
+        while start < count:
             if self._filled == _PIECE:
-                self._pieces.append([np.empty(_PIECE, column.dtype) for column in columns])
+                new = {name: np.empty(_PIECE, column.dtype) for name, column in columns.items()}
+                self._pieces.append(new)
                 self._filled = 0
-            size = min(_PIECE - self._filled, len(user) - start)
-            for piece, column in zip(self._pieces[-1], columns, strict=True):
-                piece[self._filled : self._filled + size] = column[start : start + size]
+            size = min(_PIECE - self._filled, count - start)
+            for name, piece in self._pieces[-1].items():
+                piece[self._filled : self._filled + size] = columns[name][start : start + size]
             self._filled, start = self._filled + size, start + size
 
     def events(self) -> Iterator[Events]:
-        """Yield the pieces."""
+        """Yield the pieces; without a column of types all events are of type 0."""
         while self._pieces:
             size = self._filled
-            user, item, time, *row = (column[:size] for column in self._pieces.pop())
-            yield Events(user, item, time, np.broadcast_to(self._kind, size), *row)
+            own = {name: column[:size] for name, column in self._pieces.pop().items()}
+            yield Events(**{KIND: np.broadcast_to(np.uint8(0), size), **own})
             self._filled = _PIECE
 
 
 @dataclass(frozen=True)
 class _Packing:
-    """How an event's time, item, type and row are one number: the bits of each, from the left.
+    """How an event's time, item, type, row and value are one number: the bits of each, in turn.
 
-    Times are offsets behind `low`, in `unit` microseconds.
+    Times are offsets behind `low`, in `unit` microseconds; values are places among `values`.
     """
 
     low: int
@@ -76,30 +82,44 @@ class _Packing:
     item: int
     kind: int
     row: int
+    values: Floats
 
     @classmethod
     def of(cls, batches: Sequence[Events], n_items: int, n_kinds: int) -> _Packing:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             found = list(pool.map(lambda batch: _events.span(batch.time, _UNITS_US), batches))
+            values = list(pool.map(_values, batches))
         lows, highs, units = zip(*found, strict=True)
         low, high, unit = min(lows), max(highs), int(_UNITS_US[max(units)])
         last = max((int(b.row.max()) for b in batches if b.row is not None), default=0)
         items, kinds = ((n - 1).bit_length() for n in (n_items, n_kinds))
         time = ((high - low) // unit).bit_length()
-        return cls(low, unit, time, items, kinds, last.bit_length())
+        every = pl.concat(values).unique().sort().to_numpy()
+        return cls(low, unit, time, items, kinds, last.bit_length(), every)
+
+    @property
+    def value(self) -> int:
+        """The bits of a value."""
+        return max(len(self.values) - 1, 0).bit_length()
 
     @property
     def bits(self) -> int:
-        return self.time + self.item + self.kind + self.row
+        return self.time + self.item + self.kind + self.row + self.value
 
     @property
-    def own(self) -> tuple[int, int, int, int, int]:
+    def own(self) -> tuple[int, int, int, int, int, int]:
         """What compiled code is told."""
-        return self.low, self.unit, self.item, self.kind, self.row
+        return self.low, self.unit, self.item, self.kind, self.row, self.value
+
+
+def _values(events: Events) -> pl.Series:
+    """Return the values that there are."""
+    none = pl.Series(dtype=pl.Float64)
+    return none if events.value is None else pl.Series(events.value).unique()
 
 
 def canonical(events: Events, n_users: int, n_items: int, n_kinds: int) -> Events:
-    """Return events in canonical order: by user, time, item and event type."""
+    """Return events in canonical order: by user, time, item, event type and value."""
     users, items = (np.arange(n, dtype=np.int32) for n in (n_users, n_items))
     return merged([events], users, items, n_kinds)
 
@@ -107,9 +127,9 @@ def canonical(events: Events, n_users: int, n_items: int, n_kinds: int) -> Event
 def merged(batches: list[Events], users: Int32, items: Int32, n_kinds: int) -> Events:
     """Return all events of `batches` (in any order) as one, in canonical order; empty `batches`.
 
-    Events are ordered by user, time, item and event type, equal ones by row where rows are known.
-    Where all but the user fit into one number, events are brought together by user, and each
-    user's numbers sorted; both ways give the same order.
+    Events are ordered by user, time, item and event type, equal ones by row where rows are known,
+    and then by value. Where all but the user fit into one number, events are brought together by
+    user, and each user's numbers sorted; both ways give the same order.
 
     Parameters
     ----------
@@ -119,7 +139,8 @@ def merged(batches: list[Events], users: Int32, items: Int32, n_kinds: int) -> E
     packing = _Packing.of(batches, int(items.max()) + 1, n_kinds)
     if packing.bits > _BITS:
         return _sorted_by_columns(batches, users, items)
-    numbered, shares = batches[0].row is not None, _shares(batches)
+    numbered, valued = (column is not None for column in (batches[0].row, batches[0].value))
+    shares = _shares(batches)
     with ThreadPoolExecutor(len(shares)) as pool:
         sizes = list(pool.map(lambda share: _counted(share, len(users)), shares))
         starts, free = _places(np.sum(sizes, axis=0), users)
@@ -129,22 +150,26 @@ def merged(batches: list[Events], users: Int32, items: Int32, n_kinds: int) -> E
             while share:  # a batch is let go as soon as its events have their places
                 b = share.pop()
                 row = np.broadcast_to(np.int64(0), len(b)) if b.row is None else b.row
-                given = b.user, b.time, b.item, b.kind, row, items
+                value = np.broadcast_to(0.0, len(b)) if b.value is None else b.value
+                given = b.user, b.time, b.item, b.kind, row, value, items, packing.values
                 _events.group(*given, *packing.own, behind, grouped)
 
         list(pool.map(group, shares, np.cumsum([free, *sizes[:-1]], axis=0)))
     n = len(grouped)
     item, kind = np.empty(n, np.int32), np.zeros(n if packing.kind > 0 else 0, np.uint8)
     row = np.zeros(n if numbered else 0, np.int64)
+    value = np.full(n if valued else 0, packing.values[0] if valued else 0.0)
 
     def finish(first: int, behind: int) -> None:
         _events.sort_rows(grouped, starts, first, behind)
         own = slice(starts[first], starts[behind])
-        _events.unpack(grouped[own], *packing.own, item[own], kind[own], row[own])
+        columns = item[own], kind[own], row[own], value[own]
+        _events.unpack(grouped[own], *packing.own, packing.values, *columns)
 
     _in_parts(finish, n_users)
     kinds = kind if packing.kind > 0 else one_kind(n)
-    return Events(of_starts(starts), item, grouped, kinds, row if numbered else None, starts=starts)
+    others = row if numbered else None, value if valued else None
+    return Events(of_starts(starts), item, grouped, kinds, *others, starts=starts)
 
 
 def _shares(batches: list[Events]) -> list[list[Events]]:
@@ -189,16 +214,19 @@ def _in_parts(work: Callable[[int, int], None], n: int) -> None:
 
 
 def _sorted_by_columns(batches: Sequence[Events], users: Int32, items: Int32) -> Events:
-    frames = (
-        pl.DataFrame({str(i): column for i, column in enumerate(_in_order(b.placed(users, items)))})
-        for b in batches
-    )
+    frames = (pl.DataFrame(_in_order(batch.placed(users, items))) for batch in batches)
     frame = pl.concat(frames)
-    user, time, item, *others = (column.to_numpy() for column in frame.sort(frame.columns))
-    return Events(user, item, time, *others)
+    return Events(**{column.name: column.to_numpy() for column in frame.sort(frame.columns)})
 
 
-def _in_order(events: Events) -> tuple[npt.NDArray[Any], ...]:
+def _in_order(events: Events) -> dict[str, npt.NDArray[Any]]:
     """Return the columns in the order that events are sorted by."""
-    ordered = (events.user, events.time, events.item, events.kind)
-    return ordered if events.row is None else (*ordered, events.row)
+    columns: dict[str, npt.NDArray[Any] | None] = {
+        USER: events.user,
+        TIME: events.time,
+        ITEM: events.item,
+        KIND: events.kind,
+        ROW: events.row,
+        VALUE: events.value,
+    }
+    return {name: column for name, column in columns.items() if column is not None}

@@ -15,7 +15,10 @@ from harness.core.io import unusable
 from harness.core.parquet import UNREADABLE
 from harness.core.unpacking import PARQUET, UnpackingError
 from harness.data import dataset
+from harness.data.conditions import Condition
+from harness.data.frame_source import constants, refuse_known
 from harness.data.layout import EventTable, Table
+from harness.data.naming import Part
 from harness.data.source import START, Batch, FieldRule, Mark, Source, nulled
 from harness.data.typed import TypedEvents, bad_value
 
@@ -29,8 +32,8 @@ class ParquetSource(Source):
 
     Parameters
     ----------
-    plain, shown : Path
-        The file as it can be read, and as the user knows it (perhaps packed).
+    plain : Path
+        The file as it can be read; the user knows it, perhaps packed, by that of its part.
 
     Raises
     ------
@@ -38,10 +41,14 @@ class ParquetSource(Source):
         A file that cannot be read.
     """
 
-    def __init__(self, table: Table, plain: Path, shown: Path) -> None:
-        self.table, self.plain, self.shown = table, plain, shown
+    def __init__(self, table: Table, plain: Path, part: Part) -> None:
+        self.table, self.plain, self.shown = table, plain, part.path
+        shown = part.path
         try:
-            self.frame = parquet.scan(plain, table.cap, shown.stat().st_size)
+            frame = parquet.scan(plain, table.cap, shown.stat().st_size)
+            own, said = frame.collect_schema().names(), [column for column, _ in part.partition]
+            refuse_known(shown, own, part.partition)
+            self.frame = frame.with_columns(constants(part.partition, said))
             self.kinds = dict(self.frame.collect_schema())
         except UnpackingError as error:
             _refuse_text(plain, shown)
@@ -81,20 +88,25 @@ class ParquetSource(Source):
         return frame
 
     def _fail(
-        self, rules: tuple[FieldRule, ...], reason: str, error: Exception | None = None
+        self,
+        rules: tuple[FieldRule, ...],
+        reason: str,
+        error: Exception | None = None,
+        where: tuple[Condition, ...] = (),
     ) -> NoReturn:
         """Raise the error for the first bad value; without one it carries the reader's reason."""
         try:
-            found = next(filter(None, map(self._bad, rules)), None)
+            found = next(filter(None, (self._bad(rule, where) for rule in rules)), None)
         except UNREADABLE:  # its pages are damaged, as the reason says
             found = None
         says = found or f"cannot be read: {reason.strip().splitlines()[0]}"
         raise DataError(f"{self.shown}: {says}") from error
 
-    def _bad(self, rule: FieldRule) -> str | None:
+    def _bad(self, rule: FieldRule, where: tuple[Condition, ...]) -> str | None:
         """Return the first value of a column that is not what it should be."""
-        values = pl.read_parquet(self.plain, columns=[rule.column], glob=False)[rule.column]
-        found = bad_value(values, rule)
+        columns = list(dict.fromkeys([rule.column, *(one.column for one in where)]))
+        frame = self.frame.select(columns).collect()
+        found = bad_value(frame, rule, where)
         return None if found is None else f"row {found[0] + 1}{rule.fault(found[1])}"
 
     def about(self) -> int:
@@ -119,10 +131,10 @@ class ParquetSource(Source):
                 before += batch.height
                 found = typed.batch(batch, Mark(before))
                 if found is None:
-                    self._fail(typed.rules, "an empty value")
+                    self._fail(typed.rules, "an empty value", where=table.where)
                 yield found
         except UNREADABLE as error:
-            self._fail(typed.rules, str(error), error)
+            self._fail(typed.rules, str(error), error, table.where)
 
 
 def _refuse_text(plain: Path, shown: Path) -> None:

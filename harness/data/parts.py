@@ -7,7 +7,7 @@ killed process has left is used by the next one, or if it is damaged, removed.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -23,10 +23,11 @@ from harness.core.ids import Encoder
 from harness.core.io import whole_file, whole_folder
 from harness.core.random import LEAVES, id_hashes, leaf_of
 from harness.data import dataset
-from harness.data.dataset import Events, one_kind
+from harness.data.dataset import Events
+from harness.data.event_types import EventType, EventTypes, codes_of
 from harness.data.layout import Layout
-from harness.data.loading import EventReader, Place
-from harness.data.source import Batch, Mark
+from harness.data.loading import EventReader, Place, columns_of, of_types
+from harness.data.source import Mark
 
 PART_ROWS, PART_BYTES = 1 << 22, 1 << 30
 """A part has so many rows, or fewer whose text is that long."""
@@ -75,7 +76,9 @@ class Rows:
     Attributes
     ----------
     columns : mapping of str to array
-        Codes of users and items, times, and what else the layout has.
+        Codes of users, items and event types, times, and what else the layout has.
+    kinds : sequence of EventType
+        Of the codes.
     users, items : polars.Series of str
         The ids of new codes, in their order.
     first : bool
@@ -85,6 +88,7 @@ class Rows:
     """
 
     columns: dict[str, npt.NDArray[Any]]
+    kinds: Sequence[EventType]
     users: pl.Series
     items: pl.Series
     first: bool
@@ -93,8 +97,7 @@ class Rows:
 
 def in_parts(layout: Layout, reader: EventReader, most_rows: int, most_ids: int) -> Iterator[Rows]:
     """Yield the rows of a reader in parts; codes begin anew where there are `most_ids`."""
-    kinds = [layout.kinds.index(table.kind) for table in layout.events]
-    users, items, first = Encoder(), Encoder(), True
+    users, items, types, first = Encoder(), Encoder(), EventTypes(), True
     batches: list[dict[str, npt.NDArray[Any]]] = []
     size, before = 0, reader.bytes
 
@@ -102,13 +105,13 @@ def in_parts(layout: Layout, reader: EventReader, most_rows: int, most_ids: int)
         columns = {name: np.concatenate([b[name] for b in batches]) for name in batches[0]}
         batches.clear()
         behind = [astuple(reader.at), [*reader.rows], [*reader.left_out]]
-        return Rows(columns, users.take(), items.take(), first, behind)
+        return Rows(columns, types.met, users.take(), items.take(), first, behind)
 
     for number, batch in reader.batches():
         if len(batch.time) == 0:
             continue  # all of its rows are left out
         codes = users.codes_of_keys(*batch.user), items.codes_of_keys(*batch.item)
-        batches.append(_columns(layout, kinds[number], codes, batch))
+        batches.append(columns_of(layout, types, number, codes, batch))
         size += len(batch.time)
         if size >= most_rows or reader.bytes - before >= PART_BYTES:
             yield taken()
@@ -118,19 +121,6 @@ def in_parts(layout: Layout, reader: EventReader, most_rows: int, most_ids: int)
                 users, items = Encoder(), Encoder()
     if batches:
         yield taken()
-
-
-def _columns(
-    layout: Layout, kind: int, codes: tuple[Int32, Int32], batch: Batch
-) -> dict[str, npt.NDArray[Any]]:
-    user, item = codes
-    columns: dict[str, npt.NDArray[Any]]
-    columns = {dataset.USER: user, dataset.ITEM: item, dataset.TIME: batch.time}
-    if len(layout.kinds) > 1:
-        columns[dataset.KIND] = np.full(len(user), kind, np.uint8)
-    if batch.row is not None:
-        columns[dataset.ROW] = batch.row
-    return columns
 
 
 class _Writer:
@@ -174,6 +164,7 @@ class _Writer:
         for name, ids in (("users", rows.users.gather(by_leaf)), ("items", rows.items)):
             ids.alias(dataset.ID).to_frame().write_ipc(folder / f"{name}.arrow")
         notes = {"behind": rows.behind, "span": span_of(rows), "users": self.users}
+        notes["kinds"] = rows.kinds
         note(folder / _NOTES, notes, list(folder.iterdir()))
         self.users, self.items = self.users + len(leaf), self.items + len(rows.items)
 
@@ -239,16 +230,24 @@ class Part:
         before = self.notes["users"]
         return slice(before + start, before + stop), frame[dataset.ID]
 
-    def events(self, first: int, behind: int, users: Int32, items: Int32) -> Events:
+    @property
+    def kinds(self) -> list[EventType]:
+        """The event type of each code."""
+        return [EventType(valid, name) for valid, name in self.notes["kinds"]]
+
+    def events(
+        self, first: int, behind: int, users: Int32, items: Int32, types: Sequence[EventType]
+    ) -> Events:
         """Return the events of some leaves' users, with positions for numbers."""
         rows = slice(int(self.ends[first]), int(self.ends[behind]))
         user, item, time = (self._column(name)[rows] for name in _ALWAYS)
-        kind, row = (
+        kind, row, value = (
             self._column(name)[rows] if self._file(name).exists() else None
-            for name in (dataset.KIND, dataset.ROW)
+            for name in (dataset.KIND, dataset.ROW, dataset.VALUE)
         )
-        given = one_kind(len(time)) if kind is None else kind
-        return Events(users[user], items[item], time, given, row)
+        given = np.zeros(len(time), np.uint8) if kind is None else kind
+        found = Events(users[user], items[item], time, given, row, value)
+        return of_types(found, codes_of(self.kinds, types))
 
     def _file(self, name: str) -> Path:
         return self.folder / f"{name}.npy"

@@ -5,21 +5,23 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy.typing as npt
 import polars as pl
 
-from harness.core.arrays import Bool, Int64, UInt64
+from harness.core.arrays import Bool, Floats, Int64, UInt64
 from harness.core.errors import DataError, suggest
 from harness.core.ids import Lines
 from harness.data import layout
+from harness.data.conditions import key
 from harness.data.layout import EventTable, Table
 
 _SHOWN = 60
-_OTHER_SEPARATORS = ";\t|,"
+_OTHER_SEPARATORS = ("::", ";", "\t", "|", ",")
 _EXCEL = re.compile("sep=.", re.IGNORECASE)
 """The line that Excel may write before the header, to say what stands between fields."""
 
@@ -37,6 +39,20 @@ class Met(NamedTuple):
 
     keys: UInt64
     texts: Callable[[Int64], pl.Series | Lines]
+
+
+class Labels(NamedTuple):
+    """Texts of which there are few.
+
+    Attributes
+    ----------
+    codes : integer array, one a row
+        Which of the names.
+    names : list of str
+    """
+
+    codes: npt.NDArray[Any]
+    names: list[str]
 
 
 class Mark(NamedTuple):
@@ -68,9 +84,13 @@ class Batch:
     row : int64 array, optional
         The row in the file, from 0, where the table is to be numbered.
     left_out : int
-        Rows below a minimum, which the others do not have.
+        Rows that do not hold the conditions, which the others do not have.
     behind : Mark
         Where the next rows begin.
+    kind : Labels, optional
+        The event types, where the table has a column of them.
+    value : float64 array, optional
+        Where events have values.
     """
 
     user: Met
@@ -79,6 +99,8 @@ class Batch:
     row: Int64 | None
     left_out: int
     behind: Mark = START
+    kind: Labels | None = None
+    value: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -116,7 +138,8 @@ def _separated(separator: str) -> str:
     key = json.dumps(separator)  # TOML writes it so too
     return (
         f"set separator = {key} under [data] (or --set 'data.separator={key}'); "
-        'save tables of users and items, and those of layouts other than "table", with commas'
+        f'of a table of users or items, {{ file = "…", separator = {key} }}; '
+        'save tables of layouts other than "table" with commas'
     )
 
 
@@ -132,9 +155,21 @@ def id_rule(column: str) -> FieldRule:
     return FieldRule(column, "an id", None, True)
 
 
+def kind_rule(column: str) -> FieldRule:
+    """Return what a column of event types must hold."""
+    return FieldRule(column, "an event type", None, True)
+
+
 def number_rule(column: str) -> FieldRule:
-    """Return what a column must hold that has a minimum; an empty cell reaches none."""
+    """Return what a column that is bounded must hold; an empty cell is within no bounds."""
     return FieldRule(column, "a number", pl.col(column).cast(pl.Float64, strict=False), False)
+
+
+def value_rule(column: str) -> FieldRule:
+    """Return what a column of values must hold."""
+    number = pl.col(column).cast(pl.Float64, strict=False)
+    says = f"a number; rows without one are left out by where = {{ {key(column)} = {{ min = 0 }} }}"
+    return FieldRule(column, says, pl.when(number.is_finite()).then(number), True)
 
 
 def time_rule(column: str, time_format: str, pattern: str | None, *, required: bool) -> FieldRule:
@@ -157,14 +192,15 @@ class Source(ABC):
     table: Table
     shown: Path
     names: list[str]
+    header, holder = "line 1: ", "the file"
 
     def require(self, columns: tuple[str, ...]) -> None:
         """Raise DataError where one of `columns` is missing; show those there are."""
         for name in columns:
             if name not in self.names:
                 raise DataError(
-                    f'{self.shown}: line 1: no column "{name}"; '
-                    f"the file has: {', '.join(self.names)}\n{self._hint(name, columns)}"
+                    f'{self.shown}: {self.header}no column "{name}"; '
+                    f"{self.holder} has: {', '.join(self.names)}\n{self._hint(name, columns)}"
                 )
 
     def _hint(self, name: str, columns: tuple[str, ...]) -> str:
@@ -220,6 +256,20 @@ class Source(ABC):
             A row with too few or too many fields, an empty id, a time or number that cannot be
             read; the message names file, line, column and value.
         """
+
+
+MOST_LABELS = 255
+"""Event types of a log."""
+_FIRST_LABELS = 5
+
+
+def too_many_labels(shown: object, column: str, names: Sequence[str]) -> str:
+    """Return what is said of a column that is hardly one of event types."""
+    first = ", ".join(_printable(name) for name in names[:_FIRST_LABELS])
+    return (
+        f'{shown}: column "{column}" holds more than {MOST_LABELS} event types ({first}, …); name '
+        "the column of event types with [data] kind"
+    )
 
 
 def nulled(texts: pl.Series) -> pl.Series:

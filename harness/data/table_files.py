@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
-from harness.core.io import PACKED, parts, unpacked
+from harness.core.io import PACKED, unpacked
+from harness.data.database_source import kind_of, source_of
+from harness.data.frame_source import PartitionedText
 from harness.data.layout import Table
+from harness.data.naming import Part, parts_of
 from harness.data.parquet_source import ParquetSource
 from harness.data.source import Source
 from harness.data.text_source import TextSource
 from harness.delimited.stream import is_parquet
+
+_LOGS = (".wal", "-wal", "-journal")
+"""Of DuckDB, and of SQLite."""
 
 
 def sources(table: Table) -> Iterator[Source]:
@@ -20,12 +28,37 @@ def sources(table: Table) -> Iterator[Source]:
     DataError
         A file that is missing or empty, no UTF-8, or without a usable header.
     """
-    for part in parts(table.local):
-        plain = part.with_suffix("") if part.suffix in PACKED else part
-        if is_parquet(part):  # whatever its name is
-            yield ParquetSource(table, part, part)
-        elif plain.suffix.lower() == ".parquet":
-            with unpacked(part, table.cap) as file:
-                yield ParquetSource(table, file, part)
-        else:
-            yield TextSource(table, part)
+    for part in parts_of(table):
+        with opened(table, part) as source:
+            yield source
+
+
+@contextmanager
+def opened(table: Table, part: Part) -> Iterator[Source]:
+    """Yield a file of a table; see `sources`."""
+    path = part.path
+    kind = kind_of(path)
+    if part.inside is not None or kind is not None:
+        yield source_of(table, part)
+        return
+    plain = path.with_suffix("") if path.suffix in PACKED else path
+    if is_parquet(path):  # whatever its name is
+        yield ParquetSource(table, path, part)
+    elif plain.suffix.lower() == ".parquet":
+        with unpacked(path, table.cap) as file:
+            yield ParquetSource(table, file, part)
+    elif part.partition:
+        yield PartitionedText(table, path, part.partition)
+    else:
+        yield TextSource(table, path)
+
+
+def files_of(table: Table) -> list[Path]:
+    """Return the files that a table is read from."""
+    found = []
+    for part in parts_of(table):
+        found.append(part.path)
+        if part.inside is not None:  # what was written and is not in the file yet
+            beside = (part.path.with_name(part.path.name + end) for end in _LOGS)
+            found += [path for path in beside if path.is_file()]
+    return found

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from harness.core.arrays import Bool, Bytes, Int64
+from harness.core.arrays import Bool, Bytes, Int32, Int64
 from harness.core.ids import Lines
+from harness.data import _events
 from harness.data.source import FieldRule, nulled
 from harness.delimited import _lines, fields, tally
 from harness.delimited._bytes import find_byte
-from harness.delimited.blocks import Block
+from harness.delimited.blocks import Block, padded
 from harness.delimited.tally import Tally
 
 UNCLOSED = "a quote is opened and never closed"
 TORN = "text stands behind a closed quote"
+NO_UTF_8 = (
+    ' is not UTF-8 text; save the file as UTF-8, or with layout "table" '
+    'set encoding = "latin-1" or "cp1252"'
+)
 _CONTROL = " holds a control character (0x1A, 0x1E or 0x1F); remove it"
 _RETURN = ord("\r")
 FIRST_RANK = 3
@@ -98,6 +103,20 @@ class Rows:
         """Return the same as bytes."""
         return Lines(self.gathered(column, rows).tobytes(), self.block.end)
 
+    def labels(self, column: int, texts: Sequence[str]) -> Int32:
+        """Return which of some texts each field of a column is, −1 where it is none of them."""
+        encoded = [text.encode() for text in texts]
+        found = np.empty(len(self), np.int32)
+        _events.label(
+            self.block.buffer,
+            self.starts[:, column],
+            self.stops[:, column],
+            padded(b"".join(encoded)),
+            np.append(0, np.cumsum([len(text) for text in encoded], dtype=np.int64)),
+            found,
+        )
+        return found
+
     def check(self, column: int, rule: FieldRule, bad: Bool, rank: int) -> None:
         """Take in the first of the values that are not what they should be."""
         if bad.any():
@@ -147,9 +166,12 @@ def _shapes(rows: Rows, shapes: Tally, names: list[str]) -> Iterator[Fault]:
 
 
 def _controls(rows: Rows) -> Iterator[Fault]:
-    """Yield the first line with a byte that is told apart from no other where lines are quoted."""
+    """Yield the first line with a byte that is told apart from no other.
+
+    It is told where lines are quoted, or what separates fields is longer than a byte.
+    """
     block = rows.block
-    if block.end != _lines.RECORD:
+    if block.end != _lines.RECORD and block.width == 1:
         return
     at = find_byte(block.buffer, 0, block.size, _lines.SUBSTITUTE)
     if at < block.size:
@@ -164,4 +186,4 @@ def _check_encoding(rows: Rows, column: int) -> None:
     except UnicodeDecodeError as error:
         ends = rows.gathered(column)[: error.start] == rows.block.end
         line = rows.line(int(np.count_nonzero(ends)))
-        rows.faults.append(Fault(line, 2, " is not UTF-8 text; save the file as UTF-8"))
+        rows.faults.append(Fault(line, 2, NO_UTF_8))

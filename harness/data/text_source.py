@@ -14,25 +14,30 @@ from typing import BinaryIO, TypeVar
 import numpy as np
 import polars as pl
 
-from harness.core.arrays import Bool, Int64, UInt64
+from harness.core.arrays import Bool, Floats, Int64, UInt64
 from harness.core.errors import DataError
 from harness.core.io import PACKED, unusable
 from harness.core.unpacking import FAULTS, UnpackingError
 from harness.data import _events, layout
 from harness.data.layout import EventTable, Table
 from harness.data.source import (
+    MOST_LABELS,
     START,
     Batch,
     FieldRule,
+    Labels,
     Mark,
     Met,
     Source,
     id_rule,
+    kind_rule,
     nulled,
     number_rule,
     time_rule,
+    too_many_labels,
+    value_rule,
 )
-from harness.data.text_rows import FIRST_RANK, TORN, UNCLOSED, Rows, rows_of
+from harness.data.text_rows import FIRST_RANK, NO_UTF_8, TORN, UNCLOSED, Rows, rows_of
 from harness.delimited import _lines, fields
 from harness.delimited.blocks import Block, Reader, in_order, padded, plain
 from harness.delimited.stream import Refused, opened, skip
@@ -45,6 +50,12 @@ _PACKED = 5
 """How often longer a packed file is than what it is packed in, about."""
 _TIME = 2
 """Which rule is that of times, where events have any."""
+_RULES = {
+    name: FIRST_RANK + at for at, name in enumerate(("user", "item", "time", "kind", "value"))
+}
+"""In which order faults of one line are told."""
+_NEW = 1 << 10
+"""Rows whose event types are looked at to find new ones."""
 _FORMS = {
     layout.DATE: (_events.DATE, " "),
     **{
@@ -85,7 +96,7 @@ class TextSource(Source):
     @contextmanager
     def _opened(self) -> Iterator[BinaryIO]:
         try:
-            with opened(self.shown, self.table.cap) as file:
+            with opened(self.shown, self.table.cap, self.table.encoding) as file:
                 yield file.stream
         except Refused as error:
             raise self._refused(error) from error
@@ -97,6 +108,10 @@ class TextSource(Source):
         if error.fault in FAULTS:
             packed = UnpackingError(error.fault, error.value)  # type: ignore[arg-type]
             return unusable(self.shown, packed, self.table.cap)
+        if error.fault == "encoding":
+            return DataError(
+                f"{self.shown}: {error.value}; name another encoding, or save the file as UTF-8"
+            )
         if error.fault == "endless":
             return DataError(
                 f"{self.shown}: a line is longer than {error.value}; look at what ends the lines"
@@ -107,7 +122,12 @@ class TextSource(Source):
         """Return the first record, plain, and of how many lines and bytes it is."""
         if self._whole and not text.endswith(b"\n"):
             text += b"\n"
-        block, consumed = plain(padded(text), len(text), ord(self.table.separator), self._whole)
+        between = self.table.separator.encode()
+        if len(between) > 1 and b"\n" in text:
+            line = text[: text.index(b"\n")]
+            fields_ = line.removesuffix(b"\r").replace(between, bytes([_lines.FIELD]))
+            return fields_, 1, len(line) + 1
+        block, consumed = plain(padded(text), len(text), between[0], self._whole)
         if consumed == 0:
             raise DataError(
                 f"{self.shown}: line 1 is longer than {_LONGEST:,} bytes; expected a header"
@@ -131,9 +151,7 @@ class TextSource(Source):
         try:
             first = line.decode().split(chr(_lines.FIELD))
         except UnicodeDecodeError as error:
-            raise DataError(
-                f"{self.shown}: line 1 is not UTF-8 text; save the file as UTF-8"
-            ) from error
+            raise DataError(f"{self.shown}: line 1{NO_UTF_8}") from error
         given = self.table.header
         if given is not None and len(given) != len(first):
             raise DataError(
@@ -168,7 +186,7 @@ class TextSource(Source):
 
     def _reader(self, stream: BinaryIO, start: Mark = START) -> Reader:
         skip(stream, self._skipped + start.bytes)
-        separator = ord(self.table.separator)
+        separator = self.table.separator.encode()
         return Reader(stream, separator, returns=self._returns, quoted=start.quoted)
 
     def first(self, column: str, rows: int) -> pl.Series:
@@ -201,6 +219,14 @@ class TextSource(Source):
         schema = dict.fromkeys(columns, pl.String())
         return pl.concat(frames) if frames else pl.DataFrame(schema=schema)
 
+    def frames(self, columns: list[str]) -> Iterator[tuple[pl.DataFrame, Int64]]:
+        """Yield the rows with some columns as text, null where nothing stands, and their lines."""
+        before = self._before + 1
+        for rows, found in self._read(tuple(columns), lambda rows: rows.columns()):
+            lines = np.arange(len(rows)) if rows.block.lines is None else rows.block.lines
+            yield pl.DataFrame(dict(zip(columns, found, strict=True))), before + lines
+            before += rows.ended
+
     def about(self) -> int:
         """Return how many rows there are, by the length of the first."""
         with self._opened() as stream:
@@ -231,13 +257,14 @@ class _EventReader:
     """What the rows of a block are as events: times, whether each is kept, keys of ids."""
 
     def __init__(self, source: TextSource, table: EventTable, secret: UInt64) -> None:
-        self.table, self.secret, self.columns = table, secret, table.columns
+        self.source, self.table, self.secret = source, table, secret
+        self.columns = table.columns
         self.rules = [id_rule(table.user), id_rule(table.item)]
         if table.time is not None:
             self.pattern = source.pattern(table.time, table.time_format)
             rule = time_rule(table.time, table.time_format, self.pattern, required=True)
             self.rules.append(rule)
-        self.minimum = [(self.columns.index(c), number_rule(c), low) for c, low in table.minimum]
+        self._names: tuple[str, ...] = ()  # of event types, as far as they are known
 
     def batch(self, rows: Rows) -> Batch | None:
         """Return the rows as events; None where any is wrong."""
@@ -250,6 +277,7 @@ class _EventReader:
             if at == _TIME:
                 bad = bad | (self._times(rows, column, rule, time) & ~empty)
             rows.check(column, rule, bad, FIRST_RANK + at)
+        kind, value = self._kinds(rows, keep), self._values(rows, keep)
         if rows.faults:
             return None
         kept = None if keep is None else np.flatnonzero(keep)
@@ -262,6 +290,8 @@ class _EventReader:
             time=time if kept is None else time[kept],
             row=row,
             left_out=0 if kept is None else len(rows) - len(kept),
+            kind=kind,
+            value=value if value is None or kept is None else value[kept],
         )
 
     def _met(self, rows: Rows, name: str, kept: Int64 | None) -> Met:
@@ -289,19 +319,58 @@ class _EventReader:
         return left
 
     def _keep(self, rows: Rows) -> Bool | None:
-        """Return which rows reach every minimum; an empty cell reaches none."""
+        """Return which rows hold every condition; an empty cell holds none."""
         keep = None
-        for rank, (column, rule, lowest) in enumerate(self.minimum, FIRST_RANK + _TIME + 1):
-            numbers, left = np.empty(len(rows)), np.ones(len(rows), np.bool_)
-            starts, stops = (np.ascontiguousarray(a[:, column]) for a in (rows.starts, rows.stops))
-            _lines.parse(rows.block.buffer, starts, stops, numbers, left)
-            others = np.flatnonzero(left[: rows.sound])
-            if len(others) > 0:
-                found = rule.parsed(nulled(rows.texts(column, others)))
-                wrong = np.zeros(len(rows), np.bool_)
-                wrong[others] = found.is_null().to_numpy()
+        for rank, condition in enumerate(self.table.where, FIRST_RANK + len(_RULES)):
+            column = self.columns.index(condition.column)
+            if condition.among:
+                held = rows.labels(column, condition.among) >= 0
+            else:
+                rule = number_rule(condition.column)
+                numbers, wrong = self._numbers(rows, column, rule)
                 rows.check(column, rule, wrong & ~rows.is_empty(column), rank)
-                numbers[others] = found.fill_null(np.nan).to_numpy()
-            reached = numbers >= lowest
-            keep = reached if keep is None else keep & reached
+                held = (numbers >= condition.low) & (numbers <= condition.high)
+            keep = held if keep is None else keep & held
         return keep
+
+    def _numbers(self, rows: Rows, column: int, rule: FieldRule) -> tuple[Floats, Bool]:
+        """Return the numbers of a column, and which texts are none."""
+        numbers, left = np.empty(len(rows)), np.ones(len(rows), np.bool_)
+        starts, stops = (np.ascontiguousarray(a[:, column]) for a in (rows.starts, rows.stops))
+        _lines.parse(rows.block.buffer, starts, stops, numbers, left)
+        left[rows.sound :] = False
+        others = np.flatnonzero(left)
+        if len(others) > 0:
+            found = rule.parsed(nulled(rows.texts(column, others)))
+            left[others] = found.is_null().to_numpy()
+            numbers[others] = found.fill_null(np.nan).to_numpy()
+        return numbers, left
+
+    def _values(self, rows: Rows, keep: Bool | None) -> Floats | None:
+        """Return the values of rows; those of rows that are not kept mean nothing."""
+        if self.table.value is None:
+            return None
+        rule, column = value_rule(self.table.value), self.columns.index(self.table.value)
+        numbers, wrong = self._numbers(rows, column, rule)
+        rows.check(column, rule, wrong if keep is None else wrong & keep, _RULES["value"])
+        return numbers + 0.0  # no zero below zero
+
+    def _kinds(self, rows: Rows, keep: Bool | None) -> Labels | None:
+        """Return the event types of the rows that are kept."""
+        if self.table.kind_column is None:
+            return None
+        rule = kind_rule(self.table.kind_column)
+        column, names = self.columns.index(rule.column), list(self._names)
+        empty = rows.is_empty(column)
+        rows.check(column, rule, empty if keep is None else empty & keep, _RULES["kind"])
+        wanted = ~empty if keep is None else keep & ~empty
+        wanted[rows.sound :] = False
+        codes = rows.labels(column, names)
+        while (codes[wanted] < 0).any():
+            new = np.flatnonzero(wanted & (codes < 0))
+            names += rows.texts(column, new[:_NEW]).unique(maintain_order=True).to_list()
+            if len(names) > MOST_LABELS:
+                raise DataError(too_many_labels(self.source.shown, rule.column, names))
+            codes = rows.labels(column, names)
+        self._names = tuple(names)  # other blocks, read at the same time, begin with some of them
+        return Labels(codes if keep is None else codes[keep], names)

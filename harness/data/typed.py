@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -11,16 +11,22 @@ from harness.core.arrays import UInt64
 from harness.core.errors import DataError
 from harness.core.ids import hashes_of
 from harness.data import dataset, layout
+from harness.data.conditions import Condition, all_hold
 from harness.data.layout import EventTable
 from harness.data.source import (
+    MOST_LABELS,
     Batch,
     FieldRule,
+    Labels,
     Mark,
     Met,
     id_rule,
+    kind_rule,
     nulled,
     number_rule,
     time_rule,
+    too_many_labels,
+    value_rule,
 )
 
 _KEEP = "keep"
@@ -65,8 +71,9 @@ class TypedEvents:
             pl.col(table.user).cast(pl.String).alias(dataset.USER),
             pl.col(table.item).cast(pl.String).alias(dataset.ITEM),
             self._time().alias(dataset.TIME),
-            _keep(table).alias(_KEEP),
+            all_hold(table.where).alias(_KEEP),
             *([pl.col(dataset.ROW)] if table.numbered else []),
+            *self._described(),
         ]
         self.keys = [
             h.alias(f"{column}_{i}") for column in _IDS for i, h in enumerate(hashes_of(column), 1)
@@ -74,9 +81,10 @@ class TypedEvents:
 
     def _refuse_float_ids(self) -> None:
         for name in (self.table.user, self.table.item):
-            if self.kinds[name].is_float():
+            kind = self.kinds[name]
+            if kind.is_float() or kind.is_nested() or kind == pl.Binary:
                 raise DataError(
-                    f'{self.shown}: column "{name}" holds {self.kinds[name]} values, which cannot '
+                    f'{self.shown}: column "{name}" holds {kind} values, which cannot '
                     "keep ids apart; write ids as text"
                 )
 
@@ -85,7 +93,20 @@ class TypedEvents:
         rules = [id_rule(table.user), id_rule(table.item)]
         if table.time is not None:
             rules.append(time_rule(table.time, table.time_format, self.pattern, required=True))
-        return [*rules, *(number_rule(column) for column, _ in table.minimum)]
+        if table.kind_column is not None:
+            rules.append(kind_rule(table.kind_column))
+        if table.value is not None:
+            rules.append(value_rule(table.value))
+        bounded = [one.column for one in table.where if not one.among]
+        return [*rules, *(number_rule(column) for column in bounded)]
+
+    def _described(self) -> Iterator[pl.Expr]:
+        """Yield the event types and values, where there are columns of them."""
+        if self.table.kind_column is not None:
+            yield pl.col(self.table.kind_column).cast(pl.String).alias(dataset.KIND)
+        if self.table.value is not None:
+            number = pl.col(self.table.value).cast(pl.Float64) + 0.0  # no zero below zero
+            yield number.alias(dataset.VALUE)
 
     def _time(self) -> pl.Expr:
         table = self.table
@@ -110,23 +131,55 @@ class TypedEvents:
         rows : polars.DataFrame
             With `columns` and then `keys`.
         """
-        kept = rows.filter(pl.col(_KEEP)) if self.table.minimum else rows
+        kept = rows.filter(pl.col(_KEEP)) if self.table.where else rows
+        texts = [name for name in (*_IDS, dataset.KIND) if name in kept.columns]
         if any(column.has_nulls() for column in kept.iter_columns()) or any(
-            (kept[column] == "").any() for column in _IDS
+            (kept[column] == "").any() for column in texts
         ):
+            return None
+        value = kept[dataset.VALUE] if self.table.value is not None else None
+        if value is not None and not value.is_finite().all():
             return None
         user, item = (Met(_keys(kept, name), kept[name].gather) for name in _IDS)
         row = kept[dataset.ROW].cast(pl.Int64).to_numpy() if self.table.numbered else None
-        left_out = rows.height - kept.height
-        return Batch(user, item, kept[dataset.TIME].to_numpy(), row, left_out, behind)
+        return Batch(
+            user=user,
+            item=item,
+            time=kept[dataset.TIME].to_numpy(),
+            row=row,
+            left_out=rows.height - kept.height,
+            behind=behind,
+            kind=self._labels(kept) if self.table.kind_column is not None else None,
+            value=None if value is None else value.to_numpy(),
+        )
+
+    def _labels(self, kept: pl.DataFrame) -> Labels:
+        column = kept[dataset.KIND]
+        names = column.unique()
+        if len(names) > MOST_LABELS:
+            first = names.sort().to_list()
+            raise DataError(too_many_labels(self.shown, self.table.kind_column or "", first))
+        codes = column.cast(pl.Enum(names)).to_physical().to_numpy()
+        return Labels(codes, names.to_list())
 
 
-def bad_value(values: pl.Series, rule: FieldRule) -> tuple[int, str | None] | None:
-    """Return the first of a column's values that is not what it should be, and its place."""
+def bad_value(
+    frame: pl.DataFrame, rule: FieldRule, where: Sequence[Condition] = ()
+) -> tuple[int, str | None] | None:
+    """Return the first of a column's values that is not what it should be, and its place.
+
+    Parameters
+    ----------
+    where : sequence of Condition
+        Rows that do not hold them may hold anything.
+    """
+    values = frame[rule.column]
     text = nulled(values.cast(pl.String))
     bad = rule.bad(text)
     if values.dtype != pl.String and not values.dtype.is_numeric():  # a time needs no parsing
         bad = text.is_null().to_numpy() & rule.required
+    if rule.required and where:
+        bad = bad & frame.select(all_hold(where, strict=False)).to_series().to_numpy()
     if not bad.any():
         return None
     at = int(bad.argmax())
@@ -135,12 +188,3 @@ def bad_value(values: pl.Series, rule: FieldRule) -> tuple[int, str | None] | No
 
 def _keys(batch: pl.DataFrame, column: str) -> UInt64:
     return np.column_stack([batch[f"{column}_{i}"].to_numpy() for i in (1, 2)])
-
-
-def _keep(table: EventTable) -> pl.Expr:
-    """Return the rows that reach every minimum; an empty cell reaches none."""
-    keep = pl.lit(True)
-    for column, lowest in table.minimum:
-        number = pl.col(column).cast(pl.Float64)
-        keep = keep & ((number >= lowest) & ~number.is_nan()).fill_null(False)
-    return keep

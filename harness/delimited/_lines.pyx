@@ -5,7 +5,7 @@ from libc.string cimport memcpy
 
 from harness.core._vector cimport count_byte, count_returns, marks, odd_bytes
 from harness.delimited cimport tally as shapes
-from harness.delimited._bytes cimport check, zeros_below
+from harness.delimited._bytes cimport check, eight, zeros_below
 from harness.delimited._lines cimport FIELD, NO_ROW, RECORD, SUBSTITUTE, trim
 from harness.delimited.tally cimport Tally
 
@@ -29,13 +29,20 @@ def cut(
     Py_ssize_t size,
     uint8_t separator,
     uint8_t end,
+    Py_ssize_t width,
     const int32_t[::1] wanted,
     int64_t[:, ::1] starts,
     int64_t[:, ::1] stops,
     int32_t[::1] users,
     Tally tally,
 ):
-    """Find the wanted fields of every line; `wanted`, `starts` and the others as in `fields`."""
+    """Find the wanted fields of every line; `wanted`, `starts` and the others as in `fields`.
+
+    Parameters
+    ----------
+    width : int
+        How many bytes stand between fields, of which the first is `separator`.
+    """
     cdef Py_ssize_t line = 0, at = 0, begin = 0, field = 0, stop, fields = wanted.shape[0], part = 0
     cdef uint64_t found
     cdef bint ends
@@ -53,7 +60,7 @@ def cut(
                     starts[line, wanted[field]] = at
                     stops[line, wanted[field]] = behind(buffer, at, stop) if ends else stop
                 field += 1
-                at = stop + 1
+                at = stop + (1 if ends else width)
                 if ends:
                     users[line] = 0
                     if field != fields:
@@ -186,6 +193,32 @@ cdef int record(
         written += 1
     found.at, found.written = at, written
     return 0
+
+
+def mark(uint8_t[::1] buffer, Py_ssize_t size, const uint8_t[::1] between):
+    """Write FIELD on the first byte of all that stands between fields; SUBSTITUTE where it stood."""
+    cdef Py_ssize_t part = 0, at, behind_ = 0, width = between.shape[0]
+    cdef uint64_t found, wanted = 0, mask = <uint64_t>0 - 1
+    if not 1 <= width <= 8:
+        raise ValueError(f"a separator of {width} bytes")
+    for at in range(width):
+        wanted |= <uint64_t>between[at] << 8 * at
+    mask >>= 64 - 8 * width
+    with nogil:
+        check(buffer, 0, size)
+        while part < size:
+            found = marks(&buffer[part], between[0], FIELD)
+            while found != 0:
+                at = part + zeros_below(found)
+                found &= found - 1
+                if at >= size:
+                    break
+                if buffer[at] == FIELD:
+                    buffer[at] = SUBSTITUTE
+                elif at >= behind_ and eight(&buffer[at]) & mask == wanted:
+                    buffer[at] = FIELD
+                    behind_ = at + width
+            part += 64
 
 
 def survey(const uint8_t[::1] buffer, Py_ssize_t size):

@@ -38,7 +38,9 @@ class Block:
     separator, end : int
         Bytes between fields and behind lines.
     written : int
-        What the file has between fields, for `text`.
+        What the file has for `separator`, for `text`.
+    width : int
+        How many bytes stand between fields; the first is `separator`.
     lines : int64 array, optional
         The physical line of each, from 0; None where each is one.
     ended : int, optional
@@ -59,6 +61,7 @@ class Block:
     unclosed: Int64 = field(default_factory=lambda: _NONE)
     torn: Int64 = field(default_factory=lambda: _NONE)
     consumed: int = 0
+    width: int = 1
 
     def text(self, start: int, stop: int) -> bytes:
         """Return some bytes as they stand in the file, but for quotes."""
@@ -103,6 +106,11 @@ def plain(buffer: Bytes, size: int, separator: int, last: bool) -> tuple[Block, 
 class Reader:
     """Reads a stream block by block; buffers are used again when they are given back.
 
+    Parameters
+    ----------
+    separator : bytes
+        What stands between fields; where it is several bytes, quotes are letters.
+
     Attributes
     ----------
     ends : bool
@@ -114,7 +122,7 @@ class Reader:
     header_lines = 1
 
     def __init__(
-        self, stream: BinaryIO, separator: int, *, returns: bool = False, quoted: bool = False
+        self, stream: BinaryIO, separator: bytes, *, returns: bool = False, quoted: bool = False
     ) -> None:
         self.stream, self.separator, self.returns = stream, separator, returns
         self.ends = True
@@ -161,16 +169,23 @@ class Reader:
 
     def _whole(self, buffer: Bytes, stop: int, last: bool) -> Generator[Block, None, int]:
         """Yield the lines before `stop`; return how many bytes they were."""
-        if not self._quotes(buffer, stop):
-            yield Block(buffer, stop, self.separator, consumed=stop)
+        first, width = self.separator[0], len(self.separator)
+        if width > 1:
+            _lines.mark(buffer, stop, self.separator)
+            yield Block(buffer, stop, FIELD, written=first, consumed=stop, width=width)
             return stop
-        block, consumed = plain(buffer, stop, self.separator, last)
+        if not self._quotes(buffer, stop):
+            yield Block(buffer, stop, first, consumed=stop)
+            return stop
+        block, consumed = plain(buffer, stop, first, last)
         if consumed > 0:
             yield block
         return consumed
 
     def _quotes(self, buffer: Bytes, stop: int) -> bool:
         """Return whether a quote has been met; from there on lines are read one after another."""
+        if len(self.separator) > 1:
+            return False
         self._quoted = self._quoted or find_byte(buffer, 0, stop, _QUOTE) < stop
         return self._quoted
 

@@ -46,7 +46,7 @@ def fields(block: Block, columns: Int32, tally: Tally | None = None) -> tuple[In
     shape = n, int(columns.max()) + 1
     starts, stops = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
     users = np.empty(n, np.int32)
-    form = block.size, block.separator, block.end, columns
+    form = block.size, block.separator, block.end, block.width, columns
     _lines.cut(block.buffer, *form, starts, stops, users, Tally() if tally is None else tally)
     return starts, stops, users
 

@@ -16,6 +16,7 @@ from harness.core.errors import HarnessError
 from harness.core.unpacking import PARQUET, SENT, Cap, UnpackingError
 
 _BEGINNING = 1 << 16
+UTF_8, _UTF_16 = "utf-8", "utf-16"
 _OTHERS = {
     b"7z\xbc\xaf\x27\x1c": "a 7z archive",
     b"Rar!": "a rar archive",
@@ -32,7 +33,8 @@ class Refused(HarnessError):  # noqa: N818 - it is the file that is refused
     Attributes
     ----------
     fault : str
-        ``missing``, ``folder``, ``closed``, ``empty``, ``endless``, or what an UnpackingError has.
+        ``missing``, ``folder``, ``closed``, ``empty``, ``endless``, ``encoding``, or what
+        an UnpackingError has.
     value : str
         What was found.
     """
@@ -51,9 +53,9 @@ class Opened:
     Attributes
     ----------
     stream : binary file
-        UTF-8 where the file is UTF-16.
+        UTF-8, whatever the file is.
     encoding : str
-        ``utf-16`` where the file is, else ``utf-8``.
+        ``utf-16`` where the file is, else as was said.
     packed : str
         ``gz``, ``zip``, or empty.
     """
@@ -73,8 +75,13 @@ def is_parquet(path: Path) -> bool:
 
 
 @contextmanager
-def opened(path: Path, cap: Cap = SENT) -> Iterator[Opened]:
+def opened(path: Path, cap: Cap = SENT, encoding: str = UTF_8) -> Iterator[Opened]:
     """Yield a file's bytes, of a packed one no more than the cap allows.
+
+    Parameters
+    ----------
+    encoding : str
+        Of a file without a byte order mark, which says more than anybody.
 
     Raises
     ------
@@ -93,7 +100,7 @@ def opened(path: Path, cap: Cap = SENT) -> Iterator[Opened]:
             raw.seek(0)
             packed = unpacking.kind(first)
             with _unpacked(cast(BinaryIO, raw), first, packed, path.stat().st_size, cap) as stream:
-                yield replace(_decoded(stream), packed=packed)
+                yield replace(_decoded(stream, encoding), packed=packed)
     except PermissionError as error:
         raise Refused("closed", str(path)) from error
 
@@ -123,16 +130,18 @@ def _unpacked(raw: BinaryIO, first: bytes, packed: str, size: int, cap: Cap) -> 
         raise Refused(error.fault, error.value) from error
 
 
-def _decoded(stream: BinaryIO) -> Opened:
+def _decoded(stream: BinaryIO, encoding: str) -> Opened:
     """Return the stream as UTF-8, from its first byte."""
     buffered = io.BufferedReader(cast(io.RawIOBase, stream), _BEGINNING)
     first = buffered.peek(4)[:4]
     if [byte == 0 for byte in first] in ([False, True] * 2, [True, False] * 2):
         raise Refused("kind", "UTF-16 text, it seems, without its byte order mark")
     if first[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        text = io.BufferedReader(Transcoded(cast(BinaryIO, buffered)), _BEGINNING)
-        return Opened(cast(BinaryIO, text), "utf-16")
-    return Opened(cast(BinaryIO, buffered), "utf-8")
+        encoding = _UTF_16
+    if encoding == UTF_8 or first.startswith(codecs.BOM_UTF8):
+        return Opened(cast(BinaryIO, buffered), UTF_8)
+    text = io.BufferedReader(Transcoded(cast(BinaryIO, buffered), encoding), _BEGINNING)
+    return Opened(cast(BinaryIO, text), encoding)
 
 
 def skip(stream: BinaryIO, size: int) -> None:
@@ -145,11 +154,16 @@ def skip(stream: BinaryIO, size: int) -> None:
 
 
 class Transcoded(io.RawIOBase):
-    """UTF-16 read as UTF-8; what is no text becomes the sign of replacement."""
+    """Another encoding read as UTF-8.
 
-    def __init__(self, stream: BinaryIO) -> None:
-        self.stream = codecs.getreader("utf-16")(stream, "replace")
-        self.held = b""
+    What is no text becomes the sign of replacement in UTF-16; in others it is refused, as two ids
+    would become one.
+    """
+
+    def __init__(self, stream: BinaryIO, encoding: str) -> None:
+        errors = "replace" if encoding == _UTF_16 else "strict"
+        self.stream, self.encoding = codecs.getreader(encoding)(stream, errors), encoding
+        self.held, self.lines = b"", 0
 
     def readable(self) -> bool:
         """Return True."""
@@ -158,7 +172,17 @@ class Transcoded(io.RawIOBase):
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         """Read some bytes; return how many."""
         if not self.held:
-            self.held = self.stream.read(_BEGINNING).encode()
+            self.held = self._text().encode()
         count = min(len(buffer), len(self.held))
         buffer[:count], self.held = self.held[:count], self.held[count:]
         return count
+
+    def _text(self) -> str:
+        try:
+            text = self.stream.read(_BEGINNING)
+        except UnicodeDecodeError as error:
+            line = self.lines + error.object[: error.start].count(b"\n") + 1
+            odd = f"line {line} holds the byte 0x{error.object[error.start]:02X}"
+            raise Refused("encoding", f"{odd}, which {self.encoding} does not have") from error
+        self.lines += text.count("\n")
+        return text

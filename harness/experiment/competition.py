@@ -11,7 +11,8 @@ from harness.config import Config, SubmissionConfig
 from harness.core.errors import DataError, HarnessError
 from harness.core.io import find
 from harness.data import attributes, zeros
-from harness.data.layout import AttributeTable, Layout
+from harness.data.layout import AttributeTable, Layout, Table
+from harness.data.naming import is_one_file
 from harness.submission import format
 from harness.submission.expected import Against, columns, ids, separator_in, spelt
 from harness.submission.format import Format
@@ -162,9 +163,10 @@ def _is_plain(table: AttributeTable) -> bool:
     """Return whether it is one CSV with a header, which the reader of submissions reads too."""
     if table.table.remote:
         return False
+    if not is_one_file(table.table):
+        return False
     path = find(table.table.path)
-    plain = path.is_file() and path.name.endswith(_TEXT)
-    return plain and table.table.separator == "," and table.table.header is None
+    return path.is_file() and path.name.endswith(_TEXT) and table.table == Table(table.table.path)
 
 
 def _texts(table: AttributeTable) -> pl.Series:

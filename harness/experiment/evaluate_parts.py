@@ -25,7 +25,7 @@ from harness.data.dataset import Dataset
 from harness.experiment.build import Factories
 from harness.experiment.competition import sample_of_users
 from harness.experiment.evaluate_model import EvaluatedModel, describing, scored
-from harness.experiment.figures import EvaluatedUsers, cases_of, figure_steps
+from harness.experiment.figures import EvaluatedUsers, cases_of, figure_steps, grades_of
 from harness.experiment.findings import People, findings_of
 from harness.experiment.in_parts import (
     Models,
@@ -45,6 +45,7 @@ from harness.protocol import evaluation_set
 from harness.protocol import users as users_
 from harness.protocol.leaderboard_estimate import Sample, with_items
 from harness.protocol.task import Task, asked, noted
+from harness.stats.chance_graded import Grades
 from harness.stats.slices import USER
 
 Of = TypeVar("Of", covariant=True)
@@ -140,7 +141,7 @@ class InParts:
         people = People(
             examined=users,
             with_items=int(of["with_items"][0]),
-            window=funnel[0].users,
+            window=evaluation_set.in_window(funnel),
             all_with_items=int(sums["with_items"][0]),
             sample=sample,
         )
@@ -208,8 +209,10 @@ class _Asking:
             "sample": Largest(np.array([0 if sample is None else sample.ids])),
             "unread": {words: np.array([1]) for words in unread},
         }
-        cases = dict(enumerate(cases_of(of)))
-        return {"profile": profile, "cases": cases, "models": models, "sums": sums}
+        cases, grades = dict(enumerate(cases_of(of))), grades_of(of)
+        graded = {} if grades is None else grades._asdict()
+        content = {"profile": profile, "cases": cases, "models": models, "sums": sums}
+        return content | {"grades": graded}
 
     def _scored(
         self, settings: ModelConfig, task: Task, others: Task, sample: Sample | None
@@ -270,6 +273,7 @@ def _opened(config: Config, metrics: tuple[Metric, ...], _: int, content: Conten
         (cases[0], cases[1], cases[2]),
         config.evaluation.k,
         metrics[0],
+        Grades(**content["grades"]) if content["grades"] else None,
         content["sums"],
         lists,
     )

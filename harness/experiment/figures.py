@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from harness.config import Config
 from harness.core.arrays import Counts
 from harness.core.exact_sum import Sums
@@ -17,6 +19,7 @@ from harness.metrics import Metric
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.stats import chance_law, chance_moments
 from harness.stats.chance import Verdict, chance_steps
+from harness.stats.chance_graded import Grades
 from harness.stats.chance_law import Law, has_law
 from harness.stats.chance_moments import has_moments
 from harness.stats.estimates import (
@@ -46,16 +49,19 @@ class EvaluatedUsers(ProfiledUsers):
         The evaluation set's.
     metric : Metric
         The one that models are judged by.
+    grades : Grades, optional
+        Of the true items, where they have any.
     """
 
     cases: tuple[Counts, Counts, Counts]
     k: int
     metric: Metric
+    grades: Grades | None
 
     @once
     def law(self) -> Law:
         """What a random ranking would score for each user."""
-        found = chance_law.law(self.metric.up_to(self.k), *self.cases)
+        found = chance_law.law(self.metric.up_to(self.k), *self.cases, self.grades)
         assert found is not None, "asked for where there is one"  # noqa: S101
         return found
 
@@ -63,6 +69,14 @@ class EvaluatedUsers(ProfiledUsers):
 def cases_of(evaluation_set: EvaluationSet) -> tuple[Counts, Counts, Counts]:
     """Return of each user the candidates, the true candidates, and all true items."""
     return evaluation_set.n_candidates, evaluation_set.truth.sizes, evaluation_set.relevant
+
+
+def grades_of(evaluation_set: EvaluationSet) -> Grades | None:
+    """Return the grades of an evaluation set's true items, where they have any."""
+    if evaluation_set.grades is None:
+        return None
+    user, grade = evaluation_set.judgments().all_grades
+    return Grades(user, grade, np.arange(len(user)) < len(evaluation_set.grades))
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +115,7 @@ def figure_steps(
     users : int
         How many are evaluated, in all parts.
     """
+    graded = config.graded
     names, k, wanted = [model.name for model in config.models], config.evaluation.k, config.compare
     keys, judged, seed = keys_of(names, metrics), metrics[0], config.evaluation.seed
     rules = Rules(wanted.baseline, wanted.correction, wanted.resamples, seed)
@@ -110,8 +125,8 @@ def figure_steps(
         [
             estimate_steps(keys),
             bootstrap_steps(keys, wanted.resamples, seed),
-            chance_steps(names, judged) if has_law(judged.up_to(k)) else nothing({}),
-            _moment_steps([m.up_to(k) for m in metrics]),
+            chance_steps(names, judged) if has_law(judged, graded=graded) else nothing({}),
+            _moment_steps([m.up_to(k) for m in metrics if has_moments(m, graded=graded)]),
             slice_steps(names, judged, columns),
             compare_steps(names, judged, rules) if pairs else nothing(None),
             *(shake_up_steps(names, judged, share, seed) for share in shares),
@@ -135,15 +150,14 @@ def nothing(value: Any) -> Steps[Any, Any]:
 
 
 def _moment_steps(metrics: Sequence[Metric]) -> Steps[EvaluatedUsers, dict[Metric, Chance]]:
-    known = [metric for metric in metrics if has_moments(metric)]
-    sums: Any = yield partial(_moment_sums, known)
-    return {m: Chance(*chance_moments.of_mean(sums[at])) for at, m in enumerate(known)}
+    sums: Any = yield partial(_moment_sums, metrics)
+    return {m: Chance(*chance_moments.of_mean(sums[at])) for at, m in enumerate(metrics)}
 
 
 def _moment_sums(metrics: Sequence[Metric], part: EvaluatedUsers) -> Sums:
     held = {}
     for at, metric in enumerate(metrics):
-        found = chance_moments.exact(metric, *part.cases)
+        found = chance_moments.exact(metric, *part.cases, part.grades)
         assert found is not None, "there is a closed form"  # noqa: S101
         held[at] = chance_moments.moment_sums(found)
     return held

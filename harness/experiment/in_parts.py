@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from harness.config import Config
-from harness.core.arrays import Int32, Int64
+from harness.core.arrays import Floats, Int32, Int64
 from harness.core.errors import RecommenderError
-from harness.core.exact_sum import Sums
+from harness.core.exact_sum import Largest, Sums
 from harness.core.progress import Clock
 from harness.core.steps import Ended, Steps, Total, after
 from harness.data.dataset import Dataset
@@ -25,6 +25,7 @@ from harness.experiment.build import itself
 from harness.experiment.file_model import PrecomputedLists
 from harness.experiment.record import Evaluation
 from harness.metrics import Metric, needs
+from harness.metrics.grades import refuse_grades
 from harness.models import guard, item_stats
 from harness.models.base import Recommender, Train
 from harness.models.item_stats import Catalogue, TrainCounts
@@ -34,8 +35,9 @@ from harness.protocol import evaluation_set, fingerprint, split
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.evaluation_set import Step as Funnel
 from harness.protocol.fingerprint import fields_of
+from harness.protocol.k_core import Core, core_steps
 from harness.protocol.split import Split
-from harness.protocol.task import Task, noted, of_users
+from harness.protocol.task import VALUES, Task, asked, noted, of_users
 
 Models = Sequence[dict[str, Recommender]]
 """Of each repeat, the models that have so many, by name."""
@@ -54,6 +56,10 @@ class Plan:
     candidates : int32 array
     item_counts : int64 array
         The training events of every item.
+    highest : float64 array, (1,), optional
+        The highest grade, where true items have any.
+    core : Core, optional
+        The k-core that parts are taken from.
     """
 
     config: Config
@@ -61,12 +67,15 @@ class Plan:
     split: Split
     candidates: Int32
     item_counts: Int64
+    highest: Floats | None
+    core: Core | None
 
     def train(self, part: Dataset) -> Train:
         """Return a part's training events; in it each item may be a candidate."""
         return self._train(part, np.arange(len(self.item_counts), dtype=np.int32))
 
     def _train(self, part: Dataset, candidates: Int32) -> Train:
+        part = within(self.core, part)
         events = split.divided(part, self.config.split).train
         return Train(part, events, candidates, self.split.cutoff)
 
@@ -84,7 +93,7 @@ class Plan:
 
     def tasks(self, part: Dataset) -> tuple[Task, Task]:
         """Return a part's share of the task, and that of the users whom it leaves out."""
-        rules = self.config.evaluation
+        rules, part = self.config.evaluation, within(self.core, part)
         own = replace(split.divided(part, self.config.split), cutoff=self.split.cutoff)
         found = evaluation_set.of_candidates(part, own, rules, self.candidates)
         train = Train(part, own.train, self.candidates, own.cutoff)
@@ -154,18 +163,32 @@ def plan_steps(config: Config, data: Dataset) -> Steps[Dataset, Plan]:
     HarnessError
         One side of the split is empty, or the rule of candidates does not go with it.
     """
-    sums: Any = yield partial(_counts, config)
+    core = yield from core_steps(config, len(data.item_ids))
+    data = within(core, data)
+    sums: Any = yield partial(_counts, config, core)
+    evaluation_set.require_types(data, config.evaluation)
     found = split.of_sums(split.divided(data, config.split), sums["split"])
     split.refuse_empty(found, data)
     rule = config.evaluation.candidates or data.candidates
     in_train = sums["items"] > 0
     candidates = evaluation_set.candidates_of(data, found, rule, lambda: in_train)
-    return Plan(config, data, found, candidates, sums["items"])
+    highest = sums["highest"].values if config.graded else None
+    if highest is not None:
+        refuse_grades(asked(config), highest, VALUES)
+    return Plan(config, data, found, candidates, sums["items"], highest, core)
 
 
-def _counts(config: Config, part: Dataset) -> Sums:
+def within(core: Core | None, part: Dataset) -> Dataset:
+    """Return a part of a log, or of its k-core."""
+    return part if core is None else core.of(part)
+
+
+def _counts(config: Config, core: Core | None, part: Dataset) -> Sums:
+    part = within(core, part)
     own = split.divided(part, config.split)
-    return {"split": split.sums(own), "items": counts_of(own.train.item, len(part.item_ids))}
+    items = counts_of(own.train.item, len(part.item_ids))
+    highest = Largest(evaluation_set.highest_grade(part, own, config.evaluation))
+    return {"split": split.sums(own), "items": items, "highest": highest}
 
 
 def in_parts(models: Models, kept: Sequence[str] = ()) -> Iterator[tuple[int, str, Recommender]]:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationErr
 
 from harness.config import TunedRecord
 from harness.metrics import Better
-from harness.protocol.evaluation_set import EvaluationSet, Step
+from harness.protocol.evaluation_set import EvaluationSet, Step, in_window
 from harness.protocol.fingerprint import FORMAT, fingerprint_of
 from harness.protocol.leaderboard_estimate import LeaderboardEstimates
 from harness.stats.chance import Verdict
@@ -49,6 +49,11 @@ class Evaluation(Part):
     funnel: tuple[Step, ...]
     layout: str = ""
     window: str = ""
+
+    @property
+    def in_window(self) -> int:
+        """How many users have a hit in the window."""
+        return in_window(self.funnel)
 
     @classmethod
     def of(cls, evaluation_set: EvaluationSet, layout: str, window: str) -> Evaluation:

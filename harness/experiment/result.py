@@ -228,8 +228,8 @@ def _footing(result: Findings, verbose: bool = False) -> list[str]:
     """Return the lines below the table: evaluation set, tuned models, leaderboard estimate."""
     of = result.evaluation
     funnel, users = of.funnel, counted(of.users, "user")
-    if funnel[0].users != of.users:
-        users = f"{of.users:,} of {counted(funnel[0].users, 'user')}"
+    if of.in_window != of.users:
+        users = f"{of.users:,} of {counted(of.in_window, 'user')}"
     parts = [users, counted(of.candidates, "candidate"), f"k = {of.k}"]
     parts += [of.fingerprint[:_SHORT], of.layout, of.window]
     lines = [" · ".join(parts), *_leaderboard_line(result), *_tuned(result)]

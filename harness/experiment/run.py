@@ -23,7 +23,7 @@ from harness.experiment.answers import Answers
 from harness.experiment.build import Factories
 from harness.experiment.competition import sample_of_users
 from harness.experiment.evaluate_model import EvaluatedModel, asked_in_turn, describing, scored
-from harness.experiment.figures import EvaluatedUsers, cases_of, figure_steps
+from harness.experiment.figures import EvaluatedUsers, cases_of, figure_steps, grades_of
 from harness.experiment.findings import People, findings_of
 from harness.experiment.in_buckets import InBuckets
 from harness.experiment.in_parts import Models
@@ -32,7 +32,7 @@ from harness.experiment.result import ModelResult, Result
 from harness.metrics import Metric, needs
 from harness.metrics.scores import ScoreTable
 from harness.models.item_stats import Catalogue, of_train
-from harness.protocol.evaluation_set import left_out
+from harness.protocol.evaluation_set import in_window, left_out
 from harness.protocol.leaderboard_estimate import Sample, with_items
 from harness.protocol.task import Task, asked, make_task, of_users
 from harness.protocol.users import of_events, with_attributes
@@ -86,7 +86,8 @@ def run(
             hashes = task.hashes[task.evaluation_set.users]
             tables = {one.name: table for one, table in evaluated.items()}
             cases, k = cases_of(task.evaluation_set), task.evaluation_set.k
-            part = EvaluatedUsers(hashes, tables, users, cases, k, metrics[0])
+            grades = grades_of(task.evaluation_set)
+            part = EvaluatedUsers(hashes, tables, users, cases, k, metrics[0], grades)
             columns = [column for column in users.columns if column != USER]
             steps = figure_steps(config, metrics, columns, len(hashes))
             figures = steps_.found(steps, of_one(part))
@@ -94,7 +95,7 @@ def run(
     people = People(
         examined=len(of.users),
         with_items=int((of.relevant > 0).sum()),
-        window=of.funnel[0].users,
+        window=in_window(of.funnel),
         all_with_items=len(with_items(of, left_out)),
         sample=None if sample is None else sample.ids,
     )

@@ -130,13 +130,13 @@ class Terms:
     @property
     def files(self) -> list[Path]:
         """The files of the config's competition that are there, its sample among them."""
-        from harness.core.io import parts
+        from harness.data.table_files import files_of
 
         tables = () if self.config is None else self.config.layout().tables
         found = [self.asking] if self.own is not None and self.asking is not None else []
         for table in tables:
             with suppress(DataError):
-                found += parts(table.path)
+                found += files_of(table)
         return found
 
     @property

@@ -27,6 +27,8 @@ class Judgments:
         R of each user: all true items, with a position or without.
     grades : float64 array, optional
         The grade, above 0, of each entry of ``truth.indices``; without them every grade is 1.
+    outside_grades : float64 array, optional
+        Those of the true items without a position, user by user, where there are grades.
     catalogue : Catalogue, optional
         For the metrics beyond accuracy.
     kinds : tuple of (weight, bool array (n,))
@@ -37,6 +39,7 @@ class Judgments:
     truth: Ragged
     relevant: Counts
     grades: Floats | None = None
+    outside_grades: Floats | None = None
     catalogue: Catalogue | None = None
     kinds: tuple[tuple[float, Bool], ...] = ()
 
@@ -50,15 +53,40 @@ class Judgments:
         stop = min(stop, len(self.truth))
         ends = self.truth.indptr[[start, stop]]
         grades = None if self.grades is None else self.grades[ends[0] : ends[1]]
+        outside = self.outside_grades
+        if outside is not None:
+            first, behind = self._outside_ends[[start, stop]]
+            outside = outside[first:behind]
         rows = self.truth.rows(start, stop)
         kinds = tuple((weight, of[start:stop]) for weight, of in self.kinds)
-        return Judgments(rows, self.relevant[start:stop], grades, self.catalogue, kinds)
+        graded = grades, outside
+        return Judgments(rows, self.relevant[start:stop], *graded, self.catalogue, kinds)
 
     def pick(self, keep: Bool) -> Judgments:
         """Return the judgments of the users whom `keep` selects, in their order."""
         grades = None if self.grades is None else self.grades[np.repeat(keep, self.truth.sizes)]
+        outside = self.outside_grades
+        if outside is not None:
+            outside = outside[np.repeat(keep, np.diff(self._outside_ends))]
         kinds = tuple((weight, of[keep]) for weight, of in self.kinds)
-        return Judgments(self.truth.pick(keep), self.relevant[keep], grades, self.catalogue, kinds)
+        graded, rows = (grades, outside), self.truth.pick(keep)
+        return Judgments(rows, self.relevant[keep], *graded, self.catalogue, kinds)
+
+    @once
+    def _outside_ends(self) -> Int64:
+        """Where each user's true items without a position begin among those of all, and the end."""
+        return np.append(0, np.cumsum(self.relevant - self.truth.sizes))
+
+    @once
+    def all_grades(self) -> tuple[Int64, Floats]:
+        """The grades of all true items, and whose each is."""
+        users = np.arange(len(self.truth))
+        own, grades = np.repeat(users, self.truth.sizes), self.grades
+        assert grades is not None, "asked for where there are grades"  # noqa: S101
+        if self.outside_grades is None:
+            return own, grades
+        others = np.repeat(users, np.diff(self._outside_ends))
+        return np.append(own, others), np.append(grades, self.outside_grades)
 
 
 @dataclass(frozen=True, eq=False)

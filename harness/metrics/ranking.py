@@ -95,7 +95,7 @@ def r_precision(b: Block, _: Settings) -> Floats:
 def ndcg(b: Block, settings: Settings) -> Floats:
     """NDCG@k = Σ_{i≤k} gain(i)/log2(i+1) / the same of the ideal list."""
     if b.judgments.grades is not None and settings["gain"] != "binary":
-        return _graded_ndcg(b, _gains(b.judgments.grades, settings["gain"]), settings["ideal"])
+        return _graded_ndcg(b, settings["gain"], settings["ideal"])
     best = b.tally.relevant if settings["ideal"] == "relevant" else b.tally.hits
     return b.tally.dcg / ideal_dcg(best, b.k)
 
@@ -115,35 +115,35 @@ def p_found(b: Block, settings: Settings) -> Floats:
     return values
 
 
-def _gains(grades: Floats, gain: str) -> Floats:
+def gains_of(grades: Floats, gain: str) -> Floats:
+    """Return the gain of each grade: the grade itself (linear), or 2^g − 1 (exponential)."""
     if gain == "linear":
         return grades
     # 2^g − 1 of a tiny g keeps its digits only by expm1; exp2 is exact where g is whole.
     return np.where(grades < 1.0, np.expm1(grades * np.log(2.0)), np.exp2(grades) - 1.0)
 
 
-def _graded_ndcg(b: Block, gains: Floats, ideal: str) -> Floats:
-    found = b.found
-    gained = gains[found.entry]
-    user = np.repeat(np.arange(len(b)), b.judgments.truth.sizes)
-    best = (found.user, gained) if ideal == "retrieved" else (user, gains)
-    ideal_sum = _discounted(b, *_best_first(*best))
+def _graded_ndcg(b: Block, gain: str, ideal: str) -> Floats:
+    found, grades = b.found, b.judgments.grades
+    assert grades is not None, "asked for where there are grades"  # noqa: S101
+    gained = gains_of(grades, gain)[found.entry]
+    user, of_all = b.judgments.all_grades
+    best = (found.user, gained) if ideal == "retrieved" else (user, gains_of(of_all, gain))
+    ideal_sum = ideal_gains(*best, len(b), b.k)
     weight = discounts(int(found.rank.max(initial=0)))
     dcg = b.sum_by_user(found.user, gained * weight[found.rank - 1])
     return np.asarray(dcg / np.where(ideal_sum > 0, ideal_sum, 1.0), np.float64)
 
 
-def _best_first(user: Int64, gains: Floats) -> tuple[Int64, Floats]:
+def ideal_gains(user: Int64, gains: Floats, users: int, k: int) -> Floats:
+    """Return the largest Σ_{i≤k} gain/log2(i+1) that each user's gains can make, (users,)."""
     order = np.lexsort((-gains, user))
-    return user[order], gains[order]
-
-
-def _discounted(b: Block, user: Int64, gains: Floats) -> Floats:
-    """Return Σ gain/log2(i+1) of each user's gains, given in the order of ranks 1, 2 …, up to k."""
+    user, gains = user[order], gains[order]
     rank = _place_in_run(user)
-    within = rank < b.k
+    within = rank < k
     weight = discounts(int(rank.max(initial=-1)) + 1)
-    return b.sum_by_user(user[within], gains[within] * weight[rank[within]])
+    parts = gains[within] * weight[rank[within]]
+    return np.bincount(user[within], parts, minlength=users).astype(np.float64)
 
 
 def _place_in_run(user: Int64) -> Int64:

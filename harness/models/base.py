@@ -17,7 +17,7 @@ from harness.core.arrays import Bool, Floats, Int32, Int64, places
 from harness.core.exact_sum import rounded, weight_slices
 from harness.core.params import ParameterError, require_above, require_flag, require_from
 from harness.data import attributes
-from harness.data.dataset import DAY_US, ITEM, KIND, TIME, USER, Dataset, Events
+from harness.data.dataset import DAY_US, ITEM, KIND, TIME, USER, VALUE, Dataset, Events
 from harness.data.interactions import (
     count_matrix,
     counts_of,
@@ -122,15 +122,19 @@ class Train:
 
     @cached_property
     def frame(self) -> pl.DataFrame:
-        """The events as a frame: user, item (str), time (datetime), kind (str)."""
-        return pl.DataFrame(
-            {
-                USER: self.user_ids.gather(self.events.user),
-                ITEM: self.item_ids.gather(self.events.item),
-                TIME: pl.Series(self.events.time).cast(pl.Datetime("us")),
-                KIND: pl.Series(self.dataset.kinds).gather(self.events.kind),
-            }
-        )
+        """The events as a frame: user, item (str), time (datetime), kind (str), value (float).
+
+        There are values where [data] value names a column of them.
+        """
+        columns = {
+            USER: self.user_ids.gather(self.events.user),
+            ITEM: self.item_ids.gather(self.events.item),
+            TIME: pl.Series(self.events.time).cast(pl.Datetime("us")),
+            KIND: pl.Series(self.dataset.kinds).gather(self.events.kind),
+        }
+        if self.events.value is not None:
+            columns[VALUE] = pl.Series(self.events.value)
+        return pl.DataFrame(columns)
 
     @cached_property
     def users_table(self) -> pl.DataFrame | None:
@@ -189,17 +193,38 @@ class Train:
         if not isinstance(weights, Mapping):
             raise ParameterError(f"weights is {weights!r}; expected a table: {{ visit = 0.1 }}")
         for kind in sorted(set(weights) - set(self.dataset.kinds)):
-            raise ParameterError(
-                f'no event type "{kind}"; there are {", ".join(self.dataset.kinds)}'
-            )
+            there = ", ".join(dict.fromkeys(self.dataset.kinds))
+            raise ParameterError(f'no event type "{kind}"; there are {there}')
         require_from(0, **{f"the weight of {kind}": weight for kind, weight in weights.items()})
         return np.array([weights.get(k, 1.0) for k in self.dataset.kinds])[self.events.kind]
+
+    def values(self) -> Floats:
+        """Return the value of every event.
+
+        Raises
+        ------
+        ParameterError
+            Events have no values, or one is below 0.
+        """
+        value = self.events.value
+        if value is None:
+            raise ParameterError(
+                "values = true weighs events by their values, and they have none; name a column "
+                "of numbers with [data] value"
+            )
+        if len(value) > 0 and value.min() < 0:
+            raise ParameterError(
+                f"values = true weighs events by their values, and one is {value.min():g}; leave "
+                "such events out with [data] where, or values"
+            )
+        return value
 
     def event_weights(
         self,
         window_days: float | None = None,
         half_life_days: float | None = None,
         weights: Mapping[str, float] | None = None,
+        values: bool = False,
     ) -> tuple[Bool | None, Floats | None]:
         """Return which events count, and how much: None and None where all count 1.
 
@@ -211,11 +236,14 @@ class Train:
             An event counts 2^(−age / half_life_days), never less than 2⁻⁵⁰⁰; 1 by default.
         weights : mapping of event type to weight, optional
             What an event of each type counts, from 0; 1 by default.
+        values : bool
+            Whether an event counts as much as its value (times all that is said above).
 
         Raises
         ------
         ParameterError
-            Days that are not above 0, types that are not there, or events without times.
+            Days that are not above 0, types that are not there, events without times, or without
+            values from 0.
         """
         counted = weight = None
         if window_days is not None:
@@ -223,6 +251,8 @@ class Train:
             counted = self.last_days(window_days)
         if weights is not None and weights != {}:
             weight = self.kind_weights(weights)
+        if values:
+            weight = self.values() if weight is None else weight * self.values()
         if half_life_days is not None:
             require_above(0, half_life_days=half_life_days)
             # Beyond 500 half-lives squares would vanish, and similarities with them.
@@ -236,12 +266,13 @@ class Train:
         half_life_days: float | None = None,
         weights: Mapping[str, float] | None = None,
         counts: bool = False,
+        values: bool = False,
     ) -> csr_array[Any]:
         """Return what users did with items, a (users, items) CSR matrix without zeros.
 
         Parameters
         ----------
-        window_days, half_life_days, weights : optional
+        window_days, half_life_days, weights, values : optional
             As in `event_weights`.
         counts : bool
             Several events of a user with an item add up; by default the one of most weight counts.
@@ -251,7 +282,7 @@ class Train:
         csr_array of float32, float64 where events are weighed
         """
         require_flag(counts=counts)
-        counted, weight = self.event_weights(window_days, half_life_days, weights)
+        counted, weight = self.event_weights(window_days, half_life_days, weights, values)
         if counted is None and weight is None:
             return self.matrix if counts else ones_like(self.matrix)
         keep = slice(None) if counted is None else counted

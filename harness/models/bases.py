@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from harness.core.arrays import Bool, Floats, Int32
 from harness.core.exact_sum import Sums
-from harness.core.params import require_models
+from harness.core.params import require_flag, require_models
 from harness.core.steps import side_by_side
 from harness.models.base import Draws, Recommender, Train
 from harness.models.features import feature_matrix
@@ -26,10 +26,13 @@ class EventWeights:
     window_days: float | None = None
     half_life_days: float | None = None
     weights: Mapping[str, float] | None = None
+    values: bool = False
 
     def event_weights(self, train: Train) -> tuple[Bool | None, Floats | None]:
         """Return which events of `train` count, and how much: None and None where all count 1."""
-        return train.event_weights(self.window_days, self.half_life_days, self.weights)
+        require_flag(values=self.values)
+        given = self.window_days, self.half_life_days, self.weights, self.values
+        return train.event_weights(*given)
 
     def exact_sums(self, train: Train) -> Sums:
         """Return each item's sum of weights as `Train.exact_sums` does: those of parts add up."""
@@ -44,7 +47,9 @@ class InteractionWeights(EventWeights):
 
     def interactions(self, train: Train) -> csr_array[Any]:
         """Return what users did with items, a (users, items) CSR matrix without zeros."""
-        return train.interactions(self.window_days, self.half_life_days, self.weights, self.counts)
+        require_flag(values=self.values)
+        given = self.window_days, self.half_life_days, self.weights, self.counts, self.values
+        return train.interactions(*given)
 
 
 @dataclass(eq=False)

@@ -5,14 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from pydantic import NonNegativeInt
 
 from harness.config import EvaluationConfig
-from harness.core.arrays import Bool, Int32, Int64, Ragged, distinct, places, stacked
-from harness.core.errors import EmptyEvaluationSetError, UsageError
+from harness.core.arrays import (
+    Bool,
+    Floats,
+    Int32,
+    Int64,
+    Ragged,
+    distinct,
+    places,
+    stacked,
+)
+from harness.core.errors import EmptyEvaluationSetError, UsageError, suggest
 from harness.core.exact_sum import Sums, add
 from harness.data.dataset import NO_TIME, Dataset, Events
 from harness.data.layout import CandidateRule
@@ -22,6 +32,10 @@ from harness.protocol import fingerprint
 from harness.protocol.fingerprint import Leaves, fields_of, fingerprint_of, leaves_of
 from harness.protocol.split import Split
 
+ACTIVE = "active in the window"
+LOG, CORE = "in the log", "in the k-core"
+"""The steps of a funnel that come before the window, where a k-core is asked for."""
+
 
 @dataclass(frozen=True)
 class Step:
@@ -29,6 +43,11 @@ class Step:
 
     step: str
     users: NonNegativeInt
+
+
+def in_window(funnel: Sequence[Step]) -> int:
+    """Return how many users have a hit in the window, by the users after every rule."""
+    return next(step.users for step in funnel if step.step not in (LOG, CORE))
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +68,8 @@ class EvaluationSet:
         R of each user: true items, candidates or not.
     outside_ids : polars.Series of str
         Ids of the true items that are no candidates, by user and id; they count in R alone.
+    grades, outside_grades : float64 arrays, optional
+        Of each entry of `truth` and of `outside_ids`, above 0, where events have values.
     seen : Ragged, n rows, optional
         Candidate positions of each user's training items, where ``seen_items = "drop"``.
     n_seen : int64 array, (n,), optional
@@ -73,6 +94,8 @@ class EvaluationSet:
     funnel: tuple[Step, ...]
     n_seen: Int64 | None = None
     of_parts: Leaves | None = None
+    grades: Floats | None = None
+    outside_grades: Floats | None = None
 
     @property
     def n_candidates(self) -> Int64:
@@ -83,7 +106,8 @@ class EvaluationSet:
 
     def judgments(self, catalogue: Catalogue | None = None) -> Judgments:
         """Return what lists of these users are scored by."""
-        return Judgments(self.truth, self.relevant, catalogue=catalogue)
+        grades = self.grades, self.outside_grades
+        return Judgments(self.truth, self.relevant, *grades, catalogue=catalogue)
 
     @cached_property
     def leaves(self) -> Leaves:
@@ -91,7 +115,7 @@ class EvaluationSet:
         if self.of_parts is not None:
             return self.of_parts
         own = self.user_ids, self.candidate_ids, self.truth, self.relevant, self.outside_ids
-        return leaves_of(*own, self.seen)
+        return leaves_of(*own, self.seen, self.grades, self.outside_grades)
 
     @cached_property
     def fields(self) -> dict[str, str]:
@@ -113,8 +137,9 @@ def build(dataset: Dataset, split: Split, config: EvaluationConfig) -> Evaluatio
         No user or no candidate is left; the message shows the users after every rule, and names
         the rule to change.
     UsageError
-        The candidate rule does not go with the layout or the split.
+        The candidate rule does not go with the layout or the split; no such event type.
     """
+    require_types(dataset, config)
     rule = config.candidates or dataset.candidates
     candidates = candidates_of(dataset, split, rule, lambda: items_in_train(dataset, split))
     found = of_candidates(dataset, split, config, candidates)
@@ -132,10 +157,35 @@ def of_candidates(
 ) -> EvaluationSet:
     """Return the same for given candidates, also where nobody is left, as may be in a bucket."""
     position = places(candidates, len(dataset.item_ids))
-    active = distinct(split.valid.user)
-    pairs, seen = _true_pairs(dataset, split, config, active, position)
-    users, funnel = _funnel(dataset, split, config, active, _hits(pairs, position))
-    return _set(dataset, candidates, users, pairs, seen, config.k, funnel)
+    hits = _of_types(dataset, split.valid, config)
+    active = distinct(hits.user)
+    true, seen = _true_pairs(dataset, split, config, hits, active, position)
+    users, funnel = _funnel(dataset, split, config, active, _with_candidates(true, position))
+    return _set(dataset, candidates, users, true, seen, config.k, funnel)
+
+
+def require_types(dataset: Dataset, config: EvaluationConfig) -> None:
+    """Raise UsageError where no event has a type that is to count as a hit."""
+    for name in config.hits or ():
+        if name not in dataset.kinds:
+            there = list(dict.fromkeys(dataset.kinds))
+            raise UsageError(
+                f'[evaluation] hits: no event is of the type "{name}"; {suggest(name, there)}'
+            )
+
+
+def _of_types(dataset: Dataset, events: Events, config: EvaluationConfig) -> Events:
+    """Return the events that count as hits."""
+    if config.hits is None:
+        return events
+    counted = np.array([kind in config.hits for kind in dataset.kinds])
+    return events.where(counted[events.kind])
+
+
+def highest_grade(dataset: Dataset, split: Split, config: EvaluationConfig) -> Floats:
+    """Return the highest value of the events that count as hits, (1,); none: no value above 0."""
+    value = _of_types(dataset, split.valid, config).value
+    return np.zeros(1) if value is None else np.array([value.max(initial=0.0)])
 
 
 def without_seen(part: EvaluationSet) -> EvaluationSet:
@@ -161,7 +211,7 @@ def merged(parts: Sequence[EvaluationSet]) -> tuple[EvaluationSet, Int64]:
     truth = stacked([part.truth for part in parts])
     relevant = np.concatenate([part.relevant for part in parts])
     ends = np.concatenate(([0], np.cumsum(relevant - truth.sizes)))
-    others = Ragged(ends, np.arange(len(outside), dtype=np.int32)).gather(order)
+    others, true = _moved(ends, order), _moved(truth.indptr, order)
     steps = zip(*(part.funnel for part in parts), strict=True)
     n_seen = [part.n_seen for part in parts if part.n_seen is not None]
     found = EvaluationSet(
@@ -171,7 +221,7 @@ def merged(parts: Sequence[EvaluationSet]) -> tuple[EvaluationSet, Int64]:
         candidate_ids=first.candidate_ids,
         truth=truth.gather(order),
         relevant=relevant[order],
-        outside_ids=outside.gather(others.indices),
+        outside_ids=outside.gather(others),
         seen=None,
         k=first.k,
         funnel=tuple(Step(of[0].step, sum(one.users for one in of)) for of in steps),
@@ -179,8 +229,20 @@ def merged(parts: Sequence[EvaluationSet]) -> tuple[EvaluationSet, Int64]:
         of_parts=fingerprint.of_sums(
             reduce(add, (fingerprint.leaf_sums(part.leaves) for part in parts))
         ),
+        grades=_in_order([part.grades for part in parts], true),
+        outside_grades=_in_order([part.outside_grades for part in parts], others),
     )
     return found, order
+
+
+def _moved(ends: Int64, order: Int64) -> Int32:
+    """Return where the entries of rows stood when the rows stand in another order."""
+    return Ragged(ends, np.arange(ends[-1], dtype=np.int32)).gather(order).indices
+
+
+def _in_order(parts: Sequence[Floats | None], order: Int32) -> Floats | None:
+    held = [part for part in parts if part is not None]
+    return np.concatenate(held)[order] if held else None
 
 
 def refuse_empty(funnel: tuple[Step, ...], n_candidates: int, rule: CandidateRule) -> None:
@@ -210,36 +272,67 @@ def left_out(
 ) -> EvaluationSet:
     """Return the users with true items whom an evaluation set leaves out, on its candidates."""
     position = places(evaluation_set.candidates, len(dataset.item_ids))
-    others = np.setdiff1d(distinct(split.valid.user), evaluation_set.users, assume_unique=True)
-    pairs, seen = _true_pairs(dataset, split, config, others, position)
-    users = distinct(pairs // len(position)).astype(np.int32)
-    return _set(dataset, evaluation_set.candidates, users, pairs, seen, evaluation_set.k, ())
+    hits = _of_types(dataset, split.valid, config)
+    others = np.setdiff1d(distinct(hits.user), evaluation_set.users, assume_unique=True)
+    true, seen = _true_pairs(dataset, split, config, hits, others, position)
+    users = distinct(true.pairs // len(position)).astype(np.int32)
+    return _set(dataset, evaluation_set.candidates, users, true, seen, evaluation_set.k, ())
+
+
+class _True(NamedTuple):
+    """True pairs (user, item), ascending, as user · n_items + item, and their grades."""
+
+    pairs: Int64
+    grades: Floats | None
+
+    def where(self, keep: Bool) -> _True:
+        """Return those that `keep` selects."""
+        return _True(self.pairs[keep], None if self.grades is None else self.grades[keep])
 
 
 def _true_pairs(
-    dataset: Dataset, split: Split, config: EvaluationConfig, users: Int32, position: Int32
-) -> tuple[Int64, Int64 | None]:
+    dataset: Dataset,
+    split: Split,
+    config: EvaluationConfig,
+    hits: Events,
+    users: Int32,
+    position: Int32,
+) -> tuple[_True, Int64 | None]:
     """Return the true pairs of `users`, and their seen ones where these are dropped."""
     seen = _pairs(dataset, split.train, users) if config.seen_items == "drop" else None
-    pairs = _pairs(dataset, split.valid, users)
+    true = _graded(dataset, hits, users)
     if seen is not None:
-        pairs = np.setdiff1d(pairs, seen, assume_unique=True)
+        true = true.where(np.isin(true.pairs, seen, assume_unique=True, invert=True))
     if config.truth == "candidates":
-        pairs = pairs[position[pairs % len(position)] >= 0]
-    return pairs, seen
+        true = true.where(position[true.pairs % len(position)] >= 0)
+    return true, seen
+
+
+def _graded(dataset: Dataset, hits: Events, users: Int32) -> _True:
+    """Return the true pairs of `users`; the grade of each is its highest value, above 0."""
+    if hits.value is None:
+        return _True(_pairs(dataset, hits, users), None)
+    keep = _among(users, len(dataset.user_ids))[hits.user] & (hits.value > 0)
+    pairs = hits.user[keep].astype(np.int64) * len(dataset.item_ids) + hits.item[keep]
+    order = np.lexsort((hits.value[keep], pairs))
+    pairs, grades = pairs[order], hits.value[keep][order]
+    highest = np.append(pairs[1:] != pairs[:-1], True)[: len(pairs)]
+    return _True(pairs[highest], grades[highest])
 
 
 def _set(
     dataset: Dataset,
     candidates: Int32,
     users: Int32,
-    pairs: Int64,
+    true: _True,
     seen: Int64 | None,
     k: int,
     funnel: tuple[Step, ...],
 ) -> EvaluationSet:
     position = places(candidates, len(dataset.item_ids))
-    truth, outside = _lists(pairs, users, position)
+    true = true.where(_among(users, len(dataset.user_ids))[true.pairs // len(position)])
+    truth, outside = _lists(true.pairs, users, position)
+    inside = position[true.pairs % len(position)] >= 0
     return EvaluationSet(
         users=users,
         user_ids=dataset.user_ids.gather(users),
@@ -251,6 +344,8 @@ def _set(
         seen=None if seen is None else _lists(seen, users, position)[0],
         k=k,
         funnel=funnel,
+        grades=true.where(inside).grades,
+        outside_grades=true.where(~inside).grades,
     )
 
 
@@ -307,17 +402,17 @@ def _among(numbers: Int32, n: int) -> Bool:
     return there
 
 
-def _hits(pairs: Int64, position: Int32) -> Int32:
+def _with_candidates(true: _True, position: Int32) -> Int32:
     """Return the users with at least one true item among the candidates."""
     n_items = len(position)
-    return distinct(pairs[position[pairs % n_items] >= 0] // n_items).astype(np.int32)
+    return distinct(true.pairs[position[true.pairs % n_items] >= 0] // n_items).astype(np.int32)
 
 
 def _funnel(
     dataset: Dataset, split: Split, config: EvaluationConfig, active: Int32, hit: Int32
 ) -> tuple[Int32, tuple[Step, ...]]:
     users = active
-    steps = [Step("active in the window", len(users))]
+    steps = [*(Step(*of) for of in dataset.steps), Step(_active(config), len(users))]
     if config.users == "seen":
         users = users[_known(dataset, split)[users]]
         name = "seen in train" if dataset.registered is None else "registered and seen in train"
@@ -326,6 +421,12 @@ def _funnel(
         users = np.intersect1d(users, hit, assume_unique=True)
         steps.append(Step("with a candidate hit", len(users)))
     return users, tuple(steps)
+
+
+def _active(config: EvaluationConfig) -> str:
+    if config.hits is None:
+        return ACTIVE
+    return f"with {' or '.join(config.hits)} in the window"
 
 
 def _known(dataset: Dataset, split: Split) -> Bool:
@@ -359,13 +460,13 @@ def _why_empty(funnel: tuple[Step, ...], rule: CandidateRule, n_candidates: int)
         cause = f'no item is a candidate: candidates = "{rule}" leaves none in this window'
     else:
         emptied = next(s.step for s in funnel if s.users == 0)
-        cure = _CURES[emptied]
+        cure = _CURES.get(emptied, _CURES[ACTIVE])
         cause = f'no user is left: the rule "{emptied}" emptied the evaluation set; {cure}'
     return f"{cause}\nusers\n{steps}\n  {n_candidates:>12,}  candidates"
 
 
 _CURES = {
-    "active in the window": "take a longer window under [split]",
+    ACTIVE: "take a longer window under [split]",
     "seen in train": 'take a shorter window under [split], or [evaluation] users = "all"',
     "registered and seen in train": (
         'take a shorter window under [split], or [evaluation] users = "all"'

@@ -1,12 +1,14 @@
 """The fingerprint of an evaluation set: a tree of digests, whose leaves parts of users make alone.
 
-A user has a digest for each of three fields, BLAKE2b of 32 bytes over lists of ids
+A user has a digest for each of four fields, BLAKE2b of 32 bytes over lists of ids
 (`harness.core.digests.list_digests` says how lists are written):
 
 - users: the user's id;
 - truth: the user's id; the true candidates in id order; the other true items in id order. The
   lengths of both make R;
-- seen: the user's id; the seen candidates in id order. Only where they are dropped.
+- seen: the user's id; the seen candidates in id order. Only where they are dropped;
+- grades: the user's id; the grades of the true candidates in id order, and those of the other true
+  items, each as the shortest text that Python reads back. Only where there are grades.
 
 The upper 12 bits of the id's hash (`id_hashes`) say which of 4,096 leaves a user belongs to. A leaf
 is SHA-256 of its users' digests in ascending order, one after the other, and a field that of its
@@ -25,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from harness.core.arrays import Bool, Bytes, Int64, Ragged
+from harness.core.arrays import Bool, Bytes, Floats, Int64, Ragged
 from harness.core.digests import Lists, Texts, list_digests, written
 from harness.core.exact_sum import Sums
 from harness.core.random import LEAVES, id_hashes, leaf_of
@@ -42,12 +44,13 @@ class Leaves:
 
     Attributes
     ----------
-    users, truth, seen : uint8 array, (4096, 32)
+    users, truth, seen, grades : uint8 array, (4096, 32)
     """
 
     users: Bytes
     truth: Bytes
     seen: Bytes
+    grades: Bytes
 
 
 def leaves_of(
@@ -57,6 +60,8 @@ def leaves_of(
     relevant: Int64,
     outside_ids: pl.Series,
     seen: Ragged | None,
+    grades: Floats | None = None,
+    outside_grades: Floats | None = None,
 ) -> Leaves:
     """Return the leaves of some users; parameters are the attributes of `EvaluationSet`."""
     of = leaf_of(id_hashes(user_ids))
@@ -67,7 +72,21 @@ def leaves_of(
         users=_leaves([users], of),
         truth=_leaves(true, of),
         seen=_none() if seen is None else _leaves([users, Lists(candidates, seen)], of),
+        grades=(
+            _none()
+            if grades is None or outside_grades is None
+            else _leaves(
+                [users, _written(grades, truth.indptr), _written(outside_grades, ends)], of
+            )
+        ),
     )
+
+
+def _written(grades: Floats, ends: Int64) -> Lists:
+    """Return the grades of users' items as lists of texts."""
+    values, codes = np.unique(grades, return_inverse=True)
+    texts = pl.Series([repr(value) for value in values.tolist()], dtype=pl.String)
+    return Lists(Texts.of(texts), Ragged(ends, codes.astype(np.int32)))
 
 
 def leaf_sums(leaves: Leaves) -> Sums:
@@ -94,7 +113,7 @@ def of_sums(found: Mapping[str, Any]) -> Leaves:
     ValueError
         Two parts have users of one leaf: whoever divides them divides by leaves.
     """
-    whole = Leaves(_none(), _none(), _none())
+    whole = Leaves(*(_none() for _ in fields(Leaves)))
     for field in fields(Leaves):
         parts, digests = found[field.name][:, 0], found[field.name][:, 1:]
         if (parts > 1).any():
@@ -116,6 +135,8 @@ def fields_of(leaves: Leaves, candidate_ids: pl.Series, k: int) -> dict[str, str
         "truth": leaves.truth.tobytes(),
         "seen": leaves.seen.tobytes(),
     }
+    if _held(leaves.grades).any():
+        contents["grades"] = leaves.grades.tobytes()
     return {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
 
 

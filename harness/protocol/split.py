@@ -15,7 +15,6 @@ from harness.core.arrays import Bool, Int64
 from harness.core.errors import DataError, counted
 from harness.core.exact_sum import Largest, Sums
 from harness.core.random import id_hashes, mixed
-from harness.data.competitions import VALID_KIND
 from harness.data.dataset import DAY_US, NO_TIME, Dataset, Events
 
 
@@ -115,7 +114,9 @@ def divided(dataset: Dataset, config: SplitConfig) -> Split:
             share = Fraction(config.fraction).limit_denominator(10**9)
             return _last(dataset, config, lambda size: size * share.numerator // share.denominator)
         case GivenSplit():
-            return _per_user(dataset, dataset.events.kind == dataset.kinds.index(VALID_KIND))
+            valid = np.zeros(len(dataset.kinds), np.bool_)
+            valid[list(dataset.valid_kinds)] = True
+            return _per_user(dataset, valid[dataset.events.kind])
 
 
 def sums(part: Split) -> Sums:

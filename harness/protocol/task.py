@@ -18,10 +18,16 @@ from harness.core.random import id_hashes
 from harness.data import loading
 from harness.data.dataset import Dataset
 from harness.data.layout import Layout
+from harness.data.naming import is_in_database, is_one_file
 from harness.metrics import USUAL, Metric, parse
+from harness.metrics.grades import refuse_grades
 from harness.models.base import Train
-from harness.protocol.evaluation_set import EvaluationSet, build
+from harness.protocol.evaluation_set import EvaluationSet, build, highest_grade
+from harness.protocol.k_core import core_of
 from harness.protocol.split import Split, split
+
+VALUES = "[data] value"
+"""Where grades are from."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +127,8 @@ def task_of(
 ) -> Task:
     """Return the task that a split of the data makes."""
     evaluation_set = build(data, parts, config.evaluation)
+    if config.graded:
+        refuse_grades(asked(config), highest_grade(data, parts, config.evaluation), VALUES)
     progress()
     train = Train(data, parts.train, evaluation_set.candidates, parts.cutoff)
     return of_users(Task(config, data, parts, evaluation_set, train), evaluation_set)
@@ -147,17 +155,26 @@ def read(
     refuse_rows_without_order(layout, config.split)
     with steps("reading events", None, " rows", progress) as bar:
         if config.data.cache:
-            return loading.cached(layout, bar.update, background)[0]
-        return loading.load(layout, bar.update)
+            found = loading.cached(layout, bar.update, background)[0]
+        else:
+            found = loading.load(layout, bar.update)
+    return core_of(config, found)
 
 
 def refuse_rows_without_order(layout: Layout, outer: SplitConfig) -> None:
     """Raise UsageError where rows are to be numbered and lie in several files."""
-    numbered = [table.table.path for table in layout.events if table.numbered]
-    if len(numbered) > 1 or any(path.is_dir() for path in numbered):
-        where = "[split]" if getattr(outer, "ties", None) == "file" else "[tune] split,"
+    numbered = [table.table for table in layout.events if table.numbered]
+    where = "[split]" if getattr(outer, "ties", None) == "file" else "[tune] split,"
+    for table in numbered:
+        if not table.remote and is_in_database(table):
+            raise UsageError(
+                f'{where} ties = "file": the events lie in {table.name}, a table of a database, '
+                'whose rows have no order; write them into one file, or set ties = "shuffle"'
+            )
+    if len(numbered) > 1 or not all(table.remote or is_one_file(table) for table in numbered):
+        names = " and ".join(table.name for table in numbered)
+        several = ", a folder or a pattern" if len(numbered) == 1 else ""
         raise UsageError(
-            f'{where} ties = "file": the events lie in {" and ".join(map(str, numbered))}'
-            f"{', a folder' if len(numbered) == 1 else ''}, and rows of several files have no "
-            'common order; write them into one file, or set ties = "shuffle"'
+            f'{where} ties = "file": the events lie in {names}{several}, and rows of several files '
+            'have no common order; write them into one file, or set ties = "shuffle"'
         )

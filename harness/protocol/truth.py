@@ -15,12 +15,13 @@ from harness.core import cache
 from harness.core.arrays import Bool, Ragged
 from harness.core.errors import DataError, UsageError
 from harness.metrics import Judgments, Metric
+from harness.metrics.grades import refuse_grades
 
 if TYPE_CHECKING:
     from harness.config import Config
     from harness.protocol.task import Task
 
-FORMAT = 2
+FORMAT = 3
 """Raised whenever a solution would be made or kept differently."""
 _NO_IDS = pl.Series(dtype=pl.String)
 _NEEDS = {
@@ -94,8 +95,8 @@ class Solution:
                 f"metric {metric} looks at {metric.k} positions, but the evaluation set has "
                 f"k = {self.k}; set a smaller cut-off, or a larger k under [evaluation]"
             )
-        if metric.graded and self.judgments.grades is None:
-            raise UsageError(f"metric {metric} needs grades, which the true items here do not have")
+        none = "which the true items here do not have"
+        refuse_grades([metric], self.judgments.grades, cure=none)
         if metric.definition.needs and self.judgments.catalogue is None:
             raise UsageError(
                 f"metric {metric} needs {_NEEDS[metric.definition.needs]}, of which a solution "
@@ -164,7 +165,9 @@ def _entry(config: Config) -> cache.Entry:
 
     layout = config.layout()
     rules = config.evaluation.model_dump(exclude={"metrics", "seed"})
-    return cache.entry((FORMAT, loading.FORMAT, layout, config.split, rules), loading.files(layout))
+    least = config.data.min_user_events, config.data.min_item_events
+    key = FORMAT, loading.FORMAT, layout, config.split, rules, least
+    return cache.entry(key, loading.files(layout))
 
 
 def of_task(task: Task, metrics: tuple[Metric, ...] = ()) -> Solution:
@@ -189,6 +192,7 @@ def of_task(task: Task, metrics: tuple[Metric, ...] = ()) -> Solution:
 
 
 _ROWS = ("truth", "history")
+_GRADES = ("grades", "outside_grades")
 
 
 def _write(solution: Solution, folder: Path) -> dict[str, Any]:
@@ -200,6 +204,10 @@ def _write(solution: Solution, folder: Path) -> dict[str, Any]:
         np.save(folder / f"{name}-ends.npy", rows.indptr, allow_pickle=False)
         np.save(folder / f"{name}.npy", rows.indices, allow_pickle=False)
     np.save(folder / "relevant.npy", solution.judgments.relevant, allow_pickle=False)
+    for name in _GRADES:
+        grades = getattr(solution.judgments, name)
+        if grades is not None:
+            np.save(folder / f"{name}.npy", grades, allow_pickle=False)
     return {"k": solution.k, "fingerprint": solution.fingerprint}
 
 
@@ -213,12 +221,16 @@ def _read(folder: Path, notes: dict[str, Any]) -> Solution:
     return Solution(
         users,
         items,
-        Judgments(truth, _array(folder, "relevant")),
+        Judgments(truth, _array(folder, "relevant"), *(_held(folder, name) for name in _GRADES)),
         outside=outside,
         history=history,
         k=notes["k"],
         fingerprint=notes["fingerprint"],
     )
+
+
+def _held(folder: Path, name: str) -> Any:
+    return _array(folder, name) if (folder / f"{name}.npy").exists() else None
 
 
 def _array(folder: Path, name: str) -> Any:

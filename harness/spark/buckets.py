@@ -22,6 +22,7 @@ from harness.core.random import id_hashes
 from harness.data import attributes, bucketing, buckets, dataset, loading
 from harness.data.bucketing import EVENTS, Known
 from harness.data.dataset import Dataset, Events, no_events, of_starts, one_kind
+from harness.data.event_types import EventType, codes_of
 from harness.data.layout import AttributeTable, Layout
 from harness.data.loading import Items
 from harness.spark import remote
@@ -37,7 +38,7 @@ from harness.spark.parts import (
     merged,
     rows,
 )
-from harness.spark.reading import HASHES, ITEMS, USERS, Read, read
+from harness.spark.reading import HASHES, ITEMS, KINDS, USERS, Read, read
 from harness.spark.users import SINCE, TABLE, Division
 
 if TYPE_CHECKING:
@@ -137,9 +138,10 @@ def _gathered(spark: SparkSession, layout: Layout, given: Read) -> Buckets:
     table = None if layout.items is None else whole(spark, layout.items)
     items, at = loading.items_of(layout, met, table)
     lookup = packed(Lookup.of(met, at)._asdict())
-    gather = partial(_gather, layout, given.described, len(items.ids), given.division, lookup)
+    common_of_all = layout, given.described, given.types, len(items.ids), given.division, lookup
+    gather = partial(_gather, *common_of_all)
     pieces = given.frame.where("part >= 0 AND content IS NOT NULL")
-    shared = Known((), (), given.span, (*given.notes, *items.notes))
+    shared = Known((), (), given.span, (*given.notes, *items.notes), given.types)
     common = {ITEMS: items.frame(), **({} if table is None else {TABLE: table})}
     opened = partial(_opened, layout, shared, packed(common))
     made = kept(pieces.mapInArrow(gather, SCHEMA), opened)
@@ -180,6 +182,7 @@ def whole(spark: SparkSession, table: AttributeTable) -> pl.DataFrame | None:
 def _gather(
     layout: Layout,
     names: Sequence[str],
+    types: Sequence[EventType],
     n_items: int,
     division: Division,
     lookup: bytes,
@@ -188,13 +191,14 @@ def _gather(
     """Yield the buckets of a partition, which holds all that each of them gets."""
     places = Lookup(**unpacked(lookup))
     for at, pieces in gathered(batches, division.keys):
-        work = partial(_bucket, layout, names, n_items, places, at, pieces)
+        work = partial(_bucket, layout, names, types, n_items, places, at, pieces)
         yield from attempted(at, work)
 
 
 def _bucket(
     layout: Layout,
     names: Sequence[str],
+    types: Sequence[EventType],
     n_items: int,
     places: Lookup,
     at: int,
@@ -205,7 +209,7 @@ def _bucket(
     described = [piece for piece in pieces if TABLE in piece]
     if not own:
         return
-    ids, events = _events(own, places, n_items, len(layout.kinds))
+    ids, events = _events(own, places, n_items, types)
     starts = events.user_starts(len(ids))
     content: dict[str, Any] = {
         USERS: ids,
@@ -213,16 +217,18 @@ def _bucket(
         dataset.ITEM: narrow(events.item),
         dataset.TIME: narrow_times(events.time),
     }
-    if len(layout.kinds) > 1:
+    if len(types) > 1:
         content[dataset.KIND] = events.kind
     if events.row is not None:
         content[dataset.ROW] = narrow(events.row)
+    if events.value is not None:
+        content[dataset.VALUE] = events.value
     content |= _of_users(layout, names, described, ids)
     yield from rows(at, content, {EVENTS: len(events), USERS: len(ids)})
 
 
 def _events(
-    pieces: list[Content], places: Lookup, n_items: int, n_kinds: int
+    pieces: list[Content], places: Lookup, n_items: int, types: Sequence[EventType]
 ) -> tuple[pl.Series, Events]:
     users, batches = Encoder(), []
     hashes = hashes_of(dataset.ID)
@@ -231,17 +237,18 @@ def _events(
         keys = ids.to_frame().select(h.alias(str(i)) for i, h in enumerate(hashes))
         codes = users.codes(ids, (keys["0"], keys["1"]))
         time = times(piece[dataset.TIME])
-        kind = piece.get(dataset.KIND)
-        batches.append(
-            Events(
-                codes[piece[dataset.USER]],
-                places.positions(piece[HASHES])[piece[dataset.ITEM]],
-                time,
-                one_kind(len(time)) if kind is None else kind,
-                None if dataset.ROW not in piece else piece[dataset.ROW].astype(np.int64),
-            )
+        kind, row = piece.get(dataset.KIND), piece.get(dataset.ROW)
+        events = Events(
+            codes[piece[dataset.USER]],
+            places.positions(piece[HASHES])[piece[dataset.ITEM]],
+            time,
+            np.zeros(len(time), np.uint8) if kind is None else kind,
+            None if row is None else row.astype(np.int64),
+            piece.get(dataset.VALUE),
         )
-    return bucketing.gathered(users.ids().alias(dataset.ID), batches, n_items, n_kinds)
+        met = [EventType(*of) for of in piece[KINDS].iter_rows()]
+        batches.append(loading.of_types(events, codes_of(met, types)))
+    return bucketing.gathered(users.ids().alias(dataset.ID), batches, n_items, len(types))
 
 
 def _of_users(
@@ -272,6 +279,7 @@ def _opened(layout: Layout, known: Known, common: bytes, _: int, content: Conten
         times(content[dataset.TIME]),
         one_kind(int(starts[-1])) if kind is None else kind,
         None if row is None else row.astype(np.int64),
+        content.get(dataset.VALUE),
         starts=starts,
     )
     found = buckets.of_bucket(

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 IDS, AT, SOLUTION = "ids", "at", "solution"
 _USERS, _TRUTH, _RELEVANT, _HISTORY, _GRADES = "users", "truth", "relevant", "history", "grades"
+_OUTSIDE = "outside_grades"
 _AVERAGED, _BOARDS, _IGNORED, _REPEATED = "averaged", "boards", "ignored", "repeated"
 _VALUES, _GROUPS, _SUMS = "values", "groups", "sums"
 TOLD, LEFT_OUT, ASKED, OPEN, STRANGERS = "told", "left_out", "asked", "open", "strangers"
@@ -68,6 +69,8 @@ def content_of(solution: Solution, keep: Bool, ignored: Bool, first: bool) -> di
         found[_HISTORY] = _packed(history.pick(keep))
     if judgments.grades is not None:
         found[_GRADES] = judgments.grades
+    if judgments.outside_grades is not None:
+        found[_OUTSIDE] = judgments.outside_grades
     if solution.averaged is not None:
         found[_AVERAGED] = solution.averaged[keep]
     if solution.repeated is not None:
@@ -89,6 +92,7 @@ def solution_of(content: Mapping[str, Any], known: Solution) -> Solution:
         _ragged(content[_TRUTH]),
         content[_RELEVANT],
         content.get(_GRADES),
+        content.get(_OUTSIDE),
         known.judgments.catalogue,
     )
     history, repeated = content.get(_HISTORY), content.get(_REPEATED)

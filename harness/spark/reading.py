@@ -7,10 +7,9 @@ rows or a file a task. What Spark alone can read it reads, and workers make even
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -21,11 +20,13 @@ from harness.core.errors import DataError, UsageError
 from harness.core.parquet import UNREADABLE
 from harness.core.random import id_hashes
 from harness.data import bucketing, dataset, parts
+from harness.data.event_types import EventType, in_order
 from harness.data.layout import Layout
 from harness.data.loading import EventReader
+from harness.data.naming import Part, absolute, parts_of
 from harness.data.parquet_source import ParquetSource
 from harness.data.source import START, Batch
-from harness.data.table_files import sources
+from harness.data.table_files import opened
 from harness.data.typed import TypedEvents
 from harness.spark import remote, users
 from harness.spark.packing import narrow, narrow_times
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 PIECE_ROWS = 1 << 23
 """Of a Parquet file, for one task."""
 _PART_ROWS = 1 << 23
-USERS, ITEMS, HASHES = "users", "items", "hashes"
+USERS, ITEMS, HASHES, KINDS = "users", "items", "hashes", "kinds"
 _EVENTS, _SPAN, _ROWS, _LEFT_OUT = "events", "span", "rows", "left_out"
 
 
@@ -65,6 +66,8 @@ class Read(NamedTuple):
         The times of the first and of the last event.
     notes : tuple of str
         What was left out of each table.
+    types : tuple of EventType
+        Of the codes that buckets give.
     described : sequence of str
         The columns of users' rows, where buckets get some.
     """
@@ -75,6 +78,7 @@ class Read(NamedTuple):
     n_events: int
     span: tuple[int, int]
     notes: tuple[str, ...]
+    types: tuple[EventType, ...]
     described: Sequence[str]
 
 
@@ -88,7 +92,7 @@ class _Piece:
         Which of the layout's.
     about : int
         How many rows there are, more or less.
-    path : Path, optional
+    part : Part, optional
         None: a table that Spark reads.
     rows : (int, int), optional
         The first, and how many; all by default.
@@ -96,10 +100,11 @@ class _Piece:
 
     table: int
     about: int = 0
-    path: Path | None = None
+    part: Part | None = None
     rows: tuple[int, int] | None = None
 
 
+KIND_SCHEMA = {"valid": pl.Boolean, "name": pl.String}
 _Events: TypeAlias = Callable[[EventReader], Iterator[tuple[int, Batch]]]
 
 
@@ -117,7 +122,7 @@ def read(spark: SparkSession, layout: Layout, count: int | None) -> Read:
         A file, table, column or value that cannot be used; rows in an order that Spark has not.
     """
     pieces = list(_pieces(layout))
-    tables = {at: layout.events[p.table] for at, p in enumerate(pieces) if p.path is None}
+    tables = {at: layout.events[p.table] for at, p in enumerate(pieces) if p.part is None}
     given = {at: remote.frame(spark, of.table, of.columns) for at, of in tables.items()}
     if count is None:
         about = sum(piece.about for piece in pieces) + sum(f.count() for f in given.values())
@@ -147,12 +152,13 @@ def _pieces(layout: Layout) -> Iterator[_Piece]:
                 )
             yield _Piece(number)
             continue
-        for source in sources(table.table):
-            source.require(table.columns)
-            plain = isinstance(source, ParquetSource) and source.plain == source.shown
-            for given in ranges(source.about()) if plain else [None]:
-                about = source.about() if given is None else given[1]
-                yield _Piece(number, about, source.shown.absolute(), given)
+        for part in parts_of(table.table):
+            with opened(table.table, part) as source:
+                source.require(table.columns)
+                plain = isinstance(source, ParquetSource) and source.plain == source.shown
+                about = source.about()
+            for given in ranges(about) if plain else [None]:
+                yield _Piece(number, given[1] if given else about, absolute(part), given)
 
 
 def ranges(rows: int) -> list[tuple[int, int]]:
@@ -169,7 +175,7 @@ def _frames(
     pieces: Sequence[_Piece],
     given: Mapping[int, DataFrame],
 ) -> Iterator[DataFrame]:
-    files = [(at, piece) for at, piece in enumerate(pieces) if piece.path is not None]
+    files = [(at, piece) for at, piece in enumerate(pieces) if piece.part is not None]
     if files:
         tasks = spark.range(0, len(files), 1, len(files))
         yield tasks.mapInArrow(partial(_of_files, layout, division, files), SCHEMA)
@@ -183,7 +189,7 @@ def _frames(
 
 def _summary(
     layout: Layout, pieces: Sequence[_Piece], told: Sequence[tuple[int, str]]
-) -> tuple[int, int, tuple[int, int], tuple[str, ...]]:
+) -> tuple[int, int, tuple[int, int], tuple[str, ...], tuple[EventType, ...]]:
     """Return what is known of all that was read, or raise what is wrong first."""
     reader, found = EventReader(layout, lambda rows: None), []
     for number, table in enumerate(layout.events):
@@ -199,7 +205,8 @@ def _summary(
     refuse_first(words for _, words in told)
     lows, highs = zip(*(facts[_SPAN] for facts in found), strict=True)
     events = sum(facts[_EVENTS] for facts in found)
-    return len(found), events, (min(lows), max(highs)), tuple(reader.notes())
+    types = in_order(EventType(*of) for facts in found for of in facts[KINDS])
+    return len(found), events, (min(lows), max(highs)), tuple(reader.notes()), types
 
 
 class _Reader(EventReader):
@@ -240,7 +247,9 @@ def _of_rows(
 
 def _file(layout: Layout, piece: _Piece, reader: EventReader) -> Iterator[tuple[int, Batch]]:
     table = layout.events[piece.table]
-    for source in sources(replace(table.table, path=piece.path or table.table.path)):
+    if piece.part is None:
+        return
+    with opened(table.table, piece.part) as source:
         if isinstance(source, ParquetSource) and piece.rows is not None:
             source.only(*piece.rows)
         yield from reader.of(piece.table, table, source)
@@ -256,11 +265,11 @@ def _rows(
         try:
             batch = typed.batch(frame.select(typed.columns).with_columns(typed.keys), START)
         except UNREADABLE as error:
-            remote.refuse_bad(table.table.name, frame, typed.rules)
+            remote.refuse_bad(table.table.name, frame, typed.rules, table.where)
             why = str(error).strip().splitlines()[0]
             raise DataError(f"{table.table.name}: cannot be read: {why}") from error
         if batch is None:
-            remote.refuse_bad(table.table.name, frame, typed.rules)
+            remote.refuse_bad(table.table.name, frame, typed.rules, table.where)
             raise DataError(f"{table.table.name}: has an empty value")
         reader.rows[number] += frame.height
         reader.left_out[number] += batch.left_out
@@ -277,7 +286,8 @@ def _parts(layout: Layout, division: Division, at: int, number: int, given: _Eve
             for key, content in _divided(division, read):
                 yield from rows(key, content, source=source)
             events = len(read.columns[dataset.TIME])
-            yield from rows(at, None, {_EVENTS: events, _SPAN: parts.span_of(read)})
+            facts = {_EVENTS: events, _SPAN: parts.span_of(read), KINDS: read.kinds}
+            yield from rows(at, None, facts)
         counted = {_ROWS: reader.rows[number], _LEFT_OUT: reader.left_out[number]}
         yield from rows(at, None, counted)
 
@@ -301,10 +311,13 @@ def _divided(division: Division, read: parts.Rows) -> Iterator[tuple[int, dict[s
             continue
         met, item = _met(columns[dataset.ITEM][own], len(hashes))
         others = {n: columns[n][own] for n in (dataset.KIND, dataset.ROW) if n in columns}
+        values = {n: columns[n][own] for n in (dataset.VALUE,) if n in columns}
         yield (
             key,
             {
                 **{name: narrow(column) for name, column in others.items()},
+                **values,
+                KINDS: pl.DataFrame(read.kinds, KIND_SCHEMA, orient="row"),
                 USERS: ids[users],
                 HASHES: hashes[met],
                 dataset.USER: narrow(columns[dataset.USER][own] - np.int32(users.start)),

@@ -9,6 +9,7 @@ import polars as pl
 
 from harness.core.errors import DataError, suggest
 from harness.data import layout
+from harness.data.conditions import Condition
 from harness.data.layout import CATALOG, AttributeTable, EventTable, Table
 from harness.data.source import FieldRule, id_rule, nulled, time_rule
 from harness.data.typed import bad_value
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 _TEXT = (".csv", ".tsv", ".txt", ".dat", ".data")
+_CHARSETS = {"utf-8": "UTF-8", "latin-1": "ISO-8859-1", "cp1252": "windows-1252"}
+"""What Java calls each encoding."""
 _PACKED = (".gz", ".bz2", ".zst")
 
 
@@ -58,12 +61,14 @@ def whole(spark: SparkSession, table: Table) -> DataFrame:
 
 def _text(spark: SparkSession, table: Table) -> DataFrame:
     """Return delimited text as RFC 4180 has it, every column as text."""
+    quoted_ = len(table.separator.encode()) == 1
     reader = spark.read.options(
         header=table.header is None,
         sep=table.separator,
-        quote='"',
+        encoding=_CHARSETS[table.encoding],
+        quote='"' if quoted_ else "",
         escape='"',
-        multiLine=True,  # a line may end within quotes
+        multiLine=quoted_,  # a line may end within quotes
         mode="FAILFAST",
         columnPruning=False,  # else a line with too few fields is not seen
         enforceSchema=False,
@@ -107,10 +112,18 @@ def rules(table: AttributeTable, pattern: str | None) -> list[FieldRule]:
     return own
 
 
-def refuse_bad(name: str, rows: pl.DataFrame, wanted: Sequence[FieldRule]) -> None:
-    """Raise DataError for the first value that is not what a rule says."""
+def refuse_bad(
+    name: str,
+    rows: pl.DataFrame,
+    wanted: Sequence[FieldRule],
+    where: Sequence[Condition] = (),
+) -> None:
+    """Raise DataError for the first value that is not what a rule says, of rows that hold `where`.
+
+    Rows that do not hold it may hold anything.
+    """
     for rule in wanted:
-        found = bad_value(rows[rule.column], rule)
+        found = bad_value(rows, rule, where)
         if found is not None:
             raise DataError(f"{name}{rule.fault(found[1])}")
 

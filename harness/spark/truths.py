@@ -106,7 +106,8 @@ def of_config(
     known = Solution(
         users=_NOBODY,
         items=plan.data.item_ids.gather(plan.candidates),
-        judgments=Judgments(_NOTHING, _NOTHING.sizes, catalogue=catalogue),
+        # Of grades, metrics are told the highest.
+        judgments=Judgments(_NOTHING, _NOTHING.sizes, plan.highest, catalogue=catalogue),
         history=_NOTHING,
         metrics=metrics,
         k=evaluation.k,

@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike
 from harness.core.arrays import Floats, Int64
 from harness.core.exact_sum import Exact, Sums
 from harness.metrics import DIVISORS, LARGEST, Metric, discounts, ideal_dcg
-from harness.stats import _kernels
+from harness.stats import _kernels, chance_graded
+from harness.stats.chance_graded import Grades
 from harness.stats.chance_moments import Moments, checked, distinct, exact, has_moments
 
 
@@ -88,7 +89,11 @@ class LawOfAll:
 
 
 def law(
-    metric: Metric, n_candidates: ArrayLike, relevant_candidates: ArrayLike, relevant: ArrayLike
+    metric: Metric,
+    n_candidates: ArrayLike,
+    relevant_candidates: ArrayLike,
+    relevant: ArrayLike,
+    grades: Grades | None = None,
 ) -> Law | None:
     """Return the first three cumulants of a random ranking's scores.
 
@@ -105,21 +110,25 @@ def law(
     >>> float(found.third), float(found.none)
     (0.09375, 0.75)
     """
-    moments = exact(metric, n_candidates, relevant_candidates, relevant)
-    if moments is None or not has_law(metric):
+    moments = exact(metric, n_candidates, relevant_candidates, relevant, grades)
+    if moments is None or not has_law(metric, graded=grades is not None):
         return None
     n, r, whole = checked(n_candidates, relevant_candidates, relevant)
-    cases, case_of_user = distinct(n.ravel(), r.ravel(), whole.ravel())
-    third = _third(metric, *cases)[case_of_user].reshape(n.shape)
+    if metric.graded:
+        assert grades is not None, "or there were no moments"  # noqa: S101
+        third = chance_graded.ndcg(n, grades, metric.k or LARGEST, metric.settings["gain"]).third
+    else:
+        cases, case_of_user = distinct(n.ravel(), r.ravel(), whole.ravel())
+        third = _third(metric, *cases)[case_of_user].reshape(n.shape)
     hit = exact(Metric("HitRate", metric.k or LARGEST), n, r, whole)
     assert hit is not None, "HitRate has a closed form"  # noqa: S101
     none = np.maximum(1 - hit.mean, 0.0)  # rounding must not make a chance negative
     return Law(moments.mean, moments.var, third, none)
 
 
-def has_law(metric: Metric) -> bool:
-    """Return whether `law` has a rule of a metric."""
-    known = has_moments(metric) and metric.name in _RULES
+def has_law(metric: Metric, *, graded: bool = False) -> bool:
+    """Return whether `law` has a rule of a metric, where true items have grades or none."""
+    known = has_moments(metric, graded=graded) and metric.name in _RULES
     return known and metric.definition.better == "higher"
 
 

@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from harness.core.arrays import Floats, Int64
 from harness.core.exact_sum import Exact, Sums
 from harness.metrics import DIVISORS, LARGEST, Metric, discounts, ideal_dcg
+from harness.stats import chance_graded
+from harness.stats.chance_graded import Grades
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +51,11 @@ class _Case:
 
 
 def exact(
-    metric: Metric, n_candidates: ArrayLike, relevant_candidates: ArrayLike, relevant: ArrayLike
+    metric: Metric,
+    n_candidates: ArrayLike,
+    relevant_candidates: ArrayLike,
+    relevant: ArrayLike,
+    grades: Grades | None = None,
 ) -> Moments | None:
     """Return mean and variance of each user's score under a uniformly random ranking.
 
@@ -59,12 +65,14 @@ def exact(
         Any; the cut-off is taken from it.
     n_candidates, relevant_candidates, relevant : integers that broadcast
         N, r and R of each user: 0 <= r <= N and r <= R.
+    grades : Grades, optional
+        Where true items have grades; N is an array of users then.
 
     Returns
     -------
     Moments or None
-        Of the broadcast shape; None where the divisor depends on the list, so that there is no
-        closed form: ``MAP(divisor=hits)`` and ``NDCG(ideal=retrieved)``.
+        Of the broadcast shape; None where there is no closed form here: where the divisor depends
+        on the list, ``MAP(divisor=hits)`` and ``NDCG(ideal=retrieved)``, and pFound of grades.
 
     Raises
     ------
@@ -82,10 +90,14 @@ def exact(
     >>> float(moments.mean), float(moments.var)
     (0.375, 0.171875)
     """
-    if not has_moments(metric):
+    if not has_moments(metric, graded=grades is not None):
         return None
     moments = _MOMENTS[metric.name]
     n, r, relevant = checked(n_candidates, relevant_candidates, relevant)
+    if metric.graded:
+        assert grades is not None, "such a metric has moments with grades alone"  # noqa: S101
+        found = chance_graded.ndcg(n, grades, metric.k or LARGEST, metric.settings["gain"])
+        return Moments(found.mean, found.var)
     cases, case_of_user = distinct(n.ravel(), r.ravel(), relevant.ravel())
     case = _Case(cases[0], cases[1], cases[2], LARGEST if metric.k is None else metric.k)
     mean, var = moments(case, metric)
@@ -94,9 +106,17 @@ def exact(
     return Moments(mean[case_of_user].reshape(n.shape), var[case_of_user].reshape(n.shape))
 
 
-def has_moments(metric: Metric) -> bool:
-    """Return whether there is a closed form for a metric."""
-    return metric.name in _MOMENTS and not _depends_on_list(metric.settings)
+def has_moments(metric: Metric, *, graded: bool = False) -> bool:
+    """Return whether there is a closed form for a metric.
+
+    Parameters
+    ----------
+    graded : bool
+        Whether true items have grades.
+    """
+    if metric.name not in _MOMENTS or _depends_on_list(metric.settings):
+        return False
+    return graded or not metric.graded if metric.name != "pFound" else not graded
 
 
 def _depends_on_list(settings: Mapping[str, Any]) -> bool:

@@ -380,7 +380,7 @@ def _reader(path: Path, column: str) -> Iterator[Reader | Rows]:
         return
     with opened(path) as file:
         head = header.read(file.stream)
-        yield Reader(file.stream, ord(head.separator), returns=head.returns)
+        yield Reader(file.stream, head.separator.encode(), returns=head.returns)
 
 
 def _cells(path: Path, column: str | None) -> Iterator[tuple[Block, Int64, Int64]]:

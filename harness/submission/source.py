@@ -97,7 +97,7 @@ def source(path: Path | pl.DataFrame, against: Against, findings: Findings) -> I
         places = header.check(head, wanted, findings)
         if wanted.long and against.format is not None:
             findings.note("SUB110", "a row an item")
-        reader = Reader(file.stream, ord(head.separator), returns=head.returns)
+        reader = Reader(file.stream, head.separator.encode(), returns=head.returns)
         yield Source(head, wanted, places, reader)
 
 

@@ -174,7 +174,16 @@ def test_where_nothing_is_near_all_are_named(sections: dict[str, Any], named: li
         ({"data": {"time": 5}}, "[data] time"),
         ({"data": {"path": 5}}, "[data] path: found 5; "),
         ({"data": {"header": "no"}}, "[data] header: found 'no'; "),
-        ({"data": {"minimum": {"rating": "4"}}}, "[data] minimum.rating: found '4'; "),
+        ({"data": {"where": {"rating": 4}}}, "[data] where rating: found 4; expected a text or "),
+        (
+            {"data": {"where": {"rating": {"min": "4"}}}},
+            "[data] where rating: found { min = '4' }; expected a text or ",
+        ),
+        ({"data": {"where": {"event": []}}}, "[data] where event: found []; expected a text or "),
+        (
+            {"data": {"where": {"a b": {"min": 2, "max": 1}}}},
+            '[data] where "a b": min = 2 is above max = 1',
+        ),
         ({"data": []}, "[data]: found []; expected keys with values"),
         ({"split": {"valid_days": 7.5}}, "[split] valid_days: found 7.5; "),
         ({"split": {"valid_days": 0}}, "[split] valid_days: found 0; "),
@@ -254,8 +263,8 @@ def test_a_strategys_own_key_is_needed(name: str, key: str, wanted: str) -> None
     [
         ({"layout": "hm", "path": "x", "events": "log.csv"},
          '[data] layout "hm" has no key "events"; allowed: '),
-        ({"layout": "ponpare", "path": "x", "minimum": {"a": 1}},
-         '[data] layout "ponpare" has no key "minimum"; allowed: '),
+        ({"layout": "ponpare", "path": "x", "separator": ";"},
+         '[data] layout "ponpare" has no key "separator"; allowed: '),
         ({"layout": "kion", "path": "x", "restore_zeros": True},
          '[data] layout "kion" has no key "restore_zeros"; allowed: '),
         ({"layout": "table", "path": "x", "events": "y", "restore_zeros": True},
@@ -271,7 +280,7 @@ def test_keys_of_another_layout_are_refused(data: dict[str, Any], start: str) ->
     "data",
     [
         {"layout": "hm", "path": "x", "restore_zeros": True},
-        {"layout": "kion", "path": "x", "minimum": {"watched_pct": 10}, "cache": False},
+        {"layout": "kion", "path": "x", "where": {"watched_pct": {"min": 10}}, "cache": False},
         {"layout": "table", "path": "x", "events": "y", "header": ["a", "b"], "separator": ";"},
     ],
 )

@@ -113,13 +113,13 @@ def test_buckets_know_the_span_of_all_events_and_what_was_left_out(
 ) -> None:
     in_buckets(monkeypatch, 64)
     in_parts_of(monkeypatch, 1)
-    layout = config(tmp_path, minimum={"stars": 4}).layout()
+    layout = config(tmp_path, where={"stars": {"min": 4}}).layout()
     with prepared(layout) as found:
         spans = {data.times for data in found.datasets()}
         (notes,) = {data.notes for data in found.datasets()}
     day = 86_400_000_000
     assert spans == {(18262 * day, 18264 * day)}  # 2020-01-01, 18,262 days after 1970, and the 3rd
-    assert notes == ("log.csv: 2 of 5 rows left out (stars >= 4)",)
+    assert notes == ("log.csv: 2 of 5 rows left out (kept: stars >= 4)",)
 
 
 def test_a_part_ends_by_its_bytes_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,10 +143,12 @@ def test_rows_at_the_end_that_are_all_left_out_make_no_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     in_parts_of(monkeypatch, 2)
-    layout = config(tmp_path, LOG + "eve,a,2020-01-04,1\n" * 5, minimum={"stars": 3}).layout()
+    layout = config(
+        tmp_path, LOG + "eve,a,2020-01-04,1\n" * 5, where={"stars": {"min": 3}}
+    ).layout()
     with prepared(layout) as found:
         assert len(all_rows(found)) == 4
-        assert found.known.notes == ["log.csv: 6 of 10 rows left out (stars >= 3)"]
+        assert found.known.notes == ["log.csv: 6 of 10 rows left out (kept: stars >= 3)"]
 
 
 def _unpacked(text: bytes) -> bytes:

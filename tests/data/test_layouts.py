@@ -8,6 +8,7 @@ import pytest
 from harness import config as config_
 from harness.core.errors import DataError
 from harness.data import competitions
+from harness.data.conditions import Condition
 from harness.data.loading import load
 
 TRANSACTIONS = (
@@ -105,14 +106,14 @@ def test_ponpare_a_bad_display_date_is_named(tmp_path: Path) -> None:
         load(competitions.ponpare(folder))
 
 
-def test_kion_minimum(tmp_path: Path) -> None:
+def test_kion_where(tmp_path: Path) -> None:
     (tmp_path / "interactions.csv").write_text(
         "user_id,item_id,last_watch_dt,total_dur,watched_pct\n"
         "1,10,2021-05-11,4250,72.0\n1,11,2021-05-12,9,1.0\n"
     )
     (tmp_path / "items.csv").write_text("item_id,title\n10,x\n")
     (tmp_path / "users.csv").write_text("user_id,age\n1,age_25_34\n")
-    data = load(competitions.kion(tmp_path, minimum={"watched_pct": 10}))
+    data = load(competitions.kion(tmp_path).with_events(where=(Condition("watched_pct", low=10),)))
     assert data.item_ids.to_list() == ["10"]
     assert data.candidates == "train"
 

@@ -37,7 +37,7 @@ def config(folder: Path, **data: object) -> Config:
     values = {
         "data": {
             "layout": "table", "path": str(folder), "events": "log.csv", "items": "films.csv",
-            "minimum": {"stars": 2}, **data,
+            "where": {"stars": {"min": 2}}, **data,
         },
         "split": {"strategy": "last_n", "n": 1},
         "evaluation": {"candidates": "catalogue" if data.get("items", True) else "train"},
@@ -78,7 +78,7 @@ def test_the_second_call_reads_no_file(folder: Path, monkeypatch: pytest.MonkeyP
     again, kept = read(folder)
     assert kept
     assert_equal(made, again)
-    assert again.notes == ("log.csv: 1 of 3 rows left out (stars >= 2)",)
+    assert again.notes == ("log.csv: 1 of 3 rows left out (kept: stars >= 2)",)
     assert again.item_ids.to_list() == ["a", "b", "c"]
 
 
@@ -212,10 +212,10 @@ def test_a_full_disk_fails_no_run(folder: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_other_keys_of_the_layout_are_other_entries(folder: Path) -> None:
     read(folder)
-    assert not read(folder, minimum={"stars": 1})[1]
+    assert not read(folder, where={"stars": {"min": 1}})[1]
     assert not read(folder, items=None)[1]
     assert len(list(cache.folder().iterdir())) == 3
-    assert len(read(folder, minimum={"stars": 1})[0].events) == 3
+    assert len(read(folder, where={"stars": {"min": 1}})[0].events) == 3
     assert len(read(folder)[0].events) == 2
 
 

@@ -12,6 +12,7 @@ from conftest import refusal
 
 from harness.core.errors import DataError
 from harness.data.competitions import table as table_layout
+from harness.data.conditions import conditions
 from harness.data.dataset import Dataset
 from harness.data.layout import Layout
 from harness.data.loading import load
@@ -23,10 +24,12 @@ HEADER = "user,item,time\n"
 def log(folder: Path, name: str = "log.csv", **changes: object) -> Layout:
     settings = {
         "events": name, "user": "user", "item": "item", "time": "time", "time_format": "iso",
-        "separator": None, "header": True, "minimum": {}, "users": None, "items": None,
+        "separator": None, "header": True, "users": None, "items": None,
         "valid": None,
     }  # fmt: skip
-    return table_layout(folder, **{**settings, **changes})  # type: ignore[arg-type]
+    where = conditions(changes.pop("where", {}))  # type: ignore[arg-type]
+    found = table_layout(folder, **{**settings, **changes})  # type: ignore[arg-type]
+    return found.with_events(where=where)
 
 
 def text(folder: Path, content: str, name: str = "log.csv") -> Path:
@@ -139,9 +142,9 @@ def test_times(tmp_path: Path, written: str, time_format: str, seconds: int) -> 
 
 def test_a_minimum_leaves_rows_out_and_says_so(tmp_path: Path) -> None:
     text(tmp_path, "user,item,time,rating\na,x,2020-01-01,4\na,y,2020-01-01,3.5\nb,y,2020-01-01,\n")
-    data = load(log(tmp_path, minimum={"rating": 4}))
+    data = load(log(tmp_path, where={"rating": {"min": 4}}))
     assert rows(data) == [("a", "x")]
-    assert data.notes == ("log.csv: 2 of 3 rows left out (rating >= 4)",)
+    assert data.notes == ("log.csv: 2 of 3 rows left out (kept: rating >= 4)",)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +189,7 @@ def test_what_is_wrong_is_named(tmp_path: Path, content: str, named: list[str]) 
     ("content", "keys", "named"),
     [
         ("user,item,time,rating\na,x,2020-01-01,4\na,y,2020-01-01,good\n",
-         {"minimum": {"rating": 4}},
+         {"where": {"rating": {"min": 4}}},
          ['line 3, column "rating": found "good", expected a number']),
         (HEADER + "a,x,12\na,x,2020-01-01\n", {"time_format": "epoch_s"},
          ["line 3", '"2020-01-01", expected a number of seconds']),
@@ -306,7 +309,7 @@ def test_what_only_resembles_a_date_is_refused(tmp_path: Path, written: str) -> 
 
 def test_a_rating_that_is_no_number_reaches_no_minimum(tmp_path: Path) -> None:
     text(tmp_path, "user,item,time,rating\na,x,2020-01-01,5\nb,y,2020-01-01,nan\n")
-    assert rows(load(log(tmp_path, minimum={"rating": 4}))) == [("a", "x")]
+    assert rows(load(log(tmp_path, where={"rating": {"min": 4}}))) == [("a", "x")]
 
 
 def test_a_part_below_the_minimum_and_all_parts_below_it(tmp_path: Path) -> None:
@@ -314,9 +317,9 @@ def test_a_part_below_the_minimum_and_all_parts_below_it(tmp_path: Path) -> None
     header = "user,item,time,rating\n"
     text(tmp_path / "parts", header + "a,x,2020-01-01,5\n", "1.csv")
     text(tmp_path / "parts", header + "b,x,2020-01-01,1\n", "2.csv")
-    assert rows(load(log(tmp_path, "parts", minimum={"rating": 4}))) == [("a", "x")]
-    with pytest.raises(DataError, match="all 2 rows are below the minimum"):
-        load(log(tmp_path, "parts", minimum={"rating": 6}))
+    assert rows(load(log(tmp_path, "parts", where={"rating": {"min": 4}}))) == [("a", "x")]
+    with pytest.raises(DataError, match="none of 2 rows has rating >= 6"):
+        load(log(tmp_path, "parts", where={"rating": {"min": 6}}))
 
 
 def test_a_part_and_its_packed_copy_are_not_both_read(tmp_path: Path) -> None:

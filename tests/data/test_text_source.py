@@ -17,6 +17,7 @@ from harness.core.errors import DataError, UsageError
 from harness.data import _events, layout, ordering
 from harness.data.competitions import hm
 from harness.data.competitions import table as table_layout
+from harness.data.conditions import conditions
 from harness.data.layout import Layout, Table
 from harness.data.loading import load
 from harness.data.table_files import sources
@@ -31,10 +32,12 @@ FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], d
 def log(folder: Path, **changes: object) -> Layout:
     settings_ = {
         "events": "log.csv", "user": "user", "item": "item", "time": "time", "time_format": "iso",
-        "separator": None, "header": True, "minimum": {}, "users": None, "items": None,
+        "separator": None, "header": True, "users": None, "items": None,
         "valid": None,
     }  # fmt: skip
-    return table_layout(folder, **{**settings_, **changes})  # type: ignore[arg-type]
+    where = conditions(changes.pop("where", {}))  # type: ignore[arg-type]
+    found = table_layout(folder, **{**settings_, **changes})  # type: ignore[arg-type]
+    return found.with_events(where=where)
 
 
 def events(folder: Path, content: str | bytes, **changes: object) -> list[tuple[str, str, int]]:
@@ -171,7 +174,7 @@ def test_a_byte_order_mark_is_no_letter(tmp_path: Path) -> None:
     assert events(tmp_path, b"\xef\xbb\xbfa,x,1970-01-01\n", **given_) == [("a", "x", 0)]
 
 
-@pytest.mark.parametrize("separator", ['"', "\r", "\n", "", ";;", "é"])
+@pytest.mark.parametrize("separator", ['"', "\r", "\n", "", '";', "\n\n", "a\x00", ":" * 9])
 def test_what_ends_lines_and_quotes_separates_no_fields(tmp_path: Path, separator: str) -> None:
     with refusal(UsageError, f"[data] separator: found {separator!r}, expected one character"):
         events(tmp_path, "user,item,time\na,x,1970-01-01\n", separator=separator)
@@ -208,7 +211,10 @@ def test_the_line_of_a_fault(
 def test_values_before_a_faulty_line_are_not_blamed(tmp_path: Path, time: str, wrong: str) -> None:
     """How times are written is seen, and each is read, whatever stands further down."""
     content = f"{HEADER}a,x,{time},04.00000000000000000\n{wrong}\n"
-    given_ = {"time_format": "%d.%m.%Y" if time.count(".") else "iso", "minimum": {"note": 4}}
+    given_ = {
+        "time_format": "%d.%m.%Y" if time.count(".") else "iso",
+        "where": {"note": {"min": 4}},
+    }
     with refusal(DataError, "log.csv: line 3"):
         events(tmp_path, content.encode("latin-1"), **given_)
 
@@ -224,7 +230,10 @@ def test_lines_are_counted_over_blocks(tmp_path: Path, monkeypatch: pytest.Monke
 def test_bytes_that_are_no_utf_8_matter_in_columns_that_are_read(tmp_path: Path) -> None:
     latin = "a,x,1970-01-01,zoé\n".encode("latin-1")
     assert events(tmp_path, HEADER.encode() + latin) == [("a", "x", 0)]
-    with refusal(DataError, "line 3 is not UTF-8 text; save the file as UTF-8"):
+    with refusal(
+        DataError,
+        'line 3 is not UTF-8 text; save the file as UTF-8, or with layout "table" set encoding',
+    ):
         events(tmp_path, HEADER.encode() + b"a,x,1970-01-01,n\n\xe9,x,1970-01-01,n\n")
 
 

@@ -92,7 +92,7 @@ def test_a_fraction_breaks_ties_alike(write: Write) -> None:
     assert held_out(make_task(config_of(folder, share))) == held_out(make_task(config_of(folder)))
 
 
-@pytest.mark.parametrize("minimum", [{}, {"minimum": {"rating": 1}}])
+@pytest.mark.parametrize("minimum", [{}, {"where": {"rating": {"min": 1}}}])
 def test_file_holds_out_what_stands_last_in_the_file(write: Write, minimum: dict[str, Any]) -> None:
     text = (
         "user,item,rating,time\n"

@@ -45,7 +45,9 @@ def part(users: Any) -> EvaluatedUsers:
         for j, model in enumerate(CONFIG.models)
     }
     n, r, relevant = (of[users] for of in CASES)
-    return EvaluatedUsers(HASHES[users], tables, PROFILE[users], (n, r, relevant), 3, METRICS[0])
+    return EvaluatedUsers(
+        HASHES[users], tables, PROFILE[users], (n, r, relevant), 3, METRICS[0], None
+    )
 
 
 def figures(*shares: Any) -> Figures:

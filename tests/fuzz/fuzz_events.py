@@ -12,6 +12,7 @@ from mutation import TOKENS, batches, chances, mutated
 
 from harness.core.errors import DataError
 from harness.data.competitions import table
+from harness.data.conditions import Condition
 from harness.data.layout import Layout
 from harness.data.loading import load
 from harness.delimited import blocks
@@ -28,10 +29,11 @@ EPOCH = datetime(1970, 1, 1)
 
 
 def layout(folder: Path, name: str, numbered: bool) -> Layout:
-    settings = {"header": True, "minimum": {"stars": 2} if numbered else {}, "users": None}
+    settings = {"header": True, "users": None}
     columns = {"user": "user", "item": "item", "time": "time", "time_format": "iso"}
     others = {"separator": None, "items": None, "valid": None}
-    return table(folder, events=name, **columns, **settings, **others)  # type: ignore[arg-type]
+    found = table(folder, events=name, **columns, **settings, **others)  # type: ignore[arg-type]
+    return found.with_events(where=(Condition("stars", low=2),) if numbered else ())
 
 
 def expected(content: bytes, minimum: bool) -> list[tuple[str, str, int]]:

@@ -35,9 +35,10 @@ def dataset(rows: list[Row], valid: list[Row] | None = None) -> Dataset:
         np.array([t for _, _, t in every], np.int64),
         np.array(kinds, np.uint8),
     )
-    names = ("event",) if valid is None else ("train", "valid")
+    names = ("event",) if valid is None else ("event", "event")
     ordered = canonical(events, len(users), len(items), len(names))
-    return Dataset("table", pl.Series(users), pl.Series(items), ordered, names, "train")
+    ids = pl.Series(users), pl.Series(items)
+    return Dataset("table", *ids, ordered, names, "train", valid_kinds=(1,) if valid else ())
 
 
 def rows_of(data: Dataset, events: Events) -> list[Row]:

@@ -103,7 +103,7 @@ def table(folder: Path, log: str = LOG, **data: Any) -> Config:
 @pytest.mark.parametrize("count", [1, 2, 7, 64])
 def test_a_table(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     small.write(tmp_path, {"users.csv": USERS, "items.csv": ITEMS})
-    given = table(tmp_path, users="users.csv", items="items.csv", minimum={"stars": 3})
+    given = table(tmp_path, users="users.csv", items="items.csv", where={"stars": {"min": 3}})
     compare(spark, given.layout(), count, monkeypatch)
 
 
@@ -133,7 +133,7 @@ def test_parquet_in_any_order_of_rows_and_ranges(
     monkeypatch.setattr(reading, "PIECE_ROWS", piece)
     frame = many(1)
     frame.write_parquet(tmp_path / "log.parquet", row_group_size=1_000)
-    layout = table(tmp_path, events="log.parquet", minimum={"stars": 2}).layout()
+    layout = table(tmp_path, events="log.parquet", where={"stars": {"min": 2}}).layout()
     monkeypatch.setattr(bucketing, "bucket_count", lambda events: count)
     with buckets.prepared(layout, kept=False) as local:
         expected = list(local.datasets())
@@ -163,8 +163,8 @@ def test_what_spark_reads_itself(
     spark.read.parquet(str(tmp_path / "log.parquet")).repartition(3).createOrReplaceTempView(
         "shop_log"
     )
-    layout = table(tmp_path, events="log.parquet", minimum={"stars": 3}).layout()
-    remote = table(tmp_path, events=REMOTE[kind](tmp_path), minimum={"stars": 3}).layout()
+    layout = table(tmp_path, events="log.parquet", where={"stars": {"min": 3}}).layout()
+    remote = table(tmp_path, events=REMOTE[kind](tmp_path), where={"stars": {"min": 3}}).layout()
     monkeypatch.setattr(bucketing, "bucket_count", lambda events: count)
     frame.write_parquet(tmp_path / "log.parquet")
     with buckets.prepared(layout, kept=False) as local, prepared(spark, remote) as found:
@@ -221,7 +221,7 @@ def test_a_user_of_many_events_beside_others_of_few(
 
 FAULTS = {
     "no rows": ("user,item,time\n", {}, ["log.csv: the table has no rows"]),
-    "all left out": (LOG, {"minimum": {"stars": 9}}, ["all 5 rows are below the minimum"]),
+    "all left out": (LOG, {"where": {"stars": {"min": 9}}}, ["none of 5 rows has stars >= 9"]),
     "an empty id": (
         "user,item,time\nann,a,2020-01-01\n,a,2020-01-01\n",
         {},
@@ -234,7 +234,7 @@ FAULTS = {
     ),
     "no number": (
         "user,item,time,stars\nann,a,2020-01-01,many\n",
-        {"minimum": {"stars": 3}},
+        {"where": {"stars": {"min": 3}}},
         ['column "stars": found "many", expected a number'],
     ),
     "a column": (LOG, {"user": "usr"}, ['no column "usr"', 'did you mean "user"?']),

@@ -38,7 +38,13 @@ class Rarest(OneOrder, FromSums):
 """A model beside a config, which no worker has a file of."""
 
 
-@pytest.mark.parametrize("name", ["seen items dropped", "last two", "every metric", "slices"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("seen items dropped", "last two", "every metric", "slices"),
+        *("types", "grades", "probabilities", "k-core"),
+    ],
+)
 def test_the_record_is_that_of_a_run_in_memory(spark: Any, tmp_path: Path, name: str) -> None:
     settings = small.many(tmp_path, **CONFIGS[name])
     found = run(settings, tmp_path / "run", buckets=3)

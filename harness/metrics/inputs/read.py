@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from harness.core.arrays import Floats, Int32
+from harness.core.arrays import Int32
 from harness.core.errors import DataError, UsageError, counted
 from harness.metrics import Judgments, Metric
-from harness.metrics.inputs.cells import number_text, shown
+from harness.metrics.grades import refuse_grades
+from harness.metrics.inputs.cells import shown
 from harness.metrics.inputs.codes import Coders
 from harness.metrics.inputs.frame import ROWS, Table, accept
 from harness.metrics.inputs.lists import Lists, read_lists, read_truth
@@ -23,11 +24,6 @@ from harness.metrics.inputs.order import CALLER, check_grades, check_order
 if TYPE_CHECKING:
     from harness.metrics.inputs.beyond import Given
     from harness.models.item_stats import Catalogue
-
-_HIGHEST = 1000
-"""The highest grade whose 2^grade is summed without leaving what a float64 holds, 2^1024."""
-_HIGHEST_SUMMED = 1e300
-"""The highest grade that is itself summed so."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +160,7 @@ def read_rows(listed: Table, true: Table, asked: tuple[Metric, ...], whole: bool
     judgments, repeated = read_truth(true, coders)
     users, true_items = len(coders.users), len(coders.items)
     if users > 0:
-        _check_grades(asked, judgments.grades)
+        refuse_grades(asked, judgments.grades)
     found = read_lists(listed, coders, None if whole else longest_of(asked))
     every, user_ids = coders.items.ids, coders.users.ids
     with_list = int(np.count_nonzero((found.items >= 0).any(axis=1)))
@@ -220,33 +216,6 @@ def longest_of(metrics: tuple[Metric, ...]) -> int | None:
     """Return how many ranks are looked at; None where a metric takes them all."""
     cuts = [metric.k for metric in metrics]
     return None if None in cuts else max(k for k in cuts if k is not None)
-
-
-def _check_grades(metrics: tuple[Metric, ...], grades: Floats | None) -> None:
-    """Raise where a metric has no use for the grades, or for having none."""
-    worst = 0.0 if grades is None else float(grades.max(initial=0.0))
-    found = number_text(worst)
-    for metric in metrics:
-        if metric.graded and grades is None:
-            raise UsageError(
-                f"metric {metric} needs grades: name their column of the truth with "
-                'evaluate(…, grade="…"), or give {user: {item: grade}}'
-            )
-        if metric.name == "pFound" and worst > 1:
-            raise DataError(
-                f"truth: found the grade {found}; for {metric} a grade is the probability that "
-                "the item satisfies, from 0 to 1: divide grades by the highest there can be"
-            )
-        if metric.settings.get("gain") == "exponential" and worst > _HIGHEST:
-            raise DataError(
-                f"truth: found the grade {found}; {metric} raises 2 to it, and no sum of such "
-                f"gains fits a number: grades go up to {_HIGHEST:,}"
-            )
-        if metric.settings.get("gain") == "linear" and worst > _HIGHEST_SUMMED:
-            raise DataError(
-                f"truth: found the grade {found}; {metric} adds such grades up, and no sum of "
-                f"them fits a number: grades go up to {_HIGHEST_SUMMED:g}"
-            )
 
 
 def refuse_strangers(role: str, seen: Seen) -> None:

@@ -1,0 +1,61 @@
+"""Paths of a config: ``~`` and the variables of the environment in them written out."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator
+from pydantic_core import PydanticCustomError
+
+from harness.data.layout import is_remote
+
+UNSET = "unset_variable"
+"""The type of such a fault."""
+_HOME = re.compile(r"~(?=$|[/\\])")
+_VARIABLE = re.compile(r"\$(?:(?P<dollar>\$)|(?P<plain>[A-Za-z_]\w*)|\{(?P<braced>\w+)\})")
+
+
+def expanded(path: str) -> str:
+    """Return a path with the user's folder for ``~``, and values for variables.
+
+    ``$$`` is a dollar sign. URIs and names of tables that Spark reads are left as they are.
+
+    Raises
+    ------
+    ValueError
+        A variable that is not set, or is empty.
+
+    Examples
+    --------
+    >>> expanded("prices$$.csv")
+    'prices$.csv'
+    >>> expanded("s3a://shop/$day")
+    's3a://shop/$day'
+    """
+    if is_remote(path):
+        return path
+    home = _HOME.match(path)
+    if home is not None:
+        path = os.path.expanduser("~").replace("$", "$$") + path[home.end() :]  # noqa: PTH111
+    return _VARIABLE.sub(_value, path)
+
+
+def _value(found: re.Match[str]) -> str:
+    if found["dollar"]:
+        return "$"
+    name = found["plain"] or found["braced"]
+    value = os.environ.get(name, "")
+    if not value:
+        raise PydanticCustomError(
+            UNSET,
+            "the variable ${name} is not set; set it (export {name}=…), write the path out, or "
+            'write "$$" where a name has a dollar sign',
+            {"name": name},
+        )
+    return value
+
+
+PathText = Annotated[str, AfterValidator(expanded)]
+"""A path of a config, or another name that a table may have."""

@@ -1,0 +1,131 @@
+"""Which rows of a table are events: conditions on its columns, `where` in a config."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_BOUNDS = ("min", "max")
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What a column must hold, so that its row is an event; an empty cell holds nothing.
+
+    Attributes
+    ----------
+    among : tuple of str
+        One of these texts, where there are any.
+    low, high : float
+        Else a number within these, both included.
+    """
+
+    column: str
+    among: tuple[str, ...] = ()
+    low: float = -math.inf
+    high: float = math.inf
+
+    def __str__(self) -> str:
+        """Return it as a note tells it.
+
+        Examples
+        --------
+        >>> str(Condition("event", ("view", "sale"))), str(Condition("price", low=0.5))
+        ('event = view or sale', 'price >= 0.5')
+        """
+        if self.among:
+            return f"{self.column} = {' or '.join(self.among)}"
+        if self.high == math.inf:
+            return f"{self.column} >= {self.low:g}"
+        least = "" if self.low == -math.inf else f"{self.low:g} <= "
+        return f"{least}{self.column} <= {self.high:g}"
+
+    def holds(self, *, strict: bool = True) -> pl.Expr:
+        """Return the expression for the rows that hold it.
+
+        Parameters
+        ----------
+        strict : bool
+            Whether a text that is no number raises.
+        """
+        if self.among:
+            return pl.col(self.column).cast(pl.String).is_in(list(self.among)).fill_null(False)
+        number = pl.col(self.column).cast(pl.Float64, strict=strict)
+        return (number.is_between(self.low, self.high) & ~number.is_nan()).fill_null(False)
+
+
+def all_hold(conditions: Sequence[Condition], *, strict: bool = True) -> pl.Expr:
+    """Return the expression for the rows that hold every condition."""
+    return pl.all_horizontal(pl.lit(True), *(one.holds(strict=strict) for one in conditions))
+
+
+def conditions(where: Mapping[str, object]) -> tuple[Condition, ...]:
+    """Return the conditions of a config, by column.
+
+    Raises
+    ------
+    ValueError
+        One that is none.
+
+    Examples
+    --------
+    >>> [str(one) for one in conditions({"price": {"min": 1, "max": 9}, "event": "view"})]
+    ['event = view', '1 <= price <= 9']
+    """
+    return tuple(_condition(column, where[column]) for column in sorted(where))
+
+
+def _condition(column: str, wanted: object) -> Condition:
+    given = wanted if isinstance(wanted, list) else [wanted]
+    texts = [text for text in given if isinstance(text, str) and text]
+    if texts and len(texts) == len(given):
+        return Condition(column, tuple(dict.fromkeys(texts)))
+    if isinstance(wanted, dict) and wanted and set(wanted) <= set(_BOUNDS):
+        low, high = (wanted.get(name) for name in _BOUNDS)
+        if all(bound is None or _is_number(bound) for bound in (low, high)):
+            return _between(column, low, high)
+    raise ValueError(
+        f"where {key(column)}: found {_shown(wanted)}; expected a text or a list of texts, such as "
+        f'{key(column)} = ["a", "b"], or bounds of a number, such as {key(column)} = '
+        "{ min = 1, max = 5 }"
+    )
+
+
+def _between(column: str, low: float | None, high: float | None) -> Condition:
+    found = Condition(
+        column,
+        low=-math.inf if low is None else float(low),
+        high=math.inf if high is None else float(high),
+    )
+    if found.low > found.high:
+        raise ValueError(
+            f"where {key(column)}: min = {low:g} is above max = {high:g}, so no row would be left"
+        )
+    return found
+
+
+def _is_number(bound: object) -> bool:
+    return isinstance(bound, int | float) and not isinstance(bound, bool) and math.isfinite(bound)
+
+
+def _shown(wanted: object) -> str:
+    if isinstance(wanted, dict):
+        return "{ " + ", ".join(f"{name} = {value!r}" for name, value in wanted.items()) + " }"
+    return repr(wanted)
+
+
+def key(column: str) -> str:
+    """Return a column as a key of TOML.
+
+    Examples
+    --------
+    >>> key("price"), key("sale price")
+    ('price', '"sale price"')
+    """
+    return column if _BARE.fullmatch(column) else json.dumps(column)

@@ -1,0 +1,85 @@
+"""Event types: numbered as they are met, and in the end by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.core.errors import DataError
+from harness.data.layout import EventTable
+from harness.data.source import MOST_LABELS, Batch, too_many_labels
+
+Codes = npt.NDArray[np.uint8]
+
+
+class EventType(NamedTuple):
+    """A type of events.
+
+    Attributes
+    ----------
+    valid : bool
+        Whether they stand in the table of events to be evaluated on, where one is given.
+    name : str
+    """
+
+    valid: bool
+    name: str
+
+
+class EventTypes:
+    """Numbers the event types of tables by the order in which they are met.
+
+    Attributes
+    ----------
+    met : list of EventType
+    """
+
+    def __init__(self) -> None:
+        self._codes: dict[EventType, int] = {}
+
+    @property
+    def met(self) -> list[EventType]:
+        """Every type, in the order of the numbers."""
+        return list(self._codes)
+
+    def codes(self, table: EventTable, batch: Batch) -> Codes:
+        """Return the type of each event of a batch.
+
+        Raises
+        ------
+        DataError
+            There are more types than any log has.
+        """
+        if batch.kind is None:
+            code = np.uint8(self._code(table, table.kind))
+            return np.broadcast_to(code, len(batch.time))
+        numbers = np.array([self._code(table, name) for name in batch.kind.names], np.uint8)
+        codes: Codes = numbers[batch.kind.codes]
+        return codes
+
+    def _code(self, table: EventTable, name: str) -> int:
+        code = self._codes.setdefault(EventType(table.valid, name), len(self._codes))
+        if code >= MOST_LABELS:
+            names = [of.name for of in self._codes]
+            raise DataError(too_many_labels(table.table.name, table.kind_column or "", names))
+        return code
+
+
+def in_order(met: Iterable[EventType]) -> tuple[EventType, ...]:
+    """Return event types in the order of their codes: by name, those to be evaluated on last.
+
+    Examples
+    --------
+    >>> [of.name for of in in_order([EventType(False, "view"), EventType(False, "sale")])]
+    ['sale', 'view']
+    """
+    return tuple(sorted(set(met)))
+
+
+def codes_of(met: Sequence[EventType], types: Sequence[EventType]) -> Codes:
+    """Return the code of each number that was given as types were met."""
+    place: Mapping[EventType, int] = {of: code for code, of in enumerate(types)}
+    return np.array([place[of] for of in met], np.uint8)

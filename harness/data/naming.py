@@ -1,0 +1,151 @@
+"""What the name of a table stands for: files, or a table of a database.
+
+Names of folders such as ``date=2020-09-16`` are columns of the files below them, as in Hive.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from urllib.parse import unquote
+
+from harness.core.errors import DataError
+from harness.core.io import exists, is_hidden, listed, parts, refuse_twice, spellings
+from harness.data.layout import Table
+
+_WILD = re.compile(r"[*?\[]")
+_ANY_FOLDERS = "**"
+INSIDE = "::"
+"""What stands between a database and the name of its table."""
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One file of a table.
+
+    Attributes
+    ----------
+    path : Path
+    partition : tuple of (column, value)
+        What the names of its folders say; None: nothing stands there.
+    inside : str, optional
+        The table of a database.
+    """
+
+    path: Path
+    partition: tuple[tuple[str, str | None], ...] = ()
+    inside: str | None = None
+
+
+def parts_of(table: Table) -> list[Part]:
+    """Return the files of a table, by name.
+
+    Raises
+    ------
+    DataError
+        No file has such a name or fits the pattern; a folder whose name says a column twice.
+    """
+    path, inside = _opened_up(table.local)
+    root, pattern = _cut(path)
+    files = _matching(root, pattern) if pattern else parts(root)
+    return [Part(file, () if inside else _partition(file, root), inside) for file in files]
+
+
+def is_in_database(table: Table) -> bool:
+    """Return whether a table is one of a database."""
+    return _opened_up(table.local)[1] is not None
+
+
+def is_one_file(table: Table) -> bool:
+    """Return whether a table is a file by itself, whose rows have an order."""
+    root, pattern = _cut(table.local)
+    return not pattern and not root.is_dir() and not is_in_database(table)
+
+
+def _opened_up(path: Path) -> tuple[Path, str | None]:
+    """Return a database and its table; a file whose name has such signs is itself."""
+    if INSIDE not in str(path) or exists(path):
+        return path, None
+    file, _, inside = str(path).rpartition(INSIDE)
+    return Path(file), inside
+
+
+def _cut(path: Path) -> tuple[Path, tuple[str, ...]]:
+    """Return the part of a path that is a name, and what is a pattern behind it.
+
+    What exists is a name, whatever signs it has.
+    """
+    if not _WILD.search(str(path)) or any(exists(spelling) for spelling in spellings(path)):
+        return path, ()
+    root = Path(path.anchor)
+    names = path.parts[len(root.parts) :]
+    for at, name in enumerate(names):
+        if _WILD.search(name) and not exists(root / name):
+            return root, names[at:]
+        root /= name
+    return path, ()
+
+
+def _matching(root: Path, pattern: Sequence[str]) -> list[Path]:
+    found = []
+    for path in dict.fromkeys(_fitting(root, pattern)):
+        found += parts(path) if path.is_dir() else [path]
+    files = sorted(set(found))
+    refuse_twice(files)
+    if not files:
+        raise DataError(
+            f"{root / Path(*pattern)}: no file fits this pattern\n{listed(root)}; "
+            "* stands for any signs of one name, ? for one, ** for any folders"
+        )
+    return files
+
+
+def _fitting(folder: Path, pattern: Sequence[str]) -> Iterator[Path]:
+    """Yield what fits, but for hidden names; links to folders are followed where one is named."""
+    first, rest = pattern[0], pattern[1:]
+    if first == _ANY_FOLDERS:
+        yield from _fitting(folder, rest or ["*"])
+        for path in _inside(folder):
+            if path.is_dir() and not path.is_symlink():  # which may lead in circles
+                yield from _fitting(path, pattern)
+        return
+    for path in _inside(folder):
+        if not fnmatchcase(path.name, first):
+            continue
+        if not rest:
+            yield path
+        elif path.is_dir():
+            yield from _fitting(path, rest)
+
+
+def _inside(folder: Path) -> list[Path]:
+    try:
+        return sorted(path for path in folder.iterdir() if not is_hidden(path.name))
+    except OSError:  # no folder, or one that is closed
+        return []
+
+
+def _partition(file: Path, root: Path) -> tuple[tuple[str, str | None], ...]:
+    """Return what the names of the folders between a table's own and a file say."""
+    found: dict[str, str | None] = {}
+    for name in file.relative_to(root).parts[:-1] if file != root and root in file.parents else ():
+        column, equals, value = name.partition("=")
+        if not column or not equals:
+            continue
+        column = unquote(column)
+        if column in found:
+            raise DataError(
+                f'{file}: two of its folders say "{column}"; name each column of a path once'
+            )
+        found[column] = None if value == _NULL else unquote(value)
+    return tuple(found.items())
+
+
+def absolute(part: Part) -> Part:
+    """Return the same with a path that others find too."""
+    return replace(part, path=Path(os.path.abspath(part.path)))  # noqa: PTH100 - links stay

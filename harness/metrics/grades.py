@@ -1,0 +1,59 @@
+"""Which grades of true items a metric can use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from harness.core.arrays import Floats
+from harness.core.errors import DataError, UsageError
+from harness.metrics.registry import Metric
+
+_HIGHEST = 1000
+"""The highest grade whose 2^grade is summed without leaving what a float64 holds, 2^1024."""
+_HIGHEST_SUMMED = 1e300
+"""The highest grade that is itself summed so."""
+
+
+def refuse_grades(
+    metrics: Iterable[Metric],
+    grades: Floats | None,
+    where: str = "truth",
+    cure: str = 'name their column of the truth with evaluate(…, grade="…"), or give '
+    "{user: {item: grade}}",
+) -> None:
+    """Raise where a metric has no use for the grades, or for having none.
+
+    Parameters
+    ----------
+    grades : float64 array, optional
+        All there are, or the highest.
+    where, cure : str
+        Where they are from, and how they are given.
+
+    Raises
+    ------
+    UsageError
+        A metric needs grades and there are none.
+    DataError
+        One that is too high for a metric.
+    """
+    worst = 0.0 if grades is None else float(grades.max(initial=0.0))
+    found = repr(worst).removesuffix(".0")
+    for metric in metrics:
+        if metric.graded and grades is None:
+            raise UsageError(f"metric {metric} needs grades: {cure}")
+        if metric.name == "pFound" and worst > 1:
+            raise DataError(
+                f"{where}: found the grade {found}; for {metric} a grade is the probability that "
+                "the item satisfies, from 0 to 1: divide grades by the highest there can be"
+            )
+        if metric.settings.get("gain") == "exponential" and worst > _HIGHEST:
+            raise DataError(
+                f"{where}: found the grade {found}; {metric} raises 2 to it, and no sum of such "
+                f"gains fits a number: grades go up to {_HIGHEST:,}"
+            )
+        if metric.settings.get("gain") == "linear" and worst > _HIGHEST_SUMMED:
+            raise DataError(
+                f"{where}: found the grade {found}; {metric} adds such grades up, and no sum of "
+                f"them fits a number: grades go up to {_HIGHEST_SUMMED:g}"
+            )

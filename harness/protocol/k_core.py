@@ -1,0 +1,139 @@
+"""The k-core of a log: users with so many events, of items with so many, until none goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from harness.config import Config
+from harness.core import steps
+from harness.core.arrays import Bool, Int64
+from harness.core.errors import DataError, counted
+from harness.core.exact_sum import Largest, Sums
+from harness.core.steps import Steps, of_one
+from harness.data import _events
+from harness.data.dataset import Dataset, Events
+from harness.protocol.evaluation_set import CORE, LOG
+
+
+@dataclass(frozen=True, eq=False)
+class Core:
+    """The k-core of a log.
+
+    Attributes
+    ----------
+    items : bool array, (n items,)
+        Which items are in it.
+    least : int
+        How many events with such items a user must have.
+    span : (int, int)
+        When its first and its last event happened, microseconds since 1970.
+    note : str
+        What was left out.
+    """
+
+    items: Bool
+    least: int
+    span: tuple[int, int]
+    note: str
+
+    def of(self, part: Dataset) -> Dataset:
+        """Return a part of the log, with the events of the core alone; it stays so."""
+        if part.steps:
+            return part
+        events = _within(part, self.items, self.least)
+        users = int(np.count_nonzero(np.diff(events.user_starts(len(part.user_ids)))))
+        return replace(
+            part,
+            events=events,
+            span=self.span,
+            notes=(*part.notes, self.note),
+            steps=((LOG, len(part.user_ids)), (CORE, users)),
+        )
+
+
+def core_of(config: Config, data: Dataset) -> Dataset:
+    """Return a log, or its k-core where the config asks for one.
+
+    Raises
+    ------
+    DataError
+        Nothing is left.
+    """
+    core = steps.found(core_steps(config, len(data.item_ids)), of_one(data))
+    return data if core is None else core.of(data)
+
+
+def core_steps(config: Config, n_items: int) -> Steps[Dataset, Core | None]:
+    """Yield steps; return the k-core of a log in parts of its users, if the config asks for one.
+
+    A user stays who has `min_user_events` events with items that stay, and an item stays that has
+    `min_item_events` events of users who stay: the largest such set, which is what is left when
+    items with fewer are taken away again and again (Batagelj and Zaversnik 2003). An event counts
+    as often as it happened.
+
+    Examples
+    --------
+    With two of each: ann has a, a, b and bob has b, c. Item c has one event; without it bob has
+    one, without him b has one, and so ann stays with a and a.
+    """
+    least_user, least_item = config.data.min_user_events, config.data.min_item_events
+    if least_user == least_item == 1:
+        return None
+    items, rounds = np.ones(n_items, np.bool_), 0
+    first: Any = None
+    while True:
+        total: Any = yield partial(_counted, items, least_user)
+        first, rounds = first or total, rounds + 1
+        left = items & (total["items"] >= least_item)
+        if (left == items).all():
+            break
+        items = left
+    rules = f"min_user_events = {least_user:,}, min_item_events = {least_item:,}"
+    users, events = total["kept"].tolist()
+    before: int = int(first["all"][0])
+    if events == 0:
+        raise DataError(
+            f"[data] {rules}: none of {counted(before, 'event')} is left when users and items "
+            "with fewer have gone; take smaller numbers"
+        )
+    note = (
+        f"k-core: {before - events:,} of {counted(before, 'event')} left out ({rules}; "
+        f"{counted(users, 'user')} and {counted(int(items.sum()), 'item')} stay)"
+    )
+    span: Any = yield partial(_span, items, least_user)
+    low, high = span["span"].values.tolist()
+    return Core(items, least_user, (-low, high), note)
+
+
+def _counted(items: Bool, least: int, part: Dataset) -> Sums:
+    """Return the events of each item that stay if these items do, and of how many users."""
+    counts = np.zeros(len(items), np.int64)
+    kept = _core(part, items, least, counts, np.zeros(0, np.uint8))
+    return {
+        "items": counts,
+        "kept": np.array(kept),
+        "all": np.array([len(part.events)]),
+    }
+
+
+def _span(items: Bool, least: int, part: Dataset) -> Sums:
+    time = _within(part, items, least).time
+    lowest = np.iinfo(np.int64).min
+    ends = [-int(time.min()), int(time.max())] if len(time) > 0 else [lowest, lowest]
+    return {"span": Largest(np.array(ends))}
+
+
+def _within(part: Dataset, items: Bool, least: int) -> Events:
+    kept = np.zeros(len(part.events), np.uint8)
+    _core(part, items, least, np.zeros(len(items), np.int64), kept)
+    return part.events.where(kept.view(np.bool_))
+
+
+def _core(part: Dataset, items: Bool, least: int, counts: Int64, kept: Any) -> tuple[int, int]:
+    starts = part.events.user_starts(len(part.user_ids))
+    given = np.ascontiguousarray(items).view(np.uint8), least, counts, kept
+    return _events.core(np.ascontiguousarray(starts), part.events.item, *given)

@@ -1,0 +1,204 @@
+"""Columns of event types and values, and conditions: in text, Parquet and buckets."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import small
+from conftest import refusal
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from harness.core.errors import DataError
+from harness.data import bucketing
+from harness.data.buckets import prepared
+from harness.data.dataset import Dataset
+from harness.data.loading import load
+from harness.delimited import blocks
+
+LOG = """user,item,time,event,stars
+ann,a,2020-01-01,view,1
+ann,b,2020-01-02,sale,4.5
+bob,a,2020-01-03,view,-2
+bob,a,2020-01-03,cart,0
+"""
+Row = tuple[str, str, str, float | None]
+
+
+def rows(data: Dataset) -> list[Row]:
+    """Return the events of a data set in its order: user, item, type, value."""
+    users, items, e = data.user_ids.to_list(), data.item_ids.to_list(), data.events
+    kinds = [data.kinds[kind] for kind in e.kind]
+    values = [None] * len(e) if e.value is None else e.value.tolist()
+    pairs = zip(e.user, e.item, strict=True)
+    return [(users[u], items[i], k, v) for (u, i), k, v in zip(pairs, kinds, values, strict=True)]
+
+
+def read(folder: Path, log: str = LOG, **data: Any) -> Dataset:
+    return load(small.config(folder, log=log, data=data).layout())
+
+
+def as_parquet(folder: Path, log: str) -> None:
+    pl.read_csv(log.encode()).write_parquet(folder / "log.parquet")
+
+
+def test_types_and_values_are_those_of_their_columns(tmp_path: Path) -> None:
+    found = read(tmp_path, kind="event", value="stars")
+    assert found.kinds == ("cart", "sale", "view")  # by name
+    assert rows(found) == [
+        ("ann", "a", "view", 1.0),
+        ("ann", "b", "sale", 4.5),
+        ("bob", "a", "cart", 0.0),
+        ("bob", "a", "view", -2.0),
+    ]
+
+
+def test_without_their_columns_there_is_one_type_and_no_value(tmp_path: Path) -> None:
+    found = read(tmp_path)
+    assert found.kinds == ("event",)
+    assert {(kind, value) for _, _, kind, value in rows(found)} == {("event", None)}
+
+
+@pytest.mark.parametrize(
+    ("where", "items", "note"),
+    [
+        ({"event": "view"}, ["a", "a"], "event = view"),
+        ({"event": ["sale", "cart"]}, ["b", "a"], "event = sale or cart"),
+        ({"stars": {"min": 0, "max": 1}}, ["a", "a"], "0 <= stars <= 1"),
+        ({"stars": {"max": 0.5}, "event": ["cart"]}, ["a"], "event = cart, stars <= 0.5"),
+    ],
+)
+@pytest.mark.parametrize("events", ["log.csv", "log.parquet"])
+def test_rows_that_do_not_hold_the_conditions_are_left_out_and_counted(
+    tmp_path: Path, where: dict[str, Any], items: list[str], note: str, events: str
+) -> None:
+    as_parquet(tmp_path, LOG)
+    found = read(tmp_path, where=where, events=events)
+    assert [item for _, item, _, _ in rows(found)] == items
+    assert found.notes == (f"{events}: {4 - len(items)} of 4 rows left out (kept: {note})",)
+
+
+def test_an_event_of_two_values_comes_with_the_lower_one_first_whatever_the_rows(
+    tmp_path: Path,
+) -> None:
+    one, other = "ann,a,2020-01-01,5\n", "ann,a,2020-01-01,-0.5\n"
+    for log in (one + other, other + one):
+        found = read(tmp_path, "user,item,time,stars\n" + log, value="stars")
+        assert found.events.value is not None
+        assert found.events.value.tolist() == [-0.5, 5.0]
+
+
+def test_a_given_split_tells_its_tables_apart_and_not_its_types(tmp_path: Path) -> None:
+    small.write(tmp_path, {"later.csv": LOG})
+    split = {"strategy": "given", "valid": "later.csv"}
+    config = small.config(tmp_path, log=LOG, split=split, data={"kind": "event"})
+    found = load(config.layout())
+    assert found.kinds == ("cart", "sale", "view") * 2
+    assert found.valid_kinds == (3, 4, 5)
+
+
+BAD = {
+    "no type": ("ann,a,2020-01-01,,1\n", ['column "event": found an empty value', "an event type"]),
+    "no value": (
+        "ann,a,2020-01-01,view,\n",
+        ['column "stars": found an empty value, expected a number', "where = { stars = {"],
+    ),
+    "a value that is no number": (
+        "ann,a,2020-01-01,view,good\n",
+        ['column "stars": found "good", expected a number'],
+    ),
+    "an endless value": ("ann,a,2020-01-01,view,inf\n", ['found "inf", expected a number']),
+}
+
+
+@pytest.mark.parametrize(("row", "words"), BAD.values(), ids=BAD)
+def test_bad_types_and_values_are_told_with_their_line(
+    tmp_path: Path, row: str, words: list[str]
+) -> None:
+    with refusal(DataError, "log.csv: line 6, ", *words):
+        read(tmp_path, LOG + row, kind="event", value="stars")
+
+
+@pytest.mark.parametrize(("row", "words"), BAD.values(), ids=BAD)
+def test_and_with_their_row_in_parquet(tmp_path: Path, row: str, words: list[str]) -> None:
+    pl.read_csv((LOG + row).encode(), infer_schema=False).write_parquet(tmp_path / "log.parquet")
+    with refusal(DataError, "log.parquet: row 5, ", *words):
+        read(tmp_path, kind="event", value="stars", events="log.parquet")
+
+
+@pytest.mark.parametrize("events", ["log.csv", "log.parquet"])
+def test_what_is_left_out_may_hold_anything(tmp_path: Path, events: str) -> None:
+    log = LOG + "ann,a,2020-01-01,,\nbob,,2020-01-05,view,\n"
+    pl.read_csv(log.encode()).write_parquet(tmp_path / "log.parquet")
+    where = {"stars": {"min": 1}}
+    found = read(tmp_path, log, kind="event", value="stars", where=where, events=events)
+    assert len(found.events) == 2
+    assert found.kinds == ("sale", "view")
+
+
+def test_a_hint_on_a_missing_value_works(tmp_path: Path) -> None:
+    log = LOG + "ann,a,2020-01-01,view,\n"
+    found = read(tmp_path, log, value="stars", where={"stars": {"min": 0}})
+    assert len(found.events) == 3
+
+
+@pytest.mark.parametrize("events", ["log.csv", "log.parquet"])
+def test_a_column_of_ids_is_no_column_of_event_types(tmp_path: Path, events: str) -> None:
+    log = "user,item,time\n" + "".join(f"u,i{n},2020-01-01\n" for n in range(300))
+    as_parquet(tmp_path, log)
+    with refusal(DataError, f'{events}: column "item" holds more than 255 event types ("i0", "i1'):
+        read(tmp_path, log, kind="item", events=events)
+
+
+@pytest.mark.parametrize("key", ["kind", "value", "where"])
+def test_a_column_that_is_not_there_is_told(tmp_path: Path, key: str) -> None:
+    column: Any = {"event": "x"} if key == "where" else "evnt"
+    words = ('no column "event"',) if key == "where" else ('no column "evnt"', '"event"?')
+    log = "user,item,time\nann,a,2020-01-01\n" if key == "where" else LOG
+    with refusal(DataError, "log.csv: line 1: ", *words):
+        read(tmp_path, log, **{key: column})
+
+
+def test_a_condition_that_no_row_holds_is_told(tmp_path: Path) -> None:
+    with refusal(DataError, "log.csv: none of 4 rows has event = buy; look at [data] where"):
+        read(tmp_path, where={"event": "buy"})
+
+
+TYPES = st.sampled_from(["view", "sale", "a, b", 'say "x"', "é"])
+VALUES = st.sampled_from([-1.0, 0.0, 0.1, 2.0, 1e300])
+ROWS = st.lists(
+    st.tuples(st.sampled_from("abc"), st.sampled_from("xyz"), st.integers(1, 3), TYPES, VALUES),
+    min_size=1,
+    max_size=12,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(given_rows=ROWS, random=st.randoms(use_true_random=False), size=st.sampled_from([50, 1000]))
+def test_text_parquet_and_buckets_hold_the_same_events(
+    tmp_path: Path, given_rows: list[Any], random: Any, size: int
+) -> None:
+    names = ["user", "item", "time", "event", "stars"]
+    table = [(u, i, f"2020-01-{day:02}", k, v) for u, i, day, k, v in given_rows]
+    shuffled = random.sample(table, len(table))
+    frames = [pl.DataFrame(of, names, orient="row") for of in (table, shuffled)]
+    frames[0].write_csv(tmp_path / "log.csv")
+    frames[1].write_parquet(tmp_path / "log.parquet")
+    data = {"kind": "event", "value": "stars", "where": {"event": ["view", "a, b", "é", "sale"]}}
+    text, parquet = (
+        small.config(tmp_path, log=frames[0].write_csv(), data={**data, "events": f"log.{end}"})
+        for end in ("csv", "parquet")
+    )
+    kept = sorted((u, t, i, k, v) for u, i, t, k, v in table if k != 'say "x"')
+    if not kept:
+        return
+    expected = [(u, i, k, v) for u, _, i, k, v in kept]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "SIZE", size)
+        patch.setattr(bucketing, "bucket_count", lambda events: 3)
+        assert rows(load(text.layout())) == rows(load(parquet.layout())) == expected
+        with prepared(text.layout(), kept=False) as found:
+            assert sorted(row for part in found.datasets() for row in rows(part)) == sorted(
+                expected
+            )

@@ -1,0 +1,229 @@
+"""Tables in several files: patterns, and folders whose names are columns."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import small
+from conftest import refusal
+from hypothesis import given
+from hypothesis import strategies as st
+from test_text_source import FOLDER, log
+
+from harness.core.errors import DataError, UsageError
+from harness.data import attributes, loading
+from harness.data.layout import AttributeTable, Layout, Table
+from harness.data.loading import load
+from harness.data.naming import is_one_file, parts_of
+from harness.experiment.run import run
+
+HEADER = "user,item,time\n"
+DAY = 86_400_000_000
+
+
+def write(folder: Path, files: dict[str, str]) -> Path:
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content)
+    return folder
+
+
+def rows(layout: Layout) -> list[tuple[str, str, int]]:
+    data = load(layout)
+    columns = (getattr(data.events, name).tolist() for name in ("user", "item", "time"))
+    return [
+        (data.user_ids[u], data.item_ids[i], t // DAY) for u, i, t in zip(*columns, strict=True)
+    ]
+
+
+def names(folder: Path, pattern: str) -> list[str]:
+    return [part.path.relative_to(folder).as_posix() for part in parts_of(Table(folder / pattern))]
+
+
+TREE = dict.fromkeys(
+    (
+        "2019-12.csv",
+        "2020-01.csv",
+        "2020-02.csv.gz",
+        "deep/2020-03.csv",
+        "deep/er/2020-04.csv",
+        "deep/_temporary/2020-05.csv",
+        ".hidden/2020-06.csv",
+        "_SUCCESS",
+        "x[1].csv",
+    ),
+    HEADER,
+)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("2020-*.csv", ["2020-01.csv"]),
+        ("2020-0?.csv*", ["2020-01.csv", "2020-02.csv.gz"]),
+        ("20[12]9-*.csv", ["2019-12.csv"]),
+        ("**/2020-*.csv", ["2020-01.csv", "deep/2020-03.csv", "deep/er/2020-04.csv"]),
+        ("deep/**/*.csv", ["deep/2020-03.csv", "deep/er/2020-04.csv"]),
+        ("deep/**", ["deep/2020-03.csv", "deep/er/2020-04.csv"]),
+        ("d*", ["deep/2020-03.csv", "deep/er/2020-04.csv"]),
+        ("*/*.csv", ["deep/2020-03.csv"]),
+        ("x[1].csv", ["x[1].csv"]),
+        ("deep", ["deep/2020-03.csv", "deep/er/2020-04.csv"]),
+    ],
+)
+def test_what_a_pattern_fits(tmp_path: Path, pattern: str, found: list[str]) -> None:
+    assert names(write(tmp_path, TREE), pattern) == found
+
+
+def test_a_folder_with_the_signs_of_patterns_is_itself(tmp_path: Path) -> None:
+    folder = write(tmp_path / "[ab]*", {"log-1.csv": HEADER, "log-2.csv": HEADER})
+    assert names(folder, "log-*.csv") == ["log-1.csv", "log-2.csv"]
+    assert names(folder, "log-1.csv") == ["log-1.csv"]
+
+
+def test_events_of_all_files_that_fit(tmp_path: Path) -> None:
+    files = {
+        "logs/2020-01.csv": HEADER + "a,x,2020-01-01\n",
+        "logs/2020-02.csv": HEADER + "a,y,2020-02-01\n",
+        "logs/2019-01.csv": HEADER + "a,z,2019-01-01\n",
+    }
+    layout = log(write(tmp_path, files), events="logs/2020-*.csv")
+    assert [item for _, item, _ in rows(layout)] == ["x", "y"]
+    assert [path.name for path in loading.files(layout)] == ["2020-01.csv", "2020-02.csv"]
+
+
+def test_a_pattern_that_fits_nothing_says_where_it_looked(tmp_path: Path) -> None:
+    write(tmp_path, TREE)
+    said = ["no file fits this pattern", f"the folder {tmp_path} holds: ", "2019-12.csv", "** for"]
+    with refusal(DataError, "2021-*.csv", *said):
+        parts_of(Table(tmp_path / "2021-*.csv"))
+    with refusal(DataError, f"the folder {tmp_path / 'none'} does not exist"):
+        parts_of(Table(tmp_path / "none" / "*.csv"))
+
+
+def test_a_file_packed_and_unpacked_is_no_two_files(tmp_path: Path) -> None:
+    write(tmp_path, {"a.csv": HEADER, "a.csv.gz": ""})
+    with refusal(DataError, "a.csv.gz: stands beside a.csv; keep one of the two"):
+        parts_of(Table(tmp_path / "a*"))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights on Windows")
+def test_links_in_circles_and_out_of_a_folder_end(tmp_path: Path) -> None:
+    write(tmp_path, {"logs/a.csv": HEADER, "logs/deep/b.csv": HEADER, "other/c.csv": HEADER})
+    (tmp_path / "logs" / "again").symlink_to(tmp_path / "logs")
+    (tmp_path / "logs" / "deep" / "out").symlink_to("/")
+    (tmp_path / "logs" / "d.csv").symlink_to(tmp_path / "other" / "c.csv")
+    assert names(tmp_path, "logs") == ["logs/a.csv", "logs/d.csv", "logs/deep/b.csv"]
+    assert names(tmp_path, "logs/**/*.csv") == names(tmp_path, "logs")
+
+
+@pytest.mark.parametrize("events", ["log*.csv", "logs"])
+def test_rows_of_several_files_have_no_order(tmp_path: Path, events: str) -> None:
+    write(tmp_path, {"logs/a.csv": small.LOG})
+    split = {"strategy": "last_n", "n": 1, "ties": "file"}
+    given_ = small.config(tmp_path, data={"events": events}, split=split)
+    with refusal(UsageError, 'ties = "file": the events lie in ', "a folder or a pattern"):
+        run(given_)
+    assert is_one_file(Table(tmp_path / "log.csv"))
+
+
+def parquet(folder: Path, files: dict[str, dict[str, list[Any]]]) -> Path:
+    for name, columns in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        pl.DataFrame(columns).write_parquet(folder / name)
+    return folder
+
+
+ONE = {"user": ["a", "b"], "item": ["x", "y"]}
+TWO = {"user": ["a"], "item": ["y"]}
+DAYS = {
+    "log/time=2020-01-01/part-0.parquet": ONE,
+    "log/time=2020-01-02/part-0.parquet": TWO,
+    "log/_temporary/time=2020-01-03/part-0.parquet": TWO,
+}
+JANUARY = 18262
+"""Days from 1970 to 2020-01-01."""
+
+
+@pytest.mark.parametrize("events", ["log", "log/*/part-*.parquet", "log/*", "l*"])
+def test_times_may_stand_in_the_names_of_folders(tmp_path: Path, events: str) -> None:
+    layout = log(parquet(tmp_path, DAYS), events=events)
+    expected = [("a", "x", JANUARY), ("a", "y", JANUARY + 1), ("b", "y", JANUARY)]
+    assert rows(layout) == expected
+
+
+def test_of_a_folder_that_is_named_the_name_is_no_column(tmp_path: Path) -> None:
+    parquet(tmp_path, DAYS)
+    with refusal(DataError, 'part-0.parquet: line 1: no column "time"'):
+        load(log(tmp_path, events="log/time=2020-01-01"))
+
+
+def test_text_has_the_columns_of_its_folders_too(tmp_path: Path) -> None:
+    files = {
+        "log/time=2020-01-01/item=a%20%2F1/0.csv": 'user,note\nann,"1\n2"\nbob,\n',
+        "log/time=2020-01-01/item=b/0.csv": "user,note\nann,\n",
+    }
+    found = rows(log(write(tmp_path, files), events="log"))
+    assert found == [("ann", "a /1", JANUARY), ("ann", "b", JANUARY), ("bob", "a /1", JANUARY)]
+
+
+def test_faults_of_text_in_such_folders_have_their_lines(tmp_path: Path) -> None:
+    text = 'user,time\n"a\n",2020-01-01\n,2020-01-01\n'
+    with refusal(DataError, '0.csv: line 4, column "user": found an empty value'):
+        load(log(write(tmp_path, {"log/item=x/0.csv": text}), events="log"))
+    short = {"log/item=x/0.csv": "user,time\na,2020-01-01\na\n"}
+    with refusal(DataError, "0.csv: line 3 has 1 fields, expected 2"):
+        load(log(write(tmp_path, short), events="log"))
+
+
+def test_hives_null_is_an_empty_value(tmp_path: Path) -> None:
+    folder = parquet(tmp_path, {"log/time=__HIVE_DEFAULT_PARTITION__/0.parquet": ONE})
+    with refusal(DataError, '0.parquet: row 1, column "time": found an empty value'):
+        load(log(folder, events="log"))
+    file = {"csv/item=__HIVE_DEFAULT_PARTITION__/0.csv": "user,time\na,2020-01-01\n"}
+    with refusal(DataError, '0.csv: line 2, column "item": found an empty value'):
+        load(log(write(tmp_path, file), events="csv"))
+
+
+@pytest.mark.parametrize("name", ["log/user=a/0.parquet", "log/user=a/0.csv"])
+def test_a_column_that_the_file_has_too_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).parent.mkdir(parents=True)
+    frame = pl.DataFrame(ONE)
+    frame.write_parquet(tmp_path / name) if name.endswith("t") else frame.write_csv(tmp_path / name)
+    with refusal(DataError, 'the column "user" stands in the file and in the name of its folder'):
+        load(log(tmp_path, events="log"))
+
+
+def test_a_column_that_two_folders_say_is_refused(tmp_path: Path) -> None:
+    parquet(tmp_path, {"log/time=2020-01-01/time=2020-01-02/0.parquet": ONE})
+    with refusal(DataError, '0.parquet: two of its folders say "time"'):
+        load(log(tmp_path, events="log"))
+
+
+def test_tables_of_users_lie_in_such_folders(tmp_path: Path) -> None:
+    write(tmp_path, {"users/town=here/0.csv": "user\na\n", "users/town=there/0.csv": "user\nb\n"})
+    table = AttributeTable(Table(tmp_path / "users"), id="user")
+    assert attributes.read(table).rows() == [("a", "here"), ("b", "there")]
+
+
+ID = st.sampled_from(["a", "b c", "d/e", "f=g", "%41", "é", '"'])
+
+
+@FOLDER
+@given(st.lists(st.tuples(ID, ID, st.integers(1, 3)), min_size=1, max_size=8, unique=True))
+def test_however_it_is_written_it_is_the_same_log(
+    tmp_path_factory: pytest.TempPathFactory, events: list[tuple[str, str, int]]
+) -> None:
+    folder = tmp_path_factory.mktemp("logs")
+    schema = {"user": pl.String, "item": pl.String, "day": pl.Int64}
+    frame = pl.DataFrame(events, schema=schema, orient="row")
+    frame = frame.select("user", "item", time=pl.format("2020-01-0{}", "day"))
+    frame.write_csv(folder / "log.csv")
+    frame.write_parquet(pl.PartitionBy(folder / "hive", key=["item", "time"], include_key=False))
+    frame.write_csv(folder / "log.tsv", separator="\t")
+    expected = rows(log(folder))
+    assert len(expected) == len(events)
+    for name in ("hive", "hive/**/*.parquet", "hive/item=*", "lo*.tsv"):
+        assert rows(log(folder, events=name)) == expected

@@ -1,0 +1,124 @@
+"""Tables of users and items that are written otherwise than the events, and other encodings."""
+
+import codecs
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pytest
+import small
+from conftest import refusal
+from test_text_source import events, log
+
+from harness.config import Config
+from harness.core.errors import DataError, UsageError
+from harness.data import attributes
+from harness.data.loading import load
+from harness.delimited import stream
+
+RATINGS = "1::10::5::978300760\n2::20::3::978300761\n"
+MOVIES = '10::Café, Le (1995)::Drama\n30::"Quoted" one::Comedy\n'
+ITEMS = {
+    "file": "movies.dat",
+    "id": "MovieID",
+    "separator": "::",
+    "header": ["MovieID", "Title", "Genres"],
+    "encoding": "latin-1",
+}
+
+
+def config(folder: Path, **data: Any) -> Config:
+    (folder / "ratings.dat").write_text(RATINGS)
+    (folder / "movies.dat").write_bytes(MOVIES.encode("latin-1"))
+    columns = {"header": ["user", "item", "stars", "time"], "separator": "::"}
+    own = {"events": "ratings.dat", "time_format": "epoch_s", "items": ITEMS}
+    return small.config(folder, data={**columns, **own, **data})
+
+
+def test_movies_of_movielens(tmp_path: Path) -> None:
+    layout = config(tmp_path).layout()
+    data = load(layout)
+    assert data.item_ids.to_list() == ["10", "20", "30"]
+    assert layout.items is not None
+    frame = attributes.read(layout.items)
+    assert frame.columns == ["MovieID", "Title", "Genres"]
+    assert frame["Title"].to_list() == ["Café, Le (1995)", '"Quoted" one']
+
+
+def test_a_table_has_its_own_id_or_that_of_the_events(tmp_path: Path) -> None:
+    (tmp_path / "users.csv").write_text("user;age\n1;30\n")
+    layout = config(tmp_path, users={"file": "users.csv", "separator": ";"}).layout()
+    assert layout.users is not None
+    assert (layout.users.id, attributes.read(layout.users)["age"].to_list()) == ("user", ["30"])
+
+
+def test_the_record_has_the_table_as_it_was_given(tmp_path: Path) -> None:
+    assert config(tmp_path).resolved()["data"]["items"] == ITEMS
+    assert config(tmp_path, items="movies.csv").resolved()["data"]["items"] == "movies.csv"
+
+
+@pytest.mark.parametrize(
+    ("items", "said"),
+    [
+        ({"id": "MovieID"}, '[data] needs the key "items.file", which is missing; expected a text'),
+        (
+            {"file": "a", "separater": "::"},
+            '[data] has no key "items.separater"; did you mean "separator"?',
+        ),
+        ({"file": "a", "encoding": "latin1"}, "encoding = 'latin1'; did you mean \"latin-1\"?"),
+        ({"file": "a", "header": True}, "[data] items.header: found True; input should be a valid"),
+        (5, "[data] items: found 5; expected keys with values"),
+    ],
+)
+def test_keys_of_a_table_are_checked(tmp_path: Path, items: Any, said: str) -> None:
+    with refusal(UsageError, said):
+        config(tmp_path, items=items)
+
+
+@pytest.mark.parametrize(
+    ("items", "said"),
+    [
+        ({"separator": '"'}, "[data] items.separator: found '\"', expected one character"),
+        ({"header": []}, "[data] items.header: a file without a header line needs the names"),
+    ],
+)
+def test_a_table_says_its_own_keys(tmp_path: Path, items: Any, said: str) -> None:
+    with refusal(UsageError, said):
+        config(tmp_path, items=ITEMS | items).layout()
+
+
+NAMES = "user,item,time\nzoé,ä€,1970-01-01\n"
+
+
+@pytest.mark.parametrize("size", [3, 1 << 16])
+@pytest.mark.parametrize("packed", [False, True])
+def test_other_encodings_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, packed: bool
+) -> None:
+    monkeypatch.setattr(stream, "_BEGINNING", max(size, 8))
+    content = NAMES.encode("cp1252")
+    given = gzip.compress(content) if packed else content
+    assert events(tmp_path, given, encoding="cp1252") == [("zoé", "ä€", 0)]
+    latin = NAMES.replace("€", "ö").encode("latin-1")
+    assert events(tmp_path, latin, encoding="latin-1") == [("zoé", "äö", 0)]
+
+
+@pytest.mark.parametrize("mark", [codecs.BOM_UTF8 + NAMES.encode(), NAMES.encode("utf-16")])
+def test_a_byte_order_mark_says_more_than_the_config(tmp_path: Path, mark: bytes) -> None:
+    assert events(tmp_path, mark, encoding="cp1252") == [("zoé", "ä€", 0)]
+
+
+def test_a_byte_that_no_sign_has_is_told_with_its_line(tmp_path: Path) -> None:
+    """cp1252 leaves 0x81 and four others out."""
+    content = b"user,item,time\n" + b"a,x,1970-01-01\n" * 9000 + b"\x81,x,1970-01-01\n"
+    said = "log.csv: line 9002 holds the byte 0x81, which cp1252 does not have; name another"
+    with refusal(DataError, said):
+        events(tmp_path, content, encoding="cp1252")
+
+
+def test_a_hint_names_the_encoding_that_helps(tmp_path: Path) -> None:
+    content = NAMES.replace("€", "").encode("latin-1")
+    with refusal(DataError, "line 2 is not UTF-8 text", 'set encoding = "latin-1" or "cp1252"'):
+        events(tmp_path, content)
+    found = load(log(tmp_path, encoding="latin-1"))
+    assert found.user_ids.to_list() == ["zoé"]
