@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 EDITABLE := $(PIP) --no-build-isolation --editable
 WORKERS ?= 2
 
-.PHONY: demo dev test test-full browser spark compiler gone wheels lint docs bench bench-tiny peers fuzz fuzz-asan clean
+.PHONY: demo dev test test-full browser spark compiler gone wheels lint docs bench bench-tiny peers peers-neighbours fuzz fuzz-asan clean
 
 demo: $(VENV)/.compiled
 	$(BIN)/harness run configs/demo.toml
@@ -59,6 +59,17 @@ peers: $(VENV)/.installed-dev .venv-peers/.installed
 	test -x .venv-peers/bin/python || python3.11 -m venv .venv-peers
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check setuptools==57.5.0 wheel
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -r peers/requirements.txt
+	touch $@
+
+# LensKit, RecBole and similaripy; without them make peers skips what they are compared in, and says so.
+peers-neighbours: $(VENV)/.installed-dev .venv-neighbours/.installed
+	$(BIN)/python -m pytest peers/test_neighbours.py
+
+.venv-neighbours/.installed: peers/requirements-neighbours.txt
+	@echo "setting up .venv-neighbours: three minutes, 6 GB"
+	test -x .venv-neighbours/bin/python || python3.11 -m venv .venv-neighbours
+	.venv-neighbours/bin/python -m pip install --quiet --disable-pip-version-check -r peers/requirements-neighbours.txt
+	.venv-neighbours/bin/python -m pip install --quiet --disable-pip-version-check --no-deps recbole==1.2.1
 	touch $@
 
 fuzz: $(VENV)/.installed-dev
@@ -139,5 +150,5 @@ $(VENV)/.installed-dev: $(VENV)/.installed | $(VENV)/.compiled
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-peers build dist *.egg-info runs
+	rm -rf $(VENV) .venv-peers .venv-neighbours build dist *.egg-info runs
 	find harness baselines -name "*.so" -delete

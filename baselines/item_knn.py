@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
-from harness.core.params import require_whole
-from harness.models.base import Train
-from harness.models.bases import InteractionWeights, ItemVotes
-from harness.models.similarity import documents
+from scipy.sparse import csr_array
+
+from harness.core.arrays import Int32
+from harness.models.base import Draws, Train
+from harness.models.bases import InteractionWeights
+from harness.models.neighbours import ItemNeighbours, Voters
+from harness.models.similarity import SETTINGS, documents
 
 
 @dataclass(eq=False)
-class ItemKNN(ItemVotes, InteractionWeights):
+class ItemKNN(ItemNeighbours, Voters, InteractionWeights):
     """Σ over the user's items of their similarity with the candidate, neighbours alone.
 
     Item-based top-N recommendation (Deshpande and Karypis 2004), with the variants that Ferrari
@@ -22,15 +25,33 @@ class ItemKNN(ItemVotes, InteractionWeights):
     Parameters
     ----------
     neighbours : int
-        How many candidates each item may vote for, the most similar ones.
-    similarity : {"cosine", "tfidf", "bm25", "asymmetric"}
+        How many neighbours each item has, or each candidate: `neighbours_of`.
+    similarity : {"cosine", "tfidf", "bm25", "asymmetric", "dot", "jaccard", "dice", "tversky"}
         Of items, by the users who have them (`harness.models.similarity.documents`).
     shrink : float, optional
-        Added to the denominator, so that what few users share counts little; 0 by default.
+        Added to the denominator, so that what few users share counts little; 0 by default. Not of
+        bm25 and dot.
     alpha : float, optional
-        asymmetric alone: how much of the norm is the first item's; 0.5 (cosine) by default.
+        asymmetric: how much of the norm is the item's that the user has, from -1 to 2, the rest
+        being the candidate's; 0.5 (cosine) by default. tversky: what users count who have that
+        item alone; 1 (jaccard) by default.
+    beta : float, optional
+        tversky alone: what users count who have the candidate alone; 1 (jaccard) by default.
     k1, b : float, optional
         bm25 alone; 1.2 and 0.75 by default.
+    neighbours_of : {"item", "candidate", "both"}
+        item: each item votes for the `neighbours` candidates most like it. candidate: the
+        `neighbours` items most like a candidate vote for it. both: first the one, and of what is
+        left the other. Ties go by item id.
+    normalize : bool
+        What an item says of candidates is divided by its sum, so that all items say as much: after
+        neighbours are chosen, with "both" before those of candidates are.
+    min_similarity : float, optional
+        Items less alike than that are no neighbours.
+    max_voters, min_voters : int, optional
+        A score is the sum of the `max_voters` largest votes (what the item weighs for the user,
+        times the similarity), of all by default; candidates with fewer than `min_voters` are not
+        listed. With `max_voters` a list takes three to ten times as long.
     window_days, half_life_days, weights, counts, values : optional
         Which events count and how much: `harness.models.base.Train.interactions`.
     """
@@ -41,12 +62,20 @@ class ItemKNN(ItemVotes, InteractionWeights):
     alpha: float | None = None
     k1: float | None = None
     b: float | None = None
+    beta: float | None = None
 
     def fit(self, train: Train) -> Self:
         """Find the neighbours of every item."""
-        require_whole(1, neighbours=self.neighbours)
+        self.require_voters()
         self.users_ = self.interactions(train)
-        settings = {"shrink": self.shrink, "alpha": self.alpha, "k1": self.k1, "b": self.b}
+        settings = {name: getattr(self, name) for name in SETTINGS}
         items = documents(self.users_.T, self.similarity, settings)
-        self.votes_ = items.nearest(self.neighbours, among=train.candidates)
+        least = self.min_similarity or 0.0
+        self.votes_ = self.item_votes(items, train.candidates, self.neighbours, least)
         return self
+
+    def recommend(
+        self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
+    ) -> Int32:
+        """Return the candidates with the most votes of the users' items."""
+        return self.count_votes(self.users_[users], self.votes_, k, exclude)

@@ -8,14 +8,15 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from harness.core.params import require_above, require_from, require_whole
+from harness.core.params import require_above, require_from
 from harness.models.base import Train
 from harness.models.bases import InteractionWeights, ItemVotes
-from harness.models.products import as_matrix, itself, largest_products
+from harness.models.neighbours import ItemNeighbours
+from harness.models.similarity import Documents
 
 
 @dataclass(eq=False)
-class RP3beta(ItemVotes, InteractionWeights):
+class RP3beta(ItemVotes, ItemNeighbours, InteractionWeights):
     """User → item → user → item, each step in proportion to the weights to the power of α.
 
     Paudel, Christoffel, Newell and Bernstein (2017): the chance that the walk ends at an item,
@@ -29,7 +30,14 @@ class RP3beta(ItemVotes, InteractionWeights):
     beta : float
         How much popularity is taken back; 0 is Cooper's P³α (2014).
     neighbours : int
-        To how many candidates a walk may come from each item, the likeliest ones.
+        How many neighbours each item has, or each candidate: `neighbours_of`.
+    neighbours_of : {"item", "candidate", "both"}
+        item: from each item a walk comes to the `neighbours` candidates that it likeliest ends at.
+        candidate: to each candidate it comes from the `neighbours` likeliest items. both: first the
+        one, and of what is left the other. Ties go by item id.
+    normalize : bool
+        The chances of an item are divided by their sum, so that all items say as much: after
+        neighbours are chosen, with "both" before those of candidates are.
     window_days, half_life_days, weights, counts, values : optional
         Which events count and how much: `harness.models.base.Train.interactions`.
     """
@@ -40,22 +48,15 @@ class RP3beta(ItemVotes, InteractionWeights):
 
     def fit(self, train: Train) -> Self:
         """Walk from every item over its users to other items."""
-        require_whole(1, neighbours=self.neighbours)
         require_above(0, alpha=self.alpha)
         require_from(0, beta=self.beta)
         users = self.interactions(train)
-        popularity = users.sum(axis=0, dtype=np.float64)[train.candidates]
+        popularity = users.sum(axis=0, dtype=np.float64)
         popularity[popularity == 0] = 1.0
         self.users_ = _steps(users, self.alpha)
-        every = np.arange(len(train.item_ids), dtype=np.int32)
-        found = largest_products(
-            _steps(users.T.tocsr(), self.alpha),
-            self.users_[:, train.candidates].tocsr(),
-            min(self.neighbours, len(train.candidates)),
-            column_norms=popularity**self.beta,
-            exclude=itself(every, train.candidates, len(every)),
-        )
-        self.votes_ = as_matrix(*found, len(train.candidates))
+        to_users = _steps(users.T.tocsr(), self.alpha)
+        alike = Documents(to_users, self.users_, np.ones(len(popularity)), popularity**self.beta)
+        self.votes_ = self.item_votes(alike, train.candidates, self.neighbours)
         return self
 
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
+import numpy as np
 from scipy.sparse import csr_array
 
 from harness.core.arrays import Int32
-from harness.core.params import require_whole
+from harness.core.params import require_choice, require_whole
 from harness.models.base import Draws, Train
 from harness.models.bases import InteractionWeights
-from harness.models.products import largest_products
-from harness.models.similarity import documents
+from harness.models.neighbours import Voters, from_least
+from harness.models.similarity import SETTINGS, documents
 
 
 @dataclass(eq=False)
-class UserKNN(InteractionWeights):
+class UserKNN(Voters, InteractionWeights):
     """Σ over the most similar users of the similarity, for what they have.
 
     Sarwar, Karypis, Konstan and Riedl (2000), on implicit data. Neighbours are looked for when a
@@ -26,9 +27,20 @@ class UserKNN(InteractionWeights):
     Parameters
     ----------
     neighbours : int
-        How many users vote.
-    similarity, shrink, alpha, k1, b : optional
-        Of users, by the items they have (`harness.models.similarity.documents`), as in ItemKNN.
+        How many users each user has as neighbours.
+    similarity, shrink, alpha, beta, k1, b : optional
+        Of users, by the items they have (`harness.models.similarity.documents`), as in ItemKNN;
+        where the item that the user has is named there, it is the user who asks.
+    neighbours_of : {"user", "voter"}
+        user: the `neighbours` users most like the one who asks vote. voter: each user votes for the
+        `neighbours` users most like them, who are then all looked for by `fit`, and kept. Ties go
+        by user id.
+    min_similarity : float, optional
+        Users less alike than that are no neighbours.
+    max_voters, min_voters : int, optional
+        A score is the sum of the `max_voters` largest votes (similarity times what the candidate
+        weighs for the neighbour), of all by default; candidates with fewer than `min_voters` are
+        not listed. With `max_voters` a list takes three to ten times as long.
     window_days, half_life_days, weights, counts, values : optional
         Which events count and how much: `harness.models.base.Train.interactions`.
     """
@@ -39,19 +51,29 @@ class UserKNN(InteractionWeights):
     alpha: float | None = None
     k1: float | None = None
     b: float | None = None
+    beta: float | None = None
+    neighbours_of: str = field(default="user", kw_only=True)
 
     def fit(self, train: Train) -> Self:
         """Weigh what every user has; neighbours are found when they are asked for."""
         require_whole(1, neighbours=self.neighbours)
+        require_choice(("user", "voter"), neighbours_of=self.neighbours_of)
+        self.require_voters()
         users = self.interactions(train)
-        settings = {"shrink": self.shrink, "alpha": self.alpha, "k1": self.k1, "b": self.b}
+        settings = {name: getattr(self, name) for name in SETTINGS}
         self.users_ = documents(users, self.similarity, settings)
         self.have_ = users[:, train.candidates].tocsr()
+        if self.neighbours_of == "voter":
+            everyone = np.arange(users.shape[0], dtype=np.int32)
+            self.votes_ = self.users_.nearest_to(self.neighbours, everyone)
         return self
 
     def recommend(
         self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
     ) -> Int32:
         """Return the candidates that the user's neighbours have most."""
-        votes = self.users_.nearest(self.neighbours, users)
-        return largest_products(votes, self.have_, k, exclude=exclude)[0]
+        if self.neighbours_of == "voter":
+            votes = self.votes_[users]
+        else:
+            votes = self.users_.nearest(self.neighbours, users)
+        return self.count_votes(from_least(votes, self.min_similarity), self.have_, k, exclude)

@@ -27,6 +27,7 @@ PARTS = {
     "random_baseline": "The random baseline",
     "comparison": "Resampling and comparisons",
     "models": "The baselines at full size",
+    "neighbours": "Neighbours by item and by candidate",
     "full_run": "The whole run on H&M at full size",
     "growth_run": "Growth of the run",
     "scale": "Logs larger than memory",

@@ -19,7 +19,12 @@ PEERS_PYTHON = os.environ.get("PEERS_PYTHON", HERE.parent / ".venv-peers/bin/pyt
 CASES = int(os.environ.get("PEERS_CASES", "1000"))
 OF_ALL_LISTS = ("Coverage", "Gini")
 
-collect_ignore = ["recommending.py", "scorers.py", "tools"]  # they import the peers
+collect_ignore = [
+    "neighbours.py",
+    "recommending.py",
+    "scorers.py",
+    "tools",
+]  # they import the peers
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -33,8 +33,15 @@ def products(draw: np.random.Generator, left: type, right: type) -> tuple[Any, .
         *(starts, columns.astype(np.int32), draw.normal(size=len(columns)).astype(left)),
         *(other_starts, other_columns.astype(np.int32)),
         draw.normal(size=len(other_columns)).astype(right),
-        *(draw.random(6) + 0.5, draw.random(9) + 0.5, 0.25, *ragged(draw, 6, 9)),
+        *(draw.random(6) + 0.5, draw.random(9) + 0.5, *drawn_overlap(draw), 0.25),
+        *ragged(draw, 6, 9),
     )
+
+
+def drawn_overlap(draw: np.random.Generator) -> tuple[bool, float]:
+    """Return whether norms are added up, and what the sum of terms counts among them."""
+    added = bool(draw.random() < 0.5)
+    return added, 0.5 if added else 0.0
 
 
 def of_metrics(draw: np.random.Generator) -> dict[str, list[Any]]:
@@ -77,6 +84,11 @@ def of_models(draw: np.random.Generator) -> dict[str, list[Any]]:
         "largest_products": [
             *(0, 6, *given, True, np.zeros(9), np.empty(10, np.int32)),
             *(lists.copy(), np.zeros((6, 4))),
+        ],
+        "largest_of_best": [
+            *(0, 6, *given[:6], int(draw.integers(1, 3)), *given[11:]),
+            *(np.full(9, -1, np.int32), np.zeros((2, 9), np.int32), 2, np.zeros((9, 3))),
+            *(np.zeros(3), lists.copy(), np.zeros((6, 4))),
         ],
         "largest_scores": [
             *(0, 6, given[0], given[1], given[2].astype(right), dense, barred, *held, *scratch),

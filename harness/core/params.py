@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
 
 
 class ParameterError(ValueError):
@@ -45,6 +46,20 @@ def require_flag(**parameters: object) -> None:
     for name, value in parameters.items():
         if not isinstance(value, bool):
             raise ParameterError(f"{name} is {value!r}; expected true or false")
+
+
+def require_choice(choices: Sequence[str], **parameters: object) -> None:
+    """Raise ParameterError where a parameter is none of the choices.
+
+    Examples
+    --------
+    >>> require_choice(["item", "candidate"], neighbours_of="user")
+    Traceback (most recent call last):
+    harness.core.params.ParameterError: neighbours_of is 'user'; allowed: item, candidate
+    """
+    for name, value in parameters.items():
+        if not isinstance(value, str) or value not in choices:
+            raise ParameterError(f"{name} is {value!r}; allowed: {', '.join(choices)}")
 
 
 def require_texts(**parameters: object) -> None:

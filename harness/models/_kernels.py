@@ -130,6 +130,8 @@ def largest_products(
     right_values: cython.const[Right][::1],
     row_norms: cython.const[cython.double][::1],
     column_norms: cython.const[cython.double][::1],
+    added: cython.bint,
+    overlap: cython.double,
     shrink: cython.double,
     excluded_starts: cython.const[cython.longlong][::1],
     excluded: cython.const[cython.longlong][::1],
@@ -143,6 +145,8 @@ def largest_products(
 
     Parameters
     ----------
+    added : bool
+        Norms are added up, not multiplied; only then the overlap may be other than 0.
     sums, touched : arrays, (width,) and (width + 1,)
         Scratch memory: 0, which it is again afterwards, and anything.
     """
@@ -167,13 +171,135 @@ def largest_products(
             least: cython.double = 0.0
             for met in range(n_touched):
                 column = met if n_touched == width else touched[met]
-                value = sums[column] / (row_norms[row] * column_norms[column] + shrink)
+                norms: cython.double = row_norms[row] * column_norms[column]
+                if added:
+                    norms = row_norms[row] + column_norms[column] + overlap * sums[column]
+                value = sums[column] / (norms + shrink)
                 sums[column] = 0.0
                 if value > 0 and value >= least:
                     filled = push(values[row], columns[row], filled, value, column)
                     least = values[row, 0] if filled == k else 0.0
             if ordered:
                 in_order(values[row], columns[row], filled)
+
+
+@cython.boundscheck(False)
+def largest_of_best(
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+    left_starts: cython.const[cython.longlong][::1],
+    left_columns: cython.const[cython.int][::1],
+    left_values: cython.const[Left][::1],
+    right_starts: cython.const[cython.longlong][::1],
+    right_columns: cython.const[cython.int][::1],
+    right_values: cython.const[Right][::1],
+    least: cython.Py_ssize_t,
+    excluded_starts: cython.const[cython.longlong][::1],
+    excluded: cython.const[cython.longlong][::1],
+    slots: cython.int[::1],
+    met: cython.int[:, ::1],
+    most: cython.Py_ssize_t,
+    terms: cython.double[:, ::1],
+    copy: cython.double[::1],
+    columns: cython.int[:, ::1],
+    values: cython.double[:, ::1],
+):
+    """Fill rows `first` to `last` of `columns` and `values` with sums of each column's best terms.
+
+    Parameters
+    ----------
+    slots, met, terms, copy : arrays, (width,), (2, room), (room, more than most) and (the same,)
+        Scratch memory: which row of terms a column has, −1 before and after; each such row's
+        column and how many terms it holds; the terms, and room to choose among them.
+    """
+    held = terms.shape[1]
+    with cython.nogil:
+        for row in range(first, last):
+            n_met: cython.int = 0
+            for at in range(left_starts[row], left_starts[row + 1]):
+                weight: Left = left_values[at]
+                middle = left_columns[at]
+                for other in range(right_starts[middle], right_starts[middle + 1]):
+                    column = right_columns[other]
+                    slot: cython.int = slots[column]
+                    if slot < 0:
+                        slot = n_met
+                        slots[column], met[0, slot], met[1, slot] = slot, column, 0
+                        n_met += 1
+                    if met[1, slot] == held:
+                        met[1, slot] = _keep_largest(terms[slot], held, most, copy)
+                    terms[slot, met[1, slot]] = weight * right_values[other]
+                    met[1, slot] += 1
+            for at in range(excluded_starts[row], excluded_starts[row + 1]):
+                if slots[excluded[at]] >= 0:
+                    met[1, slots[excluded[at]]] = 0
+            filled: cython.Py_ssize_t = 0
+            for slot in range(n_met):
+                slots[met[0, slot]] = -1
+                if met[1, slot] >= least:
+                    total: cython.double = 0.0
+                    for at in range(_keep_largest(terms[slot], met[1, slot], most, copy)):
+                        total += terms[slot, at]
+                    if total > 0:
+                        filled = push(values[row], columns[row], filled, total, met[0, slot])
+            in_order(values[row], columns[row], filled)
+
+
+@cython.boundscheck(False)
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _keep_largest(
+    terms: cython.double[::1], n: cython.int, most: cython.Py_ssize_t, copy: cython.double[::1]
+) -> cython.int:
+    """Leave the largest of n terms in their order, of equal ones the first; return how many."""
+    if n <= most:
+        return n
+    low = _nth_largest(terms, n, most, copy)
+    equal: cython.Py_ssize_t = most
+    for at in range(n):
+        equal -= terms[at] > low
+    kept: cython.int = 0
+    for at in range(n):
+        if terms[at] > low or (terms[at] == low and equal > 0):
+            equal -= terms[at] == low
+            terms[kept] = terms[at]
+            kept += 1
+    return kept
+
+
+@cython.boundscheck(False)
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _nth_largest(
+    terms: cython.double[::1], n: cython.int, nth: cython.Py_ssize_t, copy: cython.double[::1]
+) -> cython.double:
+    """Return the nth largest of n terms, from 1: Hoare's selection, in a copy."""
+    for at in range(n):
+        copy[at] = terms[at]
+    low: cython.Py_ssize_t = 0
+    high: cython.Py_ssize_t = n - 1
+    while low < high:
+        pivot = copy[(low + high) >> 1]
+        up: cython.Py_ssize_t = low
+        down: cython.Py_ssize_t = high
+        while up <= down:
+            while copy[up] > pivot:
+                up += 1
+            while copy[down] < pivot:
+                down -= 1
+            if up <= down:
+                copy[up], copy[down] = copy[down], copy[up]
+                up += 1
+                down -= 1
+        if nth - 1 <= down:
+            high = down
+        elif nth - 1 >= up:
+            low = up
+        else:
+            break
+    return copy[nth - 1]
 
 
 @cython.boundscheck(False)

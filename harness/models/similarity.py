@@ -1,4 +1,4 @@
-"""How alike the rows of a matrix are: cosine, tf-idf, BM25, asymmetric cosine."""
+"""How alike the rows of a matrix are: cosines, inner products, shares of what is common."""
 
 from __future__ import annotations
 
@@ -19,28 +19,47 @@ DEFAULTS: Mapping[str, Mapping[str, float]] = {
     "tfidf": {"shrink": 0.0},
     "bm25": {"k1": 1.2, "b": 0.75},
     "asymmetric": {"shrink": 0.0, "alpha": 0.5},
+    "dot": {},
+    "jaccard": {"shrink": 0.0},
+    "dice": {"shrink": 0.0},
+    "tversky": {"shrink": 0.0, "alpha": 1.0, "beta": 1.0},
 }
 """The similarities there are, and the settings that each has."""
+SETTINGS = ("shrink", "alpha", "beta", "k1", "b")
+"""All settings there are."""
+
+
+_TINY = np.finfo(np.float64).tiny  # a power of a norm that is smaller would be 0, and divide
+# Those that ask what two rows have, not how much of it: alpha and beta of Tversky's.
+_OF_SETS: Mapping[str, tuple[float, float]] = {"jaccard": (1.0, 1.0), "dice": (0.5, 0.5)}
+# What each setting may be; others are from 0 up. Of norms, 1 − alpha may be what another tool says.
+_RANGES: Mapping[str, tuple[float, float]] = {"asymmetric alpha": (-1.0, 2.0), "b": (0.0, 1.0)}
 
 
 @dataclass(frozen=True, eq=False)
 class Documents:
-    """Rows that can be compared: row i with row j by ``(W Wᵀ)[i, j] / (a[i] · b[j] + shrink)``.
+    """Rows that can be compared: row i with row j by ``(W T)[i, j] / denominator``.
+
+    The denominator is ``a[i] · b[j] + shrink``, or with an overlap
+    ``a[i] + b[j] + overlap · (W T)[i, j] + shrink``.
 
     Attributes
     ----------
     weights, terms : csr_array, (n, m) and (m, n)
-        W, what each term (column) weighs in each document (row), and Wᵀ.
+        W, what each term (column) weighs in each document (row), and T, what it weighs there as
+        one of the others: Wᵀ for all similarities, not for walks.
     left, right : float64 arrays, (n,)
         a and b.
     shrink : float
+    overlap : float, optional
     """
 
     weights: csr_array[Any]
     terms: csr_array[Any]
     left: Floats
     right: Floats
-    shrink: float
+    shrink: float = 0.0
+    overlap: float | None = None
 
     def nearest(
         self, k: int, rows: Int32 | None = None, among: Int32 | None = None
@@ -63,7 +82,7 @@ class Documents:
         if among is None:
             among = np.arange(n, dtype=np.int32)
         elif len(among) < n:
-            others, right = self.weights[among].T.tocsr(), self.right[among]
+            others, right = self.terms[:, among].tocsr(), self.right[among]
         found = largest_products(
             self.weights[rows],
             others,
@@ -71,10 +90,34 @@ class Documents:
             row_norms=self.left[rows],
             column_norms=right,
             shrink=self.shrink,
+            overlap=self.overlap,
             exclude=itself(rows, among, n),
             ordered=False,
         )
         return as_matrix(*found, len(among))
+
+    def nearest_to(self, k: int, among: Int32) -> csr_array[Any]:
+        """Return the similarities of all rows with each of `among`, of its `k` most similar rows.
+
+        Parameters
+        ----------
+        among : int32 array
+
+        Returns
+        -------
+        csr_array of float64, (n, among)
+            What `nearest` returns, chosen by column: at most `k` entries in each, of equal ones
+            those of the first rows.
+        """
+        turned = Documents(
+            self.terms.T.tocsr(),
+            self.weights.T.tocsr(),
+            self.right,
+            self.left,
+            self.shrink,
+            self.overlap,
+        )
+        return turned.nearest(k, among).T.tocsr()
 
 
 def documents(
@@ -86,13 +129,17 @@ def documents(
     ----------
     matrix : csr_array or csc_array, (n, m)
         What each row has of each column; no entry below 0.
-    similarity : {"cosine", "tfidf", "bm25", "asymmetric"}
+    similarity : str
         cosine: x·y / (|x| |y| + shrink). tfidf: the same of √x · idf, with
         idf = ln N − ln(1 + documents with the term). bm25: the inner product of
         x (k1 + 1) / (k1 (1 − b + b · length / mean length) + x) · idf (Robertson and Walker 1994;
-        as in implicit). asymmetric: x·y / (|x|^2α |y|^2(1−α) + shrink) (Aiolli 2013).
+        as in implicit). asymmetric: x·y / (|x|^2α |y|^2(1−α) + shrink) (Aiolli 2013). dot: x·y.
+        Of sets, whatever the entries, with s terms in both: jaccard: s / (|X| + |Y| − s + shrink).
+        dice: 2 s / (|X| + |Y| + 2 shrink). tversky:
+        s / (s + α (|X| − s) + β (|Y| − s) + shrink) (Tversky 1977), which is jaccard with
+        α = β = 1 and dice with α = β = ½.
     settings : mapping
-        ``shrink``, ``alpha``, ``k1``, ``b``; None stands for the default.
+        ``shrink``, ``alpha``, ``beta``, ``k1``, ``b``; None stands for the default.
 
     Raises
     ------
@@ -101,18 +148,32 @@ def documents(
     """
     chosen = _settings(similarity, settings)
     rows, columns = matrix.tocsr(), matrix.T.tocsr()  # one of the two is there already
-    if similarity == "bm25":
-        weights = _bm25(rows, chosen["k1"], chosen["b"])
+    if similarity in ("jaccard", "dice", "tversky"):
+        alpha, beta = _OF_SETS.get(similarity) or (chosen["alpha"], chosen["beta"])
+        return _sets(rows, columns, alpha, beta, chosen["shrink"])
+    if similarity in ("bm25", "dot"):
+        weights = _bm25(rows, chosen["k1"], chosen["b"]) if similarity == "bm25" else rows
         ones = np.ones(matrix.shape[0])
-        return Documents(weights, weights.T.tocsr(), ones, ones, 0.0)
+        return Documents(weights, columns if weights is rows else weights.T.tocsr(), ones, ones)
     weights = _tfidf(rows) if similarity == "tfidf" else rows
     terms = columns if weights is rows else weights.T.tocsr()
     norms: Floats = np.sqrt(weights.multiply(weights).sum(axis=1, dtype=np.float64))
     norms[norms == 0] = 1.0
     alpha = chosen.get("alpha", 0.5)
-    return Documents(
-        weights, terms, norms ** (2 * alpha), norms ** (2 - 2 * alpha), chosen["shrink"]
-    )
+    left, right = (np.maximum(norms**power, _TINY) for power in (2 * alpha, 2 - 2 * alpha))
+    return Documents(weights, terms, left, right, chosen["shrink"])
+
+
+def _sets(
+    rows: csr_array[Any], columns: csr_array[Any], alpha: float, beta: float, shrink: float
+) -> Documents:
+    """Return rows compared by Tversky's index of the terms that they have.
+
+    s + α (x − s) + β (y − s) = α x + β y + (1 − α − β) s.
+    """
+    sizes = np.diff(rows.indptr).astype(np.float64)
+    weights, terms = (_with(m, np.ones(m.nnz)) for m in (rows, columns))
+    return Documents(weights, terms, alpha * sizes, beta * sizes, shrink, 1.0 - alpha - beta)
 
 
 def _settings(similarity: str, settings: Mapping[str, Any]) -> dict[str, float]:
@@ -121,11 +182,13 @@ def _settings(similarity: str, settings: Mapping[str, Any]) -> dict[str, float]:
     given = {name: value for name, value in settings.items() if value is not None}
     for name, value in given.items():
         if name not in DEFAULTS[similarity]:
-            has = ", ".join(DEFAULTS[similarity])
+            has = ", ".join(DEFAULTS[similarity]) or "none"
             raise ParameterError(
                 f'{name} is no setting of similarity "{similarity}", which has {has}'
             )
-        require_from(0, 1.0 if name in ("alpha", "b") else math.inf, **{name: value})
+        known = name if name in _RANGES else f"{similarity} {name}"
+        low, high = _RANGES.get(known, (0.0, math.inf))
+        require_from(low, high, **{name: value})
     return {**DEFAULTS[similarity], **given}
 
 

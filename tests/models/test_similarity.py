@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from harness.models.similarity import DEFAULTS, documents
@@ -58,6 +60,101 @@ def test_bm25_weighs_by_length() -> None:
     assert documents(rows, "bm25", {}).nearest(1)[0, 1] == pytest.approx(expected)
 
 
+def test_asymmetric_cosine_may_give_one_norm_back() -> None:
+    # alpha = −1: x·y · |x|² / |y|⁴, and the other way round
+    expected = 5 * 2 / 17**2, 5 * 17 / 2**2
+    assert similar("asymmetric", alpha=-1.0) == pytest.approx(expected, rel=1e-14)
+
+
+def test_powers_of_small_norms_do_not_vanish() -> None:
+    # |y| = 2⁻⁵⁰⁰, and x·y / (|y|⁴ |x|⁻²) = 2¹⁵⁰⁰, more than a number can be: large, not infinite
+    rows = csr_array(np.array([[1.0, 0.0], [2.0**-500, 0.0]]))
+    found = documents(rows, "asymmetric", {"alpha": 2.0}).nearest(1)
+    assert 1e100 < found[1, 0] < np.inf
+
+
+def test_inner_products() -> None:
+    assert similar("dot") == (1 * 1 + 1 * 4, 5)
+
+
+def test_sets_are_compared_whatever_the_entries() -> None:
+    # x has terms 0 and 1, y 1, 2 and 3: one in common of four
+    rows = csr_array(np.array([[1.0, 9.0, 0.0, 0.0], [0.0, 0.5, 2.0, 1.0]]))
+
+    def found(kind: str, **settings: float) -> list[float]:
+        return documents(rows, kind, settings).nearest(1).data.tolist()
+
+    assert found("jaccard") == [1 / 4, 1 / 4]
+    assert found("jaccard", shrink=6) == [1 / 10, 1 / 10]
+    assert found("dice") == [2 * 1 / (2 + 3)] * 2
+    assert found("dice", shrink=1.5) == [2 * 1 / (2 + 3 + 2 * 1.5)] * 2
+    # x alone has 1, y alone 2: 1 / (1 + 1·1 + ½·2) from x, 1 / (1 + 1·2 + ½·1) from y
+    assert found("tversky", alpha=1, beta=0.5) == pytest.approx([1 / 3, 1 / 3.5], rel=1e-15)
+    assert found("tversky", shrink=6, alpha=1, beta=0.5) == pytest.approx([1 / 9, 1 / 9.5])
+
+
+def dense(x: Any, kind: str, shrink: float, alpha: float, beta: float) -> Any:
+    """Return all similarities of the rows of x as their definitions say, 0 with themselves."""
+    if kind in ("jaccard", "dice", "tversky"):
+        x = (x > 0).astype(float)
+    both = x @ x.T
+    size = (x * x).sum(axis=1)
+    first, second = np.meshgrid(size, size, indexing="ij")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        below = {
+            "cosine": np.sqrt(first) * np.sqrt(second) + shrink,
+            "asymmetric": first**alpha * second ** (1 - alpha) + shrink,
+            "dot": np.ones_like(both),
+            "jaccard": first + second - both + shrink,
+            "dice": (first + second) / 2 + shrink,
+            "tversky": both + alpha * (first - both) + beta * (second - both) + shrink,
+        }[kind]
+        found = np.where(both > 0, both / below, 0.0)
+    np.fill_diagonal(found, 0.0)
+    return found
+
+
+KINDS = [kind for kind in DEFAULTS if kind not in ("tfidf", "bm25")]
+
+
+@given(
+    st.sampled_from(KINDS), st.integers(0, 2**32 - 1), st.integers(1, 7), st.sampled_from([0, 3])
+)
+def test_neighbours_by_row_and_by_column_as_numpy_says(
+    kind: str, seed: int, k: int, shrink: float
+) -> None:
+    draw = np.random.default_rng(seed)
+    x = draw.integers(0, 3, (6, 5)).astype(float)
+    alpha, beta = draw.choice([0.0, 0.25, 1.0, 1.5], 2)
+    known = {"shrink": shrink, "alpha": alpha, "beta": beta}
+    own = documents(csr_array(x), kind, {s: known[s] for s in DEFAULTS[kind]})
+    among = np.flatnonzero(draw.random(6) < 0.7).astype(np.int32)
+    all_alike = dense(x, kind, shrink, alpha, beta)[:, among]
+    assert_kept(own.nearest(k, among=among).toarray(), all_alike, k)
+    assert_kept(own.nearest_to(k, among).toarray().T, all_alike.T, k)
+
+
+def assert_kept(found: Any, expected: Any, k: int) -> None:
+    """Check that each row of `found` has the k largest of `expected`, of equal ones the first."""
+    for own, row in zip(found, expected, strict=True):
+        best = sorted(range(len(row)), key=lambda j: (-round(row[j], 9), j))[:k]
+        kept = [j for j in best if row[j] > 0]
+        assert np.flatnonzero(own).tolist() == sorted(kept)
+        assert own[kept] == pytest.approx(row[kept], rel=1e-12)
+
+
+def test_neighbours_of_a_candidate_are_chosen_by_column() -> None:
+    # cosines: a b 4/5, a c 3/5, b c 0; a is nearest to both b and c, and b nearest to a
+    rows = csr_array(np.array([[4.0, 3.0], [5.0, 0.0], [0.0, 5.0]]))
+    own, all_rows = documents(rows, "cosine", {}), np.arange(3, dtype=np.int32)
+    assert own.nearest(1).toarray() == pytest.approx(
+        np.array([[0, 0.8, 0], [0.8, 0, 0], [0.6, 0, 0]])
+    )
+    assert own.nearest_to(1, all_rows).toarray() == pytest.approx(
+        np.array([[0, 0.8, 0.6], [0.8, 0, 0], [0, 0, 0]])
+    )
+
+
 def test_neighbours_among_some_rows_alone() -> None:
     among = np.array([1, 2], np.int32)
     found = documents(ROWS, "cosine", {}).nearest(2, among=among)
@@ -79,10 +176,14 @@ def test_an_empty_matrix() -> None:
 @pytest.mark.parametrize(
     ("kind", "settings", "words"),
     [
-        ("jaccard", {}, "similarity is 'jaccard'; allowed: cosine, tfidf, bm25, asymmetric"),
+        ("pearson", {}, f"similarity is 'pearson'; allowed: {', '.join(DEFAULTS)}"),
+        ("dot", {"shrink": 1}, 'shrink is no setting of similarity "dot", which has none'),
+        ("dice", {"beta": 1}, 'beta is no setting of similarity "dice", which has shrink'),
+        ("tversky", {"beta": -1}, "beta is -1; expected a number from 0 up"),
         ("bm25", {"shrink": 1}, 'shrink is no setting of similarity "bm25", which has k1, b'),
         ("cosine", {"alpha": 0.5}, 'alpha is no setting of similarity "cosine", which has shrink'),
-        ("asymmetric", {"alpha": 1.5}, "alpha is 1.5; expected a number from 0 to 1"),
+        ("asymmetric", {"alpha": 2.5}, "alpha is 2.5; expected a number from -1 to 2"),
+        ("bm25", {"b": 1.5}, "b is 1.5; expected a number from 0 to 1"),
         ("cosine", {"shrink": -1}, "shrink is -1; expected a number from 0 up"),
         ("cosine", {"shrink": True}, "shrink is True; expected a number from 0 up"),
     ],
