@@ -62,6 +62,7 @@ class DataConfig(Section):
     users: _TableName | None = None
     items: _TableName | None = None
     encoding: Encoding = "utf-8"
+    rows: str | list[str] | None = None
 
     @model_validator(mode="after")
     def _only_what_the_layout_reads(self) -> DataConfig:
@@ -289,7 +290,7 @@ class Config(Section):
                 return self._table(folder)
 
     def _table(self, folder: Path | str) -> Layout:
-        keys = ("user", "item", "time_format", "separator", "header", "encoding")
+        keys = ("user", "item", "time_format", "separator", "header", "encoding", "rows")
         return competitions.table(
             folder,
             events=self.data.events or "",

@@ -46,6 +46,8 @@ class Table:
         Column names of a file that has no header line.
     encoding : str
         Of text without a byte order mark, one of `Encoding`.
+    rows : tuple of str
+        The columns whose lists hold the rows: one of records, or several of equal lengths.
     cap : Cap
         How much each file may unpack to; it changes nothing of what is read.
     remote : str
@@ -56,6 +58,7 @@ class Table:
     separator: str = ","
     header: tuple[str, ...] | None = None
     encoding: str = "utf-8"
+    rows: tuple[str, ...] = ()
     cap: Cap = field(default=SENT, repr=False, compare=False)
     remote: str = field(default="", repr=False)
 
