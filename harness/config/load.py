@@ -194,7 +194,7 @@ def _place(values: dict[str, Any], name: str, *keys: str | int) -> tuple[str, st
             return "[split]", ".".join(map(str, rest))
         case "tune", ("split", *rest):
             return "[tune] split", ".".join(map(str, rest[1:]))
-        case "data", ("header" | "time" as key, *_kind):  # a union: the type tried is no key
+        case "data", ("header" | "rows" | "time" as key, *_):  # a union: the type tried is no key
             return "[data]", key
         case "data", ("users" | "items" as key, _kind, *rest):
             return "[data]", ".".join(map(str, (key, *rest)))

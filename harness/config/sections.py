@@ -74,6 +74,7 @@ class DataConfig(Section):
     users: _TableName | None = None
     items: _TableName | None = None
     encoding: Encoding = "utf-8"
+    rows: str | list[str] | None = None
 
     @model_validator(mode="after")
     def _only_what_the_layout_reads(self) -> DataConfig:
@@ -322,7 +323,7 @@ class Config(Section):
         return replace(found, restore_zeros=True)
 
     def _table(self, folder: Path | str) -> Layout:
-        keys = ("user", "item", "separator", "header", "encoding")
+        keys = ("user", "item", "separator", "header", "encoding", "rows")
         return table_layout.table(
             folder,
             time_format=self.data.time_format or "iso",

@@ -17,7 +17,7 @@ from harness.core.errors import DataError, UsageError, printable
 from harness.core.unpacking import SENT, Cap, UnpackingError
 
 PACKED = (".gz", ".zip")
-_TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".data", ".parquet")
+_TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".data", ".parquet", ".jsonl", ".ndjson")
 
 
 def exists(path: Path) -> bool:

@@ -42,6 +42,8 @@ class FrameSource(Source):
     """
 
     kinds: dict[str, pl.DataType]
+    unit = "line"
+    """What a place is a number of."""
 
     @abstractmethod
     def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
@@ -52,6 +54,10 @@ class FrameSource(Source):
         DataError
             They cannot be read.
         """
+
+    def kinds_in(self, piece: Piece) -> dict[str, pl.DataType]:
+        """Return what the columns of a piece hold."""
+        return self.kinds
 
     def first(self, column: str, rows: int) -> pl.Series:
         """Return the first values of a column as text; none where they cannot be read."""
@@ -84,8 +90,9 @@ class FrameSource(Source):
     def events(self, table: EventTable, secret: UInt64, start: Mark = START) -> Iterator[Batch]:
         """Yield the rows as events; those before `start` are read again."""
         pattern = None if table.time is None else self.pattern(table.time, table.time_format)
-        typed, before = TypedEvents(str(self.shown), table, self.kinds, pattern), 0
+        before = 0
         for piece in self.pieces(table.columns):
+            typed = TypedEvents(str(self.shown), table, self.kinds_in(piece), pattern)
             left = max(start.rows - before, 0)
             places = None if piece.places is None else piece.places[left:]
             rows, before = Piece(piece.frame.slice(left), places), before + piece.frame.height
@@ -126,7 +133,7 @@ class FrameSource(Source):
             at, _, says = min(found)
             place = f"row {before + at + 1}"
             if rows.places is not None:
-                place = f"line {rows.places[at]}"
+                place = f"{self.unit} {rows.places[at]}"
             raise DataError(f"{self.shown}: {place}{says}")
 
 

@@ -48,6 +48,8 @@ class Table:
         Column names of a file that has no header line.
     encoding : str
         Of text without a byte order mark, one of `Encoding`.
+    rows : tuple of str
+        The columns whose lists hold the rows: one of records, or several of equal lengths.
     cap : Cap
         How much each file may unpack to; it changes nothing of what is read.
     remote : str
@@ -58,6 +60,7 @@ class Table:
     separator: str = ","
     header: tuple[str, ...] | None = None
     encoding: str = "utf-8"
+    rows: tuple[str, ...] = ()
     cap: Cap = field(default=SENT, repr=False, compare=False)
     remote: str = field(default="", repr=False)
 
@@ -245,6 +248,7 @@ def events(
     separator: str = ",",
     header: Sequence[str] | None = None,
     encoding: Encoding = "utf-8",
+    rows: Sequence[str] = (),
 ) -> EventTable:
     """Declare a table of events.
 
@@ -267,6 +271,9 @@ def events(
         Which rows are events, as ``where`` in a config.
     separator, header, encoding
         Of delimited text; `header` names the columns of a file without a header line.
+    rows : sequence of str
+        The columns whose lists hold the rows, as in JSON lines: one of records, or several of
+        equal lengths.
 
     Examples
     --------
@@ -275,7 +282,7 @@ def events(
     ('userId', 'movieId', 'timestamp')
     """
     names = None if header is None else tuple(header)
-    table = Table(Path(file), separator, names, encoding)
+    table = Table(Path(file), separator, names, encoding, tuple(rows))
     held = conditions(where or {})
     return EventTable(table, user, item, time, time_format, kind, type, value, held)
 

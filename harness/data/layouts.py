@@ -184,6 +184,22 @@ ML_20M = Layout(
 )
 """MovieLens 20M, and 25M, 32M and the latest ones, which are written alike."""
 
+OTTO = Layout(
+    name="otto",
+    events=(
+        events(
+            "train.jsonl",
+            user="session",
+            item="aid",
+            time="ts",
+            time_format="epoch_ms",
+            kind="type",
+            rows=("events",),
+        ),
+    ),
+)
+"""OTTO's sessions as JSON lines: clicks, carts and orders (Kaggle 2022)."""
+
 YAMBDA = Layout(
     name="yambda",
     events=(
@@ -203,7 +219,7 @@ BUILT_IN: Mapping[str, Layout] = {
     layout.name: layout
     for layout in (
         *(HM, PONPARE, KION, RETAILROCKET),
-        *(ML_100K, ML_1M, ML_10M, ML_20M, YAMBDA),
+        *(ML_100K, ML_1M, ML_10M, ML_20M, OTTO, YAMBDA),
     )
 }
 _ABOUT: Mapping[str, str] = {
@@ -215,6 +231,7 @@ _ABOUT: Mapping[str, str] = {
     "ml-1m": "MovieLens 1M",
     "ml-10m": "MovieLens 10M",
     "ml-20m": "MovieLens 20M, 25M, 32M, latest",
+    "otto": "sessions of clicks, carts, orders (Kaggle 2022)",
     "yambda": "Yambda, flat: listens, likes, dislikes (Yandex 2025)",
 }
 

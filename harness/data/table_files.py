@@ -6,10 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from harness.core.errors import DataError
 from harness.core.io import PACKED, unpacked
+from harness.data import json_source
 from harness.data.database_source import kind_of, source_of
 from harness.data.frame_source import PartitionedText
+from harness.data.json_source import JsonLinesSource
 from harness.data.layout import Table
+from harness.data.lists import ParquetLists
 from harness.data.naming import Part, parts_of
 from harness.data.parquet_source import ParquetSource
 from harness.data.source import Source
@@ -39,18 +43,32 @@ def opened(table: Table, part: Part) -> Iterator[Source]:
     path = part.path
     kind = kind_of(path)
     if part.inside is not None or kind is not None:
+        if table.rows:
+            raise DataError(f"{path}: [data] rows goes with JSON lines and Parquet; leave it out")
         yield source_of(table, part)
         return
     plain = path.with_suffix("") if path.suffix in PACKED else path
     if is_parquet(path):  # whatever its name is
-        yield ParquetSource(table, path, part)
+        yield _parquet(table, path, part)
     elif plain.suffix.lower() == ".parquet":
         with unpacked(path, table.cap) as file:
-            yield ParquetSource(table, file, part)
+            yield _parquet(table, file, part)
+    elif plain.suffix.lower() in json_source.SUFFIXES:
+        yield JsonLinesSource(table, part)
+    elif table.rows:
+        raise DataError(
+            f"{path}: [data] rows names lists, which JSON lines (.jsonl) and Parquet have; "
+            "leave it out for other files"
+        )
     elif part.partition:
         yield PartitionedText(table, path, part.partition)
     else:
         yield TextSource(table, path)
+
+
+def _parquet(table: Table, plain: Path, part: Part) -> Source:
+    source = ParquetSource(table, plain, part)
+    return ParquetLists(source) if table.rows else source
 
 
 def files_of(table: Table) -> list[Path]:

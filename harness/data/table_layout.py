@@ -26,12 +26,15 @@ def table(
     items: str | AttributeTable | None,
     valid: str | None,
     encoding: Encoding = "utf-8",
+    rows: str | list[str] | None = None,
 ) -> Layout:
     """Return the layout of a log; `valid` names a second one, with the events to evaluate on."""
+    lists = (rows,) if isinstance(rows, str) else tuple(rows or ())
 
     def table(name: str) -> Table:
         between = _separator(name, separator, "separator")
-        return Table.within(folder, name, between, _names(header, "header"), encoding)
+        found = Table.within(folder, name, between, _names(header, "header"), encoding)
+        return replace(found, rows=lists)
 
     def described(given: str | AttributeTable | None, id: str) -> AttributeTable | None:
         return attributes(folder, "", given, id=id) if isinstance(given, str) else given

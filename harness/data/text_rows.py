@@ -23,7 +23,7 @@ NO_UTF_8 = (
     ' is not UTF-8 text; save the file as UTF-8, or with layout "table" '
     'set encoding = "latin-1" or "cp1252"'
 )
-_CONTROL = " holds a control character (0x1A, 0x1E or 0x1F); remove it"
+CONTROL = " holds a control character (0x1A, 0x1E or 0x1F); remove it"
 _RETURN = ord("\r")
 FIRST_RANK = 3
 """Of what is wrong with a value; with the line as a whole, below."""
@@ -176,7 +176,7 @@ def _controls(rows: Rows) -> Iterator[Fault]:
     at = find_byte(block.buffer, 0, block.size, _lines.SUBSTITUTE)
     if at < block.size:
         line = np.count_nonzero(block.buffer[:at] == block.end)
-        yield Fault(rows.line(int(line)), 2, _CONTROL)
+        yield Fault(rows.line(int(line)), 2, CONTROL)
 
 
 def _check_encoding(rows: Rows, column: int) -> None:

@@ -37,7 +37,7 @@ from harness.data.source import (
     too_many_labels,
     value_rule,
 )
-from harness.data.text_rows import FIRST_RANK, NO_UTF_8, TORN, UNCLOSED, Rows, rows_of
+from harness.data.text_rows import CONTROL, FIRST_RANK, NO_UTF_8, TORN, UNCLOSED, Rows, rows_of
 from harness.delimited import _lines, fields
 from harness.delimited.blocks import Block, Reader, in_order, padded, plain
 from harness.delimited.stream import Refused, opened, skip
@@ -71,6 +71,34 @@ _FORMS = {
 """How the times of a pattern are written, for compiled code; those of others Polars reads."""
 
 
+@contextmanager
+def opened_text(shown: Path, table: Table) -> Iterator[BinaryIO]:
+    """Yield the text of a file of a table; raise DataError where it cannot be read."""
+    try:
+        with opened(shown, table.cap, table.encoding) as file:
+            yield file.stream
+    except Refused as error:
+        raise _refused(shown, table, error) from error
+    except OSError as error:
+        why = error.strerror or error
+        raise DataError(f"{shown}: cannot be read: {why}; copy it again") from error
+
+
+def _refused(shown: Path, table: Table, error: Refused) -> DataError:
+    if error.fault in FAULTS:
+        packed = UnpackingError(error.fault, error.value)  # type: ignore[arg-type]
+        return unusable(shown, packed, table.cap)
+    if error.fault == "encoding":
+        return DataError(
+            f"{shown}: {error.value}; name another encoding, or save the file as UTF-8"
+        )
+    if error.fault == "endless":
+        return DataError(
+            f"{shown}: a line is longer than {error.value}; look at what ends the lines"
+        )
+    return DataError(f"{shown}: cannot be opened; look at its name and its permissions")
+
+
 class TextSource(Source):
     """A delimited text file of a table, plain or packed.
 
@@ -82,7 +110,7 @@ class TextSource(Source):
 
     def __init__(self, table: Table, shown: Path) -> None:
         self.table, self.shown = table, shown
-        with self._opened() as stream:
+        with opened_text(self.shown, self.table) as stream:
             first = stream.read(_LONGEST + 1)
         self._whole = len(first) <= _LONGEST
         self._returns = b"\n" not in first and b"\r" in first
@@ -93,31 +121,6 @@ class TextSource(Source):
         self._before, self._skipped = (0, mark) if given else (lines, mark + size)
         self.names = self._checked(line)
 
-    @contextmanager
-    def _opened(self) -> Iterator[BinaryIO]:
-        try:
-            with opened(self.shown, self.table.cap, self.table.encoding) as file:
-                yield file.stream
-        except Refused as error:
-            raise self._refused(error) from error
-        except OSError as error:
-            why = error.strerror or error
-            raise DataError(f"{self.shown}: cannot be read: {why}; copy it again") from error
-
-    def _refused(self, error: Refused) -> DataError:
-        if error.fault in FAULTS:
-            packed = UnpackingError(error.fault, error.value)  # type: ignore[arg-type]
-            return unusable(self.shown, packed, self.table.cap)
-        if error.fault == "encoding":
-            return DataError(
-                f"{self.shown}: {error.value}; name another encoding, or save the file as UTF-8"
-            )
-        if error.fault == "endless":
-            return DataError(
-                f"{self.shown}: a line is longer than {error.value}; look at what ends the lines"
-            )
-        return DataError(f"{self.shown}: cannot be opened; look at its name and its permissions")
-
     def _first_line(self, text: bytes) -> tuple[bytes, int, int]:
         """Return the first record, plain, and of how many lines and bytes it is."""
         if self._whole and not text.endswith(b"\n"):
@@ -125,6 +128,8 @@ class TextSource(Source):
         between = self.table.separator.encode()
         if len(between) > 1 and b"\n" in text:
             line = text[: text.index(b"\n")]
+            if _lines.FIELD in line:
+                raise DataError(f"{self.shown}: line 1{CONTROL}")
             fields_ = line.removesuffix(b"\r").replace(between, bytes([_lines.FIELD]))
             return fields_, 1, len(line) + 1
         block, consumed = plain(padded(text), len(text), between[0], self._whole)
@@ -170,7 +175,7 @@ class TextSource(Source):
         self, columns: tuple[str, ...], work: Callable[[Rows], Found], start: Mark = START
     ) -> Iterator[tuple[Rows, Found]]:
         """Yield the rows of each block, with what `work` makes of them; what is wrong is raised."""
-        with self._opened() as stream:
+        with opened_text(self.shown, self.table) as stream:
 
             def read(block: Block) -> tuple[Rows, Found]:
                 rows = rows_of(block, self.names, columns)
@@ -192,7 +197,7 @@ class TextSource(Source):
     def first(self, column: str, rows: int) -> pl.Series:
         """Return the first values of a column as text; none where they cannot be read."""
         try:
-            with self._opened() as stream:
+            with opened_text(self.shown, self.table) as stream:
                 for block in self._reader(stream).blocks():
                     found = rows_of(block, self.names, (column,))
                     return found.texts(0, slice(min(rows, found.sound)))
@@ -229,7 +234,7 @@ class TextSource(Source):
 
     def about(self) -> int:
         """Return how many rows there are, by the length of the first."""
-        with self._opened() as stream:
+        with opened_text(self.shown, self.table) as stream:
             for block in self._reader(stream).blocks():
                 rows = _lines.count_lines(block.buffer, block.size, block.end)
                 packed = _PACKED if self.shown.suffix in PACKED else 1

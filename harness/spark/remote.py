@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from harness.core.errors import DataError, suggest
+from harness.core.errors import DataError, UsageError, suggest
 from harness.data import layout
 from harness.data.conditions import Condition
+from harness.data.json_source import SUFFIXES
 from harness.data.layout import CATALOG, AttributeTable, EventTable, Table
 from harness.data.source import FieldRule, id_rule, nulled, time_rule
 from harness.data.typed import bad_value
@@ -51,9 +52,14 @@ def _column(name: str) -> Column:
 def whole(spark: SparkSession, table: Table) -> DataFrame:
     """Return a table with all its columns, those of delimited text as text."""
     name = table.remote
+    plain = name.lower().rstrip("/")
+    if table.rows or (plain.endswith(SUFFIXES) and not name.startswith(CATALOG)):
+        raise UsageError(
+            f"{name}: JSON lines, and lists of events, are read from files that every worker sees; "
+            "copy it there, or write it as Parquet with one row an event"
+        )
     if name.startswith(CATALOG):
         return spark.table(name.removeprefix(CATALOG))
-    plain = name.lower().rstrip("/")
     for end in _PACKED:
         plain = plain.removesuffix(end)
     return _text(spark, table) if plain.endswith(_TEXT) else spark.read.parquet(name)

@@ -226,7 +226,7 @@ def test_each_fault_has_a_line() -> None:
          '[data] needs the key "path", which is missing; expected a text in quotes'),
         (["data", "layout"],
          '[data] needs the key "layout", which is missing; allowed: hm, ponpare, kion, '
-         "retailrocket, ml-100k, ml-1m, ml-10m, ml-20m, yambda, table"),
+         "retailrocket, ml-100k, ml-1m, ml-10m, ml-20m, otto, yambda, table"),
         (["split", "strategy"],
          '[split] needs the key "strategy", which is missing; '
          "allowed: time, last_n, fraction, given"),

@@ -181,6 +181,7 @@ def test_ids_of_duckdbs_types(tmp_path: Path, kind: str) -> None:
 def test_columns_of_duckdb_that_keep_no_ids_apart(tmp_path: Path, kind: str) -> None:
     with closing(duckdb.connect(tmp_path / "x.db")) as connection:
         connection.execute(f'CREATE TABLE log ("user" {kind}, item VARCHAR, time TIMESTAMP)')
+        connection.execute("INSERT INTO log VALUES (NULL, 'i', '1970-01-02 00:00:00')")
     with refusal(DataError, 'x.db::log: column "user" holds', "which cannot keep ids apart"):
         load(log(tmp_path, events="x.db::log"))
 

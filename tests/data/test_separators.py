@@ -85,6 +85,11 @@ def test_the_line_of_a_fault(tmp_path: Path, row: str, said: str) -> None:
         events(tmp_path, f"a::x::4::1\n{row}\n", **DOUBLE)
 
 
+def test_a_header_holds_no_control_character(tmp_path: Path) -> None:
+    with refusal(DataError, "log.csv: line 1 holds a control character (0x1A, 0x1E or 0x1F)"):
+        events(tmp_path, "\x1fuser::item::time\n::a::x::1\n", separator="::")
+
+
 def test_a_separator_that_is_another_is_suggested(tmp_path: Path) -> None:
     said = 'fields seem to be separated otherwise: set separator = "::" under [data]'
     with refusal(DataError, 'log.csv: line 1: no column "user"; the file has: ', said):

@@ -3,7 +3,9 @@
 import csv
 import gzip
 import io
+import json
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 from mutation import TOKENS, batches, chances, mutated
 
 from harness.core.errors import DataError
+from harness.data import json_source
 from harness.data.conditions import Condition
 from harness.data.layout import Layout
 from harness.data.loading import load
@@ -71,6 +74,84 @@ def test_no_event_file_surprises(batch: int, files: int, tmp_path: Path) -> None
             print(f"batch {batch}, file {number}: {content!r}, minimum {minimum}")
             raise
         (tmp_path / name).unlink()
+
+
+COLONS = [
+    b"user::item::time::stars\nann::a::2020-01-01::5\nbob::b::2020-01-02::1\n",
+    'user::item::time::stars\r\n"zoé::ä:b::2020-01-01::5\r\n::::::\r\n'.encode(),
+]
+LINES = [
+    b'{"user": "ann", "item": 7, "time": "2020-01-01"}\n'
+    b'{"user": 5, "item": "b", "time": "2020-01-02"}\n',
+    '{"user": "zoé", "all": [{"item": "a", "time": "2020-01-01"}, {"item": 5}]}\n{}\n'.encode(),
+    b'{"user": 1, "item": [1, 2], "time": ["2020-01-01", "2020-01-02"]}\n{"user": 2, "item": []}\n',
+]
+OTHER_WORDS = [*WORDS, b"::", b":", b"\x1f", b"[", b"]", b"{", b"}", b"1.5", b"null", b"\\ud800"]
+
+
+def by_separator(content: bytes) -> list[tuple[str, str, int]]:
+    """Return the rows that str.split makes."""
+    lines = content.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").split("\n")
+    header, *rows = [line.removesuffix("\r").split("::") for line in lines]
+    found = [dict(zip(header, row, strict=True)) for row in rows if row != [""]]
+    return sorted((row["user"], row["item"], microseconds(row["time"])) for row in found)
+
+
+def by_object(content: bytes, rows: list[str]) -> list[tuple[str, str, int]]:
+    """Return the rows that the standard library's reader makes."""
+    found = []
+    for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
+        one = json.loads(line, object_pairs_hook=first) if line.strip() else {}
+        if rows == ["all"]:
+            found += [one | event for event in one.get("all") or ()]
+        elif rows:
+            lists = (one.get(name) or () for name in rows)
+            found += [
+                one | dict(zip(rows, values, strict=True)) for values in zip(*lists, strict=True)
+            ]
+        elif one:
+            found.append(one)
+    return sorted((text(e["user"]), text(e["item"]), microseconds(e["time"])) for e in found)
+
+
+def first(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return an object; of a key that stands twice the first value counts, as in Polars."""
+    return dict(reversed(pairs))
+
+
+def text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+@pytest.mark.parametrize(("batch", "files"), batches(10))
+def test_no_file_of_another_kind_surprises(batch: int, files: int, tmp_path: Path) -> None:
+    chance = chances("other events", batch)
+    for number in range(files):
+        of_lines = chance.random() < 0.5
+        content = mutated(chance.choice(LINES if of_lines else COLONS), chance, OTHER_WORDS)
+        rows = chance.choice([[], ["all"], ["item", "time"]]) if of_lines else []
+        name = "log.jsonl" if of_lines else "log.dat"
+        (tmp_path / name).write_bytes(content)
+        try:
+            with pytest.MonkeyPatch.context() as patch:
+                for module in (blocks, json_source):
+                    patch.setattr(module, "SIZE", chance.choice([64, 100, 1 << 22]))
+                said, found = read(otherwise(tmp_path, name, rows))
+            if found is None:
+                assert "log." in said, said
+            elif b"\r" not in content.replace(b"\r\n", b"") and content[:2] != b"\xff\xfe":
+                assert found == (by_object(content, rows) if of_lines else by_separator(content))
+        except BaseException:
+            print(f"batch {batch}, file {number}: {content!r}, rows {rows}")
+            raise
+        (tmp_path / name).unlink()
+
+
+def otherwise(folder: Path, name: str, rows: list[str]) -> Layout:
+    given = layout(folder, name, numbered=False)
+    (events,) = given.events
+    own = replace(events.table, separator="::", rows=tuple(rows))
+    return replace(given, events=(replace(events, table=own),))
 
 
 def read(of: Layout) -> tuple[str, list[tuple[str, str, int]] | None]:

@@ -9,9 +9,12 @@ import duckdb
 import polars as pl
 import pytest
 import small
+from conftest import refusal
 
+from harness.core.errors import UsageError
 from harness.data import bucketing, buckets
 from harness.spark.buckets import prepared
+from harness.spark.reading import read
 from spark.conftest import NOISE, by_value
 from spark.test_buckets import all_same, datasets
 
@@ -63,7 +66,21 @@ def sqlite_table(folder: Path) -> dict[str, Any]:
     return {"events": "shop.db::log"}
 
 
-KINDS = [colons, patterns, hive, hive_text, duckdb_table, sqlite_table]
+def by_user() -> pl.DataFrame:
+    return frame().group_by("user", maintain_order=True).agg("item", "time")
+
+
+def json_lines(folder: Path) -> dict[str, Any]:
+    by_user().write_ndjson(folder / "log.jsonl")
+    return {"events": "log.jsonl", "rows": ["item", "time"]}
+
+
+def lists(folder: Path) -> dict[str, Any]:
+    by_user().write_parquet(folder / "lists.parquet")
+    return {"events": "lists.parquet", "rows": ["item", "time"]}
+
+
+KINDS = [colons, patterns, hive, hive_text, duckdb_table, sqlite_table, json_lines, lists]
 
 
 @pytest.mark.parametrize("write", KINDS)
@@ -77,6 +94,17 @@ def test_buckets_are_those_of_the_local_engine(
     with buckets.prepared(plain, kept=False) as expected, prepared(spark, layout) as found:
         for one, other in zip(datasets(found), expected.datasets(), strict=True):
             all_same(one, other)
+
+
+@pytest.mark.parametrize(
+    "data", [{"events": "file:///x.jsonl"}, {"events": "table:x", "rows": "a"}]
+)
+def test_lists_are_read_from_files_that_workers_see(
+    spark: Any, tmp_path: Path, data: dict[str, Any]
+) -> None:
+    layout = small.config(tmp_path, data=data).layout()
+    with refusal(UsageError, data["events"], "are read from files that every worker sees"):
+        read(spark, layout, 1)
 
 
 def test_remote_text_with_a_long_separator(
