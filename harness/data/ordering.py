@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -140,6 +141,7 @@ def merged(batches: list[Events], users: Int32, items: Int32, n_kinds: int) -> E
     if packing.bits > _BITS:
         return _sorted_by_columns(batches, users, items)
     numbered, valued = (column is not None for column in (batches[0].row, batches[0].value))
+    hashed = _hashed(packing.values)
     shares = _shares(batches)
     with ThreadPoolExecutor(len(shares)) as pool:
         sizes = list(pool.map(lambda share: _counted(share, len(users)), shares))
@@ -151,8 +153,8 @@ def merged(batches: list[Events], users: Int32, items: Int32, n_kinds: int) -> E
                 b = share.pop()
                 row = np.broadcast_to(np.int64(0), len(b)) if b.row is None else b.row
                 value = np.broadcast_to(0.0, len(b)) if b.value is None else b.value
-                given = b.user, b.time, b.item, b.kind, row, value, items, packing.values
-                _events.group(*given, *packing.own, behind, grouped)
+                given = b.user, b.time, b.item, b.kind, row, value, items
+                _events.group(*given, *hashed, *packing.own, behind, grouped)
 
         list(pool.map(group, shares, np.cumsum([free, *sizes[:-1]], axis=0)))
     n = len(grouped)
@@ -170,6 +172,14 @@ def merged(batches: list[Events], users: Int32, items: Int32, n_kinds: int) -> E
     kinds = kind if packing.kind > 0 else one_kind(n)
     others = row if numbered else None, value if valued else None
     return Events(of_starts(starts), item, grouped, kinds, *others, starts=starts)
+
+
+def _hashed(values: Floats) -> tuple[Floats, Int32, int]:
+    """Return values, a hash table of their places, and its secret."""
+    secret = secrets.randbits(64) | 1
+    table = np.empty(max(1 << (2 * len(values)).bit_length(), 2), np.int32)
+    _events.table_of(values, secret, table)
+    return values, table, secret
 
 
 def _shares(batches: list[Events]) -> list[list[Events]]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
 
-from harness.core.arrays import Bool, Bytes, Int32, Int64
+from harness.core.arrays import Bool, Bytes, Floats, Int32, Int64
 from harness.core.ids import Lines
 from harness.data import _events
 from harness.data.source import FieldRule, nulled
@@ -48,12 +48,15 @@ class Rows:
         Where the fields stand.
     faults : list of Fault
         What is wrong with lines as a whole.
+    numbers : dict of column to arrays
+        What has been read of a column as numbers, and which texts are none.
     """
 
     block: Block
     starts: Int64
     stops: Int64
     faults: list[Fault]
+    numbers: dict[int, tuple[Floats, Bool]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.starts)

@@ -332,17 +332,23 @@ class _EventReader:
                 held = rows.labels(column, condition.among) >= 0
             else:
                 rule = number_rule(condition.column)
-                numbers, wrong = self._numbers(rows, column, rule)
+                numbers, wrong = self._numbers(rows, column)
                 rows.check(column, rule, wrong & ~rows.is_empty(column), rank)
                 held = (numbers >= condition.low) & (numbers <= condition.high)
             keep = held if keep is None else keep & held
-        return keep
+        return None if keep is None or keep.all() else keep
 
-    def _numbers(self, rows: Rows, column: int, rule: FieldRule) -> tuple[Floats, Bool]:
-        """Return the numbers of a column, and which texts are none."""
+    def _numbers(self, rows: Rows, column: int) -> tuple[Floats, Bool]:
+        """Return the numbers of a column, and which texts are none; each column is read once."""
+        if column not in rows.numbers:
+            rows.numbers[column] = self._read_numbers(rows, column)
+        return rows.numbers[column]
+
+    def _read_numbers(self, rows: Rows, column: int) -> tuple[Floats, Bool]:
+        rule = number_rule(self.columns[column])
         numbers, left = np.empty(len(rows)), np.ones(len(rows), np.bool_)
-        starts, stops = (np.ascontiguousarray(a[:, column]) for a in (rows.starts, rows.stops))
-        _lines.parse(rows.block.buffer, starts, stops, numbers, left)
+        given = rows.block.buffer, rows.starts[:, column], rows.stops[:, column]
+        _lines.parse(*given, numbers, left)
         left[rows.sound :] = False
         others = np.flatnonzero(left)
         if len(others) > 0:
@@ -356,7 +362,8 @@ class _EventReader:
         if self.table.value is None:
             return None
         rule, column = value_rule(self.table.value), self.columns.index(self.table.value)
-        numbers, wrong = self._numbers(rows, column, rule)
+        numbers, wrong = self._numbers(rows, column)
+        wrong = wrong | ~np.isfinite(numbers)
         rows.check(column, rule, wrong if keep is None else wrong & keep, _RULES["value"])
         return numbers + 0.0  # no zero below zero
 

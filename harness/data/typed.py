@@ -103,7 +103,7 @@ class TypedEvents:
     def _described(self) -> Iterator[pl.Expr]:
         """Yield the event types and values, where there are columns of them."""
         if self.table.kind is not None:
-            yield pl.col(self.table.kind).cast(pl.String).alias(dataset.KIND)
+            yield pl.col(self.table.kind).alias(dataset.KIND)
         if self.table.value is not None:
             number = pl.col(self.table.value).cast(pl.Float64) + 0.0  # no zero below zero
             yield number.alias(dataset.VALUE)
@@ -131,10 +131,9 @@ class TypedEvents:
         rows : polars.DataFrame
             With `columns` and then `keys`.
         """
-        kept = rows.filter(pl.col(_KEEP)) if self.table.where else rows
-        texts = [name for name in (*_IDS, dataset.KIND) if name in kept.columns]
+        kept = rows if rows[_KEEP].all() else rows.filter(pl.col(_KEEP))
         if any(column.has_nulls() for column in kept.iter_columns()) or any(
-            (kept[column] == "").any() for column in texts
+            (column == "").any() for column in kept.iter_columns() if column.dtype == pl.String
         ):
             return None
         value = kept[dataset.VALUE] if self.table.value is not None else None
@@ -155,12 +154,18 @@ class TypedEvents:
 
     def _labels(self, kept: pl.DataFrame) -> Labels:
         column = kept[dataset.KIND]
-        names = column.unique()
+        if column.dtype.is_integer():  # numbers are found sooner than their texts
+            values = column.unique().sort()
+            names, codes = values.cast(pl.String), values.search_sorted(column)
+        else:
+            text = column.cast(pl.String)
+            names = text.unique().sort()
+            if len(names) <= MOST_LABELS:
+                codes = text.cast(pl.Enum(names)).to_physical()
         if len(names) > MOST_LABELS:
-            first = names.sort().to_list()
+            first = names.to_list()
             raise DataError(too_many_labels(self.shown, self.table.kind or "", first))
-        codes = column.cast(pl.Enum(names)).to_physical().to_numpy()
-        return Labels(codes, names.to_list())
+        return Labels(codes.to_numpy(), names.to_list())
 
 
 def bad_value(

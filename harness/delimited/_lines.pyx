@@ -255,43 +255,130 @@ def gather(
     return written
 
 
-cdef double[23] POWERS
-for _power in range(23):
-    POWERS[_power] = 10.0 ** _power  # exact
+cdef extern from *:
+    """
+    #if defined(__SIZEOF_INT128__)
+    typedef unsigned __int128 uint128;
+    #define WIDE 1
+    #else
+    typedef unsigned long long uint128;
+    #define WIDE 0
+    #endif
+    """
+    ctypedef unsigned long long uint128
+    const bint WIDE
+
+cdef double[28] POWERS
+cdef uint64_t[28] FIVES
+for _power in range(28):
+    POWERS[_power] = 10.0 ** _power  # exact up to 22
+    FIVES[_power] = 5 ** _power
+cdef uint64_t HIDDEN = <uint64_t>1 << 52  # the first digit of a double's 53, which is not stored
+cdef uint64_t EXACT = <uint64_t>1 << 53  # whole numbers up to here are floats
 
 
 def parse(
     const uint8_t[::1] buffer,
-    const int64_t[::1] starts,
-    const int64_t[::1] stops,
+    const int64_t[:] starts,
+    const int64_t[:] stops,
     double[::1] numbers,
     uint8_t[::1] left,
 ):
-    """Read plain decimals of up to 15 digits, which one division rounds right; tell all others."""
+    """Read whole numbers of up to 15 digits, and decimals of up to 19, rounded right; tell others.
+
+    Zeros before the first other digit are none of these.
+    """
     cdef Py_ssize_t row, at, stop, digits, behind_
-    cdef int64_t whole
-    cdef bint negative, point, plain
+    cdef uint64_t whole
+    cdef bint negative, point, plain, any_
     cdef uint8_t byte
     with nogil:
         for row in range(starts.shape[0]):
             at, stop = starts[row], stops[row]
+            check(buffer, at, stop)
             negative = at < stop and buffer[at] == 45
             at += negative
-            whole, digits, behind_, point, plain = 0, 0, 0, False, at < stop
+            whole, digits, behind_, point, plain, any_ = 0, 0, 0, False, at < stop, False
             while at < stop:
+                if stop - at >= 8 and 0 < digits <= 11 and are_digits(eight(&buffer[at])):
+                    whole = whole * 100_000_000 + of_digits(eight(&buffer[at]))
+                    digits, behind_, at = digits + 8, behind_ + 8 * point, at + 8
+                    continue
                 byte = buffer[at]
                 if 48 <= byte <= 57:
-                    whole = whole * 10 + (byte - 48) if digits < 15 else whole
-                    digits += 1
+                    whole = whole * 10 + (byte - 48) if digits < 19 else whole
+                    digits += whole > 0
                     behind_ += point
+                    any_ = True
                 elif byte == 46 and not point:
                     point = True
                 else:
                     plain = False
                 at += 1
-            left[row] = not plain or digits == 0 or digits > 15
+            left[row] = not plain or not any_ or digits > (19 if point else 15)
             numbers[row] = 0.0
             if not left[row]:
-                numbers[row] = <double>whole / POWERS[behind_]
+                left[row] = not rounded(whole, behind_, &numbers[row])
             if negative:
                 numbers[row] = -numbers[row]
+
+
+cdef inline bint are_digits(uint64_t bytes) noexcept nogil:
+    """Return whether eight bytes are digits."""
+    cdef uint64_t high = <uint64_t>0xF0F0F0F0F0F0F0F0, six = <uint64_t>0x0606060606060606
+    cdef uint64_t zeros = <uint64_t>0x3030303030303030
+    return (bytes & high) == zeros and ((bytes + six) & high) == zeros
+
+
+cdef inline uint64_t of_digits(uint64_t bytes) noexcept nogil:
+    """Return the number of eight digits: pairs, then fours, then all are put together at once."""
+    bytes = (bytes & <uint64_t>0x0F0F0F0F0F0F0F0F) * 2561 >> 8
+    bytes = (bytes & <uint64_t>0x00FF00FF00FF00FF) * 6553601 >> 16
+    return (bytes & <uint64_t>0x0000FFFF0000FFFF) * <uint64_t>42949672960001 >> 32
+
+
+cdef inline bint rounded(uint64_t whole, Py_ssize_t places, double* found) noexcept nogil:
+    """Write a whole number over a power of ten as the nearest double; of two, the even one.
+
+    Above what one division rounds right, a double that is near is moved until the number lies
+    between the middles of it and its neighbours, which whole numbers of 128 bits tell exactly.
+    """
+    cdef uint64_t bits, whole_part
+    cdef int exponent, side
+    cdef double near
+    if whole == 0 or (whole <= EXACT and places <= 22):
+        found[0] = <double>whole / POWERS[places] if whole > 0 else 0.0
+        return True
+    if not WIDE or places > 27:
+        return False
+    near = <double>whole / POWERS[places]
+    memcpy(&bits, &near, 8)
+    while True:
+        whole_part = bits & HIDDEN - 1 | HIDDEN
+        exponent = <int>(bits >> 52) - 1076  # of the middle of this double and the next
+        side = compared(whole, places, 2 * whole_part + 1, exponent)
+        if side > 0 or (side == 0 and bits & 1):
+            bits += 1
+            continue
+        if whole_part == HIDDEN:  # those below a power of two are closer together
+            side = compared(whole, places, 4 * whole_part - 1, exponent - 1)
+        else:
+            side = compared(whole, places, 2 * whole_part - 1, exponent)
+        if side < 0 or (side == 0 and bits & 1):
+            bits -= 1
+            continue
+        memcpy(found, &bits, 8)
+        return True
+
+
+cdef inline int compared(
+    uint64_t whole, Py_ssize_t places, uint64_t middle, int exponent
+) noexcept nogil:
+    """Compare whole / 10^places with middle · 2^exponent: whole with middle · 5^places · 2^shift."""
+    cdef int shift = exponent + <int>places
+    cdef uint128 one = whole, other = <uint128>middle * FIVES[places]
+    if shift < 0:
+        one <<= -shift
+    else:
+        other <<= shift
+    return (one > other) - (one < other)
