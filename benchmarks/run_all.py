@@ -28,6 +28,7 @@ PARTS = {
     "comparison": "Resampling and comparisons",
     "models": "The baselines at full size",
     "neighbours": "Neighbours by item and by candidate",
+    "any_log": "Event types, values, conditions, k-cores",
     "full_run": "The whole run on H&M at full size",
     "growth_run": "Growth of the run",
     "scale": "Logs larger than memory",

@@ -99,6 +99,11 @@ class DataConfig(Section):
         return self
 
     @property
+    def least(self) -> tuple[int, int]:
+        """How many events a user and an item must have."""
+        return self.min_user_events, self.min_item_events
+
+    @property
     def cap(self) -> Cap:
         """How much each of the files may unpack to."""
         if self.max_unpacked_gb is None:

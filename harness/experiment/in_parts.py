@@ -163,7 +163,7 @@ def plan_steps(config: Config, data: Dataset) -> Steps[Dataset, Plan]:
     HarnessError
         One side of the split is empty, or the rule of candidates does not go with it.
     """
-    core = yield from core_steps(config, len(data.item_ids))
+    core = yield from core_steps(*config.data.least, len(data.item_ids))
     data = within(core, data)
     sums: Any = yield partial(_counts, config, core)
     evaluation_set.require_types(data, config.evaluation)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from harness.config import Config
 from harness.core import steps
 from harness.core.arrays import Bool, Int64
 from harness.core.errors import DataError, counted
@@ -55,23 +54,28 @@ class Core:
         )
 
 
-def core_of(config: Config, data: Dataset) -> Dataset:
-    """Return a log, or its k-core where the config asks for one.
+def core_of(data: Dataset, least_user: int, least_item: int) -> Dataset:
+    """Return the k-core of a log; the log itself where both numbers are 1.
+
+    Parameters
+    ----------
+    least_user, least_item : int
+        How many events each user and each item has in it.
 
     Raises
     ------
     DataError
         Nothing is left.
     """
-    core = steps.found(core_steps(config, len(data.item_ids)), of_one(data))
+    core = steps.found(core_steps(least_user, least_item, len(data.item_ids)), of_one(data))
     return data if core is None else core.of(data)
 
 
-def core_steps(config: Config, n_items: int) -> Steps[Dataset, Core | None]:
-    """Yield steps; return the k-core of a log in parts of its users, if the config asks for one.
+def core_steps(least_user: int, least_item: int, n_items: int) -> Steps[Dataset, Core | None]:
+    """Yield steps; return the k-core of a log in parts of its users, None where it is the log.
 
-    A user stays who has `min_user_events` events with items that stay, and an item stays that has
-    `min_item_events` events of users who stay: the largest such set, which is what is left when
+    A user stays who has `least_user` events with items that stay, and an item stays that has
+    `least_item` events of users who stay: the largest such set, which is what is left when
     items with fewer are taken away again and again (Batagelj and Zaversnik 2003). An event counts
     as often as it happened.
 
@@ -80,7 +84,6 @@ def core_steps(config: Config, n_items: int) -> Steps[Dataset, Core | None]:
     With two of each: ann has a, a, b and bob has b, c. Item c has one event; without it bob has
     one, without him b has one, and so ann stays with a and a.
     """
-    least_user, least_item = config.data.min_user_events, config.data.min_item_events
     if least_user == least_item == 1:
         return None
     items, rounds = np.ones(n_items, np.bool_), 0

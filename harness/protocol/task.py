@@ -158,7 +158,7 @@ def read(
             found = loading.cached(layout, bar.update, background)[0]
         else:
             found = loading.load(layout, bar.update)
-    return core_of(config, found)
+    return core_of(found, *config.data.least)
 
 
 def refuse_rows_without_order(layout: Layout, outer: SplitConfig) -> None:

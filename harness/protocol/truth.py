@@ -165,8 +165,7 @@ def _entry(config: Config) -> cache.Entry:
 
     layout = config.layout()
     rules = config.evaluation.model_dump(exclude={"metrics", "seed"})
-    least = config.data.min_user_events, config.data.min_item_events
-    key = FORMAT, loading.FORMAT, layout, config.split, rules, least
+    key = FORMAT, loading.FORMAT, layout, config.split, rules, config.data.least
     return cache.entry(key, loading.files(layout))
 
 

@@ -32,7 +32,7 @@ def config(folder: Path, log: str, users: int, items: int, **data: Any) -> Confi
 
 
 def kept(of: Config) -> list[tuple[str, str]]:
-    found = core_of(of, load(of.layout()))
+    found = core_of(load(of.layout()), *of.data.least)
     users, items = found.user_ids.to_list(), found.item_ids.to_list()
     return [(users[u], items[i]) for u, i in zip(found.events.user, found.events.item, strict=True)]
 
