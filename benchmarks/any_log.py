@@ -1,8 +1,8 @@
 """Time event types, values, conditions and k-cores: ``python benchmarks/any_log.py``.
 
 Full-size H&M, as text and as Parquet: read as it is, and with ``kind = "sales_channel_id"``,
-``value = "price"`` and ``where = { price = { min = 0.0005 } }``, which every row holds. Each side is
-a process of its own; files are in the page cache.
+``value = "price"`` and ``where = { price = { min = 0.0005 } }``, which every row holds. Each side
+is a process of its own; files are in the page cache.
 """
 
 import os

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from harness.core.arrays import Int32
 from harness.core.errors import DataError
-from harness.data.layout import EventTable
+from harness.data import dataset
+from harness.data.dataset import Events
+from harness.data.layout import EventTable, Layout
 from harness.data.source import MOST_LABELS, Batch, too_many_labels
 
 Codes = npt.NDArray[np.uint8]
@@ -83,3 +86,28 @@ def codes_of(met: Sequence[EventType], types: Sequence[EventType]) -> Codes:
     """Return the code of each number that was given as types were met."""
     place: Mapping[EventType, int] = {of: code for code, of in enumerate(types)}
     return np.array([place[of] for of in met], np.uint8)
+
+
+def columns_of(
+    layout: Layout, types: EventTypes, number: int, codes: tuple[Int32, Int32], batch: Batch
+) -> dict[str, npt.NDArray[Any]]:
+    """Return the columns of a batch of a layout's table, by codes of its users and items."""
+    user, item = codes
+    columns: dict[str, npt.NDArray[Any]]
+    columns = {dataset.USER: user, dataset.ITEM: item, dataset.TIME: batch.time}
+    kinds = types.codes(layout.events[number], batch)
+    if layout.several_types:
+        columns[dataset.KIND] = kinds
+    if batch.row is not None:
+        columns[dataset.ROW] = batch.row
+    if layout.has_values:
+        columns[dataset.VALUE] = np.ones(len(user)) if batch.value is None else batch.value
+    return columns
+
+
+def of_types(events: Events, codes: Codes) -> Events:
+    """Return the same events of types with other codes."""
+    if (codes == np.arange(len(codes))).all():
+        return events
+    kind = codes[events.kind]
+    return Events(events.user, events.item, events.time, kind, events.row, events.value)

@@ -18,7 +18,14 @@ from harness.core.errors import DataError, counted
 from harness.core.ids import Encoder
 from harness.data import attributes, dataset, zeros
 from harness.data.dataset import NO_TIME, Dataset, Events, of_starts, one_kind, positions
-from harness.data.event_types import Codes, EventType, EventTypes, codes_of, in_order
+from harness.data.event_types import (
+    EventType,
+    EventTypes,
+    codes_of,
+    columns_of,
+    in_order,
+    of_types,
+)
 from harness.data.layout import AttributeTable, EventTable, Layout
 from harness.data.ordering import Pieces, merged
 from harness.data.source import START, Batch, Mark, Source
@@ -258,31 +265,6 @@ class _Coded:
         """Return all events, in pieces, of types by their codes."""
         codes = codes_of(self.types.met, types)
         return [of_types(events, codes) for events in self._pieces.events()]
-
-
-def columns_of(
-    layout: Layout, types: EventTypes, number: int, codes: tuple[Int32, Int32], batch: Batch
-) -> dict[str, npt.NDArray[Any]]:
-    """Return the columns of a batch of a layout's table, by codes of its users and items."""
-    user, item = codes
-    columns: dict[str, npt.NDArray[Any]]
-    columns = {dataset.USER: user, dataset.ITEM: item, dataset.TIME: batch.time}
-    kinds = types.codes(layout.events[number], batch)
-    if layout.several_types:
-        columns[dataset.KIND] = kinds
-    if batch.row is not None:
-        columns[dataset.ROW] = batch.row
-    if layout.has_values:
-        columns[dataset.VALUE] = np.ones(len(user)) if batch.value is None else batch.value
-    return columns
-
-
-def of_types(events: Events, codes: Codes) -> Events:
-    """Return the same events of types with other codes."""
-    if (codes == np.arange(len(codes))).all():
-        return events
-    kind = codes[events.kind]
-    return Events(events.user, events.item, events.time, kind, events.row, events.value)
 
 
 def _attributes(table: AttributeTable | None) -> pl.DataFrame:

@@ -31,7 +31,7 @@ from harness.models.base import Recommender, Train
 from harness.models.item_stats import Catalogue, TrainCounts
 from harness.models.sums import FromSums, Step, fit_all, fits_in_parts, without_events
 from harness.models.sums import Steps as ModelSteps
-from harness.protocol import evaluation_set, fingerprint, split
+from harness.protocol import evaluation_set, fingerprint, split, true_items
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.evaluation_set import Step as Funnel
 from harness.protocol.fingerprint import fields_of
@@ -166,7 +166,7 @@ def plan_steps(config: Config, data: Dataset) -> Steps[Dataset, Plan]:
     core = yield from core_steps(*config.data.least, len(data.item_ids))
     data = within(core, data)
     sums: Any = yield partial(_counts, config, core)
-    evaluation_set.require_types(data, config.evaluation)
+    true_items.require_types(data, config.evaluation)
     found = split.of_sums(split.divided(data, config.split), sums["split"])
     split.refuse_empty(found, data)
     rule = config.evaluation.candidates or data.candidates
@@ -187,7 +187,7 @@ def _counts(config: Config, core: Core | None, part: Dataset) -> Sums:
     part = within(core, part)
     own = split.divided(part, config.split)
     items = counts_of(own.train.item, len(part.item_ids))
-    highest = Largest(evaluation_set.highest_grade(part, own, config.evaluation))
+    highest = Largest(true_items.highest_grade(part, own, config.evaluation))
     return {"split": split.sums(own), "items": items, "highest": highest}
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -22,7 +21,7 @@ from harness.core.arrays import (
     places,
     stacked,
 )
-from harness.core.errors import EmptyEvaluationSetError, UsageError, suggest
+from harness.core.errors import EmptyEvaluationSetError, UsageError
 from harness.core.exact_sum import Sums, add
 from harness.data.dataset import NO_TIME, Dataset, Events
 from harness.data.layout import CandidateRule
@@ -31,6 +30,15 @@ from harness.models.item_stats import Catalogue
 from harness.protocol import fingerprint
 from harness.protocol.fingerprint import Leaves, fields_of, fingerprint_of, leaves_of
 from harness.protocol.split import Split
+from harness.protocol.true_items import (
+    TruePairs,
+    among,
+    of_types,
+    pairs_of,
+    require_types,
+    true_pairs,
+    with_candidates,
+)
 
 ACTIVE = "active in the window"
 LOG, CORE = "in the log", "in the k-core"
@@ -149,7 +157,7 @@ def build(dataset: Dataset, split: Split, config: EvaluationConfig) -> Evaluatio
 
 def items_in_train(dataset: Dataset, split: Split) -> Bool:
     """Return which items have training events."""
-    return _among(split.train.item, len(dataset.item_ids))
+    return among(split.train.item, len(dataset.item_ids))
 
 
 def of_candidates(
@@ -157,35 +165,11 @@ def of_candidates(
 ) -> EvaluationSet:
     """Return the same for given candidates, also where nobody is left, as may be in a bucket."""
     position = places(candidates, len(dataset.item_ids))
-    hits = _of_types(dataset, split.valid, config)
+    hits = of_types(dataset, split.valid, config)
     active = distinct(hits.user)
-    true, seen = _true_pairs(dataset, split, config, hits, active, position)
-    users, funnel = _funnel(dataset, split, config, active, _with_candidates(true, position))
+    true, seen = true_pairs(dataset, split, config, hits, active, position)
+    users, funnel = _funnel(dataset, split, config, active, with_candidates(true, position))
     return _set(dataset, candidates, users, true, seen, config.k, funnel)
-
-
-def require_types(dataset: Dataset, config: EvaluationConfig) -> None:
-    """Raise UsageError where no event has a type that is to count as a hit."""
-    for name in config.hits or ():
-        if name not in dataset.kinds:
-            there = list(dict.fromkeys(dataset.kinds))
-            raise UsageError(
-                f'[evaluation] hits: no event is of the type "{name}"; {suggest(name, there)}'
-            )
-
-
-def _of_types(dataset: Dataset, events: Events, config: EvaluationConfig) -> Events:
-    """Return the events that count as hits."""
-    if config.hits is None:
-        return events
-    counted = np.array([kind in config.hits for kind in dataset.kinds])
-    return events.where(counted[events.kind])
-
-
-def highest_grade(dataset: Dataset, split: Split, config: EvaluationConfig) -> Floats:
-    """Return the highest value of the events that count as hits, (1,); none: no value above 0."""
-    value = _of_types(dataset, split.valid, config).value
-    return np.zeros(1) if value is None else np.array([value.max(initial=0.0)])
 
 
 def without_seen(part: EvaluationSet) -> EvaluationSet:
@@ -272,65 +256,24 @@ def left_out(
 ) -> EvaluationSet:
     """Return the users with true items whom an evaluation set leaves out, on its candidates."""
     position = places(evaluation_set.candidates, len(dataset.item_ids))
-    hits = _of_types(dataset, split.valid, config)
+    hits = of_types(dataset, split.valid, config)
     others = np.setdiff1d(distinct(hits.user), evaluation_set.users, assume_unique=True)
-    true, seen = _true_pairs(dataset, split, config, hits, others, position)
+    true, seen = true_pairs(dataset, split, config, hits, others, position)
     users = distinct(true.pairs // len(position)).astype(np.int32)
     return _set(dataset, evaluation_set.candidates, users, true, seen, evaluation_set.k, ())
-
-
-class _True(NamedTuple):
-    """True pairs (user, item), ascending, as user · n_items + item, and their grades."""
-
-    pairs: Int64
-    grades: Floats | None
-
-    def where(self, keep: Bool) -> _True:
-        """Return those that `keep` selects."""
-        return _True(self.pairs[keep], None if self.grades is None else self.grades[keep])
-
-
-def _true_pairs(
-    dataset: Dataset,
-    split: Split,
-    config: EvaluationConfig,
-    hits: Events,
-    users: Int32,
-    position: Int32,
-) -> tuple[_True, Int64 | None]:
-    """Return the true pairs of `users`, and their seen ones where these are dropped."""
-    seen = _pairs(dataset, split.train, users) if config.seen_items == "drop" else None
-    true = _graded(dataset, hits, users)
-    if seen is not None:
-        true = true.where(np.isin(true.pairs, seen, assume_unique=True, invert=True))
-    if config.truth == "candidates":
-        true = true.where(position[true.pairs % len(position)] >= 0)
-    return true, seen
-
-
-def _graded(dataset: Dataset, hits: Events, users: Int32) -> _True:
-    """Return the true pairs of `users`; the grade of each is its highest value, above 0."""
-    if hits.value is None:
-        return _True(_pairs(dataset, hits, users), None)
-    keep = _among(users, len(dataset.user_ids))[hits.user] & (hits.value > 0)
-    pairs = hits.user[keep].astype(np.int64) * len(dataset.item_ids) + hits.item[keep]
-    order = np.lexsort((hits.value[keep], pairs))
-    pairs, grades = pairs[order], hits.value[keep][order]
-    highest = np.append(pairs[1:] != pairs[:-1], True)[: len(pairs)]
-    return _True(pairs[highest], grades[highest])
 
 
 def _set(
     dataset: Dataset,
     candidates: Int32,
     users: Int32,
-    true: _True,
+    true: TruePairs,
     seen: Int64 | None,
     k: int,
     funnel: tuple[Step, ...],
 ) -> EvaluationSet:
     position = places(candidates, len(dataset.item_ids))
-    true = true.where(_among(users, len(dataset.user_ids))[true.pairs // len(position)])
+    true = true.where(among(users, len(dataset.user_ids))[true.pairs // len(position)])
     truth, outside = _lists(true.pairs, users, position)
     inside = position[true.pairs % len(position)] >= 0
     return EvaluationSet(
@@ -352,7 +295,9 @@ def _set(
 def items_of(evaluation_set: EvaluationSet, dataset: Dataset, events: Events) -> Ragged:
     """Return the candidate positions of every evaluated user's items among `events`, n rows."""
     position = places(evaluation_set.candidates, len(dataset.item_ids))
-    return _lists(_pairs(dataset, events, evaluation_set.users), evaluation_set.users, position)[0]
+    return _lists(pairs_of(dataset, events, evaluation_set.users), evaluation_set.users, position)[
+        0
+    ]
 
 
 def candidates_of(
@@ -386,26 +331,6 @@ def candidates_of(
         )
     shown = dataset.shown_from[dataset.catalogue]
     return distinct(dataset.catalogue[(shown >= split.cutoff) & (shown < split.until)])
-
-
-def _pairs(dataset: Dataset, events: Events, users: Int32) -> Int64:
-    """Return each (user, item) of `users` once, ascending, as user · n_items + item."""
-    keep = _among(users, len(dataset.user_ids))[events.user]
-    n_items = len(dataset.item_ids)
-    return distinct(events.user[keep].astype(np.int64) * n_items + events.item[keep])
-
-
-def _among(numbers: Int32, n: int) -> Bool:
-    """Return which of the numbers below `n` are there."""
-    there = np.zeros(n, np.bool_)
-    there[numbers] = True
-    return there
-
-
-def _with_candidates(true: _True, position: Int32) -> Int32:
-    """Return the users with at least one true item among the candidates."""
-    n_items = len(position)
-    return distinct(true.pairs[position[true.pairs % n_items] >= 0] // n_items).astype(np.int32)
 
 
 def _funnel(

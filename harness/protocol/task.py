@@ -22,9 +22,10 @@ from harness.data.naming import is_in_database, is_one_file
 from harness.metrics import USUAL, Metric, parse
 from harness.metrics.grades import refuse_grades
 from harness.models.base import Train
-from harness.protocol.evaluation_set import EvaluationSet, build, highest_grade
+from harness.protocol.evaluation_set import EvaluationSet, build
 from harness.protocol.k_core import core_of
 from harness.protocol.split import Split, split
+from harness.protocol.true_items import highest_grade
 
 VALUES = "[data] value"
 """Where grades are from."""

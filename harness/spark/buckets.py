@@ -22,7 +22,7 @@ from harness.core.random import id_hashes
 from harness.data import attributes, bucketing, buckets, dataset, loading
 from harness.data.bucketing import EVENTS, Known
 from harness.data.dataset import Dataset, Events, no_events, of_starts, one_kind
-from harness.data.event_types import EventType, codes_of
+from harness.data.event_types import EventType, codes_of, of_types
 from harness.data.layout import AttributeTable, Layout
 from harness.data.loading import Items
 from harness.spark import remote
@@ -247,7 +247,7 @@ def _events(
             piece.get(dataset.VALUE),
         )
         met = [EventType(*of) for of in piece[KINDS].iter_rows()]
-        batches.append(loading.of_types(events, codes_of(met, types)))
+        batches.append(of_types(events, codes_of(met, types)))
     return bucketing.gathered(users.ids().alias(dataset.ID), batches, n_items, len(types))
 
 
