@@ -271,11 +271,9 @@ def group(
     const int32_t[::1] item,
     const uint8_t[:] kind,
     const int64_t[:] row,
-    const double[:] value,
+    const int32_t[:] value,
     const int32_t[::1] items,
-    const double[::1] values,
-    const int32_t[::1] table,
-    uint64_t secret,
+    const int32_t[::1] ranks,
     int64_t low,
     int64_t unit,
     int item_bits,
@@ -291,10 +289,8 @@ def group(
     ----------
     items : int32 array
         Leads from what stands in `item` to positions.
-    values : float64 array
-        Every value there is, ascending; an event's place among these is part of its number.
-    table, secret : int32 array, int
-        What `table_of` makes of these, and with which secret.
+    ranks : int32 array
+        Leads from what stands in `value` to the place of the value among all, ascending.
     low, unit : int
         The first time, and the microseconds that all others are a multiple of behind it.
     free : int64 array, one a user
@@ -304,7 +300,6 @@ def group(
     cdef int64_t packed
     if unit < 1:
         raise ValueError(f"a unit of {unit} microseconds")
-    check_table(values, table)
     with nogil:
         for at in range(n):
             if at + 2 * AHEAD < n:  # as above
@@ -317,59 +312,30 @@ def group(
             packed = packed << kind_bits | kind[at]
             packed = packed << row_bits | row[at]
             if value_bits > 0:
-                packed = packed << value_bits | place(values, table, secret, value[at])
+                packed = packed << value_bits | ranks[value[at]]
             own = user[at]
             grouped[free[own]] = packed
             free[own] += 1
 
 
-def table_of(const double[::1] values, uint64_t secret, int32_t[::1] table):
-    """Fill a hash table, a power of two in size and twice as large or more, with values' places.
+def number_keys(const double[::1] numbers, uint64_t secret, uint64_t[:, ::1] keys):
+    """Write the key of each number, two numbers: equal numbers have equal keys, and no others.
 
-    Parameters
-    ----------
-    secret : int
-        An odd number that nobody knows, so that no values are made that all stand in one slot.
+    Both are SplitMix64's mix of the number's bits and a secret, so that nobody can choose numbers
+    that stand in one place of a table.
     """
-    cdef Py_ssize_t at, slot
-    cdef int32_t number
-    table[:] = -1
-    for number in range(values.shape[0]):
-        slot = slot_of(values[number], secret, table.shape[0])
-        while table[slot] >= 0:
-            slot = (slot + 1) & (table.shape[0] - 1)
-        table[slot] = number
-    check_table(values, table)
-
-
-cdef int check_table(const double[::1] values, const int32_t[::1] table) except -1:
-    """Raise ValueError unless every slot holds a place or none, and some hold none."""
-    cdef Py_ssize_t slot, size = table.shape[0], held = 0
-    for slot in range(size):
-        if table[slot] >= values.shape[0]:
-            raise ValueError(f"slot {slot} of a table of {values.shape[0]} values")
-        held += table[slot] >= 0
-    if size < 2 or size & (size - 1) or 2 * held > size or held != values.shape[0]:
-        raise ValueError(f"a table of {size} slots for {values.shape[0]} values")
-    return 0
-
-
-cdef inline Py_ssize_t slot_of(double value, uint64_t secret, Py_ssize_t size) noexcept nogil:
-    """Return the slot that a value is looked for in first."""
+    cdef Py_ssize_t at
     cdef uint64_t bits
-    memcpy(&bits, &value, 8)
-    bits = (bits ^ bits >> 32) * secret
-    return <Py_ssize_t>(bits >> 32) & (size - 1)
-
-
-cdef inline Py_ssize_t place(
-    const double[::1] values, const int32_t[::1] table, uint64_t secret, double wanted
-) noexcept nogil:
-    """Return where a value stands among those of a table; 0 where it does not."""
-    cdef Py_ssize_t slot = slot_of(wanted, secret, table.shape[0])
-    while table[slot] >= 0 and values[table[slot]] != wanted:
-        slot = (slot + 1) & (table.shape[0] - 1)
-    return max(table[slot], 0)
+    if keys.shape[0] != numbers.shape[0] or keys.shape[1] != 2:
+        raise ValueError(f"{keys.shape[0]} keys for {numbers.shape[0]} numbers")
+    with nogil:
+        for at in range(numbers.shape[0]):
+            memcpy(&bits, &numbers[at], 8)
+            bits = (bits ^ secret) + <uint64_t>0x9E3779B97F4A7C15
+            bits = (bits ^ bits >> 30) * <uint64_t>0xBF58476D1CE4E5B9
+            bits = (bits ^ bits >> 27) * <uint64_t>0x94D049BB133111EB
+            keys[at, 0] = bits ^ bits >> 31
+            keys[at, 1] = 0
 
 
 def sort_rows(

@@ -30,6 +30,7 @@ from harness.data.layout import AttributeTable, EventTable, Layout
 from harness.data.ordering import Pieces, merged
 from harness.data.source import START, Batch, Mark, Source
 from harness.data.table_files import files_of, sources
+from harness.data.values import Values
 from harness.delimited import fields
 
 
@@ -213,7 +214,7 @@ def load(layout: Layout, progress: Callable[[int], object] = lambda rows: None) 
     users_frame = users_of(layout)
     items, item_map = items_of(layout, coded.items.ids())
     user_ids, user_map = sorted_ids(users)
-    events = merged(batches, user_map, item_map, len(types))
+    events = merged(batches, user_map, item_map, len(types), coded.values.met)
     known = registered(layout, users_frame, user_ids)
     notes = (*reader.notes(), *items.notes)
     return dataset_of(layout, items, user_ids, events, known, notes, types)
@@ -252,17 +253,20 @@ class _Coded:
 
     def __init__(self, layout: Layout) -> None:
         self.layout, self.types = layout, EventTypes()
-        self.users, self.items = Encoder(), Encoder()
+        self.users, self.items, self.values = Encoder(), Encoder(), Values()
         self._pieces = Pieces()
 
     def add(self, number: int, batch: Batch) -> None:
         """Take in events of a table."""
         user = self.users.codes_of_keys(*batch.user)
         item = self.items.codes_of_keys(*batch.item)
-        self._pieces.add(columns_of(self.layout, self.types, number, (user, item), batch))
+        columns = columns_of(self.layout, self.types, number, (user, item), batch)
+        if dataset.VALUE in columns:
+            columns[dataset.VALUE] = self.values.codes(columns[dataset.VALUE])
+        self._pieces.add(columns)
 
     def batches(self, types: Sequence[EventType]) -> list[Events]:
-        """Return all events, in pieces, of types by their codes."""
+        """Return all events, in pieces, of types by their codes; with numbers for values."""
         codes = codes_of(self.types.met, types)
         return [of_types(events, codes) for events in self._pieces.events()]
 

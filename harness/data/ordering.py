@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from harness.data.dataset import (
     of_starts,
     one_kind,
 )
+from harness.data.values import Values
 
 _UNITS_US = np.array([DAY_US, 1_000_000, 1])
 _BITS = 63
@@ -86,17 +86,15 @@ class _Packing:
     values: Floats
 
     @classmethod
-    def of(cls, batches: Sequence[Events], n_items: int, n_kinds: int) -> _Packing:
+    def of(cls, batches: Sequence[Events], n_items: int, n_kinds: int, values: Floats) -> _Packing:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             found = list(pool.map(lambda batch: _events.span(batch.time, _UNITS_US), batches))
-            values = list(pool.map(_values, batches))
         lows, highs, units = zip(*found, strict=True)
         low, high, unit = min(lows), max(highs), int(_UNITS_US[max(units)])
         last = max((int(b.row.max()) for b in batches if b.row is not None), default=0)
         items, kinds = ((n - 1).bit_length() for n in (n_items, n_kinds))
         time = ((high - low) // unit).bit_length()
-        every = pl.concat(values).unique().sort().to_numpy()
-        return cls(low, unit, time, items, kinds, last.bit_length(), every)
+        return cls(low, unit, time, items, kinds, last.bit_length(), np.sort(values))
 
     @property
     def value(self) -> int:
@@ -113,19 +111,19 @@ class _Packing:
         return self.low, self.unit, self.item, self.kind, self.row, self.value
 
 
-def _values(events: Events) -> pl.Series:
-    """Return the values that there are."""
-    none = pl.Series(dtype=pl.Float64)
-    return none if events.value is None else pl.Series(events.value).unique()
-
-
 def canonical(events: Events, n_users: int, n_items: int, n_kinds: int) -> Events:
     """Return events in canonical order: by user, time, item, event type and value."""
     users, items = (np.arange(n, dtype=np.int32) for n in (n_users, n_items))
     return merged([events], users, items, n_kinds)
 
 
-def merged(batches: list[Events], users: Int32, items: Int32, n_kinds: int) -> Events:
+def merged(
+    batches: list[Events],
+    users: Int32,
+    items: Int32,
+    n_kinds: int,
+    values: Floats | None = None,
+) -> Events:
     """Return all events of `batches` (in any order) as one, in canonical order; empty `batches`.
 
     Events are ordered by user, time, item and event type, equal ones by row where rows are known,
@@ -136,12 +134,18 @@ def merged(batches: list[Events], users: Int32, items: Int32, n_kinds: int) -> E
     ----------
     users, items : int32 array
         Lead from what stands in the batches to positions.
+    values : float64 array, optional
+        And to values, each once; by default these stand in the batches themselves.
     """
-    packing = _Packing.of(batches, int(items.max()) + 1, n_kinds)
+    if values is None:
+        coder = Values()
+        batches[:] = [coder.coded(batch) for batch in batches]
+        values = coder.met
+    packing = _Packing.of(batches, int(items.max()) + 1, n_kinds, values)
     if packing.bits > _BITS:
-        return _sorted_by_columns(batches, users, items)
+        return _sorted_by_columns(batches, users, items, values)
     numbered, valued = (column is not None for column in (batches[0].row, batches[0].value))
-    hashed = _hashed(packing.values)
+    ranks = np.argsort(np.argsort(values)).astype(np.int32)
     shares = _shares(batches)
     with ThreadPoolExecutor(len(shares)) as pool:
         sizes = list(pool.map(lambda share: _counted(share, len(users)), shares))
@@ -152,9 +156,9 @@ def merged(batches: list[Events], users: Int32, items: Int32, n_kinds: int) -> E
             while share:  # a batch is let go as soon as its events have their places
                 b = share.pop()
                 row = np.broadcast_to(np.int64(0), len(b)) if b.row is None else b.row
-                value = np.broadcast_to(0.0, len(b)) if b.value is None else b.value
-                given = b.user, b.time, b.item, b.kind, row, value, items
-                _events.group(*given, *hashed, *packing.own, behind, grouped)
+                value = np.broadcast_to(np.int32(0), len(b)) if b.value is None else b.value
+                given = b.user, b.time, b.item, b.kind, row, value, items, ranks
+                _events.group(*given, *packing.own, behind, grouped)
 
         list(pool.map(group, shares, np.cumsum([free, *sizes[:-1]], axis=0)))
     n = len(grouped)
@@ -172,14 +176,6 @@ def merged(batches: list[Events], users: Int32, items: Int32, n_kinds: int) -> E
     kinds = kind if packing.kind > 0 else one_kind(n)
     others = row if numbered else None, value if valued else None
     return Events(of_starts(starts), item, grouped, kinds, *others, starts=starts)
-
-
-def _hashed(values: Floats) -> tuple[Floats, Int32, int]:
-    """Return values, a hash table of their places, and its secret."""
-    secret = secrets.randbits(64) | 1
-    table = np.empty(max(1 << (2 * len(values)).bit_length(), 2), np.int32)
-    _events.table_of(values, secret, table)
-    return values, table, secret
 
 
 def _shares(batches: list[Events]) -> list[list[Events]]:
@@ -223,20 +219,23 @@ def _in_parts(work: Callable[[int, int], None], n: int) -> None:
         list(pool.map(work, ends[:-1], ends[1:]))
 
 
-def _sorted_by_columns(batches: Sequence[Events], users: Int32, items: Int32) -> Events:
-    frames = (pl.DataFrame(_in_order(batch.placed(users, items))) for batch in batches)
+def _sorted_by_columns(
+    batches: Sequence[Events], users: Int32, items: Int32, values: Floats
+) -> Events:
+    frames = (pl.DataFrame(_in_order(batch.placed(users, items), values)) for batch in batches)
     frame = pl.concat(frames)
     return Events(**{column.name: column.to_numpy() for column in frame.sort(frame.columns)})
 
 
-def _in_order(events: Events) -> dict[str, npt.NDArray[Any]]:
+def _in_order(events: Events, values: Floats) -> dict[str, npt.NDArray[Any]]:
     """Return the columns in the order that events are sorted by."""
+    value: Any = events.value
     columns: dict[str, npt.NDArray[Any] | None] = {
         USER: events.user,
         TIME: events.time,
         ITEM: events.item,
         KIND: events.kind,
         ROW: events.row,
-        VALUE: events.value,
+        VALUE: None if value is None else values[value],
     }
     return {name: column for name, column in columns.items() if column is not None}
