@@ -2,7 +2,7 @@
 """Loops over events: their times as text, and their order by user, time, item and event type."""
 
 import numpy as np
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.string cimport memcpy
 
 from harness.core._kernels cimport fetch_line, sort
@@ -357,6 +357,11 @@ def sort_rows(
             sort(own, scratch, 0, own.shape[0])
 
 
+ctypedef fused Place:  # of a value among all
+    uint16_t
+    int32_t
+
+
 def unpack(
     long long[::1] grouped,
     int64_t low,
@@ -365,11 +370,10 @@ def unpack(
     int kind_bits,
     int row_bits,
     int value_bits,
-    const double[::1] values,
     int32_t[::1] item,
     uint8_t[:] kind,
     int64_t[:] row,
-    double[:] value,
+    Place[:] value,
 ):
     """Take the events apart again; the numbers become their times."""
     cdef Py_ssize_t at
@@ -381,7 +385,7 @@ def unpack(
         for at in range(grouped.shape[0]):
             packed = grouped[at]
             if value_bits > 0:
-                value[at] = values[min(packed & value_mask, values.shape[0] - 1)]
+                value[at] = <Place>(packed & value_mask)
             packed >>= value_bits
             if row_bits > 0:
                 row[at] = packed & row_mask

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from harness.data.dataset import (
 from harness.data.values import Values
 
 _UNITS_US = np.array([DAY_US, 1_000_000, 1])
-_BITS = 63
+_BITS, _SHORT = 63, 16
 _PIECE = 1 << 22
 _MOST_SHARES = 4
 """As each counts the events of every user."""
@@ -164,17 +165,17 @@ def merged(
     n = len(grouped)
     item, kind = np.empty(n, np.int32), np.zeros(n if packing.kind > 0 else 0, np.uint8)
     row = np.zeros(n if numbered else 0, np.int64)
-    value = np.full(n if valued else 0, packing.values[0] if valued else 0.0)
+    value = np.zeros(n if valued else 0, np.uint16 if packing.value <= _SHORT else np.int32)
 
     def finish(first: int, behind: int) -> None:
         _events.sort_rows(grouped, starts, first, behind)
         own = slice(starts[first], starts[behind])
         columns = item[own], kind[own], row[own], value[own]
-        _events.unpack(grouped[own], *packing.own, packing.values, *columns)
+        _events.unpack(grouped[own], *packing.own, *columns)
 
     _in_parts(finish, n_users)
     kinds = kind if packing.kind > 0 else one_kind(n)
-    others = row if numbered else None, value if valued else None
+    others = row if numbered else None, partial(np.take, packing.values, value) if valued else None
     return Events(of_starts(starts), item, grouped, kinds, *others, starts=starts)
 
 
