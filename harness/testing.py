@@ -104,7 +104,8 @@ def check_layout(layout: Layout, folder: Path | str) -> None:
     """
     for fault in faults(layout):
         raise UsageError(f"layout: {fault}")
-    data = load(layout.within(Path(folder)))
+    folder = Path(folder)  # text is the name of a folder that Spark alone can read
+    data = load(layout.within(folder))
     for role, ids, of_table in (
         ("users", data.user_ids, layout.users),
         ("items", data.item_ids.gather(np.unique(data.events.item)), layout.items),

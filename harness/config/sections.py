@@ -306,13 +306,13 @@ class Config(Section):
         """
         found = self._layout().capped(self.data.cap)
         ties = [getattr(rule, "ties", None) for rule in (self.split, inner)]
-        own: dict[str, Any] = {"where": conditions(self.data.where), "numbered": "file" in ties}
+        own: dict[str, Any] = {"numbered": "file" in ties}
         own |= {
             key: value
             for key in ("kind", "value")
             if (value := getattr(self.data, key)) is not None
         }
-        return found.with_events(**own)
+        return found.with_events(**own).with_conditions(conditions(self.data.where))
 
     def _layout(self) -> Layout:
         folder, name = self.data.folder(self.folder), self.data.layout

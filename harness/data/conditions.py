@@ -78,6 +78,11 @@ def conditions(where: Mapping[str, object]) -> tuple[Condition, ...]:
     >>> [str(one) for one in conditions({"price": {"min": 1, "max": 9}, "event": "view"})]
     ['event = view', '1 <= price <= 9']
     """
+    if not isinstance(where, Mapping):
+        raise ValueError(
+            f"where is {where!r}; expected columns and what they hold, such as "
+            '{"price": {"min": 1}}'
+        )
     return tuple(_condition(column, where[column]) for column in sorted(where))
 
 

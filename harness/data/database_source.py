@@ -90,6 +90,7 @@ class _DatabaseSource(FrameSource):
 
     def _place(self, name: str, there: dict[str, str]) -> str:
         """Return a table as SQL has it."""
+        name = name.removeprefix("main.") if name not in there else name
         if name in there:
             return there[name]
         if not there:
@@ -114,6 +115,8 @@ class _DatabaseSource(FrameSource):
     def _fail(self, error: Exception) -> NoReturn:
         why = (str(error).strip() or type(error).__name__).splitlines()[0]
         cure = "copy the file again"
+        if "permission" in why.lower():
+            cure = "a view may only read its own database: write what it reads into a table"
         if "lock" in why.lower():
             cure = "end the program that writes to it, or read a copy"
         raise DataError(f"{self.shown}: cannot be read by {self.kind}: {why}; {cure}") from error

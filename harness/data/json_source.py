@@ -235,7 +235,9 @@ class JsonLinesSource(FrameSource):
             fields |= dict.fromkeys(f for e in value or () if isinstance(e, dict) for f in e)
         kind = pl.Struct(dict.fromkeys(fields, pl.String())) if fields else pl.String()
         rows = [
-            [self._element(name, element, fields, line) for element in value or ()]
+            None
+            if value is None
+            else [self._element(name, element, fields, line) for element in value]
             for value, line in zip(found, places, strict=True)
         ]
         return pl.Series(name, rows, dtype=pl.List(kind))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -224,6 +225,17 @@ class Layout:
         """Return the same with other attributes of every table of events."""
         return replace(self, events=tuple(replace(table, **changes) for table in self.events))
 
+    def with_conditions(self, more: Sequence[Condition]) -> Layout:
+        """Return the same with more conditions; of those on one column the new one holds."""
+        columns = {condition.column for condition in more}
+        return replace(
+            self,
+            events=tuple(
+                replace(e, where=(*(c for c in e.where if c.column not in columns), *more))
+                for e in self.events
+            ),
+        )
+
     def capped(self, cap: Cap) -> Layout:
         """Return the same with tables that may unpack to so much."""
 
@@ -383,6 +395,25 @@ def from_dtype(column: str, dtype: pl.DataType) -> pl.Expr:
     if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None:
         time = time.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
     return time.cast(pl.Datetime("us")).cast(pl.Int64)
+
+
+_LONGEST_SEPARATOR = 8
+
+
+def require_separator(separator: str) -> None:
+    """Raise ValueError where a text cannot stand between fields."""
+    long = len(separator.encode()) > 1
+    wrong = any(sign in '"\r\n' or (long and _is_control(sign)) for sign in separator)
+    if wrong or not 1 <= len(separator.encode()) <= _LONGEST_SEPARATOR:
+        raise ValueError(
+            f"found {separator!r}, expected one character, such as "
+            f'"," or ";" or "\\t", or a text such as "::" of up to {_LONGEST_SEPARATOR} bytes, '
+            "without quotes, ends of lines and control characters"
+        )
+
+
+def _is_control(sign: str) -> bool:
+    return sign != "\t" and unicodedata.category(sign) == "Cc"
 
 
 TIME_FORMATS = ("iso", "epoch_s", "epoch_ms")

@@ -19,6 +19,7 @@ from harness.data.layout import (
     Layout,
     attributes,
     events,
+    require_separator,
     require_time_format,
 )
 
@@ -304,7 +305,8 @@ def faults(found: Any) -> Iterator[str]:
     if not isinstance(found.name, str) or not found.name:
         yield f"name is {found.name!r}; expected a text"
     if not isinstance(found.events, tuple) or not found.events:
-        yield f"events is {found.events!r}; expected a tuple of events(…), one or more"
+        shown = "()" if found.events == () else type(found.events).__name__
+        yield f"events is {shown}; expected a tuple of events(…), one or more"
         return
     for table in found.events:
         yield from _faults_of_events(table)
@@ -312,21 +314,45 @@ def faults(found: Any) -> Iterator[str]:
         table = getattr(found, role)
         if table is not None and not isinstance(table, AttributeTable):
             yield f"{role} is {table!r}; expected attributes(…)"
+        elif table is not None:
+            yield from _faults_of_text(table.table.path, table)
+    yield from _faults_of_candidates(found)
+    if found.id_width is not None and not isinstance(found.id_width, int):
+        yield f"id_width is {found.id_width!r}; expected a whole number"
+
+
+def _faults_of_candidates(found: Layout) -> Iterator[str]:
+    items = found.items
     if found.candidates not in get_args(CandidateRule):
         allowed = ", ".join(get_args(CandidateRule))
         yield f"candidates is {found.candidates!r}; allowed: {allowed}"
+    elif found.candidates != "train" and items is None:
+        yield f'candidates is "{found.candidates}", which needs items=attributes(…)'
+    elif found.candidates == "shown" and isinstance(items, AttributeTable) and items.since is None:
+        yield 'candidates is "shown", which needs items=attributes(…, since="…")'
 
 
 def _faults_of_events(table: Any) -> Iterator[str]:
     if not isinstance(table, EventTable):
         yield f"events holds {table!r}; expected events(…)"
         return
-    for role in ("user", "item"):
+    path = table.table.path
+    for role in ("user", "item", "time"):
         if not isinstance(getattr(table, role), str) or not getattr(table, role):
-            yield f"{table.table.path}: {role} is {getattr(table, role)!r}; expected a column"
+            yield f"{path}: {role} is {getattr(table, role)!r}; expected a column"
     if table.user == table.item:
-        yield f'{table.table.path}: user and item are both the column "{table.user}"'
+        yield f'{path}: user and item are both the column "{table.user}"'
+    if not isinstance(table.type, str) or not table.type:
+        yield f"{path}: type is {table.type!r}; expected a text"
+    yield from _faults_of_text(path, table)
+
+
+def _faults_of_text(path: Path, table: EventTable | AttributeTable) -> Iterator[str]:
     try:
         require_time_format(table.time_format)
     except (TypeError, ValueError) as error:
-        yield f"{table.table.path}: {error}"
+        yield f"{path}: {error}"
+    try:
+        require_separator(table.table.separator)
+    except (AttributeError, ValueError) as error:
+        yield f"{path}: separator: {error}"

@@ -18,7 +18,7 @@ _PLACE = "\0place"
 
 
 class UnequalError(Exception):
-    """Lists of one row that are no lists, or of other lengths than each other.
+    """Lists of one row that are missing, or of other lengths than each other.
 
     Attributes
     ----------
@@ -63,17 +63,21 @@ def _instance(kind: object) -> pl.DataType:
 
 
 def in_rows(piece: Piece, rows: Sequence[str]) -> Iterator[Piece]:
-    """Yield the elements of lists as rows, a bounded number at once; a row without any has none.
+    """Yield the elements of lists as rows, a bounded number at once; an empty list has none.
 
     Raises
     ------
     UnequalError
-        Lists of one row have other lengths.
+        Lists of one row have other lengths, or one is missing.
     """
     frame = piece.frame
     if piece.places is not None:
         frame = frame.with_columns(pl.Series(_PLACE, piece.places))
-    lengths = [frame[name].list.len().fill_null(0).to_numpy() for name in rows]
+    for name in rows:
+        if (none := frame[name].is_null()).any():
+            says = f'"{name}" is missing; expected a list, [] where there are no events'
+            raise UnequalError(int(none.arg_max() or 0), says)
+    lengths = [frame[name].list.len().to_numpy() for name in rows]
     for name, other in zip(rows[1:], lengths[1:], strict=True):
         if (wrong := other != lengths[0]).any():
             row = int(wrong.argmax())

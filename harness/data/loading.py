@@ -230,6 +230,9 @@ def dataset_of(
     types: Sequence[EventType],
 ) -> Dataset:
     """Return the data set of users, their events, and the items of all."""
+    if any(table.kind is not None for table in layout.events):
+        told = f"event types: {', '.join(dict.fromkeys(of.name for of in types))}"
+        notes = list(dict.fromkeys([*notes, told]))  # what is kept has it already
     return Dataset(
         layout=layout.name,
         user_ids=user_ids,

@@ -107,13 +107,14 @@ class Batch:
 class FieldRule:
     """What a column must hold: text that is not empty where `required`, and that `parse` reads.
 
-    `parse` makes null of what it cannot read.
+    `parse` makes null of what it cannot read; `if_empty` is what to do where nothing stands.
     """
 
     column: str
     expected: str
     parse: pl.Expr | None
     required: bool
+    if_empty: str = ""
 
     def bad(self, text: pl.Series) -> Bool:
         """Return which texts, null where nothing stands, are not what they should be."""
@@ -130,7 +131,10 @@ class FieldRule:
 
     def fault(self, value: str | None) -> str:
         """Return what is said of a value, behind the place where it stands."""
-        return f', column "{self.column}": found {_printable(value)}, expected {self.expected}'
+        hint = "" if value else self.if_empty
+        return (
+            f', column "{self.column}": found {_printable(value)}, expected {self.expected}{hint}'
+        )
 
 
 def _separated(separator: str) -> str:
@@ -139,7 +143,8 @@ def _separated(separator: str) -> str:
     return (
         f"set separator = {key} under [data] (or --set 'data.separator={key}'); "
         f'of a table of users or items, {{ file = "…", separator = {key} }}; '
-        'save tables of layouts other than "table" with commas'
+        f"in a layout of your own, events(…, separator={key}); save files of other layouts with "
+        "the separator that they have"
     )
 
 
@@ -168,8 +173,8 @@ def number_rule(column: str) -> FieldRule:
 def value_rule(column: str) -> FieldRule:
     """Return what a column of values must hold."""
     number = pl.col(column).cast(pl.Float64, strict=False)
-    says = f"a number; rows without one are left out by where = {{ {key(column)} = {{ min = 0 }} }}"
-    return FieldRule(column, says, pl.when(number.is_finite()).then(number), True)
+    hint = f"; where = {{ {key(column)} = {{ min = 0 }} }} under [data] leaves such rows out"
+    return FieldRule(column, "a number", pl.when(number.is_finite()).then(number), True, hint)
 
 
 def time_rule(column: str, time_format: str, pattern: str | None, *, required: bool) -> FieldRule:
@@ -213,7 +218,10 @@ class Source(ABC):
         hint = suggest(name, self.names)
         if hint.startswith("did you mean") or set(columns) & set(self.names):
             return hint
-        return 'where the file has no header line, name its columns: header = ["…", "…"]'
+        return (
+            'where the file has no header line, name its columns: header = ["…", "…"] under '
+            "[data], or in events(…) of a layout of your own"
+        )
 
     def pattern(self, column: str, time_format: str) -> str | None:
         """Return how the times of a column are written, by the first; None: as numbers."""

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import unicodedata
 from dataclasses import replace
 from pathlib import Path
 
 from harness.core.errors import UsageError
-from harness.data.layout import AttributeTable, Encoding, EventTable, Layout, Table
-
-_LONGEST_SEPARATOR = 8
+from harness.data.layout import (
+    AttributeTable,
+    Encoding,
+    EventTable,
+    Layout,
+    Table,
+    require_separator,
+)
 
 
 def table(
@@ -74,19 +78,11 @@ def attributes(
 def _separator(name: str, separator: str | None, key: str) -> str:
     if separator is None:
         return "\t" if ".tsv" in name.lower() else ","
-    long = len(separator.encode()) > 1
-    wrong = any(sign in '"\r\n' or (long and _is_control(sign)) for sign in separator)
-    if wrong or not 1 <= len(separator.encode()) <= _LONGEST_SEPARATOR:
-        raise UsageError(
-            f"[data] {key}: found {separator!r}, expected one character, such as "
-            f'"," or ";" or "\\t", or a text such as "::" of up to {_LONGEST_SEPARATOR} bytes, '
-            "without quotes, ends of lines and control characters"
-        )
+    try:
+        require_separator(separator)
+    except ValueError as error:
+        raise UsageError(f"[data] {key}: {error}") from error
     return separator
-
-
-def _is_control(sign: str) -> bool:
-    return sign != "\t" and unicodedata.category(sign) == "Cc"
 
 
 def _names(header: bool | list[str], key: str) -> tuple[str, ...] | None:

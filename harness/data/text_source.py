@@ -278,10 +278,8 @@ class _EventReader:
         for at, rule in enumerate(self.rules):
             column = self.columns.index(rule.column)
             empty = rows.is_empty(column)
-            bad = empty if keep is None else empty & keep
-            if at == _TIME:
-                bad = bad | (self._times(rows, column, rule, time) & ~empty)
-            rows.check(column, rule, bad, FIRST_RANK + at)
+            bad = empty | self._times(rows, column, rule, time) if at == _TIME else empty
+            rows.check(column, rule, bad if keep is None else bad & keep, FIRST_RANK + at)
         kind, value = self._kinds(rows, keep), self._values(rows, keep)
         if rows.faults:
             return None

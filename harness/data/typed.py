@@ -105,7 +105,8 @@ class TypedEvents:
         if self.table.kind is not None:
             yield pl.col(self.table.kind).alias(dataset.KIND)
         if self.table.value is not None:
-            number = pl.col(self.table.value).cast(pl.Float64) + 0.0  # no zero below zero
+            number = pl.col(self.table.value).cast(pl.Float64, strict=False)
+            number = number + 0.0  # no zero below zero
             yield number.alias(dataset.VALUE)
 
     def _time(self) -> pl.Expr:
@@ -121,7 +122,8 @@ class TypedEvents:
                 f"{layout.expected(table.time_format)}; "
                 'set time_format = "epoch_s" or "epoch_ms" under [data]'
             )
-        return layout.from_text(column, table.time_format, self.pattern)
+        # What cannot be read is null: it matters in rows that are kept alone.
+        return layout.from_text(column, table.time_format, self.pattern, strict=False)
 
     def batch(self, rows: pl.DataFrame, behind: Mark) -> Batch | None:
         """Return rows as events; None where a value is empty.

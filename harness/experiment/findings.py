@@ -145,7 +145,8 @@ def _notes(
     if evaluation.k > evaluation.candidates:
         n = counted(evaluation.candidates, "candidate")
         notes.append(f"k = {evaluation.k:,} is more than the {n}")
-    unknown = [str(metric) for metric in metrics if not has_moments(metric)]
+    graded = "grades" in evaluation.fields
+    unknown = [str(metric) for metric in metrics if not has_moments(metric, graded=graded)]
     if unknown:
         notes.append(f"no exact chance value is known for {', '.join(unknown)}")
     if split.held_back:

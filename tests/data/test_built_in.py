@@ -254,6 +254,26 @@ BROKEN = {
         "shops:Shop",
         ("candidates is 'all'; allowed: catalogue, shown, train",),
     ),
+    "a catalogue without items": (
+        OWN.replace('name="shop",', 'name="shop", candidates="catalogue",'),
+        "shops:Shop",
+        ('candidates is "catalogue", which needs items=attributes(…)',),
+    ),
+    "no time": (
+        OWN.replace('time="at"', "time=None"),
+        "shops:Shop",
+        ("sales.txt: time is None; expected a column",),
+    ),
+    "nothing between fields": (
+        OWN.replace('separator=";"', 'separator=""'),
+        "shops:Shop",
+        ("sales.txt: separator: found '', expected one character",),
+    ),
+    "conditions that are none": (
+        OWN.replace('type="sale",', 'type="sale", where="paid",'),
+        "shops:Shop",
+        ("where is 'paid'; expected columns and what they hold",),
+    ),
     "items that are none": (
         OWN.replace('name="shop",', 'name="shop", items="items.csv",'),
         "shops:Shop",
@@ -301,3 +321,28 @@ def test_built_in_layouts_are_listed(cli: Cli) -> None:
     status, out, _ = cli("list", "layouts", "--format", "json")
     assert status == 0
     assert [one["name"] for one in json.loads(out)["layouts"]] == list(BUILT_IN)
+
+
+def test_conditions_of_a_layout_hold_and_those_of_the_config_are_added(tmp_path: Path) -> None:
+    own = OWN.replace('type="sale",', 'type="sale", where={"what": ["a", "b"]},')
+    plugged(tmp_path, own)
+    for where, items in (({}, ["a", "b"]), ({"who": "ann"}, ["a", "b"]), ({"what": "d"}, ["d"])):
+        plugged(tmp_path, own, where=where)
+        config = config_.read(tmp_path / "c.toml")
+        assert load(config.layout()).item_ids.to_list() == items
+    assert "2 of 8 rows left out" not in str(load(config.layout()).notes)
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_the_check_takes_folders_as_paths_and_text(tmp_path: Path, as_text: bool) -> None:
+    folder = published(tmp_path, "ml-1m")
+    check_layout(BUILT_IN["ml-1m"], str(folder) if as_text else folder)
+
+
+def test_a_line_without_its_list_is_refused(tmp_path: Path) -> None:
+    text = FILES["otto"]["train.jsonl"] + '{"session": 5, "event": []}\n'
+    small.write(tmp_path, {"train.jsonl": text})
+    with refusal(DataError, 'train.jsonl: line 3: "events" is missing; expected a list, [] where'):
+        load(BUILT_IN["otto"].within(tmp_path))
+    small.write(tmp_path, {"train.jsonl": text.replace('"event"', '"events"')})
+    assert rows(load(BUILT_IN["otto"].within(tmp_path))) == EVENTS["otto"]

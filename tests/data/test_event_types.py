@@ -202,3 +202,29 @@ def test_text_parquet_and_buckets_hold_the_same_events(
             assert sorted(row for part in found.datasets() for row in rows(part)) == sorted(
                 expected
             )
+
+
+@pytest.mark.parametrize("events", ["log.csv", "log.parquet"])
+def test_times_of_rows_that_are_left_out_may_be_anything(tmp_path: Path, events: str) -> None:
+    log = LOG + "ann,b,yesterday,cart,9\n"
+    pl.read_csv(log.encode()).write_parquet(tmp_path / "log.parquet")
+    found = read(tmp_path, log, where={"event": ["view", "sale"]}, events=events)
+    assert len(found.events) == 3
+    with refusal(
+        DataError, f"{events}: ", 'column "time": found "yesterday", expected an ISO time'
+    ):
+        read(tmp_path, log, events=events)
+
+
+def test_types_are_named_in_a_note(tmp_path: Path) -> None:
+    """So that View beside view is seen."""
+    found = read(
+        tmp_path, LOG.replace("bob,a,2020-01-03,view", "bob,a,2020-01-03,View"), kind="event"
+    )
+    assert found.notes == ("event types: View, cart, sale, view",)
+
+
+def test_only_an_empty_value_is_told_how_it_is_left_out(tmp_path: Path) -> None:
+    with pytest.raises(DataError) as raised:
+        read(tmp_path, LOG + "ann,a,2020-01-01,view,good\n", value="stars")
+    assert "where" not in str(raised.value)

@@ -162,9 +162,18 @@ def test_the_line_of_a_fault_in_lists(tmp_path: Path, line: Any, said: str) -> N
 
 
 def test_lines_without_events_and_blank_ones_have_no_rows(tmp_path: Path) -> None:
-    none: list[Any] = [{"session": 9, "events": []}, {"session": 8, "events": None}, {"session": 7}]
-    name = lines(tmp_path, [SESSIONS[0], *none, "\n", SESSIONS[1], "\n"])
+    none: dict[str, Any] = {"session": 9, "events": []}
+    name = lines(tmp_path, [SESSIONS[0], none, "\n", SESSIONS[1], "\n"])
     assert rows(log(tmp_path, events=name, **OTTO)) == EVENTS
+
+
+@pytest.mark.parametrize("missing", [{"session": 8, "events": None}, {"session": 7}])
+def test_a_line_without_a_list_is_told(tmp_path: Path, missing: dict[str, Any]) -> None:
+    for given in ([SESSIONS[0], missing], [SESSIONS[0], "\n", missing]):
+        name = lines(tmp_path, given)
+        says = f'line {len(given)}: "events" is missing; expected a list, []'
+        with refusal(DataError, says):
+            load(log(tmp_path, events=name, **OTTO))
 
 
 def test_an_array_is_told(tmp_path: Path) -> None:

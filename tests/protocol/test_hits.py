@@ -87,6 +87,7 @@ def test_graded_metrics_take_values_as_grades(tmp_path: Path) -> None:
         tmp_path, log=LOG, data={"value": "stars"}, evaluation={"metrics": metrics, "k": 3}
     )
     found = run(settings)
+    assert not any("no exact chance" in note for note in found.notes)
     users = found.users["user"].to_list()
     values = {str(m): of[0] for m, of in found.models[0].scores.values.items()}
     assert [values[name][users.index("cid")] for name in metrics] == pytest.approx([0.5] * 3)
