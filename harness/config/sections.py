@@ -69,8 +69,8 @@ class DataConfig(Section):
     kind: str | None = None
     value: str | None = None
     where: dict[str, Any] = {}
-    min_user_events: Annotated[int, Field(ge=1)] = 1
-    min_item_events: Annotated[int, Field(ge=1)] = 1
+    min_user_events: Annotated[int, Field(ge=1, lt=2**31)] = 1
+    min_item_events: Annotated[int, Field(ge=1, lt=2**31)] = 1
     users: _TableName | None = None
     items: _TableName | None = None
     encoding: Encoding = "utf-8"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -41,28 +42,41 @@ class Condition:
         """
         if self.among:
             return f"{self.column} = {' or '.join(self.among)}"
+        low, high = (repr(bound).removesuffix(".0") for bound in (self.low, self.high))
         if self.high == math.inf:
-            return f"{self.column} >= {self.low:g}"
-        least = "" if self.low == -math.inf else f"{self.low:g} <= "
-        return f"{least}{self.column} <= {self.high:g}"
+            return f"{self.column} >= {low}"
+        least = "" if self.low == -math.inf else f"{low} <= "
+        return f"{least}{self.column} <= {high}"
 
-    def holds(self, *, strict: bool = True) -> pl.Expr:
+    def holds(self, *, is_text: bool, strict: bool = True) -> pl.Expr:
         """Return the expression for the rows that hold it.
 
         Parameters
         ----------
+        is_text : bool
+            Whether the column is of text, where an empty one is an empty cell.
         strict : bool
-            Whether a text that is no number raises.
+            Whether another text that is no number raises.
         """
         if self.among:
             return pl.col(self.column).cast(pl.String).is_in(list(self.among)).fill_null(False)
-        number = pl.col(self.column).cast(pl.Float64, strict=strict)
+        column = pl.col(self.column)
+        column = column.replace("", None) if is_text else column
+        number = column.cast(pl.Float64, strict=strict)
         return (number.is_between(self.low, self.high) & ~number.is_nan()).fill_null(False)
 
 
-def all_hold(conditions: Sequence[Condition], *, strict: bool = True) -> pl.Expr:
-    """Return the expression for the rows that hold every condition."""
-    return pl.all_horizontal(pl.lit(True), *(one.holds(strict=strict) for one in conditions))
+def all_hold(
+    conditions: Sequence[Condition], kinds: Mapping[str, pl.DataType], *, strict: bool = True
+) -> pl.Expr:
+    """Return the expression for the rows that hold every condition.
+
+    Parameters
+    ----------
+    kinds : mapping of column to Polars type
+    """
+    held = (one.holds(is_text=kinds[one.column] == pl.String, strict=strict) for one in conditions)
+    return pl.all_horizontal(pl.lit(True), *held)
 
 
 def conditions(where: Mapping[str, object]) -> tuple[Condition, ...]:
@@ -116,7 +130,9 @@ def _between(column: str, low: float | None, high: float | None) -> Condition:
 
 
 def _is_number(bound: object) -> bool:
-    return isinstance(bound, int | float) and not isinstance(bound, bool) and math.isfinite(bound)
+    if isinstance(bound, bool) or not isinstance(bound, int | float):
+        return False
+    return abs(bound) <= sys.float_info.max  # a whole number may be larger than any float
 
 
 def _shown(wanted: object) -> str:
@@ -133,4 +149,4 @@ def key(column: str) -> str:
     >>> key("price"), key("sale price")
     ('price', '"sale price"')
     """
-    return column if _BARE.fullmatch(column) else json.dumps(column)
+    return column if _BARE.fullmatch(column) else json.dumps(column, ensure_ascii=False)

@@ -12,12 +12,11 @@ import polars as pl
 from harness.core.arrays import Int64, UInt64
 from harness.core.errors import DataError
 from harness.core.parquet import UNREADABLE
-from harness.data import dataset
 from harness.data.conditions import Condition
 from harness.data.layout import EventTable, Table
 from harness.data.source import START, Batch, FieldRule, Mark, Source, nulled
 from harness.data.text_source import TextSource
-from harness.data.typed import TypedEvents, bad_value
+from harness.data.typed import ROW_INDEX, TypedEvents, bad_value
 
 
 class Piece(NamedTuple):
@@ -102,7 +101,7 @@ class FrameSource(Source):
     def _batch(self, typed: TypedEvents, rows: Piece, behind: int) -> Batch:
         frame, before = rows.frame, behind - rows.frame.height
         if typed.table.numbered:
-            frame = frame.with_row_index(dataset.ROW, before)
+            frame = frame.with_row_index(ROW_INDEX, before)
         try:
             found = typed.batch(frame.select(typed.columns).with_columns(typed.keys), Mark(behind))
         except UNREADABLE as error:

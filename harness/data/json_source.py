@@ -268,7 +268,10 @@ class JsonLinesSource(FrameSource):
 
     def events(self, table: EventTable, secret: UInt64, start: Mark = START) -> Iterator[Batch]:
         """Yield the rows as events; see `FrameSource.events`."""
-        self._ids = self._exact = (table.user, table.item)
+        self._ids = (table.user, table.item)
+        among = [condition.column for condition in table.where if condition.among]
+        texts = (*self._ids, table.kind, *among)
+        self._exact = tuple(column for column in texts if column is not None)
         return super().events(table, secret, start)
 
 

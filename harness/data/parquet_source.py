@@ -14,13 +14,12 @@ from harness.core.errors import DataError
 from harness.core.io import unusable
 from harness.core.parquet import UNREADABLE
 from harness.core.unpacking import PARQUET, UnpackingError
-from harness.data import dataset
 from harness.data.conditions import Condition
 from harness.data.frame_source import constants, refuse_known
 from harness.data.layout import EventTable, Table
 from harness.data.naming import Part
 from harness.data.source import START, Batch, FieldRule, Mark, Source, nulled
-from harness.data.typed import TypedEvents, bad_value
+from harness.data.typed import ROW_INDEX, TypedEvents, bad_value
 
 BATCH_ROWS = 1_000_000
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r"))
@@ -124,7 +123,7 @@ class ParquetSource(Source):
         """Yield the rows as events, in batches; `secret` is not needed, as Polars has its own."""
         pattern = None if table.time is None else self.pattern(table.time, table.time_format)
         typed, before = TypedEvents(str(self.shown), table, self.kinds, pattern), start.rows
-        frame = self.frame.with_row_index(dataset.ROW) if table.numbered else self.frame
+        frame = self.frame.with_row_index(ROW_INDEX) if table.numbered else self.frame
         try:
             query = frame.slice(*self.range).select(typed.columns).with_columns(typed.keys)
             for batch in query.slice(start.rows).collect_batches(chunk_size=BATCH_ROWS):

@@ -30,6 +30,8 @@ from harness.data.source import (
 )
 
 _KEEP = "keep"
+ROW_INDEX = "\0row"
+"""What the column of rows is called that is added to a file's own."""
 _IDS = (dataset.USER, dataset.ITEM)
 
 
@@ -66,13 +68,14 @@ class TypedEvents:
     ) -> None:
         self.shown, self.table, self.kinds, self.pattern = shown, table, kinds, pattern
         self._refuse_float_ids()
+        self._refuse_no_numbers()
         self.rules = tuple(self._rules())
         self.columns = [
             pl.col(table.user).cast(pl.String).alias(dataset.USER),
             pl.col(table.item).cast(pl.String).alias(dataset.ITEM),
             self._time().alias(dataset.TIME),
-            all_hold(table.where).alias(_KEEP),
-            *([pl.col(dataset.ROW)] if table.numbered else []),
+            all_hold(table.where, kinds).alias(_KEEP),
+            *([pl.col(ROW_INDEX).alias(dataset.ROW)] if table.numbered else []),
             *self._described(),
         ]
         self.keys = [
@@ -87,6 +90,23 @@ class TypedEvents:
                     f'{self.shown}: column "{name}" holds {kind} values, which cannot '
                     "keep ids apart; write ids as text"
                 )
+
+    def _refuse_no_numbers(self) -> None:
+        bounded = [one.column for one in self.table.where if not one.among]
+        for name in dict.fromkeys([self.table.value, *bounded]):
+            kind = None if name is None else self.kinds[name]
+            if kind is not None and not (
+                kind.is_numeric() or kind in (pl.String, pl.Boolean, pl.Null)
+            ):
+                raise DataError(
+                    f'{self.shown}: column "{name}" holds {kind} values; expected numbers'
+                )
+        kind = None if self.table.kind is None else self.kinds[self.table.kind]
+        if kind is not None and (kind.is_nested() or kind == pl.Binary):
+            raise DataError(
+                f'{self.shown}: column "{self.table.kind}" holds {kind} values; expected event '
+                "types"
+            )
 
     def _rules(self) -> list[FieldRule]:
         table = self.table
@@ -106,7 +126,6 @@ class TypedEvents:
             yield pl.col(self.table.kind).alias(dataset.KIND)
         if self.table.value is not None:
             number = pl.col(self.table.value).cast(pl.Float64, strict=False)
-            number = number + 0.0  # no zero below zero
             yield number.alias(dataset.VALUE)
 
     def _time(self) -> pl.Expr:
@@ -151,7 +170,7 @@ class TypedEvents:
             left_out=rows.height - kept.height,
             behind=behind,
             kind=self._labels(kept) if self.table.kind is not None else None,
-            value=None if value is None else value.to_numpy(),
+            value=None if value is None else value.to_numpy() + 0.0,  # no zero below zero
         )
 
     def _labels(self, kept: pl.DataFrame) -> Labels:
@@ -186,7 +205,8 @@ def bad_value(
     if values.dtype != pl.String and not values.dtype.is_numeric():  # a time needs no parsing
         bad = text.is_null().to_numpy() & rule.required
     if rule.required and where:
-        bad = bad & frame.select(all_hold(where, strict=False)).to_series().to_numpy()
+        held = frame.select(all_hold(where, frame.schema, strict=False))
+        bad = bad & held.to_series().to_numpy()
     if not bad.any():
         return None
     at = int(bad.argmax())

@@ -30,11 +30,13 @@ from harness.data.dataset import Dataset, Events
 from harness.experiment.build import Factories, base_models_first, load
 from harness.experiment.evaluate_model import asked_in_turn
 from harness.metrics import Metric, needs, parse
+from harness.metrics.grades import refuse_grades
 from harness.metrics.scores import score
 from harness.models.base import Recommender
 from harness.models.item_stats import Catalogue, of_train
 from harness.protocol.split import by_time, refuse_empty, split
-from harness.protocol.task import Task, asked, read, task_of
+from harness.protocol.task import VALUES, Task, asked, read, task_of
+from harness.protocol.true_items import highest_grade
 from harness.stats.estimates import estimate
 from harness.tuning.result import Tuned, TunedModel
 from harness.tuning.search import Params, require, run_search, trials_of
@@ -120,6 +122,8 @@ def past(data: Dataset, events: Events) -> Dataset:
         shown_from=None if data.shown_from is None else data.shown_from[items],
         registered=None if data.registered is None else data.registered[users],
         notes=(),
+        span=None,  # what is known of the log behind these events is not theirs
+        steps=(),
     )
 
 
@@ -166,6 +170,9 @@ def tune(
     counts = {model.name: _checked(model, config) for model in wanted}
     inner_split(config)  # what is wrong with it is told before the events are read
     task = inner_task(config, progress=progress)
+    if config.graded:
+        highest = highest_grade(task.data, task.split, config.evaluation)
+        refuse_grades([rules.metric], highest, VALUES)
     catalogue = of_train(task.train, needs([rules.metric]))
     found, best, settings = dict[str, TunedModel](), config, {m.name: m for m in config.models}
     for name in base_models_first(settings, [*counts]):

@@ -181,6 +181,8 @@ def test_where_nothing_is_near_all_are_named(sections: dict[str, Any], named: li
             {"data": {"where": {"rating": {"min": "4"}}}},
             "[data] where rating: found { min = '4' }; expected a text or ",
         ),
+        ({"data": {"where": {"rating": {"min": 10**400}}}}, "[data] where rating: found { min = 1"),
+        ({"data": {"min_user_events": 2**63}}, "[data] min_user_events: found 9223372036854775808"),
         ({"data": {"where": {"event": []}}}, "[data] where event: found []; expected a text or "),
         (
             {"data": {"where": {"a b": {"min": 2, "max": 1}}}},

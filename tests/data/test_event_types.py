@@ -228,3 +228,49 @@ def test_only_an_empty_value_is_told_how_it_is_left_out(tmp_path: Path) -> None:
     with pytest.raises(DataError) as raised:
         read(tmp_path, LOG + "ann,a,2020-01-01,view,good\n", value="stars")
     assert "where" not in str(raised.value)
+
+
+@pytest.mark.parametrize("events", ["log.csv", "log.parquet", "log.jsonl"])
+def test_a_zero_below_zero_is_a_zero(tmp_path: Path, events: str) -> None:
+    """Two zeros that are equal and are not the same bits must not be two values, or another one."""
+    names = ["user", "item", "time", "stars"]
+    stars = [-5.0, -0.0, 0.0, 3.0]
+    table = [("ann", item, "2020-01-01", v) for item, v in zip("vwxy", stars, strict=True)]
+    frame = pl.DataFrame(table, names, orient="row")
+    frame.write_parquet(tmp_path / "log.parquet")
+    frame.write_ndjson(tmp_path / "log.jsonl")
+    found = read(tmp_path, frame.write_csv(), value="stars", events=events)
+    assert found.events.value is not None
+    assert [str(value) for value in found.events.value.tolist()] == ["-5.0", "0.0", "0.0", "3.0"]
+
+
+def test_types_and_texts_of_json_are_as_they_are_written(tmp_path: Path) -> None:
+    """A float somewhere makes floats of a column's whole numbers, but not of their texts."""
+    lines = [f'{{"user":"u{n}","item":"a","time":"2020-01-01","r":1}}' for n in range(3)]
+    small.write(tmp_path, {"log.jsonl": "\n".join([*lines, lines[0].replace("1}", "1.5}")]) + "\n"})
+    assert read(tmp_path, kind="r", events="log.jsonl").kinds == ("1", "1.5")
+    assert len(read(tmp_path, where={"r": "1"}, events="log.jsonl").events) == 3
+
+
+@pytest.mark.parametrize("events", ["log.csv", "log.parquet"])
+def test_an_empty_text_is_within_no_bounds(tmp_path: Path, events: str) -> None:
+    log = "user,item,time,stars\n" + "".join(f"u,i,2020-01-01,{v}\n" for v in ("1", "", "2", "3"))
+    frame = pl.read_csv(log.encode(), infer_schema=False).fill_null("")
+    frame.write_parquet(tmp_path / "log.parquet")
+    found = read(tmp_path, log, where={"stars": {"min": 1}}, value="stars", events=events)
+    assert found.events.value is not None
+    assert found.events.value.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("data", [{"value": "time"}, {"where": {"time": {"min": 1}}}])
+def test_dates_are_no_numbers(tmp_path: Path, data: dict[str, Any]) -> None:
+    pl.read_csv(LOG.encode(), try_parse_dates=True).write_parquet(tmp_path / "log.parquet")
+    with refusal(DataError, 'log.parquet: column "time" holds Date values; expected numbers'):
+        read(tmp_path, events="log.parquet", **data)
+
+
+def test_rows_are_numbered_beside_a_column_called_row(tmp_path: Path) -> None:
+    pl.read_csv(LOG.encode()).with_columns(row=pl.lit(7)).write_parquet(tmp_path / "log.parquet")
+    split = {"strategy": "last_n", "n": 1, "ties": "file"}
+    config = small.config(tmp_path, log=LOG, split=split, data={"events": "log.parquet"})
+    assert sorted(load(config.layout()).events.row.tolist()) == [0, 1, 2, 3]  # type: ignore[union-attr]

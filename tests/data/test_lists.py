@@ -169,9 +169,9 @@ def test_lines_without_events_and_blank_ones_have_no_rows(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("missing", [{"session": 8, "events": None}, {"session": 7}])
 def test_a_line_without_a_list_is_told(tmp_path: Path, missing: dict[str, Any]) -> None:
-    for given in ([SESSIONS[0], missing], [SESSIONS[0], "\n", missing]):
-        name = lines(tmp_path, given)
-        says = f'line {len(given)}: "events" is missing; expected a list, []'
+    for log_lines in ([SESSIONS[0], missing], [SESSIONS[0], "\n", missing]):
+        name = lines(tmp_path, log_lines)
+        says = f'line {len(log_lines)}: "events" is missing; expected a list, []'
         with refusal(DataError, says):
             load(log(tmp_path, events=name, **OTTO))
 

@@ -12,6 +12,7 @@ from harness.experiment.run import run
 from harness.metrics import parse
 from harness.protocol.evaluation_set import EvaluationSet, Step
 from harness.protocol.task import make_task
+from harness.tuning.tuning import tune
 
 LOG = """user,item,time,event,stars
 ann,a,2020-01-01,view,1
@@ -146,3 +147,15 @@ def test_scores_of_a_file_are_graded_like_those_of_a_run(cli: Cli, here: Path) -
         "found the grade 5",
         "from 0 to 1",
     )
+
+
+def test_the_metric_of_tuning_is_held_to_the_grades(tmp_path: Path) -> None:
+    settings = small.config(
+        tmp_path,
+        {**small.POPULAR, "space": {"window_days": [1, 2]}},
+        log=small.TO_TUNE.replace("\n", ",5\n").replace("time,5", "time,stars"),
+        data={"value": "stars"},
+        tune={"metric": "pFound@2"},
+    )
+    with refusal(DataError, "[data] value: found the grade 5", "pFound@2"):
+        tune(settings)

@@ -15,6 +15,7 @@ from harness.data.loading import load
 from harness.protocol.evaluation_set import Step
 from harness.protocol.k_core import core_of
 from harness.protocol.task import make_task
+from harness.tuning.tuning import inner_task
 
 LOG = """user,item,time
 ann,a,2020-01-01
@@ -110,3 +111,23 @@ def test_a_run_shows_it(cli: Cli, here: Path) -> None:
     assert status == 0
     assert "k-core: 1 of 9 events left out" in out
     assert "4 in the log → 3 in the k-core → 3 active in the window" in out
+
+
+@pytest.mark.parametrize("least", [1, 2])
+def test_the_inner_split_of_tuning_knows_nothing_behind_train(tmp_path: Path, least: int) -> None:
+    """The log is its own core, so that asking for one changes nothing."""
+    log = "user,item,time\n" + "".join(
+        f"{user},{item},2020-01-{day:02}\n"
+        for user in "abcd"
+        for day, item in enumerate("xyxyzz", 1)
+    )
+    settings = small.config(
+        tmp_path,
+        log=log,
+        split={"strategy": "last_n", "n": 2, "ties": "id"},
+        tune={"split": {"strategy": "time", "valid_days": 2}},
+        data={"min_user_events": least, "min_item_events": least},
+    )
+    task = inner_task(settings)
+    assert task.split.summary() == "2 days from 2020-01-03"
+    assert task.evaluation_set.funnel[0] == Step("active in the window", 4)
