@@ -20,6 +20,7 @@ from harness.experiment.score import convention_columns, on_conventions
 from harness.experiment.submitted_lists import SubmittedLists, lists_of_positions
 from harness.metrics import DEFINITIONS, DIVISORS, Block, Metric, parse, per_user
 from harness.metrics.conventions import map_by_convention
+from harness.metrics.grades import allows
 from harness.metrics.inputs.lists import id_order
 from harness.metrics.kernels import discounts
 from harness.metrics.scores import user_scores
@@ -195,7 +196,7 @@ def explain(submitted: SubmittedLists, row: int, k: int, by: Metric | None = Non
         places=_list_positions(submitted.items, block, max(divisor, 1)),
         metrics={
             str(m): float(per_user(m, block)[0])
-            for m in dict.fromkeys([*([] if by is None else [by]), *_accuracy(k)])
+            for m in dict.fromkeys([*([] if by is None else [by]), *_metrics(solution, k)])
         },
         conventions=map_by_convention(submitted.whole[row : row + 1], judgments, k),
     )
@@ -228,6 +229,13 @@ def _outside(solution: Solution, row: int) -> list[str]:
     counts = np.asarray(solution.judgments.relevant) - solution.judgments.truth.sizes
     start = int(counts[:row].sum())
     return solution.outside[start : start + int(counts[row])].to_list()
+
+
+def _metrics(solution: Solution, k: int) -> list[Metric]:
+    """Return every metric of accuracy, and others at `k` that are asked for, if grades allow it."""
+    own = [m for m in solution.metrics if m.k == k and m.definition.of == "user"]
+    found = [*_accuracy(k), *(metric for metric in own if not metric.definition.needs)]
+    return [metric for metric in found if allows(metric, solution.judgments.grades)]
 
 
 def _accuracy(k: int) -> list[Metric]:

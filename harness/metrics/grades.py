@@ -14,6 +14,15 @@ _HIGHEST_SUMMED = 1e300
 """The highest grade that is itself summed so."""
 
 
+def allows(metric: Metric, grades: Floats | None) -> bool:
+    """Return whether a metric can use the grades of all true items, or their absence."""
+    try:
+        refuse_grades([metric], grades)
+    except (UsageError, DataError):
+        return False
+    return True
+
+
 def refuse_grades(
     metrics: Iterable[Metric],
     grades: Floats | None,

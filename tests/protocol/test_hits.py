@@ -159,3 +159,15 @@ def test_the_metric_of_tuning_is_held_to_the_grades(tmp_path: Path) -> None:
     )
     with refusal(DataError, "[data] value: found the grade 5", "pFound@2"):
         tune(settings)
+
+
+def test_a_list_is_explained_by_metrics_that_its_grades_allow(cli: Cli, here: Path) -> None:
+    """The grade 5 is no probability, so pFound means nothing; graded NDCG was asked for."""
+    evaluation = {"metrics": ["NDCG(gain=linear)@3"], "k": 3}
+    text = small.toml(data={"value": "stars"}, evaluation=evaluation)
+    small.write(here, {"log.csv": LOG, "c.toml": text})
+    assert cli("run", "c.toml", "--out", "r")[0] == 0
+    status, out, _ = cli("explain", "r", "--model", "popular", "--user", "cid", "--format", "json")
+    assert status == 0
+    assert "pFound" not in out
+    assert '"NDCG(gain=linear)@3": 0.5' in out
