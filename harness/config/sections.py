@@ -25,9 +25,9 @@ from harness.data.layout import (
     Encoding,
     Layout,
     is_remote,
-    require_time_format,
 )
 from harness.data.layouts import BUILT_IN, plugged_in
+from harness.data.times import require_time_format
 
 
 class TableConfig(Section):

@@ -6,7 +6,7 @@ import polars as pl
 
 from harness.core.errors import DataError, suggest
 from harness.core.params import ParameterError
-from harness.data import layout
+from harness.data import times
 from harness.data.layout import AttributeTable
 from harness.data.source import Source, id_rule, time_rule
 from harness.data.table_files import sources
@@ -86,7 +86,7 @@ def since(table: AttributeTable, frame: pl.DataFrame) -> pl.Series:
     """
     column = table.since or ""
     first = frame[column].drop_nulls().head(1).to_list()
-    pattern = layout.pattern_of(table.time_format, first[0] if first else "") or layout.DATE
+    pattern = times.pattern_of(table.time_format, first[0] if first else "") or times.DATE
     rule = time_rule(column, table.time_format, pattern, required=False)
     if rule.bad(frame[column]).any():
         for source in sources(table.table):

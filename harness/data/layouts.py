@@ -20,8 +20,8 @@ from harness.data.layout import (
     attributes,
     events,
     require_separator,
-    require_time_format,
 )
+from harness.data.times import require_time_format
 
 _GENRES = (
     *("unknown", "Action", "Adventure", "Animation", "Children's", "Comedy", "Crime"),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,10 @@ import polars as pl
 
 from harness.core import cache
 from harness.core.arrays import Int32, Int64, places
-from harness.core.errors import DataError, counted
 from harness.core.ids import Encoder
 from harness.data import attributes, dataset, zeros
 from harness.data.dataset import NO_TIME, Dataset, Events, of_starts, one_kind, positions
+from harness.data.event_reader import EventReader
 from harness.data.event_types import (
     EventType,
     EventTypes,
@@ -26,105 +26,11 @@ from harness.data.event_types import (
     in_order,
     of_types,
 )
-from harness.data.layout import AttributeTable, EventTable, Layout
+from harness.data.layout import AttributeTable, Layout
 from harness.data.ordering import Pieces, merged
-from harness.data.source import START, Batch, Mark, Source
-from harness.data.table_files import files_of, sources
+from harness.data.source import Batch
+from harness.data.table_files import files_of
 from harness.data.values import Values
-from harness.delimited import fields
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where the reading of a layout's events stands: in which table, which of its files, where."""
-
-    table: int = 0
-    file: int = 0
-    mark: Mark = START
-
-
-class EventReader:
-    """Reads the events of a layout, and counts the rows that are left out.
-
-    Parameters
-    ----------
-    progress : callable
-        Told the rows of each batch.
-
-    Attributes
-    ----------
-    at : Place
-        Where the next batch begins.
-    rows, left_out : list of int
-        Of each table, so far.
-    bytes : int
-        Of text that this reader has read.
-    """
-
-    def __init__(
-        self,
-        layout: Layout,
-        progress: Callable[[int], object],
-        at: Place = Place(),
-        rows: Sequence[int] = (),
-        left_out: Sequence[int] = (),
-    ) -> None:
-        none = [0] * len(layout.events)
-        self.layout, self.progress, self.at = layout, progress, at
-        self.rows, self.left_out = list(rows or none), list(left_out or none)
-        self.bytes, self._secret = 0, fields.secret()
-
-    def batches(self) -> Iterator[tuple[int, Batch]]:
-        """Yield the events, with the number of the table that they are of.
-
-        Raises
-        ------
-        DataError
-            A file, column or value that cannot be used; a table without events.
-        """
-        for number in range(self.at.table, len(self.layout.events)):
-            table = self.layout.events[number]
-            for file, source in enumerate(sources(table.table)):
-                if file >= self.at.file:
-                    yield from self.of(number, table, source)
-                    self.at = Place(number, file + 1)
-            self.refuse_none(number, table)
-            self.at = Place(number + 1)
-
-    def of(self, number: int, table: EventTable, source: Source) -> Iterator[tuple[int, Batch]]:
-        """Yield the events of one file."""
-        try:
-            source.require(table.columns)
-            for batch in source.events(table, self._secret, self.at.mark):
-                read = len(batch.time) + batch.left_out
-                self.rows[number] += read
-                self.left_out[number] += batch.left_out
-                self.progress(read)
-                self.bytes += batch.behind.bytes - self.at.mark.bytes
-                self.at = replace(self.at, mark=batch.behind)
-                yield number, batch
-        except DataError as error:
-            raise zeros.also_told(error, self.layout, table, source) from error
-
-    def refuse_none(self, number: int, table: EventTable) -> None:
-        """Raise DataError where a table that was read has no events."""
-        rows = self.rows[number]
-        if rows == self.left_out[number]:
-            what = "the table has no rows; expected events"
-            if rows > 0:
-                what = f"none of {counted(rows, 'row')} has {_told(table)}; look at [data] where"
-            raise DataError(f"{table.table.name}: {what}")
-
-    def notes(self) -> Iterator[str]:
-        """Yield what was left out of each table."""
-        for table, rows, left in zip(self.layout.events, self.rows, self.left_out, strict=True):
-            if left:
-                told = f"{left:,} of {counted(rows, 'row')} left out (kept: {_told(table)})"
-                yield f"{table.table.path.name}: {told}"
-
-
-def _told(table: EventTable) -> str:
-    return ", ".join(map(str, table.where))
 
 
 @dataclass(frozen=True, eq=False)

@@ -145,13 +145,20 @@ def merged(
     packing = _Packing.of(batches, int(items.max()) + 1, n_kinds, values)
     if packing.bits > _BITS:
         return _sorted_by_columns(batches, users, items, values)
-    numbered, valued = (column is not None for column in (batches[0].row, batches[0].value))
+    has = batches[0].row is not None, batches[0].value is not None
     ranks = np.argsort(np.argsort(values)).astype(np.int32)
+    return _unpacked(*_grouped(batches, packing, users, items, ranks), packing, *has)
+
+
+def _grouped(
+    batches: list[Events], packing: _Packing, users: Int32, items: Int32, ranks: Int32
+) -> tuple[Int64, Int64]:
+    """Return events as numbers, those of a user together, and where each user's begin."""
     shares = _shares(batches)
     with ThreadPoolExecutor(len(shares)) as pool:
         sizes = list(pool.map(lambda share: _counted(share, len(users)), shares))
         starts, free = _places(np.sum(sizes, axis=0), users)
-        n_users, grouped = len(starts) - 1, np.empty(starts[-1], np.int64)
+        grouped = np.empty(starts[-1], np.int64)
 
         def group(share: list[Events], behind: Int64) -> None:
             while share:  # a batch is let go as soon as its events have their places
@@ -162,6 +169,17 @@ def merged(
                 _events.group(*given, *packing.own, behind, grouped)
 
         list(pool.map(group, shares, np.cumsum([free, *sizes[:-1]], axis=0)))
+    return grouped, starts
+
+
+def _unpacked(
+    grouped: Int64,
+    starts: Int64,
+    packing: _Packing,
+    numbered: bool,
+    valued: bool,
+) -> Events:
+    """Return each user's numbers sorted and as events again; the numbers become their times."""
     n = len(grouped)
     item, kind = np.empty(n, np.int32), np.zeros(n if packing.kind > 0 else 0, np.uint8)
     row = np.zeros(n if numbered else 0, np.int64)
@@ -173,7 +191,7 @@ def merged(
         columns = item[own], kind[own], row[own], value[own]
         _events.unpack(grouped[own], *packing.own, *columns)
 
-    _in_parts(finish, n_users)
+    _in_parts(finish, len(starts) - 1)
     kinds = kind if packing.kind > 0 else one_kind(n)
     others = row if numbered else None, partial(np.take, packing.values, value) if valued else None
     return Events(of_starts(starts), item, grouped, kinds, *others, starts=starts)

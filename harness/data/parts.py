@@ -24,9 +24,9 @@ from harness.core.io import whole_file, whole_folder
 from harness.core.random import LEAVES, id_hashes, leaf_of
 from harness.data import dataset
 from harness.data.dataset import Events
+from harness.data.event_reader import EventReader, Place
 from harness.data.event_types import EventType, EventTypes, codes_of, columns_of, of_types
 from harness.data.layout import Layout
-from harness.data.loading import EventReader, Place
 from harness.data.source import Mark
 
 PART_ROWS, PART_BYTES = 1 << 22, 1 << 30

@@ -16,7 +16,7 @@ import polars as pl
 from harness.core.arrays import Bool, Floats, Int64, UInt64
 from harness.core.errors import DataError, suggest
 from harness.core.ids import Lines
-from harness.data import layout
+from harness.data import times
 from harness.data.conditions import key
 from harness.data.layout import EventTable, Table
 
@@ -179,8 +179,8 @@ def value_rule(column: str) -> FieldRule:
 
 def time_rule(column: str, time_format: str, pattern: str | None, *, required: bool) -> FieldRule:
     """Return what a column of times as text must hold."""
-    parse = layout.from_text(column, time_format, pattern, strict=False)
-    return FieldRule(column, layout.expected(time_format, pattern), parse, required)
+    parse = times.from_text(column, time_format, pattern)
+    return FieldRule(column, times.expected(time_format, pattern), parse, required)
 
 
 class Source(ABC):
@@ -225,12 +225,12 @@ class Source(ABC):
 
     def pattern(self, column: str, time_format: str) -> str | None:
         """Return how the times of a column are written, by the first; None: as numbers."""
-        if time_format in layout.EPOCH_UNITS_US:
+        if time_format in times.EPOCH_UNITS_US:
             return None
         first = self.first(column, 1)
         sample = "" if first.is_empty() else str(first[0])
         # A first value that is no time is met again, and told, when the column is read.
-        return layout.pattern_of(time_format, sample) or layout.DATE
+        return times.pattern_of(time_format, sample) or times.DATE
 
     @abstractmethod
     def first(self, column: str, rows: int) -> pl.Series:

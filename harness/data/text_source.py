@@ -18,7 +18,7 @@ from harness.core.arrays import Bool, Floats, Int64, UInt64
 from harness.core.errors import DataError
 from harness.core.io import PACKED, unusable
 from harness.core.unpacking import FAULTS, UnpackingError
-from harness.data import _events, layout
+from harness.data import _events, times
 from harness.data.layout import EventTable, Table
 from harness.data.source import (
     MOST_LABELS,
@@ -57,7 +57,7 @@ _RULES = {
 _NEW = 1 << 10
 """Rows whose event types are looked at to find new ones."""
 _FORMS = {
-    layout.DATE: (_events.DATE, " "),
+    times.DATE: (_events.DATE, " "),
     **{
         f"%Y-%m-%d{between}%H:%M{rest}": (form, between)
         for between in " T"
@@ -164,8 +164,8 @@ class TextSource(Source):
                 f"{len(given)} ({', '.join(given)}); name every column, in file order"
             )
         names = first if given is None else list(given)
-        for name, times in Counter(names).items():
-            if times > 1:
+        for name, count in Counter(names).items():
+            if count > 1:
                 raise DataError(
                     f'{self.shown}: line 1: the column "{name}" stands twice; name each once'
                 )
@@ -307,7 +307,7 @@ class _EventReader:
 
     def _times(self, rows: Rows, column: int, rule: FieldRule, time: Int64) -> Bool:
         """Write the times; return which texts are none."""
-        unit = layout.EPOCH_UNITS_US.get(self.table.time_format, 1)
+        unit = times.EPOCH_UNITS_US.get(self.table.time_format, 1)
         form, between = _FORMS.get(self.pattern or "", (_events.NUMBER, " "))
         left = np.ones(len(rows), np.bool_)
         if self.pattern is None or self.pattern in _FORMS:

@@ -10,7 +10,7 @@ import polars as pl
 from harness.core.arrays import UInt64
 from harness.core.errors import DataError
 from harness.core.ids import hashes_of
-from harness.data import dataset, layout
+from harness.data import dataset, times
 from harness.data.conditions import Condition, all_hold
 from harness.data.layout import EventTable
 from harness.data.source import (
@@ -44,7 +44,7 @@ class TypedEvents:
         The file or table as the user knows it.
     kinds : mapping of column to Polars type
     pattern : str, optional
-        How times are written where they are text; see `harness.data.layout.from_text`.
+        How times are written where they are text; see `harness.data.times.from_text`.
 
     Attributes
     ----------
@@ -134,15 +134,15 @@ class TypedEvents:
             return pl.lit(0, pl.Int64)
         column, dtype = table.time, self.kinds[table.time]
         if dtype.is_temporal():
-            return layout.from_dtype(column, dtype)
-        if dtype.is_numeric() and table.time_format not in layout.EPOCH_UNITS_US:
+            return times.from_dtype(column, dtype)
+        if dtype.is_numeric() and table.time_format not in times.EPOCH_UNITS_US:
             raise DataError(
                 f'{self.shown}: column "{column}" holds numbers, not '
-                f"{layout.expected(table.time_format)}; "
+                f"{times.expected(table.time_format)}; "
                 'set time_format = "epoch_s" or "epoch_ms" under [data]'
             )
         # What cannot be read is null: it matters in rows that are kept alone.
-        return layout.from_text(column, table.time_format, self.pattern, strict=False)
+        return times.from_text(column, table.time_format, self.pattern)
 
     def batch(self, rows: pl.DataFrame, behind: Mark) -> Batch | None:
         """Return rows as events; None where a value is empty.

@@ -95,8 +95,7 @@ class Solution:
                 f"metric {metric} looks at {metric.k} positions, but the evaluation set has "
                 f"k = {self.k}; set a smaller cut-off, or a larger k under [evaluation]"
             )
-        none = "which the true items here do not have"
-        refuse_grades([metric], self.judgments.grades, cure=none)
+        refuse_grades([metric], self.judgments.grades, cure="the true items here have none")
         if metric.definition.needs and self.judgments.catalogue is None:
             raise UsageError(
                 f"metric {metric} needs {_NEEDS[metric.definition.needs]}, of which a solution "

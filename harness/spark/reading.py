@@ -20,9 +20,9 @@ from harness.core.errors import DataError, UsageError
 from harness.core.parquet import UNREADABLE
 from harness.core.random import id_hashes
 from harness.data import bucketing, dataset, parts
+from harness.data.event_reader import EventReader
 from harness.data.event_types import EventType, in_order
 from harness.data.layout import Layout
-from harness.data.loading import EventReader
 from harness.data.naming import Part, absolute, parts_of
 from harness.data.parquet_source import ParquetSource
 from harness.data.source import START, Batch

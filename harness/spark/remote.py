@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from harness.core.errors import DataError, UsageError, suggest
-from harness.data import layout
+from harness.data import times
 from harness.data.conditions import Condition
 from harness.data.json_source import SUFFIXES
 from harness.data.layout import CATALOG, AttributeTable, EventTable, Table
@@ -92,13 +92,13 @@ def events(spark: SparkSession, table: EventTable) -> DataFrame:
 
 def pattern(found: DataFrame, column: str | None, time_format: str) -> str | None:
     """Return how the times of a column are written, by the first; see `Source.pattern`."""
-    if column is None or time_format in layout.EPOCH_UNITS_US:
+    if column is None or time_format in times.EPOCH_UNITS_US:
         return None
     if dict(found.dtypes)[column] != "string":
-        return layout.DATE
+        return times.DATE
     text = _column(column)
     first = found.select(text).where(text.isNotNull() & (text != "")).head()
-    return layout.pattern_of(time_format, "" if first is None else first[0]) or layout.DATE
+    return times.pattern_of(time_format, "" if first is None else first[0]) or times.DATE
 
 
 def texts(spark: SparkSession, table: AttributeTable) -> DataFrame:

@@ -20,8 +20,9 @@ from test_text_source import FOLDER, log
 from harness.core.errors import DataError, UsageError
 from harness.data import attributes, database_source, loading
 from harness.data.conditions import Condition
+from harness.data.event_reader import EventReader
 from harness.data.layout import AttributeTable, Table
-from harness.data.loading import EventReader, load
+from harness.data.loading import load
 from harness.data.naming import is_in_database
 from harness.experiment.run import run
 

@@ -17,8 +17,9 @@ from test_text_source import FOLDER, log
 from harness.config import Config
 from harness.core.errors import DataError, UsageError
 from harness.data import attributes, json_source, lists
+from harness.data.event_reader import EventReader
 from harness.data.layout import AttributeTable, Table
-from harness.data.loading import EventReader, load
+from harness.data.loading import load
 
 DAY = 86_400_000
 OTTO = {"user": "session", "item": "aid", "time": "ts", "time_format": "epoch_ms", "rows": "events"}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from test_text_source import FOLDER, events, log
 
 from harness.core.errors import DataError
-from harness.data.loading import EventReader
+from harness.data.event_reader import EventReader
 from harness.delimited import blocks
 
 COLUMNS = {"header": ["user", "item", "stars", "time"], "time_format": "epoch_s"}

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.core.errors import DataError, UsageError
-from harness.data import _events, layout, ordering
+from harness.data import _events, ordering, times
 from harness.data.conditions import conditions
 from harness.data.layout import Layout, Table
 from harness.data.layouts import BUILT_IN
@@ -273,7 +273,7 @@ def test_an_empty_cell_is_missing_with_quotes_and_without(tmp_path: Path) -> Non
     "text", ["2020-01-01", "2020-01-01 10:00", "2020-01-01T10:00:00", "2020-01-01 10:00:00.5"]
 )
 def test_iso_times_without_a_zone_are_read_by_compiled_code(text: str) -> None:
-    assert layout.pattern_of("iso", text) in _FORMS
+    assert times.pattern_of("iso", text) in _FORMS
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4])

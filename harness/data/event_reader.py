@@ -1,0 +1,106 @@
+"""The events of a layout, read batch by batch, from any place on; what is left out is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from harness.core.errors import DataError, counted
+from harness.data import zeros
+from harness.data.layout import EventTable, Layout
+from harness.data.source import START, Batch, Mark, Source
+from harness.data.table_files import sources
+from harness.delimited import fields
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the reading of a layout's events stands: in which table, which of its files, where."""
+
+    table: int = 0
+    file: int = 0
+    mark: Mark = START
+
+
+class EventReader:
+    """Reads the events of a layout, and counts the rows that are left out.
+
+    Parameters
+    ----------
+    progress : callable
+        Told the rows of each batch.
+
+    Attributes
+    ----------
+    at : Place
+        Where the next batch begins.
+    rows, left_out : list of int
+        Of each table, so far.
+    bytes : int
+        Of text that this reader has read.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        progress: Callable[[int], object],
+        at: Place = Place(),
+        rows: Sequence[int] = (),
+        left_out: Sequence[int] = (),
+    ) -> None:
+        none = [0] * len(layout.events)
+        self.layout, self.progress, self.at = layout, progress, at
+        self.rows, self.left_out = list(rows or none), list(left_out or none)
+        self.bytes, self._secret = 0, fields.secret()
+
+    def batches(self) -> Iterator[tuple[int, Batch]]:
+        """Yield the events, with the number of the table that they are of.
+
+        Raises
+        ------
+        DataError
+            A file, column or value that cannot be used; a table without events.
+        """
+        for number in range(self.at.table, len(self.layout.events)):
+            table = self.layout.events[number]
+            for file, source in enumerate(sources(table.table)):
+                if file >= self.at.file:
+                    yield from self.of(number, table, source)
+                    self.at = Place(number, file + 1)
+            self.refuse_none(number, table)
+            self.at = Place(number + 1)
+
+    def of(self, number: int, table: EventTable, source: Source) -> Iterator[tuple[int, Batch]]:
+        """Yield the events of one file."""
+        try:
+            source.require(table.columns)
+            for batch in source.events(table, self._secret, self.at.mark):
+                read = len(batch.time) + batch.left_out
+                self.rows[number] += read
+                self.left_out[number] += batch.left_out
+                self.progress(read)
+                self.bytes += batch.behind.bytes - self.at.mark.bytes
+                self.at = replace(self.at, mark=batch.behind)
+                yield number, batch
+        except DataError as error:
+            raise zeros.also_told(error, self.layout, table, source) from error
+
+    def refuse_none(self, number: int, table: EventTable) -> None:
+        """Raise DataError where a table that was read has no events."""
+        rows = self.rows[number]
+        if rows == self.left_out[number]:
+            what = "the table has no rows; expected events"
+            if rows > 0:
+                what = f"none of {counted(rows, 'row')} has {_told(table)}; look at [data] where"
+            raise DataError(f"{table.table.name}: {what}")
+
+    def notes(self) -> Iterator[str]:
+        """Yield what was left out of each table."""
+        for table, rows, left in zip(self.layout.events, self.rows, self.left_out, strict=True):
+            if left:
+                told = f"{left:,} of {counted(rows, 'row')} left out (kept: {_told(table)})"
+                yield f"{table.table.path.name}: {told}"
+
+
+def _told(table: EventTable) -> str:
+    return ", ".join(map(str, table.where))

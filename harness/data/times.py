@@ -1,0 +1,101 @@
+"""How times are written: as text in one way or another, as numbers, or as types of Parquet."""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+
+TIME_FORMATS = ("iso", "epoch_s", "epoch_ms")
+DATE = "%Y-%m-%d"
+
+EPOCH_UNITS_US = {"epoch_s": 1_000_000, "epoch_ms": 1_000}
+_CALENDAR_US = (-62_135_596_800_000_000, 253_402_300_800_000_000)
+"""The first microsecond of the year 1, and that behind the last of 9999, since 1970-01-01."""
+
+_ISO = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:(?P<sep>[ T])[0-9]{2}:[0-9]{2}"
+    r"(?P<seconds>:[0-9]{2}(?:\.[0-9]+)?)?(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2})?)?"
+)
+
+
+def pattern_of(time_format: str, sample: str) -> str | None:
+    """Return the strptime pattern of a text column, None where `sample` does not fit.
+
+    Parameters
+    ----------
+    time_format : str
+        ``iso`` (the pattern follows from `sample`) or a strptime pattern (returned as it is).
+    sample : str
+        The first value of the column.
+
+    Examples
+    --------
+    >>> pattern_of("iso", "2020-09-16")
+    '%Y-%m-%d'
+    >>> pattern_of("iso", "2012-06-23 23:59:48")
+    '%Y-%m-%d %H:%M:%S%.f'
+    >>> pattern_of("iso", "16.9.2020") is None
+    True
+    """
+    if time_format != "iso":
+        return time_format
+    match = _ISO.fullmatch(sample)
+    if match is None:
+        return None
+    if match["sep"] is None:
+        return DATE
+    seconds = "" if match["seconds"] is None else ":%S%.f"  # %.f: a fraction may follow
+    zone = "" if match["zone"] is None else "%#z"
+    return f"%Y-%m-%d{match['sep']}%H:%M{seconds}{zone}"
+
+
+def from_text(column: str, time_format: str, pattern: str | None) -> pl.Expr:
+    """Return the expression that turns a text column into microseconds since 1970 (int64).
+
+    A value that is no time is null, and so is a number where the calendar from year 1 to 9999 does
+    not have it.
+    """
+    text = pl.col(column)
+    if time_format in EPOCH_UNITS_US:
+        scaled = text.cast(pl.Float64, strict=False) * EPOCH_UNITS_US[time_format]
+        # Milliseconds read as seconds would be in the year 56,000, and nobody would see it.
+        calendar = pl.when(scaled.is_between(*_CALENDAR_US, closed="left")).then(scaled)
+        return calendar.round(0).cast(pl.Int64, strict=False)
+    parsed = text.str.to_datetime(format=pattern, strict=False)
+    if time_format == "iso":  # the parser takes 20-01-06 for a day of the year 20, and spaces
+        parsed = pl.when(text.str.contains(f"^(?:{_ISO.pattern})$")).then(parsed)
+    if pattern is not None and "%#z" in pattern:
+        parsed = parsed.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+    return parsed.cast(pl.Datetime("us")).cast(pl.Int64)
+
+
+def from_dtype(column: str, dtype: pl.DataType) -> pl.Expr:
+    """Return the expression for a column that is a date or a time already (Parquet)."""
+    time = pl.col(column)
+    if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None:
+        time = time.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+    return time.cast(pl.Datetime("us")).cast(pl.Int64)
+
+
+def require_time_format(time_format: str) -> None:
+    """Raise ValueError where a text says nothing about how times are written."""
+    if time_format not in TIME_FORMATS and "%" not in time_format:
+        raise ValueError(
+            f"time_format = {time_format!r} is no format; allowed: "
+            f'{", ".join(TIME_FORMATS)}, or a pattern such as "%d.%m.%Y"'
+        )
+
+
+def expected(time_format: str, pattern: str | None = None) -> str:
+    """Return what a value should have looked like, for an error message."""
+    if time_format == "iso":
+        shown = "" if pattern is None else f" ({pattern}, all written alike)"
+        others = 'where all are written otherwise: time_format = "%d.%m.%Y", or "epoch_s"'
+        return f"an ISO time{shown} of a day that exists; {others}"
+    if time_format in EPOCH_UNITS_US:
+        unit, other = "seconds", 'milliseconds are time_format = "epoch_ms"'
+        if time_format == "epoch_ms":
+            unit, other = "milliseconds", 'seconds are time_format = "epoch_s"'
+        return f"a number of {unit} since 1970-01-01, within the years 1 to 9999; {other}"
+    return f"a time written as {time_format}"
