@@ -60,8 +60,9 @@ def duckdb_table(folder: Path) -> dict[str, Any]:
 
 def sqlite_table(folder: Path) -> dict[str, Any]:
     with closing(sqlite3.connect(folder / "shop.db")) as connection:
+        rows = frame().select("user", "item", "time").rows()
         connection.execute("CREATE TABLE log (user, item, time)")
-        connection.executemany("INSERT INTO log VALUES (?, ?, ?)", frame().rows())
+        connection.executemany("INSERT INTO log VALUES (?, ?, ?)", rows)
         connection.commit()
     return {"events": "shop.db::log"}
 
