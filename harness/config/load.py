@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 from harness.config import paths
 from harness.config.sections import Config, SubmissionOnly, TableConfig
 from harness.config.space import TunedRecord
-from harness.config.splits import INNER, STRATEGIES
+from harness.config.splits import INNER, STRATEGIES, GivenSplit
 from harness.core.errors import UsageError, suggest
 
 _Config = TypeVar("_Config", Config, SubmissionOnly)
@@ -25,6 +25,7 @@ _NEEDED = {
 }
 """What each section begins with that a config must have."""
 _KINDS = {str: "a text in quotes", int: "a whole number", float: "a number"}
+_FILES = GivenSplit.model_fields["valid"].annotation
 _LIMITS = (("ge", "from"), ("gt", "above"), ("lt", "below"))
 _SHOWN = 10
 """How many files a message lists."""
@@ -101,8 +102,8 @@ def parse(values: dict[str, Any], folder: Path, name: str = "config") -> Config:
 
 
 def _checked(whole: type[_Config], values: dict[str, Any], folder: Path, name: str) -> _Config:
-    if "folder" in values:
-        raise UsageError(f"{name}: no section [folder]; {suggest('folder', _section_names())}")
+    for own in values.keys() & {"folder", "fold"}:
+        raise UsageError(f"{name}: no section [{own}]; {suggest(own, _section_names())}")
     try:
         return whole.model_validate({**values, "folder": folder})
     except ValidationError as error:
@@ -144,7 +145,7 @@ def _value(text: str) -> Any:
 
 def _section_names() -> list[str]:
     """Return the names of the sections that a config file may have."""
-    return [name for name in Config.model_fields if name != "folder"]
+    return [name for name in Config.model_fields if name not in ("folder", "fold")]
 
 
 def _in_words(values: dict[str, Any], fault: Any) -> str:
@@ -186,12 +187,17 @@ def _place(values: dict[str, Any], name: str, *keys: str | int) -> tuple[str, st
         case "models", (int(at), *rest):
             model = values["models"][at]
             known = model.get("name") if isinstance(model, dict) else None
+            rest = rest[:1] if rest[:1] == ["lists"] else rest
             which = f'"{known}"' if isinstance(known, str) else f"number {at + 1}"
             return f"[[models]] {which}", ".".join(map(str, rest))
         case "models", _:
             return "[[models]]", ""
+        case "split", (_strategy, "valid", *_):
+            return "[split]", "valid"
         case "split", (_strategy, *rest):
             return "[split]", ".".join(map(str, rest))
+        case "data", ("events", *_):
+            return "[data]", "events"
         case "tune", ("split", *rest):
             return "[tune] split", ".".join(map(str, rest[1:]))
         case "data", ("header" | "rows" | "time" as key, *_):  # a union: the type tried is no key
@@ -235,6 +241,8 @@ def _missing(values: dict[str, Any], key: str, *place: Any) -> str:
 
 def _wanted(key: FieldInfo) -> str:
     """Return the end of a message: what the value of a key may be."""
+    if key.annotation == _FILES:
+        return f"expected {_KINDS[str]}, or a list of them, one a fold"
     if key.annotation not in _KINDS:
         return suggest("", get_args(key.annotation))
     if key.examples:

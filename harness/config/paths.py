@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
 from harness.data.layout import is_remote
@@ -59,3 +59,20 @@ def _value(found: re.Match[str]) -> str:
 
 PathText = Annotated[str, AfterValidator(expanded)]
 """A path of a config, or another name that a table may have."""
+
+
+def _one_or_several(given: Any) -> str:
+    return "several" if isinstance(given, list) else "one"
+
+
+PathTexts = Annotated[
+    Annotated[PathText, Tag("one")]
+    | Annotated[list[PathText], Field(min_length=1), Tag("several")],
+    Discriminator(_one_or_several),
+]
+"""The same, or one a fold."""
+
+
+def paths_of(given: str | list[str]) -> list[str]:
+    """Return the paths that a key names, one or one a fold."""
+    return given if isinstance(given, list) else [given]

@@ -12,10 +12,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from harness.config.base import Section
-from harness.config.paths import PathText
+from harness.config.paths import PathText, PathTexts, paths_of
 from harness.config.space import SearchName, Space, TunedRecord
-from harness.config.splits import GivenSplit, InnerSplit, SplitConfig
-from harness.core.errors import UsageError, suggest
+from harness.config.splits import GivenSplit, InnerSplit, SplitConfig, TimeSplit
+from harness.core.errors import UsageError, counted, suggest
 from harness.core.unpacking import OWN, Cap
 from harness.data import table_layout
 from harness.data.conditions import conditions
@@ -47,6 +47,8 @@ def _kind(given: Any) -> str:
 _TableName = Annotated[
     Annotated[PathText, Tag("name")] | Annotated[TableConfig, Tag("table")], Discriminator(_kind)
 ]
+
+
 TABLE = "table"
 """The layout of any log, whose files and columns a config names."""
 
@@ -59,7 +61,7 @@ class DataConfig(Section):
     restore_zeros: bool = False
     cache: bool = True
     max_unpacked_gb: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
-    events: PathText | None = None
+    events: PathTexts | None = None
     user: str = "user"
     item: str = "item"
     time: str | Literal[False] = "time"
@@ -157,13 +159,13 @@ class ModelConfig(Section):
         The class, and its keyword parameters.
     of : list of str, optional
         Of an ensemble: its base models in this config, given to its parameter `models`.
-    lists : str, optional
-        The file of precomputed recommendations, instead of a class.
+    lists : str or list of str, optional
+        The file of precomputed recommendations, instead of a class; or one a fold.
     """
 
     name: Annotated[str, Field(min_length=1)]
     use: str | None = None
-    lists: Annotated[PathText, Field(min_length=1)] | None = None
+    lists: PathTexts | None = None
     of: list[str] | None = None
     params: dict[str, Any] = {}
     repeats: Annotated[int, Field(ge=1)] = 1
@@ -183,6 +185,8 @@ class ModelConfig(Section):
             )
         if self.use is not None and self.lists is not None:
             raise ValueError('has both "use" and "lists"; leave one out')
+        if self.lists is not None and "" in paths_of(self.lists):
+            raise ValueError('lists is ""; name the file of precomputed recommendations')
         if self.lists is not None:
             for key in ("of", "params", "space", "tuned"):
                 if getattr(self, key):
@@ -236,7 +240,13 @@ class TuneConfig(Section):
 
 
 class Config(Section):
-    """A whole config; relative paths in it start at `folder`, the config file's own."""
+    """A whole config; relative paths in it start at `folder`, the config file's own.
+
+    Attributes
+    ----------
+    fold : int
+        Of the config of a fold: how many windows, or files, stand after its own.
+    """
 
     data: DataConfig
     split: Annotated[SplitConfig, Field(discriminator="strategy")]
@@ -246,6 +256,7 @@ class Config(Section):
     tune: TuneConfig = TuneConfig()
     models: Annotated[list[ModelConfig], Field(min_length=1)]
     folder: Annotated[Path, Field(exclude=True)] = Path()
+    fold: Annotated[int, Field(exclude=True)] = 0
 
     @model_validator(mode="after")
     def _consistent(self) -> Config:
@@ -263,11 +274,32 @@ class Config(Section):
             raise ValueError('[split] strategy "given" goes with layout "table" only')
         if self.data.time is False and not isinstance(self.split, GivenSplit):
             raise ValueError('[data] time = false goes with [split] strategy "given" only')
+        self._require_files_of_folds()
         if self.data.time is False and self.tune.split is not None:
             raise ValueError(
                 "[tune] split needs times, and [data] time = false says there are none"
             )
         return self
+
+    def _require_files_of_folds(self) -> None:
+        """Raise ValueError where keys that name a file a fold name too few, or one twice."""
+        named = {"[data] events": self.data.events} if self.data.events else {}
+        lists = {f'[[models]] "{m.name}" lists': m.lists for m in self.models if m.lists}
+        if isinstance(self.split, GivenSplit):
+            named["[split] valid"] = self.split.valid
+            _refuse_twice("[split] valid", paths_of(self.split.valid))
+        elif self.data.events and not isinstance(self.data.events, str):
+            raise ValueError(
+                '[data] events names several files, one a fold, which goes with [split] strategy '
+                '"given" only; for one log in several files write a folder or a pattern'
+            )
+        for key, given in {**named, **lists}.items():
+            if (key in lists or self.n_folds > 1) and len(paths_of(given)) != self.n_folds:
+                raise ValueError(
+                    f"{key} names {counted(len(paths_of(given)), 'file')}, and there "
+                    f"{'is' if self.n_folds == 1 else 'are'} {counted(self.n_folds, 'fold')}; "
+                    "name one a fold, the earliest first"
+                )
 
     @model_validator(mode="after")
     def _metrics_there_are(self) -> Config:
@@ -295,6 +327,30 @@ class Config(Section):
         return self
 
     @property
+    def n_folds(self) -> int:
+        """How many evaluation sets there are."""
+        return self.split.folds if isinstance(self.split, TimeSplit | GivenSplit) else 1
+
+    def folds(self) -> tuple[Config, ...]:
+        """Return one config a fold, as a run of its own takes it; the earliest first."""
+        return tuple(self._of_fold(back) for back in reversed(range(self.n_folds)))
+
+    def _of_fold(self, back: int) -> Config:
+        at = self.n_folds - 1 - back
+        update: dict[str, Any] = {"fold": back}
+        if isinstance(self.split, TimeSplit):
+            update["split"] = self.split.earlier(back)
+        elif isinstance(self.split, GivenSplit):
+            valid, events = paths_of(self.split.valid)[at], paths_of(self.data.events or "")[at]
+            update["split"] = self.split.model_copy(update={"valid": valid})
+            update["data"] = self.data.model_copy(update={"events": events})
+        update["models"] = [
+            m.model_copy(update={"lists": paths_of(m.lists)[at]}) if m.lists else m
+            for m in self.models
+        ]
+        return self.model_copy(update=update)
+
+    @property
     def graded(self) -> bool:
         """Whether true items have grades: the values of their events."""
         return self.layout().has_values
@@ -302,7 +358,7 @@ class Config(Section):
     def layout(self, inner: SplitConfig | None = None) -> Layout:
         """Return the layout that ``[data]`` and ``[split]`` describe, and an inner split of train.
 
-        Rows are numbered where either of the splits orders events by them.
+        Of several folds it is that of the last, which commands take that ask for one. Rows are numbered where either of the splits orders events by them.
         """
         found = self._layout().capped(self.data.cap)
         ties = [getattr(rule, "ties", None) for rule in (self.split, inner)]
@@ -329,14 +385,15 @@ class Config(Section):
 
     def _table(self, folder: Path | str) -> Layout:
         keys = ("user", "item", "separator", "header", "encoding", "rows")
+        given = paths_of(self.split.valid)[-1] if isinstance(self.split, GivenSplit) else None
         return table_layout.table(
             folder,
             time_format=self.data.time_format or "iso",
-            events=self.data.events or "",
+            events=paths_of(self.data.events or "")[-1],
             time=self.data.time or None,
             users=self._attributes(folder, "users", self.data.user),
             items=self._attributes(folder, "items", self.data.item),
-            valid=self.split.valid if isinstance(self.split, GivenSplit) else None,
+            valid=given,
             **{key: getattr(self.data, key) for key in keys},
         )
 
@@ -371,7 +428,7 @@ class Config(Section):
             if "use" in model:
                 model["use"] = self.from_anywhere(model["use"])
             else:
-                model["lists"] = str((self.folder / model["lists"]).resolve())
+                model["lists"] = self._absolute(model["lists"])
         evaluation, tune = values.get("evaluation", {}), values.get("tune", {})
         if "metrics" in evaluation:
             evaluation["metrics"] = [self.from_anywhere(text) for text in evaluation["metrics"]]
@@ -379,11 +436,26 @@ class Config(Section):
             tune["metric"] = self.from_anywhere(tune["metric"])
         return values
 
+    def _absolute(self, lists: str | list[str]) -> str | list[str]:
+        whole = [str((self.folder / path).resolve()) for path in paths_of(lists)]
+        return whole if isinstance(lists, list) else whole[0]
+
     def from_anywhere(self, use: str) -> str:
         """Return ``module:name…`` with the path of a file beside the config written out."""
         module, colon, name = use.partition(":")
         file = self.folder / f"{module.removesuffix('.py')}.py"
         return f"{file.resolve()}:{name}" if colon and file.is_file() else use
+
+
+def _refuse_twice(key: str, files: list[str]) -> None:
+    """Raise ValueError where two folds are evaluated on one file."""
+    for at, file in enumerate(files):
+        if file in files[:at]:
+            first = files.index(file) + 1
+            raise ValueError(
+                f"{key} names {file} for fold {first} and for fold {at + 1}; "
+                "each fold needs events of its own"
+            )
 
 
 def require_base_models(models: Mapping[str, list[str] | None]) -> None:

@@ -7,13 +7,14 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from harness.config.base import Section
-from harness.config.paths import PathText
+from harness.config.paths import PathTexts, paths_of
 
 
 class TimeSplit(Section):
     """The last days are evaluated; ``days = "elapsed"`` counts whole days back from the last event.
 
-    ``window = "test"`` evaluates the test days and trains on everything before them.
+    ``window = "test"`` evaluates the test days and trains on everything before them. `folds`
+    windows of as many days, one before the other, are evaluation sets of their own.
     """
 
     strategy: Literal["time"]
@@ -21,12 +22,25 @@ class TimeSplit(Section):
     test_days: Annotated[int, Field(ge=0, le=100_000)] = 0
     days: Literal["calendar", "elapsed"] = "calendar"
     window: Literal["valid", "test"] = "valid"
+    folds: Annotated[int, Field(ge=1, le=1_000)] = 1
 
     @model_validator(mode="after")
     def _a_test_window_has_days(self) -> TimeSplit:
         if self.window == "test" and self.test_days == 0:
             raise ValueError('window = "test" needs test_days >= 1')
+        if self.window == "test" and self.folds > 1:
+            raise ValueError(
+                f'window = "test" is one window, and folds = {self.folds} asks for more; set '
+                "folds = 1 to evaluate the test days"
+            )
         return self
+
+    def earlier(self, back: int) -> TimeSplit:
+        """Return the split of one fold, `back` windows before the last."""
+        if self.folds == 1:
+            return self
+        held_back = self.test_days + back * self.valid_days
+        return self.model_copy(update={"test_days": held_back, "folds": 1})
 
 
 class _PerUserSplit(Section):
@@ -55,10 +69,18 @@ class FractionSplit(_PerUserSplit):
 
 
 class GivenSplit(Section):
-    """A second table, `valid`, holds the events to be evaluated on; layout ``table`` alone."""
+    """A second table, `valid`, holds the events to be evaluated on; layout ``table`` alone.
+
+    Or one a fold, beside as many in ``[data] events``.
+    """
 
     strategy: Literal["given"]
-    valid: PathText
+    valid: PathTexts
+
+    @property
+    def folds(self) -> int:
+        """How many evaluation sets there are."""
+        return len(paths_of(self.valid))
 
 
 InnerSplit = TimeSplit | LastNSplit | FractionSplit

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
+from harness.config.paths import paths_of
 from harness.core.arrays import Int32, Ragged
 from harness.core.errors import DataError, UsageError
 from harness.metrics import Judgments
@@ -37,7 +38,8 @@ class PrecomputedLists:
 
     def __init__(self, name: str, config: Config) -> None:
         lists = next(model.lists for model in config.models if model.name == name)
-        self.name, self.config, self.path = name, config, config.folder / str(lists)
+        last = paths_of(lists or "")[-1]
+        self.name, self.config, self.path = name, config, config.folder / last
         there = False
         with suppress(OSError):  # a name that is too long
             there = self.path.is_file()

@@ -254,7 +254,7 @@ def test_what_is_missing_is_named(path: list[Any], line: str) -> None:
     [
         ("last_n", "n", "a whole number from 1 and below 2,147,483,648"),
         ("fraction", "fraction", "a number above 0 and below 1"),
-        ("given", "valid", "a text in quotes"),
+        ("given", "valid", "a text in quotes, or a list of them, one a fold"),
     ],
 )
 def test_a_strategys_own_key_is_needed(name: str, key: str, wanted: str) -> None:
