@@ -283,22 +283,23 @@ class Config(Section):
 
     def _require_files_of_folds(self) -> None:
         """Raise ValueError where keys that name a file a fold name too few, or one twice."""
-        named = {"[data] events": self.data.events} if self.data.events else {}
-        lists = {f'[[models]] "{m.name}" lists': m.lists for m in self.models if m.lists}
+        named: dict[str, Any] = {
+            f'[[models]] "{model.name}" lists': model.lists for model in self.models if model.lists
+        }
         if isinstance(self.split, GivenSplit):
-            named["[split] valid"] = self.split.valid
             _refuse_twice("[split] valid", paths_of(self.split.valid))
-        elif self.data.events and not isinstance(self.data.events, str):
+            named["[data] events"] = self.data.events
+        elif isinstance(self.data.events, list):
             raise ValueError(
-                '[data] events names several files, one a fold, which goes with [split] strategy '
-                '"given" only; for one log in several files write a folder or a pattern'
+                "[data] events names several files, one a fold, which goes with [split] strategy "
+                '"given" only; for one log in several files name a folder or a pattern'
             )
-        for key, given in {**named, **lists}.items():
-            if (key in lists or self.n_folds > 1) and len(paths_of(given)) != self.n_folds:
+        for key, given in named.items():
+            files = counted(len(paths_of(given)), "file")
+            if len(paths_of(given)) != self.n_folds:
                 raise ValueError(
-                    f"{key} names {counted(len(paths_of(given)), 'file')}, and there "
-                    f"{'is' if self.n_folds == 1 else 'are'} {counted(self.n_folds, 'fold')}; "
-                    "name one a fold, the earliest first"
+                    f"{key} names {files}, and there {'is' if self.n_folds == 1 else 'are'} "
+                    f"{counted(self.n_folds, 'fold')}; name one a fold, the earliest first"
                 )
 
     @model_validator(mode="after")
@@ -358,7 +359,8 @@ class Config(Section):
     def layout(self, inner: SplitConfig | None = None) -> Layout:
         """Return the layout that ``[data]`` and ``[split]`` describe, and an inner split of train.
 
-        Of several folds it is that of the last, which commands take that ask for one. Rows are numbered where either of the splits orders events by them.
+        Of several folds it is that of the last, which commands take that ask for one. Rows are
+        numbered where either of the splits orders events by them.
         """
         found = self._layout().capped(self.data.cap)
         ties = [getattr(rule, "ties", None) for rule in (self.split, inner)]
@@ -409,6 +411,8 @@ class Config(Section):
         values = self.model_dump(exclude_none=True)
         keys = keys_of(self.data.layout)
         values["data"] = {key: v for key, v in values["data"].items() if key in keys}
+        if self.n_folds == 1:
+            values["split"].pop("folds", None)
         return self._placed(values)
 
     def written(self, folder: Path) -> dict[str, Any]:

@@ -62,6 +62,14 @@ def of_repeat(seed: int, repeat: int) -> int:
     return int.from_bytes(digest, "little") >> 1
 
 
+def of_fold(seed: int, back: int) -> int:
+    """Return the seed that a fold draws by, `back` windows before the last: that one by itself."""
+    if back == 0:
+        return seed
+    digest = hashlib.blake2b(f"{seed} fold {back}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little") >> 1
+
+
 class Draws:
     """The random numbers of one repeat.
 

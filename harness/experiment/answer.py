@@ -42,7 +42,7 @@ def title(result: Ranking) -> str:
         return "against chance"
     if result.comparison.baseline is not None:
         return "against the baseline"
-    return f"against the {_extreme(result)}"
+    return f"against the {extreme(result)}"
 
 
 def standing(result: Ranking, model: ModelRecord) -> str:
@@ -88,10 +88,10 @@ def _best(result: Ranking) -> str:
         parts.append(f"{lift(best.vs_random.lift)} × chance")
     if result.metrics[0].definition.better == "lower":
         parts.append("the lower the better")
-    return f"{_extreme(result).upper()}  {', '.join(parts)}"
+    return f"{extreme(result).upper()}  {', '.join(parts)}"
 
 
-def _extreme(result: Ranking) -> str:
+def extreme(result: Ranking) -> str:
     """Return what the first model is; a metric may only describe, and call nothing good."""
     return "highest" if result.metrics[0].definition.better == "neither" else "best"
 
@@ -106,12 +106,39 @@ def _pairs(result: Ranking) -> list[str]:
     said = [f"tied with {_listed(tied)}"] if tied else []
     for word in dict.fromkeys(v for v in verdicts.values() if v not in ("tied", None)):
         beaten = [m for m in others if verdicts[m.name] == word]
-        said.append(f"{word} than {_counted(beaten, others)}")
+        said.append(f"{word} than {_counted(beaten, others)}{_in_folds(result, beaten)}")
     unknown = [m for m in others if verdicts[m.name] is None]
     if unknown:
         baseline = printable(result.comparison.baseline or "")
         said.append(f"not compared with {_counted(unknown, others)}, only with {baseline}")
     return ["; ".join(said)]
+
+
+def better_folds(result: Ranking, name: str) -> int | None:
+    """Return in how many folds the best is better than a model, or a model than the baseline.
+
+    None of the best and of the baseline, of models that are not compared, and of a single fold.
+    """
+    comparison = result.comparison
+    if comparison is None or comparison.folds == 1:
+        return None
+    one, other = result.models[0].name, name
+    if comparison.baseline is not None:
+        one, other = name, comparison.baseline
+    pair = _pair(comparison, one, other)
+    return None if pair is None else pair.folds_of(one)
+
+
+def _in_folds(result: Ranking, beaten: Sequence[ModelRecord]) -> str:
+    """Return in how many folds the best is better than each of those that it beats."""
+    comparison, best = result.comparison, result.models[0].name
+    pairs = [comparison and _pair(comparison, best, model.name) for model in beaten]
+    counts = {pair.folds_of(best) for pair in pairs if pair}
+    if comparison is None or comparison.folds == 1 or not counts:
+        return ""
+    least, most = min(counts), max(counts)
+    some = f"{least}" if least == most else f"{least} to {most}"
+    return f", in {some} of {comparison.folds} folds"
 
 
 def _alone(result: Ranking) -> str:
@@ -150,15 +177,19 @@ def _compared(result: Ranking, name: str) -> str | None:
         known = _verdict(comparison, name, comparison.baseline)
         return "baseline" if name == comparison.baseline else known or ""
     if name == best:
-        return _extreme(result)
+        return extreme(result)
     word = _verdict(comparison, best, name)
     return {"better": "behind", "higher": "lower"}.get(word or "", word)
 
 
 def _verdict(comparison: Comparison, one: str, other: str) -> str | None:
     """Return what the comparison says of `one` beside `other`; None where it has no such pair."""
-    pair = next((p for p in comparison.pairs if {p.one, p.other} == {one, other}), None)
+    pair = _pair(comparison, one, other)
     return None if pair is None else pair_word(_seen_from(pair, one))
+
+
+def _pair(comparison: Comparison, one: str, other: str) -> Pair | None:
+    return next((p for p in comparison.pairs if {p.one, p.other} == {one, other}), None)
 
 
 def _seen_from(pair: Pair, one: str) -> str:

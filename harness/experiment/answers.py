@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from harness.core import plugins
 from harness.core.arrays import Int32
 from harness.core.errors import HarnessError, RecommenderError, counted
-from harness.core.random import Draws
+from harness.core.random import Draws, of_fold
 from harness.experiment.build import itself
 from harness.experiment.file_model import PrecomputedLists, odd
 from harness.models import guard
@@ -146,7 +146,8 @@ class _Asked:
     def __init__(self, name: str, model: Recommender, task: Task, repeat: int) -> None:
         self.name, self.model, self.task = name, itself(model), task
         self.evaluation_set = task.evaluation_set
-        self.draws = Draws(task.config.evaluation.seed, repeat, lambda: task.hashes)
+        seed = of_fold(task.config.evaluation.seed, task.config.fold)
+        self.draws = Draws(seed, repeat, lambda: task.hashes)
 
     @property
     def at_once(self) -> int:

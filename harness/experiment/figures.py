@@ -102,8 +102,13 @@ class Figures:
 
 
 def figure_steps(
-    config: Config, metrics: Sequence[Metric], columns: Sequence[str], users: int
-) -> Steps[EvaluatedUsers, Figures]:
+    config: Config,
+    metrics: Sequence[Metric],
+    columns: Sequence[str],
+    users: int,
+    *,
+    folded: bool = False,
+) -> Steps[Any, Figures]:
     """Yield steps; return all figures.
 
     Parameters
@@ -114,6 +119,9 @@ def figure_steps(
         Of the users' profile, to slice them by.
     users : int
         How many are evaluated, in all parts.
+    folded : bool
+        Whether parts are of `harness.stats.folds.FoldedUsers`: the chance of a metric's mean
+        follows from that of the folds, and is left out.
     """
     graded = config.graded
     names, k, wanted = [model.name for model in config.models], config.evaluation.k, config.compare
@@ -121,12 +129,13 @@ def figure_steps(
     rules = Rules(wanted.baseline, wanted.correction, wanted.resamples, seed)
     pairs = judged.definition.of == "user" and min(len(names), users) > 1
     shares = wanted.public_shares if pairs else ()
+    known = [] if folded else [m for m in metrics if has_moments(m, graded=graded)]
     found = yield from side_by_side(
         [
             estimate_steps(keys),
             bootstrap_steps(keys, wanted.resamples, seed),
             chance_steps(names, judged) if has_law(judged, graded=graded) else nothing({}),
-            _moment_steps([m.up_to(k) for m in metrics if has_moments(m, graded=graded)]),
+            _moment_steps([m.up_to(k) for m in known]),
             slice_steps(names, judged, columns),
             compare_steps(names, judged, rules) if pairs else nothing(None),
             *(shake_up_steps(names, judged, share, seed) for share in shares),

@@ -84,6 +84,7 @@ def findings_of(
         ),
         notes=(
             *_notes(data, split, evaluation, metrics),
+            *(_left_out(split) if config.fold == 0 else ()),
             *unread,
             *(note for one in evaluated for note in one.notes),
         ),
@@ -142,6 +143,7 @@ def _notes(
     data: Dataset, split: Split, evaluation: Evaluation, metrics: Sequence[Metric]
 ) -> tuple[str, ...]:
     notes = [*data.notes, *split.notes]
+    assert evaluation.candidates is not None, "of one evaluation set"  # noqa: S101
     if evaluation.k > evaluation.candidates:
         n = counted(evaluation.candidates, "candidate")
         notes.append(f"k = {evaluation.k:,} is more than the {n}")
@@ -149,9 +151,13 @@ def _notes(
     unknown = [str(metric) for metric in metrics if not has_moments(metric, graded=graded)]
     if unknown:
         notes.append(f"no exact chance value is known for {', '.join(unknown)}")
-    if split.held_back:
-        notes.append(
-            f"{counted(split.held_back, 'event lies', 'events lie')} in another window and "
-            f"{'is' if split.held_back == 1 else 'are'} left out"
-        )
     return tuple(notes)
+
+
+def _left_out(split: Split) -> tuple[str, ...]:
+    if not split.held_back:
+        return ()
+    return (
+        f"{counted(split.held_back, 'event lies', 'events lie')} in another window and "
+        f"{'is' if split.held_back == 1 else 'are'} left out",
+    )

@@ -220,8 +220,8 @@ _NONE = Recommendations(np.empty((0, 0), np.int32))
 @contextmanager
 def opened(
     config: Config, models: Models, limit: Limit, whole: str, clock: Clock, progress: bool
-) -> Iterator[InBuckets]:
-    """Yield the models of a config, fitted and asked on buckets that are made, or kept from before.
+) -> Iterator[Buckets]:
+    """Yield the buckets of a config's events, which are made, or kept from before.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def opened(
     Raises
     ------
     HarnessError
-        Such a model, a bucket that is larger than the memory, and what `InBuckets` raises.
+        Such a model, a bucket that is larger than the memory, a full disk.
     """
     layout, kept = config.layout(), of_all_events(models)
     needed = f"all events need about {memory.shown(memory.needed(layout))} of memory; {limit.says}"
@@ -242,15 +242,24 @@ def opened(
             'them alone have all events in memory: --whole keep (in Python, whole="keep")'
         )
     refuse_rows_without_order(layout, config.split)
+    total = 2 * estimated_rows(layout)  # each is read, and then put into a bucket
     with ExitStack() as stack:
-        total = 2 * estimated_rows(layout)  # each is read, and then put into a bucket
         with clock.step("read"), steps("making buckets", total, " rows", progress) as bar:
             given = prepared(layout, bar.update, kept=config.data.cache)
             buckets = stack.enter_context(given)
         _refuse_larger(max(buckets.known.events), limit)
         say = f"{needed}: users are evaluated in {counted(len(buckets), 'bucket')}"
         print(say, file=sys.stderr)
-        folder = stack.enter_context(scratch_folder(buckets.folder.with_name("lists")))
+        yield buckets
+
+
+@contextmanager
+def evaluated(
+    config: Config, buckets: Buckets, models: Models, clock: Clock, progress: bool, limit: Limit
+) -> Iterator[InBuckets]:
+    """Yield the models of a config, fitted and asked on buckets; raises what `InBuckets` does."""
+    with scratch_folder(buckets.folder.with_name("lists")) as folder:
+        kept = of_all_events(models)
         found = InBuckets(config, buckets, models, kept, folder, clock, progress)
         _say_of_users(found, limit)
         yield found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -36,13 +36,17 @@ class Evaluation(Part):
 
     Attributes
     ----------
+    users, candidates : int
+        Of several folds the different users; candidates each fold has of its own.
+    fields : mapping of text to text
+        A digest of each field; of several folds their fingerprints.
     fingerprint_format : int
         How `fingerprint` and `fields` are made; only those of one format tell sets apart.
     """
 
     k: Positive
     users: Positive
-    candidates: NonNegativeInt
+    candidates: NonNegativeInt | None
     fingerprint: str
     fields: dict[str, str]
     fingerprint_format: Positive = 1
@@ -60,6 +64,23 @@ class Evaluation(Part):
         """Return what is told of an evaluation set, and of its data and split in words."""
         of = evaluation_set
         return cls.made(of.k, len(of.candidates), of.fields, of.funnel, layout, window)
+
+    @classmethod
+    def of_folds(cls, folds: Sequence[Evaluation], users: int) -> Evaluation:
+        """Return what is told of several folds, in their order, and of their different users."""
+        first, last = folds[0], folds[-1]
+        fields = {f"fold {at}": fold.fingerprint for at, fold in enumerate(folds, 1)}
+        return cls(
+            k=first.k,
+            users=users,
+            candidates=None,
+            fingerprint=fingerprint_of(fields),
+            fields=fields,
+            fingerprint_format=FORMAT,
+            funnel=(),
+            layout=first.layout,
+            window=f"{len(folds)} folds, the last {last.window}",
+        )
 
     @classmethod
     def made(
@@ -149,6 +170,9 @@ class RunRecord(Part):
     notes : tuple of str
         What was left out or looked odd.
     seconds : dict of step to float
+    folds : tuple of RunRecord
+        Each as a run of its own would have it, the earliest first; what stands beside it are then
+        means over folds, and statistics of users. Empty where there is one evaluation set.
     """
 
     evaluation: Evaluation
@@ -161,6 +185,7 @@ class RunRecord(Part):
     bridge: LeaderboardEstimates | None = None
     notes: tuple[str, ...] = ()
     seconds: dict[str, float] = {}
+    folds: tuple[RunRecord, ...] = ()
 
     @model_validator(mode="after")
     def _of_one_piece(self) -> RunRecord:
@@ -177,6 +202,8 @@ class RunRecord(Part):
                 raise ValueError(f'"{name}" is none of its models')
         if any(list(part.models) != list(self.slices[0].models) for part in self.slices):
             raise ValueError("not all slices have the same models")
+        if any({model.name for model in fold.models} != set(names) for fold in self.folds):
+            raise ValueError("a fold has not all of its models")
         parts = [part.models for part in self.slices] + [self.bridge.models if self.bridge else {}]
         if any(part and part.keys() != set(names) for part in parts):
             raise ValueError("a slice or the leaderboard estimate has not all of its models")

@@ -22,7 +22,7 @@ from harness.experiment import answer
 from harness.experiment.record import Chance, Direction, Evaluation, ModelRecord, RunRecord
 from harness.experiment.run_folder import check_out, environment_of
 from harness.metrics.scores import ScoreTable
-from harness.stats.pairwise import STYLES, pair_table
+from harness.stats.pairwise import STYLES, in_folds, pair_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,11 +64,13 @@ class Findings(answer.Ranking, Shown):
         Every pair of models, on the first metric; None for a single model or user.
     shake_ups : tuple of ShakeUp, one a public share
     slices : tuple of Slice
-    leaderboard_estimates : LeaderboardEstimates
-        The first metric as a leaderboard would count it.
+    leaderboard_estimates : LeaderboardEstimates, optional
+        The first metric as a leaderboard would count it; each fold has its own.
     notes : tuple of str
         What was left out or looked odd.
     seconds : mapping of step to float
+    folds : tuple of Findings
+        What was found in each fold, the earliest first; estimates are then means over them.
     """
 
     config: Mapping[str, Any]
@@ -79,9 +81,10 @@ class Findings(answer.Ranking, Shown):
     chance: Mapping[str, Chance]
     shake_ups: tuple[ShakeUp, ...]
     slices: tuple[Slice, ...]
-    leaderboard_estimates: LeaderboardEstimates
+    leaderboard_estimates: LeaderboardEstimates | None
     notes: tuple[str, ...]
     seconds: Mapping[str, float]
+    folds: tuple[Findings, ...] = ()
 
     def sheets(self, verbose: bool = False) -> list[Sheet]:
         """Return the tables that are printed: the models; `verbose`, times and pairs as well."""
@@ -116,6 +119,7 @@ class Findings(answer.Ranking, Shown):
             bridge=self.leaderboard_estimates,
             notes=self.notes,
             seconds=dict(self.seconds),
+            folds=tuple(fold.record() for fold in self.folds),
         )
 
     def to_pandas(self) -> pd.DataFrame:
@@ -170,7 +174,7 @@ class Result(Findings):
         users = self.evaluation_set.user_ids.cast(pl.Categorical)
         return scores_by_row(users, {model.name: model.scores for model in self.models})
 
-    def _group(self) -> int:
+    def group(self) -> int:
         """Return how many rows are packed together, their ids once: few groups, none too large."""
         users = len(self.evaluation_set.users)
         return min(_LISTS * users, max(users, _ROWS))
@@ -186,12 +190,25 @@ class Result(Findings):
         UsageError
             `folder` exists and is no run folder, or cannot be written.
         """
-        folder = Path(folder)
-        check_out(folder)
-        with written(folder, "; choose another --out"), whole_folder(folder) as target:
-            self.write_records(target)
-            self.per_user().write_parquet(target / "per_user.parquet", row_group_size=self._group())
-            self.users.write_parquet(target / "users.parquet")
+        write_run(self, folder, self.per_user(), self.users, self.group())
+
+
+def write_run(
+    found: Findings, folder: Path | str, scores: pl.DataFrame, users: pl.DataFrame, group: int
+) -> None:
+    """Write a run folder whole, or nothing.
+
+    Parameters
+    ----------
+    group : int
+        How many rows of scores are packed together.
+    """
+    folder = Path(folder)
+    check_out(folder)
+    with written(folder, "; choose another --out"), whole_folder(folder) as target:
+        found.write_records(target)
+        scores.write_parquet(target / "per_user.parquet", row_group_size=group)
+        users.write_parquet(target / "users.parquet")
 
 
 def scores_by_row(users: pl.Series, tables: Mapping[str, ScoreTable]) -> pl.DataFrame:
@@ -227,16 +244,29 @@ _PAIRS = 10
 def _footing(result: Findings, verbose: bool = False) -> list[str]:
     """Return the lines below the table: evaluation set, tuned models, leaderboard estimate."""
     of = result.evaluation
-    funnel, users = of.funnel, counted(of.users, "user")
-    if of.in_window != of.users:
-        users = f"{of.users:,} of {counted(of.in_window, 'user')}"
-    parts = [users, counted(of.candidates, "candidate"), f"k = {of.k}"]
-    parts += [of.fingerprint[:_SHORT], of.layout, of.window]
-    lines = [" · ".join(parts), *_leaderboard_line(result), *_tuned(result)]
+    lines = [_set_line(of), *_fold_lines(result), *_leaderboard_line(result), *_tuned(result)]
     if not verbose:
         return lines
-    steps = " → ".join(f"{step.users:,} {step.step}" for step in funnel)
-    return [*lines, f"users  {steps}", _time(result)]
+    steps = " → ".join(f"{step.users:,} {step.step}" for step in of.funnel)
+    return [*lines, *([f"users  {steps}"] if steps else []), _time(result)]
+
+
+def _set_line(of: Evaluation, *, short: bool = False) -> str:
+    """Return an evaluation set in a line; `short`: without what all folds have in common."""
+    users = counted(of.users, "user" if of.funnel else "different user")
+    if of.funnel and of.in_window != of.users:
+        users = f"{of.users:,} of {counted(of.in_window, 'user')}"
+    candidates = [] if of.candidates is None else [counted(of.candidates, "candidate")]
+    k, layout = ([], []) if short else ([f"k = {of.k}"], [of.layout])
+    return " · ".join([users, *candidates, *k, of.fingerprint[:_SHORT], *layout, of.window])
+
+
+def _fold_lines(result: Findings) -> list[str]:
+    """Return each fold's evaluation set in a line."""
+    return [
+        f"fold {number}  {_set_line(fold.evaluation, short=True)}"
+        for number, fold in enumerate(result.folds, 1)
+    ]
 
 
 def _tuned(result: Findings) -> list[str]:
@@ -249,7 +279,7 @@ def _tuned(result: Findings) -> list[str]:
 def _leaderboard_line(result: Findings) -> list[str]:
     """Return the best model's score as a leaderboard would count it."""
     people, best = result.leaderboard_estimates, result.models[0].name
-    if best not in people.models or _same(result):
+    if people is None or best not in people.models or _same(result, people):
         return []
     found = people.models[best]
     ids = counted(people.sample or 0, "id")
@@ -264,9 +294,8 @@ def _leaderboard_line(result: Findings) -> list[str]:
     return [f"leaderboard estimate  {printable(best)}: {' · '.join(told)}"]
 
 
-def _same(result: Findings) -> bool:
+def _same(result: Findings, people: LeaderboardEstimates) -> bool:
     """Return whether a leaderboard would average just those who are evaluated."""
-    people = result.leaderboard_estimates
     return people.sample is None and people.examined == result.with_items == people.with_items
 
 
@@ -289,6 +318,11 @@ def sheet(result: Findings, verbose: bool = False) -> Sheet:
         Column("95 % interval", lambda m: answer.spread(m, first, digits)),
         Column("× chance", lambda m: "" if m.vs_random is None else lift(m.vs_random.lift)),
         Column(answer.title(result), partial(answer.standing, result), "words"),
+        *([Column(_better_in(result), partial(_folds, result))] if result.folds else []),
+        *(
+            Column(f"fold {number}", partial(_in_fold, fold, first, digits))
+            for number, fold in enumerate(result.folds, 1)
+        ),
         *(Column(name, partial(_mean, name)) for name in others),
     ]
     if verbose:
@@ -304,9 +338,25 @@ def sheet(result: Findings, verbose: bool = False) -> Sheet:
         exact = {name: number(chance.mean, 4) for name, chance in result.chance.items()}
         own = number(result.chance[first].mean, digits) if first in result.chance else ""
         floor = ["chance (exact)", own, "", "1.0" if own else "", ""]
+        floor += [""] if result.folds else []
+        floor += [number(fold.chance[first].mean, digits) if own else "" for fold in result.folds]
         floor += [exact.get(name, "") for name in others]
         found.rows.append([*floor, ""] if verbose else floor)
     return found
+
+
+def _better_in(result: Findings) -> str:
+    with_baseline = result.comparison is not None and result.comparison.baseline is not None
+    return "better in" if with_baseline else f"{answer.extreme(result)} is better in"
+
+
+def _folds(result: Findings, model: ModelRecord) -> str:
+    return in_folds(answer.better_folds(result, model.name), len(result.folds))
+
+
+def _in_fold(fold: Findings, metric: str, digits: int, model: ModelRecord) -> str:
+    own = next(one for one in fold.models if one.name == model.name)
+    return number(own.metrics[metric].mean, digits)
 
 
 def _mean(metric: str, model: ModelRecord) -> str:

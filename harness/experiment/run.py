@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
-from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Sequence, Set
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, closing
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +19,7 @@ from harness.core import steps as steps_
 from harness.core.errors import UsageError
 from harness.core.progress import Clock
 from harness.core.steps import of_one
+from harness.data.dataset import Dataset
 from harness.experiment import in_buckets
 from harness.experiment import memory as memory_
 from harness.experiment.answers import Answers
@@ -25,6 +28,7 @@ from harness.experiment.competition import sample_of_users
 from harness.experiment.evaluate_model import EvaluatedModel, asked_in_turn, describing, scored
 from harness.experiment.figures import EvaluatedUsers, cases_of, figure_steps, grades_of
 from harness.experiment.findings import People, findings_of
+from harness.experiment.folds import EvaluatedFold, FoldedResult, named, over_folds, require_windows
 from harness.experiment.in_buckets import InBuckets
 from harness.experiment.in_parts import Models
 from harness.experiment.record import Evaluation
@@ -34,7 +38,8 @@ from harness.metrics.scores import ScoreTable
 from harness.models.item_stats import Catalogue, of_train
 from harness.protocol.evaluation_set import in_window, left_out
 from harness.protocol.leaderboard_estimate import Sample, with_items
-from harness.protocol.task import Task, asked, make_task, of_users
+from harness.protocol.task import Task, asked, of_users, task_on
+from harness.protocol.task import read as read_events
 from harness.protocol.users import of_events, with_attributes
 from harness.stats.slices import USER
 
@@ -45,8 +50,10 @@ def run(
     memory: str | None = None,
     whole: Literal["refuse", "keep"] = "refuse",
     progress: bool = False,
-) -> Result:
+) -> Result | FoldedResult:
     """Evaluate every model of a config on the evaluation set that it makes, and compare them.
+
+    On each of them, where its split has folds; estimates are then means over folds.
 
     Parameters
     ----------
@@ -71,26 +78,64 @@ def run(
         config = read(Path(config))
     if whole not in ("refuse", "keep"):
         raise UsageError(f'whole is {whole!r}; expected "refuse" or "keep"')
-    metrics, clock = asked(config), Clock()
-    factories = Factories(config)
-    models = [factories.made(r) for r in range(max(model.repeats for model in config.models))]
-    with _evaluation(config, models, memory, whole, clock, progress) as found:
-        task = found.task
-        with clock.step("users"):
-            others = found.others
-            users = with_attributes(found.profile, task, config.compare.slices)
-            sample, unread = sample_of_users(config, task.evaluation_set, others.evaluation_set)
-            catalogue = found.catalogue(needs((*metrics, *describing(task.evaluation_set.k))))
-        evaluated = dict(_evaluated(found, factories, metrics, catalogue, sample))
-        with clock.step("compare"):
-            hashes = task.hashes[task.evaluation_set.users]
-            tables = {one.name: table for one, table in evaluated.items()}
-            cases, k = cases_of(task.evaluation_set), task.evaluation_set.k
-            grades = grades_of(task.evaluation_set)
-            part = EvaluatedUsers(hashes, tables, users, cases, k, metrics[0], grades)
-            columns = [column for column in users.columns if column != USER]
-            steps = figure_steps(config, metrics, columns, len(hashes))
-            figures = steps_.found(steps, of_one(part))
+    metrics, folds = asked(config), _folds(config)
+    evaluated: list[EvaluatedFold] = []
+    with closing(_evaluations(config, folds, memory, whole, progress)) as asked_of:
+        for fold, found in zip(folds, asked_of, strict=True):
+            with fold.named():
+                evaluated.append(_fold(fold, found, metrics))
+            del found  # its events are let go before those of the next are at hand
+    if len(folds) == 1:
+        return evaluated[0].result
+    return over_folds(config, metrics, evaluated, Clock())
+
+
+def _folds(config: Config) -> list[_Fold]:
+    several = config.folds()
+    return [_Fold.made(at, len(several), one) for at, one in enumerate(several, 1)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Fold:
+    """What one evaluation set is made and asked by: the n-th of all folds."""
+
+    number: int
+    of: int
+    config: Config
+    factories: Factories
+    models: Models
+    clock: Clock
+
+    @classmethod
+    def made(cls, number: int, of: int, config: Config) -> _Fold:
+        """Return a fold with its models, which have learnt nothing yet."""
+        factories = Factories(config)
+        repeats = range(max(model.repeats for model in config.models))
+        return cls(number, of, config, factories, [factories.made(r) for r in repeats], Clock())
+
+    def named(self) -> AbstractContextManager[None]:
+        """Say of what is raised in which fold it was."""
+        return named(self.number, self.of)
+
+
+def _fold(fold: _Fold, found: _InMemory | InBuckets, metrics: tuple[Metric, ...]) -> EvaluatedFold:
+    """Return the result of one evaluation set."""
+    config, task, clock = fold.config, found.task, fold.clock
+    with clock.step("users"):
+        others = found.others
+        users = with_attributes(found.profile, task, config.compare.slices)
+        sample, unread = sample_of_users(config, task.evaluation_set, others.evaluation_set)
+        catalogue = found.catalogue(needs((*metrics, *describing(task.evaluation_set.k))))
+    evaluated = dict(_evaluated(found, fold.factories, metrics, catalogue, sample))
+    with clock.step("compare"):
+        hashes = task.hashes[task.evaluation_set.users]
+        tables = {one.name: table for one, table in evaluated.items()}
+        cases, k = cases_of(task.evaluation_set), task.evaluation_set.k
+        grades = grades_of(task.evaluation_set)
+        part = EvaluatedUsers(hashes, tables, users, cases, k, metrics[0], grades)
+        columns = [column for column in users.columns if column != USER]
+        steps = figure_steps(config, metrics, columns, len(hashes))
+        figures = steps_.found(steps, of_one(part))
     of, left_out = task.evaluation_set, others.evaluation_set
     people = People(
         examined=len(of.users),
@@ -104,17 +149,15 @@ def run(
     findings = findings_of(*shared, unread, clock.seconds)
     results = tuple(ModelResult(**dict(m), scores=tables[m.name]) for m in findings.models)
     own: dict[str, Any] = {"models": results, "evaluation_set": of, "users": users}
-    return Result(**vars(findings) | own)
+    return EvaluatedFold(Result(**vars(findings) | own), part)
 
 
 class _InMemory:
     """The models of a config, fitted and asked with all events in memory: as `InBuckets`."""
 
-    def __init__(
-        self, config: Config, models: Models, background: Executor, clock: Clock, progress: bool
-    ) -> None:
-        self._models, self._progress = models, progress
-        self.task = make_task(config, background=background, clock=clock, progress=progress)
+    def __init__(self, fold: _Fold, data: Dataset, progress: bool) -> None:
+        self._models, self._progress = fold.models, progress
+        self.task = task_on(fold.config, data, fold.clock, progress=progress)
 
     @cached_property
     def others(self) -> Task:
@@ -141,23 +184,45 @@ class _InMemory:
         return asked_in_turn(models, *given), clock
 
 
-@contextmanager
-def _evaluation(
-    config: Config,
-    models: Models,
-    memory: str | None,
-    whole: str,
-    clock: Clock,
-    progress: bool,
-) -> Iterator[_InMemory | InBuckets]:
-    """Yield the models' answers to come: with all events in memory, or a bucket at a time."""
+def _evaluations(
+    config: Config, folds: Sequence[_Fold], memory: str | None, whole: str, progress: bool
+) -> Generator[_InMemory | InBuckets, None, None]:
+    """Yield each fold's answers to come: with all events in memory, or a bucket at a time.
+
+    Events that several folds have in common are read once.
+    """
     limit = memory_.limit(memory)
-    if limit is None or memory_.needed(config.layout()) <= limit.size:
-        with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written
-            yield _InMemory(config, models, background, clock, progress)
-    else:
-        with in_buckets.opened(config, models, limit, whole, clock, progress) as found:
+    for layout, own in groupby(folds, key=lambda fold: fold.config.layout()):
+        given = config, list(own)
+        if limit is None or memory_.needed(layout) <= limit.size:
+            yield from _in_memory(*given, progress)
+        else:
+            yield from _in_buckets(*given, limit, whole, progress)
+
+
+def _in_memory(config: Config, folds: Sequence[_Fold], progress: bool) -> Iterator[_InMemory]:
+    with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written
+        with folds[0].clock.step("read"):
+            data = read_events(folds[0].config, background, progress)
+        require_windows(config, data)
+        for fold in folds:
+            with fold.named():
+                found = _InMemory(fold, data, progress)
             yield found
+            del found
+
+
+def _in_buckets(
+    config: Config, folds: Sequence[_Fold], limit: memory_.Limit, whole: str, progress: bool
+) -> Iterator[InBuckets]:
+    first = folds[0]
+    given = first.config, first.models, limit, whole, first.clock, progress
+    with in_buckets.opened(*given) as buckets:
+        require_windows(config, buckets.empty())
+        for fold in folds:
+            own = fold.config, buckets, fold.models, fold.clock, progress
+            with fold.named(), in_buckets.evaluated(*own, limit) as found:
+                yield found
 
 
 def _evaluated(

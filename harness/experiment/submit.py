@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from harness.config import Config, ModelConfig
+from harness.config.paths import paths_of
 from harness.core.arrays import Int32, Ragged, places
 from harness.core.errors import UsageError, printable
 from harness.core.io import refuse_overwriting, whole_file, written
@@ -81,7 +82,8 @@ def submit(
         A config, file or model that cannot be used; a file that cannot be written.
     """
     settings = model_of(config, model, repeat, where)
-    precomputed = [config.folder / one.lists for one in config.models if one.lists is not None]
+    named = [path for one in config.models if one.lists for path in paths_of(one.lists)]
+    precomputed = [config.folder / path for path in named]
     refuse_overwriting(
         out, [*loading.files(config.layout()), competition.sample_of(config), *precomputed]
     )

@@ -106,7 +106,7 @@ def divided(dataset: Dataset, config: SplitConfig) -> Split:
     """Return the same, also where a side is empty, as may be in a bucket of users."""
     match config:
         case TimeSplit():
-            return by_time(dataset, config, _end(dataset, config))
+            return by_time(dataset, config, end_of(dataset, config))
         case LastNSplit():
             return _last(dataset, config, lambda size: np.minimum(size, config.n))
         case FractionSplit():
@@ -147,7 +147,7 @@ def of_sums(empty: Split, found: Mapping[str, Any]) -> Split:
     return replace(empty, held_back=held_back, cutoff=cutoff_, cuts=cuts, sizes=(train, valid))
 
 
-def _end(dataset: Dataset, config: TimeSplit) -> int:
+def end_of(dataset: Dataset, config: TimeSplit) -> int:
     """Return when the days that are counted back end: after the last date, or the last event.
 
     Elapsed days follow RecoTour's Ponpare protocol: an event is floor((last − time) / day) whole

@@ -101,6 +101,17 @@ def make_task(
     clock = clock or Clock()
     with clock.step("read"):
         data = read(config, background, progress)
+    return task_on(config, data, clock, progress=progress)
+
+
+def task_on(config: Config, data: Dataset, clock: Clock, *, progress: bool = False) -> Task:
+    """Split the events of a config that were read, and make the evaluation set.
+
+    Raises
+    ------
+    HarnessError
+        One side of the split is empty, or nobody is evaluated.
+    """
     with (
         clock.step("evaluation set"),
         steps("making the evaluation set", 3, " steps", progress) as bar,

@@ -109,7 +109,11 @@ def _spread(means: Sequence[float]) -> float | None:
 
 
 def _columns(keys: Sequence[Key], part: ScoredUsers) -> list[Callable[[], Floats]]:
-    return [partial(part.tables[name].of_users, metric) for name, metric in keys]
+    return [partial(_over_repeats_of, part, key) for key in keys]
+
+
+def _over_repeats_of(part: ScoredUsers, key: Key) -> Floats:
+    return over_repeats(_raw(part, key))
 
 
 def _repeat_steps(keys: Sequence[Key]) -> Steps[ScoredUsers, list[list[float]]]:
@@ -132,7 +136,7 @@ def _repeat_sums(keys: Sequence[Key], part: ScoredUsers) -> Sums:
 
 def _raw(part: ScoredUsers, key: Key) -> Floats:
     name, metric = key
-    return part.tables[name].values[metric]
+    return part.tables[name].for_intervals(metric)
 
 
 def bootstrap_steps(

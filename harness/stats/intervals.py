@@ -59,23 +59,12 @@ class Sample:
 
 def sample_steps(columns: Columns[Part]) -> Steps[Part, list[Sample]]:
     """Yield three steps; return what each column tells of all users."""
-    return (yield from sample_and_more_steps(columns, _nothing))[0]
-
-
-def sample_and_more_steps(
-    columns: Columns[Part], more: Callable[[Floats], Sums]
-) -> Steps[Part, tuple[list[Sample], list[Any]]]:
-    """Yield three steps; return the samples, and the sums of `more` of each column.
-
-    Columns cost time, so what is made of them alone is made with the first step.
-    """
-    first: Any = yield partial(in_turn, partial(_first, more), columns)
+    first: Any = yield partial(in_turn, _first, columns)
     held = [_Column.of(first[at]) for at in range(len(first))]
     second: Any = yield partial(in_turn, [column.squares for column in held], columns)
     held = [column.with_squares(second.get(at)) for at, column in enumerate(held)]
     third: Any = yield partial(in_turn, [column.cubes for column in held], columns)
-    samples = [column.sample(third.get(at)) for at, column in enumerate(held)]
-    return samples, [first[at]["more"] for at in range(len(held))]
+    return [column.sample(third.get(at)) for at, column in enumerate(held)]
 
 
 def in_turn(
@@ -100,16 +89,11 @@ def in_turn(
         return {at: answer for at, answer in enumerate(answers) if answer}
 
 
-def _nothing(values: Floats) -> Sums:
-    return {}
-
-
-def _first(more: Callable[[Floats], Sums], values: Floats) -> Sums:
+def _first(values: Floats) -> Sums:
     ends = [values.max(initial=-np.inf), -values.min(initial=np.inf)]
     others = values[values != 0]
     sizes = np.array([len(values), len(others)])
-    sums: Sums = {"sizes": sizes, "sum": Exact.of(others), "ends": Largest(np.array(ends))}
-    return {**sums, "more": more(values)}
+    return {"sizes": sizes, "sum": Exact.of(others), "ends": Largest(np.array(ends))}
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,10 @@ from harness.core.errors import UsageError, suggest
 from harness.core.exact_sum import Exact, Largest, Sums
 from harness.core.steps import Steps, one_step, side_by_side
 from harness.metrics import Metric
+from harness.metrics.scores import ScoreTable, over_repeats
 from harness.stats import resampling, tests
 from harness.stats.estimates import ScoredUsers
-from harness.stats.intervals import LEVEL, Sample, sample_and_more_steps
+from harness.stats.intervals import LEVEL, Sample, in_turn, sample_steps
 
 _ROUNDING = 1e-12
 
@@ -90,17 +91,21 @@ def compare_steps(names: Sequence[str], metric: Metric, rules: Rules) -> Steps[S
     # The smallest p value there can be, times the number of pairs, must lie below the level.
     flips = max(rules.resamples, math.ceil(2 * len(pairs) / LEVEL))
     drawn = _Flips(order, metric, resampling.exponents(size, users), flips, rules.seed)
-    columns = partial(_columns, pairs, metric)
-    (samples, outcomes), flipped = yield from side_by_side(
-        [sample_and_more_steps(columns, _outcomes), one_step(drawn)]
+    given = pairs, metric
+    samples, outcomes, flipped = yield from side_by_side(
+        [
+            sample_steps(partial(_columns, *given, ScoreTable.for_intervals)),
+            one_step(partial(in_turn, _outcomes, partial(_columns, *given, _values))),
+            one_step(drawn),
+        ]
     )
     signed = dict(zip(order, np.ldexp(flipped["sums"].T, drawn.grid), strict=True))
     facts = []
     for at, (one, other) in enumerate(pairs):
         wins, losses = outcomes[at]["counts"].tolist()
-        absolute = outcomes[at]["absolute"].total
+        total, absolute = (outcomes[at][name].total for name in ("total", "absolute"))
         flipped_sums = signed[one] - signed[other]
-        p = tests.randomization_test(samples[at].total, absolute, flipped_sums)
+        p = tests.randomization_test(total, absolute, flipped_sums)
         facts.append(Facts(samples[at], wins, losses, p))
     return Paired(
         users,
@@ -155,12 +160,19 @@ def _pairs(names: Sequence[str], baseline: str | None) -> list[tuple[str, str]]:
     return [(name, baseline) for name in names if name != baseline]
 
 
+def _values(table: ScoreTable, metric: Metric) -> Floats:
+    return table.values[metric]
+
+
 def _columns(
-    pairs: Sequence[tuple[str, str]], metric: Metric, part: ScoredUsers
+    pairs: Sequence[tuple[str, str]],
+    metric: Metric,
+    of: Callable[[ScoreTable, Metric], Floats],
+    part: ScoredUsers,
 ) -> list[Callable[[], Floats]]:
     """Return the differences of every pair."""
     names = {name for pair in pairs for name in pair}
-    values = {name: part.tables[name].of_users(metric) for name in names}
+    values = {name: over_repeats(of(part.tables[name], metric)) for name in names}
     return [partial(_differences, values[one], values[other]) for one, other in pairs]
 
 
@@ -174,8 +186,9 @@ def _differences(one: Floats, other: Floats) -> Floats:
 
 
 def _outcomes(differences: Floats) -> Sums:
-    """Return how many users each of two serves better, and the sum of all sizes."""
+    """Return how many users each of two serves better, and the sums of all, and of their sizes."""
     others = differences[differences != 0]
     wins = int(np.count_nonzero(others > 0))
     counts = np.array([wins, len(others) - wins])
-    return {"counts": counts, "absolute": Exact.of(np.abs(others))}
+    absolute = Exact.of(np.abs(others))
+    return {"counts": counts, "total": Exact.of(others), "absolute": absolute}

@@ -58,6 +58,8 @@ class Pair:
     detectable : float, optional
         The minimum detectable difference: the smallest true one that an evaluation set like this
         finds with a chance of 80 %.
+    better_folds : (int, int), optional
+        Of several folds, in how many the mean of `one` is the better one, and that of `other`.
     verdict : str
         ``better`` or ``worse`` if the adjusted p value is below 0.05 (``higher`` or ``lower`` where
         the metric calls neither better); else ``not distinguishable``.
@@ -78,6 +80,11 @@ class Pair:
     losses: NonNegativeInt
     detectable: float | None
     verdict: Word
+    better_folds: tuple[NonNegativeInt, NonNegativeInt] | None = None
+
+    def folds_of(self, name: str) -> int:
+        """Return in how many folds the mean of one of both is the better one."""
+        return 0 if self.better_folds is None else self.better_folds[name != self.one]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -95,6 +102,8 @@ class Comparison(Shown):
         correction for many pairs needs smaller p values.
     any_hit : mapping of model to float
         The share of users whose value is not 0, the mean over repeats.
+    folds : int
+        How many folds the means are of.
     """
 
     metric: str
@@ -107,6 +116,26 @@ class Comparison(Shown):
     means: Mapping[str, float] = field(default_factory=dict)  # the first runs wrote none
     any_hit: Mapping[str, float]
     pairs: tuple[Pair, ...]
+    folds: NonNegativeInt = 1
+
+    def over_folds(self, means: Sequence[Mapping[str, float]], metric: Metric) -> Comparison:
+        """Return the comparison with the folds in which the first of two is better.
+
+        Parameters
+        ----------
+        means : sequence of mapping of model to float
+            Of each fold.
+        """
+        sign = metric.definition.sign
+
+        def better(one: str, other: str) -> int:
+            return sum(sign * own[one] < sign * own[other] for own in means)
+
+        pairs = tuple(
+            replace(p, better_folds=(better(p.one, p.other), better(p.other, p.one)))
+            for p in self.pairs
+        )
+        return replace(self, pairs=pairs, folds=len(means))
 
     def sheets(self) -> list[Sheet]:
         """Return the table of pairs."""
@@ -204,6 +233,17 @@ def pair_word(verdict: str) -> str:
     return verdict.replace("not distinguishable", "tied")
 
 
+def in_folds(better: int | None, folds: int) -> str:
+    """Return in how many folds a model is better.
+
+    Examples
+    --------
+    >>> in_folds(3, 4)
+    '3 of 4 folds'
+    """
+    return "" if better is None else f"{better} of {folds} folds"
+
+
 CORRECTED = {"holm": "Holm", "bh": "Benjamini-Hochberg"}
 
 
@@ -226,6 +266,11 @@ def pair_table(
         Column("95 % interval", lambda p: ends(p.ci95, digits)),
         Column("relative", lambda p: "" if p.relative is None else f"{100 * p.relative:+.1f} %"),
         Column("effect", lambda p: signed(p.effect_size, 3)),
+        *(
+            [Column("better in", lambda p: in_folds(p.folds_of(p.one), comparison.folds))]
+            if comparison.folds > 1
+            else []
+        ),
         Column("wins/ties/losses", lambda p: f"{p.wins:,}/{p.ties:,}/{p.losses:,}"),
         Column("p randomization", lambda p: p_value(p.p_sign_flip)),
         Column("p t", lambda p: p_value(p.p_t)),

@@ -1,0 +1,258 @@
+"""Several evaluation sets of one config: what their runs tell together.
+
+Each fold is evaluated as a run of its own would be. Scores are means over folds; statistics count
+each user once, in how many folds the user may be (`harness.stats.folds`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from harness.config import Config, GivenSplit, TimeSplit
+from harness.core import steps as steps_
+from harness.core.errors import (
+    DataError,
+    EmptyEvaluationSetError,
+    RecommenderError,
+    UsageError,
+    counted,
+)
+from harness.core.exact_sum import exact_sum
+from harness.core.progress import Clock
+from harness.core.steps import of_one
+from harness.data.dataset import DAY_US, Dataset
+from harness.experiment.figures import EvaluatedUsers, Figures, figure_steps
+from harness.experiment.record import Chance, Evaluation, ModelRecord
+from harness.experiment.result import Findings, Result, write_run
+from harness.metrics import Metric
+from harness.protocol.evaluation_set import EvaluationSet
+from harness.protocol.split import end_of
+from harness.stats.chance_law import has_law
+from harness.stats.estimates import ModelEstimate, of_set
+from harness.stats.folds import Folds, ScoredFold, fold_steps, folded
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluatedFold:
+    """A run of one fold, and its users' scores."""
+
+    result: Result
+    users: EvaluatedUsers
+
+    @property
+    def scored(self) -> ScoredFold:
+        """The users with their ids."""
+        ids = self.result.evaluation_set.user_ids
+        return ScoredFold(self.users.hashes, self.users.tables, ids)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class FoldedResult(Findings):
+    """A run of several folds; estimates are means over them.
+
+    Attributes
+    ----------
+    folds : tuple of Result
+        Each as a run of its own, the earliest first.
+    """
+
+    folds: tuple[Result, ...]
+
+    def per_user(self) -> pl.DataFrame:
+        """Return one row a user, model, repeat and fold, with a column for each metric of users."""
+        return _with_numbers([fold.per_user() for fold in self.folds])
+
+    def write(self, folder: Path | str) -> None:
+        """Write the run folder as `Result.write` does; its tables have a column ``fold``.
+
+        Raises
+        ------
+        UsageError
+            `folder` exists and is no run folder, or cannot be written.
+        """
+        users = _with_numbers([fold.users for fold in self.folds])
+        write_run(self, folder, self.per_user(), users, max(fold.group() for fold in self.folds))
+
+
+def _with_numbers(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    numbered = [
+        frame.with_columns(pl.lit(number, pl.Int32).alias(FOLD))
+        for number, frame in enumerate(frames, 1)
+    ]
+    return pl.concat(numbered, how="vertical_relaxed")
+
+
+FOLD = "fold"
+"""The column of a fold's number, from 1."""
+
+
+def require_windows(config: Config, data: Dataset) -> None:
+    """Raise UsageError where the events of a time split are too few days for its folds."""
+    rule = config.split
+    if not isinstance(rule, TimeSplit) or rule.folds == 1:
+        return
+    first, until = data.times[0], end_of(data, rule) - rule.test_days * DAY_US
+    most = max((until - first - 1) // (rule.valid_days * DAY_US), 0)
+    if rule.folds > most:
+        start, last = (str(np.datetime64(t, "us").astype("datetime64[D]")) for t in data.times)
+        raise UsageError(
+            f"[split] folds = {rule.folds}: the events run from {start} to {last}, and "
+            f"{counted(most, 'window')} of {counted(rule.valid_days, 'day')} "
+            f"{'has' if most == 1 else 'have'} events before {'it' if most == 1 else 'them'}; ask "
+            "for fewer folds, or for shorter ones with valid_days"
+        )
+
+
+@contextmanager
+def named(number: int, folds: int) -> Iterator[None]:
+    """Say of what is raised in which fold it was, where there are several."""
+    try:
+        yield
+    except (DataError, EmptyEvaluationSetError, RecommenderError) as error:
+        if folds == 1:
+            raise
+        raise type(error)(f"fold {number} of {folds}: {error}") from error
+
+
+def over_folds(
+    config: Config, metrics: tuple[Metric, ...], folds: Sequence[EvaluatedFold], clock: Clock
+) -> FoldedResult:
+    """Return what the runs of all folds tell together."""
+    results = [fold.result for fold in folds]
+    with clock.step("compare"):
+        part = [fold.scored for fold in folds]
+        of = steps_.found(fold_steps(), of_one(part))
+        laws = [f.users.law for f in folds] if has_law(metrics[0], graded=config.graded) else None
+        steps = figure_steps(config, metrics, (), of.users, folded=True)
+        figures = steps_.found(steps, of_one(folded(of, part, laws)))
+    models = _models(metrics, results, of, figures)
+    means = [{m.name: m.metrics[str(metrics[0])].mean for m in fold.models} for fold in results]
+    comparison = figures.comparison and figures.comparison.over_folds(means, metrics[0])
+    last, sets = results[-1], [fold.evaluation_set for fold in results]
+    seconds = [fold.seconds for fold in results] + [clock.seconds]
+    return FoldedResult(
+        config=_resolved(config, last),
+        start=last.start,
+        evaluation=Evaluation.of_folds([fold.evaluation for fold in results], of.users),
+        with_items=of.users,
+        metrics=metrics,
+        models=models,
+        chance=_chance([fold.chance for fold in results]),
+        comparison=comparison,
+        shake_ups=figures.shake_ups,
+        slices=(),
+        leaderboard_estimates=None,
+        notes=(*_shared(config, sets), *_notes([fold.notes for fold in results])),
+        seconds=_added(seconds),
+        folds=tuple(results),
+    )
+
+
+def _models(
+    metrics: Sequence[Metric], folds: Sequence[Result], of: Folds, figures: Figures
+) -> tuple[ModelRecord, ...]:
+    """Return what is known of every model, best first by the mean of the first metric."""
+    by_fold = [{model.name: model for model in fold.models} for fold in folds]
+    records = []
+    for name, one in by_fold[-1].items():
+        own = [models[name] for models in by_fold]
+        records.append(
+            ModelRecord(
+                name=name,
+                repeats=one.repeats,
+                metrics={str(m): _estimate(name, m, folds, of, figures) for m in metrics},
+                vs_random=figures.verdicts.get(name),
+                curve=_means([model.curve for model in own]),
+                described=_means([model.described for model in own]),
+                seconds=_added([model.seconds for model in own]),
+                tuned=one.tuned,
+            )
+        )
+    first, sign = str(metrics[0]), metrics[0].definition.sign
+    return tuple(sorted(records, key=lambda model: sign * model.metrics[first].mean))
+
+
+def _estimate(
+    name: str, metric: Metric, folds: Sequence[Result], of: Folds, figures: Figures
+) -> ModelEstimate:
+    models = [next(m for m in fold.models if m.name == name) for fold in folds]
+    if metric.definition.of == "set":
+        repeats = np.mean([model.scores.of_repeats(metric) for model in models], axis=0)
+        found = of_set(repeats.tolist())
+    else:
+        found = replace(figures.estimates[name, metric], mean=of.mean((name, metric)))
+    # Where no fold has a spread over repeats, they are all the same.
+    random = any(model.metrics[str(metric)].sd_repeats is not None for model in models)
+    return found if random else replace(found, sd_repeats=None)
+
+
+def _means(several: Sequence[Mapping[Any, float]]) -> dict[Any, float]:
+    """Return the means over folds, by key."""
+    return {key: _mean([of[key] for of in several]) for key in several[0]}
+
+
+def _mean(values: Sequence[float]) -> float:
+    return exact_sum(np.array(values)) / len(values)
+
+
+def _added(several: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    keys = dict.fromkeys(key for of in several for key in of)
+    return {key: sum(of.get(key, 0.0) for of in several) for key in keys}
+
+
+def _chance(folds: Sequence[Mapping[str, Chance]]) -> dict[str, Chance]:
+    """Return the chance of the means: draws of different folds are independent."""
+    found = {}
+    for name in folds[0]:
+        own = [chance[name] for chance in folds]
+        sd = math.sqrt(math.fsum(chance.sd**2 for chance in own)) / len(own)
+        found[name] = Chance(_mean([chance.mean for chance in own]), sd)
+    return found
+
+
+def _resolved(config: Config, last: Result) -> dict[str, Any]:
+    """Return the config with what the layout and the defaults decided written out."""
+    return config.resolved() | {"evaluation": last.config["evaluation"]}
+
+
+def _notes(folds: Sequence[Sequence[str]]) -> list[str]:
+    """Return what all folds say once, and the other notes with their fold."""
+    common = [note for note in folds[0] if all(note in notes for notes in folds)]
+    own = [
+        f"fold {number}: {note}"
+        for number, notes in enumerate(folds, 1)
+        for note in notes
+        if note not in common
+    ]
+    return [*common, *own]
+
+
+def _shared(config: Config, sets: Sequence[EvaluationSet]) -> Iterator[str]:
+    """Yield notes where what is held out in one fold is held out in another one as well."""
+    if not isinstance(config.split, GivenSplit):
+        return
+    pairs = [_true_pairs(one) for one in sets]
+    for one, other in combinations(range(len(pairs)), 2):
+        both = len(pairs[one].join(pairs[other], on=pairs[one].columns, how="semi"))
+        if both:
+            yield (
+                f"folds {one + 1} and {other + 1} overlap: {both:,} of the "
+                f"{counted(len(pairs[one]), 'true item')} of fold {one + 1} "
+                f"{'is' if both == 1 else 'are'} true in both"
+            )
+
+
+def _true_pairs(of: EvaluationSet) -> pl.DataFrame:
+    """Return users and their true candidates."""
+    users = np.repeat(np.arange(len(of.users)), of.truth.sizes)
+    items = of.candidate_ids.gather(of.truth.indices)
+    return pl.DataFrame({"user": of.user_ids.gather(users), "item": items})

@@ -1,0 +1,200 @@
+"""Several evaluation sets as one whose unit is the user: users recur, and each has one value.
+
+A user's value is the sum over folds of value / (F · n), F folds of n users each, times the number
+of different users: its mean over these is the mean of the folds' means. A user has one sign in the
+randomization test and one weight in the bootstrap, in how many folds it may be: values of one user
+are alike, so tests that took them for those of several users would call differences real that are
+none.
+
+The mean of a fold is one of those users whom the fold has, whose number would be another in another
+sample. So intervals are made of the user's shares in the means' errors, the sum over folds of
+(value − the fold's mean) / (F · n). Source: Woodruff 1971, A simple method for approximating the
+variance of a complicated estimate, JASA 66.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from harness.core.arrays import Floats, Int64
+from harness.core.exact_sum import Exact, Sums, exact_sum
+from harness.core.steps import Steps
+from harness.metrics import Metric
+from harness.metrics.scores import ScoreTable
+from harness.stats.chance_law import Law
+from harness.stats.estimates import ScoredUsers, Tables
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredFold(ScoredUsers):
+    """Users of a part and of one fold, and their scores.
+
+    Attributes
+    ----------
+    ids : polars.Series of str, (n,)
+    """
+
+    ids: pl.Series
+
+
+@dataclass(frozen=True, eq=False)
+class FoldedUsers(ScoredUsers):
+    """The different users of a part, and their scores over all folds.
+
+    Attributes
+    ----------
+    law : Law, optional
+        What a random ranking would score for each, where that was asked for.
+    """
+
+    law: Law | None
+
+
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """What of all folds every part must know.
+
+    Attributes
+    ----------
+    users : int
+        Different ones.
+    sizes : sequence of int
+        Users of each fold.
+    means : sequence of mapping of (model, metric) to float64 array, (repeats,)
+        Of each fold.
+    """
+
+    users: int
+    sizes: Sequence[int]
+    means: Sequence[Mapping[tuple[str, Metric], Floats]]
+
+    def shares(self) -> list[float]:
+        """Return what the value of a user of each fold is multiplied by."""
+        return [self.users / (len(self.sizes) * n) for n in self.sizes]
+
+    def of_repeats(self, key: tuple[str, Metric]) -> Floats:
+        """Return the mean over folds of each repeat, (repeats,)."""
+        by_fold = np.array([means[key] for means in self.means])
+        return np.array([exact_sum(own) / len(own) for own in by_fold.T])
+
+    def mean(self, key: tuple[str, Metric]) -> float:
+        """Return the mean over folds and repeats."""
+        own = self.of_repeats(key)
+        return exact_sum(own) / len(own)
+
+
+Part = Sequence[ScoredFold]
+"""A part of the users: of each fold those whom it has."""
+
+
+def fold_steps() -> Steps[Part, Folds]:
+    """Yield a step; return what every part must know of all folds."""
+    sums: Any = yield _sums
+    means = []
+    for own in sums["folds"].values():
+        n = int(own["users"][0])
+        means.append(
+            {
+                key: np.array([of[r].total / n for r in range(len(of))])
+                for key, of in own["keys"].items()
+            }
+        )
+    sizes = [int(own["users"][0]) for own in sums["folds"].values()]
+    return Folds(int(sums["users"][0]), sizes, means)
+
+
+def _sums(part: Part) -> Sums:
+    held: dict[str | int, Any] = {}
+    for number, fold in enumerate(part):
+        keys = {
+            key: {repeat: Exact.of(values) for repeat, values in enumerate(own)}
+            for key, own in _columns(fold.tables)
+        }
+        held[number] = {"users": np.array([len(fold.ids)]), "keys": keys}
+    return {"users": np.array([_rows(part)[1]]), "folds": held}
+
+
+def _columns(tables: Tables) -> list[tuple[tuple[str, Metric], Floats]]:
+    return [
+        ((name, metric), values)
+        for name, table in tables.items()
+        for metric, values in table.values.items()
+        if metric.definition.of == "user"
+    ]
+
+
+def _rows(part: Part) -> tuple[list[Int64], int]:
+    """Return the place of each fold's users among the different ones, and how many these are."""
+    ids = pl.concat([fold.ids.cast(pl.String) for fold in part])
+    ranks = ids.rank("dense").to_numpy().astype(np.int64) - 1
+    ends = np.cumsum([len(fold.ids) for fold in part])[:-1]
+    return np.split(ranks, ends), int(ranks.max(initial=-1)) + 1
+
+
+def folded(of: Folds, part: Part, laws: Sequence[Law] | None = None) -> FoldedUsers:
+    """Return the different users of a part, each with one value.
+
+    Parameters
+    ----------
+    laws : sequence of Law, optional
+        Of each fold's users, under the metric that models are judged by.
+
+    Examples
+    --------
+    Two folds: ann scores 1 and 0, bob 1/2 in the second alone. The means are 1 and 1/4. Of ann's
+    scores the first counts 2 / (2 · 1), those of the second fold 2 / (2 · 2).
+
+    >>> from harness.core.random import id_hashes
+    >>> from harness.core.steps import found, of_one
+    >>> from harness.metrics import parse
+    >>> def fold(*scores):
+    ...     ids = pl.Series(["ann", "bob"][: len(scores)])
+    ...     table = ScoreTable({parse("MAP@1"): np.array([scores])})
+    ...     return ScoredFold(id_hashes(ids), {"m": table}, ids)
+    >>> part = [fold(1.0), fold(0.0, 0.5)]
+    >>> users = folded(found(fold_steps(), of_one(part)), part)
+    >>> users.tables["m"].of_users(parse("MAP@1")).tolist()  # their mean is (1 + 1/4) / 2
+    [1.0, 0.25]
+    """
+    rows, n = _rows(part)
+    hashes = np.zeros(n, np.uint64)
+    for fold, at in zip(part, rows, strict=True):
+        hashes[at] = fold.hashes
+    names = list(part[0].tables)
+    tables = {
+        name: _table(of, [fold.tables[name] for fold in part], name, rows, n) for name in names
+    }
+    return FoldedUsers(hashes, tables, None if laws is None else _law(of, laws, rows, n))
+
+
+def _table(
+    of: Folds, tables: Sequence[ScoreTable], name: str, rows: Sequence[Int64], n: int
+) -> ScoreTable:
+    values, errors = {}, {}
+    for metric, first in tables[0].values.items():
+        if metric.definition.of != "user":
+            continue
+        key, shape = (name, metric), (len(first), n)
+        values[metric], errors[metric] = np.zeros(shape), np.zeros(shape)
+        for table, at, share, means in zip(tables, rows, of.shares(), of.means, strict=True):
+            own = table.values[metric]
+            values[metric][:, at] += share * own
+            errors[metric][:, at] += share * (own - means[key][:, None])
+        errors[metric] += of.of_repeats(key)[:, None]
+    return ScoreTable(values, errors)
+
+
+def _law(of: Folds, laws: Sequence[Law], rows: Sequence[Int64], n: int) -> Law:
+    """Return the law of a user's value: draws of different folds are independent."""
+    found = Law(np.zeros(n), np.zeros(n), np.zeros(n), np.ones(n))
+    for law, at, share in zip(laws, rows, of.shares(), strict=True):
+        found.mean[at] += share * law.mean
+        found.var[at] += share**2 * law.var
+        found.third[at] += share**3 * law.third
+        found.none[at] *= law.none
+    return found
