@@ -334,6 +334,8 @@ class Config(Section):
 
     def folds(self) -> tuple[Config, ...]:
         """Return one config a fold, as a run of its own takes it; the earliest first."""
+        if self.n_folds == 1 and not isinstance(self.split, GivenSplit):
+            return (self,)
         return tuple(self._of_fold(back) for back in reversed(range(self.n_folds)))
 
     def _of_fold(self, back: int) -> Config:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from harness.core import steps as steps_
-from harness.core.errors import counted, printable
+from harness.core.errors import UsageError, counted, printable
 from harness.core.random import id_hashes
 from harness.core.steps import Steps, Total, of_one, side_by_side
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, number, percent
@@ -23,12 +23,12 @@ from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable
 from harness.stats.estimates import (
     ModelEstimate,
-    Tables,
     bootstrap_steps,
     estimate_steps,
     keys_of,
     with_bootstrap,
 )
+from harness.stats.folds import ScoredFold, fold_steps, folded
 from harness.stats.paired import Rules, compare_steps
 from harness.stats.pairwise import Comparison, comparison_of, pair_table
 from harness.stats.shakeup import ShakeUp, shake_up_steps
@@ -129,12 +129,10 @@ def compare(
         A run folder that was changed or damaged.
     """
     opened = opened_runs(of)
-    for run in opened[1:]:
-        if not run.user_ids.equals(opened[0].user_ids):
-            raise run.other_users(run_folder.PER_USER)
+    folds = [_fold([run.folds[at] for run in opened]) for at in range(len(opened[0].folds))]
     plan = planned(
         opened,
-        versions(opened, partial(_equal, [run.tables for run in opened])),
+        versions(opened, partial(_equal, folds)),
         metric=metric,
         models=models,
         baseline=baseline,
@@ -144,21 +142,64 @@ def compare(
         seed=seed,
         public_shares=public_shares,
     )
+    evaluation = opened[0].record.evaluation
+    parts = [_scored(fold, plan) for fold in folds]
+    if len(folds) == 1:
+        first = folds[0][0]
+        columns = columns_by(first, first.users.columns, by) if by else []
+        profile = first.users.select(columns) if by else pl.DataFrame()
+        one = ProfiledUsers(parts[0].hashes, parts[0].tables, profile)
+        return compared(plan, evaluation, columns, of_one(one))
+    if by:
+        raise UsageError(
+            f"{opened[0].folder}: has {counted(len(folds), 'fold')}, and users are in other slices "
+            "in each; its result.json has the slices of every fold"
+        )
+    return _over_folds(plan, evaluation, parts)
+
+
+def _fold(runs: Sequence[Run]) -> Sequence[Run]:
+    """Return one evaluation set of several runs, who have the same users."""
+    for run in runs[1:]:
+        if not run.user_ids.equals(runs[0].user_ids):
+            raise run.other_users(run_folder.PER_USER)
+    return runs
+
+
+def _scored(fold: Sequence[Run], plan: Plan) -> ScoredFold:
+    """Return the users of an evaluation set, and their scores under the metric asked for."""
     found = {
-        name: ScoreTable({plan.metric: opened[of.run].tables[of.model].values[plan.metric]})
+        name: ScoreTable({plan.metric: fold[of.run].tables[of.model].values[plan.metric]})
         for name, of in plan.models.items()
     }
-    columns = columns_by(opened[0], opened[0].users.columns, by) if by else []
-    profile = opened[0].users.select(columns) if by else pl.DataFrame()
-    part = ProfiledUsers(id_hashes(opened[0].user_ids), found, profile)
-    return compared(plan, opened[0].record.evaluation, columns, of_one(part))
+    ids = fold[0].user_ids
+    return ScoredFold(id_hashes(ids), found, ids)
 
 
-def _equal(tables: Sequence[Tables], model: str, at: int, other: int) -> bool:
+def _over_folds(plan: Plan, evaluation: Evaluation, folds: Sequence[ScoredFold]) -> Compared:
+    """Return a comparison of the means over folds, and in which folds a model is better."""
+    of = steps_.found(fold_steps(), of_one(folds))
+    users = folded(of, folds)
+    part = ProfiledUsers(users.hashes, users.tables, pl.DataFrame())
+    found = compared(plan, evaluation, (), of_one(part))
+    means = [of.means_of(plan.models, plan.metric, fold) for fold in range(len(folds))]
+    models = [
+        replace(model, metrics={m: replace(e, mean=of.mean((model.name, plan.metric)))})
+        for model in found.models
+        for m, e in model.metrics.items()
+    ]
+    comparison = found.comparison.over_folds(means, plan.metric)
+    return replace(found, models=tuple(models), comparison=comparison)
+
+
+def _equal(folds: Sequence[Sequence[Run]], model: str, at: int, other: int) -> bool:
     """Return whether a model has the same scores in two runs, under all metrics of both."""
-    one, another = tables[at][model].values, tables[other][model].values
-    common = one.keys() & another.keys()
-    return bool(common) and all(np.array_equal(one[m], another[m]) for m in common)
+    return all(_equal_in(fold[at].tables[model], fold[other].tables[model]) for fold in folds)
+
+
+def _equal_in(one: ScoreTable, another: ScoreTable) -> bool:
+    common = one.values.keys() & another.values.keys()
+    return bool(common) and all(np.array_equal(one.values[m], another.values[m]) for m in common)
 
 
 def compared(

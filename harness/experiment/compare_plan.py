@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 
 from harness.config import Config
-from harness.core.errors import UsageError, suggest
+from harness.core.errors import UsageError, counted, suggest
 from harness.experiment import run_folder
 from harness.experiment.run_folder import Run
 from harness.metrics import Metric
@@ -108,6 +108,13 @@ def _refuse_other_set(first: Run, run: Run) -> None:
         raise UsageError(f"{run.folder}: is named twice; name each run once")
     _refuse_other_format(first, run)
     fields, others = first.record.evaluation.fields, run.record.evaluation.fields
+    folds = [max(len(one.record.folds), 1) for one in (first, run)]
+    if folds[0] != folds[1]:
+        raise UsageError(
+            f"{run.folder}: has {counted(folds[1], 'fold')}, and {first.folder} has "
+            f"{folds[0]}; only models on the same evaluation sets can be compared: run both with "
+            "the same data, [split] and [evaluation]"
+        )
     differ = [name for name, digest in fields.items() if others.get(name) != digest]
     if differ:
         agree = [name for name in fields if name not in differ]

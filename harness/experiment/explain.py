@@ -41,7 +41,7 @@ def of_run(
     UsageError
         No such run, model or repeat; or the data has changed since the run.
     """
-    run = run_folder.read(folder)
+    run = run_folder.read(folder).folds[-1]
     config = run.config
     settings = model_of(config, model, repeat, str(folder))
     task = make_task(config)

@@ -33,6 +33,7 @@ from harness.data.dataset import DAY_US, Dataset
 from harness.experiment.figures import EvaluatedUsers, Figures, figure_steps
 from harness.experiment.record import Chance, Evaluation, ModelRecord
 from harness.experiment.result import Findings, Result, write_run
+from harness.experiment.run_folder import FOLD
 from harness.metrics import Metric
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.split import end_of
@@ -91,10 +92,6 @@ def _with_numbers(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(numbered, how="vertical_relaxed")
 
 
-FOLD = "fold"
-"""The column of a fold's number, from 1."""
-
-
 def require_windows(config: Config, data: Dataset) -> None:
     """Raise UsageError where the events of a time split are too few days for its folds."""
     rule = config.split
@@ -134,9 +131,11 @@ def over_folds(
         laws = [f.users.law for f in folds] if has_law(metrics[0], graded=config.graded) else None
         steps = figure_steps(config, metrics, (), of.users, folded=True)
         figures = steps_.found(steps, of_one(folded(of, part, laws)))
-    models = _models(metrics, results, of, figures)
-    means = [{m.name: m.metrics[str(metrics[0])].mean for m in fold.models} for fold in results]
-    comparison = figures.comparison and figures.comparison.over_folds(means, metrics[0])
+    models, names = _models(metrics, results, of, figures), [model.name for model in config.models]
+    means = [
+        of.means_of(names, metrics[0], fold)
+        for fold in range(len(folds) if figures.comparison else 0)
+    ]
     last, sets = results[-1], [fold.evaluation_set for fold in results]
     seconds = [fold.seconds for fold in results] + [clock.seconds]
     return FoldedResult(
@@ -147,7 +146,7 @@ def over_folds(
         metrics=metrics,
         models=models,
         chance=_chance([fold.chance for fold in results]),
-        comparison=comparison,
+        comparison=figures.comparison and figures.comparison.over_folds(means, metrics[0]),
         shake_ups=figures.shake_ups,
         slices=(),
         leaderboard_estimates=None,

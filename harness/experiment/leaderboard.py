@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -43,6 +44,8 @@ class Entry:
         What the model is and its parameters.
     tuned : int
         From how many trials its parameters were chosen.
+    folds : tuple of float
+        The mean in each fold, where the evaluation set has several.
     differs : tuple of str
         Keys of the config, models and seed apart, that are not as in the run of the group's first.
     """
@@ -58,6 +61,7 @@ class Entry:
     seed: int | None
     settings: str
     tuned: int
+    folds: tuple[float, ...]
     differs: tuple[str, ...]
 
 
@@ -112,8 +116,9 @@ class Leaderboard(Shown):
             {
                 "fingerprint": group.fingerprint,
                 "metric": group.metric,
-                **{name: value for name, value in vars(entry).items() if name != "ci95"},
+                **{n: value for n, value in vars(entry).items() if n not in ("ci95", "folds")},
                 **low_high(entry.ci95),
+                **{f"fold {at}": mean for at, mean in enumerate(entry.folds, 1)},
                 "differs": ", ".join(entry.differs),
             }
             for group in self.groups
@@ -314,6 +319,10 @@ def _entry(model: ModelRecord, metric: str, one: _Found, times: int, leader: _Fo
         seed=one.seed,
         settings=one.settings.get(model.name, ""),
         tuned=0 if model.tuned is None else model.tuned.trials,
+        folds=tuple(
+            next(m for m in fold.models if m.name == model.name).metrics[metric].mean
+            for fold in one.run.record.folds
+        ),
         differs=differing(one.config, leader.config),
     )
 
@@ -361,6 +370,10 @@ def _table(group: Group) -> Sheet:
         Column("model", _name, "name"),
         Column(metric, lambda e: number(e.mean, digits), firm=True),
         Column("95 % interval", lambda e: ends(e.ci95, digits), firm=True),
+        *(
+            Column(f"fold {at + 1}", partial(_in_fold, at, digits))
+            for at in range(max(len(entry.folds) for entry in group.entries))
+        ),
         Column("run", lambda e: printable(e.run), "words"),
         Column("× chance", lambda e: "" if e.lift is None else lift(e.lift), firm=True),
         Column("against chance", lambda e: printable(chance_word(e.verdict or "")), "words"),
@@ -371,6 +384,10 @@ def _table(group: Group) -> Sheet:
         Column("not as the first's config", lambda e: printable(", ".join(e.differs)), "words"),
     ]
     return Sheet.of(group.entries, columns, heading=[heading], styles=STYLES)
+
+
+def _in_fold(at: int, digits: int, entry: Entry) -> str:
+    return number(entry.folds[at], digits)
 
 
 def _name(entry: Entry) -> str:

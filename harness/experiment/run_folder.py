@@ -103,8 +103,14 @@ class Run:
         return {str(key): str(value) for key, value in found.items()}
 
     @once
+    def folds(self) -> tuple[Run, ...]:
+        """Its evaluation sets, each as a run of its own; of a run of one, itself alone."""
+        several = enumerate(self.record.folds, 1)
+        return tuple(_Fold(self.folder, own, number, self) for number, own in several) or (self,)
+
+    @once
     def user_scores(self) -> pl.DataFrame:
-        """Every score: one row a user, model and repeat, ordered by repeat and user.
+        """Every score: one row a user, model, repeat and fold, ordered by repeat and user.
 
         Raises
         ------
@@ -183,11 +189,16 @@ class Run:
         DataError
             It holds other users than the evaluation set.
         """
-        path = self.table(USERS)
-        ordered = checked_users(path, parquet_rows(path)).sort(USER)
+        ordered = self._profile.sort(USER)
         if not ordered[USER].equals(self.user_ids):
             raise self.other_users(USERS)
         return ordered
+
+    @once
+    def _profile(self) -> pl.DataFrame:
+        """What the table of users holds."""
+        path = self.table(USERS)
+        return checked_users(path, parquet_rows(path))
 
     def other_users(self, name: str) -> DataError:
         """Return the error where a table has other users than the evaluation set."""
@@ -220,6 +231,39 @@ class Run:
         if self.elsewhere is None or inside.exists():
             return str(inside)
         return f"{self.elsewhere.rstrip('/')}/{name}"
+
+
+@dataclass(frozen=True, eq=False)
+class _Fold(Run):
+    """One of the evaluation sets of a run.
+
+    Attributes
+    ----------
+    number : int
+        From 1.
+    """
+
+    number: int
+    whole: Run
+
+    @property
+    def folds(self) -> tuple[Run, ...]:
+        """Itself alone."""
+        return (self,)
+
+    @property
+    def user_scores(self) -> pl.DataFrame:
+        """Those of its users."""
+        return self._own(PER_USER, self.whole.user_scores)
+
+    @property
+    def _profile(self) -> pl.DataFrame:
+        return self._own(USERS, self.whole._profile)
+
+    def _own(self, name: str, rows: pl.DataFrame) -> pl.DataFrame:
+        if FOLD not in rows.columns:
+            raise DataError(f"{self.name_of(name)}: has no column {FOLD}; {self.again}")
+        return rows.filter(pl.col(FOLD) == self.number).drop(FOLD)
 
 
 def read(folder: Path) -> Run:
@@ -274,6 +318,8 @@ PER_USER, USERS, RECOMMENDATIONS = "per_user.parquet", "users.parquet", "recomme
 TABLES = (PER_USER, USERS, RECOMMENDATIONS)
 """Of a run on Spark they are folders, and the last one holds its lists; others have none."""
 FILES = ("result.json", PER_USER, USERS, "config.toml", "environment.json")
+FOLD = "fold"
+"""The column of a fold's number, from 1, where a run has several."""
 PAGE = "report.html"
 """What ``harness report`` adds to a run folder."""
 

@@ -31,8 +31,9 @@ def checked_scores(path: Path | str, frame: pl.DataFrame) -> pl.DataFrame:
     missing = {"user", "model", "repeat"} - set(frame.columns)
     if missing:
         raise DataError(f"{path}: holds no scores of harness run: no column {min(missing)}")
-    others = [c for c in frame.columns if c not in ("user", "model", "repeat")]
-    types: dict[str, Any] = {"user": pl.String, "model": pl.String, "repeat": pl.Int32}
+    whole = {"repeat": pl.Int32, "fold": pl.Int32}
+    types: dict[str, Any] = {"user": pl.String, "model": pl.String, **whole}
+    others = [c for c in frame.columns if c not in types]
     try:
         user_scores = frame.cast({name: types.get(name, pl.Float64) for name in frame.columns})
         numbers = all(column.abs().le(LARGEST_SCORE).all() for column in user_scores[others])

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from harness.core.arrays import Bool, Floats
+from harness.core.errors import UsageError
 from harness.core.exact_sum import Sums
 from harness.experiment.compare import Compared, compared
 from harness.experiment.compare_plan import Asked, Plan, opened_runs, planned, versions
@@ -51,6 +52,12 @@ def compare(
         Whatever the local compare raises, and what is wrong with Spark.
     """
     opened = opened_runs(of)
+    folds = len(opened[0].record.folds)
+    if folds:
+        raise UsageError(
+            f"{opened[0].folder}: has {folds} folds, which --engine spark does not compare: "
+            "leave it out"
+        )
     for run in opened:
         _ = run.metrics  # modules of a person's own are known from here on
     with (

@@ -144,6 +144,12 @@ def evaluated(
     HarnessError
         Whatever `harness.run` raises, and what is wrong with Spark.
     """
+    if config.n_folds > 1:
+        raise UsageError(
+            f"[split] asks for {config.n_folds} folds, and --engine spark evaluates one "
+            "evaluation set: set folds = 1, or run without it, where --memory says how much may "
+            "be used"
+        )
     layout, clock = config.layout(), Clock()
     refuse_rows_without_order(layout, config.split)
     refuse_of_all_events(config, [Factories(config).made(0)])

@@ -14,8 +14,8 @@ variance of a complicated estimate, JASA 66.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,11 +23,12 @@ import polars as pl
 
 from harness.core.arrays import Floats, Int64
 from harness.core.exact_sum import Exact, Sums, exact_sum
-from harness.core.steps import Steps
+from harness.core.random import id_hashes
+from harness.core.steps import Steps, found, of_one
 from harness.metrics import Metric
-from harness.metrics.scores import ScoreTable
+from harness.metrics.scores import ScoreTable, over_repeats
 from harness.stats.chance_law import Law
-from harness.stats.estimates import ScoredUsers, Tables
+from harness.stats.estimates import Estimate, ScoredUsers, Tables, estimate
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +82,12 @@ class Folds:
         """Return the mean over folds of each repeat, (repeats,)."""
         by_fold = np.array([means[key] for means in self.means])
         return np.array([exact_sum(own) / len(own) for own in by_fold.T])
+
+    def means_of(self, models: Iterable[str], metric: Metric, fold: int) -> dict[str, float]:
+        """Return the mean of some models in a fold, over repeats as well."""
+        return {
+            name: float(over_repeats(self.means[fold][name, metric][:, None])[0]) for name in models
+        }
 
     def mean(self, key: tuple[str, Metric]) -> float:
         """Return the mean over folds and repeats."""
@@ -149,8 +156,6 @@ def folded(of: Folds, part: Part, laws: Sequence[Law] | None = None) -> FoldedUs
     Two folds: ann scores 1 and 0, bob 1/2 in the second alone. The means are 1 and 1/4. Of ann's
     scores the first counts 2 / (2 · 1), those of the second fold 2 / (2 · 2).
 
-    >>> from harness.core.random import id_hashes
-    >>> from harness.core.steps import found, of_one
     >>> from harness.metrics import parse
     >>> def fold(*scores):
     ...     ids = pl.Series(["ann", "bob"][: len(scores)])
@@ -172,6 +177,29 @@ def folded(of: Folds, part: Part, laws: Sequence[Law] | None = None) -> FoldedUs
     return FoldedUsers(hashes, tables, None if laws is None else _law(of, laws, rows, n))
 
 
+def over_folds(metric: Metric, tables: Sequence[ScoreTable], ids: Sequence[pl.Series]) -> Estimate:
+    """Return mean and interval of one model's scores in several folds.
+
+    Parameters
+    ----------
+    tables : sequence of ScoreTable
+        Of each fold.
+    ids : sequence of polars.Series of str
+        The users of each fold, in the order of its table.
+    """
+    if len(tables) == 1:
+        return estimate(metric, tables[0].of_users(metric))
+    if metric.definition.of == "set":
+        means = [float(over_repeats(table.values[metric])[0]) for table in tables]
+        return Estimate(exact_sum(np.array(means)) / len(means), None)
+    part = [
+        ScoredFold(id_hashes(own), {"": table}, own) for table, own in zip(tables, ids, strict=True)
+    ]
+    of = found(fold_steps(), of_one(part))
+    errors = folded(of, part).tables[""].for_intervals(metric)
+    return replace(estimate(metric, over_repeats(errors)), mean=of.mean(("", metric)))
+
+
 def _table(
     of: Folds, tables: Sequence[ScoreTable], name: str, rows: Sequence[Int64], n: int
 ) -> ScoreTable:
@@ -191,10 +219,10 @@ def _table(
 
 def _law(of: Folds, laws: Sequence[Law], rows: Sequence[Int64], n: int) -> Law:
     """Return the law of a user's value: draws of different folds are independent."""
-    found = Law(np.zeros(n), np.zeros(n), np.zeros(n), np.ones(n))
+    all_folds = Law(np.zeros(n), np.zeros(n), np.zeros(n), np.ones(n))
     for law, at, share in zip(laws, rows, of.shares(), strict=True):
-        found.mean[at] += share * law.mean
-        found.var[at] += share**2 * law.var
-        found.third[at] += share**3 * law.third
-        found.none[at] *= law.none
-    return found
+        all_folds.mean[at] += share * law.mean
+        all_folds.var[at] += share**2 * law.var
+        all_folds.third[at] += share**3 * law.third
+        all_folds.none[at] *= law.none
+    return all_folds

@@ -32,8 +32,6 @@ from harness.tuning.search import chosen
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
-    from harness.protocol.evaluation_set import EvaluationSet
-
     _Ranked = tuple[str, FrozenTrial]
 
 _NEAR = 0.05
@@ -99,17 +97,13 @@ class Tuned(Shown):
     metric : Metric
         What was searched by.
     seed : int
-    window : str
-        The inner split in words.
-    evaluation_set : EvaluationSet
+    evaluation : Evaluation
         The inner one; none of it is of the config's own.
     models : tuple of TunedModel
     """
 
     config: Config
-    layout: str
-    window: str
-    evaluation_set: EvaluationSet
+    evaluation: Evaluation
     metric: Metric
     search: SearchName
     seed: int
@@ -118,11 +112,13 @@ class Tuned(Shown):
     def sheets(self) -> list[Sheet]:
         """Return a table a model: its best trials, and last the model as it was."""
         found = [_sheet(self, model) for model in self.models]
-        inner = self.evaluation_set
+        inner = self.evaluation
+        candidates = (
+            "" if inner.candidates is None else f"{counted(inner.candidates, 'candidate')} · "
+        )
         found[0].heading[:0] = [
-            f"inner  {self.layout} · {self.window}, of train · k = {inner.k} · "
-            f"{counted(len(inner.users), 'user')} · "
-            f"{counted(len(inner.candidates), 'candidate')} · {inner.fingerprint[:_SHORT]}"
+            f"inner  {inner.layout} · {inner.window}, of train · k = {inner.k} · "
+            f"{counted(inner.users, 'user')} · {candidates}{inner.fingerprint[:_SHORT]}"
         ]
         return found
 
@@ -145,9 +141,8 @@ class Tuned(Shown):
 
     def record(self) -> dict[str, Any]:
         """Return what JSON holds: of a model how many trials, the best one's number, and each."""
-        evaluation = Evaluation.of(self.evaluation_set, self.layout, self.window)
         return {
-            "evaluation": evaluation.model_dump(exclude={"funnel"}),
+            "evaluation": self.evaluation.model_dump(exclude={"funnel"}),
             "metric": str(self.metric),
             "search": self.search,
             "seed": self.seed,

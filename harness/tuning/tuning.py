@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from harness import config as config_
 from harness.config import Config, GivenSplit, InnerSplit, TimeSplit
@@ -29,15 +30,16 @@ from harness.core.progress import Clock, steps
 from harness.data.dataset import Dataset, Events
 from harness.experiment.build import Factories, base_models_first, load
 from harness.experiment.evaluate_model import asked_in_turn
+from harness.experiment.record import Evaluation
 from harness.metrics import Metric, needs, parse
 from harness.metrics.grades import refuse_grades
-from harness.metrics.scores import score
+from harness.metrics.scores import ScoreTable, score
 from harness.models.base import Recommender
 from harness.models.item_stats import Catalogue, of_train
 from harness.protocol.split import by_time, refuse_empty, split
 from harness.protocol.task import VALUES, Task, asked, read, task_of
 from harness.protocol.true_items import highest_grade
-from harness.stats.estimates import estimate
+from harness.stats.folds import over_folds
 from harness.tuning.result import Tuned, TunedModel
 from harness.tuning.search import Params, require, run_search, trials_of
 
@@ -45,12 +47,13 @@ if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
 
-def inner_task(config: Config, *, progress: bool = False) -> Task:
-    """Return a task like the config's within its training events.
+def inner_tasks(config: Config, *, progress: bool = False) -> tuple[Task, ...]:
+    """Return tasks like the config's within its training events, one a fold of the inner split.
 
-    Of a time split it evaluates on the days just before the outer cut-off. All other rules are
-    those of `[evaluation]`. What lies behind the outer cut-off is dropped before anything is asked
-    of it: events, and the users and items that no training event and no table has.
+    Of a time split they evaluate on the days just before the outer cut-off, the earliest where the
+    config has folds. All other rules are those of `[evaluation]`. What lies behind that cut-off is
+    dropped before anything is asked of it: events, and the users and items that no training event
+    and no table has.
 
     Raises
     ------
@@ -58,16 +61,23 @@ def inner_task(config: Config, *, progress: bool = False) -> Task:
         The split says no inner one, or leaves one side of it empty.
     """
     rule = inner_split(config)
-    known, end = _known(config, rule, progress)
+    first = config.folds()[0]
+    known, end = _known(first, rule, progress)
+    folds = first.model_copy(update={"split": rule}).folds()
     try:
-        if isinstance(rule, TimeSplit) and isinstance(config.split, TimeSplit) and end is not None:
-            parts = by_time(known, rule, end)
-            refuse_empty(parts, known)
-        else:
-            parts = split(known, rule)
-        return task_of(config.model_copy(update={"split": rule}), known, parts)
+        return tuple(_inner(fold, known, end) for fold in folds)
     except (DataError, EmptyEvaluationSetError) as error:
         raise type(error)(f"the inner split of train: {error}\n[tune] split sets another") from None
+
+
+def _inner(config: Config, known: Dataset, end: int | None) -> Task:
+    """Return the task of one inner fold; `end` is the outer cut-off."""
+    if isinstance(config.split, TimeSplit) and end is not None:
+        parts = by_time(known, config.split, end)
+        refuse_empty(parts, known)
+    else:
+        parts = split(known, config.split)
+    return task_of(config, known, parts)
 
 
 def inner_split(config: Config) -> InnerSplit:
@@ -76,8 +86,15 @@ def inner_split(config: Config) -> InnerSplit:
     Raises
     ------
     UsageError
-        The split is given, so nothing says how train is to be split.
+        The split is given, so nothing says how train is to be split; or it is given for several
+        folds, whose training events hold what others hold out.
     """
+    if isinstance(config.split, GivenSplit) and config.n_folds > 1:
+        raise UsageError(
+            f"[split] valid names {config.n_folds} files: what one fold learns from, others may "
+            "hold out, so parameters tuned on it would know their answers; tune a config with one "
+            "file, whose events no fold holds out"
+        )
     if config.tune.split is not None:
         return config.tune.split
     match config.split:
@@ -90,7 +107,8 @@ def inner_split(config: Config) -> InnerSplit:
                 "[data] time"
             )
         case TimeSplit():  # the test days were held back already
-            return config.split.model_copy(update={"test_days": 0, "window": "valid"})
+            own = {"test_days": 0, "window": "valid", "folds": 1}
+            return config.split.model_copy(update=own)
         case rule:
             return rule
 
@@ -100,7 +118,8 @@ def _known(config: Config, rule: InnerSplit, progress: bool) -> tuple[Dataset, i
     with ThreadPoolExecutor(1) as background:
         data = read(config, background, progress, rule)
     outer = split(data, config.split)
-    return past(data, outer.train), outer.cutoff
+    times = isinstance(config.split, TimeSplit)
+    return past(data, outer.train), outer.cutoff if times else None
 
 
 def past(data: Dataset, events: Events) -> Dataset:
@@ -169,23 +188,19 @@ def tune(
     rules = _Rules.of(config)
     counts = {model.name: _checked(model, config) for model in wanted}
     inner_split(config)  # what is wrong with it is told before the events are read
-    task = inner_task(config, progress=progress)
-    if config.graded:
-        highest = highest_grade(task.data, task.split, config.evaluation)
-        refuse_grades([rules.metric], highest, VALUES)
-    catalogue = of_train(task.train, needs([rules.metric]))
+    folds = [_Fold.of(task, rules.metric) for task in inner_tasks(config, progress=progress)]
+    evaluation = _evaluation([fold.task for fold in folds])
     found, best, settings = dict[str, TunedModel](), config, {m.name: m for m in config.models}
     for name in base_models_first(settings, [*counts]):
         if name in counts:  # an ensemble is tuned on its base models as they will be
-            made = _base_models(settings[name], best)  # once for all trials: they learn once
-            setup = _TrialSetup(settings[name], rules, task, catalogue, made)
+            # Once for all trials: they learn once.
+            made = [_base_models(settings[name], best) for _ in folds]
+            setup = _TrialSetup(settings[name], rules, folds, made)
             found[name] = _tuned(setup, counts[name], progress)
-            best = _with_best(best, found[name], rules, task.evaluation_set.fingerprint)
+            best = _with_best(best, found[name], rules, evaluation.fingerprint)
     return Tuned(
         config=best,
-        layout=task.data.layout,
-        window=task.split.summary(),
-        evaluation_set=task.evaluation_set,
+        evaluation=evaluation,
         models=tuple(found[model.name] for model in wanted),
         metric=rules.metric,
         search=rules.search,
@@ -214,15 +229,44 @@ class _Rules:
         return cls(metric, own.search, config.evaluation.seed if own.seed is None else own.seed)
 
 
+def _evaluation(folds: Sequence[Task]) -> Evaluation:
+    """Return what trials are evaluated on."""
+    of = [Evaluation.of(t.evaluation_set, t.data.layout, t.split.summary()) for t in folds]
+    if len(of) == 1:
+        return of[0]
+    users = pl.concat([task.evaluation_set.user_ids for task in folds])
+    return Evaluation.of_folds(of, users.n_unique())
+
+
+@dataclass(frozen=True, eq=False)
+class _Fold:
+    """One inner evaluation set, and what the metric needs to know of its candidates."""
+
+    task: Task
+    catalogue: Catalogue | None
+
+    @classmethod
+    def of(cls, task: Task, metric: Metric) -> _Fold:
+        if task.config.graded:
+            highest = highest_grade(task.data, task.split, task.config.evaluation)
+            refuse_grades([metric], highest, VALUES)
+        return cls(task, of_train(task.train, needs([metric])))
+
+
 @dataclass(frozen=True, eq=False)
 class _TrialSetup:
-    """What all trials of one model share."""
+    """What all trials of one model share.
+
+    Attributes
+    ----------
+    base_models : sequence of sequence of sequence of Recommender
+        Of each fold and repeat.
+    """
 
     model: config_.ModelConfig
     rules: _Rules
-    task: Task
-    catalogue: Catalogue | None
-    base_models: Sequence[Sequence[Recommender]]
+    folds: Sequence[_Fold]
+    base_models: Sequence[Sequence[Sequence[Recommender]]]
 
     def score(self, params: Params) -> tuple[float | None, dict[str, Any]]:
         """Evaluate the model with these parameters on the inner set.
@@ -230,25 +274,38 @@ class _TrialSetup:
         Returns
         -------
         float or None
-            The mean over users, None of a model that failed.
+            The mean over users and folds, None of a model that failed.
         dict
             What its trial notes beside it: ``seconds``, and ``ci95`` or ``error``.
         """
         settings = self.model.model_copy(update={"params": dict(params)})
         metric, clock = self.rules.metric, Clock()
         try:
-            made = load(self.task.config, settings, self.base_models)
-            answers = asked_in_turn(made, settings, self.task, None, clock, progress=False)
+            tables = [
+                self._scored(settings, fold, base_models, clock)
+                for fold, base_models in zip(self.folds, self.base_models, strict=True)
+            ]
         except (
             RecommenderError,
             UsageError,
         ) as error:  # such parameters may not go together
             return None, {"seconds": 0.0, "error": str(error)}
-        with clock.step("score"):
-            judgments = self.task.evaluation_set.judgments(self.catalogue)
-            table = score([answer.lists for answer in answers], judgments, [metric])
-        own = estimate(metric, table.of_users(metric))
+        ids = [fold.task.evaluation_set.user_ids for fold in self.folds]
+        own = over_folds(metric, tables, ids)
         return own.mean, {"seconds": sum(clock.seconds.values()), "ci95": own.ci95}
+
+    def _scored(
+        self,
+        settings: config_.ModelConfig,
+        fold: _Fold,
+        base_models: Sequence[Sequence[Recommender]],
+        clock: Clock,
+    ) -> ScoreTable:
+        made = load(fold.task.config, settings, base_models)
+        answers = asked_in_turn(made, settings, fold.task, None, clock, progress=False)
+        with clock.step("score"):
+            judgments = fold.task.evaluation_set.judgments(fold.catalogue)
+            return score([answer.lists for answer in answers], judgments, [self.rules.metric])
 
 
 def _wanted(config: config_.Config, names: Sequence[str]) -> list[config_.ModelConfig]:

@@ -13,8 +13,9 @@ from harness import config as config_
 from harness.config import Config
 from harness.core.errors import DataError, EmptyEvaluationSetError, UsageError
 from harness.protocol.evaluation_set import EvaluationSet
+from harness.protocol.task import Task
 from harness.protocol.task import make_task
-from harness.tuning.tuning import inner_task, past
+from harness.tuning.tuning import inner_tasks, past
 
 LOG = """user,item,time
 ann,a,2020-01-01
@@ -35,6 +36,11 @@ TIME = {"strategy": "time", "valid_days": 1}
 
 def config(folder: Path, log: str = LOG + HELD_OUT, **sections: Any) -> Config:
     return small.config(folder, log=log, **sections)
+
+
+def inner_task(config: Config) -> Task:
+    (only,) = inner_tasks(config)
+    return only
 
 
 def truth(evaluation_set: EvaluationSet) -> dict[str, str]:

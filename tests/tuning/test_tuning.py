@@ -135,7 +135,7 @@ def test_a_grid_has_every_combination_once(tmp_path: Path) -> None:
         seed=42,
         metric="MAP@1",
         value=1.0,
-        exam=tuned.evaluation_set.fingerprint,
+        exam=tuned.evaluation.fingerprint,
     )
 
 
@@ -292,7 +292,7 @@ def test_the_written_config_runs_and_shows_its_record(tmp_path: Path) -> None:
     )
     record = {
         "trials": 5 - 1, "search": "random", "seed": 42, "metric": "MAP@1", "value": 1.0,
-        "exam": tuned.evaluation_set.fingerprint,
+        "exam": tuned.evaluation.fingerprint,
     }  # fmt: skip
     assert first["tuned"] == record  # of five places one is what the model has already
     result = run(tmp_path / "tuned.toml")
@@ -345,7 +345,7 @@ def test_the_document(tmp_path: Path) -> None:
     assert document == {
         "schema": 1,
         "evaluation": {
-            "k": 2, "users": 2, "candidates": 5, "fingerprint": tuned.evaluation_set.fingerprint,
+            "k": 2, "users": 2, "candidates": 5, "fingerprint": tuned.evaluation.fingerprint,
             "fingerprint_format": 2, "layout": "table", "window": "1 day from 2020-01-08",
         },
         "metric": "MAP@1",
@@ -372,7 +372,7 @@ def test_a_table_a_model_and_a_record_a_trial(tmp_path: Path) -> None:
     other = {**MODEL, "name": "other", "space": {"tag": ["x", "y"]}}
     tuned = tune(config(tmp_path, MODEL | {"space": {"place": [1, 2]}}, other, search="grid"))
     lines = repr(tuned).splitlines()
-    evaluation_set = f"k = 2 · 2 users · 5 candidates · {tuned.evaluation_set.fingerprint[:6]}"
+    evaluation_set = f"k = 2 · 2 users · 5 candidates · {tuned.evaluation.fingerprint[:6]}"
     assert lines[:2] == [
         f"inner  table · 1 day from 2020-01-08, of train · {evaluation_set}",
         "tune   shelf · MAP@1 · grid search, 2 trials",

@@ -167,7 +167,7 @@ def _sliced(view: View, parts: Sequence[Slice]) -> Table:
 def leaderboard_estimates(view: View) -> Table | None:
     """Return every model's leaderboard estimates; None for a metric that has none."""
     found = view.bridge
-    if not found.models:
+    if found is None or not found.models:
         return None
     wider = {"users with true items": found.with_items}
     if found.sample is not None:

@@ -12,7 +12,7 @@ from harness.experiment.run_folder import Run
 from harness.protocol.leaderboard_estimate import LeaderboardEstimates
 from harness.stats.pairwise import Comparison
 
-_MAY_LACK = {"metrics", "tuned"}
+_MAY_LACK = {"metrics", "tuned", "folds"}
 """Keys of result.json that the page does without."""
 
 
@@ -69,10 +69,15 @@ class View:
         return model.metrics[self.metric].ci95
 
 
-def _refuse_older(run: Run) -> LeaderboardEstimates:
-    """Return the leaderboard estimates; raise UsageError where a run lacks what runs hold now."""
+def _refuse_older(run: Run) -> LeaderboardEstimates | None:
+    """Return the leaderboard estimates; raise UsageError where a run lacks what runs hold now.
+
+    None of a run of several folds: each has its own.
+    """
     lacks = [key for part in (run.record, *run.record.models) for key in _lacking(part)]
     found = run.record.bridge
+    if found is None and run.record.folds and not lacks:
+        return None
     if found is not None and found.with_items is not None and not lacks:
         return found
     lacking = lacks[0] if lacks else "bridge.with_items"

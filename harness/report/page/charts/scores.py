@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from harness.core.table import percent
+from harness.experiment.run_folder import Run
 from harness.report.page.charts import base
 from harness.report.page.charts.base import Figure, full, label
 from harness.report.page.view import View, shown, spread
@@ -55,13 +56,20 @@ def _bars(i: int, counts: Any, users: int, edges: Any, top: float) -> Figure:
 def by_user(view: View) -> list[Floats] | None:
     """Return each model's per-user values of the first metric, the mean over repeats.
 
-    They are read by their column, so that no metric of the user's own has to be imported.
+    Of several folds those of one stand behind those of another. They are read by their column, so
+    that no metric of the user's own has to be imported.
     """
     if view.metric not in view.run.user_scores.columns:
         return None
-    of_models = (view.run.user_scores_of(m.name)[view.metric].to_numpy() for m in view.models)
-    n = len(view.run.user_ids)
-    return [values.reshape(-1, n).mean(axis=0) for values in of_models]
+    return [
+        np.concatenate([_of_fold(fold, view.metric, model.name) for fold in view.run.folds])
+        for model in view.models
+    ]
+
+
+def _of_fold(fold: Run, metric: str, model: str) -> Floats:
+    values = fold.user_scores_of(model)[metric].to_numpy()
+    return np.asarray(values.reshape(-1, len(fold.user_ids)).mean(axis=0))
 
 
 _FAR_APART = 12

@@ -1,0 +1,345 @@
+"""Several evaluation sets of one config: each as a run of its own, and what they tell together."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import small
+from conftest import refusal
+
+from harness.config import Config, parse
+from harness.core.errors import DataError, EmptyEvaluationSetError, UsageError
+from harness.data import bucketing
+from harness.experiment import memory, run_folder
+from harness.experiment.compare import compare
+from harness.experiment.folds import FoldedResult
+from harness.experiment.result import Result
+from harness.experiment.run import run
+
+THREE = {"strategy": "time", "valid_days": 2, "folds": 3}
+"""Days 3 and 4, 5 and 6, 7 and 8 of `small.MANY`."""
+RANDOM = {"name": "random", "use": "baselines.random_items:RandomItems", "repeats": 3}
+
+
+def folded(config: Config, **given: Any) -> FoldedResult:
+    found = run(config, **given)
+    assert isinstance(found, FoldedResult)
+    return found
+
+
+def single(config: Config) -> Result:
+    found = run(config)
+    assert isinstance(found, Result)
+    return found
+
+
+def record(found: Any) -> dict[str, Any]:
+    """Return a run's record without what is measured anew each time, and its version."""
+    own: dict[str, Any] = json.loads(found.to_json())
+    for part in (own, *own["folds"]):
+        for timed in (part, *part["models"]):
+            timed.pop("seconds")
+    return {key: value for key, value in own.items() if key != "schema"}
+
+
+TWO_WEEKS = """user,item,time
+ann,a,2020-01-01
+bob,a,2020-01-01
+cid,b,2020-01-01
+ann,a,2020-01-02
+bob,b,2020-01-02
+ann,b,2020-01-03
+cid,b,2020-01-03
+"""
+"""On the 2nd ann has a and bob b; on the 3rd ann and cid have b. Before both days, a leads."""
+
+
+def test_a_score_is_the_mean_over_folds(tmp_path: Path) -> None:
+    """The first of popular is a: 1/2 on the 2nd. Then a and b: a again leads by 3 to 2, 0 hits."""
+    split = {"strategy": "time", "valid_days": 1, "folds": 2}
+    found = folded(
+        small.config(tmp_path, log=TWO_WEEKS, split=split, evaluation={"k": 1, "metrics": ["MAP@1"]})
+    )
+    by_fold = [fold.models[0].metrics["MAP@1"].mean for fold in found.folds]
+    assert by_fold == [0.5, 0.0]
+    assert found.models[0].metrics["MAP@1"].mean == 0.25
+    assert [fold.evaluation.window for fold in found.folds] == [
+        "1 day from 2020-01-02",
+        "1 day from 2020-01-03",
+    ]
+    assert found.evaluation.users == 3  # ann, bob and cid, of two in each fold
+    assert found.evaluation.candidates is None
+
+
+def test_a_users_value_is_the_sum_over_folds(tmp_path: Path) -> None:
+    """Bob is only in the first fold, cid only in the second; random rankings would score 1/2."""
+    split = {"strategy": "time", "valid_days": 1, "folds": 2}
+    settings = small.config(
+        tmp_path,
+        small.POPULAR,
+        small.RANDOM,
+        log=TWO_WEEKS,
+        split=split,
+        evaluation={"k": 1, "metrics": ["MAP@1"]},
+    )
+    found = folded(settings)
+    assert found.comparison is not None
+    assert found.comparison.users == 3
+    assert found.chance["MAP@1"].mean == 0.5
+    # Two users of variance 1/4 in either fold: 1/8 a mean, so 1/16 that of both means.
+    assert found.chance["MAP@1"].sd == pytest.approx(0.25, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["as it is", "every metric", "grades", "k-core", "types"])
+def test_each_fold_is_a_run_of_its_own(tmp_path: Path, name: str) -> None:
+    settings = small.many(tmp_path, **{**small.CONFIGS[name], "split": THREE})
+    found = folded(settings)
+    for fold, own in zip(record(found)["folds"], settings.folds(), strict=True):
+        assert fold == record(single(own))
+
+
+def test_a_fold_is_said_by_the_test_days_of_a_single_run(tmp_path: Path) -> None:
+    """What draws nothing scores as in a run whose test days are those behind the fold."""
+    settings = small.config(tmp_path, log=small.MANY, split=THREE)
+    alone = parse(
+        small.values(split={"strategy": "time", "valid_days": 2, "test_days": 4}), tmp_path
+    )
+    (first, *_), other = folded(settings).folds, single(alone)
+    assert first.evaluation == other.evaluation
+    assert first.models[0].metrics == other.models[0].metrics
+
+
+def test_the_last_fold_draws_as_a_single_run_and_others_draw_anew(tmp_path: Path) -> None:
+    settings = small.config(tmp_path, RANDOM, log=small.MANY, split=THREE)
+    first, _, last = folded(settings).folds
+    alone = [single(one.model_copy(update={"fold": 0})) for one in settings.folds()]
+    assert last.per_user().equals(alone[2].per_user())
+    assert not first.per_user().equals(alone[0].per_user())
+
+
+def test_buckets_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = small.many(tmp_path, split=THREE)
+    whole = record(folded(settings))
+    monkeypatch.setattr(bucketing, "bucket_count", lambda events: 3)
+    monkeypatch.setattr(memory, "needed", lambda layout: 1 << 60)
+    assert record(folded(settings, memory="1GB")) == whole
+
+
+def test_events_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from harness.data import loading
+
+    times: list[int] = []
+    load = loading.load
+    monkeypatch.setattr(loading, "load", lambda *given: (times.append(1), load(*given))[1])
+    folded(small.config(tmp_path, log=small.MANY, split=THREE))
+    assert len(times) == 1
+
+
+def test_the_folder_holds_every_fold(tmp_path: Path) -> None:
+    settings = small.many(tmp_path, split=THREE)
+    found = folded(settings)
+    found.write(tmp_path / "run")
+    assert pl.read_parquet(tmp_path / "run" / "per_user.parquet")["fold"].unique().to_list() == [
+        1,
+        2,
+        3,
+    ]
+    back = run_folder.read(tmp_path / "run")
+    assert (tmp_path / "run" / "result.json").read_text() == found.to_json() + "\n"
+    assert back.config.split == settings.split
+    for fold, own in zip(back.folds, found.folds, strict=True):
+        assert fold.user_ids.to_list() == own.evaluation_set.user_ids.to_list()
+        assert fold.users.columns == own.users.columns
+        for name, table in fold.tables.items():
+            scores = next(m.scores for m in own.models if m.name == name)
+            for m, values in table.values.items():
+                assert np.array_equal(values, scores.values[m])
+
+
+def test_compare_finds_what_the_run_found(tmp_path: Path) -> None:
+    found = folded(small.many(tmp_path, split=THREE))
+    found.write(tmp_path / "run")
+    compared = compare(tmp_path / "run")
+    assert compared.comparison == found.comparison
+    assert compared.models[0].metrics["MAP@2"] == found.models[0].metrics["MAP@2"]
+
+
+def test_compare_says_which_folds_differ(tmp_path: Path) -> None:
+    folded(small.many(tmp_path, split=THREE)).write(tmp_path / "one")
+    log = small.MANY.replace("user1,b,2020-01-03", "user1,e,2020-01-03")
+    assert log != small.MANY
+    folded(small.config(tmp_path, log=log, split=THREE)).write(tmp_path / "other")
+    with refusal(UsageError, "other", "another evaluation set", "fold 1", "differ"):
+        compare(tmp_path / "one", tmp_path / "other")
+
+
+def test_compare_says_that_there_are_other_folds(tmp_path: Path) -> None:
+    for name, folds in (("one", 3), ("other", 2)):
+        folded(small.config(tmp_path, log=small.MANY, split=THREE | {"folds": folds})).write(
+            tmp_path / name
+        )
+    with refusal(UsageError, "other: has 2 folds", "one has 3"):
+        compare(tmp_path / "one", tmp_path / "other")
+
+
+def test_slices_are_of_each_fold(tmp_path: Path) -> None:
+    found = folded(small.many(tmp_path, split=THREE))
+    found.write(tmp_path / "run")
+    assert found.slices == ()
+    assert all(fold.slices for fold in found.folds)
+    with refusal(UsageError, "3 folds", "slices"):
+        compare(tmp_path / "run", by=["activity"])
+
+
+def test_more_folds_than_the_data_has(tmp_path: Path) -> None:
+    """The events run over eight days: of two days each, three windows have a day before them."""
+    with refusal(
+        UsageError,
+        "[split] folds = 4",
+        "from 2020-01-01 to 2020-01-08",
+        "3 windows of 2 days have events before them",
+    ):
+        run(small.config(tmp_path, log=small.MANY, split=THREE | {"folds": 4}))
+
+
+def test_a_fold_without_users_is_named(tmp_path: Path) -> None:
+    """On the 3rd only dan, whom nobody knew, has anything."""
+    log = TWO_WEEKS.replace("ann,b,2020-01-03\ncid,b,2020-01-03", "dan,b,2020-01-03")
+    split = {"strategy": "time", "valid_days": 1, "folds": 2}
+    with refusal(EmptyEvaluationSetError, "fold 2 of 2: no user is left"):
+        run(small.config(tmp_path, log=log, split=split))
+
+
+def test_a_fold_without_events_is_named(tmp_path: Path) -> None:
+    log = TWO_WEEKS.replace("2020-01-02", "2020-01-01")
+    split = {"strategy": "time", "valid_days": 1, "folds": 2}
+    with refusal(DataError, "fold 1 of 2: the split leaves no validation event"):
+        run(small.config(tmp_path, log=log, split=split))
+
+
+FILES = {
+    "one.base": "user,item\nann,a\nbob,a\nbob,b\n",
+    "one.test": "user,item\nann,b\n",
+    "two.base": "user,item\nann,b\nbob,a\nann,a\n",
+    "two.test": "user,item\nbob,b\n",
+    "one.csv": "user,prediction\nann,b\n",
+    "two.csv": "user,prediction\nbob,a b\n",
+}
+
+
+def given(folder: Path, *models: dict[str, Any], **files: str) -> Config:
+    small.write(folder, FILES | {name.replace("_", "."): text for name, text in files.items()})
+    data = {
+        "layout": "table",
+        "path": ".",
+        "events": ["one.base", "two.base"],
+        "time": False,
+        "cache": False,
+    }
+    values = small.values(
+        *models,
+        split={"strategy": "given", "valid": ["one.test", "two.test"]},
+        evaluation={"metrics": ["MAP@2"]},
+        submission={"user": "user", "items": "prediction", "separator": " "},
+    )
+    return parse(values | {"data": data}, folder)
+
+
+def test_files_are_given_for_each_fold(tmp_path: Path) -> None:
+    """Popular says a, b in both folds: b is second, 1/2."""
+    found = folded(given(tmp_path))
+    assert [fold.evaluation.users for fold in found.folds] == [1, 1]
+    assert [fold.models[0].metrics["MAP@2"].mean for fold in found.folds] == [0.5, 0.5]
+    assert found.notes == ()
+
+
+def test_lists_are_given_for_each_fold(tmp_path: Path) -> None:
+    """Ann's list begins with b, her true item; bob's second is his: (1 + 1/2) / 2."""
+    found = folded(given(tmp_path, {"name": "theirs", "lists": ["one.csv", "two.csv"]}))
+    assert found.models[0].metrics["MAP@2"].mean == 0.75
+
+
+def test_folds_that_overlap_are_told(tmp_path: Path) -> None:
+    found = folded(
+        given(tmp_path, two_test="user,item\nbob,b\nann,b\n", two_base=FILES["one.base"])
+    )
+    assert found.notes[0] == (
+        "folds 1 and 2 overlap: 1 of the 1 true item of fold 1 is true in both"
+    )
+
+
+@pytest.mark.parametrize(
+    ("sections", "words"),
+    [
+        ({"split": {"strategy": "given", "valid": ["a.csv", "a.csv"]}}, "names a.csv for fold 1"),
+        (
+            {"split": {"strategy": "given", "valid": ["a.csv", "b.csv"]}},
+            "[data] events names 1 file",
+        ),
+        ({"data": {"events": ["a.csv", "b.csv"]}}, "[data] events names several files"),
+        (
+            {"split": {"strategy": "time", "window": "test", "test_days": 7, "folds": 2}},
+            'window = "test" is one window',
+        ),
+        ({"split": {"strategy": "time", "folds": 0}}, "[split] folds: found 0"),
+        ({"split": {"strategy": "last_n", "n": 1, "folds": 2}}, 'has no key "folds"'),
+        (
+            {
+                "split": {"strategy": "time", "folds": 2},
+                "models": [{"name": "m", "lists": "x.csv"}],
+            },
+            '"m" lists names 1 file, and there are 2 folds',
+        ),
+        ({"models": [{"name": "m", "lists": ["x.csv", "y.csv"]}]}, "lists names 2 files"),
+    ],
+)
+def test_configs_of_folds_that_cannot_be(sections: dict[str, Any], words: str) -> None:
+    with refusal(UsageError, words):
+        parse(
+            small.values() | sections | {"data": small.values()["data"] | sections.get("data", {})},
+            Path(),
+        )
+
+
+def test_lists_of_random_rankings_are_seldom_called_better_than_chance(tmp_path: Path) -> None:
+    """A random model is no better than chance over folds either, by the law of the users' sums."""
+    found = folded(small.config(tmp_path, RANDOM, log=small.MANY, split=THREE))
+    verdict = found.models[0].vs_random
+    assert verdict is not None
+    assert verdict.verdict == "not distinguishable"
+
+
+def test_the_table_shows_each_fold_and_in_how_many_the_best_is_better(tmp_path: Path) -> None:
+    found = folded(small.many(tmp_path, split=THREE))
+    (sheet,) = found.sheets()
+    assert sheet.titles[5:9] == ["best is better in", "fold 1", "fold 2", "fold 3"]
+    row = next(row for row in sheet.rows if row[0] == "popular")
+    assert row[5] == "2 of 3 folds"
+    assert "in 2 of 3 folds" in sheet.heading[1]
+    assert sheet.footing[1].startswith("fold 1  7 users")
+
+
+def test_a_single_fold_is_a_plain_run(tmp_path: Path) -> None:
+    config = small.config(tmp_path)
+    one = replace_split(config, folds=1)
+    assert record(single(one)) == record(single(config))
+    assert "folds" not in one.resolved()["split"]
+
+
+def replace_split(config: Config, **update: Any) -> Config:
+    return config.model_copy(update={"split": config.split.model_copy(update=update)})
+
+
+def test_metrics_of_all_lists_are_means_of_the_folds(tmp_path: Path) -> None:
+    settings = small.many(tmp_path, **{**small.CONFIGS["every metric"], "split": THREE})
+    found = folded(settings)
+    for model in found.models:
+        own = [
+            next(m for m in fold.models if m.name == model.name).metrics["Coverage@3"].mean
+            for fold in found.folds
+        ]
+        assert model.metrics["Coverage@3"].mean == pytest.approx(sum(own) / 3, abs=1e-15)
+        assert model.metrics["Coverage@3"].ci95 is None
