@@ -114,15 +114,14 @@ def _pairs(result: Ranking) -> list[str]:
     return ["; ".join(said)]
 
 
-def better_folds(result: Ranking, name: str) -> int | None:
+def better_folds(best: str, name: str, comparison: Comparison | None) -> int | None:
     """Return in how many folds the best is better than a model, or a model than the baseline.
 
     None of the best and of the baseline, of models that are not compared, and of a single fold.
     """
-    comparison = result.comparison
     if comparison is None or comparison.folds == 1:
         return None
-    one, other = result.models[0].name, name
+    one, other = best, name
     if comparison.baseline is not None:
         one, other = name, comparison.baseline
     pair = _pair(comparison, one, other)

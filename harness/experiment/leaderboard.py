@@ -319,10 +319,7 @@ def _entry(model: ModelRecord, metric: str, one: _Found, times: int, leader: _Fo
         seed=one.seed,
         settings=one.settings.get(model.name, ""),
         tuned=0 if model.tuned is None else model.tuned.trials,
-        folds=tuple(
-            next(m for m in fold.models if m.name == model.name).metrics[metric].mean
-            for fold in one.run.record.folds
-        ),
+        folds=tuple(fold.metric_of(model.name, metric) for fold in one.run.record.folds),
         differs=differing(one.config, leader.config),
     )
 

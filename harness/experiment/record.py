@@ -209,6 +209,10 @@ class RunRecord(Part):
             raise ValueError("a slice or the leaderboard estimate has not all of its models")
         return self
 
+    def metric_of(self, model: str, metric: str) -> float:
+        """Return the mean of a model."""
+        return next(one for one in self.models if one.name == model).metrics[metric].mean
+
     def _mentioned(self) -> Iterable[str]:
         for pair in self.comparison.pairs if self.comparison else ():
             yield from (pair.one, pair.other)

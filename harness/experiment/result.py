@@ -351,7 +351,9 @@ def _better_in(result: Findings) -> str:
 
 
 def _folds(result: Findings, model: ModelRecord) -> str:
-    return in_folds(answer.better_folds(result, model.name), len(result.folds))
+    return in_folds(
+        answer.better_folds(result.models[0].name, model.name, result.comparison), len(result.folds)
+    )
 
 
 def _in_fold(fold: Findings, metric: str, digits: int, model: ModelRecord) -> str:

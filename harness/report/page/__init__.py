@@ -60,6 +60,7 @@ def _content(view: View) -> dict[str, Any]:
         "zeros": zeros,
         "unread": unread,
         "models": tables.models(view),
+        "folds": tables.folds(view),
         "pairs": tables.pairs(view),
         "correction": tables.correction(view),
         "by": [column_title(by) for by in tables.slice_columns(view)],

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from harness.core.errors import counted
 from harness.core.table import MISSING, p_value, percent
 from harness.core.table import lift as times
+from harness.experiment.answer import better_folds
+from harness.experiment.record import RunRecord
 from harness.protocol.leaderboard_estimate import LeaderboardEstimate
 from harness.report.page.view import View, decimals, shown, spread
 from harness.stats.chance import chance_word
-from harness.stats.pairwise import CORRECTED, Pair, pair_word
+from harness.stats.pairwise import CORRECTED, Pair, in_folds, pair_word
 from harness.stats.shakeup import FEW, ShakeUp
 from harness.stats.slices import Slice
 
@@ -27,12 +29,54 @@ def models(view: View) -> Table:
         Column("", "mean and interval as a bar", sorts=False),
         Column("× chance", "times the mean of a random ranking"),
         Column("verdict", "against chance, by the first metric", words=True),
+        *([Column("better in")] if view.record.folds else []),
+        *(Column(f"fold {at}", fold.evaluation.window) for at, fold in _folds(view)),
         *(Column(name) for name in others),
         *(Column(name, _HINTS.get(name.partition("@")[0], "")) for name in _described(view)),
         Column("time", "fitting, recommending and scoring"),
     ]
     rows = [Row(_cells(view, i), (i,)) for i in range(len(view.models))]
     return Table(columns, rows, _floor(view, len(columns)))
+
+
+def _folds(view: View) -> Iterator[tuple[int, RunRecord]]:
+    return enumerate(view.record.folds, 1)
+
+
+def folds(view: View) -> Table | None:
+    """Return the evaluation sets of several folds."""
+    if not view.record.folds:
+        return None
+    columns = [
+        Column("fold"),
+        Column("window", words=True),
+        Column("users"),
+        Column("candidates"),
+        Column("evaluation set", words=True),
+    ]
+    rows = [
+        Row(
+            [
+                figure(at, 0),
+                words(fold.evaluation.window),
+                figure(fold.evaluation.users, 0),
+                figure(fold.evaluation.candidates, 0),
+                words(fold.evaluation.fingerprint[:6]),
+            ]
+        )
+        for at, fold in _folds(view)
+    ]
+    return Table(columns, rows)
+
+
+def _of_folds(view: View, name: str) -> list[Cell]:
+    """Return in how many folds the best is better, and a model's score in each."""
+    if not view.record.folds:
+        return []
+    count = len(view.record.folds)
+    better = in_folds(better_folds(view.names[0], name, view.record.comparison), count)
+    means = [fold.metric_of(name, view.metric) for _, fold in _folds(view)]
+    return [words(better or MISSING), *(figure(mean, view.decimals) for mean in means)]
 
 
 _HINTS = {
@@ -56,6 +100,7 @@ def _cells(view: View, i: int) -> list[Cell]:
         Cell("", kind="bar", bar=_bar(view, mean, ends)),
         Cell(times(lift), lift),
         Cell(MISSING if against is None else chance_word(against.verdict), kind="verdict"),
+        *_of_folds(view, found.name),
         *(figure(found.metrics[n].mean, decimals(all_)) for n, all_ in columns.items()),
         *(_description(n, found.described.get(n)) for n in _described(view)),
         _seconds(sum(found.seconds.values())),
@@ -91,6 +136,10 @@ def _floor(view: View, columns: int) -> list[Row]:
     lift = Cell("1.0" if view.chance else MISSING)
     dash = Cell(MISSING)
     head = [words("chance (exact)"), own[0], words(""), lift, words("")]
+    head += [words("")] if view.record.folds else []
+    for _, fold in _folds(view):
+        found = fold.chance.get(view.metric)
+        head.append(figure(None if found is None else found.mean, view.decimals))
     return [Row([*head, *own[1:], *[dash] * (columns - len(head) - len(own) + 1)])]
 
 
