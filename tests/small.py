@@ -88,7 +88,10 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "a third": {"split": {"strategy": "fraction", "fraction": 0.34, "ties": "id"}},
     "by row": {"split": {"strategy": "last_n", "n": 1, "ties": "file"}},
     "every metric": {
-        "evaluation": {"metrics": ["MAP@3", "NDCG@2", "Coverage@3", "Gini@3", "Novelty@3"], "k": 3}
+        "evaluation": {
+            "metrics": ["MAP@3", "NDCG@2", "MicroRecall@3", "Coverage@3", "Gini@3", "Novelty@3"],
+            "k": 3,
+        }
     },
     "slices": {"data": {"users": "people.csv"}, "compare": {"slices": ["town"]}},
     "types": {
