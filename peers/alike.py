@@ -144,6 +144,7 @@ ALIKE_OF_ALL_LISTS: dict[tuple[str, str], Callable[[dict], bool]] = {
     ("replay", "Coverage"): _catalogue_is_trained,
     ("recommenders", "Coverage"): _catalogue_is_trained,
     ("inequality", "Gini"): _always,
+    ("sklearn", "MicroRecall"): _always,
 }
 
 # Other definitions under the same name; test_differences.py shows how they differ.

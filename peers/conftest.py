@@ -17,7 +17,7 @@ import harness
 HERE = Path(__file__).parent
 PEERS_PYTHON = os.environ.get("PEERS_PYTHON", HERE.parent / ".venv-peers/bin/python")
 CASES = int(os.environ.get("PEERS_CASES", "1000"))
-OF_ALL_LISTS = ("Coverage", "Gini")
+OF_ALL_LISTS = ("Coverage", "Gini", "MicroRecall")
 
 collect_ignore = [
     "neighbours.py",

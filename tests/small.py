@@ -56,6 +56,12 @@ MANY = "user,item,time,event,stars,share\n" + "".join(
     if (user + day) % 3 or day == 8
 )
 """Users who differ in when they began and what they had; all are there on the last day, the 8th."""
+LATER = "user,item,time,event,stars,share\n" + "".join(
+    f"user{user},{item},2020-01-{day:02},sale,5,1\n"
+    for user in range(40)
+    for day, item in ((8, "ab"[user % 2]), (9, "c"))
+)
+"""For a given split of `MANY`, which has a of the 8th, 20 of these 80 events, too."""
 MODELS: list[dict[str, Any]] = [
     POPULAR,
     {**RANDOM, "repeats": 3},
@@ -87,8 +93,12 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "last two": {"split": {"strategy": "last_n", "n": 2, "ties": "shuffle", "seed": 3}},
     "a third": {"split": {"strategy": "fraction", "fraction": 0.34, "ties": "id"}},
     "by row": {"split": {"strategy": "last_n", "n": 1, "ties": "file"}},
+    "given": {"split": {"strategy": "given", "valid": "later.csv"}},
     "every metric": {
-        "evaluation": {"metrics": ["MAP@3", "NDCG@2", "Coverage@3", "Gini@3", "Novelty@3"], "k": 3}
+        "evaluation": {
+            "metrics": ["MAP@3", "NDCG@2", "MicroRecall@3", "Coverage@3", "Gini@3", "Novelty@3"],
+            "k": 3,
+        }
     },
     "slices": {"data": {"users": "people.csv"}, "compare": {"slices": ["town"]}},
     "types": {
@@ -141,12 +151,12 @@ def config(folder: Path, *models: dict[str, Any], log: str = LOG, **sections: An
 
 
 def many(folder: Path, **sections: Any) -> Config:
-    """Write `MANY`, and a table of its users' towns; return the config of all `MODELS` on it.
+    """Write `MANY`, `LATER` and a table of users' towns; return the config of all `MODELS` on them.
 
     And of those in `more`.
     """
     towns = "".join(f"user{user},{'xy'[user % 2]}\n" for user in range(40))
-    write(folder, {"people.csv": "user,town\n" + towns})
+    write(folder, {"people.csv": "user,town\n" + towns, "later.csv": LATER})
     return config(folder, *MODELS, *sections.pop("more", []), log=MANY, **sections)
 
 

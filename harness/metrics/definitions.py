@@ -204,6 +204,23 @@ DEFINITIONS: Mapping[str, Definition] = {
         ),
         value=ranking.total_recall,
     ),
+    "MicroRecall": Definition(
+        ranking.hits_and_relevant,
+        "Σ hits / Σ R, both over all users: micro-averaged recall, where each true item counts "
+        "alike; in the mean of Recall each user does",
+        "Manning, Raghavan, Schütze, Introduction to Information Retrieval 2008, section 13.6; "
+        'scikit-learn, recall_score with average="micro"',
+        (
+            Example(
+                {"ann": ["a", "x"], "bob": ["y", "d"]},
+                {"ann": ["a", "b", "c"], "bob": ["d"]},
+                "MicroRecall@2",
+                "(1 + 1) / (3 + 1)",
+                1 / 2,
+            ),
+        ),
+        value=ranking.micro_recall,
+    ),
     "Coverage": Definition(
         beyond_accuracy.exposure,
         "candidates that are in any list / candidates",

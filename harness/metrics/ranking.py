@@ -77,6 +77,17 @@ def total_recall(sums: Int64, weights: Sequence[float]) -> float:
     return math.fsum(weight * hits / max(most, 1) for weight, (hits, most) in pairs)
 
 
+def hits_and_relevant(b: Block, _: Settings) -> Int64:
+    """Σ_users hits and Σ_users R, (2,)."""
+    return np.array([b.tally.hits.sum(), b.tally.relevant.sum()], np.int64)
+
+
+def micro_recall(sums: Int64, _: Sequence[float]) -> float:
+    """Σ_users hits / Σ_users R."""
+    hits, relevant = sums.tolist()
+    return float(hits / max(relevant, 1))
+
+
 def hit_rate(b: Block, _: Settings) -> Floats:
     """HitRate@k = 1 if hits > 0, else 0."""
     return (b.tally.hits > 0).astype(np.float64)

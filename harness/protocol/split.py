@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.config import FractionSplit, GivenSplit, LastNSplit, SplitConfig, TimeSplit
-from harness.core.arrays import Bool, Int64
+from harness.core.arrays import Bool, Int32, Int64
 from harness.core.errors import DataError, counted
 from harness.core.exact_sum import Largest, Sums
 from harness.core.random import id_hashes, mixed
@@ -59,6 +59,8 @@ class Split:
         Of a split per user.
     sizes : (int, int), optional
         How many events are on each side, where they are on disk and not in `train` and `valid`.
+    in_both : int
+        Validation events of a given split that are training events too.
     """
 
     train: Events
@@ -68,6 +70,7 @@ class Split:
     until: int | None
     cuts: Cuts | None = None
     sizes: tuple[int, int] | None = None
+    in_both: int = 0
 
     @property
     def n_events(self) -> tuple[int, int]:
@@ -76,8 +79,18 @@ class Split:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What decided where times did not."""
-        return () if self.cuts is None else (self.cuts.told(),)
+        """What decided where times did not, and whether events are on both sides."""
+        cuts = () if self.cuts is None else (self.cuts.told(),)
+        return (*cuts, self._told_of_both()) if self.in_both > 0 else cuts
+
+    def _told_of_both(self) -> str:
+        are = "is a training event" if self.in_both == 1 else "are training events"
+        same = "user and item" if self.cutoff is None else "user, item and time"
+        return (
+            f"{self.in_both:,} of {counted(self.n_events[1], 'validation event')} {are} too (the "
+            f"same {same}): models have seen what they are to predict; leave such events out of "
+            "one of the tables"
+        )
 
     def summary(self) -> str:
         """Return the split in a few words, such as ``7 days from 2020-09-16``."""
@@ -116,14 +129,16 @@ def divided(dataset: Dataset, config: SplitConfig) -> Split:
         case GivenSplit():
             valid = np.zeros(len(dataset.kinds), np.bool_)
             valid[list(dataset.valid_kinds)] = True
-            return _per_user(dataset, valid[dataset.events.kind])
+            held = valid[dataset.events.kind]
+            found = _per_user(dataset, held)
+            return replace(found, in_both=_in_both(dataset, held, found.valid.user))
 
 
 def sums(part: Split) -> Sums:
     """Return what `of_sums` is made of; those of parts of the users add up."""
     cuts = part.cuts or Cuts(0, 0, "")
     return {
-        "events": np.array([*part.n_events, part.held_back]),
+        "events": np.array([*part.n_events, part.held_back, part.in_both]),
         "cuts": np.array([cuts.users, cuts.tied]),
         "cutoff": Largest(np.array([NO_TIME if part.cutoff is None else part.cutoff])),
     }
@@ -139,12 +154,13 @@ def of_sums(empty: Split, found: Mapping[str, Any]) -> Split:
     empty : Split
         Of a data set with the log's span, and no events.
     """
-    train, valid, held_back = found["events"].tolist()
+    train, valid, held_back, in_both = found["events"].tolist()
     users, tied = found["cuts"].tolist()
     cutoff = int(found["cutoff"].values[0])
     cuts = None if empty.cuts is None else replace(empty.cuts, users=users, tied=tied)
     cutoff_ = None if cutoff == NO_TIME else cutoff
-    return replace(empty, held_back=held_back, cutoff=cutoff_, cuts=cuts, sizes=(train, valid))
+    counts = {"held_back": held_back, "in_both": in_both, "sizes": (train, valid)}
+    return replace(empty, cutoff=cutoff_, cuts=cuts, **counts)
 
 
 def end_of(dataset: Dataset, config: TimeSplit) -> int:
@@ -235,6 +251,25 @@ def _per_user(dataset: Dataset, valid: Bool) -> Split:
     if dataset.has_time and not valid.all():
         cutoff = int(dataset.events.time[~valid].max()) + 1
     return _of(dataset, ~valid, valid, cutoff, None)
+
+
+def _in_both(dataset: Dataset, valid: Bool, user: Int32) -> int:
+    """Return how many validation events have the user, item and time of a training event.
+
+    Events of the same three stand together, those of training first, as their types come first.
+
+    Parameters
+    ----------
+    user : int32 array
+        Of the validation events.
+    """
+    events = dataset.events
+    at = np.flatnonzero(valid)
+    before = at - 1
+    same = at > events.user_starts(len(dataset.user_ids))[user]
+    same &= (events.time[at] == events.time[before]) & (events.item[at] == events.item[before])
+    first = ~(same & valid[before])
+    return int(np.count_nonzero(same[first][np.cumsum(first) - 1]))
 
 
 def _of(dataset: Dataset, train: Bool, valid: Bool, cutoff: int | None, until: int | None) -> Split:

@@ -5,9 +5,9 @@ first k; the empty positions are documents without relevance.
 """
 
 import numpy as np
-from sklearn.metrics import average_precision_score, ndcg_score
+from sklearn.metrics import average_precision_score, ndcg_score, recall_score
 
-from tools import Case, Scores, averaged, top, wanted
+from tools import Case, Scores, averaged, top, truth_items, wanted
 
 GAINS = {
     "NDCG": lambda grade: min(grade, 1),
@@ -27,7 +27,16 @@ def score(case: Case) -> Scores:
             user: _ndcg(items, _held(truth, items), gain, k)
             for user, (items, truth) in users.items()
         }
-    return {text: averaged(values) for text, values in scores.items()}
+    found = {text: averaged(values) for text, values in scores.items()}
+    return found | {"MicroRecall": (None, _micro_recall(lists, truth_items(case)))}
+
+
+def _micro_recall(lists: dict[str, list[str]], true: dict[str, list[str]]) -> float:
+    """Score the users of the truth as samples, the items as labels: true or not, listed or not."""
+    items = sorted({item for rows in (*lists.values(), *true.values()) for item in rows})
+    y_true = [[item in true[user] for item in items] for user in true]
+    y_pred = [[item in lists.get(user, []) for item in items] for user in true]
+    return float(recall_score(y_true, y_pred, average="micro", zero_division=0))
 
 
 def _of_retrieved(text: str) -> str:

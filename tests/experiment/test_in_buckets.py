@@ -66,6 +66,11 @@ def test_figures_are_those_of_a_run_in_memory(
         assert figures(run(settings)) == whole
 
 
+def test_validation_events_that_are_training_events_are_told(tmp_path: Path, buckets: int) -> None:
+    told = run(small.many(tmp_path, **CONFIGS["given"])).notes
+    assert any(note.startswith("20 of 80 validation events are training ev") for note in told)
+
+
 def test_users_who_registered_after_a_bucket_began_are_known_by_the_cut_off_of_all(
     tmp_path: Path, large: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -54,6 +54,14 @@ def test_otto(tmp_path: Path) -> None:
         harness.score(tmp_path / "lists.csv", solution=tmp_path / "solution.csv")
 
 
+def test_micro_recall_of_several_event_types_weighs_none(tmp_path: Path) -> None:
+    """Hits of clicks, carts and orders over true items of clicks, carts and orders."""
+    write(tmp_path, solution=OTTO, lists="session_type,labels\n1_carts,40 30\n1_orders,50\n")
+    paths = {"solution": tmp_path / "solution.csv", "force": True}
+    scored = harness.score(tmp_path / "lists.csv", metrics=["MicroRecall@20"], **paths)
+    assert scored.metrics["MicroRecall@20"].mean == (0 + 2 + 1) / (2 + 2 + 1)
+
+
 def test_otto_on_two_boards(tmp_path: Path) -> None:
     """Public has clicks alone: 0.1·1/1; private carts and orders: 0.3·0 + 0.6·1."""
     rows = ["1_clicks,10,Public", "1_carts,30,Private", "1_orders,50,Private"]

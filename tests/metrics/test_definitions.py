@@ -53,13 +53,14 @@ def test_no_metric_of_the_design_is_missing() -> None:
     assert set(DEFINITIONS) == {
         *("MAP", "Precision", "Recall", "F1", "HitRate", "MRR", "NDCG", "RPrecision", "pFound"),
         *("SetF1", "TotalRecall"),  # of competitions
+        "MicroRecall",
         *("Novelty", "Popularity", "Serendipity", "ILD", "Coverage", "Gini"),
     }
 
 
 def test_what_is_one_figure_of_all_lists() -> None:
     whole = {name for name, d in DEFINITIONS.items() if d.of == "set"}
-    assert whole == {"Coverage", "Gini", "TotalRecall"}
+    assert whole == {"Coverage", "Gini", "TotalRecall", "MicroRecall"}
 
 
 def test_a_lower_gini_is_better_and_what_describes_has_no_better() -> None:

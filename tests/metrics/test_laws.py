@@ -19,7 +19,7 @@ OF_USERS = [
     *("NDCG@3", "NDCG(gain=linear)@3", "NDCG(gain=exponential,ideal=retrieved)@3"),
     *("pFound(p_break=0.5)@3", "Novelty@3", "Popularity@3", "Serendipity@3", "ILD@3"),
 ]
-ALL = [*OF_USERS, "Coverage@3", "Gini@3"]
+ALL = [*OF_USERS, "TotalRecall@3", "MicroRecall@3", "Coverage@3", "Gini@3"]
 ITEMS = "abcdefgh"
 TRAIN = {"ann": list("aab"), "bob": list("ac"), "dee": list("gde")}
 LOOKS = pl.DataFrame(

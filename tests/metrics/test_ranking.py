@@ -1,4 +1,4 @@
-"""R-precision, pFound and graded NDCG by hand and against plain Python; ranks; the MRR triple."""
+"""R-precision, pFound, graded NDCG and MicroRecall by hand and independently; ranks; MRR."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -11,6 +11,7 @@ import pytest
 from conftest import ragged
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.metrics import recall_score
 
 from harness import evaluate
 from harness.core.errors import DataError, UsageError
@@ -223,6 +224,37 @@ def test_an_item_of_grade_0_is_not_relevant() -> None:
     lists, truth = {"ann": ["a", "b"]}, {"ann": {"a": 0, "b": 1, "c": 1}}
     found = evaluate(lists, truth, ["Recall@2", "MRR@2", "NDCG(gain=linear)@2"])
     assert found.tolist() == pytest.approx([1 / 2, 1 / 2, (1 / log2(3)) / (1 + 1 / log2(3))])
+
+
+def test_micro_recall_adds_up_hits_and_true_items_before_it_divides() -> None:
+    """The mean of the users' recalls is another figure: (1/3 + 1/1 + 0/2) / 3."""
+    lists = {"ann": ["a", "x", "b"], "bob": ["y", "d"], "cem": ["z"]}
+    truth = {"ann": ["a", "b", "c"], "bob": ["d"], "cem": ["e", "f"]}
+    found = evaluate(lists, truth, "MicroRecall@2")
+    assert found.to_dict() == {"MicroRecall@2": float(Fraction(1 + 1 + 0, 3 + 1 + 2))}
+
+
+def test_micro_recall_has_a_user_without_a_list_and_none_of_a_grade_of_0() -> None:
+    truth = {"ann": {"a": 5.0, "b": 0.5, "c": 0.0}, "bob": {"d": 1.0}, "cem": {"e": 0.0}}
+    found = evaluate({"ann": ["c", "b"]}, truth, "MicroRecall@2")
+    assert found.iloc[0] == float(Fraction(1 + 0 + 0, 2 + 1 + 0))
+
+
+def test_micro_recall_has_true_items_that_are_no_candidates() -> None:
+    lists, truths = [[4, 9], [7]], [{4: 1.0}, {7: 1.0, 8: 1.0}]
+    assert values("MicroRecall@2", lists, truths, k=2, more=2) == [(1 + 1) / (3 + 4)]
+    assert values("MicroRecall@2", [[4]], [{4: 1.0}], k=2) == [1.0]
+    assert values("MicroRecall@2", [[4]], [{}], k=2) == [0.0]
+
+
+@given(evaluation_set=evaluation_sets(shares), k=cuts)
+def test_micro_recall_is_that_of_scikit_learn(evaluation_set: list[Any], k: int) -> None:
+    """Users are the samples, items the labels: listed or not, true or not."""
+    lists, truths = zip(*evaluation_set, strict=True)
+    listed = [[item in row[:k] for item in range(10)] for row in lists]
+    true = [[item in truth for item in range(10)] for truth in truths]
+    expected = recall_score(true, listed, average="micro", zero_division=0)
+    assert values(f"MicroRecall@{k}", lists, truths, k) == [pytest.approx(expected, rel=1e-15)]
 
 
 def test_ranks_by_hand() -> None:

@@ -1,6 +1,7 @@
 """Splits against what their rules say, in plain Python; no event may be lost or stand twice."""
 
 from collections import Counter
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,10 @@ from hypothesis import strategies as st
 
 from harness.config import FractionSplit, GivenSplit, LastNSplit, SplitConfig, TimeSplit, parse
 from harness.core.errors import DataError
-from harness.data.dataset import Dataset, Events
+from harness.data.dataset import Dataset, Events, no_events
 from harness.data.loading import load
 from harness.data.ordering import canonical
-from harness.protocol.split import Split, split
+from harness.protocol.split import Split, divided, of_sums, split, sums
 
 DAY = 86_400_000_000
 SECOND = 1_000_000
@@ -213,6 +214,75 @@ def test_given_does_without_times(write: Write, config_values: dict[str, Any]) -
     config = parse(config_values, Path())
     parts = split(load(config.layout()), config.split)
     assert (len(parts.train), len(parts.valid), parts.cutoff) == (1, 1, None)
+    assert parts.notes == ()
+    write(evaluation_set="user,item\nann,b\nann,a\n")
+    parts = split(load(config.layout()), config.split)
+    assert parts.notes[0].startswith(
+        "1 of 2 validation events is a training event too (the same user and item): models have"
+    )
+
+
+rows_strategy = st.lists(
+    st.tuples(
+        st.sampled_from("abc"),
+        st.sampled_from("xyz"),
+        st.one_of(st.integers(0, 20).map(lambda day: day * DAY), st.integers(0, 20 * DAY)),
+    ),
+    min_size=1,
+    max_size=25,
+)
+GIVEN = GivenSplit(strategy="given", valid="evaluation_set.csv")
+
+
+def test_validation_events_that_are_training_events_are_told() -> None:
+    """Of six events ann's two of a and bob's b are in both; others differ in one of the three."""
+    train = [("ann", "a", 1), ("ann", "a", 1), ("ann", "b", 2), ("bob", "b", 1)]
+    valid = [("ann", "a", 1), ("ann", "a", 1), ("ann", "a", 2), ("ann", "c", 2), ("bob", "b", 1)]
+    parts = split(dataset(train, [*valid, ("cid", "b", 1)]), GIVEN)
+    assert parts.notes == (
+        "3 of 6 validation events are training events too (the same user, item and time): models "
+        "have seen what they are to predict; leave such events out of one of the tables",
+    )
+
+
+def test_of_a_single_one_too_and_of_none_nothing() -> None:
+    parts = split(dataset([("ann", "a", 1)], [("ann", "a", 1), ("ann", "a", 2)]), GIVEN)
+    assert parts.notes[0].startswith("1 of 2 validation events is a training event too (the same")
+    twice = [("ann", "b", 1), ("ann", "b", 1), ("bob", "a", 1)]
+    assert split(dataset([("ann", "a", 1)], twice), GIVEN).notes == ()
+
+
+def test_another_type_of_event_at_the_same_time_is_the_same_event() -> None:
+    """Types are not compared: a table to be evaluated on may have its own."""
+    events = Events(
+        *(np.zeros(3, dtype) for dtype in (np.int32, np.int32, np.int64)),
+        np.array([0, 1, 2], np.uint8),
+    )
+    ids, kinds = (pl.Series(["ann"]), pl.Series(["a"])), ("sale", "view", "view")
+    parts = split(Dataset("table", *ids, events, kinds, "train", valid_kinds=(2,)), GIVEN)
+    assert parts.notes[0].startswith("1 of 1 validation event is a training event too")
+
+
+def test_what_is_told_adds_up_over_parts_of_the_users() -> None:
+    train = [("ann", "a", 1), ("bob", "b", 2), ("cid", "c", 3)]
+    every = dataset(train, [("ann", "a", 1), ("bob", "b", 2), ("cid", "c", 4)])
+    parts = [sums(divided(every_of, GIVEN)) for every_of in one_by_one(every)]
+    total = {key: parts[0][key] + parts[1][key] + parts[2][key] for key in parts[0]}
+    empty = divided(replace(every, events=no_events()), GIVEN)
+    assert of_sums(empty, total).notes == split(every, GIVEN).notes
+    assert of_sums(empty, total).notes[0].startswith("2 of 3 validation events are")
+
+
+def one_by_one(data: Dataset) -> list[Dataset]:
+    users = data.events.user
+    return [replace(data, events=data.events.where(users == user)) for user in range(3)]
+
+
+@given(rows_strategy, rows_strategy)
+def test_what_is_told_is_what_a_set_of_events_counts(rows: list[Row], valid: list[Row]) -> None:
+    both = sum(row in set(rows) for row in valid)
+    told = split(dataset(rows, valid), GIVEN).notes
+    assert [note.split()[0] for note in told] == ([str(both)] if both else [])
 
 
 @pytest.mark.parametrize(
@@ -243,15 +313,6 @@ def test_a_window_without_events_is_an_error() -> None:
         split(data, time_split(valid_days=3, test_days=3))
 
 
-rows_strategy = st.lists(
-    st.tuples(
-        st.sampled_from("abc"),
-        st.sampled_from("xyz"),
-        st.one_of(st.integers(0, 20).map(lambda day: day * DAY), st.integers(0, 20 * DAY)),
-    ),
-    min_size=1,
-    max_size=25,
-)
 configs = st.one_of(
     st.builds(
         time_split,
@@ -304,7 +365,7 @@ def test_what_holds_for_every_split(rows: list[Row], config: SplitConfig, random
 @given(rows_strategy, rows_strategy)
 def test_a_given_split_keeps_both_tables(rows: list[Row], evaluation_set: list[Row]) -> None:
     data = dataset(rows, evaluation_set)
-    parts = split(data, GivenSplit(strategy="given", valid="evaluation_set.csv"))
+    parts = split(data, GIVEN)
     assert Counter(rows_of(data, parts.train)) == Counter(rows)
     assert Counter(rows_of(data, parts.valid)) == Counter(evaluation_set)
     assert parts.held_back == 0

@@ -26,7 +26,10 @@ LISTS: Frame = {
 TRUTH: Frame = {"user": ["ann", "ann", "bob"], "item": ["a", "b", "c"]}
 TRAIN: Frame = {"user": ["u", "v", "v", "w"], "item": ["a", "a", "b", "c"]}
 KINDS: Frame = {"item": ["a", "b", "c", "x", "y"], "kind": ["p", "p", "q", "q", "r"]}
-EVERY = ["MAP@3", "NDCG@2", "Recall@3", "MRR", "pFound@3", "MAP(divisor=trec)@10", "TotalRecall@2"]
+EVERY = [
+    *("MAP@3", "NDCG@2", "Recall@3", "MRR", "pFound@3", "MAP(divisor=trec)@10"),
+    *("TotalRecall@2", "MicroRecall@2"),
+]
 BEYOND = ["Novelty@3", "Popularity@12", "Serendipity@2", "ILD@3", "Coverage@2", "Gini@3", "MRR"]
 
 

@@ -42,7 +42,7 @@ class Rarest(OneOrder, FromSums):
     "name",
     [
         *("seen items dropped", "last two", "every metric", "slices"),
-        *("types", "grades", "probabilities", "k-core"),
+        *("types", "grades", "probabilities", "k-core", "given"),
     ],
 )
 def test_the_record_is_that_of_a_run_in_memory(spark: Any, tmp_path: Path, name: str) -> None:
