@@ -102,7 +102,7 @@ class _DatabaseSource(FrameSource):
         raise DataError(f"{self.file}: {what}; the database has: {shown}\n{hint}")
 
     def _hint(self, name: str, columns: tuple[str, ...]) -> str:
-        return suggest(name, self.names)
+        return self._nearest(name)
 
     @contextmanager
     def _connected(self) -> Iterator[Any]:

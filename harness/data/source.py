@@ -14,14 +14,14 @@ import numpy.typing as npt
 import polars as pl
 
 from harness.core.arrays import Bool, Floats, Int64, UInt64
-from harness.core.errors import DataError, suggest
+from harness.core.errors import DataError, counted, suggest
 from harness.core.ids import Lines
 from harness.data import times
 from harness.data.conditions import key
 from harness.data.layout import EventTable, Table
 
 _SHOWN = 60
-_OTHER_SEPARATORS = ("::", ";", "\t", "|", ",")
+_SEPARATORS = ("::", ";", "\t", "|", ",")
 _EXCEL = re.compile("sep=.", re.IGNORECASE)
 """The line that Excel may write before the header, to say what stands between fields."""
 
@@ -137,15 +137,40 @@ class FieldRule:
         )
 
 
-def _separated(separator: str) -> str:
-    """Return how to say what stands between fields: only events of one layout have a key for it."""
+def _other_separators(table: Table, line: str) -> list[str]:
+    """Return what else may stand between the fields of a line."""
+    return [sign for sign in _SEPARATORS if sign in line and sign != table.separator]
+
+
+def _separated(separator: str, table: Table) -> str:
+    """Return how to say what stands between the fields of a table."""
     key = json.dumps(separator)  # TOML writes it so too
-    return (
-        f"set separator = {key} under [data] (or --set 'data.separator={key}'); "
-        f'of a table of users or items, {{ file = "…", separator = {key} }}; '
-        f"in a layout of your own, events(…, separator={key}); save files of other layouts with "
-        "the separator that they have"
-    )
+    says = f"set separator = {key} {table.place}"
+    if table.key == "events":
+        return f"{says} (or --set 'data.separator={key}')"
+    return says if table.key else f"{says}; else save the file with the separator that it has"
+
+
+def miscounted(table: Table, first: Sequence[str], names: Sequence[str]) -> str:
+    """Return what is said of line 1 where it has another number of fields than it has names."""
+    named = f"{table.named('header')} names {len(names)} ({', '.join(names)})"
+    told = f" has {counted(len(first), 'field')}, but {named}; "
+    line = table.separator.join(first)
+    others = _other_separators(table, line)
+    exact = [sign for sign in others if line.count(sign) + 1 == len(names)]
+    if exact and len(first) < len(names):
+        cure = _separated(exact[0], table)
+        return f"{told}separated by {json.dumps(exact[0])} they are {len(names)}: {cure}"
+    if len(first) > 1:
+        return f"{told}name every column, in file order"
+    found = json.dumps(table.separator)
+    return f"{told}look at what stands between fields, which is no {found}, or name every column"
+
+
+def unnamed(table: Table) -> str:
+    """Return what to do where the first line of a table is no header."""
+    where = f'name its columns: header = ["…", "…"] {table.place}'
+    return f"where the file has no header line, {where}"
 
 
 def _printable(value: str | None) -> str:
@@ -203,25 +228,31 @@ class Source(ABC):
         """Raise DataError where one of `columns` is missing; show those there are."""
         for name in columns:
             if name not in self.names:
+                hint = self._hint(name, columns)
                 raise DataError(
                     f'{self.shown}: {self.header}no column "{name}"; '
-                    f"{self.holder} has: {', '.join(self.names)}\n{self._hint(name, columns)}"
+                    f"{self.holder} has: {', '.join(self.names)}" + (f"\n{hint}" if hint else "")
                 )
 
     def _hint(self, name: str, columns: tuple[str, ...]) -> str:
+        """Return what to do where a column is missing, beside reading which there are."""
         first = self.table.separator.join(self.names)
         if _EXCEL.fullmatch(first):
-            return f"Excel wrote line 1, {first!r}: remove it, and {_separated(first[-1])}"
-        others = [s for s in _OTHER_SEPARATORS if s in self.names[0] and s != self.table.separator]
+            return (
+                f"Excel wrote line 1, {first!r}: remove it, and {_separated(first[-1], self.table)}"
+            )
+        others = _other_separators(self.table, first)
         if len(self.names) == 1 and others:
-            return f"fields seem to be separated otherwise: {_separated(others[0])}"
+            return f"fields seem to be separated otherwise: {_separated(others[0], self.table)}"
+        near = self._nearest(name)
+        if near or set(columns) & set(self.names) or self.table.header is not None:
+            return near
+        return unnamed(self.table)
+
+    def _nearest(self, name: str) -> str:
+        """Return the column that may be meant; empty where none is like it."""
         hint = suggest(name, self.names)
-        if hint.startswith("did you mean") or set(columns) & set(self.names):
-            return hint
-        return (
-            'where the file has no header line, name its columns: header = ["…", "…"] under '
-            "[data], or in events(…) of a layout of your own"
-        )
+        return hint if hint.startswith("did you mean") else ""
 
     def pattern(self, column: str, time_format: str) -> str | None:
         """Return how the times of a column are written, by the first; None: as numbers."""
