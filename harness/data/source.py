@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy.typing as npt
@@ -107,7 +108,8 @@ class Batch:
 class FieldRule:
     """What a column must hold: text that is not empty where `required`, and that `parse` reads.
 
-    `parse` makes null of what it cannot read; `if_empty` is what to do where nothing stands.
+    `parse` makes null of what it cannot read; `if_empty` is what to do where nothing stands, and
+    `if_unread` where something does.
     """
 
     column: str
@@ -115,6 +117,7 @@ class FieldRule:
     parse: pl.Expr | None
     required: bool
     if_empty: str = ""
+    if_unread: str = ""
 
     def bad(self, text: pl.Series) -> Bool:
         """Return which texts, null where nothing stands, are not what they should be."""
@@ -131,7 +134,8 @@ class FieldRule:
 
     def fault(self, value: str | None) -> str:
         """Return what is said of a value, behind the place where it stands."""
-        hint = "" if value else self.if_empty
+        nothing = not value or value.lower() == "nan"  # within no bounds either
+        hint = self.if_empty if nothing else self.if_unread
         return (
             f', column "{self.column}": found {_printable(value)}, expected {self.expected}{hint}'
         )
@@ -173,6 +177,17 @@ def unnamed(table: Table) -> str:
     return f"where the file has no header line, {where}"
 
 
+def rows_key(column: str) -> str:
+    """Return how to say that a column holds lists of rows.
+
+    Examples
+    --------
+    >>> rows_key("events")
+    'rows = "events" under [data]'
+    """
+    return f"rows = {json.dumps(column, ensure_ascii=False)} under [data]"
+
+
 def _printable(value: str | None) -> str:
     if not value:
         return "an empty value"
@@ -192,20 +207,37 @@ def kind_rule(column: str) -> FieldRule:
 
 def number_rule(column: str) -> FieldRule:
     """Return what a column that is bounded must hold; an empty cell is within no bounds."""
-    return FieldRule(column, "a number", pl.col(column).cast(pl.Float64, strict=False), False)
+    number = pl.col(column).cast(pl.Float64, strict=False)
+    return FieldRule(column, "a number", number, False, if_unread=_left_out(column))
 
 
 def value_rule(column: str) -> FieldRule:
     """Return what a column of values must hold."""
     number = pl.col(column).cast(pl.Float64, strict=False)
-    hint = f"; where = {{ {key(column)} = {{ min = 0 }} }} under [data] leaves such rows out"
-    return FieldRule(column, "a number", pl.when(number.is_finite()).then(number), True, hint)
+    finite = pl.when(number.is_finite()).then(number)
+    return FieldRule(column, "a number", finite, True, _without_empty(column), _left_out(column))
+
+
+def _without_empty(column: str) -> str:
+    return f"; where = {{ {key(column)} = {{ min = 0 }} }} under [data] leaves such rows out"
+
+
+def _left_out(column: str) -> str:
+    """Return how rows are left out whose text is no number, which bounds do not do."""
+    kept = f'where = {{ {key(column)} = ["1", "2.5"] }} under [data]'
+    return f"; mend it, or list the texts of the rows to keep: {kept}"
 
 
 def time_rule(column: str, time_format: str, pattern: str | None, *, required: bool) -> FieldRule:
     """Return what a column of times as text must hold."""
     parse = times.from_text(column, time_format, pattern)
-    return FieldRule(column, times.expected(time_format, pattern), parse, required)
+    hint = (
+        "; leave such rows out of the file, with [data] where on another column, or in a database "
+        f"by a view with WHERE {json.dumps(column, ensure_ascii=False)} IS NOT NULL"
+    )
+    if time_format in times.EPOCH_UNITS_US:
+        hint = _without_empty(column)
+    return FieldRule(column, times.expected(time_format, pattern), parse, required, hint)
 
 
 class Source(ABC):
@@ -217,11 +249,14 @@ class Source(ABC):
         The file as the user knows it, perhaps packed.
     names : list of str
         The columns in file order, each once.
+    kinds : mapping of column to Polars type
+        Of columns that have types.
     """
 
     table: Table
     shown: Path
     names: list[str]
+    kinds: Mapping[str, pl.DataType] = MappingProxyType({})
     header, holder = "line 1: ", "the file"
 
     def require(self, columns: tuple[str, ...]) -> None:
@@ -250,7 +285,11 @@ class Source(ABC):
         return unnamed(self.table)
 
     def _nearest(self, name: str) -> str:
-        """Return the column that may be meant; empty where none is like it."""
+        """Return the column that may be meant; empty where none is like it, or has it in lists."""
+        for column, kind in self.kinds.items():
+            records = kind.inner if isinstance(kind, pl.List) else None
+            if isinstance(records, pl.Struct) and name in (field.name for field in records.fields):
+                return f'the lists of "{column}" have it: {rows_key(column)} makes rows of them'
         hint = suggest(name, self.names)
         return hint if hint.startswith("did you mean") else ""
 
