@@ -173,7 +173,7 @@ def _in_words(values: dict[str, Any], fault: Any) -> str:
             words = fault["ctx"]["expected"].replace(" or ", ",").split(",")
             near = suggest(str(fault["input"]), [word.strip("' ") for word in words])
             return f"{section} {key} = {fault['input']!r}; {near}"
-        case "model_type" | "model_attributes_type":
+        case "model_type" | "model_attributes_type" | "dict_type":
             place = f"{section} {key}".rstrip()
             return f"{place}: found {fault['input']!r}; expected keys with values"
         case _:

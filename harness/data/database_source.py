@@ -98,11 +98,15 @@ class _DatabaseSource(FrameSource):
         what = f'no table "{name}"' if name else "which table is not said"
         shown = ", ".join(list(there)[:_SHOWN]) + (", …" if len(there) > _SHOWN else "")
         nearest = suggest(name, there)
-        hint = nearest if nearest.startswith("did") else f'name one: "{self.file.name}{INSIDE}…"'
+        hint = (
+            nearest
+            if nearest.startswith("did")
+            else f'name one: "{self.file.name}{INSIDE}{next(iter(there))}"'
+        )
         raise DataError(f"{self.file}: {what}; the database has: {shown}\n{hint}")
 
     def _hint(self, name: str, columns: tuple[str, ...]) -> str:
-        return suggest(name, self.names)
+        return self._nearest(name)
 
     @contextmanager
     def _connected(self) -> Iterator[Any]:

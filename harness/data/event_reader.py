@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 
-from harness.core.errors import DataError, counted
+from harness.core.errors import DataError, counted, printable, suggest
 from harness.data import zeros
 from harness.data.layout import EventTable, Layout
 from harness.data.source import START, Batch, Mark, Source
@@ -91,7 +92,8 @@ class EventReader:
         if rows == self.left_out[number]:
             what = "the table has no rows; expected events"
             if rows > 0:
-                what = f"none of {counted(rows, 'row')} has {_told(table)}; look at [data] where"
+                none = f"none of {counted(rows, 'row')} has {_told(table)}; look at [data] where"
+                what = "\n".join([none, *_there(table)])
             raise DataError(f"{table.table.name}: {what}")
 
     def notes(self) -> Iterator[str]:
@@ -100,6 +102,32 @@ class EventReader:
             if left:
                 told = f"{left:,} of {counted(rows, 'row')} left out (kept: {_told(table)})"
                 yield f"{table.table.path.name}: {told}"
+
+
+_LOOKED_AT, _SHOWN = 10_000, 5
+"""Rows whose values are looked at where no row holds the conditions, and values that are shown."""
+
+
+def _there(table: EventTable) -> Iterator[str]:
+    """Yield what the columns of conditions hold in the first rows of a table's first file."""
+    if table.table.remote:
+        return
+    with closing(sources(table.table)) as files:
+        source = next(files)
+        for one in table.where:
+            there = source.first(one.column, _LOOKED_AT).drop_nulls().unique(maintain_order=True)
+            names = [name for name in there.to_list() if name]
+            if names and set(names).isdisjoint(one.among):
+                yield f'column "{one.column}" holds {_first_of(names)}{_meant(one.among, names)}'
+
+
+def _first_of(names: Sequence[str]) -> str:
+    return ", ".join(map(printable, names[:_SHOWN])) + ", …" * (len(names) > _SHOWN)
+
+
+def _meant(wanted: Sequence[str], names: Sequence[str]) -> str:
+    hints = [suggest(name, names) for name in wanted]
+    return next((f"; {hint}" for hint in hints if hint.startswith("did")), "")
 
 
 def _told(table: EventTable) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -112,7 +113,7 @@ class Place:
         download = Download(self.dataset.url, self.dataset.size, self.part, self.patience)
         self._refuse_without_room(download)
         try:
-            with scratch_folder(self.folder) as scratch:
+            with _folders_unless_empty(self.folder.parent), scratch_folder(self.folder) as scratch:
                 made = scratch / "files"
                 made.mkdir()
                 self._unpack(self._fetched(download, scratch, progress), made)
@@ -204,6 +205,18 @@ class Place:
                     f"{self.dataset.archive}: {name} cannot be unpacked: {_SAYS[error.fault]} "
                     f"({error.value}); the archive's SHA-256 is right, so please report this"
                 ) from error
+
+
+@contextmanager
+def _folders_unless_empty(folder: Path) -> Iterator[None]:
+    """Remove what is made of a folder, and of those it lies in, where nothing is left in them."""
+    made = [path for path in (folder, *folder.parents) if not exists(path)]
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # one that holds something ends it
+            for path in made:
+                path.rmdir()
 
 
 _SAYS = {

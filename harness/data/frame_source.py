@@ -163,6 +163,7 @@ class PartitionedText(FrameSource):
     ) -> None:
         self.table, self.shown, self.partition = table, shown, partition
         self.text = TextSource(table, shown)
+        self.header, self.holder = self.text.header, self.text.holder
         refuse_known(shown, self.text.names, partition)
         self.names = [*self.text.names, *(column for column, _ in partition)]
         self.kinds = dict.fromkeys(self.names, pl.String())

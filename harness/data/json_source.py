@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from harness.core.arrays import UInt64
-from harness.core.errors import DataError, suggest
+from harness.core.errors import DataError
 from harness.core.io import PACKED
 from harness.core.parquet import UNREADABLE
 from harness.data.frame_source import FrameSource, Piece, constants, refuse_known
@@ -73,7 +73,7 @@ class JsonLinesSource(FrameSource):
         self.names = list(self.kinds)
 
     def _hint(self, name: str, columns: tuple[str, ...]) -> str:
-        return suggest(name, self.names)
+        return self._nearest(name)
 
     def about(self) -> int:
         """Return how many rows there are, by the length of the first lines."""

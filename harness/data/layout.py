@@ -53,6 +53,8 @@ class Table:
         How much each file may unpack to; it changes nothing of what is read.
     remote : str
         The name as it was given, where Spark alone can read it; empty for files of this machine.
+    key : str
+        What names it under ``[data]``: ``events``, ``users`` or ``items``; empty: a layout does.
     """
 
     path: Path
@@ -62,6 +64,7 @@ class Table:
     rows: tuple[str, ...] = ()
     cap: Cap = field(default=SENT, repr=False, compare=False)
     remote: str = field(default="", repr=False)
+    key: str = field(default="", repr=False, compare=False)
 
     @classmethod
     def within(
@@ -82,6 +85,34 @@ class Table:
         """Return the same in a folder."""
         own = Table.within(folder, str(self.path))
         return replace(self, path=own.path, remote=own.remote)
+
+    @property
+    def place(self) -> str:
+        """Where to say how its text is written, for messages.
+
+        Examples
+        --------
+        >>> Table(Path("log.csv"), key="events").place
+        'under [data]'
+        >>> Table(Path("u.item"), key="items").place
+        'within items = { file = "u.item", … } under [data]'
+        """
+        if not self.key:
+            return "in its events(…) or attributes(…), where the layout is your own"
+        within = f'within {self.key} = {{ file = "{self.path.name}", … }} '
+        return f"{within if self.key != 'events' else ''}under [data]"
+
+    def named(self, key: str) -> str:
+        """Return a key that says how its text is written, for messages.
+
+        Examples
+        --------
+        >>> [Table(Path("x"), key=key).named("header") for key in ("events", "items", "")]
+        ['[data] header', '[data] items.header', "the layout's header"]
+        """
+        if not self.key:
+            return f"the layout's {key}"
+        return f"[data] {key}" if self.key == "events" else f"[data] {self.key}.{key}"
 
     @property
     def name(self) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from harness.core.errors import DataError
+from harness.core.errors import DataError, suggest
 from harness.core.parquet import UNREADABLE
 from harness.data.frame_source import FrameSource, Piece
 from harness.data.parquet_source import ParquetSource
@@ -43,7 +43,9 @@ def kinds_of(kinds: Mapping[str, pl.DataType], rows: Sequence[str]) -> dict[str,
     for name in rows:
         kind = kinds.get(name)
         if not isinstance(kind, (pl.List, pl.Array)):
-            raise ValueError(f'"{name}" is no column of lists')
+            there = [own for own, kind in kinds.items() if isinstance(kind, (pl.List, pl.Array))]
+            hint = f"; {suggest(name, there)}" if there else ""
+            raise ValueError(f'"{name}" is no column of lists{hint}')
         inner = kind.inner
         if isinstance(inner, pl.Struct):
             own = {field.name: _instance(field.dtype) for field in inner.fields}

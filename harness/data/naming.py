@@ -51,6 +51,8 @@ def parts_of(table: Table) -> list[Part]:
         No file has such a name or fits the pattern; a folder whose name says a column twice.
     """
     path, inside = _opened_up(table.local)
+    if inside is not None and not exists(path):
+        raise DataError(f"{path}: no such file\n{listed(path.parent)}")
     root, pattern = _cut(path)
     files = _matching(root, pattern) if pattern else parts(root)
     return [Part(file, () if inside else _partition(file, root), inside) for file in files]

@@ -5,23 +5,24 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy.typing as npt
 import polars as pl
 
 from harness.core.arrays import Bool, Floats, Int64, UInt64
-from harness.core.errors import DataError, suggest
+from harness.core.errors import DataError, counted, suggest
 from harness.core.ids import Lines
 from harness.data import times
 from harness.data.conditions import key
 from harness.data.layout import EventTable, Table
 
 _SHOWN = 60
-_OTHER_SEPARATORS = ("::", ";", "\t", "|", ",")
+_SEPARATORS = ("::", ";", "\t", "|", ",")
 _EXCEL = re.compile("sep=.", re.IGNORECASE)
 """The line that Excel may write before the header, to say what stands between fields."""
 
@@ -107,7 +108,8 @@ class Batch:
 class FieldRule:
     """What a column must hold: text that is not empty where `required`, and that `parse` reads.
 
-    `parse` makes null of what it cannot read; `if_empty` is what to do where nothing stands.
+    `parse` makes null of what it cannot read; `if_empty` is what to do where nothing stands, and
+    `if_unread` where something does.
     """
 
     column: str
@@ -115,6 +117,7 @@ class FieldRule:
     parse: pl.Expr | None
     required: bool
     if_empty: str = ""
+    if_unread: str = ""
 
     def bad(self, text: pl.Series) -> Bool:
         """Return which texts, null where nothing stands, are not what they should be."""
@@ -131,21 +134,58 @@ class FieldRule:
 
     def fault(self, value: str | None) -> str:
         """Return what is said of a value, behind the place where it stands."""
-        hint = "" if value else self.if_empty
+        nothing = not value or value.lower() == "nan"  # within no bounds either
+        hint = self.if_empty if nothing else self.if_unread
         return (
             f', column "{self.column}": found {_printable(value)}, expected {self.expected}{hint}'
         )
 
 
-def _separated(separator: str) -> str:
-    """Return how to say what stands between fields: only events of one layout have a key for it."""
+def _other_separators(table: Table, line: str) -> list[str]:
+    """Return what else may stand between the fields of a line."""
+    return [sign for sign in _SEPARATORS if sign in line and sign != table.separator]
+
+
+def _separated(separator: str, table: Table) -> str:
+    """Return how to say what stands between the fields of a table."""
     key = json.dumps(separator)  # TOML writes it so too
-    return (
-        f"set separator = {key} under [data] (or --set 'data.separator={key}'); "
-        f'of a table of users or items, {{ file = "…", separator = {key} }}; '
-        f"in a layout of your own, events(…, separator={key}); save files of other layouts with "
-        "the separator that they have"
-    )
+    says = f"set separator = {key} {table.place}"
+    if table.key == "events":
+        return f"{says} (or --set 'data.separator={key}')"
+    return says if table.key else f"{says}; else save the file with the separator that it has"
+
+
+def miscounted(table: Table, first: Sequence[str], names: Sequence[str]) -> str:
+    """Return what is said of line 1 where it has another number of fields than it has names."""
+    named = f"{table.named('header')} names {len(names)} ({', '.join(names)})"
+    told = f" has {counted(len(first), 'field')}, but {named}; "
+    line = table.separator.join(first)
+    others = _other_separators(table, line)
+    exact = [sign for sign in others if line.count(sign) + 1 == len(names)]
+    if exact and len(first) < len(names):
+        cure = _separated(exact[0], table)
+        return f"{told}separated by {json.dumps(exact[0])} they are {len(names)}: {cure}"
+    if len(first) > 1:
+        return f"{told}name every column, in file order"
+    found = json.dumps(table.separator)
+    return f"{told}look at what stands between fields, which is no {found}, or name every column"
+
+
+def unnamed(table: Table) -> str:
+    """Return what to do where the first line of a table is no header."""
+    where = f'name its columns: header = ["…", "…"] {table.place}'
+    return f"where the file has no header line, {where}"
+
+
+def rows_key(column: str) -> str:
+    """Return how to say that a column holds lists of rows.
+
+    Examples
+    --------
+    >>> rows_key("events")
+    'rows = "events" under [data]'
+    """
+    return f"rows = {json.dumps(column, ensure_ascii=False)} under [data]"
 
 
 def _printable(value: str | None) -> str:
@@ -167,20 +207,37 @@ def kind_rule(column: str) -> FieldRule:
 
 def number_rule(column: str) -> FieldRule:
     """Return what a column that is bounded must hold; an empty cell is within no bounds."""
-    return FieldRule(column, "a number", pl.col(column).cast(pl.Float64, strict=False), False)
+    number = pl.col(column).cast(pl.Float64, strict=False)
+    return FieldRule(column, "a number", number, False, if_unread=_left_out(column))
 
 
 def value_rule(column: str) -> FieldRule:
     """Return what a column of values must hold."""
     number = pl.col(column).cast(pl.Float64, strict=False)
-    hint = f"; where = {{ {key(column)} = {{ min = 0 }} }} under [data] leaves such rows out"
-    return FieldRule(column, "a number", pl.when(number.is_finite()).then(number), True, hint)
+    finite = pl.when(number.is_finite()).then(number)
+    return FieldRule(column, "a number", finite, True, _without_empty(column), _left_out(column))
+
+
+def _without_empty(column: str) -> str:
+    return f"; where = {{ {key(column)} = {{ min = 0 }} }} under [data] leaves such rows out"
+
+
+def _left_out(column: str) -> str:
+    """Return how rows are left out whose text is no number, which bounds do not do."""
+    kept = f'where = {{ {key(column)} = ["1", "2.5"] }} under [data]'
+    return f"; mend it, or list the texts of the rows to keep: {kept}"
 
 
 def time_rule(column: str, time_format: str, pattern: str | None, *, required: bool) -> FieldRule:
     """Return what a column of times as text must hold."""
     parse = times.from_text(column, time_format, pattern)
-    return FieldRule(column, times.expected(time_format, pattern), parse, required)
+    hint = (
+        "; leave such rows out of the file, with [data] where on another column, or in a database "
+        f"by a view with WHERE {json.dumps(column, ensure_ascii=False)} IS NOT NULL"
+    )
+    if time_format in times.EPOCH_UNITS_US:
+        hint = _without_empty(column)
+    return FieldRule(column, times.expected(time_format, pattern), parse, required, hint)
 
 
 class Source(ABC):
@@ -192,36 +249,49 @@ class Source(ABC):
         The file as the user knows it, perhaps packed.
     names : list of str
         The columns in file order, each once.
+    kinds : mapping of column to Polars type
+        Of columns that have types.
     """
 
     table: Table
     shown: Path
     names: list[str]
+    kinds: Mapping[str, pl.DataType] = MappingProxyType({})
     header, holder = "line 1: ", "the file"
 
     def require(self, columns: tuple[str, ...]) -> None:
         """Raise DataError where one of `columns` is missing; show those there are."""
         for name in columns:
             if name not in self.names:
+                hint = self._hint(name, columns)
                 raise DataError(
                     f'{self.shown}: {self.header}no column "{name}"; '
-                    f"{self.holder} has: {', '.join(self.names)}\n{self._hint(name, columns)}"
+                    f"{self.holder} has: {', '.join(self.names)}" + (f"\n{hint}" if hint else "")
                 )
 
     def _hint(self, name: str, columns: tuple[str, ...]) -> str:
+        """Return what to do where a column is missing, beside reading which there are."""
         first = self.table.separator.join(self.names)
         if _EXCEL.fullmatch(first):
-            return f"Excel wrote line 1, {first!r}: remove it, and {_separated(first[-1])}"
-        others = [s for s in _OTHER_SEPARATORS if s in self.names[0] and s != self.table.separator]
+            return (
+                f"Excel wrote line 1, {first!r}: remove it, and {_separated(first[-1], self.table)}"
+            )
+        others = _other_separators(self.table, first)
         if len(self.names) == 1 and others:
-            return f"fields seem to be separated otherwise: {_separated(others[0])}"
+            return f"fields seem to be separated otherwise: {_separated(others[0], self.table)}"
+        near = self._nearest(name)
+        if near or set(columns) & set(self.names) or self.table.header is not None:
+            return near
+        return unnamed(self.table)
+
+    def _nearest(self, name: str) -> str:
+        """Return the column that may be meant; empty where none is like it, or has it in lists."""
+        for column, kind in self.kinds.items():
+            records = kind.inner if isinstance(kind, pl.List) else None
+            if isinstance(records, pl.Struct) and name in (field.name for field in records.fields):
+                return f'the lists of "{column}" have it: {rows_key(column)} makes rows of them'
         hint = suggest(name, self.names)
-        if hint.startswith("did you mean") or set(columns) & set(self.names):
-            return hint
-        return (
-            'where the file has no header line, name its columns: header = ["…", "…"] under '
-            "[data], or in events(…) of a layout of your own"
-        )
+        return hint if hint.startswith("did you mean") else ""
 
     def pattern(self, column: str, time_format: str) -> str | None:
         """Return how the times of a column are written, by the first; None: as numbers."""

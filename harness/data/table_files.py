@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,7 +24,7 @@ _LOGS = (".wal", "-wal", "-journal")
 """Of DuckDB, and of SQLite."""
 
 
-def sources(table: Table) -> Iterator[Source]:
+def sources(table: Table) -> Generator[Source, None, None]:
     """Yield the files of a table, by name; packed Parquet is there in plain while it is used.
 
     Raises

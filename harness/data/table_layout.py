@@ -38,18 +38,18 @@ def table(
     def table(name: str) -> Table:
         between = _separator(name, separator, "separator")
         found = Table.within(folder, name, between, _names(header, "header"), encoding)
-        return replace(found, rows=lists)
+        return replace(found, rows=lists, key="events")
 
-    def described(given: str | AttributeTable | None, id: str) -> AttributeTable | None:
-        return attributes(folder, "", given, id=id) if isinstance(given, str) else given
+    def described(key: str, given: str | AttributeTable | None, id: str) -> AttributeTable | None:
+        return attributes(folder, key, given, id=id) if isinstance(given, str) else given
 
     log = EventTable(table(events), user, item, time, time_format=time_format)
     held_out = () if valid is None else (replace(log, table=table(valid), valid=True),)
     return Layout(
         name="table",
         events=(log, *held_out),
-        users=described(users, user),
-        items=described(items, item),
+        users=described("users", users, user),
+        items=described("items", items, item),
     )
 
 
@@ -68,11 +68,12 @@ def attributes(
     Parameters
     ----------
     key : str
-        What the table is under ``[data]``, for messages.
+        What the table is under ``[data]``, ``users`` or ``items``, for messages.
     """
     between = _separator(file, separator, f"{key}.separator")
     names = _names(header, f"{key}.header")
-    return AttributeTable(Table.within(folder, file, between, names, encoding), id)
+    table = Table.within(folder, file, between, names, encoding)
+    return AttributeTable(replace(table, key=key), id)
 
 
 def _separator(name: str, separator: str | None, key: str) -> str:

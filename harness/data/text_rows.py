@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from harness.core.arrays import Bool, Bytes, Floats, Int32, Int64
+from harness.core.errors import counted
 from harness.core.ids import Lines
 from harness.data import _events
 from harness.data.source import FieldRule, nulled
@@ -19,10 +20,7 @@ from harness.delimited.tally import Tally
 
 UNCLOSED = "a quote is opened and never closed"
 TORN = "text stands behind a closed quote"
-NO_UTF_8 = (
-    ' is not UTF-8 text; save the file as UTF-8, or with layout "table" '
-    'set encoding = "latin-1" or "cp1252"'
-)
+NO_UTF_8 = " is not UTF-8 text"
 CONTROL = " holds a control character (0x1A, 0x1E or 0x1F); remove it"
 _RETURN = ord("\r")
 FIRST_RANK = 3
@@ -163,7 +161,7 @@ def _shapes(rows: Rows, shapes: Tally, names: list[str]) -> Iterator[Fault]:
         line, start, stop = shapes.examples[shape, 0].tolist()
         block = rows.block
         held = int(np.count_nonzero(block.buffer[start:stop] == block.separator)) + 1
-        says = f" has {held} fields, expected {len(names)} ({', '.join(names)})"
+        says = f" has {counted(held, 'field')}, expected {len(names)} ({', '.join(names)})"
         blank = shape == tally.BLANK
         yield Fault(rows.line(line), 1, " is blank; remove it" if blank else says)
 

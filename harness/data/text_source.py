@@ -31,10 +31,12 @@ from harness.data.source import (
     Source,
     id_rule,
     kind_rule,
+    miscounted,
     nulled,
     number_rule,
     time_rule,
     too_many_labels,
+    unnamed,
     value_rule,
 )
 from harness.data.text_rows import CONTROL, FIRST_RANK, NO_UTF_8, TORN, UNCLOSED, Rows, rows_of
@@ -110,6 +112,8 @@ class TextSource(Source):
 
     def __init__(self, table: Table, shown: Path) -> None:
         self.table, self.shown = table, shown
+        if table.header is not None:
+            self.header, self.holder = "", table.named("header")
         with opened_text(self.shown, self.table) as stream:
             first = stream.read(_LONGEST + 1)
         self._whole = len(first) <= _LONGEST
@@ -156,20 +160,25 @@ class TextSource(Source):
         try:
             first = line.decode().split(chr(_lines.FIELD))
         except UnicodeDecodeError as error:
-            raise DataError(f"{self.shown}: line 1{NO_UTF_8}") from error
+            raise DataError(f"{self.shown}: line 1{self._told(NO_UTF_8)}") from error
         given = self.table.header
         if given is not None and len(given) != len(first):
-            raise DataError(
-                f"{self.shown}: line 1 has {len(first)} fields, but [data] header names "
-                f"{len(given)} ({', '.join(given)}); name every column, in file order"
-            )
+            raise DataError(f"{self.shown}: line 1{miscounted(self.table, first, given)}")
         names = first if given is None else list(given)
         for name, count in Counter(names).items():
             if count > 1:
+                hint = "" if given is not None else f"; {unnamed(self.table)}"
                 raise DataError(
-                    f'{self.shown}: line 1: the column "{name}" stands twice; name each once'
+                    f'{self.shown}: line 1: the column "{name}" stands twice; name each once{hint}'
                 )
         return names
+
+    def _told(self, says: str) -> str:
+        """Return what is said of a line, with the encoding that the table may be given."""
+        if says != NO_UTF_8:
+            return says
+        allowed = 'encoding = "latin-1" or "cp1252"'
+        return f"{says}; save the file as UTF-8, or set {allowed} {self.table.place}"
 
     def _read(
         self, columns: tuple[str, ...], work: Callable[[Rows], Found], start: Mark = START
@@ -185,7 +194,9 @@ class TextSource(Source):
             for rows, found in in_order(self._reader(stream, start), read):
                 if rows.faults:
                     first = min(rows.faults, key=lambda fault: (fault.line, fault.rank))
-                    raise DataError(f"{self.shown}: line {before + first.line + 1}{first.says}")
+                    raise DataError(
+                        f"{self.shown}: line {before + first.line + 1}{self._told(first.says)}"
+                    )
                 yield rows, found
                 before += rows.ended
 

@@ -97,5 +97,8 @@ def expected(time_format: str, pattern: str | None = None) -> str:
         unit, other = "seconds", 'milliseconds are time_format = "epoch_ms"'
         if time_format == "epoch_ms":
             unit, other = "milliseconds", 'seconds are time_format = "epoch_s"'
-        return f"a number of {unit} since 1970-01-01, within the years 1 to 9999; {other}"
+        written = 'times such as 2020-09-16 or 2020-09-16 12:30:00 "iso"'
+        return (
+            f"a number of {unit} since 1970-01-01, within the years 1 to 9999; {other}, {written}"
+        )
     return f"a time written as {time_format}"

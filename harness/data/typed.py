@@ -24,6 +24,7 @@ from harness.data.source import (
     kind_rule,
     nulled,
     number_rule,
+    rows_key,
     time_rule,
     too_many_labels,
     value_rule,
@@ -86,9 +87,12 @@ class TypedEvents:
         for name in (self.table.user, self.table.item):
             kind = self.kinds[name]
             if kind.is_float() or kind.is_nested() or kind == pl.Binary:
+                cure = "write ids as text"
+                if isinstance(kind, (pl.List, pl.Array)):
+                    cure = f"where its elements are ids, {rows_key(name)} makes rows of them"
                 raise DataError(
-                    f'{self.shown}: column "{name}" holds {kind} values, which cannot '
-                    "keep ids apart; write ids as text"
+                    f'{self.shown}: column "{name}" holds {in_words(kind)}, which cannot '
+                    f"keep ids apart; {cure}"
                 )
 
     def _refuse_no_numbers(self) -> None:
@@ -99,20 +103,22 @@ class TypedEvents:
                 kind.is_numeric() or kind in (pl.String, pl.Boolean, pl.Null)
             ):
                 raise DataError(
-                    f'{self.shown}: column "{name}" holds {kind} values; expected numbers'
+                    f'{self.shown}: column "{name}" holds {in_words(kind)}; expected numbers'
                 )
         kind = None if self.table.kind is None else self.kinds[self.table.kind]
         if kind is not None and (kind.is_nested() or kind == pl.Binary):
             raise DataError(
-                f'{self.shown}: column "{self.table.kind}" holds {kind} values; expected event '
-                "types"
+                f'{self.shown}: column "{self.table.kind}" holds {in_words(kind)}; expected '
+                "event types"
             )
 
     def _rules(self) -> list[FieldRule]:
         table = self.table
         rules = [id_rule(table.user), id_rule(table.item)]
         if table.time is not None:
-            rules.append(time_rule(table.time, table.time_format, self.pattern, required=True))
+            typed = self.kinds[table.time].is_temporal()  # however numbers are to be read
+            written = "iso" if typed else table.time_format
+            rules.append(time_rule(table.time, written, self.pattern, required=True))
         if table.kind is not None:
             rules.append(kind_rule(table.kind))
         if table.value is not None:
@@ -187,6 +193,31 @@ class TypedEvents:
             first = names.to_list()
             raise DataError(too_many_labels(self.shown, self.table.kind or "", first))
         return Labels(codes.to_numpy(), names.to_list())
+
+
+_WORDS: tuple[tuple[type[pl.DataType], str], ...] = (
+    (pl.Date, "dates"),
+    (pl.Datetime, "dates with times"),
+    (pl.Time, "times of a day"),
+    (pl.Duration, "lengths of time"),
+    (pl.List, "lists"),
+    (pl.Array, "lists"),
+    (pl.Struct, "records"),
+    (pl.Binary, "bytes"),
+)
+
+
+def in_words(kind: pl.DataType) -> str:
+    """Return what a column holds, for messages.
+
+    Examples
+    --------
+    >>> in_words(pl.Datetime("us")), in_words(pl.Float64())
+    ('dates with times', 'floats')
+    """
+    if kind.is_float():
+        return "floats"
+    return next((word for of, word in _WORDS if isinstance(kind, of)), f"{kind} values")
 
 
 def bad_value(

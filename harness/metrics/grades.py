@@ -54,15 +54,23 @@ def refuse_grades(
         if metric.name == "pFound" and worst > 1:
             raise DataError(
                 f"{where}: found the grade {found}; for {metric} a grade is the probability that "
-                "the item satisfies, from 0 to 1: divide grades by the highest there can be"
+                "the item satisfies, from 0 to 1: divide grades by the highest there can be; a "
+                "config names the column of what comes out, such as rating / 5, by [data] value"
             )
         if metric.settings.get("gain") == "exponential" and worst > _HIGHEST:
             raise DataError(
                 f"{where}: found the grade {found}; {metric} raises 2 to it, and no sum of such "
-                f"gains fits a number: grades go up to {_HIGHEST:,}"
+                f"gains fits a number: grades go up to {_HIGHEST:,}; {_lower(_HIGHEST)}"
             )
         if metric.settings.get("gain") == "linear" and worst > _HIGHEST_SUMMED:
             raise DataError(
                 f"{where}: found the grade {found}; {metric} adds such grades up, and no sum of "
-                f"them fits a number: grades go up to {_HIGHEST_SUMMED:g}"
+                f"them fits a number: grades go up to {_HIGHEST_SUMMED:g}; "
+                f"{_lower(_HIGHEST_SUMMED)}"
             )
+
+
+def _lower(highest: float) -> str:
+    """Return what to do about grades that are too high."""
+    kept = f"where = {{ rating = {{ max = {highest:g} }} }}"
+    return f'divide them, or leave such events out: with value = "rating", {kept} under [data]'

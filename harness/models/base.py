@@ -214,8 +214,9 @@ class Train:
             )
         if len(value) > 0 and value.min() < 0:
             raise ParameterError(
-                f"values = true weighs events by their values, and one is {value.min():g}; leave "
-                "such events out with [data] where, or values"
+                f"values = true weighs events by their values, and one is {value.min():g}: no "
+                "weight is below 0. Leave values = true out of the model, or such events out of "
+                'the data: with value = "rating", where = { rating = { min = 0 } } under [data]'
             )
         return value
 

@@ -398,6 +398,6 @@ _CURES = {
     ),
     "with a candidate hit": (
         "check that the candidates and the events write ids alike, or set [evaluation] "
-        "require_hit = false"
+        'require_hit = false, or seen_items = "keep" where it drops what users had in training'
     ),
 }

@@ -191,6 +191,10 @@ def test_where_nothing_is_near_all_are_named(sections: dict[str, Any], named: li
         ({"data": []}, "[data]: found []; expected keys with values"),
         ({"split": {"valid_days": 7.5}}, "[split] valid_days: found 7.5; "),
         ({"split": {"valid_days": 0}}, "[split] valid_days: found 0; "),
+        (
+            {"data": {"layout": "table", "path": "x", "where": 5}},
+            "[data] where: found 5; expected keys with values",
+        ),
         ({"split": 5}, "[split]: found 5; expected keys with values"),
         ({"models": []}, "[[models]]: found []; "),
         ({"models": {"name": "x"}}, "[[models]]: found {'name': 'x'}; "),

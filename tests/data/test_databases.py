@@ -96,7 +96,7 @@ def test_a_missing_table_and_column_are_told(tmp_path: Path, kind: str) -> None:
     name = write(tmp_path, kind, "CREATE VIEW seen AS SELECT * FROM log")
     with refusal(DataError, f'{name}: no table "logs"; the database has: log, seen', '"log"?'):
         load(log(tmp_path, events=f"{name}::logs"))
-    with refusal(DataError, f'{name}: no table "zzz"', f'name one: "{name}::…"'):
+    with refusal(DataError, f'{name}: no table "zzz"', f'name one: "{name}::log"'):
         load(log(tmp_path, events=f"{name}::zzz"))
     with refusal(DataError, f"{name}: which table is not said; the database has: log, seen"):
         load(log(tmp_path, events=name))
@@ -109,7 +109,7 @@ def test_what_is_no_database_is_told(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("user,item,time\n")
     with refusal(DataError, "log.csv: is no database of DuckDB or SQLite, by its first bytes"):
         load(log(tmp_path, events="log.csv::log"))
-    with refusal(DataError, "none.db: no such file", "log.csv"):
+    with refusal(DataError, "none.db: no such file\nthe folder ", " holds: log.csv"):
         load(log(tmp_path, events="none.db::log"))
     sqlite3.connect(tmp_path / "empty.db").execute("VACUUM").connection.close()
     with refusal(DataError, "empty.db: the database has no tables"):
@@ -130,6 +130,25 @@ def test_the_row_of_a_fault(tmp_path: Path, kind: str, value: str, said: str) ->
     name = write(tmp_path, kind, f"INSERT INTO log VALUES ({value})")
     with refusal(DataError, f"{name}::log: {said}"):
         load(log(tmp_path, events=f"{name}::log"))
+
+
+@KINDS
+def test_rows_without_a_time_are_left_out_by_a_view(tmp_path: Path, kind: str) -> None:
+    view = 'CREATE VIEW timed AS SELECT * FROM log WHERE "time" IS NOT NULL'
+    name = write(tmp_path, kind, "INSERT INTO log VALUES ('a', 1, NULL)", view)
+    with refusal(DataError, 'or in a database by a view with WHERE "time" IS NOT NULL'):
+        load(log(tmp_path, events=f"{name}::log"))
+    assert rows(log(tmp_path, events=f"{name}::timed")) == EVENTS
+
+
+@KINDS
+def test_and_by_a_bound_where_times_are_numbers(tmp_path: Path, kind: str) -> None:
+    made = "CREATE TABLE numbers AS SELECT 'a' AS user, 7 AS item, 86400 AS time"
+    name = write(tmp_path, kind, made, "INSERT INTO numbers VALUES ('a', 1, NULL)")
+    found = {"events": f"{name}::numbers", "time_format": "epoch_s"}
+    with refusal(DataError, "found an empty value", "where = { time = { min = 0 } } under [data]"):
+        load(log(tmp_path, **found))
+    assert rows(log(tmp_path, **found, where={"time": {"min": 0}})) == [("a", "7", 1)]
 
 
 @pytest.mark.parametrize(("value", "found"), [("1.5", "a float"), ("x'00'", "bytes")])

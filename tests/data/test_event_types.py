@@ -1,8 +1,12 @@
 """Columns of event types and values, and conditions: in text, Parquet and buckets."""
 
+import gzip
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
 import pytest
 import small
@@ -106,7 +110,10 @@ BAD = {
     ),
     "a value that is no number": (
         "ann,a,2020-01-01,view,good\n",
-        ['column "stars": found "good", expected a number'],
+        [
+            'column "stars": found "good", expected a number; mend it, or list the texts of '
+            'the rows to keep: where = { stars = ["1", "2.5"] } under [data]'
+        ],
     ),
     "an endless value": ("ann,a,2020-01-01,view,inf\n", ['found "inf", expected a number']),
 }
@@ -163,6 +170,56 @@ def test_a_column_that_is_not_there_is_told(tmp_path: Path, key: str) -> None:
 def test_a_condition_that_no_row_holds_is_told(tmp_path: Path) -> None:
     with refusal(DataError, "log.csv: none of 4 rows has event = buy; look at [data] where"):
         read(tmp_path, where={"event": "buy"})
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ({"event": "Sale"}, 'column "event" holds view, sale, cart; did you mean "sale"?'),
+        ({"event": ["zzz", "Cart"]}, 'column "event" holds view, sale, cart; did you mean "cart"?'),
+        ({"event": "zzz"}, 'column "event" holds view, sale, cart'),
+        ({"stars": {"min": 9}}, 'column "stars" holds 1, 4.5, -2, 0'),
+        ({"event": "cart", "user": "ANN"}, 'column "user" holds ann, bob; did you mean "ann"?'),
+        ({"event": "cart", "user": "ann"}, "has event = cart, user = ann; look at [data] where"),
+    ],
+)
+@pytest.mark.parametrize("events", ["log.csv", "packed.csv.gz", "log.parquet"])
+def test_what_a_condition_might_have_meant_is_told(
+    tmp_path: Path, where: dict[str, Any], said: str, events: str
+) -> None:
+    pl.read_csv(LOG.encode(), infer_schema=False).write_parquet(tmp_path / "log.parquet")
+    (tmp_path / "packed.csv.gz").write_bytes(gzip.compress(LOG.encode()))
+    with pytest.raises(DataError) as raised:
+        read(tmp_path, where=where, events=events)
+    assert str(raised.value).endswith(said)
+
+
+def test_a_column_of_many_texts_is_told_by_its_first(tmp_path: Path) -> None:
+    log = "user,item,time\n" + "".join(f"u,i{n},2020-01-01\n" for n in range(9))
+    with refusal(DataError, 'column "item" holds i0, i1, i2, i3, i4, …'):
+        read(tmp_path, log, where={"item": "zzz"})
+
+
+@pytest.mark.parametrize(
+    "events", ["log.csv", "log.jsonl", "log.parquet", "x.sqlite::l", "x.db::l"]
+)
+@pytest.mark.parametrize("column", ["paid", "price"])
+def test_how_conditions_match_booleans_and_floats(tmp_path: Path, events: str, column: str) -> None:
+    """By their text: true and 1.0; SQLite, which has no booleans, holds 1."""
+    frame = pl.DataFrame(
+        {"user": ["a"], "item": ["b"], "time": ["2020-01-01"], "paid": [True], "price": [1.0]}
+    )
+    frame.write_parquet(tmp_path / "log.parquet")
+    frame.write_ndjson(tmp_path / "log.jsonl")
+    made = "CREATE TABLE l AS SELECT 'a' AS user, 'b' AS item, '2020-01-01' AS time, "
+    for connect, name in ((sqlite3.connect, "x.sqlite"), (duckdb.connect, "x.db")):
+        with closing(connect(tmp_path / name)) as connection:
+            connection.execute(f"{made} true AS paid, CAST(1 AS DOUBLE) AS price")
+            connection.commit()
+    truth = "1" if "sqlite" in events else "true"
+    wanted = {"paid": truth, "price": "1.0"}[column]
+    found = read(tmp_path, frame.write_csv(), events=events, where={column: wanted})
+    assert len(found.events) == 1
 
 
 TYPES = st.sampled_from(["view", "sale", "a, b", 'say "x"', "é"])
@@ -224,10 +281,25 @@ def test_types_are_named_in_a_note(tmp_path: Path) -> None:
     assert found.notes == ("event types: View, cart, sale, view",)
 
 
-def test_only_an_empty_value_is_told_how_it_is_left_out(tmp_path: Path) -> None:
-    with pytest.raises(DataError) as raised:
-        read(tmp_path, LOG + "ann,a,2020-01-01,view,good\n", value="stars")
-    assert "where" not in str(raised.value)
+@pytest.mark.parametrize("events", ["log.csv", "log.parquet"])
+def test_a_hint_on_a_value_that_is_no_number_works(tmp_path: Path, events: str) -> None:
+    """Bounds are refused there: the column has to hold numbers, or nothing."""
+    log = LOG + "ann,a,2020-01-01,view,five\n"
+    pl.read_csv(log.encode(), infer_schema=False).write_parquet(tmp_path / "log.parquet")
+    with refusal(
+        DataError, 'found "five"', "list the texts of the rows to keep: where = { stars ="
+    ):
+        read(tmp_path, log, value="stars", where={"stars": {"min": 0}}, events=events)
+    found = read(tmp_path, log, value="stars", where={"stars": ["1", "4.5"]}, events=events)
+    assert found.events.value is not None
+    assert sorted(found.events.value.tolist()) == [1, 4.5]
+
+
+def test_a_value_that_is_none_is_left_out_by_bounds(tmp_path: Path) -> None:
+    log = LOG + "ann,a,2020-01-01,view,NaN\n"
+    with refusal(DataError, 'found "NaN"', "where = { stars = { min = 0 } } under [data] leaves"):
+        read(tmp_path, log, value="stars")
+    assert len(read(tmp_path, log, value="stars", where={"stars": {"min": 0}}).events) == 3
 
 
 @pytest.mark.parametrize("events", ["log.csv", "log.parquet", "log.jsonl"])
@@ -265,8 +337,15 @@ def test_an_empty_text_is_within_no_bounds(tmp_path: Path, events: str) -> None:
 @pytest.mark.parametrize("data", [{"value": "time"}, {"where": {"time": {"min": 1}}}])
 def test_dates_are_no_numbers(tmp_path: Path, data: dict[str, Any]) -> None:
     pl.read_csv(LOG.encode(), try_parse_dates=True).write_parquet(tmp_path / "log.parquet")
-    with refusal(DataError, 'log.parquet: column "time" holds Date values; expected numbers'):
+    with refusal(DataError, 'log.parquet: column "time" holds dates; expected numbers'):
         read(tmp_path, events="log.parquet", **data)
+
+
+def test_times_are_told_in_words(tmp_path: Path) -> None:
+    times = pl.read_csv(LOG.encode()).with_columns(pl.col("time").str.to_datetime())
+    times.write_parquet(tmp_path / "log.parquet")
+    with refusal(DataError, 'column "time" holds dates with times; expected numbers'):
+        read(tmp_path, events="log.parquet", value="time")
 
 
 def test_rows_are_numbered_beside_a_column_called_row(tmp_path: Path) -> None:

@@ -231,6 +231,18 @@ def test_a_disk_without_room_is_told_before(
     fill(place)
 
 
+def test_a_folder_that_was_made_for_nothing_is_removed(place: Place, tmp_path: Path) -> None:
+    nowhere = replace(place.dataset, url="http://127.0.0.1:1/ml-20m.zip")
+    with refusal(DataError, "127.0.0.1"):
+        fill(replace(place, dataset=nowhere, folder=tmp_path / "deep" / "data" / "ml-20m"))
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "data").mkdir()
+    with refusal(DataError, "127.0.0.1"):
+        fill(replace(place, dataset=nowhere))
+    assert everything(tmp_path) == []
+    assert (tmp_path / "data").is_dir()
+
+
 def interrupted(*_: object) -> NoReturn:
     raise KeyboardInterrupt
 

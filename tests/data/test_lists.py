@@ -208,13 +208,32 @@ def test_times_that_are_numbers_want_a_format(tmp_path: Path) -> None:
             'log.jsonl: no column "usr"; the file has: session, aid',
         ),
         ({"rows": "session"}, 'line 1, column "session": found 12899779, expected a list'),
-        ({"rows": "event"}, 'log.jsonl: [data] rows: "event" is no column of lists'),
+        (
+            {"rows": "event"},
+            'log.jsonl: [data] rows: "event" is no column of lists; did you mean "events"?',
+        ),
+        (
+            {"rows": None},
+            'no column "aid"; the file has: session, events\nthe lists of "events" have it: '
+            'rows = "events" under [data] makes rows of them',
+        ),
     ],
 )
 def test_columns_that_are_missing(tmp_path: Path, columns: Any, said: str) -> None:
     name = lines(tmp_path, SESSIONS)
     with refusal(DataError, said):
         load(log(tmp_path, events=name, **OTTO | columns))
+
+
+def test_columns_of_lists_in_parquet(tmp_path: Path) -> None:
+    records = pl.DataFrame({"session": [1], "events": [[{"aid": 2, "ts": 3, "type": "clicks"}]]})
+    records.write_parquet(tmp_path / "log.parquet")
+    with refusal(DataError, 'no column "aid"', 'rows = "events" under [data] makes rows of them'):
+        load(log(tmp_path, events="log.parquet", **OTTO | {"rows": None}))
+    pl.DataFrame(SEQUENTIAL).write_parquet(tmp_path / "log.parquet")
+    said = 'column "item_id" holds lists, which cannot keep ids apart; where its elements are ids, '
+    with refusal(DataError, f'{said}rows = "item_id" under [data] makes rows of them'):
+        load(log(tmp_path, events="log.parquet", **YAMBDA | {"rows": None}))
 
 
 def test_a_field_that_a_column_has_too(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ def test_such_a_line_is_named(tmp_path: Path) -> None:
     path.write_bytes(b"user,items\nu1" + b"," * MB + b"\n")
     with pytest.raises(DataError) as error:
         next(sources(Table(path))).whole()
-    assert str(error.value) == f"{path}: line 2 has 1048577 fields, expected 2 (user, items)"
+    assert str(error.value) == f"{path}: line 2 has 1,048,577 fields, expected 2 (user, items)"
 
 
 def test_a_header_without_an_end_is_refused(tmp_path: Path) -> None:

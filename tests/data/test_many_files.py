@@ -174,7 +174,7 @@ def test_faults_of_text_in_such_folders_have_their_lines(tmp_path: Path) -> None
     with refusal(DataError, '0.csv: line 4, column "user": found an empty value'):
         load(log(write(tmp_path, {"log/item=x/0.csv": text}), events="log"))
     short = {"log/item=x/0.csv": "user,time\na,2020-01-01\na\n"}
-    with refusal(DataError, "0.csv: line 3 has 1 fields, expected 2"):
+    with refusal(DataError, "0.csv: line 3 has 1 field, expected 2"):
         load(log(write(tmp_path, short), events="log"))
 
 

@@ -14,6 +14,7 @@ from harness.core.errors import DataError
 from harness.data.conditions import conditions
 from harness.data.dataset import Dataset
 from harness.data.layout import Layout
+from harness.data.layouts import BUILT_IN
 from harness.data.loading import load
 from harness.data.table_layout import table as table_layout
 
@@ -118,7 +119,7 @@ def test_parquet_and_a_folder_of_it(tmp_path: Path) -> None:
 def test_float_ids_are_refused(tmp_path: Path) -> None:
     frame = pl.DataFrame({"user": [1.0], "item": ["x"], "time": ["2020-01-01"]})
     frame.write_parquet(tmp_path / "log.parquet")
-    with pytest.raises(DataError, match=r'column "user" holds Float64 values.*as text'):
+    with pytest.raises(DataError, match=r'column "user" holds floats, .*as text'):
         load(log(tmp_path, "log.parquet"))
 
 
@@ -160,6 +161,7 @@ def test_a_minimum_leaves_rows_out_and_says_so(tmp_path: Path) -> None:
         (HEADER + "a,,2020-01-01\n", ["line 2", 'column "item"', "an empty value"]),
         (HEADER + "a,x,2020-01-01\n\nb,y,2020-01-01\n", ["line 3 is blank"]),
         (HEADER + "a,x,2020-01-01\nb,y\n", ["line 3 has 2 fields, expected 3 (user, item, time)"]),
+        (HEADER + "a,x,2020-01-01\nb\n", ["line 3 has 1 field, expected 3 (user, item, time)"]),
         (HEADER + "a,x,2020-01-01,9\n", ["line 2 has 4 fields, expected 3"]),
         (HEADER + '"two\nlines",x,2020-01-01\na,y,bad\n', ["line 4", '"bad"']),
         ("who,item,time\na,x,2020-01-01\n", ["line 1", 'no column "user"', "who, item, time"]),
@@ -173,7 +175,8 @@ def test_a_minimum_leaves_rows_out_and_says_so(tmp_path: Path) -> None:
         (HEADER + '"",x,2020-01-01\n', ['line 2, column "user": found an empty value']),
         (HEADER + 'a,"",2020-01-01\n', ['line 2, column "item": found an empty value']),
         ("user,item,time,time\na,x,2020-01-01,2020-01-02\n",
-         ['the column "time" stands twice']),
+         ['the column "time" stands twice; name each once; where the file has no header line, name '
+          'its columns: header = ["…", "…"] under [data]']),
         ("user;item;time\na;x;2020-01-01\n", ['set separator = ";" under [data]']),
         ("sep=;\nuser;item;time\na;x;2020-01-01\n",
          ["Excel wrote line 1, 'sep=;': remove it, and set separator = \";\" under [data]"]),
@@ -192,7 +195,14 @@ def test_what_is_wrong_is_named(tmp_path: Path, content: str, named: list[str]) 
          {"where": {"rating": {"min": 4}}},
          ['line 3, column "rating": found "good", expected a number']),
         (HEADER + "a,x,12\na,x,2020-01-01\n", {"time_format": "epoch_s"},
-         ["line 3", '"2020-01-01", expected a number of seconds']),
+         ["line 3", '"2020-01-01", expected a number of seconds',
+          'times such as 2020-09-16 or 2020-09-16 12:30:00 "iso"']),
+        (HEADER + "a,x,soon\n", {"time_format": "epoch_ms"},
+         ['seconds are time_format = "epoch_s", times such as 2020-09-16 or 2020-09-16 12:30:00']),
+        (HEADER + "a,x,12\na,x,\n", {"time_format": "epoch_s"},
+         ["line 3", 'where = { time = { min = 0 } } under [data] leaves such rows out']),
+        (HEADER + "a,x,2020-01-01\na,x,\n", {},
+         ["; leave such rows out of the file, with [data] where on another column, or in a"]),
         (HEADER + "a,x,12\nb,y,1704067200000\n", {"time_format": "epoch_s"},
          ['line 3, column "time": found "1704067200000", expected', 'time_format = "epoch_ms"']),
         (HEADER + "a,x,-62135596801000\n", {"time_format": "epoch_ms"}, ["line 2", "years 1 to"]),
@@ -208,6 +218,23 @@ def test_what_is_wrong_by_a_key_is_named(
 ) -> None:
     with refusal(DataError, *named):
         load(log(text(tmp_path, content), **keys))
+
+
+def test_columns_are_told_once(tmp_path: Path) -> None:
+    """Where none is like the missing one."""
+    with pytest.raises(DataError) as raised:
+        load(log(text(tmp_path, "who,item,time\na,x,2020-01-01\n")))
+    assert str(raised.value).endswith(
+        'log.csv: line 1: no column "user"; the file has: who, item, time'
+    )
+
+
+def test_a_column_of_a_file_without_a_header_line_is_told(tmp_path: Path) -> None:
+    (tmp_path / "u.data").write_text("1\t2\t3\t4\n")
+    layout = BUILT_IN["ml-100k"].within(tmp_path).with_events(kind="type")
+    said = 'u.data: no column "type"; the layout\'s header has: user, item, rating, timestamp'
+    with refusal(DataError, said):
+        load(layout)
 
 
 def test_text_that_is_not_utf8_is_named(tmp_path: Path) -> None:

@@ -94,8 +94,27 @@ def test_a_separator_that_is_another_is_suggested(tmp_path: Path) -> None:
     said = 'fields seem to be separated otherwise: set separator = "::" under [data]'
     with refusal(DataError, 'log.csv: line 1: no column "user"; the file has: ', said):
         events(tmp_path, "user::item::time\na::x::1\n")
-    with refusal(DataError, "line 1 has 1 fields, but [data] header names 4"):
+    said = 'separated by "::" they are 4: set separator = "::" under [data] (or --set \'data.sep'
+    with refusal(DataError, "line 1 has 1 field, but [data] header names 4 (user, item,", said):
         events(tmp_path, "a::x::4::1\n", **COLUMNS)
+
+
+@pytest.mark.parametrize(
+    ("line", "separator", "said"),
+    [
+        ("a|x|4|1", ",", 'separated by "|" they are 4: set separator = "|" under [data]'),
+        ("a;x, y;4;1", ",", 'separated by ";" they are 4: set separator = ";" under [data]'),
+        ("a\tx\t4\t1", ",", 'separated by "\\t" they are 4: set separator = "\\t" under [data]'),
+        ("a x 4 1", ",", 'look at what stands between fields, which is no ","'),
+        ("a,x|b|c|d,4,1,5", ",", "line 1 has 5 fields, but [data] header names 4 (user, "),
+        ("a,x|b|c|d,4,1,5", ",", "time); name every column, in file order"),
+    ],
+)
+def test_other_separators_that_fit_the_header_are_named(
+    tmp_path: Path, line: str, separator: str, said: str
+) -> None:
+    with refusal(DataError, said):
+        events(tmp_path, f"{line}\n", **COLUMNS, separator=separator)
 
 
 def test_reading_goes_on_at_any_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -233,7 +233,7 @@ def test_bytes_that_are_no_utf_8_matter_in_columns_that_are_read(tmp_path: Path)
     assert events(tmp_path, HEADER.encode() + latin) == [("a", "x", 0)]
     with refusal(
         DataError,
-        'line 3 is not UTF-8 text; save the file as UTF-8, or with layout "table" set encoding',
+        'line 3 is not UTF-8 text; save the file as UTF-8, or set encoding = "latin-1"',
     ):
         events(tmp_path, HEADER.encode() + b"a,x,1970-01-01,n\n\xe9,x,1970-01-01,n\n")
 

@@ -13,6 +13,8 @@ from test_text_source import events, log
 from harness.config import Config
 from harness.core.errors import DataError, UsageError
 from harness.data import attributes
+from harness.data.layout import Layout
+from harness.data.layout import attributes as layout_attributes
 from harness.data.loading import load
 from harness.delimited import stream
 
@@ -87,6 +89,47 @@ def test_a_table_says_its_own_keys(tmp_path: Path, items: Any, said: str) -> Non
         config(tmp_path, items=ITEMS | items).layout()
 
 
+@pytest.mark.parametrize(
+    ("items", "said"),
+    [
+        (
+            {"encoding": "utf-8"},
+            "movies.dat: line 1 is not UTF-8 text; save the file as UTF-8, or set encoding = "
+            '"latin-1" or "cp1252" within items = { file = "movies.dat", … } under [data]',
+        ),
+        (
+            {"header": ["MovieID", "Title"]},
+            "movies.dat: line 1 has 3 fields, but [data] items.header names 2 (MovieID, Title); n",
+        ),
+        (
+            {"separator": "|"},
+            "line 1 has 1 field, but [data] items.header names 3 (MovieID, Title, Genres); "
+            'separated by "::" they are 3: set separator = "::" within items = { file = "movies.',
+        ),
+        (
+            {"id": "item"},
+            'movies.dat: no column "item"; [data] items.header has: MovieID, Title, Genres',
+        ),
+    ],
+)
+def test_a_table_is_told_where_it_is_declared(tmp_path: Path, items: Any, said: str) -> None:
+    layout = config(tmp_path, items=ITEMS | items).layout()
+    assert layout.items is not None
+    with refusal(DataError, said):
+        attributes.read(layout.items)
+
+
+def test_a_table_of_a_layout_is_told_so(tmp_path: Path) -> None:
+    (tmp_path / "movies.csv").write_bytes(b"item,title\n1,Caf\xe9\n")
+    declared = Layout("own", (), items=layout_attributes("movies.csv", id="item")).within(tmp_path)
+    assert declared.items is not None
+    said = (
+        'set encoding = "latin-1" or "cp1252" in its events(…) or attributes(…), where the layout'
+    )
+    with refusal(DataError, said):
+        attributes.read(declared.items)
+
+
 NAMES = "user,item,time\nzoé,ä€,1970-01-01\n"
 
 
@@ -118,7 +161,10 @@ def test_a_byte_that_no_sign_has_is_told_with_its_line(tmp_path: Path) -> None:
 
 def test_a_hint_names_the_encoding_that_helps(tmp_path: Path) -> None:
     content = NAMES.replace("€", "").encode("latin-1")
-    with refusal(DataError, "line 2 is not UTF-8 text", 'set encoding = "latin-1" or "cp1252"'):
+    said = (
+        'line 2 is not UTF-8 text; save the file as UTF-8, or set encoding = "latin-1" or "cp1252"'
+    )
+    with refusal(DataError, f"{said} under [data]"):
         events(tmp_path, content)
     found = load(log(tmp_path, encoding="latin-1"))
     assert found.user_ids.to_list() == ["zoé"]

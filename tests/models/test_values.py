@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import small
+from conftest import refusal
 from test_contract import BASELINES
 
 from harness.core.params import ParameterError
@@ -60,9 +61,8 @@ def test_the_frame_has_types_and_values(tmp_path: Path) -> None:
 
 def test_values_below_0_weigh_nothing_that_means_anything(tmp_path: Path) -> None:
     given = train(tmp_path, LOG.replace("bob,b,2020-01-03,sale,0", "bob,b,2020-01-03,sale,-2"))
-    with pytest.raises(
-        ParameterError, match=r"one is -2; leave such events out with \[data\] where"
-    ):
+    said = 'out of the data: with value = "rating", where = { rating = { min = 0 } } under [data]'
+    with refusal(ParameterError, "one is -2: no weight is below 0. Leave values = true", said):
         given.event_weights(values=True)
 
 

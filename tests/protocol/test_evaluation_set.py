@@ -232,6 +232,8 @@ def test_shown_needs_times_and_a_window(lacking: str) -> None:
         ("ann:x bob:y cid:z", {}, ['the rule "with a candidate hit" emptied', "ids alike",
                                    "           3  seen in train",
                                    "           0  with a candidate hit", "3  candidates"]),
+        ("ann:a bob:b", {"seen_items": "drop"},
+         ['the rule "with a candidate hit" emptied', 'or seen_items = "keep" where it drops what']),
         ("ann:a", {"candidates": "catalogue", "catalogue": ""},
          ["no item is a candidate", 'candidates = "catalogue"',
           "           1  active in the window", "           0  candidates"]),

@@ -178,7 +178,7 @@ REFUSED: list[tuple[str, list[str]]] = [
     ("prediction\na b\n", ['one column, "prediction"', *ONE_COLUMN]),
     (WIDE.replace(",", ";"), ['one column, "user;items"', *ONE_COLUMN]),
     ("user,items\nann,a b\nbob,c,d\n", ["line 3 has 3 fields, expected 2 (user, items)"]),
-    ("user,items\nann,a b\nbob\n", ["line 3 has 1 fields, expected 2 (user, items)"]),
+    ("user,items\nann,a b\nbob\n", ["line 3 has 1 field, expected 2 (user, items)"]),
     ("who,Usage\nann,Public\n", ['column "who" holds the users', "--item-column"]),
     ("user,item\nann,a\n,b\nann,c\n", ['column "user"', *MISSING_ID]),
     ('user,item\nann,a\n"",b\nann,c\n', ['column "user"', *MISSING_ID]),
