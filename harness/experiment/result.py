@@ -87,10 +87,14 @@ class Findings(answer.Ranking, Shown):
     folds: tuple[Findings, ...] = ()
 
     def sheets(self, verbose: bool = False) -> list[Sheet]:
-        """Return the tables that are printed: the models; `verbose`, times and pairs as well."""
-        found, comparison = sheet(self, verbose), self.comparison
+        """Return the tables that are printed: the models, and their scores in each fold.
+
+        `verbose`: times and pairs as well.
+        """
+        found, comparison = [sheet(self, verbose)], self.comparison
+        found += [fold_sheet(self)] if self.folds else []
         if comparison is None or not verbose:
-            return [found]
+            return found
         shown = comparison.pairs
         if comparison.baseline is None and len(shown) > _PAIRS:
             names = list(comparison.means)
@@ -100,7 +104,7 @@ class Findings(answer.Ranking, Shown):
         if len(shown) < len(comparison.pairs):
             more = f"more   harness compare prints all {len(comparison.pairs)} pairs"
             compared = replace(compared, footing=[*compared.footing, more])
-        return [found, compared]
+        return [*found, compared]
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a model in full precision."""
@@ -244,7 +248,7 @@ _PAIRS = 10
 def _footing(result: Findings, verbose: bool = False) -> list[str]:
     """Return the lines below the table: evaluation set, tuned models, leaderboard estimate."""
     of = result.evaluation
-    lines = [_set_line(of), *_fold_lines(result), *_leaderboard_line(result), *_tuned(result)]
+    lines = [_set_line(of), *_leaderboard_line(result), *_tuned(result)]
     if not verbose:
         return lines
     steps = " → ".join(f"{step.users:,} {step.step}" for step in of.funnel)
@@ -259,14 +263,6 @@ def _set_line(of: Evaluation, *, short: bool = False) -> str:
     candidates = [] if of.candidates is None else [counted(of.candidates, "candidate")]
     k, layout = ([], []) if short else ([f"k = {of.k}"], [of.layout])
     return " · ".join([users, *candidates, *k, of.fingerprint[:_SHORT], *layout, of.window])
-
-
-def _fold_lines(result: Findings) -> list[str]:
-    """Return each fold's evaluation set in a line."""
-    return [
-        f"fold {number}  {_set_line(fold.evaluation, short=True)}"
-        for number, fold in enumerate(result.folds, 1)
-    ]
 
 
 def _tuned(result: Findings) -> list[str]:
@@ -318,11 +314,6 @@ def sheet(result: Findings, verbose: bool = False) -> Sheet:
         Column("95 % interval", lambda m: answer.spread(m, first, digits)),
         Column("× chance", lambda m: "" if m.vs_random is None else lift(m.vs_random.lift)),
         Column(answer.title(result), partial(answer.standing, result), "words"),
-        *([Column(_better_in(result), partial(_folds, result))] if result.folds else []),
-        *(
-            Column(f"fold {number}", partial(_in_fold, fold, first, digits))
-            for number, fold in enumerate(result.folds, 1)
-        ),
         *(Column(name, partial(_mean, name)) for name in others),
     ]
     if verbose:
@@ -338,27 +329,48 @@ def sheet(result: Findings, verbose: bool = False) -> Sheet:
         exact = {name: number(chance.mean, 4) for name, chance in result.chance.items()}
         own = number(result.chance[first].mean, digits) if first in result.chance else ""
         floor = ["chance (exact)", own, "", "1.0" if own else "", ""]
-        floor += [""] if result.folds else []
-        floor += [number(fold.chance[first].mean, digits) if own else "" for fold in result.folds]
         floor += [exact.get(name, "") for name in others]
         found.rows.append([*floor, ""] if verbose else floor)
     return found
 
 
-def _better_in(result: Findings) -> str:
-    with_baseline = result.comparison is not None and result.comparison.baseline is not None
-    return "better in" if with_baseline else f"{answer.extreme(result)} is better in"
+def fold_sheet(result: Findings) -> Sheet:
+    """Return the table of the models' scores in each fold."""
+    first, digits = str(result.metrics[0]), answer.digits(result)
+    compared = result.comparison is not None and result.comparison.baseline is not None
+    columns: list[Column[ModelRecord]] = [
+        Column("model", answer.name_of, "name"),
+        *(
+            Column(f"fold {number}", partial(_in_fold, fold, first, digits))
+            for number, fold in enumerate(result.folds, 1)
+        ),
+        Column(
+            "better in" if compared else f"{answer.extreme(result)} is better in",
+            partial(_better_in, result),
+        ),
+    ]
+    heading = [
+        f"fold {number}  {_set_line(fold.evaluation, short=True)}"
+        for number, fold in enumerate(result.folds, 1)
+    ]
+    found = Sheet.of(result.models, columns, heading=heading, kept=len(columns))
+    if first in result.chance:
+        exact = [number(fold.chance[first].mean, digits) for fold in result.folds]
+        found.rows.append(["chance (exact)", *exact, ""])
+    return found
 
 
-def _folds(result: Findings, model: ModelRecord) -> str:
-    return in_folds(
-        answer.better_folds(result.models[0].name, model.name, result.comparison), len(result.folds)
-    )
+def _better_in(result: Findings, model: ModelRecord) -> str:
+    better = answer.better_folds(result.models[0].name, model.name, result.comparison)
+    return in_folds(better, len(result.folds))
 
 
 def _in_fold(fold: Findings, metric: str, digits: int, model: ModelRecord) -> str:
-    own = next(one for one in fold.models if one.name == model.name)
-    return number(own.metrics[metric].mean, digits)
+    return number(_of_fold(fold, model, metric), digits)
+
+
+def _of_fold(fold: Findings, model: ModelRecord, metric: str) -> float:
+    return next(one for one in fold.models if one.name == model.name).metrics[metric].mean
 
 
 def _mean(metric: str, model: ModelRecord) -> str:
@@ -379,4 +391,6 @@ def _record(result: Findings, model: ModelRecord) -> dict[str, object]:
         f = model.metrics[name]
         record |= {f"{name} mean": f.mean, **low_high(f.ci95, f"{name} ")}
         record[f"{name} sd_repeats"] = f.sd_repeats
+        for at, fold in enumerate(result.folds, 1):
+            record[f"{name} fold {at}"] = _of_fold(fold, model, name)
     return record

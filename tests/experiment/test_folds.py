@@ -61,7 +61,9 @@ def test_a_score_is_the_mean_over_folds(tmp_path: Path) -> None:
     """The first of popular is a: 1/2 on the 2nd. Then a and b: a again leads by 3 to 2, 0 hits."""
     split = {"strategy": "time", "valid_days": 1, "folds": 2}
     found = folded(
-        small.config(tmp_path, log=TWO_WEEKS, split=split, evaluation={"k": 1, "metrics": ["MAP@1"]})
+        small.config(
+            tmp_path, log=TWO_WEEKS, split=split, evaluation={"k": 1, "metrics": ["MAP@1"]}
+        )
     )
     by_fold = [fold.models[0].metrics["MAP@1"].mean for fold in found.folds]
     assert by_fold == [0.5, 0.0]
@@ -314,12 +316,26 @@ def test_lists_of_random_rankings_are_seldom_called_better_than_chance(tmp_path:
 
 def test_the_table_shows_each_fold_and_in_how_many_the_best_is_better(tmp_path: Path) -> None:
     found = folded(small.many(tmp_path, split=THREE))
-    (sheet,) = found.sheets()
-    assert sheet.titles[5:9] == ["best is better in", "fold 1", "fold 2", "fold 3"]
-    row = next(row for row in sheet.rows if row[0] == "popular")
-    assert row[5] == "2 of 3 folds"
-    assert "in 2 of 3 folds" in sheet.heading[1]
-    assert sheet.footing[1].startswith("fold 1  7 users")
+    whole, folds = found.sheets()
+    assert "in 2 of 3 folds" in whole.heading[1]
+    assert folds.heading[0].startswith("fold 1  7 users · 5 candidates · ")
+    assert folds.titles == ["model", "fold 1", "fold 2", "fold 3", "best is better in"]
+    row = next(row for row in folds.rows if row[0] == "popular")
+    assert row == ["popular", "0.0000", "0.3462", "0.5000", "2 of 3 folds"]
+    assert folds.rows[0][-1] == ""  # the best itself
+    assert folds.rows[-1][0] == "chance (exact)"
+
+
+def test_against_a_baseline_the_folds_are_those_in_which_a_model_beats_it(tmp_path: Path) -> None:
+    settings = small.many(tmp_path, split=THREE, compare={"baseline": "popular"})
+    _, folds = folded(settings).sheets()
+    assert folds.titles[-1] == "better in"
+    better = {row[0]: row[-1] for row in folds.rows}
+    assert (better["fading"], better["popular"], better["after"]) == (
+        "2 of 3 folds",
+        "",
+        "0 of 3 folds",
+    )
 
 
 def test_a_single_fold_is_a_plain_run(tmp_path: Path) -> None:

@@ -13,8 +13,7 @@ from harness import config as config_
 from harness.config import Config
 from harness.core.errors import DataError, EmptyEvaluationSetError, UsageError
 from harness.protocol.evaluation_set import EvaluationSet
-from harness.protocol.task import Task
-from harness.protocol.task import make_task
+from harness.protocol.task import Task, make_task
 from harness.tuning.tuning import inner_tasks, past
 
 LOG = """user,item,time
