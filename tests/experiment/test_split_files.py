@@ -253,8 +253,9 @@ def test_a_header_whose_competition_has_other_rules_is_not_written(tmp_path: Pat
     assert done.record.evaluation.users == 3
     long = config_.read(ROOT / "configs" / "demo.toml", ["evaluation.k=20"])
     harness.split(long, tmp_path / "long")
-    rows = lines_of(tmp_path / "long", "sample_submission.csv")
-    assert len(rows[0][1].split()) == 20
+    (sample,) = texts(tmp_path / "long", "sample_submission.csv")
+    header, first = sample.splitlines()[:2]
+    assert (header, len(first.split(",")[1].split())) == ("user,item", 20)
 
 
 def test_users_without_true_items_have_a_row(tmp_path: Path) -> None:
