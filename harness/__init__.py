@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from harness.experiment.compare import compare
     from harness.experiment.leaderboard import leaderboard
     from harness.experiment.run import run
+    from harness.experiment.split_files import split
     from harness.experiment.submissions import score
     from harness.experiment.validate import validate
     from harness.metrics.evaluate import conventions, evaluate
@@ -30,6 +31,7 @@ __all__ = [
     "leaderboard",
     "run",
     "score",
+    "split",
     "top_k",
     "tune",
     "validate",
@@ -46,6 +48,7 @@ _HOME = {
     "leaderboard": "harness.experiment.leaderboard",
     "run": "harness.experiment.run",
     "score": "harness.experiment.submissions",
+    "split": "harness.experiment.split_files",
     "top_k": "harness.models.topk",
     "tune": "harness.tuning.tuning",
     "validate": "harness.experiment.validate",

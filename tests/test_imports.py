@@ -36,8 +36,8 @@ LAYERS = [
 CONTRACT = {"harness.core", "harness.data", "harness.models"}
 """The packages that a recommender may import from."""
 HEAVY = ["narwhals", "optuna", "pandas", "plotly", "polars", "scipy", "sklearn"]
-NAMES = ["compare", "explain", "leaderboard", "list", "report", "run", "score", "submit", "synth"]
-NAMES += ["fetch", "tune", "validate"]
+NAMES = ["compare", "explain", "leaderboard", "list", "report", "run", "score", "split", "submit"]
+NAMES += ["fetch", "synth", "tune", "validate"]
 """The commands."""
 UNSAFE = {"dill", "cloudpickle", "joblib", "marshal", "pickle", "shelve"}
 OWN_STREAMS = {"Generator", "SeedSequence", "default_rng"}
@@ -205,6 +205,7 @@ COMMANDS = {
     "synth hm --users 20 --items 10 --events 90 --out made": "numpy polars tqdm",
     "run shop.toml --out again": f"{MATRICES} harness.config scipy.special tomli_w tqdm",
     "submit shop.toml --model popular --out popular.csv": f"{MATRICES} harness.config tqdm",
+    "split shop.toml --out files": f"{MATRICES} harness.config tomli_w tqdm",
     "tune tuned.toml --trials 1": f"{MATRICES} harness.config optuna scipy.special tomli_w tqdm",
     "compare run": f"{MATRICES} harness.config scipy.special",
     "leaderboard .": f"{MATRICES} harness.config",

@@ -24,6 +24,7 @@ from harness.cli import (
     report,
     run,
     score,
+    split,
     submit,
     tune,
     validate,
@@ -111,6 +112,7 @@ app.command("explain")(explain.explain)
 app.command("report")(report.report)
 app.command("validate")(validate.validate)
 app.command("submit")(submit.submit)
+app.command("split")(split.split)
 app.command("fetch")(fetch.fetch)
 app.command("list")(lists.list_)
 

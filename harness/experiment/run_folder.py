@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -331,11 +332,19 @@ def is_run(folder: Path) -> bool:
     return folder.is_dir() and {path.name for path in folder.iterdir()} <= {*FILES, *TABLES, PAGE}
 
 
-def check_out(folder: Path) -> None:
-    """Raise UsageError where a run could not be written to `folder`, before any work is done."""
+def check_out(
+    folder: Path, is_own: Callable[[Path], bool] = is_run, what: str = "run folder"
+) -> None:
+    """Raise UsageError where a run could not be written to `folder`, before any work is done.
+
+    Parameters
+    ----------
+    is_own, what : callable and str
+        Of another command: whether a folder may be replaced, and what it is called.
+    """
     try:
-        if (folder.exists() or folder.is_symlink()) and (folder.is_symlink() or not is_run(folder)):
-            raise UsageError(f"{folder}: exists and is no run folder; choose another --out")
+        if (folder.exists() or folder.is_symlink()) and (folder.is_symlink() or not is_own(folder)):
+            raise UsageError(f"{folder}: exists and is no {what}; choose another --out")
         above = next(p for p in folder.absolute().parents if p.exists())
         writable = above.is_dir() and os.access(above, os.W_OK)
     except (OSError, ValueError) as error:

@@ -21,9 +21,15 @@ from harness.experiment.answers import fitted, recommend
 from harness.experiment.build import Factories
 from harness.models.base import Train
 from harness.models.recommendations import EMPTY
-from harness.protocol.evaluation_set import candidates_of, items_in_train, items_of
+from harness.protocol.evaluation_set import (
+    EvaluationSet,
+    candidates_of,
+    items_in_train,
+    items_of,
+)
 from harness.protocol.task import Task, make_task, model_of, of_users
 from harness.submission import format
+from harness.submission.expected import Against
 from harness.submission.format import Format
 
 _NOBODY = Ragged(np.zeros(1, np.int64), np.zeros(0, np.int32))
@@ -82,20 +88,12 @@ def submit(
         A config, file or model that cannot be used; a file that cannot be written.
     """
     settings = model_of(config, model, repeat, where)
-    named = [path for one in config.models if one.lists for path in paths_of(one.lists)]
-    precomputed = [config.folder / path for path in named]
-    refuse_overwriting(
-        out, [*loading.files(config.layout()), competition.sample_of(config), *precomputed]
-    )
+    refuse_overwriting(out, read_by(config))
     task = make_task(config)
     if all_events:
         task = _on_everything(task)
     asked = competition.of_config(config)
-    users = pl.Series("id", asked.all_names(), dtype=pl.String)
-    required = users.n_unique()
-    if not all_events or required == 0:
-        users = pl.concat([users, task.evaluation_set.user_ids.alias("id")])
-    users = users.unique(maintain_order=True)
+    users, required = rows_of(asked, task.evaluation_set, beyond=not all_events)
     at = positions(users, task.data.user_ids)
     lists = np.full((len(users), task.evaluation_set.k), -1, np.int32)
     known, strange = (np.flatnonzero(of).astype(np.int32) for of in (at >= 0, at < 0))
@@ -104,13 +102,44 @@ def submit(
         wider, own = _with_users(task, users.gather(strange))
         more = _answer(lists, strange, own, settings, wider, repeat)
         strange_items = max(strange_items, more, key=len)  # the same, as far as they go
-    wanted = (asked.format or format.generic("user", "item")).cut_at(task.evaluation_set.k)
-    wanted = replace(wanted, between=asked.between or wanted.between)
+    wanted = form_of(asked, task.evaluation_set.k)
     items = task.evaluation_set.candidate_ids
     items = pl.concat([items, strange_items.alias(items.name)])
     to_csv(lists, out, users, items, wanted)
     beyond = len(users) - required if required > 0 else 0
     return Submitted(out, len(users), len(strange), beyond, task.data.notes)
+
+
+def read_by(config: Config) -> list[Path]:
+    """Return the files that a config's data, models and competition are read from."""
+    named = [paths_of(one.lists) for one in config.models if one.lists]
+    lists = [config.folder / path for paths in named for path in paths]
+    sample = competition.sample_of(config)
+    return [*loading.files(config.layout()), *lists, *([] if sample is None else [sample])]
+
+
+def rows_of(
+    asked: Against, evaluation_set: EvaluationSet, *, beyond: bool = True
+) -> tuple[pl.Series, int]:
+    """Return the users who have a row, each once, and for how many the competition asks.
+
+    Parameters
+    ----------
+    beyond : bool
+        Whether users of the evaluation set have one for whom the competition does not ask; where it
+        asks for nobody, they have.
+    """
+    users = pl.Series("id", asked.all_names(), dtype=pl.String)
+    required = users.n_unique()
+    if beyond or required == 0:
+        users = pl.concat([users, evaluation_set.user_ids.alias("id")])
+    return users.unique(maintain_order=True), required
+
+
+def form_of(asked: Against, k: int) -> Format:
+    """Return what lists of up to k items are written as."""
+    wanted = (asked.format or format.generic("user", "item")).cut_at(k)
+    return replace(wanted, between=asked.between or wanted.between)
 
 
 def _answer(
@@ -220,12 +249,7 @@ def to_csv(
     """
     if not path.name.endswith((".csv", ".csv.gz")):
         raise UsageError(f"{path}: a submission is a .csv or a .csv.gz file; name one")
-    split = candidates.filter(candidates.str.contains(wanted.between, literal=True))
-    if len(split) > 0:
-        raise UsageError(
-            f'item "{printable(split[0])}" holds "{wanted.between}", which stands between '
-            "items: a list of it could not be read again"
-        )
+    refuse_held(candidates, wanted)
     places = [
         candidates.gather(pl.Series(place).replace(EMPTY, None)) for place in lists.T[: wanted.k]
     ]
@@ -236,3 +260,13 @@ def to_csv(
     )
     with written(path), whole_file(path) as temporary:
         frame.write_csv(temporary, compression=compression, check_extension=False)
+
+
+def refuse_held(items: pl.Series, wanted: Format) -> None:
+    """Raise UsageError where an item's id holds what stands between items."""
+    held = items.filter(items.str.contains(wanted.between, literal=True))
+    if len(held) > 0:
+        raise UsageError(
+            f'item "{printable(held[0])}" holds "{wanted.between}", which stands between '
+            "items: a list of it could not be read again"
+        )

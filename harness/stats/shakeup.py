@@ -93,7 +93,7 @@ def shake_up_steps(
     names = sorted(models)
     first: Any = yield partial(_sizes, names, metric)
     users = int(first["users"][0])
-    public = _public(users, share)
+    public = public_users(users, share)
     grid = resampling.exponents(first["largest"].values, users)
     sums: Any = yield partial(_divided, names, metric, grid, share, seed, times)
     both = [metric.definition.sign * means for means in _means(sums["sums"], sums["drawn"], grid)]
@@ -145,8 +145,14 @@ def _means(sums: Int64, drawn: Int64, grid: Int32) -> Iterator[Floats]:
         yield np.round(means, 12)  # so that equal means are equal however they were added up
 
 
-def _public(users: int, share: float) -> int:
-    """Return how many users are on the public leaderboard on average."""
+def public_users(users: int, share: float) -> int:
+    """Return how many users are on the public leaderboard, where users are drawn on average.
+
+    Raises
+    ------
+    UsageError
+        A share that leaves a leaderboard empty.
+    """
     if not 0 < share < 1 or users < 2:
         raise UsageError(
             f"a public share of {share:g} leaves a leaderboard of {counted(users, 'user')} empty; "

@@ -60,11 +60,8 @@ cid,b,2020-01-03
 def test_a_score_is_the_mean_over_folds(tmp_path: Path) -> None:
     """The first of popular is a: 1/2 on the 2nd. Then a and b: a again leads by 3 to 2, 0 hits."""
     split = {"strategy": "time", "valid_days": 1, "folds": 2}
-    found = folded(
-        small.config(
-            tmp_path, log=TWO_WEEKS, split=split, evaluation={"k": 1, "metrics": ["MAP@1"]}
-        )
-    )
+    rules = {"k": 1, "metrics": ["MAP@1"]}
+    found = folded(small.config(tmp_path, log=TWO_WEEKS, split=split, evaluation=rules))
     by_fold = [fold.models[0].metrics["MAP@1"].mean for fold in found.folds]
     assert by_fold == [0.5, 0.0]
     assert found.models[0].metrics["MAP@1"].mean == 0.25

@@ -1,0 +1,66 @@
+"""``harness split``: a config's evaluation set as the files of a competition."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.cli import options
+from harness.cli.show import to_type
+from harness.core.errors import counted
+
+if TYPE_CHECKING:
+    from harness.experiment.split_files import SplitFolder
+
+
+def split(
+    config: Annotated[Path, typer.Argument(help="A config file (TOML).")],
+    out: Annotated[Path, typer.Option("--out", help="The folder to write.")],
+    public_share: Annotated[
+        float | None,
+        typer.Option(
+            "--public-share",
+            help="Of the evaluated users on the public leaderboard. Default: the largest of "
+            "[compare] public_shares.",
+        ),
+    ] = None,
+    set_: options.Set = None,
+) -> None:
+    """Write the files of a competition: train, held-out events, solution, sample submission."""
+    from harness import config as config_
+    from harness.experiment.split_files import FILES
+    from harness.experiment.split_files import split as write
+
+    done = write(config_.read(config, set_ or []), out, public_share=public_share)
+    for path in (done.folder / name for name in FILES):
+        if path.exists():
+            print(f"{path}  {path.stat().st_size:,} bytes")
+    _tell(done)
+
+
+def _tell(done: SplitFolder) -> None:
+    """Print what was written in numbers, what looked odd, and what comes next."""
+    record, evaluation = done.record, done.record.evaluation
+    print(
+        f"\nevaluation set  {evaluation.fingerprint[:6]} · k = {evaluation.k} · "
+        f"{counted(evaluation.users, 'user')}, {record.public:,} public, {record.private:,} private"
+    )
+    print("next  " + to_type("score", "FILE", *_options(done)))
+    if record.config:
+        print(f"note  no config.toml: {record.config}", file=sys.stderr)
+    for note in done.notes:
+        print(f"note  {note}", file=sys.stderr)
+
+
+def _options(done: SplitFolder) -> list[str]:
+    """Return what a command says to score lists on what was written."""
+    from harness.experiment.solution_files import SAMPLE, SOLUTION
+
+    record, folder = done.record, done.folder
+    keep = ["--keep-users-without-items"] if record.without_items > 0 else []
+    separator = ["--separator", record.separator] if record.separator is not None else []
+    files = ["--solution", str(folder / SOLUTION), "--sample", str(folder / SAMPLE)]
+    return [*files, "--k", str(record.evaluation.k), *separator, *keep]

@@ -1,0 +1,128 @@
+"""What competitors are scored by: a solution with two leaderboards, and a sample submission."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from harness.core.arrays import Bool
+from harness.core.errors import DataError, UsageError
+from harness.core.random import id_hashes, mixed
+from harness.data.dataset import ITEM, USER
+from harness.experiment.submit import form_of, refuse_held
+from harness.experiment.validate import validate
+from harness.protocol.evaluation_set import EvaluationSet
+from harness.protocol.task import Task
+from harness.stats.shakeup import public_users
+from harness.submission.expected import Against
+from harness.submission.format import Format, generic, recognised
+from harness.submission.solution import of_file
+
+SOLUTION, SAMPLE, ITEMS = "solution.csv", "sample_submission.csv", "items.csv"
+
+
+def is_public(evaluation_set: EvaluationSet, share: float) -> Bool:
+    """Return which users are on the public leaderboard, (n,).
+
+    They are those with the lowest hashes: a function of the ids and the fingerprint alone.
+
+    Raises
+    ------
+    UsageError
+        A share that leaves a leaderboard empty.
+    """
+    n = len(evaluation_set.user_ids)
+    key = np.array([int(evaluation_set.fingerprint[:16], 16)], np.uint64)
+    order = np.argsort(mixed(id_hashes(evaluation_set.user_ids) ^ mixed(key)), kind="stable")
+    found = np.zeros(n, np.bool_)
+    found[order[: public_users(n, share)]] = True
+    return found
+
+
+def form(asked: Against, k: int) -> Format:
+    """Return what lists are written as: the competition's, where its header allows such lists."""
+    wanted = form_of(asked, k)
+    header = recognised(wanted.columns)  # what whoever reads it will go by
+    if header.kinds or (header.k is not None and header.k < k):
+        return form_of(Against(format=generic("user", "item"), between=wanted.between), k)
+    return wanted
+
+
+def write_sample(task: Task, users: pl.Series, wanted: Format, path: Path) -> None:
+    """Write one list for everyone: the candidates with most training events, ties by id.
+
+    Raises
+    ------
+    UsageError
+        A candidate's or a true item's id holds what stands between items.
+    """
+    evaluation_set = task.evaluation_set
+    for ids in (evaluation_set.candidate_ids, evaluation_set.outside_ids):
+        refuse_held(ids, wanted)
+    top = np.argsort(-task.train.candidate_sums(), kind="stable")[: evaluation_set.k]
+    text = wanted.between.join(evaluation_set.candidate_ids.gather(top))
+    frame = users.alias(wanted.user).to_frame()
+    frame.with_columns(pl.lit(text).alias(wanted.items)).write_csv(path)
+
+
+def write_solution(evaluation_set: EvaluationSet, public: Bool, wanted: Format, path: Path) -> None:
+    """Write the true items of all users, candidates or not: lists, or with grades a row each."""
+    rows = np.arange(len(public), dtype=np.int32)
+    usage = np.where(public, "Public", "Private")
+    users = pl.DataFrame({"row": rows, USER: evaluation_set.user_ids, "Usage": usage})
+    items = _true_items(evaluation_set)
+    graded = evaluation_set.grades is not None
+    if not graded:
+        items = items.group_by("row").agg(pl.col(ITEM).str.join(wanted.between))
+    frame = users.join(items, on="row", how="left", maintain_order="left_right")
+    own = [pl.col(USER).alias(wanted.user), pl.col(ITEM).alias(wanted.items)]
+    if graded:  # a user without true items has a row of grade 0
+        own[1] = own[1].fill_null(evaluation_set.candidate_ids[0])
+        own.append(pl.col("grade").fill_null(0))
+    frame.select(*own, "Usage").write_csv(path)
+
+
+def _true_items(evaluation_set: EvaluationSet) -> pl.DataFrame:
+    """Return a row for each true item: its user's place, its id and its grade, in id order."""
+    truth, users = evaluation_set.truth, np.arange(len(evaluation_set.users), dtype=np.int32)
+    sizes = truth.sizes, evaluation_set.relevant - truth.sizes
+    ids = evaluation_set.candidate_ids.gather(truth.indices), evaluation_set.outside_ids
+    columns: dict[str, Any] = {
+        "row": np.concatenate([np.repeat(users, size) for size in sizes]),
+        ITEM: pl.concat([part.alias(ITEM) for part in ids]),
+    }
+    if evaluation_set.grades is not None and evaluation_set.outside_grades is not None:
+        columns["grade"] = np.concatenate([evaluation_set.grades, evaluation_set.outside_grades])
+    return pl.DataFrame(columns).sort("row", ITEM)
+
+
+def refuse_misread(folder: Path, evaluation_set: EvaluationSet, separator: str | None) -> None:
+    """Raise UsageError where files would not be read as what they were made of.
+
+    It depends on ids: what stands between items in one file is a part of ids in another.
+    """
+    sample, solution = folder / SAMPLE, folder / SOLUTION
+    try:
+        found = of_file(solution, keep_users_without_items=True, between=separator)
+        told = validate(
+            sample, sample=sample, items=folder / ITEMS, solution=solution, separator=separator
+        ).errors
+    except DataError as error:
+        raise UsageError(str(error).replace(f"{folder}/", "")) from error
+    true = _true_items(evaluation_set)
+    same = (
+        found.users.equals(evaluation_set.user_ids)
+        and np.array_equal(found.judgments.relevant, evaluation_set.relevant)
+        and true[ITEM].is_in(found.items.implode()).all()
+    )
+    if not same:
+        raise UsageError(
+            f"{SOLUTION} would be read otherwise than it is: ids of true items hold what may stand "
+            "between items (a space, comma, semicolon or bar), or an end of line; write such ids "
+            "otherwise in the data"
+        )
+    if told:
+        raise UsageError(f"{SAMPLE} would be refused: {told[0].message}; write such ids otherwise")

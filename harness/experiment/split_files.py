@@ -1,0 +1,294 @@
+"""A task as the files of a competition: events to learn from, a solution, a sample submission."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from pydantic import NonNegativeInt
+
+from harness import config as config_
+from harness.config import Config
+from harness.core.arrays import Int64
+from harness.core.errors import UsageError
+from harness.core.io import whole_folder, written
+from harness.data.dataset import DAY_US, ITEM, KIND, TIME, USER, VALUE, Dataset, Events
+from harness.experiment import competition
+from harness.experiment.record import Evaluation, Part, Positive
+from harness.experiment.run_folder import check_out
+from harness.experiment.solution_files import (
+    ITEMS,
+    SAMPLE,
+    SOLUTION,
+    form,
+    is_public,
+    refuse_misread,
+    write_sample,
+    write_solution,
+)
+from harness.experiment.submit import read_by, rows_of
+from harness.protocol.task import Task, make_task
+from harness.protocol.users import OWN
+
+TRAIN, VALID = "train.csv", "valid.csv"
+CONFIG, RECORD = "config.toml", "split.json"
+FILES = (TRAIN, VALID, ITEMS, SOLUTION, SAMPLE, CONFIG, RECORD)
+_ROWS = 1 << 20
+"""Events of the data set that are looked at at a time, but for users who have more."""
+_TIMES = ((DAY_US, "%Y-%m-%d"), (1_000_000, "%Y-%m-%d %H:%M:%S"), (1, "%Y-%m-%d %H:%M:%S%.6f"))
+"""How times are written that are whole multiples of so many microseconds."""
+
+
+class SplitRecord(Part):
+    """What split.json holds.
+
+    Attributes
+    ----------
+    train, valid, held_back : int
+        Events in train.csv, in valid.csv, and in neither.
+    public_share : float
+        The share of the evaluated users that was asked for on the public leaderboard.
+    public, private : int
+        Users on either leaderboard.
+    sample : int
+        Rows of the sample submission.
+    without_items : int
+        Evaluated users without a true item, who score 0.
+    separator : str, optional
+        What stands between items, where it is no space and ``--separator`` must say it.
+    config : str
+        Why there is no config.toml; empty where there is one.
+    """
+
+    evaluation: Evaluation
+    train: Positive
+    valid: Positive
+    held_back: NonNegativeInt
+    public_share: float
+    public: Positive
+    private: Positive
+    sample: Positive
+    without_items: NonNegativeInt
+    separator: str | None = None
+    config: str = ""
+
+
+@dataclass(frozen=True)
+class SplitFolder:
+    """What was written.
+
+    Attributes
+    ----------
+    folder : Path
+    record : SplitRecord
+    notes : tuple of str
+        What looked odd in the data.
+    """
+
+    folder: Path
+    record: SplitRecord
+    notes: tuple[str, ...]
+
+
+def split(
+    config: Config | str | Path, out: str | Path, *, public_share: float | None = None
+) -> SplitFolder:
+    """Write the files of a competition on a config's evaluation set, all or none.
+
+    A submission scored against solution.csv has the score of a run of the config, public and
+    private users together.
+
+    Parameters
+    ----------
+    config : Config or path of a TOML file
+    out : path
+        A folder, which is made; one of an earlier split is replaced.
+    public_share : float, optional
+        Of the evaluated users, who is on the public leaderboard; by default the largest of
+        ``[compare] public_shares``.
+
+    Returns
+    -------
+    SplitFolder
+        ``record.evaluation.fingerprint``, ``record.public`` and more.
+
+    Raises
+    ------
+    HarnessError
+        A config or a file that cannot be used, a folder that is something else, a share that leaves
+        a leaderboard empty, ids that a solution or a submission cannot hold.
+    """
+    config = config if isinstance(config, Config) else config_.read(Path(config))
+    out, share = Path(out), _share(config, public_share)
+    check_out(out, is_split, "folder of harness split")
+    _refuse_replacing(out, [*read_by(config), config.folder])
+    task = make_task(config)
+    with written(out, "; choose another --out"), whole_folder(out) as folder:
+        record = write(task, folder, share)
+    return SplitFolder(out, record, task.data.notes)
+
+
+def write(task: Task, folder: Path, share: float) -> SplitRecord:
+    """Write the files of one task into a folder that is there.
+
+    Parameters
+    ----------
+    share : float
+        Of the evaluated users on the public leaderboard.
+    """
+    evaluation_set, parts = task.evaluation_set, task.split
+    public = is_public(evaluation_set, share)
+    asked = competition.of_config(task.config)
+    wanted = form(asked, evaluation_set.k)
+    separator = wanted.between if wanted.between != " " else None
+    users, _ = rows_of(asked, evaluation_set)
+    write_sample(task, users, wanted, folder / SAMPLE)
+    write_solution(evaluation_set, public, wanted, folder / SOLUTION)
+    evaluation_set.candidate_ids.alias(ITEM).to_frame().write_csv(folder / ITEMS)
+    refuse_misread(folder, evaluation_set, separator)
+    for events, name in ((parts.train, TRAIN), (parts.valid, VALID)):
+        _write_events(task, events, folder / name)
+    missing = _write_config(task, folder / CONFIG)
+    record = SplitRecord(
+        evaluation=Evaluation.of(evaluation_set, task.data.layout, parts.summary()),
+        train=parts.n_events[0],
+        valid=parts.n_events[1],
+        held_back=parts.held_back,
+        public_share=share,
+        public=int(np.count_nonzero(public)),
+        private=int(np.count_nonzero(~public)),
+        sample=len(users),
+        without_items=int(np.count_nonzero(evaluation_set.relevant == 0)),
+        separator=separator,
+        config=missing,
+    )
+    values = {"schema": 1, **record.model_dump(mode="json")}
+    (folder / RECORD).write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+    return record
+
+
+def is_split(folder: Path) -> bool:
+    """Return whether a folder is empty, or holds a split and nothing else, and may be replaced."""
+    if not folder.is_dir():
+        return False
+    there = {path.name for path in folder.iterdir()}
+    return not there or (RECORD in there and there <= set(FILES))
+
+
+def _share(config: Config, given: float | None) -> float:
+    """Return the share that is asked for, or else that of the config.
+
+    Raises
+    ------
+    UsageError
+        It is none, or the config has none.
+    """
+    shares = config.compare.public_shares if given is None else [given]
+    if not shares:
+        raise UsageError("[compare] public_shares is empty; name a share, --public-share 0.3")
+    share = max(shares)
+    if not 0 < share < 1:
+        raise UsageError(f"--public-share is {share:g}; expected a number between 0 and 1")
+    return share
+
+
+def _refuse_replacing(out: Path, read: Iterable[Path]) -> None:
+    """Raise UsageError where what is read lies in the folder that is to be replaced."""
+    folder = out.resolve()
+    for path in read:
+        if folder in (path.resolve(), *path.resolve().parents):
+            raise UsageError(
+                f"{out}: holds {path.name}, which is read by this command and never touched; "
+                "choose another --out"
+            )
+
+
+def _write_events(task: Task, events: Events, path: Path) -> None:
+    """Write events in the order of the data set, some users' at a time."""
+    starts = task.data.events.user_starts(len(task.data.user_ids))  # `events` are chosen of these
+    form = _time_form(task.data.events.time) if task.data.has_time else ""
+    kinds = pl.Series(task.data.kinds) if _has_kinds(task) else None
+    with path.open("wb") as file:
+        for first, end in pairwise(_ends(starts)):
+            users = np.arange(first, end, dtype=np.int32)
+            own = events.of_users(users, len(task.data.user_ids))
+            _frame(task.data, own, first, form, kinds).write_csv(file, include_header=first == 0)
+
+
+def _ends(starts: Int64) -> list[int]:
+    """Return which users begin a part of about `_ROWS` events, and how many users there are."""
+    marks = np.arange(0, starts[-1], _ROWS)
+    return [*np.unique(np.searchsorted(starts, marks)).tolist(), len(starts) - 1]
+
+
+def _frame(
+    data: Dataset, events: Events, first: int, form: str, kinds: pl.Series | None
+) -> pl.DataFrame:
+    """Return events as they are written; the first of their users is at position `first`."""
+    columns: dict[str, Any] = {
+        USER: data.user_ids.gather(events.user + np.int32(first)),
+        ITEM: data.item_ids.gather(events.item),
+    }
+    if data.has_time:
+        columns[TIME] = pl.Series(events.time).cast(pl.Datetime("us")).dt.strftime(form)
+    if kinds is not None:
+        columns[KIND] = kinds.gather(events.kind)
+    if events.value is not None:
+        columns[VALUE] = events.value
+    return pl.DataFrame(columns)
+
+
+def _has_kinds(task: Task) -> bool:
+    """Return whether a column or several tables tell types of events; a given split tells none."""
+    tables = task.config.layout().events
+    return len({table.type for table in tables}) > 1 or any(table.kind for table in tables)
+
+
+def _time_form(time: Int64) -> str:
+    """Return the shortest form that all times can be written in."""
+    parts = [time[start : start + _ROWS] for start in range(0, len(time), _ROWS)]
+    return next(form for unit, form in _TIMES if not any((part % unit).any() for part in parts))
+
+
+def _write_config(task: Task, path: Path) -> str:
+    """Write a config on the files beside it, with the same evaluation set; or return why not."""
+    import tomli_w
+
+    if task.data.registered is not None and task.config.evaluation.users == "seen":
+        return "users are evaluated by when they registered, which these files do not tell"
+    values = _values(task, path.parent)
+    path.write_text(tomli_w.dumps(values), encoding="utf-8")
+    return ""
+
+
+def _values(task: Task, folder: Path) -> dict[str, Any]:
+    """Return the plain values of such a config: items.csv are the candidates, whatever the rule."""
+    config = task.config
+    values = config.written(folder)
+    data = {"layout": "table", "path": ".", "events": TRAIN, "items": ITEMS}
+    columns = {KIND: _has_kinds(task), VALUE: task.data.events.value is not None}
+    values["data"] = data | {name: name for name, there in columns.items() if there}
+    if not task.data.has_time:
+        values["data"] |= {TIME: False}
+    values["split"] = {"strategy": "given", "valid": VALID}
+    values["evaluation"] = _evaluation(task, values.get("evaluation", {}))
+    values.get("submission", {}).pop("sample", None)
+    if config.compare.slices:  # those of a table of users, which is not written
+        values["compare"]["slices"] = [name for name in config.compare.slices if name in OWN]
+    return values
+
+
+def _evaluation(task: Task, given: dict[str, Any]) -> dict[str, Any]:
+    """Return ``[evaluation]`` of such a config, with the hits that there are."""
+    own = {**given, "candidates": "catalogue"}
+    hits = own.pop("hits", None)
+    if hits is None or not _has_kinds(task):
+        return own
+    there = {task.data.kinds[code] for code in np.unique(task.split.valid.kind).tolist()}
+    return own | {"hits": [name for name in hits if name in there]}

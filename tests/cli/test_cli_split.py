@@ -1,0 +1,110 @@
+"""harness split on the command line: from a config to files that validate and score take."""
+
+import json
+from pathlib import Path
+
+import pytest
+import small
+from conftest import Cli, is_refused, tells
+from small import LOG, POPULAR, RANDOM
+
+TOML = small.toml(POPULAR, RANDOM, evaluation={"k": 2, "metrics": ["MAP@2", "NDCG@2"]})
+SCORED = ["--solution", "out/solution.csv", "--sample", "out/sample_submission.csv"]
+
+
+@pytest.fixture
+def harness(here: Path, cli: Cli) -> Cli:
+    """Return what runs a command where a log and a config on it are."""
+    small.write(here, {"log.csv": LOG, "shop.toml": TOML})
+    return cli
+
+
+def test_what_it_says(harness: Cli, here: Path) -> None:
+    status, out, err = harness("split", "shop.toml", "--out", "out")
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    files = {path.name: path.stat().st_size for path in (here / "out").iterdir()}
+    assert {line.split("  ")[0].removeprefix("out/") for line in lines[:7]} == set(files)
+    assert f"out/train.csv  {files['train.csv']:,} bytes" == lines[0]
+    fingerprint = json.loads((here / "out" / "split.json").read_text())["evaluation"]["fingerprint"]
+    told = f"evaluation set  {fingerprint[:6]} · k = 2 · 3 users, 1 public, 2 private"
+    assert lines[7:9] == ["", told]
+    scored = "score FILE --solution out/solution.csv --sample out/sample_submission.csv --k 2"
+    assert lines[9].startswith("next  ")
+    assert lines[9].endswith(scored)
+
+
+def test_split_submit_and_score_is_the_run(harness: Cli, here: Path) -> None:
+    """A run of the written config, too. Train has b twice, then a, c, d: the lists are b, a.
+
+    Ann wants b, bob d, cid a: AP@2 is 1, 0 and 1/2.
+    """
+    assert harness("split", "shop.toml", "--out", "out")[0] == 0
+    assert harness("submit", "shop.toml", "--model", "popular", "--out", "own.csv")[0] == 0
+    means = []
+    for config in ("shop.toml", "out/config.toml"):
+        tells(harness("run", config, "--out", "run"), 0)
+        (record,) = (
+            model
+            for model in json.loads((here / "run" / "result.json").read_text())["models"]
+            if model["name"] == "popular"
+        )
+        means.append({name: figure["mean"] for name, figure in record["metrics"].items()})
+    metrics = ["--metric", "MAP@2", "--metric", "NDCG@2"]
+    status, out, _ = harness("score", "own.csv", *SCORED, *metrics, "--format", "json")
+    found = json.loads(out)
+    scored = {name: figure["mean"] for name, figure in found["metrics"].items()}
+    assert status == 0
+    assert means == [scored, scored]
+    assert scored["MAP@2"] == 0.5
+    assert set(found["usage"]) == {"Public", "Private"}
+
+
+def test_the_sample_is_valid(harness: Cli) -> None:
+    harness("split", "shop.toml", "--out", "out")
+    for more in ([], ["--items", "out/items.csv"]):
+        tells(harness("validate", "out/sample_submission.csv", *SCORED, *more), 0, "0 errors")
+    tells(harness("validate", "out/sample_submission.csv", *SCORED[:2]), 0, "0 errors")
+
+
+def test_options_of_the_solution_are_told(harness: Cli, here: Path) -> None:
+    """Bob's d is no candidate, and a bar stands between items."""
+    small.write(here, {"log.csv": LOG.replace("cid,d,", "cid,c,")})
+    rules = ["evaluation.truth=candidates", "evaluation.require_hit=false"]
+    sets = [f"--set={rule}" for rule in (*rules, "submission.separator='|'")]
+    told = ["--k 2 --separator '|' --keep-users-without-items"]
+    tells(harness("split", "shop.toml", "--out", "out", *sets), 0, *told)
+
+
+def test_a_share_is_named(harness: Cli) -> None:
+    typed = ["split", "shop.toml", "--out", "out", "--public-share", "0.6"]
+    tells(harness(*typed), 0, "3 users, 2 public, 1 private")
+
+
+def test_notes(harness: Cli, here: Path) -> None:
+    where = "data.where={ item = ['a', 'b', 'd'] }"
+    _, _, err = harness("split", "shop.toml", "--out", "out", "--set", where)
+    assert err.startswith("note  log.csv: 1 of 8 rows left out (kept: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["split", "shop.toml", "--out", "mine"], ["mine: exists and is no folder of harness"]),
+        (["split", "shop.toml", "--out", "log.csv"], ["log.csv: exists and is no folder"]),
+        (["split", "shop.toml", "--out", "log.csv/out"], ["log.csv/out: cannot be written"]),
+        (["split", "sho.toml", "--out", "out"], ["sho.toml: no such file; did you mean"]),
+        (
+            ["split", "shop.toml", "--out", "out", "--public-share", "30"],
+            ["--public-share is 30; expected a number between 0 and 1"],
+        ),
+        (
+            ["split", "shop.toml", "--out", "out", "--set", "split.valid_days=30"],
+            ["the split leaves no train event"],
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_refused(arguments: list[str], words: list[str], harness: Cli, here: Path) -> None:
+    small.write(here, {"mine/notes.txt": "mine"})
+    is_refused(harness(*arguments), *words)
+    assert sorted(path.name for path in here.iterdir()) == ["log.csv", "mine", "shop.toml"]

@@ -1,0 +1,369 @@
+"""A config's evaluation set written as the files of a competition: what they hold and score."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import small
+from conftest import refusal
+from hypothesis import given
+from hypothesis import strategies as st
+from small import POPULAR
+
+import harness
+from harness import config as config_
+from harness.core.errors import UsageError
+from harness.experiment.submit import submit
+from harness.protocol.task import make_task
+
+ROOT = Path(__file__).parents[2]
+LOG = """user,item,time,stars
+bob,c,2020-01-03,2
+bob,b,2020-01-03,5
+ann,a,2020-01-01,4.5
+ann,b,2020-01-02,3
+cid,d,2020-01-04,1
+ann,b,2020-01-08,2
+cid,a,2020-01-08,4
+bob,new,2020-01-08,3
+bob,d,2020-01-08,3
+bob,d,2020-01-08,0.5
+"""
+"""The last day is held out: ann b, bob d and new, which is no candidate, cid a."""
+
+
+OF_TRAIN = ("Coverage", "Gini", "Novelty")
+"""Metrics that need more than a solution."""
+
+
+def texts(folder: Path, *names: str) -> list[str]:
+    return [(folder / name).read_text(encoding="utf-8") for name in names]
+
+
+def lines_of(folder: Path, name: str) -> list[list[str]]:
+    return [line.split(",") for line in (folder / name).read_text().splitlines()[1:]]
+
+
+def test_what_the_files_hold(tmp_path: Path) -> None:
+    """In train b stands twice, a, c and d once: b and a are the most popular two."""
+    done = harness.split(small.config(tmp_path, log=LOG), tmp_path / "out")
+    assert texts(
+        tmp_path / "out", "train.csv", "valid.csv", "items.csv", "sample_submission.csv"
+    ) == [
+        "user,item,time\nann,a,2020-01-01\nann,b,2020-01-02\nbob,b,2020-01-03\nbob,c,2020-01-03\n"
+        "cid,d,2020-01-04\n",
+        "user,item,time\nann,b,2020-01-08\nbob,d,2020-01-08\nbob,d,2020-01-08\n"
+        "bob,new,2020-01-08\ncid,a,2020-01-08\n",
+        "item\na\nb\nc\nd\n",
+        "user,item\nann,b a\nbob,b a\ncid,b a\n",
+    ]
+    rows = lines_of(tmp_path / "out", "solution.csv")
+    assert [row[:2] for row in rows] == [["ann", "b"], ["bob", "d new"], ["cid", "a"]]
+    assert sorted(row[2] for row in rows) == ["Private", "Private", "Public"]
+    record = done.record
+    assert (record.train, record.valid, record.held_back, record.sample) == (5, 5, 0, 3)
+    assert (record.public, record.private, record.public_share) == (1, 2, 0.3)
+
+
+def test_event_types_and_values(tmp_path: Path) -> None:
+    """Events of equal user, time and item stand by type and value; grades are the highest ones."""
+    data = {"kind": "item", "value": "stars"}
+    harness.split(small.config(tmp_path, log=LOG, data=data), tmp_path / "out")
+    train, valid = texts(tmp_path / "out", "train.csv", "valid.csv")
+    assert train.startswith("user,item,time,kind,value\nann,a,2020-01-01,a,4.5\n")
+    assert "bob,d,2020-01-08,d,0.5\nbob,d,2020-01-08,d,3.0\n" in valid
+    rows = lines_of(tmp_path / "out", "solution.csv")
+    assert [row[:3] for row in rows] == [
+        ["ann", "b", "2.0"], ["bob", "d", "3.0"], ["bob", "new", "3.0"], ["cid", "a", "4.0"],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("before", "held", "written"),
+    [
+        ("2020-01-01 00:00:00", "2020-01-08 00:00:00", ("2020-01-01", "2020-01-08")),
+        (
+            "2020-01-01 10:00:05",
+            "2020-01-08 00:00:00",
+            ("2020-01-01 10:00:05", "2020-01-08 00:00:00"),
+        ),
+        (
+            "0200-01-01 00:00:00",
+            "0200-01-08 00:00:00.5",
+            ("0200-01-01 00:00:00.000000", "0200-01-08 00:00:00.500000"),
+        ),
+    ],
+)
+def test_times_are_as_short_as_all_of_them_allow(
+    before: str, held: str, written: tuple[str, str], tmp_path: Path
+) -> None:
+    log = f"user,item,time\nann,a,{before}\nbob,b,{before}\nann,b,{held}\nbob,a,{held}\n"
+    harness.split(small.config(tmp_path, log=log), tmp_path / "out")
+    found = [lines_of(tmp_path / "out", name)[0][2] for name in ("train.csv", "valid.csv")]
+    assert found == list(written)
+
+
+def test_events_without_times(tmp_path: Path) -> None:
+    small.write(tmp_path, {"held.csv": "user,item\nann,b\nbob,a\n"})
+    sections = {"data": {"time": False}, "split": {"strategy": "given", "valid": "held.csv"}}
+    config = small.config(tmp_path, log="user,item\nbob,b\nann,a\n", **sections)
+    harness.split(config, tmp_path / "out")
+    assert texts(tmp_path / "out", "train.csv") == ["user,item\nann,a\nbob,b\n"]
+    again = make_task(config_.read(tmp_path / "out" / "config.toml"))
+    assert again.evaluation_set.fingerprint == make_task(config).evaluation_set.fingerprint
+
+
+def test_who_is_public_follows_from_the_fingerprint_and_the_id(tmp_path: Path) -> None:
+    """Worked out again in plain Python: the 12 of 40 users with the lowest numbers."""
+    done = harness.split(small.many(tmp_path), tmp_path / "out")
+    key = int(done.record.evaluation.fingerprint[:16], 16)
+    rows = {row[0]: row[-1] for row in lines_of(tmp_path / "out", "solution.csv")}
+    order = sorted(rows, key=lambda user: splitmix(blake(user) ^ splitmix(key)))
+    n = round(len(rows) * 0.3)
+    assert {user for user, usage in rows.items() if usage == "Public"} == set(order[:n])
+
+
+def blake(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def splitmix(z: int) -> int:
+    """Return the output function of Steele, Lea and Flood (2014), of 64 bits."""
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+    return z ^ (z >> 31)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.5, 0.99])
+def test_both_leaderboards_have_users(share: float, tmp_path: Path) -> None:
+    """Of three users: one, two (1.5 rounded to even) and two."""
+    done = harness.split(small.config(tmp_path), tmp_path / "out", public_share=share)
+    assert done.record.public == {0.01: 1, 0.5: 2, 0.99: 2}[share]
+
+
+@pytest.mark.parametrize("sections", small.CONFIGS.values(), ids=small.CONFIGS)
+def test_a_run_on_the_files_has_the_same_evaluation_set_and_scores(
+    sections: dict[str, Any], tmp_path: Path
+) -> None:
+    """But of models that look back from the cut-off, which a given split puts behind train."""
+    config = small.many(tmp_path, **sections)
+    done = harness.split(config, tmp_path / "out")
+    was, now = harness.run(config), harness.run(tmp_path / "out" / "config.toml")
+    fingerprint = was.evaluation_set.fingerprint
+    assert now.evaluation_set.fingerprint == done.record.evaluation.fingerprint == fingerprint
+    look_back = {"trending", "gaps", "fading"} if config.split.strategy == "time" else set()
+    figures = [
+        {model.name: model.metrics for model in run.models if model.name not in look_back}
+        for run in (was, now)
+    ]
+    assert figures[0] == figures[1]
+
+
+@pytest.mark.parametrize("sections", small.CONFIGS.values(), ids=small.CONFIGS)
+def test_lists_score_on_the_solution_as_in_the_run(
+    sections: dict[str, Any], tmp_path: Path
+) -> None:
+    config, out = small.many(tmp_path, **sections), tmp_path / "out"
+    harness.split(config, out)
+    figures = {model.name: model.metrics for model in harness.run(config).models}
+    metrics = [
+        name
+        for name in figures["popular"]
+        if "Coverage" not in name and "Gini" not in name and "Novelty" not in name
+    ]
+    for name in ("popular", "after", "gaps"):
+        submit(config, name, tmp_path / "lists.csv")
+        scored = harness.score(
+            tmp_path / "lists.csv",
+            solution=out / "solution.csv",
+            sample=out / "sample_submission.csv",
+            metrics=metrics,
+            keep_users_without_items=True,
+        )
+        assert {metric: scored.metrics[metric].mean for metric in metrics} == {
+            metric: figures[name][metric].mean for metric in metrics
+        }
+
+
+@pytest.mark.parametrize(
+    ("name", "columns"),
+    [
+        ("demo", ("customer_id", "prediction")),
+        ("demo-ponpare", ("USER_ID_hash", "PURCHASED_COUPONS")),
+    ],
+)
+def test_competitions_have_their_own_columns(
+    name: str, columns: tuple[str, str], tmp_path: Path
+) -> None:
+    config, out = config_.read(ROOT / "configs" / f"{name}.toml"), tmp_path / "out"
+    harness.split(config, out)
+    found = harness.validate(
+        out / "sample_submission.csv",
+        solution=out / "solution.csv",
+        sample=out / "sample_submission.csv",
+        items=out / "items.csv",
+    )
+    assert [problem.code for problem in found.problems] == ["SUB401"]  # all lists are the same
+    assert tuple(pl.read_csv(out / "sample_submission.csv").columns) == columns
+
+
+SHUFFLED = LOG.splitlines(keepends=True)[1:]
+
+
+@given(st.permutations(SHUFFLED))
+def test_the_order_of_rows_changes_no_byte(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[str]
+) -> None:
+    log = "user,item,time,stars\n"
+    folders = [tmp_path_factory.mktemp("shop") for _ in range(2)]
+    for folder, own in zip(folders, (SHUFFLED, rows), strict=True):
+        config = small.config(folder, log=log + "".join(own), data={"value": "stars"})
+        harness.split(config, folder / "out")
+    names = sorted(path.name for path in (folders[0] / "out").iterdir())
+    assert texts(folders[0] / "out", *names) == texts(folders[1] / "out", *names)
+
+
+def test_many_parts_are_written_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = small.many(tmp_path)
+    harness.split(config, tmp_path / "whole")
+    monkeypatch.setattr("harness.experiment.split_files._ROWS", 7)
+    harness.split(config, tmp_path / "parts")
+    names = ("train.csv", "valid.csv")
+    assert texts(tmp_path / "parts", *names) == texts(tmp_path / "whole", *names)
+
+
+def test_a_header_whose_competition_has_other_rules_is_not_written(tmp_path: Path) -> None:
+    """OTTO's ids end with a type of events, which sessions do not; H&M looks at 12 items."""
+    late = {"aid": 2, "ts": 800_000_000, "type": "carts"}
+    sessions = [
+        {"session": at, "events": [{"aid": at + 1, "ts": at, "type": "clicks"}, late]}
+        for at in range(3)
+    ]
+    small.write(tmp_path, {"train.jsonl": "".join(json.dumps(one) + "\n" for one in sessions)})
+    otto = {"layout": "otto", "path": ".", "cache": False}
+    rule = {"strategy": "time", "valid_days": 1}
+    values = {"data": otto, "split": rule, "models": [POPULAR]}
+    done = harness.split(config_.parse(values, tmp_path), tmp_path / "out")
+    assert texts(tmp_path / "out", "sample_submission.csv") == [
+        "user,item\n0,1 2 3\n1,1 2 3\n2,1 2 3\n"
+    ]
+    assert done.record.evaluation.users == 3
+    long = config_.read(ROOT / "configs" / "demo.toml", ["evaluation.k=20"])
+    harness.split(long, tmp_path / "long")
+    (sample,) = texts(tmp_path / "long", "sample_submission.csv")
+    header, first = sample.splitlines()[:2]
+    assert (header, len(first.split(",")[1].split())) == ("user,item", 20)
+
+
+def test_users_without_true_items_have_a_row(tmp_path: Path) -> None:
+    """With truth = "candidates" bob's one item is none, with grades cid's event has the value 0."""
+    log = (
+        LOG.replace("cid,a,2020-01-08,4", "cid,a,2020-01-08,0")
+        .replace("bob,d,2020-01-08,3\n", "")
+        .replace("bob,d,2020-01-08,0.5\n", "")
+    )
+    rules = {"truth": "candidates", "require_hit": False}
+    for data, rows in {
+        None: [["ann", "b"], ["bob", ""], ["cid", "a"]],
+        "stars": [["ann", "b", "2.0"], ["bob", "a", "0.0"], ["cid", "a", "0.0"]],
+    }.items():
+        config = small.config(
+            tmp_path, log=log, data={"value": data} if data else {}, evaluation=rules
+        )
+        done = harness.split(config, tmp_path / "out")
+        assert [row[:-1] for row in lines_of(tmp_path / "out", "solution.csv")] == rows
+        assert done.record.without_items == len([row for row in rows if row[-1] in ("", "0.0")])
+        submit(config, "popular", tmp_path / "lists.csv")
+        own = tmp_path / "lists.csv", tmp_path / "out" / "solution.csv"
+        scored = harness.score(
+            own[0], solution=own[1], metrics=["MAP@2"], keep_users_without_items=True
+        )
+        assert scored.metrics["MAP@2"].mean == harness.run(config).models[0].metrics["MAP@2"].mean
+
+
+def test_who_registered_when_is_not_written(tmp_path: Path) -> None:
+    config = config_.read(ROOT / "configs" / "demo-ponpare.toml")
+    done = harness.split(config, tmp_path / "out")
+    assert "registered" in done.record.config
+    assert not (tmp_path / "out" / "config.toml").exists()
+    everyone = config_.read(ROOT / "configs" / "demo-ponpare.toml", ["evaluation.users=all"])
+    done = harness.split(everyone, tmp_path / "out")
+    again = make_task(config_.read(tmp_path / "out" / "config.toml"))
+    assert again.evaluation_set.fingerprint == done.record.evaluation.fingerprint
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    config = small.config(tmp_path)
+    small.write(tmp_path, {"out/train.csv": "mine"})
+    with refusal(UsageError, "out: exists and is no folder of harness split; choose another --out"):
+        harness.split(config, tmp_path / "out")
+    assert texts(tmp_path / "out", "train.csv") == ["mine"]
+    harness.split(config, tmp_path / "new")
+    harness.split(config, tmp_path / "new", public_share=0.5)  # its own may be replaced
+    with refusal(UsageError, "holds train.csv, which is read by this command and never touched"):
+        harness.split(config_.read(tmp_path / "new" / "config.toml"), tmp_path / "new")
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, -1.0, float("nan")])
+def test_a_share_is_between_0_and_1(share: float, tmp_path: Path) -> None:
+    with refusal(UsageError, f"--public-share is {share:g}; expected a number between 0 and 1"):
+        harness.split(small.config(tmp_path), tmp_path / "out", public_share=share)
+
+
+def test_a_share_is_that_of_the_config(tmp_path: Path) -> None:
+    shares = {"compare": {"public_shares": [0.7, 0.2]}}
+    done = harness.split(small.config(tmp_path, **shares), tmp_path / "out")
+    assert (done.record.public_share, done.record.public) == (0.7, 2)
+    with refusal(UsageError, "[compare] public_shares is empty; name a share, --public-share 0.3"):
+        harness.split(small.config(tmp_path, compare={"public_shares": []}), tmp_path / "out")
+
+
+def test_one_user_makes_no_two_leaderboards(tmp_path: Path) -> None:
+    with refusal(UsageError, "a public share of 0.3 leaves a leaderboard of 1 user empty"):
+        harness.split(
+            small.config(tmp_path, log="user,item,time\nann,a,2020-01-01\nann,a,2020-01-08\n"),
+            tmp_path / "out",
+        )
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("user", "item", "words"),
+    [
+        ("ann", "a b", 'item "a b" holds " ", which stands between items'),
+        ("ann", "a|b", "solution.csv would be read otherwise than it is: ids of true items hold"),
+        ("ann", "[a]", 'solution.csv: column "item": found "[a]" among the true items'),
+        (" ann", "a", "sample_submission.csv would be refused: missing ids: 1"),
+    ],
+)
+def test_ids_that_cannot_be_read_again_are_refused(
+    user: str, item: str, words: str, tmp_path: Path
+) -> None:
+    log = "user,item,time\n" + "".join(
+        f'{name},"{one}",2020-01-0{day}\n'
+        for name, one in ((user, item), ("zoe", "z"))
+        for day in (1, 8)
+    )
+    with refusal(UsageError, words):
+        harness.split(small.config(tmp_path, log=log), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_separator_of_the_competition_is_named(tmp_path: Path) -> None:
+    """Ann has two true items, bob one: whether a bar is a part of ids, the file does not tell."""
+    events = ["ann,a b,2020-01-01", "bob,c,2020-01-01", "cid,c,2020-01-01"]
+    events += ["ann,a b,2020-01-08", "ann,c,2020-01-08", "bob,a b,2020-01-08", "cid,c,2020-01-08"]
+    log = "\n".join(["user,item,time", *events, ""])
+    own = {"submission": {"separator": "|", "user": "who", "items": "what"}}
+    done = harness.split(small.config(tmp_path, log=log, **own), tmp_path / "out")
+    assert done.record.separator == "|"
+    assert texts(tmp_path / "out", "sample_submission.csv") == [
+        "who,what\nann,c|a b\nbob,c|a b\ncid,c|a b\n"
+    ]
+    files = {"solution": tmp_path / "out" / "solution.csv", "separator": "|"}
+    scored = harness.score(tmp_path / "out" / "sample_submission.csv", **files, metrics=["MAP@2"])
+    assert scored.metrics["MAP@2"].mean == pytest.approx((1 + 1 / 2 + 1) / 3)
