@@ -78,7 +78,7 @@ def parquet(data: Path) -> Path:
 def read(path: Path, side: str) -> float:
     command = [sys.executable, "-c", READ, str(path), side]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)
     return float(done.stdout)
 
 

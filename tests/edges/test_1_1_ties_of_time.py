@@ -14,7 +14,7 @@ from harness.experiment import run_folder
 from harness.experiment.explain import of_run
 from harness.experiment.run import run
 from harness.protocol.task import Task, make_task
-from harness.tuning.tuning import inner_task
+from harness.tuning.tuning import inner_tasks
 
 ONE_DAY = "2020-01-01"
 LAST_ONE = {"strategy": "last_n", "n": 1}
@@ -167,7 +167,7 @@ def test_an_inner_split_keeps_the_order_of_rows_where_the_outer_one_does_not(wri
     text = log_of("ann c", "bob b", "ann b", "ann a", "bob c") + "ann,c,2020-01-09\n"
     outer = {"strategy": "time", "valid_days": 1}
     config = config_of(write(log=text), outer, tune=OWN_INNER)
-    assert held_out(inner_task(config)) == {"ann": "a", "bob": "c"}
+    assert held_out(inner_tasks(config)[0]) == {"ann": "a", "bob": "c"}
 
 
 def test_an_inner_split_is_refused_where_rows_have_no_common_order(write: Write) -> None:
@@ -175,7 +175,7 @@ def test_an_inner_split_is_refused_where_rows_have_no_common_order(write: Write)
     config = config_of(folder.parent, data={"events": "log"}, tune=OWN_INNER)
     make_task(config)  # a run takes no notice of [tune]
     with pytest.raises(UsageError, match=r'\[tune\] split.* ties = "file".*set ties = "shuffle"'):
-        inner_task(config)
+        inner_tasks(config)[0]
 
 
 def test_where_no_cut_falls_among_equal_times_nothing_is_said_to_decide(write: Write) -> None:

@@ -105,8 +105,9 @@ def test_the_document(result: Result) -> None:
                 "ci95_bootstrap": ["float"], "relative": "float", "effect_size": "float",
                 "p_t": "float", "p_sign_flip": "float", "p_adjusted": "float",
                 "wins": "int", "ties": "int", "losses": "int", "detectable": "float",
-                "verdict": "str",
+                "verdict": "str", "better_folds": "NoneType",
             }],
+            "folds": "int",
         },
         "shake_up": [{
             "metric": "str", "share": "float", "public": "int", "users": "int", "times": "int",
@@ -124,7 +125,7 @@ def test_the_document(result: Result) -> None:
                 for m in ("popular", "random")
             },
         },
-        "notes": ["str"],
+        "folds": [], "notes": ["str"],
         "seconds": dict.fromkeys(["read", "evaluation set", "users", "compare"], "float"),
     }  # fmt: skip
     assert document["schema"] == 1

@@ -15,7 +15,7 @@ from harness.data.loading import load
 from harness.protocol.evaluation_set import Step
 from harness.protocol.k_core import core_of
 from harness.protocol.task import make_task
-from harness.tuning.tuning import inner_task
+from harness.tuning.tuning import inner_tasks
 
 LOG = """user,item,time
 ann,a,2020-01-01
@@ -128,6 +128,6 @@ def test_the_inner_split_of_tuning_knows_nothing_behind_train(tmp_path: Path, le
         tune={"split": {"strategy": "time", "valid_days": 2}},
         data={"min_user_events": least, "min_item_events": least},
     )
-    task = inner_task(settings)
+    task = inner_tasks(settings)[0]
     assert task.split.summary() == "2 days from 2020-01-03"
     assert task.evaluation_set.funnel[0] == Step("active in the window", 4)
