@@ -1,0 +1,282 @@
+"""Users of several folds, each with one value: by hand, by definition, and by enumeration."""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from conftest import exactly
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.core import steps
+from harness.core.random import id_hashes
+from harness.metrics import parse
+from harness.metrics.scores import ScoreTable
+from harness.stats.chance import chance_steps
+from harness.stats.chance_law import Law, LawOfAll
+from harness.stats.estimates import ScoredUsers, bootstrap_steps, estimate_steps
+from harness.stats.folds import FoldedUsers, Folds, Part, ScoredFold, fold_steps, folded
+from harness.stats.paired import Paired, Rules, compare_steps
+
+METRIC = parse("MAP@1")
+Scores = Mapping[str, Any]
+"""Of one fold, by user: one model's score, or the scores of several, `MODELS` in turn."""
+MODELS = ("one", "other")
+
+
+def fold(scores: Scores) -> ScoredFold:
+    ids = pl.Series(list(scores), dtype=pl.String)
+    rows = np.array([np.atleast_1d(own) for own in scores.values()], np.float64)
+    columns = rows.reshape(len(scores), -1).T if scores else np.zeros((len(MODELS), 0))
+    names = MODELS[: len(columns)]
+    tables = {n: ScoreTable({METRIC: own[None, :]}) for n, own in zip(names, columns, strict=True)}
+    return ScoredFold(id_hashes(ids), tables, ids)
+
+
+def of_all(part: Part) -> Folds:
+    return steps.found(fold_steps(), steps.of_one(part))
+
+
+def users_of(*folds: Scores) -> FoldedUsers:
+    part = [fold(scores) for scores in folds]
+    return folded(of_all(part), part)
+
+
+def values(users: ScoredUsers, name: str = "one") -> list[float]:
+    own: list[float] = users.tables[name].of_users(METRIC).tolist()
+    return own
+
+
+def errors(users: ScoredUsers, name: str = "one") -> list[float]:
+    own: list[float] = users.tables[name].for_intervals(METRIC)[0].tolist()
+    return own
+
+
+def compared(users: ScoredUsers, flips: int = 9999) -> Paired:
+    own = compare_steps(MODELS, METRIC, Rules(resamples=flips))
+    return steps.found(own, steps.of_one(users))
+
+
+def single(scores: Scores) -> ScoredUsers:
+    """Return the users of one evaluation set."""
+    own = fold(scores)
+    return ScoredUsers(own.hashes, own.tables)
+
+
+TWO = ({"ann": 1, "bob": 0}, {"bob": 1 / 4})
+"""Means 1/2 and 1/4; of two users, a score counts 2/(2 · 2) in the first fold, else 2/(2 · 1)."""
+
+
+def test_a_users_value_is_the_sum_over_folds() -> None:
+    """Ann 1/2 · 1, Bob 1/2 · 0 + 1 · 1/4; their mean is that of 1/2 and 1/4."""
+    assert values(users_of(*TWO)) == [1 / 2, 1 / 4]
+    assert np.mean(values(users_of(*TWO))) == (1 / 2 + 1 / 4) / 2
+
+
+def test_errors_are_from_the_folds_means() -> None:
+    """3/8 for all; Ann 1/2 · (1 − 1/2) more; Bob 1/2 · (0 − 1/2) less, and 1/4 is the mean."""
+    assert errors(users_of(*TWO)) == [3 / 8 + 1 / 4, 3 / 8 - 1 / 4]
+
+
+def test_what_is_known_of_all_folds() -> None:
+    of = of_all([fold(scores) for scores in TWO])
+    assert (of.users, of.sizes, of.shares()) == (2, [2, 1], [1 / 2, 1])
+    assert [own["one", METRIC].tolist() for own in of.means] == [[1 / 2], [1 / 4]]
+    assert of.mean(("one", METRIC)) == 3 / 8
+
+
+def test_being_there_is_no_error() -> None:
+    """All score 1/2: Ann, who is in both folds, has the larger value, and no error."""
+    users = users_of({"ann": 1 / 2}, {"ann": 1 / 2, "bob": 1 / 2})
+    assert values(users) == [1 / 2 + 1 / 4, 1 / 4]
+    assert errors(users) == [1 / 2, 1 / 2]
+    found = steps.found(estimate_steps([("one", METRIC)]), steps.of_one(users))
+    assert found["one", METRIC].ci95_t == (1 / 2, 1 / 2)
+
+
+def test_repeats_have_means_of_their_own() -> None:
+    """Means 1/2 and 1 of the first fold's repeats, 0 and 1/2 of the second's."""
+    ids = pl.Series(["ann", "bob"])
+    tables = [ScoreTable({METRIC: np.array(own)}) for own in ([[1, 0], [1, 1]], [[0, 0], [0, 1]])]
+    part = [ScoredFold(id_hashes(ids), {"one": table}, ids) for table in tables]
+    of = of_all(part)
+    assert of.of_repeats(("one", METRIC)).tolist() == [1 / 4, 3 / 4]
+    assert of.mean(("one", METRIC)) == 1 / 2
+    found = folded(of, part).tables["one"]
+    assert found.values[METRIC].tolist() == [[1 / 2, 0], [1 / 2, 1]]
+    assert found.for_intervals(METRIC).tolist() == [[1 / 2, 0], [1 / 2, 1]]
+
+
+def test_a_metric_of_all_lists_has_no_users() -> None:
+    ids = pl.Series(["ann"])
+    table = ScoreTable({METRIC: np.array([[1.0]]), parse("Coverage@1"): np.array([[0.3]])})
+    part = [ScoredFold(id_hashes(ids), {"one": table}, ids)] * 2
+    assert list(folded(of_all(part), part).tables["one"].values) == [METRIC]
+
+
+def test_a_user_has_one_sign_in_all_folds() -> None:
+    """Two users, each better by 1 in both folds: half of all signs add up to ±2, as is seen.
+
+    With a sign a row it would be 2 of 16.
+    """
+    (facts,) = compared(users_of(*[{"ann": (1, 0), "bob": (1, 0)}] * 2)).facts
+    assert facts.p == pytest.approx(1 / 2, abs=4 * (1 / 4 / 9999) ** 0.5)
+    assert (facts.wins, facts.losses, facts.sample.n) == (2, 0, 2)
+
+
+def test_two_folds_of_the_same_users_are_one_of_their_means() -> None:
+    """To the last bit: sums, signs, weights and intervals are those of the single set."""
+    first = {"ann": (1, 0), "bob": (0, 1 / 2), "cid": (1 / 4, 1), "dan": (0, 0)}
+    second = {"ann": (0, 1 / 2), "bob": (1 / 2, 1 / 2), "cid": (1 / 4, 0), "dan": (1, 0)}
+    both = {u: np.add(first[u], second[u]) / 2 for u in first}
+    users, one_set = users_of(first, second), single(both)
+    keys = [(name, METRIC) for name in MODELS]
+    for own in (estimate_steps, lambda keys: bootstrap_steps(keys, 200, 7)):
+        found, expected = (steps.found(own(keys), steps.of_one(u)) for u in (users, one_set))
+        assert all(np.array_equal(found[key], expected[key]) for key in keys)
+    assert vars(compared(users).facts[0]) == vars(compared(one_set).facts[0])
+
+
+scores = st.sampled_from([0.0, 0.0, 1 / 12, 0.3, 0.5, 1.0])
+some_folds = st.lists(
+    st.dictionaries(st.sampled_from("abcdefg"), st.tuples(scores, scores), min_size=1),
+    min_size=1,
+    max_size=4,
+)
+
+
+@given(some_folds)
+def test_values_are_as_defined(folds: list[Scores]) -> None:
+    """By exact fractions; users stand in the order of their ids."""
+    users, found = sorted(set().union(*folds)), users_of(*folds)
+    for at, name in enumerate(MODELS):
+        own = [{u: Fraction(s[at]) for u, s in scores.items()} for scores in folds]
+        means = [sum(s.values()) / len(s) for s in own]
+        mean = sum(means) / len(means)
+        value, error = dict.fromkeys(users, Fraction()), dict.fromkeys(users, mean)
+        for of_fold, of_mean in zip(own, means, strict=True):
+            for user, score in of_fold.items():
+                share = Fraction(len(users), len(folds) * len(of_fold))
+                value[user] += share * score
+                error[user] += share * (score - of_mean)
+        assert sum(value.values()) / len(users) == mean
+        assert values(found, name) == exactly([float(value[u]) for u in users])
+        assert errors(found, name) == exactly([float(error[u]) for u in users])
+
+
+@given(some_folds)
+def test_errors_are_what_a_users_weight_changes(folds: list[Scores]) -> None:
+    """The derivative of the mean of weighed folds by a user's weight, times the users.
+
+    Source: Jaeckel 1972, the infinitesimal jackknife.
+    """
+    users, step = sorted(set().union(*folds)), 1e-4
+
+    def mean(user: str, weight: float) -> float:
+        of_folds = [
+            np.average(
+                [s[0] for s in own.values()], weights=[(u == user) * weight + 1 for u in own]
+            )
+            for own in folds
+        ]
+        return float(np.mean(of_folds))
+
+    slopes = [(mean(user, step) - mean(user, -step)) / (2 * step) for user in users]
+    expected = mean("nobody", 0) + len(users) * np.array(slopes)
+    assert errors(users_of(*folds)) == pytest.approx(expected, abs=1e-6)
+
+
+@given(some_folds, st.randoms())
+def test_neither_the_order_of_users_nor_parts_change_a_bit(
+    folds: list[Scores], random: Any
+) -> None:
+    """Users of other orders, in three parts, of which some have no users of a fold."""
+    users = sorted(set().union(*folds))
+    of_part = {user: random.randrange(3) for user in users}
+    shuffled = [dict(random.sample(list(own.items()), len(own))) for own in folds]
+    parts = [
+        [fold({u: s for u, s in own.items() if of_part[u] == number}) for own in shuffled]
+        for number in range(3)
+    ]
+    assert facts_of(parts, len(users)) == facts_of([[fold(own) for own in folds]], len(users))
+
+
+def facts_of(parts: Sequence[Part], users: int) -> list[Any]:
+    """Return everything that a run of several folds tells of users in parts."""
+    of = steps.found(fold_steps(), steps.of_parts(lambda: iter(parts)))
+    known = [folded(of, part, [law_of(own) for own in part]) for part in parts]
+    total = steps.of_parts(lambda: iter(known))
+    keys = [(name, METRIC) for name in MODELS]
+    boots = steps.found(bootstrap_steps(keys, 70, 3), total)
+    found = [
+        of.users,
+        of.sizes,
+        [of.mean(key) for key in keys],
+        steps.found(estimate_steps(keys), total),
+        [boots[key].tolist() for key in keys],
+        steps.found(chance_steps(MODELS, METRIC), total),
+    ]
+    if users > 1:
+        paired = steps.found(compare_steps(MODELS, METRIC, Rules(resamples=70)), total)
+        found += [paired.means, paired.any_hit, [vars(facts) for facts in paired.facts]]
+    return found
+
+
+def law_of(users: ScoredFold) -> Law:
+    """Return a law of one true item among 2 to 4 candidates, by the user's hash."""
+    return law(*(2 + users.hashes % 3).tolist())
+
+
+def law(*candidates: int) -> Law:
+    """Return the law of users' scores where one of so many candidates is true, and one is named.
+
+    With p = 1/n: mean p, variance p(1 − p), third cumulant p(1 − p)(1 − 2p).
+    """
+    p = np.array([1 / n for n in candidates])
+    return Law(p, p * (1 - p), p * (1 - p) * (1 - 2 * p), 1 - p)
+
+
+def test_the_law_of_two_folds() -> None:
+    """Ann's draws are of 2 and of 4 candidates, the second counts half; Bob's is of 4, and half.
+
+    No hit for Ann in 1/2 · 3/4. Variances 1/4 + 3/16/4 and 3/16/4; 0 + 3/32/8 and 3/32/8.
+    """
+    part = [fold({"ann": 0}), fold({"ann": 0, "bob": 0})]
+    found = folded(of_all(part), part, [law(2), law(4, 4)]).law
+    assert found is not None
+    assert found.mean.tolist() == [1 / 2 + 1 / 8, 1 / 8]
+    assert found.var.tolist() == [1 / 4 + 3 / 64, 3 / 64]
+    assert found.third.tolist() == [3 / 256, 3 / 256]
+    assert found.none.tolist() == [3 / 8, 3 / 4]
+
+
+def test_without_laws_there_is_none() -> None:
+    assert users_of(*TWO).law is None
+
+
+candidates = st.dictionaries(st.sampled_from("abc"), st.integers(1, 5), min_size=1)
+
+
+@given(st.lists(candidates, min_size=1, max_size=3))
+def test_the_law_of_the_mean_equals_all_draws(folds: list[dict[str, int]]) -> None:
+    """Every user of every fold hits or not; the mean over folds of each of all the ends."""
+    part = [fold(dict.fromkeys(own, 0)) for own in folds]
+    found = folded(of_all(part), part, [law(*own.values()) for own in folds]).law
+    assert found is not None
+    cases = [(len(own), n) for own in folds for n in own.values()]
+    chances, means = [], []
+    for hits in product((0, 1), repeat=len(cases)):
+        of = list(zip(hits, cases, strict=True))
+        chances.append(np.prod([1 / n if hit else 1 - 1 / n for hit, (_, n) in of]))
+        means.append(sum(hit / size for hit, (size, _) in of) / len(folds))
+    mean = np.average(means, weights=chances)
+    deviations = np.array(means) - mean
+    users, all_ = len(set().union(*folds)), LawOfAll.of(found.sums())
+    assert all_.mean == exactly(mean)
+    assert all_.var / users == exactly(np.average(deviations**2, weights=chances))
+    assert all_.third / users**2 == exactly(np.average(deviations**3, weights=chances))
+    assert all_.of_no_hit() == exactly(chances[0])
