@@ -20,7 +20,7 @@ import numpy as np
 from harness.core import steps
 from harness.core.random import mixed
 from harness.experiment.run import run
-from harness.metrics import parse
+from harness.metrics import Metric, parse
 from harness.metrics.scores import ScoreTable
 from harness.stats import intervals, resampling
 from harness.stats.chance import chance_steps
@@ -186,27 +186,42 @@ def random_models(task: tuple[int, int, int, int]) -> np.ndarray:
     known = law(METRIC, np.full(users, candidates), relevant, relevant)
     wrong = 0
     for _ in range(simulations):
-        hits, precision = np.zeros(users), np.zeros(users)
-        for rank in range(1, K + 1):
-            hit = rng.random(users) < (relevant - hits) / (candidates - rank + 1)
-            hits += hit
-            precision += hit * hits / rank
-        table = ScoreTable({METRIC: (precision / np.minimum(relevant, K))[None, :]})
-        part = SimpleNamespace(tables={"m": table}, law=known)
-        verdict = steps.found(chance_steps(["m"], METRIC), steps.of_one(part))["m"].verdict
-        wrong += verdict != "not distinguishable"
+        tables = tables_of({"m": random_scores(rng, relevant, candidates)})
+        wrong += is_called_other_than_random(SimpleNamespace(tables=tables, law=known))
     return np.array([float(wrong)])
+
+
+def random_scores(rng: np.random.Generator, relevant: np.ndarray, candidates: int) -> np.ndarray:
+    """Return AP@12 of random lists."""
+    hits, precision = np.zeros(len(relevant)), np.zeros(len(relevant))
+    for rank in range(1, K + 1):
+        hit = rng.random(len(relevant)) < (relevant - hits) / (candidates - rank + 1)
+        hits += hit
+        precision += hit * hits / rank
+    return precision / np.minimum(relevant, K)
+
+
+def is_called_other_than_random(part: Any) -> bool:
+    verdict = steps.found(chance_steps(["m"], METRIC), steps.of_one(part))["m"].verdict
+    return verdict != "not distinguishable"
 
 
 def compared(columns: dict[str, np.ndarray], seed: int, flips: int = FLIPS):
     """Compare models as the commands do, with fewer resamples."""
-    tables = {name: ScoreTable({METRIC: values[None, :]}) for name, values in columns.items()}
-    none = {(name, METRIC): np.zeros(1) for name in tables}  # the bootstrap is not looked at
     users = hashes(len(next(iter(columns.values()))))
+    return compared_users(ScoredUsers(users, tables_of(columns)), seed, flips)
+
+
+def tables_of(columns: dict[str, np.ndarray]) -> dict[str, ScoreTable]:
+    return {name: ScoreTable({METRIC: values[None, :]}) for name, values in columns.items()}
+
+
+def compared_users(part: ScoredUsers, seed: int, flips: int = FLIPS, metric: Metric = METRIC):
+    none = {(name, metric): np.zeros(1) for name in part.tables}  # the bootstrap is not looked at
     rules = Rules(resamples=flips, seed=seed)
-    own = compare_steps(list(tables), METRIC, rules)
-    paired = steps.found(own, steps.of_one(ScoredUsers(users, tables)))
-    return comparison_of(paired, none, METRIC, rules)
+    own = compare_steps(list(part.tables), metric, rules)
+    paired = steps.found(own, steps.of_one(part))
+    return comparison_of(paired, none, metric, rules)
 
 
 def hashes(users: int) -> np.ndarray:
@@ -229,70 +244,77 @@ EQUAL = {
 """What is counted of two equal models, and within which limits it should lie."""
 
 
-def simulated(simulations: int, sizes: tuple[int, ...], blocks: int = 20) -> Iterator[Table]:
-    """Yield every table; blocks of simulations are run by several processes."""
-    with ProcessPoolExecutor() as pool:
-
-        def happened(work: Work, *case: Any) -> np.ndarray:
-            tasks = [(*case, simulations // blocks, block) for block in range(blocks)]
-            return sum(pool.map(work, tasks)) / (simulations // blocks * blocks)
-
-        yield Table(
-            "Two equal models: tests that reject, intervals that hold the truth",
-            ("with a hit", "users", *EQUAL),
-            {
-                (f"{hits:.0%}", f"{users:,}"): tuple(happened(two_equal_models, users, hits))
-                for hits in SHARES
-                for users in sizes
-            },
-            tuple(EQUAL.values()),
-        )
-        drawn = sample_scores()
-        yield Table(
-            "Users drawn from those of the sample competitions: intervals that hold the truth",
-            ("scores of", "with a hit", "users", *list(EQUAL)[2:]),
-            {
-                (name, f"{(own > 0).mean():.0%}", f"{users:,}"): tuple(
-                    happened(drawn_users, own, other, users)
-                )
-                for name, (own, other) in drawn.items()
-                for users in sizes[:2]
-            },
-            tuple(EQUAL.values())[2:],
-        )
-        yield Table(
-            "Ten equal models: simulations in which Holm calls any of 45 pairs different",
-            ("with a hit", "users", "any"),
-            {
-                ("10%", f"{users:,}"): tuple(happened(ten_equal_models, users, 0.1))
-                for users in sizes[:2]
-            },
-            ((0, 0.055),),
-        )
-        yield Table(
-            "A random model: simulations in which it is called better or worse than chance",
-            ("candidates", "users", "better or worse"),
-            {
-                (f"{candidates:,}", f"{users:,}"): tuple(happened(random_models, users, candidates))
-                for candidates in CANDIDATES
-                for users in sizes
-            },
-            ((0.04, 0.06),),
-        )
+Happened = Callable[..., np.ndarray]
+"""Of what a simulation may end in, shares: of a piece of work, and the case that it is given."""
+Study = Callable[[Happened, tuple[int, ...]], Iterator[Table]]
 
 
-def main() -> int:
+def one_evaluation_set(happened: Happened, sizes: tuple[int, ...]) -> Iterator[Table]:
+    """Yield every table."""
+    yield Table(
+        "Two equal models: tests that reject, intervals that hold the truth",
+        ("with a hit", "users", *EQUAL),
+        {
+            (f"{hits:.0%}", f"{users:,}"): tuple(happened(two_equal_models, users, hits))
+            for hits in SHARES
+            for users in sizes
+        },
+        tuple(EQUAL.values()),
+    )
+    drawn = sample_scores()
+    yield Table(
+        "Users drawn from those of the sample competitions: intervals that hold the truth",
+        ("scores of", "with a hit", "users", *list(EQUAL)[2:]),
+        {
+            (name, f"{(own > 0).mean():.0%}", f"{users:,}"): tuple(
+                happened(drawn_users, own, other, users)
+            )
+            for name, (own, other) in drawn.items()
+            for users in sizes[:2]
+        },
+        tuple(EQUAL.values())[2:],
+    )
+    yield Table(
+        "Ten equal models: simulations in which Holm calls any of 45 pairs different",
+        ("with a hit", "users", "any"),
+        {
+            ("10%", f"{users:,}"): tuple(happened(ten_equal_models, users, 0.1))
+            for users in sizes[:2]
+        },
+        ((0, 0.055),),
+    )
+    yield Table(
+        "A random model: simulations in which it is called better or worse than chance",
+        ("candidates", "users", "better or worse"),
+        {
+            (f"{candidates:,}", f"{users:,}"): tuple(happened(random_models, users, candidates))
+            for candidates in CANDIDATES
+            for users in sizes
+        },
+        ((0.04, 0.06),),
+    )
+
+
+def main(study: Study = one_evaluation_set) -> int:
     """Print the tables, and write them to the file that is named; 1 if a share is outside."""
     from measure import TINY, announce, sized
 
     announce()
+    simulations, sizes, blocks = sized((SIMULATIONS, SIZES, 20), (4, SIZES[:1], 2))
     text, outside = [], 0
-    for table in simulated(*sized((SIMULATIONS, SIZES, 20), (4, SIZES[:1], 2))):
-        if TINY:
-            table = replace(table, limits=(None,) * len(table.limits))
-        print(f"{table.text()}\n", flush=True)
-        text.append(table.text())
-        outside += table.outside
+    with ProcessPoolExecutor() as pool:
+
+        def happened(work: Work, *case: Any) -> np.ndarray:
+            """Run blocks of simulations by several processes."""
+            tasks = [(*case, simulations // blocks, block) for block in range(blocks)]
+            return sum(pool.map(work, tasks)) / (simulations // blocks * blocks)
+
+        for table in study(happened, sizes):
+            if TINY:
+                table = replace(table, limits=(None,) * len(table.limits))
+            print(f"{table.text()}\n", flush=True)
+            text.append(table.text())
+            outside += table.outside
     if len(sys.argv) > 1:
         Path(sys.argv[1]).write_text("\n\n".join(text) + "\n", encoding="utf-8")
     return min(outside, 1)

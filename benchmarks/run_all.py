@@ -35,7 +35,7 @@ PARTS = {
     "synth": "Synthetic H&M at full size",
 }
 
-EVERY = (*PARTS, "calibration")
+EVERY = (*PARTS, "calibration", "calibration_folds")
 """Those that take longer than anyone waits for, and stand in other documents, are run when tiny."""
 
 WRITTEN = """Written by `make bench`. Every part says when and on which commit it was measured; a
