@@ -1,11 +1,11 @@
 """The config file: TOML in, one checked and frozen `Config` out; every mistake names its key."""
 
 from harness.config.load import parse, read, read_for_submissions
+from harness.config.models import ModelConfig
 from harness.config.sections import (
     Config,
     DataConfig,
     EvaluationConfig,
-    ModelConfig,
     SubmissionConfig,
     SubmissionOnly,
 )

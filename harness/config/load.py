@@ -26,6 +26,7 @@ _NEEDED = {
 """What each section begins with that a config must have."""
 _KINDS = {str: "a text in quotes", int: "a whole number", float: "a number"}
 _FILES = GivenSplit.model_fields["valid"].annotation
+"""Of keys that name a file, or one a fold."""
 _LIMITS = (("ge", "from"), ("gt", "above"), ("lt", "below"))
 _SHOWN = 10
 """How many files a message lists."""

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import replace
-from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from harness.config.base import Section
+from harness.config.models import ModelConfig, require_base_models
 from harness.config.paths import PathText, PathTexts, paths_of
-from harness.config.space import SearchName, Space, TunedRecord
+from harness.config.space import SearchName
 from harness.config.splits import GivenSplit, InnerSplit, SplitConfig, TimeSplit
 from harness.core.errors import UsageError, counted, suggest
 from harness.core.unpacking import OWN, Cap
@@ -47,8 +46,6 @@ def _kind(given: Any) -> str:
 _TableName = Annotated[
     Annotated[PathText, Tag("name")] | Annotated[TableConfig, Tag("table")], Discriminator(_kind)
 ]
-
-
 TABLE = "table"
 """The layout of any log, whose files and columns a config names."""
 
@@ -150,58 +147,6 @@ class EvaluationConfig(Section):
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 42
 
 
-class ModelConfig(Section):
-    """``[[models]]``: a recommender by import path, or precomputed recommendations.
-
-    Attributes
-    ----------
-    use, params : str, dict
-        The class, and its keyword parameters.
-    of : list of str, optional
-        Of an ensemble: its base models in this config, given to its parameter `models`.
-    lists : str or list of str, optional
-        The file of precomputed recommendations, instead of a class; or one a fold.
-    """
-
-    name: Annotated[str, Field(min_length=1)]
-    use: str | None = None
-    lists: PathTexts | None = None
-    of: list[str] | None = None
-    params: dict[str, Any] = {}
-    repeats: Annotated[int, Field(ge=1)] = 1
-    space: Space = {}
-    tuned: TunedRecord | None = None
-
-    @property
-    def base_models(self) -> list[str]:
-        """The models that an ensemble is made of."""
-        return self.of or []
-
-    @model_validator(mode="after")
-    def _a_class_or_lists(self) -> ModelConfig:
-        if self.use is None and self.lists is None:
-            raise ValueError(
-                'needs the key "use", or "lists" with a file of precomputed recommendations'
-            )
-        if self.use is not None and self.lists is not None:
-            raise ValueError('has both "use" and "lists"; leave one out')
-        if self.lists is not None and "" in paths_of(self.lists):
-            raise ValueError('lists is ""; name the file of precomputed recommendations')
-        if self.lists is not None:
-            for key in ("of", "params", "space", "tuned"):
-                if getattr(self, key):
-                    raise ValueError(
-                        f'has precomputed recommendations, which have no "{key}"; leave it out'
-                    )
-            if self.repeats > 1:
-                raise ValueError(
-                    "has precomputed recommendations, the same in every repeat; leave repeats out"
-                )
-        if self.of is not None and "models" in self.params:
-            raise ValueError('gives its parameter "models" twice: leave it to of')
-        return self
-
-
 class SubmissionConfig(Section):
     """``[submission]``: what the competition's files look like, where no layout says it."""
 
@@ -287,7 +232,12 @@ class Config(Section):
             f'[[models]] "{model.name}" lists': model.lists for model in self.models if model.lists
         }
         if isinstance(self.split, GivenSplit):
-            _refuse_twice("[split] valid", paths_of(self.split.valid))
+            valid = paths_of(self.split.valid)
+            twice = next((file for file in valid if valid.count(file) > 1), None)
+            if twice is not None:
+                raise ValueError(
+                    f"[split] valid names {twice} twice; each fold needs events of its own"
+                )
             named["[data] events"] = self.data.events
         elif isinstance(self.data.events, list):
             raise ValueError(
@@ -295,8 +245,8 @@ class Config(Section):
                 '"given" only; for one log in several files name a folder or a pattern'
             )
         for key, given in named.items():
-            files = counted(len(paths_of(given)), "file")
             if len(paths_of(given)) != self.n_folds:
+                files = counted(len(paths_of(given)), "file")
                 raise ValueError(
                     f"{key} names {files}, and there {'is' if self.n_folds == 1 else 'are'} "
                     f"{counted(self.n_folds, 'fold')}; name one a fold, the earliest first"
@@ -451,42 +401,3 @@ class Config(Section):
         module, colon, name = use.partition(":")
         file = self.folder / f"{module.removesuffix('.py')}.py"
         return f"{file.resolve()}:{name}" if colon and file.is_file() else use
-
-
-def _refuse_twice(key: str, files: list[str]) -> None:
-    """Raise ValueError where two folds are evaluated on one file."""
-    for at, file in enumerate(files):
-        if file in files[:at]:
-            first = files.index(file) + 1
-            raise ValueError(
-                f"{key} names {file} for fold {first} and for fold {at + 1}; "
-                "each fold needs events of its own"
-            )
-
-
-def require_base_models(models: Mapping[str, list[str] | None]) -> None:
-    """Raise ValueError where base models are none, unknown, or the model itself.
-
-    Parameters
-    ----------
-    models : mapping of name to names
-        Every model, and what its key ``of`` holds.
-    """
-    for name, of in models.items():
-        others = [other for other in models if other != name]
-        if of == []:
-            raise ValueError(f'[[models]] "{name}" of = [] is empty; {suggest("", others)}')
-        for base in of or []:
-            if base == name:
-                raise ValueError(f'[[models]] "{name}" of: a model cannot be its own base model')
-            if base not in models:
-                raise ValueError(
-                    f'[[models]] "{name}" of: no model is named "{base}"; {suggest(base, others)}'
-                )
-    try:
-        TopologicalSorter({name: of or [] for name, of in models.items()}).prepare()
-    except CycleError as error:
-        circle = " is a base model of ".join(f'"{name}"' for name in error.args[1])
-        raise ValueError(
-            f"[[models]] of: {circle}; a model cannot be its own base model"
-        ) from error

@@ -26,7 +26,6 @@ from harness.core.errors import (
     UsageError,
     counted,
 )
-from harness.core.exact_sum import exact_sum
 from harness.core.progress import Clock
 from harness.core.steps import of_one
 from harness.data.dataset import DAY_US, Dataset
@@ -35,6 +34,7 @@ from harness.experiment.record import Chance, Evaluation, ModelRecord
 from harness.experiment.result import Findings, Result, write_run
 from harness.experiment.run_folder import FOLD
 from harness.metrics import Metric
+from harness.metrics.scores import mean
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.split import end_of
 from harness.stats.chance_law import has_law
@@ -142,7 +142,7 @@ def over_folds(
         config=_resolved(config, last),
         start=last.start,
         evaluation=Evaluation.of_folds([fold.evaluation for fold in results], of.users),
-        with_items=of.users,
+        with_items=pl.concat([_with_items(one) for one in sets]).n_unique(),
         metrics=metrics,
         models=models,
         chance=_chance([fold.chance for fold in results]),
@@ -154,6 +154,10 @@ def over_folds(
         seconds=_added(seconds),
         folds=tuple(results),
     )
+
+
+def _with_items(of: EvaluationSet) -> pl.Series:
+    return of.user_ids.filter(of.relevant > 0)
 
 
 def _models(
@@ -196,11 +200,7 @@ def _estimate(
 
 def _means(several: Sequence[Mapping[Any, float]]) -> dict[Any, float]:
     """Return the means over folds, by key."""
-    return {key: _mean([of[key] for of in several]) for key in several[0]}
-
-
-def _mean(values: Sequence[float]) -> float:
-    return exact_sum(np.array(values)) / len(values)
+    return {key: mean(np.array([of[key] for of in several])) for key in several[0]}
 
 
 def _added(several: Sequence[Mapping[str, float]]) -> dict[str, float]:
@@ -214,7 +214,7 @@ def _chance(folds: Sequence[Mapping[str, Chance]]) -> dict[str, Chance]:
     for name in folds[0]:
         own = [chance[name] for chance in folds]
         sd = math.sqrt(math.fsum(chance.sd**2 for chance in own)) / len(own)
-        found[name] = Chance(_mean([chance.mean for chance in own]), sd)
+        found[name] = Chance(mean(np.array([chance.mean for chance in own])), sd)
     return found
 
 

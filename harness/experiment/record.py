@@ -79,7 +79,7 @@ class Evaluation(Part):
             fingerprint_format=FORMAT,
             funnel=(),
             layout=first.layout,
-            window=f"{len(folds)} folds, the last {last.window}",
+            window=f"{len(folds)} folds, the last: {last.window}",
         )
 
     @classmethod

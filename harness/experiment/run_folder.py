@@ -252,12 +252,12 @@ class _Fold(Run):
         """Itself alone."""
         return (self,)
 
-    @property
+    @once
     def user_scores(self) -> pl.DataFrame:
         """Those of its users."""
         return self._own(PER_USER, self.whole.user_scores)
 
-    @property
+    @once
     def _profile(self) -> pl.DataFrame:
         return self._own(USERS, self.whole._profile)
 

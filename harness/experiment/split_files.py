@@ -101,6 +101,8 @@ def split(
 ) -> SplitFolder:
     """Write the files of a competition on a config's evaluation set, all or none.
 
+    Of several folds it is the last.
+
     A submission scored against solution.csv has the score of a run of the config, public and
     private users together.
 
@@ -125,6 +127,7 @@ def split(
         a leaderboard empty, ids that a solution or a submission cannot hold.
     """
     config = config if isinstance(config, Config) else config_.read(Path(config))
+    config = config.folds()[-1]
     out, share = Path(out), _share(config, public_share)
     check_out(out, is_split, "folder of harness split")
     _refuse_replacing(out, [*read_by(config), config.folder])

@@ -298,6 +298,14 @@ def _range(dataset: Dataset) -> str:
     first, last = (
         str(np.datetime64(t, "us").astype("datetime64[s]")).replace("T", " ") for t in dataset.times
     )
+    return f" (they run from {first} to {last}{_doubt(first, last)})"
+
+
+def _doubt(first: str, last: str) -> str:
+    """Return what may be wrong with times that begin with 1970."""
+    if last >= "1970-03" or first < "1970":
+        return ""
+    if last < "1970-01-02":  # such as ratings
+        return ": is [data] time the column of times?"
     # Today's seconds since 1970, read as milliseconds, are three weeks.
-    seconds = "" if last >= "1970-03" or first < "1970" else ': are they seconds, "epoch_s"?'
-    return f" (they run from {first} to {last}{seconds})"
+    return ': are they seconds, "epoch_s"?'

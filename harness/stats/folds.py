@@ -22,11 +22,11 @@ import numpy as np
 import polars as pl
 
 from harness.core.arrays import Floats, Int64
-from harness.core.exact_sum import Exact, Sums, exact_sum
+from harness.core.exact_sum import Exact, Sums
 from harness.core.random import id_hashes
 from harness.core.steps import Steps, found, of_one
 from harness.metrics import Metric
-from harness.metrics.scores import ScoreTable, over_repeats
+from harness.metrics.scores import ScoreTable, mean, over_repeats
 from harness.stats.chance_law import Law
 from harness.stats.estimates import Estimate, ScoredUsers, Tables, estimate
 
@@ -81,7 +81,7 @@ class Folds:
     def of_repeats(self, key: tuple[str, Metric]) -> Floats:
         """Return the mean over folds of each repeat, (repeats,)."""
         by_fold = np.array([means[key] for means in self.means])
-        return np.array([exact_sum(own) / len(own) for own in by_fold.T])
+        return np.array([mean(own) for own in by_fold.T])
 
     def means_of(self, models: Iterable[str], metric: Metric, fold: int) -> dict[str, float]:
         """Return the mean of some models in a fold, over repeats as well."""
@@ -91,8 +91,7 @@ class Folds:
 
     def mean(self, key: tuple[str, Metric]) -> float:
         """Return the mean over folds and repeats."""
-        own = self.of_repeats(key)
-        return exact_sum(own) / len(own)
+        return mean(self.of_repeats(key))
 
 
 Part = Sequence[ScoredFold]
@@ -191,7 +190,7 @@ def over_folds(metric: Metric, tables: Sequence[ScoreTable], ids: Sequence[pl.Se
         return estimate(metric, tables[0].of_users(metric))
     if metric.definition.of == "set":
         means = [float(over_repeats(table.values[metric])[0]) for table in tables]
-        return Estimate(exact_sum(np.array(means)) / len(means), None)
+        return Estimate(mean(np.array(means)), None)
     part = [
         ScoredFold(id_hashes(own), {"": table}, own) for table, own in zip(tables, ids, strict=True)
     ]

@@ -39,8 +39,6 @@ class Sample:
         Of the mean: that of the values, m₃/s³, over √n; 0 where no value differs.
     hits : int
         Values that are not 0.
-    total : float
-        The sum of the values.
     """
 
     n: int
@@ -48,7 +46,6 @@ class Sample:
     error: float
     skewness: float
     hits: int
-    total: float
 
     @classmethod
     def of(cls, values: Floats) -> Sample:
@@ -145,14 +142,13 @@ class _Column:
 
     def sample(self, sums: Any) -> Sample:
         """Return what the column tells."""
-        of = self.hits, self.total
         if self._alike:
-            return Sample(self.n, self.high if self.n else math.nan, 0.0, 0.0, *of)
+            return Sample(self.n, self.high if self.n else math.nan, 0.0, 0.0, self.hits)
         if sums is None:  # too small to be squared
-            return Sample(self.n, self.mean, 0.0, 0.0, *of)
+            return Sample(self.n, self.mean, 0.0, 0.0, self.hits)
         zeros, root = self.n - self.hits, math.sqrt(self.n)
         third = sums["sum"].total - zeros * (self.mean / self.deviation) ** 3
-        return Sample(self.n, self.mean, self.deviation / root, third / self.n / root, *of)
+        return Sample(self.n, self.mean, self.deviation / root, third / self.n / root, self.hits)
 
 
 def student(sample: Sample) -> Interval | None:

@@ -63,7 +63,7 @@ def inner_tasks(config: Config, *, progress: bool = False) -> tuple[Task, ...]:
     rule = inner_split(config)
     first = config.folds()[0]
     known, end = _known(first, rule, progress)
-    folds = first.model_copy(update={"split": rule}).folds()
+    folds = first.model_copy(update={"split": rule, "fold": 0}).folds()
     try:
         return tuple(_inner(fold, known, end) for fold in folds)
     except (DataError, EmptyEvaluationSetError) as error:
@@ -118,8 +118,8 @@ def _known(config: Config, rule: InnerSplit, progress: bool) -> tuple[Dataset, i
     with ThreadPoolExecutor(1) as background:
         data = read(config, background, progress, rule)
     outer = split(data, config.split)
-    times = isinstance(config.split, TimeSplit)
-    return past(data, outer.train), outer.cutoff if times else None
+    end = outer.cutoff if isinstance(config.split, TimeSplit) else None
+    return past(data, outer.train), end
 
 
 def past(data: Dataset, events: Events) -> Dataset:
@@ -285,10 +285,8 @@ class _TrialSetup:
                 self._scored(settings, fold, base_models, clock)
                 for fold, base_models in zip(self.folds, self.base_models, strict=True)
             ]
-        except (
-            RecommenderError,
-            UsageError,
-        ) as error:  # such parameters may not go together
+        except (RecommenderError, UsageError) as error:
+            # Such parameters may not go together.
             return None, {"seconds": 0.0, "error": str(error)}
         ids = [fold.task.evaluation_set.user_ids for fold in self.folds]
         own = over_folds(metric, tables, ids)

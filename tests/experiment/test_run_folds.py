@@ -10,6 +10,7 @@ import pytest
 import small
 from conftest import refusal
 
+from harness import config as config_
 from harness.config import Config, parse
 from harness.core.errors import DataError, EmptyEvaluationSetError, UsageError
 from harness.data import bucketing
@@ -18,6 +19,7 @@ from harness.experiment.compare import compare
 from harness.experiment.folds import FoldedResult
 from harness.experiment.result import Result
 from harness.experiment.run import run
+from harness.experiment.split_files import split
 
 THREE = {"strategy": "time", "valid_days": 2, "folds": 3}
 """Days 3 and 4, 5 and 6, 7 and 8 of `small.MANY`."""
@@ -261,6 +263,32 @@ def test_lists_are_given_for_each_fold(tmp_path: Path) -> None:
     assert found.models[0].metrics["MAP@2"].mean == 0.75
 
 
+def test_files_of_a_competition_are_those_of_the_last_fold(tmp_path: Path) -> None:
+    """Its config names the last fold's list alone, and can be run."""
+    settings = given(
+        tmp_path,
+        small.POPULAR,
+        {"name": "theirs", "lists": ["one.csv", "two.csv"]},
+        two_test="user,item\nbob,b\nann,b\n",
+        two_csv="user,prediction\nbob,a b\nann,b\n",
+    )
+    record = split(settings, tmp_path / "out", public_share=0.5).record
+    last = folded(settings).folds[-1]
+    assert record.evaluation.fingerprint == last.evaluation.fingerprint
+    again = single(config_.read(tmp_path / "out" / "config.toml"))
+    assert [model.name for model in again.models] == [model.name for model in last.models]
+
+
+def test_who_has_no_true_item_is_not_counted_as_having_one(tmp_path: Path) -> None:
+    """Ann has z alone, which nobody had before and is no candidate; cid has b."""
+    first_day = TWO_WEEKS[: TWO_WEEKS.index("ann,a,2020-01-02")]
+    log = first_day + "ann,z,2020-01-02\ncid,b,2020-01-03\n"
+    rules = {"k": 1, "metrics": ["MAP@1"], "truth": "candidates", "require_hit": False}
+    time = {"strategy": "time", "valid_days": 1, "folds": 2}
+    found = folded(small.config(tmp_path, log=log, split=time, evaluation=rules))
+    assert (found.evaluation.users, found.with_items) == (2, 1)
+
+
 def test_folds_that_overlap_are_told(tmp_path: Path) -> None:
     found = folded(
         given(tmp_path, two_test="user,item\nbob,b\nann,b\n", two_base=FILES["one.base"])
@@ -273,7 +301,10 @@ def test_folds_that_overlap_are_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("sections", "words"),
     [
-        ({"split": {"strategy": "given", "valid": ["a.csv", "a.csv"]}}, "names a.csv for fold 1"),
+        (
+            {"split": {"strategy": "given", "valid": ["a.csv", "a.csv"]}},
+            "[split] valid names a.csv twice",
+        ),
         (
             {"split": {"strategy": "given", "valid": ["a.csv", "b.csv"]}},
             "[data] events names 1 file",

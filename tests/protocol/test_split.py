@@ -301,6 +301,13 @@ def test_an_empty_side_is_an_error_that_names_the_range(config: SplitConfig, sid
         split(a_month(), config)
 
 
+def test_ratings_read_as_times_are_suspected() -> None:
+    """Ratings of 5 and 4 as seconds since 1970."""
+    data = dataset([("ann", "a", 5_000_000), ("ann", "b", 4_000_000)])
+    with refusal(DataError, "from 1970-01-01", "is [data] time the column of times?"):
+        split(data, TimeSplit(strategy="time", valid_days=7))
+
+
 def test_seconds_read_as_milliseconds_are_suspected() -> None:
     data = dataset([("ann", "a", 1_577_836_800_000), ("ann", "b", 1_578_000_000_000)])
     with refusal(DataError, "from 1970-01-19", 'are they seconds, "epoch_s"?'):

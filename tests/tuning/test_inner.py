@@ -10,7 +10,7 @@ import small
 from conftest import refusal
 
 from harness import config as config_
-from harness.config import Config
+from harness.config import Config, GivenSplit
 from harness.core.errors import DataError, EmptyEvaluationSetError, UsageError
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.task import Task, make_task
@@ -78,6 +78,32 @@ def test_test_days_are_held_back_once(tmp_path: Path, window: str) -> None:
     settings = config(tmp_path, log, split=TIME | {"test_days": 1, "window": window})
     day = {"valid": "2020-01-08", "test": "2020-01-09"}[window]
     assert inner_task(settings).split.summary() == f"1 day from {day}"
+
+
+def test_folds_are_tuned_before_the_earliest_cut_off(tmp_path: Path) -> None:
+    """The 8th and 9th are the folds; the 7th and 6th the inner ones, the last drawing as alone."""
+    log = LOG + HELD_OUT + "ann,b,2020-01-06\n"
+    inner = TIME | {"folds": 2}
+    settings = config(tmp_path, log, split=TIME | {"folds": 2}, tune={"split": inner})
+    first, last = inner_tasks(settings)
+    assert (first.split.summary(), last.split.summary()) == (
+        "1 day from 2020-01-06",
+        "1 day from 2020-01-07",
+    )
+    assert (first.config.fold, last.config.fold) == (1, 0)
+    alone = inner_task(config(tmp_path, log, split=TIME | {"folds": 2}))
+    assert alone.evaluation_set.fingerprint == last.evaluation_set.fingerprint
+    assert alone.config.fold == 0
+
+
+def test_given_folds_are_not_tuned_on(tmp_path: Path) -> None:
+    for name in ("a.test", "b.test"):
+        (tmp_path / name).write_text("user,item,time\n" + HELD_OUT)
+    settings = config(tmp_path, LOG).model_copy(
+        update={"split": GivenSplit(strategy="given", valid=["a.test", "b.test"])}
+    )
+    with refusal(UsageError, "[split] valid names 2 files", "tune a config with one file"):
+        inner_tasks(settings)
 
 
 def test_elapsed_days_end_at_the_very_cut_off(tmp_path: Path) -> None:
