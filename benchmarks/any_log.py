@@ -66,8 +66,8 @@ def of(medians: dict[str, float], name: str) -> float:
 
 
 def parquet(data: Path) -> Path:
-    """Return the same rows as Parquet, beside the text; made once."""
-    path = data / "transactions_train.parquet"
+    """Return the same rows as typed Parquet, beside the text; made once."""
+    path = data / "transactions_typed.parquet"
     if not path.exists():
         pl.scan_csv(data / "transactions_train.csv", infer_schema=False).with_columns(
             pl.col("price").cast(pl.Float64), pl.col("sales_channel_id").cast(pl.Int64)
