@@ -201,8 +201,8 @@ def random_scores(rng: np.random.Generator, relevant: np.ndarray, candidates: in
     return precision / np.minimum(relevant, K)
 
 
-def is_called_other_than_random(part: Any) -> bool:
-    verdict = steps.found(chance_steps(["m"], METRIC), steps.of_one(part))["m"].verdict
+def is_called_other_than_random(part: Any, freedom: float | None = None) -> bool:
+    verdict = steps.found(chance_steps(["m"], METRIC, freedom), steps.of_one(part))["m"].verdict
     return verdict != "not distinguishable"
 
 
@@ -216,10 +216,16 @@ def tables_of(columns: dict[str, np.ndarray]) -> dict[str, ScoreTable]:
     return {name: ScoreTable({METRIC: values[None, :]}) for name, values in columns.items()}
 
 
-def compared_users(part: ScoredUsers, seed: int, flips: int = FLIPS, metric: Metric = METRIC):
+def compared_users(
+    part: ScoredUsers,
+    seed: int,
+    flips: int = FLIPS,
+    metric: Metric = METRIC,
+    freedom: float | None = None,
+):
     none = {(name, metric): np.zeros(1) for name in part.tables}  # the bootstrap is not looked at
     rules = Rules(resamples=flips, seed=seed)
-    own = compare_steps(list(part.tables), metric, rules)
+    own = compare_steps(list(part.tables), metric, rules, freedom)
     paired = steps.found(own, steps.of_one(part))
     return comparison_of(paired, none, metric, rules)
 

@@ -131,8 +131,12 @@ def fold_of(users: np.ndarray, tables: Tables, apart: int = 0) -> ScoredFold:
     return ScoredFold(mixed(numbers.astype(np.uint64)), tables, names)
 
 
-def of_all_folds(part: list[ScoredFold], laws: list[Law] | None = None) -> FoldedUsers:
-    return folded(steps.found(fold_steps(), steps.of_one(part)), part, laws)
+def of_all_folds(
+    part: list[ScoredFold], laws: list[Law] | None = None
+) -> tuple[FoldedUsers, float]:
+    """Return users with one value each, and the degrees of freedom of its mean."""
+    of = steps.found(fold_steps(), steps.of_one(part))
+    return folded(of, part, laws), of.freedom
 
 
 def recurring_users(task: tuple[str, str, int, int, int]) -> np.ndarray:
@@ -153,21 +157,21 @@ def recurring_users(task: tuple[str, str, int, int, int]) -> np.ndarray:
             }
             for own, of_fold in zip(at, scores, strict=True)
         ]
-        part = of_all_folds([fold_of(*of) for of in zip(at, tables, strict=True)])
-        rows = of_all_folds([fold_of(*of) for of in zip(at, tables, range(FOLDS), strict=True)])
+        users_of = of_all_folds([fold_of(*of) for of in zip(at, tables, strict=True)])
+        rows, _ = of_all_folds([fold_of(*of) for of in zip(at, tables, range(FOLDS), strict=True)])
         for metric in metrics:
-            happened += outcome(part, rows, metric, mean, rng.integers(1 << 31))
+            happened += outcome(*users_of, rows, metric, mean, rng.integers(1 << 31))
     return happened
 
 
 def outcome(
-    part: FoldedUsers, rows: FoldedUsers, metric: Metric, mean: float, seed: int
+    part: FoldedUsers, freedom: float, rows: FoldedUsers, metric: Metric, mean: float, seed: int
 ) -> list[bool]:
     """Return what of `COUNTED` happened; in `rows` users of different folds are different."""
     key = ("one", metric)
-    (pair,) = compared_users(part, seed, metric=metric).pairs
+    (pair,) = compared_users(part, seed, metric=metric, freedom=freedom).pairs
     (as_rows,) = compared_users(rows, seed, metric=metric).pairs
-    found = steps.found(estimate_steps([key]), steps.of_one(part))[key]
+    found = steps.found(estimate_steps([key], freedom), steps.of_one(part))[key]
     boots = steps.found(bootstrap_steps([key], FLIPS, seed), steps.of_one(part))[key]
     return [
         pair.p_t < LEVEL,
@@ -192,7 +196,7 @@ def random_folds(task: tuple[str, int, int, int, int]) -> np.ndarray:
     for _ in range(simulations):
         tables = [tables_of({"m": random_scores(rng, own, candidates)}) for own in relevant]
         part = [fold_of(*of) for of in zip(at, tables, strict=True)]
-        wrong += is_called_other_than_random(of_all_folds(part, laws))
+        wrong += is_called_other_than_random(*of_all_folds(part, laws))
     return np.array([float(wrong)])
 
 

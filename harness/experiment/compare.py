@@ -181,7 +181,7 @@ def _over_folds(plan: Plan, evaluation: Evaluation, folds: Sequence[ScoredFold])
     of = steps_.found(fold_steps(), of_one(folds))
     users = folded(of, folds)
     part = ProfiledUsers(users.hashes, users.tables, pl.DataFrame())
-    found = compared(plan, evaluation, (), of_one(part))
+    found = compared(plan, evaluation, (), of_one(part), of.freedom)
     means = [of.means_of(plan.models, plan.metric, fold) for fold in range(len(folds))]
     models = [
         replace(model, metrics={m: replace(e, mean=of.mean((model.name, plan.metric)))})
@@ -203,7 +203,11 @@ def _equal_in(one: ScoreTable, another: ScoreTable) -> bool:
 
 
 def compared(
-    plan: Plan, evaluation: Evaluation, columns: Sequence[str], total: Total[ProfiledUsers]
+    plan: Plan,
+    evaluation: Evaluation,
+    columns: Sequence[str],
+    total: Total[ProfiledUsers],
+    freedom: float | None = None,
 ) -> Compared:
     """Return what sums over all parts of the users tell, whoever holds them.
 
@@ -211,8 +215,12 @@ def compared(
     ----------
     columns : sequence of str
         Of the parts' profiles, to slice users by.
+    freedom : float, optional
+        Degrees of freedom, where they are not the users less one.
     """
-    steps = compared_steps(list(plan.models), plan.metric, plan.rules, plan.shares, columns)
+    steps = compared_steps(
+        list(plan.models), plan.metric, plan.rules, plan.shares, columns, freedom
+    )
     means, comparison, shaken, parts = steps_.found(steps, total)
     metric = str(plan.metric)
     return Compared(
@@ -234,6 +242,7 @@ def compared_steps(
     rules: Rules,
     shares: Sequence[float],
     columns: Sequence[str],
+    freedom: float | None = None,
 ) -> Steps[
     ProfiledUsers,
     tuple[dict[str, ModelEstimate], Comparison, tuple[ShakeUp, ...], tuple[Slice, ...]],
@@ -242,9 +251,9 @@ def compared_steps(
     keys = keys_of(names, [metric])
     estimates, resampled, paired, slices, *shaken = yield from side_by_side(
         [
-            estimate_steps(keys),
+            estimate_steps(keys, freedom),
             bootstrap_steps(keys, rules.resamples, rules.seed),
-            compare_steps(names, metric, rules),
+            compare_steps(names, metric, rules, freedom),
             slice_steps(names, metric, columns),
             *(shake_up_steps(names, metric, share, rules.seed) for share in shares),
         ]

@@ -30,6 +30,7 @@ from harness.stats.estimates import (
     keys_of,
     with_bootstrap,
 )
+from harness.stats.folds import Folds
 from harness.stats.paired import Rules, compare_steps
 from harness.stats.pairwise import Comparison, comparison_of
 from harness.stats.shakeup import ShakeUp, shake_up_steps
@@ -106,8 +107,7 @@ def figure_steps(
     metrics: Sequence[Metric],
     columns: Sequence[str],
     users: int,
-    *,
-    folded: bool = False,
+    folds: Folds | None = None,
 ) -> Steps[Any, Figures]:
     """Yield steps; return all figures.
 
@@ -119,9 +119,9 @@ def figure_steps(
         Of the users' profile, to slice them by.
     users : int
         How many are evaluated, in all parts.
-    folded : bool
-        Whether parts are of `harness.stats.folds.FoldedUsers`: the chance of a metric's mean
-        follows from that of the folds, and is left out.
+    folds : Folds, optional
+        Where parts are of `harness.stats.folds.FoldedUsers`: the chance of a metric's mean follows
+        from that of the folds, and is left out.
     """
     graded = config.graded
     names, k, wanted = [model.name for model in config.models], config.evaluation.k, config.compare
@@ -129,15 +129,16 @@ def figure_steps(
     rules = Rules(wanted.baseline, wanted.correction, wanted.resamples, seed)
     pairs = judged.definition.of == "user" and min(len(names), users) > 1
     shares = wanted.public_shares if pairs else ()
-    known = [] if folded else [m for m in metrics if has_moments(m, graded=graded)]
+    known = [m for m in metrics if has_moments(m, graded=graded)] if folds is None else []
+    freedom = None if folds is None else folds.freedom
     found = yield from side_by_side(
         [
-            estimate_steps(keys),
+            estimate_steps(keys, freedom),
             bootstrap_steps(keys, wanted.resamples, seed),
-            chance_steps(names, judged) if has_law(judged, graded=graded) else nothing({}),
+            chance_steps(names, judged, freedom) if has_law(judged, graded=graded) else nothing({}),
             _moment_steps([m.up_to(k) for m in known]),
             slice_steps(names, judged, columns),
-            compare_steps(names, judged, rules) if pairs else nothing(None),
+            compare_steps(names, judged, rules, freedom) if pairs else nothing(None),
             *(shake_up_steps(names, judged, share, seed) for share in shares),
         ]
     )

@@ -129,7 +129,7 @@ def over_folds(
         part = [fold.scored for fold in folds]
         of = steps_.found(fold_steps(), of_one(part))
         laws = [f.users.law for f in folds] if has_law(metrics[0], graded=config.graded) else None
-        steps = figure_steps(config, metrics, (), of.users, folded=True)
+        steps = figure_steps(config, metrics, (), of.users, of)
         figures = steps_.found(steps, of_one(folded(of, part, laws)))
     models, names = _models(metrics, results, of, figures), [model.name for model in config.models]
     means = [

@@ -58,7 +58,9 @@ class JudgedUsers(Protocol):
         """Under the metric of the verdicts."""
 
 
-def chance_steps(models: Sequence[str], metric: Metric) -> Steps[JudgedUsers, dict[str, Verdict]]:
+def chance_steps(
+    models: Sequence[str], metric: Metric, freedom: float | None = None
+) -> Steps[JudgedUsers, dict[str, Verdict]]:
     """Yield three steps; return whether models' means are such as a random ranking would have.
 
     The mean of random rankings has an exact mean, standard deviation and skewness; its tails are
@@ -85,7 +87,10 @@ def chance_steps(models: Sequence[str], metric: Metric) -> Steps[JudgedUsers, di
     (1.5, 0.707, 0.48, 'not distinguishable')
     """
     verdicts, samples = yield from side_by_side(
-        [_verdict_steps(models, metric), sample_steps(partial(_differences, models, metric))]
+        [
+            _verdict_steps(models, metric),
+            sample_steps(partial(_differences, models, metric), freedom),
+        ]
     )
     return {
         name: _verdict(standing, wider, sample)
@@ -229,10 +234,10 @@ def _of_spread(sample: Sample) -> float:
     """Return the two-sided p value of the t statistic, its skewness taken out by Hall's g."""
     from scipy import special  # slow to import
 
-    if sample.error == 0:
+    if sample.freedom <= 0 or sample.error == 0:
         return 1.0
     g = forth(sample.mean / sample.error, sample.skewness)
-    return float(2 * special.stdtr(sample.n - 1, -abs(g)))
+    return float(2 * special.stdtr(sample.freedom, -abs(g)))
 
 
 _AGAINST_CHANCE = {

@@ -85,10 +85,18 @@ def estimate_of(metric: Metric, sample: Sample) -> Estimate:
     return Estimate(sample.mean, intervals.skewed(sample, *metric.definition.range))
 
 
-def estimate_steps(keys: Sequence[Key]) -> Steps[ScoredUsers, dict[Key, ModelEstimate]]:
-    """Yield steps; return the estimates of some columns, without those of the bootstrap."""
+def estimate_steps(
+    keys: Sequence[Key], freedom: float | None = None
+) -> Steps[ScoredUsers, dict[Key, ModelEstimate]]:
+    """Yield steps; return the estimates of some columns, without those of the bootstrap.
+
+    Parameters
+    ----------
+    freedom : float, optional
+        Degrees of freedom, where they are not the users less one.
+    """
     samples, repeats = yield from side_by_side(
-        [sample_steps(partial(_columns, keys)), _repeat_steps(keys)]
+        [sample_steps(partial(_columns, keys), freedom), _repeat_steps(keys)]
     )
     found = {}
     for key, sample, means in zip(keys, samples, repeats, strict=True):

@@ -9,13 +9,15 @@ none.
 The mean of a fold is one of those users whom the fold has, whose number would be another in another
 sample. So intervals are made of the user's shares in the means' errors, the sum over folds of
 (value − the fold's mean) / (F · n). Source: Woodruff 1971, A simple method for approximating the
-variance of a complicated estimate, JASA 66.
+variance of a complicated estimate, JASA 66. A fold of few users weighs each of them more, and their
+spread is known from these few: degrees of freedom are Satterthwaite's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -28,7 +30,8 @@ from harness.core.steps import Steps, found, of_one
 from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable, mean, over_repeats
 from harness.stats.chance_law import Law
-from harness.stats.estimates import Estimate, ScoredUsers, Tables, estimate
+from harness.stats.estimates import Estimate, ScoredUsers, Tables, estimate, estimate_of
+from harness.stats.intervals import Sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,15 +67,48 @@ class Folds:
     ----------
     users : int
         Different ones.
-    sizes : sequence of int
-        Users of each fold.
+    common : sequence of sequence of int
+        How many users every two of F folds have in common; a fold with itself, all of its users.
     means : sequence of mapping of (model, metric) to float64 array, (repeats,)
         Of each fold.
     """
 
     users: int
-    sizes: Sequence[int]
+    common: Sequence[Sequence[int]]
     means: Sequence[Mapping[tuple[str, Metric], Floats]]
+
+    @property
+    def sizes(self) -> list[int]:
+        """Users of each fold."""
+        return [row[fold] for fold, row in enumerate(self.common)]
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of a mean's standard error; 0 where a fold has a single user.
+
+        A user's share in the error has a variance w, which is the sum of 1/n² over the user's
+        folds of n users if scores vary alike: (Σ w)² / Σ w² − 1. Of one fold that is n − 1.
+
+        Source: Satterthwaite 1946, An approximate distribution of estimates of variance
+        components, Biometrics Bulletin 2.
+
+        Examples
+        --------
+        Of 4 users two are in a second fold: w is 1/16 of two, and 1/16 + 1/4 of two. The sum is
+        3/4, that of squares 2/256 + 2 · 25/256 = 52/256; 9/16 · 256/52 = 36/13.
+
+        >>> round(Folds(4, [[4, 2], [2, 2]], ()).freedom, 6), round(36 / 13 - 1, 6)
+        (1.769231, 1.769231)
+        """
+        if min(self.sizes) < 2:
+            return 0.0
+        total = sum(Fraction(1, n) for n in self.sizes)
+        squares = sum(
+            Fraction(common, n**2 * m**2)
+            for n, row in zip(self.sizes, self.common, strict=True)
+            for m, common in zip(self.sizes, row, strict=True)
+        )
+        return float(total**2 / squares - 1)
 
     def shares(self) -> list[float]:
         """Return what the value of a user of each fold is multiplied by."""
@@ -101,28 +137,30 @@ Part = Sequence[ScoredFold]
 def fold_steps() -> Steps[Part, Folds]:
     """Yield a step; return what every part must know of all folds."""
     sums: Any = yield _sums
-    means = []
-    for own in sums["folds"].values():
-        n = int(own["users"][0])
-        means.append(
-            {
-                key: np.array([of[r].total / n for r in range(len(of))])
-                for key, of in own["keys"].items()
-            }
-        )
-    sizes = [int(own["users"][0]) for own in sums["folds"].values()]
-    return Folds(int(sums["users"][0]), sizes, means)
+    common = sums["common"].tolist()
+    means = [
+        {
+            key: np.array([of[r].total / common[fold][fold] for r in range(len(of))])
+            for key, of in keys.items()
+        }
+        for fold, keys in sums["folds"].items()
+    ]
+    return Folds(int(sums["users"][0]), common, means)
 
 
 def _sums(part: Part) -> Sums:
-    held: dict[str | int, Any] = {}
-    for number, fold in enumerate(part):
-        keys = {
+    held = {
+        number: {
             key: {repeat: Exact.of(values) for repeat, values in enumerate(own)}
             for key, own in _columns(fold.tables)
         }
-        held[number] = {"users": np.array([len(fold.ids)]), "keys": keys}
-    return {"users": np.array([_rows(part)[1]]), "folds": held}
+        for number, fold in enumerate(part)
+    }
+    rows, n = _rows(part)
+    there = np.zeros((len(part), n), np.int64)
+    for fold, at in zip(there, rows, strict=True):
+        fold[at] = 1
+    return {"users": np.array([n]), "common": there @ there.T, "folds": held}
 
 
 def _columns(tables: Tables) -> list[tuple[tuple[str, Metric], Floats]]:
@@ -196,7 +234,8 @@ def over_folds(metric: Metric, tables: Sequence[ScoreTable], ids: Sequence[pl.Se
     ]
     of = found(fold_steps(), of_one(part))
     errors = folded(of, part).tables[""].for_intervals(metric)
-    return replace(estimate(metric, over_repeats(errors)), mean=of.mean(("", metric)))
+    own = replace(Sample.of(over_repeats(errors)), freedom=of.freedom)
+    return replace(estimate_of(metric, own), mean=of.mean(("", metric)))
 
 
 def _table(

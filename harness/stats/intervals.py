@@ -39,6 +39,8 @@ class Sample:
         Of the mean: that of the values, m₃/s³, over √n; 0 where no value differs.
     hits : int
         Values that are not 0.
+    freedom : float
+        Degrees of freedom of the standard error: n − 1, or fewer where some values weigh more.
     """
 
     n: int
@@ -46,6 +48,7 @@ class Sample:
     error: float
     skewness: float
     hits: int
+    freedom: float
 
     @classmethod
     def of(cls, values: Floats) -> Sample:
@@ -54,14 +57,21 @@ class Sample:
         return found(sample_steps(own), of_one(values))[0]
 
 
-def sample_steps(columns: Columns[Part]) -> Steps[Part, list[Sample]]:
-    """Yield three steps; return what each column tells of all users."""
+def sample_steps(columns: Columns[Part], freedom: float | None = None) -> Steps[Part, list[Sample]]:
+    """Yield three steps; return what each column tells of all users.
+
+    Parameters
+    ----------
+    freedom : float, optional
+        Degrees of freedom, where they are not the users less one.
+    """
     first: Any = yield partial(in_turn, _first, columns)
     held = [_Column.of(first[at]) for at in range(len(first))]
     second: Any = yield partial(in_turn, [column.squares for column in held], columns)
     held = [column.with_squares(second.get(at)) for at, column in enumerate(held)]
     third: Any = yield partial(in_turn, [column.cubes for column in held], columns)
-    return [column.sample(third.get(at)) for at, column in enumerate(held)]
+    samples = [column.sample(third.get(at)) for at, column in enumerate(held)]
+    return samples if freedom is None else [replace(own, freedom=freedom) for own in samples]
 
 
 def in_turn(
@@ -142,23 +152,23 @@ class _Column:
 
     def sample(self, sums: Any) -> Sample:
         """Return what the column tells."""
-        if self._alike:
-            return Sample(self.n, self.high if self.n else math.nan, 0.0, 0.0, self.hits)
-        if sums is None:  # too small to be squared
-            return Sample(self.n, self.mean, 0.0, 0.0, self.hits)
-        zeros, root = self.n - self.hits, math.sqrt(self.n)
+        n, hits = self.n, self.hits
+        mean = self.mean if n and not self._alike else self.high if n else math.nan
+        if sums is None:  # all alike, or too small to be squared
+            return Sample(n, mean, 0.0, 0.0, hits, n - 1)
+        zeros, root = n - hits, math.sqrt(n)
         third = sums["sum"].total - zeros * (self.mean / self.deviation) ** 3
-        return Sample(self.n, self.mean, self.deviation / root, third / self.n / root, self.hits)
+        return Sample(n, mean, self.deviation / root, third / n / root, hits, n - 1)
 
 
 def student(sample: Sample) -> Interval | None:
-    """Return the t interval, mean ± t_{0.975, n−1} · s/√n; None for a single user.
+    """Return the t interval, mean ± t_{0.975, n−1} · s/√n; None without a degree of freedom.
 
     Source: Student 1908.
     """
-    if sample.n < 2:
+    if sample.freedom <= 0:
         return None
-    half = _t_quantile(1 - LEVEL / 2, sample.n - 1) * sample.error
+    half = _t_quantile(1 - LEVEL / 2, sample.freedom) * sample.error
     return sample.mean - half, sample.mean + half
 
 
@@ -199,11 +209,11 @@ def skewed(sample: Sample, low: float = -math.inf, high: float = math.inf) -> In
     >>> low, round(high, 4)
     (0.0, 0.0362)
     """
-    if sample.n < 2:
+    if sample.freedom <= 0:
         return None
     if sample.error == 0:
         return _of_one_value(sample, low, high)
-    quantile = _t_quantile(1 - LEVEL / 2, sample.n - 1)
+    quantile = _t_quantile(1 - LEVEL / 2, sample.freedom)
     ends = (sample.mean - sample.error * back(z, sample.skewness) for z in (quantile, -quantile))
     first, last = ends
     return max(first, low), min(last, high)
@@ -228,7 +238,7 @@ def back(z: float, skewness: float) -> float:
     return 3 * step / (root * root + root + 1)
 
 
-def _t_quantile(share: float, freedom: int) -> float:
+def _t_quantile(share: float, freedom: float) -> float:
     from scipy import special  # slow to import
 
     return float(special.stdtrit(freedom, share))

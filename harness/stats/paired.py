@@ -73,8 +73,15 @@ class Facts:
     p: float
 
 
-def compare_steps(names: Sequence[str], metric: Metric, rules: Rules) -> Steps[ScoredUsers, Paired]:
+def compare_steps(
+    names: Sequence[str], metric: Metric, rules: Rules, freedom: float | None = None
+) -> Steps[ScoredUsers, Paired]:
     """Yield four steps; return what `comparison_of` makes a comparison of.
+
+    Parameters
+    ----------
+    freedom : float, optional
+        Degrees of freedom, where they are not the users less one.
 
     Raises
     ------
@@ -94,7 +101,7 @@ def compare_steps(names: Sequence[str], metric: Metric, rules: Rules) -> Steps[S
     given = pairs, metric
     samples, outcomes, flipped = yield from side_by_side(
         [
-            sample_steps(partial(_columns, *given, ScoreTable.for_intervals)),
+            sample_steps(partial(_columns, *given, ScoreTable.for_intervals), freedom),
             one_step(partial(in_turn, _outcomes, partial(_columns, *given, _values))),
             one_step(drawn),
         ]

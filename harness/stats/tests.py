@@ -18,7 +18,8 @@ _TIE = 1e-8  # of all that is summed: sums that differ by less differ as values 
 def t_test(sample: Sample) -> float:
     """Return the two-sided p value of Student's t test that the mean of differences is 0.
 
-    Differences that are all alike show no spread: 1 where they are 0 or there is one user, else 0.
+    Differences that are all alike show no spread: 1 where they are 0, or without a degree of
+    freedom; else 0.
 
     Examples
     --------
@@ -27,13 +28,13 @@ def t_test(sample: Sample) -> float:
     >>> round(t_test(Sample.of(np.array([1.0, 0.0]))), 12)
     0.5
     """
-    if sample.n < 2 or sample.mean == 0:
+    if sample.freedom <= 0 or sample.mean == 0:
         return 1.0
     if sample.error == 0:
         return 0.0
     from scipy import special  # slow to import
 
-    return float(2 * special.stdtr(sample.n - 1, -abs(sample.mean / sample.error)))
+    return float(2 * special.stdtr(sample.freedom, -abs(sample.mean / sample.error)))
 
 
 def randomization_test(total: float, absolute: float, flipped: Floats) -> float:
@@ -69,15 +70,15 @@ def randomization_test(total: float, absolute: float, flipped: Floats) -> float:
 def minimum_detectable_difference(sample: Sample) -> float | None:
     """Return the smallest true difference that a t test at 5 % finds with a chance of 80 %.
 
-    (t_{0.975} + t_{0.8}) · s/√n, n − 1 degrees of freedom; None where there is no spread.
+    (t_{0.975} + t_{0.8}) · s/√n, n − 1 degrees of freedom; None without one, or without a spread.
 
     Source: Bloom 1995, Minimum detectable effects.
     """
-    if sample.error == 0:
+    if sample.freedom <= 0 or sample.error == 0:
         return None
     from scipy import special  # slow to import
 
-    quantiles = special.stdtrit(sample.n - 1, [1 - LEVEL / 2, POWER])
+    quantiles = special.stdtrit(sample.freedom, [1 - LEVEL / 2, POWER])
     return float(quantiles.sum() * sample.error)
 
 

@@ -21,6 +21,7 @@ from harness.stats.chance_law import Law, LawOfAll
 from harness.stats.estimates import ScoredUsers, bootstrap_steps, estimate_steps
 from harness.stats.folds import FoldedUsers, Folds, Part, ScoredFold, fold_steps, folded
 from harness.stats.paired import Paired, Rules, compare_steps
+from harness.stats.tests import minimum_detectable_difference, t_test
 
 METRIC = parse("MAP@1")
 Scores = Mapping[str, Any]
@@ -56,8 +57,8 @@ def errors(users: ScoredUsers, name: str = "one") -> list[float]:
     return own
 
 
-def compared(users: ScoredUsers, flips: int = 9999) -> Paired:
-    own = compare_steps(MODELS, METRIC, Rules(resamples=flips))
+def compared(users: ScoredUsers, flips: int = 9999, freedom: float | None = None) -> Paired:
+    own = compare_steps(MODELS, METRIC, Rules(resamples=flips), freedom)
     return steps.found(own, steps.of_one(users))
 
 
@@ -96,6 +97,26 @@ def test_being_there_is_no_error() -> None:
     assert errors(users) == [1 / 2, 1 / 2]
     found = steps.found(estimate_steps([("one", METRIC)]), steps.of_one(users))
     assert found["one", METRIC].ci95_t == (1 / 2, 1 / 2)
+
+
+def test_freedom_is_that_of_the_smaller_folds() -> None:
+    """Other users in folds of 3 and 6: (1/3 + 1/6)² / (3/3⁴ + 6/6⁴) = (1/4) / (9/216) = 6."""
+    users = of_all([fold(dict.fromkeys(names, 1)) for names in ("abc", "defghi")])
+    assert users.freedom == 6 - 1
+    same = of_all([fold(dict.fromkeys("abcdefg", 1))] * 3)
+    assert same.freedom == of_all([fold(dict.fromkeys("abcdefg", 1))]).freedom == 7 - 1
+
+
+def test_a_fold_of_one_user_leaves_no_interval() -> None:
+    """What others in the user's place would score is not known."""
+    part = [fold({"ann": (1, 0), "bob": (0, 0), "cid": (0, 1)}), fold({"ann": (1, 0)})]
+    of = of_all(part)
+    users = folded(of, part)
+    key = ("one", METRIC)
+    found = steps.found(estimate_steps([key], of.freedom), steps.of_one(users))[key]
+    assert (found.ci95, found.ci95_t) == (None, None)
+    (facts,) = compared(users, freedom=of.freedom).facts
+    assert (t_test(facts.sample), minimum_detectable_difference(facts.sample)) == (1.0, None)
 
 
 def test_repeats_have_means_of_their_own() -> None:
@@ -214,7 +235,8 @@ def facts_of(parts: Sequence[Part], users: int) -> list[Any]:
     boots = steps.found(bootstrap_steps(keys, 70, 3), total)
     found = [
         of.users,
-        of.sizes,
+        of.common,
+        of.freedom,
         [of.mean(key) for key in keys],
         steps.found(estimate_steps(keys), total),
         [boots[key].tolist() for key in keys],
