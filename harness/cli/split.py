@@ -13,7 +13,7 @@ from harness.cli.show import to_type
 from harness.core.errors import counted
 
 if TYPE_CHECKING:
-    from harness.experiment.split_files import SplitFolder
+    from harness.experiment.split_files import SplitFolder, SplitRecord
 
 
 def split(
@@ -31,28 +31,31 @@ def split(
 ) -> None:
     """Write the files of a competition: train, held-out events, solution, sample submission."""
     from harness import config as config_
-    from harness.experiment.split_files import FILES
+    from harness.experiment.split_files import FILES, FoldedSplit
     from harness.experiment.split_files import split as write
 
     done = write(config_.read(config, set_ or []), out, public_share=public_share)
-    for path in (done.folder / name for name in FILES):
-        if path.exists():
-            print(f"{path}  {path.stat().st_size:,} bytes")
-    _tell(done)
-
-
-def _tell(done: SplitFolder) -> None:
-    """Print what was written in numbers, what looked odd, and what comes next."""
-    record, evaluation = done.record, done.record.evaluation
-    print(
-        f"\nevaluation set  {evaluation.fingerprint[:6]} · k = {evaluation.k} · "
-        f"{counted(evaluation.users, 'user')}, {record.public:,} public, {record.private:,} private"
-    )
-    print("next  " + to_type("score", "FILE", *_options(done)))
-    if record.config:
-        print(f"note  no config.toml: {record.config}", file=sys.stderr)
-    for note in done.notes:
+    folds = done.folds if isinstance(done, FoldedSplit) else (done,)
+    for fold in folds:
+        for path in (fold.folder / name for name in FILES):
+            if path.exists():
+                print(f"{path}  {path.stat().st_size:,} bytes")
+        print(f"\nevaluation set  {_numbers(fold.record)}" + "\n" * (fold is not folds[-1]))
+    print("next  " + to_type("score", "FILE", *_options(folds[-1])))
+    for note in dict.fromkeys(note for fold in folds for note in _notes(fold)):
         print(f"note  {note}", file=sys.stderr)
+
+
+def _numbers(record: SplitRecord) -> str:
+    of = record.evaluation
+    parts = [of.fingerprint[:6], *([of.window] if of.window else []), f"k = {of.k}"]
+    sides = f"{record.public:,} public, {record.private:,} private"
+    return f"{' · '.join(parts)} · {counted(of.users, 'user')}, {sides}"
+
+
+def _notes(done: SplitFolder) -> list[str]:
+    reason = done.record.config
+    return [*([f"no config.toml: {reason}"] if reason else []), *done.notes]
 
 
 def _options(done: SplitFolder) -> list[str]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, count, groupby
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,8 @@ from harness.metrics import Metric
 from harness.metrics.scores import mean
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.split import end_of
+from harness.protocol.task import Task, task_on
+from harness.protocol.task import read as read_events
 from harness.stats.chance_law import has_law
 from harness.stats.estimates import ModelEstimate, of_set
 from harness.stats.folds import Folds, ScoredFold, fold_steps, folded
@@ -109,12 +112,26 @@ def require_windows(config: Config, data: Dataset) -> None:
         )
 
 
+def tasks(config: Config) -> Iterator[Task]:
+    """Yield the task of every fold; events that several have in common are read once."""
+    folds, number = config.folds(), count(1)
+    for _, own in groupby(folds, key=lambda fold: fold.layout()):
+        first, *others = own
+        with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written
+            data = read_events(first, background, progress=False)
+        require_windows(config, data)
+        for fold in (first, *others):
+            with named(next(number), len(folds)):
+                task = task_on(fold, data, Clock())
+            yield task
+
+
 @contextmanager
 def named(number: int, folds: int) -> Iterator[None]:
     """Say of what is raised in which fold it was, where there are several."""
     try:
         yield
-    except (DataError, EmptyEvaluationSetError, RecommenderError) as error:
+    except (DataError, EmptyEvaluationSetError, RecommenderError, UsageError) as error:
         if folds == 1:
             raise
         raise type(error)(f"fold {number} of {folds}: {error}") from error

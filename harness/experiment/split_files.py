@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -20,6 +21,7 @@ from harness.core.errors import UsageError
 from harness.core.io import whole_folder, written
 from harness.data.dataset import DAY_US, ITEM, KIND, TIME, USER, VALUE, Dataset, Events
 from harness.experiment import competition
+from harness.experiment.folds import named, tasks
 from harness.experiment.record import Evaluation, Part, Positive
 from harness.experiment.run_folder import check_out
 from harness.experiment.solution_files import (
@@ -33,7 +35,7 @@ from harness.experiment.solution_files import (
     write_solution,
 )
 from harness.experiment.submit import read_by, rows_of
-from harness.protocol.task import Task, make_task
+from harness.protocol.task import Task
 from harness.protocol.users import OWN
 
 TRAIN, VALID = "train.csv", "valid.csv"
@@ -96,12 +98,27 @@ class SplitFolder:
     notes: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class FoldedSplit:
+    """What was written of several folds.
+
+    Attributes
+    ----------
+    folder : Path
+        It holds a folder a fold, ``fold-1`` and on.
+    folds : tuple of SplitFolder
+    """
+
+    folder: Path
+    folds: tuple[SplitFolder, ...]
+
+
 def split(
     config: Config | str | Path, out: str | Path, *, public_share: float | None = None
-) -> SplitFolder:
+) -> SplitFolder | FoldedSplit:
     """Write the files of a competition on a config's evaluation set, all or none.
 
-    Of several folds it is the last.
+    Of several folds each has a folder of its own, ``fold-1`` and on, as if it were the only one.
 
     A submission scored against solution.csv has the score of a run of the config, public and
     private users together.
@@ -117,8 +134,8 @@ def split(
 
     Returns
     -------
-    SplitFolder
-        ``record.evaluation.fingerprint``, ``record.public`` and more.
+    SplitFolder or FoldedSplit
+        ``record.evaluation.fingerprint``, ``record.public`` and more; of each of several folds.
 
     Raises
     ------
@@ -127,14 +144,19 @@ def split(
         a leaderboard empty, ids that a solution or a submission cannot hold.
     """
     config = config if isinstance(config, Config) else config_.read(Path(config))
-    config = config.folds()[-1]
+    folds = config.folds()
     out, share = Path(out), _share(config, public_share)
     check_out(out, is_split, "folder of harness split")
-    _refuse_replacing(out, [*read_by(config), config.folder])
-    task = make_task(config)
+    _refuse_replacing(out, [*(path for one in folds for path in read_by(one)), config.folder])
+    within = [f"fold-{number}" for number in range(1, len(folds) + 1)] if len(folds) > 1 else [""]
+    done = []
     with written(out, "; choose another --out"), whole_folder(out) as folder:
-        record = write(task, folder, share)
-    return SplitFolder(out, record, task.data.notes)
+        for number, (name, task) in enumerate(zip(within, tasks(config), strict=True), 1):
+            (folder / name).mkdir(exist_ok=True)
+            with named(number, len(folds)):
+                record = write(task, folder / name, share)
+            done.append(SplitFolder(out / name, record, task.data.notes))
+    return FoldedSplit(out, tuple(done)) if len(folds) > 1 else done[0]
 
 
 def write(task: Task, folder: Path, share: float) -> SplitRecord:
@@ -177,11 +199,18 @@ def write(task: Task, folder: Path, share: float) -> SplitRecord:
 
 
 def is_split(folder: Path) -> bool:
-    """Return whether a folder is empty, or holds a split and nothing else, and may be replaced."""
+    """Return whether a folder is empty, or holds splits and nothing else, and may be replaced."""
     if not folder.is_dir():
         return False
-    there = {path.name for path in folder.iterdir()}
-    return not there or (RECORD in there and there <= set(FILES))
+    there = {path.name: path for path in folder.iterdir()}
+    if there and all(re.fullmatch("fold-[0-9]+", name) for name in there):
+        return all(_is_one(path) for path in there.values())
+    return not there or _is_one(folder)
+
+
+def _is_one(folder: Path) -> bool:
+    there = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    return RECORD in there and there <= set(FILES)
 
 
 def _share(config: Config, given: float | None) -> float:

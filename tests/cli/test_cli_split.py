@@ -27,11 +27,23 @@ def test_what_it_says(harness: Cli, here: Path) -> None:
     assert {line.split("  ")[0].removeprefix("out/") for line in lines[:7]} == set(files)
     assert f"out/train.csv  {files['train.csv']:,} bytes" == lines[0]
     fingerprint = json.loads((here / "out" / "split.json").read_text())["evaluation"]["fingerprint"]
-    told = f"evaluation set  {fingerprint[:6]} · k = 2 · 3 users, 1 public, 2 private"
+    told = f"evaluation set  {fingerprint[:6]} · 1 day from 2020-01-08 · k = 2"
+    told += " · 3 users, 1 public, 2 private"
     assert lines[7:9] == ["", told]
     scored = "score FILE --solution out/solution.csv --sample out/sample_submission.csv --k 2"
     assert lines[9].startswith("next  ")
     assert lines[9].endswith(scored)
+
+
+def test_folds_have_a_folder_each(harness: Cli, here: Path) -> None:
+    small.write(here, {"log.csv": small.TO_TUNE})
+    told = harness("split", "shop.toml", "--out", "out", "--set", "split.folds=2")
+    first, one, second, other = told[1].split("\n\n")
+    assert first.startswith("out/fold-1/train.csv  ")
+    assert second.startswith("out/fold-2/train.csv  ")
+    assert "1 day from 2020-01-08 · k = 2 · 2 users, 1 public, 1 private" in one
+    assert "1 day from 2020-01-09 · k = 2 · 2 users, 1 public, 1 private" in other
+    assert "--solution out/fold-2/solution.csv" in other
 
 
 def test_split_submit_and_score_is_the_run(harness: Cli, here: Path) -> None:

@@ -19,7 +19,7 @@ from harness.experiment.compare import compare
 from harness.experiment.folds import FoldedResult
 from harness.experiment.result import Result
 from harness.experiment.run import run
-from harness.experiment.split_files import split
+from harness.experiment.split_files import FoldedSplit, split
 
 THREE = {"strategy": "time", "valid_days": 2, "folds": 3}
 """Days 3 and 4, 5 and 6, 7 and 8 of `small.MANY`."""
@@ -263,20 +263,23 @@ def test_lists_are_given_for_each_fold(tmp_path: Path) -> None:
     assert found.models[0].metrics["MAP@2"].mean == 0.75
 
 
-def test_files_of_a_competition_are_those_of_the_last_fold(tmp_path: Path) -> None:
-    """Its config names the last fold's list alone, and can be run."""
+def test_files_of_a_competition_are_those_of_a_fold(tmp_path: Path) -> None:
+    """Its config names the fold's list alone, and can be run."""
     settings = given(
         tmp_path,
         small.POPULAR,
         {"name": "theirs", "lists": ["one.csv", "two.csv"]},
+        one_test="user,item\nbob,a\nann,b\n",
+        one_csv="user,prediction\nbob,a\nann,b\n",
         two_test="user,item\nbob,b\nann,b\n",
         two_csv="user,prediction\nbob,a b\nann,b\n",
     )
-    record = split(settings, tmp_path / "out", public_share=0.5).record
-    last = folded(settings).folds[-1]
-    assert record.evaluation.fingerprint == last.evaluation.fingerprint
-    again = single(config_.read(tmp_path / "out" / "config.toml"))
-    assert [model.name for model in again.models] == [model.name for model in last.models]
+    done = split(settings, tmp_path / "out", public_share=0.5)
+    assert isinstance(done, FoldedSplit)
+    for written, fold in zip(done.folds, folded(settings).folds, strict=True):
+        assert written.record.evaluation.fingerprint == fold.evaluation.fingerprint
+        again = single(config_.read(written.folder / "config.toml"))
+        assert [m.metrics for m in again.models] == [m.metrics for m in fold.models]
 
 
 def test_who_has_no_true_item_is_not_counted_as_having_one(tmp_path: Path) -> None:

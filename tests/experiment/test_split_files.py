@@ -15,7 +15,7 @@ from small import POPULAR
 
 import harness
 from harness import config as config_
-from harness.core.errors import UsageError
+from harness.core.errors import HarnessError, UsageError
 from harness.experiment.submit import submit
 from harness.protocol.task import make_task
 
@@ -293,6 +293,35 @@ def test_who_registered_when_is_not_written(tmp_path: Path) -> None:
     done = harness.split(everyone, tmp_path / "out")
     again = make_task(config_.read(tmp_path / "out" / "config.toml"))
     assert again.evaluation_set.fingerprint == done.record.evaluation.fingerprint
+
+
+def test_each_fold_is_a_split_of_its_own(tmp_path: Path) -> None:
+    """The same bytes as where its window is the only one."""
+    windows = {"fold-1": {"test_days": 2}, "fold-2": {}}
+    rule = {"strategy": "time", "valid_days": 2}
+    harness.split(small.many(tmp_path, split={**rule, "folds": 2}), tmp_path / "out")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == list(windows)
+    for name, more in windows.items():
+        harness.split(small.many(tmp_path, split={**rule, **more}), tmp_path / "one")
+        names = sorted(path.name for path in (tmp_path / "one").iterdir())
+        assert texts(tmp_path / "out" / name, *names) == texts(tmp_path / "one", *names)
+
+
+def test_folds_written_replace_folds_alone(tmp_path: Path) -> None:
+    config = small.many(tmp_path, split={"strategy": "time", "valid_days": 2, "folds": 2})
+    for _ in range(2):
+        harness.split(config, tmp_path / "out")
+    small.write(tmp_path, {"out/fold-2/mine.csv": "mine"})
+    with refusal(UsageError, "out: exists and is no folder of harness split; choose another --out"):
+        harness.split(config, tmp_path / "out")
+
+
+def test_a_fold_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    """Nobody has events on the 7th; nothing is written of the 8th."""
+    config = small.config(tmp_path, split={"strategy": "time", "valid_days": 1, "folds": 2})
+    with refusal(HarnessError, "fold 1 of 2: "):
+        harness.split(config, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
