@@ -82,9 +82,9 @@ def median(call: Callable[[], Any], repeats: int = 7) -> float:
     return statistics.median(once(call) for _ in range(repeats))
 
 
-def interleaved(calls: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
+def interleaved(calls: Mapping[str, Callable[[], Value]], rounds: int) -> dict[str, list[Value]]:
     """Make all calls in turn, round by round, so that whatever the machine does meets all alike."""
-    results: dict[str, list[float]] = {name: [] for name in calls}
+    results: dict[str, list[Value]] = {name: [] for name in calls}
     for _ in range(rounds):
         for name, call in calls.items():
             results[name].append(call())
@@ -142,11 +142,12 @@ def full_hm() -> Path:
     return folder.resolve()
 
 
-def run_hm(data: Path, scratch: Path, cache: Path, **environment: str) -> Process:
+def run_hm(data: Path, scratch: Path, cache: Path, folds: int = 1, **environment: str) -> Process:
     """Run the four models of configs/demo.toml on H&M's files, in a folder inside `scratch`."""
     place = tempfile.mkdtemp(dir=scratch)
     config, source = str(ROOT / "configs/demo.toml"), f'data.path="{data}"'
-    command = [HARNESS, "run", config, "--set", source, "--out", "run"]
+    sets = ["--set", source, "--set", f"split.folds={folds}"]
+    command = [HARNESS, "run", config, *sets, "--out", "run"]
     return process(command, place, HARNESS_CACHE_DIR=str(cache), **environment)
 
 

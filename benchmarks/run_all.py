@@ -30,6 +30,7 @@ PARTS = {
     "neighbours": "Neighbours by item and by candidate",
     "any_log": "Event types, values, conditions, k-cores",
     "full_run": "The whole run on H&M at full size",
+    "folds": "Four folds and one",
     "growth_run": "Growth of the run",
     "scale": "Logs larger than memory",
     "synth": "Synthetic H&M at full size",

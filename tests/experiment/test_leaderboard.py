@@ -195,3 +195,20 @@ def test_a_table_an_evaluation_set_and_its_other_forms(folder: Path) -> None:
     assert set(found.to_pandas()["model"]) == {"popular", "again"}
     assert json.loads(json.dumps(found.to_dict()))["groups"][0]["entries"][0]["ci95"] is not None
     assert found._repr_html_().count("<table>") == 2
+
+
+def test_folds_have_columns(tmp_path: Path) -> None:
+    """On the 8th all want b, on the 9th a; popular puts a first: 0 and 1, and 1/2 is the mean."""
+    split = {"strategy": "time", "valid_days": 1, "folds": 2}
+    asked = {"k": 1, "metrics": ["MAP@1"]}
+    log = small.TO_TUNE + "dan,a,2020-01-01\neve,a,2020-01-01\n"
+    config = small.config(tmp_path, log=log, split=split, evaluation=asked)
+    run(config).write(tmp_path / "runs" / "folded")
+    found = leaderboard(tmp_path / "runs")
+    (entry,) = found.groups[0].entries
+    assert (entry.mean, entry.folds) == (0.5, (0.0, 1.0))
+    assert [found.records()[0][f"fold {at}"] for at in (1, 2)] == [0.0, 1.0]
+    (sheet,) = found.sheets()
+    assert [sheet.titles[at] for at, cell in enumerate(sheet.rows[0]) if cell == "1.0000"] == [
+        "fold 2"
+    ]

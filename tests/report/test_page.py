@@ -12,11 +12,14 @@ from typing import Any
 
 import polars as pl
 import pytest
+import small
 from conftest import HOSTILE, run_folder
+from small import POPULAR, TO_TUNE
 
 from harness.cli import report as command
 from harness.core.errors import UsageError
 from harness.experiment import run_folder as runs
+from harness.experiment.run import run
 from harness.experiment.run_folder import FILES, is_run
 from harness.report.page import page
 from harness.report.page.charts.base import COLOURS, SYMBOLS, label, look
@@ -277,6 +280,29 @@ def test_a_file_that_is_gone_costs_its_part_alone(copied: Path, name: str) -> No
     found = Page(page(runs.read(copied)))
     where = "users" if name == "per_user.parquet" else "repeat"
     assert re.search(r"cannot be\s+read", found.texts[where])
+
+
+def test_folds_have_columns_and_a_table_of_their_own(tmp_path: Path) -> None:
+    """On the 8th both want b: popular puts a first, the last two days b. On the 9th it is a."""
+    late = {"name": "late", "use": POPULAR["use"], "params": {"window_days": 2}}
+    split = {"strategy": "time", "valid_days": 1, "folds": 2}
+    asked = {"k": 1, "metrics": ["MAP@1"]}
+    log = TO_TUNE + "dan,a,2020-01-01\neve,a,2020-01-01\n"
+    config = small.config(tmp_path, POPULAR, late, log=log, split=split, evaluation=asked)
+    run(config).write(tmp_path / "run")
+    found = page_of(tmp_path / "run")
+    titles = next(row for row in found.rows if "fold 1" in "".join(row))
+    first, better = (
+        next(i for i, t in enumerate(titles) if w in t) for w in ("fold 1", "better in")
+    )
+    own = {name: found.row(name) for name in ("popular", "late")}
+    assert [[row[at] for at in (first, first + 1)] for row in own.values()] == [
+        ["0.0000", "1.0000"],
+        ["1.0000", "0.0000"],
+    ]
+    assert {row[better] for row in own.values()} == {"–", "1 of 2 folds"}  # the first has none
+    windows = [row[:3] for row in found.rows if row[1:2] and row[1].startswith("1 day from")]
+    assert windows == [["1", "1 day from 2020-01-08", "2"], ["2", "1 day from 2020-01-09", "2"]]
 
 
 def test_a_metric_of_all_lists_has_no_users(tmp_path: Path) -> None:
