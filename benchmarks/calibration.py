@@ -26,6 +26,7 @@ from harness.stats import intervals, resampling
 from harness.stats.chance import chance_steps
 from harness.stats.chance_law import law
 from harness.stats.estimates import ScoredUsers, estimate
+from harness.stats.fold_means import Folds
 from harness.stats.intervals import LEVEL, Sample
 from harness.stats.paired import Rules, compare_steps
 from harness.stats.pairwise import comparison_of
@@ -201,8 +202,8 @@ def random_scores(rng: np.random.Generator, relevant: np.ndarray, candidates: in
     return precision / np.minimum(relevant, K)
 
 
-def is_called_other_than_random(part: Any, freedom: float | None = None) -> bool:
-    verdict = steps.found(chance_steps(["m"], METRIC, freedom), steps.of_one(part))["m"].verdict
+def is_called_other_than_random(part: Any, folds: Folds | None = None) -> bool:
+    verdict = steps.found(chance_steps(["m"], METRIC, folds), steps.of_one(part))["m"].verdict
     return verdict != "not distinguishable"
 
 
@@ -221,11 +222,11 @@ def compared_users(
     seed: int,
     flips: int = FLIPS,
     metric: Metric = METRIC,
-    freedom: float | None = None,
+    folds: Folds | None = None,
 ):
     none = {(name, metric): np.zeros(1) for name in part.tables}  # the bootstrap is not looked at
     rules = Rules(resamples=flips, seed=seed)
-    own = compare_steps(list(part.tables), metric, rules, freedom)
+    own = compare_steps(list(part.tables), metric, rules, folds)
     paired = steps.found(own, steps.of_one(part))
     return comparison_of(paired, none, metric, rules)
 

@@ -41,7 +41,8 @@ from harness.stats.estimates import (
     estimate_steps,
     with_bootstrap,
 )
-from harness.stats.folds import FoldedUsers, ScoredFold, fold_steps, folded
+from harness.stats.fold_means import Folds, ScoredFold, fold_steps
+from harness.stats.folds import FoldedUsers, folded
 from harness.stats.intervals import LEVEL
 
 FOLDS = 4
@@ -133,10 +134,10 @@ def fold_of(users: np.ndarray, tables: Tables, apart: int = 0) -> ScoredFold:
 
 def of_all_folds(
     part: list[ScoredFold], laws: list[Law] | None = None
-) -> tuple[FoldedUsers, float]:
-    """Return users with one value each, and the degrees of freedom of its mean."""
+) -> tuple[FoldedUsers, Folds]:
+    """Return users with one value each, and what is known of all folds."""
     of = steps.found(fold_steps(), steps.of_one(part))
-    return folded(of, part, laws), of.freedom
+    return folded(of, part, laws), of
 
 
 def recurring_users(task: tuple[str, str, int, int, int]) -> np.ndarray:
@@ -165,14 +166,14 @@ def recurring_users(task: tuple[str, str, int, int, int]) -> np.ndarray:
 
 
 def outcome(
-    part: FoldedUsers, freedom: float, rows: FoldedUsers, metric: Metric, mean: float, seed: int
+    part: FoldedUsers, folds: Folds, rows: FoldedUsers, metric: Metric, mean: float, seed: int
 ) -> list[bool]:
     """Return what of `COUNTED` happened; in `rows` users of different folds are different."""
     key = ("one", metric)
-    (pair,) = compared_users(part, seed, metric=metric, freedom=freedom).pairs
+    (pair,) = compared_users(part, seed, metric=metric, folds=folds).pairs
     (as_rows,) = compared_users(rows, seed, metric=metric).pairs
-    found = steps.found(estimate_steps([key], freedom), steps.of_one(part))[key]
-    boots = steps.found(bootstrap_steps([key], FLIPS, seed), steps.of_one(part))[key]
+    found = steps.found(estimate_steps([key], folds), steps.of_one(part))[key]
+    boots = steps.found(bootstrap_steps([key], FLIPS, seed, folds), steps.of_one(part))[key]
     return [
         pair.p_t < LEVEL,
         pair.p_sign_flip < LEVEL,

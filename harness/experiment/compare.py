@@ -28,7 +28,8 @@ from harness.stats.estimates import (
     keys_of,
     with_bootstrap,
 )
-from harness.stats.folds import ScoredFold, fold_steps, folded
+from harness.stats.fold_means import Folds, ScoredFold, fold_steps
+from harness.stats.folds import folded
 from harness.stats.paired import Rules, compare_steps
 from harness.stats.pairwise import Comparison, comparison_of, pair_table
 from harness.stats.shakeup import ShakeUp, shake_up_steps
@@ -180,8 +181,8 @@ def _over_folds(plan: Plan, evaluation: Evaluation, folds: Sequence[ScoredFold])
     """Return a comparison of the means over folds, and in which folds a model is better."""
     of = steps_.found(fold_steps(), of_one(folds))
     users = folded(of, folds)
-    part = ProfiledUsers(users.hashes, users.tables, pl.DataFrame())
-    found = compared(plan, evaluation, (), of_one(part), of.freedom)
+    part = ProfiledUsers(users.hashes, users.tables, pl.DataFrame(), there=users.there)
+    found = compared(plan, evaluation, (), of_one(part), of)
     means = [of.means_of(plan.models, plan.metric, fold) for fold in range(len(folds))]
     models = [
         replace(model, metrics={m: replace(e, mean=of.mean((model.name, plan.metric)))})
@@ -207,7 +208,7 @@ def compared(
     evaluation: Evaluation,
     columns: Sequence[str],
     total: Total[ProfiledUsers],
-    freedom: float | None = None,
+    folds: Folds | None = None,
 ) -> Compared:
     """Return what sums over all parts of the users tell, whoever holds them.
 
@@ -215,12 +216,10 @@ def compared(
     ----------
     columns : sequence of str
         Of the parts' profiles, to slice users by.
-    freedom : float, optional
-        Degrees of freedom, where they are not the users less one.
+    folds : Folds, optional
+        Where parts are of `harness.stats.folds.FoldedUsers`.
     """
-    steps = compared_steps(
-        list(plan.models), plan.metric, plan.rules, plan.shares, columns, freedom
-    )
+    steps = compared_steps(list(plan.models), plan.metric, plan.rules, plan.shares, columns, folds)
     means, comparison, shaken, parts = steps_.found(steps, total)
     metric = str(plan.metric)
     return Compared(
@@ -242,7 +241,7 @@ def compared_steps(
     rules: Rules,
     shares: Sequence[float],
     columns: Sequence[str],
-    freedom: float | None = None,
+    folds: Folds | None = None,
 ) -> Steps[
     ProfiledUsers,
     tuple[dict[str, ModelEstimate], Comparison, tuple[ShakeUp, ...], tuple[Slice, ...]],
@@ -251,9 +250,9 @@ def compared_steps(
     keys = keys_of(names, [metric])
     estimates, resampled, paired, slices, *shaken = yield from side_by_side(
         [
-            estimate_steps(keys, freedom),
-            bootstrap_steps(keys, rules.resamples, rules.seed),
-            compare_steps(names, metric, rules, freedom),
+            estimate_steps(keys, folds),
+            bootstrap_steps(keys, rules.resamples, rules.seed, folds),
+            compare_steps(names, metric, rules, folds),
             slice_steps(names, metric, columns),
             *(shake_up_steps(names, metric, share, rules.seed) for share in shares),
         ]

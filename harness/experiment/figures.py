@@ -30,7 +30,7 @@ from harness.stats.estimates import (
     keys_of,
     with_bootstrap,
 )
-from harness.stats.folds import Folds
+from harness.stats.fold_means import Folds
 from harness.stats.paired import Rules, compare_steps
 from harness.stats.pairwise import Comparison, comparison_of
 from harness.stats.shakeup import ShakeUp, shake_up_steps
@@ -130,15 +130,14 @@ def figure_steps(
     pairs = judged.definition.of == "user" and min(len(names), users) > 1
     shares = wanted.public_shares if pairs else ()
     known = [m for m in metrics if has_moments(m, graded=graded)] if folds is None else []
-    freedom = None if folds is None else folds.freedom
     found = yield from side_by_side(
         [
-            estimate_steps(keys, freedom),
-            bootstrap_steps(keys, wanted.resamples, seed),
-            chance_steps(names, judged, freedom) if has_law(judged, graded=graded) else nothing({}),
+            estimate_steps(keys, folds),
+            bootstrap_steps(keys, wanted.resamples, seed, folds),
+            chance_steps(names, judged, folds) if has_law(judged, graded=graded) else nothing({}),
             _moment_steps([m.up_to(k) for m in known]),
             slice_steps(names, judged, columns),
-            compare_steps(names, judged, rules, freedom) if pairs else nothing(None),
+            compare_steps(names, judged, rules, folds) if pairs else nothing(None),
             *(shake_up_steps(names, judged, share, seed) for share in shares),
         ]
     )

@@ -42,7 +42,8 @@ from harness.protocol.task import Task, task_on
 from harness.protocol.task import read as read_events
 from harness.stats.chance_law import has_law
 from harness.stats.estimates import ModelEstimate, of_set
-from harness.stats.folds import Folds, ScoredFold, fold_steps, folded
+from harness.stats.fold_means import Folds, ScoredFold, fold_steps
+from harness.stats.folds import folded
 
 
 @dataclass(frozen=True, eq=False)

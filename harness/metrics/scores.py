@@ -28,17 +28,9 @@ class ScoreTable:
     values : mapping of Metric to float64 array, (repeats, n users)
         Users stand in the evaluation set's order, which is id order. A metric of all lists
         together (coverage, Gini) has one value a repeat, (repeats, 1).
-    errors : mapping of Metric to float64 array, (repeats, n users), optional
-        Of several folds: the same mean, plus each user's share in its error, of which intervals
-        are made. Of a single evaluation set they are the values.
     """
 
     values: Mapping[Metric, Floats]
-    errors: Mapping[Metric, Floats] | None = None
-
-    def for_intervals(self, metric: Metric) -> Floats:
-        """Return what intervals of the mean are made of, (repeats, n users)."""
-        return (self.values if self.errors is None else self.errors)[metric]
 
     @property
     def repeats(self) -> int:

@@ -16,7 +16,8 @@ from harness.core.steps import Steps, side_by_side
 from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable
 from harness.stats.chance_law import Law, LawOfAll
-from harness.stats.estimates import Tables
+from harness.stats.estimates import Tables, freedom_of
+from harness.stats.fold_means import Folds
 from harness.stats.intervals import LEVEL, Sample, forth, sample_steps
 
 Word = Literal["better", "not distinguishable", "worse"]
@@ -59,7 +60,7 @@ class JudgedUsers(Protocol):
 
 
 def chance_steps(
-    models: Sequence[str], metric: Metric, freedom: float | None = None
+    models: Sequence[str], metric: Metric, folds: Folds | None = None
 ) -> Steps[JudgedUsers, dict[str, Verdict]]:
     """Yield three steps; return whether models' means are such as a random ranking would have.
 
@@ -89,7 +90,7 @@ def chance_steps(
     verdicts, samples = yield from side_by_side(
         [
             _verdict_steps(models, metric),
-            sample_steps(partial(_differences, models, metric), freedom),
+            sample_steps(partial(_differences, models, metric), freedom_of(folds)),
         ]
     )
     return {

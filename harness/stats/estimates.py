@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -16,6 +16,7 @@ from harness.core.steps import Steps, side_by_side
 from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable, mean, over_repeats
 from harness.stats import intervals, resampling
+from harness.stats.fold_means import Folds
 from harness.stats.intervals import Interval, Sample, sample_steps
 
 Tables = Mapping[str, ScoreTable]
@@ -32,10 +33,13 @@ class ScoredUsers:
     ----------
     hashes : uint64 array, (n,)
         `harness.core.random.id_hashes` of the users, who stand in the order of the tables.
+    there : float64 array, (F, n), optional
+        Of several folds, 1 where a user is in a fold, else 0.
     """
 
     hashes: UInt64
     tables: Tables
+    there: Floats | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -86,17 +90,17 @@ def estimate_of(metric: Metric, sample: Sample) -> Estimate:
 
 
 def estimate_steps(
-    keys: Sequence[Key], freedom: float | None = None
+    keys: Sequence[Key], folds: Folds | None = None
 ) -> Steps[ScoredUsers, dict[Key, ModelEstimate]]:
     """Yield steps; return the estimates of some columns, without those of the bootstrap.
 
     Parameters
     ----------
-    freedom : float, optional
-        Degrees of freedom, where they are not the users less one.
+    folds : Folds, optional
+        Where parts are of `harness.stats.folds.FoldedUsers`.
     """
     samples, repeats = yield from side_by_side(
-        [sample_steps(partial(_columns, keys), freedom), _repeat_steps(keys)]
+        [sample_steps(partial(_columns, keys, folds), freedom_of(folds)), _repeat_steps(keys)]
     )
     found = {}
     for key, sample, means in zip(keys, samples, repeats, strict=True):
@@ -116,12 +120,29 @@ def _spread(means: Sequence[float]) -> float | None:
     return float(np.std(means, ddof=1)) if len(means) > 1 else None
 
 
-def _columns(keys: Sequence[Key], part: ScoredUsers) -> list[Callable[[], Floats]]:
-    return [partial(_over_repeats_of, part, key) for key in keys]
+def _columns(
+    keys: Sequence[Key], folds: Folds | None, part: ScoredUsers
+) -> list[Callable[[], Floats]]:
+    return [partial(errors, part, key, folds) for key in keys]
 
 
-def _over_repeats_of(part: ScoredUsers, key: Key) -> Floats:
-    return over_repeats(_raw(part, key))
+def errors(part: ScoredUsers, key: Key, folds: Folds | None) -> Floats:
+    """Return what the interval of a mean is made of, (n,), the mean over repeats.
+
+    They are the users' values; of several folds the mean, plus the user's share in its error.
+    """
+    values = over_repeats(_raw(part, key))
+    if folds is None or part.there is None:
+        return values
+    offset = np.zeros_like(values)
+    for own, there in zip(over_repeats(folds.offsets(key).T), part.there, strict=True):
+        offset += own * there
+    return values - offset + folds.mean(key)
+
+
+def freedom_of(folds: Folds | None) -> float | None:
+    """Return the degrees of freedom, where they are not the users less one."""
+    return None if folds is None else folds.freedom
 
 
 def _repeat_steps(keys: Sequence[Key]) -> Steps[ScoredUsers, list[list[float]]]:
@@ -144,25 +165,35 @@ def _repeat_sums(keys: Sequence[Key], part: ScoredUsers) -> Sums:
 
 def _raw(part: ScoredUsers, key: Key) -> Floats:
     name, metric = key
-    return part.tables[name].for_intervals(metric)
+    return part.tables[name].values[metric]
 
 
 def bootstrap_steps(
-    keys: Sequence[Key], resamples: int, seed: int
+    keys: Sequence[Key], resamples: int, seed: int, folds: Folds | None = None
 ) -> Steps[ScoredUsers, dict[Key, Floats]]:
     """Yield two steps; return the mean of each column in each of B resamples of the users, (B,).
 
     The users drawn are the same for all columns, so their differences are paired. Each resample
     also draws, with replacement, as many repeats of a model as it has.
+
+    Of several folds it is the mean of the users' `errors`: of their values, less the offset of
+    each fold times the share of those drawn who are in it. So columns hold values, of which most
+    are 0, and a column a fold who is there.
     """
     if not keys:
         return {}
     first: Any = yield partial(_sizes, keys)
     users, largest = int(first["users"][0]), [first[at].values for at in range(len(keys))]
+    largest.append(np.ones(0 if folds is None else len(folds.sizes)))  # of being there
     grid = resampling.exponents(np.concatenate(largest), users)
-    sums: Any = yield partial(_resampled, keys, grid, resamples, seed)
+    sums: Any = yield partial(_resampled, keys, folds, grid, resamples, seed)
     means = resampling.resampled_means(sums["sums"], sums["drawn"], grid)
-    parts = np.split(means, np.cumsum([len(own) for own in largest])[:-1], axis=1)
+    *parts, there = np.split(means, np.cumsum([len(own) for own in largest])[:-1], axis=1)
+    if folds is not None:
+        parts = [
+            own - there @ folds.offsets(key) + folds.of_repeats(key)
+            for own, key in zip(parts, keys, strict=True)
+        ]
     return {key: _over_repeats(own, seed) for key, own in zip(keys, parts, strict=True)}
 
 
@@ -174,9 +205,15 @@ def _sizes(keys: Sequence[Key], part: ScoredUsers) -> Sums:
 
 
 def _resampled(
-    keys: Sequence[Key], grid: Any, resamples: int, seed: int, part: ScoredUsers
+    keys: Sequence[Key],
+    folds: Folds | None,
+    grid: Any,
+    resamples: int,
+    seed: int,
+    part: ScoredUsers,
 ) -> Sums:
-    values = np.concatenate([_raw(part, key) for key in keys]).T
+    there = [] if folds is None or part.there is None else [part.there]
+    values = np.concatenate([_raw(part, key) for key in keys] + there).T
     sums, drawn = resampling.resampled_sums(values, part.hashes, grid, resamples, seed)
     return {"sums": sums, "drawn": drawn}
 

@@ -148,7 +148,8 @@ class _Column:
         """Return the sum of cubes about the mean of what is not 0, in standard deviations."""
         if self.deviation == 0:
             return {}
-        return {"sum": Exact.of(((values[values != 0] - self.mean) / self.deviation) ** 3)}
+        own = (values[values != 0] - self.mean) / self.deviation
+        return {"sum": Exact.of(own * own * own)}  # NumPy's power takes ten times as long
 
     def sample(self, sums: Any) -> Sample:
         """Return what the column tells."""

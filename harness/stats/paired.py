@@ -16,9 +16,9 @@ from harness.core.errors import UsageError, suggest
 from harness.core.exact_sum import Exact, Largest, Sums
 from harness.core.steps import Steps, one_step, side_by_side
 from harness.metrics import Metric
-from harness.metrics.scores import ScoreTable, over_repeats
 from harness.stats import resampling, tests
-from harness.stats.estimates import ScoredUsers
+from harness.stats.estimates import ScoredUsers, errors, freedom_of
+from harness.stats.fold_means import Folds
 from harness.stats.intervals import LEVEL, Sample, in_turn, sample_steps
 
 _ROUNDING = 1e-12
@@ -74,14 +74,14 @@ class Facts:
 
 
 def compare_steps(
-    names: Sequence[str], metric: Metric, rules: Rules, freedom: float | None = None
+    names: Sequence[str], metric: Metric, rules: Rules, folds: Folds | None = None
 ) -> Steps[ScoredUsers, Paired]:
     """Yield four steps; return what `comparison_of` makes a comparison of.
 
     Parameters
     ----------
-    freedom : float, optional
-        Degrees of freedom, where they are not the users less one.
+    folds : Folds, optional
+        Where parts are of `harness.stats.folds.FoldedUsers`.
 
     Raises
     ------
@@ -101,8 +101,8 @@ def compare_steps(
     given = pairs, metric
     samples, outcomes, flipped = yield from side_by_side(
         [
-            sample_steps(partial(_columns, *given, ScoreTable.for_intervals), freedom),
-            one_step(partial(in_turn, _outcomes, partial(_columns, *given, _values))),
+            sample_steps(partial(_columns, *given, folds), freedom_of(folds)),
+            one_step(partial(in_turn, _outcomes, partial(_columns, *given, None))),
             one_step(drawn),
         ]
     )
@@ -167,19 +167,15 @@ def _pairs(names: Sequence[str], baseline: str | None) -> list[tuple[str, str]]:
     return [(name, baseline) for name in names if name != baseline]
 
 
-def _values(table: ScoreTable, metric: Metric) -> Floats:
-    return table.values[metric]
-
-
 def _columns(
     pairs: Sequence[tuple[str, str]],
     metric: Metric,
-    of: Callable[[ScoreTable, Metric], Floats],
+    folds: Folds | None,
     part: ScoredUsers,
 ) -> list[Callable[[], Floats]]:
-    """Return the differences of every pair."""
+    """Return the differences of every pair, of values, or with folds of `errors`."""
     names = {name for pair in pairs for name in pair}
-    values = {name: over_repeats(of(part.tables[name], metric)) for name in names}
+    values = {name: errors(part, (name, metric), folds) for name in names}
     return [partial(_differences, values[one], values[other]) for one, other in pairs]
 
 

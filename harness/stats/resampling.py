@@ -225,14 +225,13 @@ def _require_a_row_each(users: UInt64, values: Floats) -> None:
 
 def _csr(values: Floats) -> tuple[Int64, Int32, Floats]:
     """Return row ends, columns and values of what is not 0."""
-    found = values != 0
-    indptr = np.concatenate(([0], np.cumsum(found.sum(axis=1))))
-    place = np.flatnonzero(found.ravel())
-    return (
-        indptr,
-        (place % values.shape[1]).astype(np.int32),
-        values.ravel()[place].astype(np.float64, copy=False),
-    )
+    rows = [np.flatnonzero(column) for column in values.T]  # of models' tables, whose columns lie
+    columns = np.repeat(np.arange(len(rows), dtype=np.int32), [len(own) for own in rows])
+    of_rows = np.concatenate(rows)
+    order = np.argsort(of_rows, kind="stable")
+    numbers = np.concatenate([column[own] for column, own in zip(values.T, rows, strict=True)])
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(of_rows, minlength=len(values)))))
+    return indptr, columns[order], numbers[order].astype(np.float64, copy=False)
 
 
 def _in_threads(task: Callable[[int], None], blocks: range, threads: int | None) -> None:

@@ -16,10 +16,12 @@ from harness.core import steps
 from harness.core.random import id_hashes
 from harness.metrics import parse
 from harness.metrics.scores import ScoreTable
+from harness.stats import estimates, resampling
 from harness.stats.chance import chance_steps
 from harness.stats.chance_law import Law, LawOfAll
 from harness.stats.estimates import ScoredUsers, bootstrap_steps, estimate_steps
-from harness.stats.folds import FoldedUsers, Folds, Part, ScoredFold, fold_steps, folded
+from harness.stats.fold_means import Folds, Part, ScoredFold, fold_steps
+from harness.stats.folds import FoldedUsers, folded
 from harness.stats.paired import Paired, Rules, compare_steps
 from harness.stats.tests import minimum_detectable_difference, t_test
 
@@ -42,9 +44,14 @@ def of_all(part: Part) -> Folds:
     return steps.found(fold_steps(), steps.of_one(part))
 
 
-def users_of(*folds: Scores) -> FoldedUsers:
+def folds_of(*folds: Scores) -> tuple[FoldedUsers, Folds]:
     part = [fold(scores) for scores in folds]
-    return folded(of_all(part), part)
+    of = of_all(part)
+    return folded(of, part), of
+
+
+def users_of(*folds: Scores) -> FoldedUsers:
+    return folds_of(*folds)[0]
 
 
 def values(users: ScoredUsers, name: str = "one") -> list[float]:
@@ -52,13 +59,14 @@ def values(users: ScoredUsers, name: str = "one") -> list[float]:
     return own
 
 
-def errors(users: ScoredUsers, name: str = "one") -> list[float]:
-    own: list[float] = users.tables[name].for_intervals(METRIC)[0].tolist()
+def errors(folds: Sequence[Scores], name: str = "one") -> list[float]:
+    users, of = folds_of(*folds)
+    own: list[float] = estimates.errors(users, (name, METRIC), of).tolist()
     return own
 
 
-def compared(users: ScoredUsers, flips: int = 9999, freedom: float | None = None) -> Paired:
-    own = compare_steps(MODELS, METRIC, Rules(resamples=flips), freedom)
+def compared(users: ScoredUsers, of: Folds | None = None) -> Paired:
+    own = compare_steps(MODELS, METRIC, Rules(resamples=9999), of)
     return steps.found(own, steps.of_one(users))
 
 
@@ -80,7 +88,7 @@ def test_a_users_value_is_the_sum_over_folds() -> None:
 
 def test_errors_are_from_the_folds_means() -> None:
     """3/8 for all; Ann 1/2 · (1 − 1/2) more; Bob 1/2 · (0 − 1/2) less, and 1/4 is the mean."""
-    assert errors(users_of(*TWO)) == [3 / 8 + 1 / 4, 3 / 8 - 1 / 4]
+    assert errors(TWO) == [3 / 8 + 1 / 4, 3 / 8 - 1 / 4]
 
 
 def test_what_is_known_of_all_folds() -> None:
@@ -92,11 +100,9 @@ def test_what_is_known_of_all_folds() -> None:
 
 def test_being_there_is_no_error() -> None:
     """All score 1/2: Ann, who is in both folds, has the larger value, and no error."""
-    users = users_of({"ann": 1 / 2}, {"ann": 1 / 2, "bob": 1 / 2})
-    assert values(users) == [1 / 2 + 1 / 4, 1 / 4]
-    assert errors(users) == [1 / 2, 1 / 2]
-    found = steps.found(estimate_steps([("one", METRIC)]), steps.of_one(users))
-    assert found["one", METRIC].ci95_t == (1 / 2, 1 / 2)
+    folds = [{"ann": 1 / 2}, {"ann": 1 / 2, "bob": 1 / 2}]
+    assert values(users_of(*folds)) == [1 / 2 + 1 / 4, 1 / 4]
+    assert errors(folds) == [1 / 2, 1 / 2]
 
 
 def test_freedom_is_that_of_the_smaller_folds() -> None:
@@ -113,9 +119,9 @@ def test_a_fold_of_one_user_leaves_no_interval() -> None:
     of = of_all(part)
     users = folded(of, part)
     key = ("one", METRIC)
-    found = steps.found(estimate_steps([key], of.freedom), steps.of_one(users))[key]
+    found = steps.found(estimate_steps([key], of), steps.of_one(users))[key]
     assert (found.ci95, found.ci95_t) == (None, None)
-    (facts,) = compared(users, freedom=of.freedom).facts
+    (facts,) = compared(users, of).facts
     assert (t_test(facts.sample), minimum_detectable_difference(facts.sample)) == (1.0, None)
 
 
@@ -127,9 +133,8 @@ def test_repeats_have_means_of_their_own() -> None:
     of = of_all(part)
     assert of.of_repeats(("one", METRIC)).tolist() == [1 / 4, 3 / 4]
     assert of.mean(("one", METRIC)) == 1 / 2
-    found = folded(of, part).tables["one"]
-    assert found.values[METRIC].tolist() == [[1 / 2, 0], [1 / 2, 1]]
-    assert found.for_intervals(METRIC).tolist() == [[1 / 2, 0], [1 / 2, 1]]
+    assert folded(of, part).tables["one"].values[METRIC].tolist() == [[1 / 2, 0], [1 / 2, 1]]
+    assert of.offsets(("one", METRIC)).tolist() == [[1 / 4, 1 / 2], [0, 1 / 4]]
 
 
 def test_a_metric_of_all_lists_has_no_users() -> None:
@@ -144,22 +149,25 @@ def test_a_user_has_one_sign_in_all_folds() -> None:
 
     With a sign a row it would be 2 of 16.
     """
-    (facts,) = compared(users_of(*[{"ann": (1, 0), "bob": (1, 0)}] * 2)).facts
+    (facts,) = compared(*folds_of(*[{"ann": (1, 0), "bob": (1, 0)}] * 2)).facts
     assert facts.p == pytest.approx(1 / 2, abs=4 * (1 / 4 / 9999) ** 0.5)
     assert (facts.wins, facts.losses, facts.sample.n) == (2, 0, 2)
 
 
 def test_two_folds_of_the_same_users_are_one_of_their_means() -> None:
-    """To the last bit: sums, signs, weights and intervals are those of the single set."""
+    """To the last bit: sums, signs and intervals are those of the single set."""
     first = {"ann": (1, 0), "bob": (0, 1 / 2), "cid": (1 / 4, 1), "dan": (0, 0)}
     second = {"ann": (0, 1 / 2), "bob": (1 / 2, 1 / 2), "cid": (1 / 4, 0), "dan": (1, 0)}
     both = {u: np.add(first[u], second[u]) / 2 for u in first}
-    users, one_set = users_of(first, second), single(both)
+    (users, of), one_set = folds_of(first, second), single(both)
     keys = [(name, METRIC) for name in MODELS]
-    for own in (estimate_steps, lambda keys: bootstrap_steps(keys, 200, 7)):
-        found, expected = (steps.found(own(keys), steps.of_one(u)) for u in (users, one_set))
-        assert all(np.array_equal(found[key], expected[key]) for key in keys)
-    assert vars(compared(users).facts[0]) == vars(compared(one_set).facts[0])
+    assert steps.found(estimate_steps(keys, of), steps.of_one(users)) == steps.found(
+        estimate_steps(keys), steps.of_one(one_set)
+    )
+    found = steps.found(bootstrap_steps(keys, 200, 7, of), steps.of_one(users))
+    expected = steps.found(bootstrap_steps(keys, 200, 7), steps.of_one(one_set))
+    assert all(found[key] == pytest.approx(expected[key], abs=1e-14) for key in keys)
+    assert vars(compared(users, of).facts[0]) == vars(compared(one_set).facts[0])
 
 
 scores = st.sampled_from([0.0, 0.0, 1 / 12, 0.3, 0.5, 1.0])
@@ -186,7 +194,7 @@ def test_values_are_as_defined(folds: list[Scores]) -> None:
                 error[user] += share * (score - of_mean)
         assert sum(value.values()) / len(users) == mean
         assert values(found, name) == exactly([float(value[u]) for u in users])
-        assert errors(found, name) == exactly([float(error[u]) for u in users])
+        assert errors(folds, name) == exactly([float(error[u]) for u in users])
 
 
 @given(some_folds)
@@ -208,7 +216,17 @@ def test_errors_are_what_a_users_weight_changes(folds: list[Scores]) -> None:
 
     slopes = [(mean(user, step) - mean(user, -step)) / (2 * step) for user in users]
     expected = mean("nobody", 0) + len(users) * np.array(slopes)
-    assert errors(users_of(*folds)) == pytest.approx(expected, abs=1e-6)
+    assert errors(folds) == pytest.approx(expected, abs=1e-6)
+
+
+@given(some_folds)
+def test_the_bootstrap_resamples_errors(folds: list[Scores]) -> None:
+    """What is added up of values and of who is there, is the mean of the resampled errors."""
+    (users, of), key = folds_of(*folds), ("one", METRIC)
+    own = estimates.errors(users, key, of)[:, None]
+    expected = resampling.bootstrap(own, users.hashes, resamples=70, seed=5)[:, 0]
+    found = steps.found(bootstrap_steps([key], 70, 5, of), steps.of_one(users))[key]
+    assert found == pytest.approx(expected, abs=1e-12)
 
 
 @given(some_folds, st.randoms())
@@ -232,18 +250,18 @@ def facts_of(parts: Sequence[Part], users: int) -> list[Any]:
     known = [folded(of, part, [law_of(own) for own in part]) for part in parts]
     total = steps.of_parts(lambda: iter(known))
     keys = [(name, METRIC) for name in MODELS]
-    boots = steps.found(bootstrap_steps(keys, 70, 3), total)
+    boots = steps.found(bootstrap_steps(keys, 70, 3, of), total)
     found = [
         of.users,
         of.common,
         of.freedom,
         [of.mean(key) for key in keys],
-        steps.found(estimate_steps(keys), total),
+        steps.found(estimate_steps(keys, of), total),
         [boots[key].tolist() for key in keys],
-        steps.found(chance_steps(MODELS, METRIC), total),
+        steps.found(chance_steps(MODELS, METRIC, of), total),
     ]
     if users > 1:
-        paired = steps.found(compare_steps(MODELS, METRIC, Rules(resamples=70)), total)
+        paired = steps.found(compare_steps(MODELS, METRIC, Rules(resamples=70), of), total)
         found += [paired.means, paired.any_hit, [vars(facts) for facts in paired.facts]]
     return found
 
