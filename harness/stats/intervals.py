@@ -122,8 +122,10 @@ class _Column:
 
     @property
     def mean(self) -> float:
-        """The mean, of which there is none of no values."""
-        return self.total / self.n if self.n else math.nan
+        """The mean, of which there is none of no values; of equal ones it is their value."""
+        if self._alike:
+            return self.high if self.n else math.nan
+        return self.total / self.n
 
     @property
     def _alike(self) -> bool:
@@ -153,8 +155,7 @@ class _Column:
 
     def sample(self, sums: Any) -> Sample:
         """Return what the column tells."""
-        n, hits = self.n, self.hits
-        mean = self.mean if n and not self._alike else self.high if n else math.nan
+        n, mean, hits = self.n, self.mean, self.hits
         if sums is None:  # all alike, or too small to be squared
             return Sample(n, mean, 0.0, 0.0, hits, n - 1)
         zeros, root = n - hits, math.sqrt(n)
