@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -94,6 +95,18 @@ Buckets = Annotated[
         max=4096,
         help="Of users, on Spark. Default: as many as the data asks for.",
     ),
+]
+
+
+def _show_all(wanted: bool) -> None:
+    if wanted:
+        logging.basicConfig(format="%(message)s")
+        logging.getLogger("harness").setLevel(logging.DEBUG)
+
+
+Debug = Annotated[
+    bool,
+    typer.Option("--debug", callback=_show_all, help="Show the traceback of what a model raises."),
 ]
 
 

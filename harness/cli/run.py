@@ -7,14 +7,14 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from harness.cli.options import Buckets, Engine, Master, Remote, Set, refuse_without
+from harness.cli.options import Buckets, Debug, Engine, Master, Remote, Set, refuse_without
 from harness.cli.show import FormatOption, show, to_type
 from harness.cli.streams import stdout_to_stderr
-from harness.core.errors import printable
+from harness.core.errors import counted, printable
 
 if TYPE_CHECKING:
     from harness.experiment.result import Findings
@@ -56,6 +56,15 @@ def run(
             help="Where Spark's workers write scores and lists, if not into the run folder.",
         ),
     ] = None,
+    fail_fast: Annotated[
+        bool,
+        typer.Option(
+            "--fail-fast",
+            help="Stop at the first model that fails; by default the others are evaluated, and "
+            "the exit status is 1.",
+        ),
+    ] = False,
+    debug: Debug = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Times, pairs and leaderboards as well.")
     ] = False,
@@ -87,13 +96,19 @@ def run(
     else:
         bars = sys.stderr.isatty()
         with stdout_to_stderr():  # what a model prints must not mix with the results
-            own = run_(settings, memory=memory, whole=whole or "refuse", progress=bars)
+            allowed: dict[str, Any] = {"memory": memory, "whole": whole or "refuse"}
+            own = run_(settings, **allowed, fail_fast=fail_fast, progress=bars)
         result = own
         folder.write(own, own.write, shown)
     if format_ == "table":
         print("\n".join(_next(folder.path, result.comparison is not None)))
     else:
         print(f"written to {folder.path}/", file=sys.stderr)
+    if result.failed:
+        models = counted(len(settings.models), "model")
+        also = "" if debug else "; --debug shows tracebacks"
+        print(f"{len(result.failed)} of {models} failed{also}", file=sys.stderr)
+        raise typer.Exit(1)
 
 
 def _next(folder: Path, compared: bool) -> list[str]:

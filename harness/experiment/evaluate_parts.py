@@ -25,6 +25,7 @@ from harness.data.dataset import Dataset
 from harness.experiment.build import Factories
 from harness.experiment.competition import sample_of_users
 from harness.experiment.evaluate_model import EvaluatedModel, describing, scored
+from harness.experiment.failures import Failures
 from harness.experiment.figures import EvaluatedUsers, cases_of, figure_steps, grades_of
 from harness.experiment.findings import People, findings_of
 from harness.experiment.in_parts import (
@@ -120,7 +121,7 @@ class InParts:
         own = list(in_parts(models)) if len(self._plan.candidates) > 0 else []
         clocks = {model.name: Clock() for model in config.models}
         with clock.step("fit"):
-            fit(self._plan, own, parts.total, clocks)
+            fit(self._plan, own, parts.total, clocks, Failures(fail_fast=True))
             described = (*self._metrics, *describing(config.evaluation.k))
             catalogue = self._plan.catalogue(described, parts.total)
         asking = _Asking(self._plan, own, self._metrics, catalogue)

@@ -30,6 +30,7 @@ from harness.core.errors import (
 from harness.core.progress import Clock
 from harness.core.steps import of_one
 from harness.data.dataset import DAY_US, Dataset
+from harness.experiment.failures import Failures
 from harness.experiment.figures import EvaluatedUsers, Figures, figure_steps
 from harness.experiment.record import Chance, Evaluation, ModelRecord
 from harness.experiment.result import Findings, Result, write_run
@@ -53,11 +54,10 @@ class EvaluatedFold:
     result: Result
     users: EvaluatedUsers
 
-    @property
-    def scored(self) -> ScoredFold:
-        """The users with their ids."""
+    def scored(self, names: Sequence[str]) -> ScoredFold:
+        """Return the users with their ids, and their scores under some models."""
         ids = self.result.evaluation_set.user_ids
-        return ScoredFold(self.users.hashes, self.users.tables, ids)
+        return ScoredFold(self.users.hashes, {n: self.users.tables[n] for n in names}, ids)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -139,17 +139,22 @@ def named(number: int, folds: int) -> Iterator[None]:
 
 
 def over_folds(
-    config: Config, metrics: tuple[Metric, ...], folds: Sequence[EvaluatedFold], clock: Clock
+    config: Config,
+    metrics: tuple[Metric, ...],
+    folds: Sequence[EvaluatedFold],
+    failures: Failures,
+    clock: Clock,
 ) -> FoldedResult:
-    """Return what the runs of all folds tell together."""
-    results = [fold.result for fold in folds]
+    """Return what the runs of all folds tell together of the models that failed in none."""
+    results, left = [fold.result for fold in folds], failures.without(config)
+    names = [model.name for model in left.models]
     with clock.step("compare"):
-        part = [fold.scored for fold in folds]
+        part = [fold.scored(names) for fold in folds]
         of = steps_.found(fold_steps(), of_one(part))
         laws = [f.users.law for f in folds] if has_law(metrics[0], graded=config.graded) else None
-        steps = figure_steps(config, metrics, (), of.users, of)
+        steps = figure_steps(left, metrics, (), of.users, of)
         figures = steps_.found(steps, of_one(folded(of, part, laws)))
-    models, names = _models(metrics, results, of, figures), [model.name for model in config.models]
+    models = _models(metrics, results, of, figures)
     means = [
         of.means_of(names, metrics[0], fold)
         for fold in range(len(folds) if figures.comparison else 0)
@@ -170,6 +175,7 @@ def over_folds(
         leaderboard_estimates=None,
         notes=(*_shared(config, sets), *_notes([fold.notes for fold in results])),
         seconds=_added(seconds),
+        failed=failures.told,
         folds=tuple(results),
     )
 

@@ -31,6 +31,7 @@ from harness.experiment import memory
 from harness.experiment.answers import Answers, ask
 from harness.experiment.build import itself
 from harness.experiment.evaluate_model import asked_in_turn
+from harness.experiment.failures import Failures
 from harness.experiment.file_model import PrecomputedLists
 from harness.experiment.in_parts import (
     Models,
@@ -72,6 +73,8 @@ class InBuckets:
         or are files of lists.
     folder : Path
         Where lists wait; the caller's.
+    failures : Failures
+        Models that fail are added; those that failed before are not asked.
 
     Attributes
     ----------
@@ -101,10 +104,11 @@ class InBuckets:
         kept: Sequence[str],
         folder: Path,
         clock: Clock,
+        failures: Failures,
         progress: bool,
     ) -> None:
         self.config, self.buckets, self.models, self.kept = config, buckets, models, kept
-        self._folder, self._progress = folder, progress
+        self._folder, self._failures, self._progress = folder, failures, progress
         self._clocks = {model.name: Clock() for model in config.models}
         self._parts: dict[tuple[str, int], list[Answers]] = {}
         self._total, data = of_parts(self._datasets), buckets.empty()
@@ -112,9 +116,9 @@ class InBuckets:
             self._plan = steps_.found(plan_steps(config, data), self._total)
         self._in_parts: list[tuple[int, str, Recommender]] = []
         if len(self._plan.candidates) > 0:  # else it is told when the users are known, too
-            self._in_parts = list(in_parts(models, kept))
+            self._in_parts = [m for m in in_parts(models, kept) if m[1] not in failures.found]
             with clock.step("fit"):
-                fit(self._plan, self._in_parts, self._total, self._clocks)
+                fit(self._plan, self._in_parts, self._total, self._clocks, failures)
         with clock.step("recommend"):
             self._merge([self._ask(*self._plan.tasks(data)) for data in self._datasets()])
 
@@ -156,8 +160,12 @@ class InBuckets:
     def _ask(self, task: Task, others: Task) -> _Bucket:
         """Ask every model for the lists of a bucket's users."""
         for repeat, name, model in self._in_parts:
-            with self._clocks[name].step("recommend"):
-                self._keep(name, repeat, ask_part(name, model, task, others, repeat))
+            answers = None
+            if name not in self._failures.found:
+                with self._failures.caught(name), self._clocks[name].step("recommend"):
+                    answers = ask_part(name, model, task, others, repeat)
+            if answers is not None:
+                self._keep(name, repeat, answers)
         sets = task.evaluation_set, others.evaluation_set
         kept, left_out = map(evaluation_set.without_seen, sets)
         return _Bucket(kept, left_out, users.of_events(task))
@@ -255,12 +263,18 @@ def opened(
 
 @contextmanager
 def evaluated(
-    config: Config, buckets: Buckets, models: Models, clock: Clock, progress: bool, limit: Limit
+    config: Config,
+    buckets: Buckets,
+    models: Models,
+    clock: Clock,
+    failures: Failures,
+    progress: bool,
+    limit: Limit,
 ) -> Iterator[InBuckets]:
     """Yield the models of a config, fitted and asked on buckets; raises what `InBuckets` does."""
     with scratch_folder(buckets.folder.with_name("lists")) as folder:
         kept = of_all_events(models)
-        found = InBuckets(config, buckets, models, kept, folder, clock, progress)
+        found = InBuckets(config, buckets, models, kept, folder, clock, failures, progress)
         _say_of_users(found, limit)
         yield found
 

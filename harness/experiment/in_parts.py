@@ -6,6 +6,7 @@ A part is the data set of some users: a bucket on disk, or on a cluster.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -22,6 +23,7 @@ from harness.data.dataset import Dataset
 from harness.data.interactions import counts_of
 from harness.experiment.answers import Answers, ask
 from harness.experiment.build import itself
+from harness.experiment.failures import Failures
 from harness.experiment.file_model import PrecomputedLists
 from harness.experiment.record import Evaluation
 from harness.metrics import Metric, needs
@@ -210,16 +212,20 @@ def fit(
     models: Sequence[tuple[int, str, Recommender]],
     total: Total[Dataset],
     clocks: Mapping[str, Clock],
+    failures: Failures,
 ) -> None:
-    """Fit models by sums over the parts.
+    """Fit models by sums over the parts; one that raises is left as it is.
 
     Raises
     ------
     RecommenderError
-        One raised, or its parts do not add up.
+        The parts of one do not add up.
     """
     given = plan.train_of_all()
-    waiting = [_timed(guard.fit_steps(name, m, given), clocks[name]) for _, name, m in models]
+    waiting = [
+        _timed(name, guard.fit_steps(name, m, given), clocks[name], failures)
+        for _, name, m in models
+    ]
     try:
         fit_all(waiting, plan.total_of_train(total))
     except (TypeError, ValueError) as error:  # what models raise has been told
@@ -241,16 +247,23 @@ def unseen(users: int) -> None:
     """Take progress that is not shown."""
 
 
-def _timed(waiting: ModelSteps, clock: Clock) -> ModelSteps:
-    """Yield the steps of a model, whose seconds are counted."""
-    with clock.step("fit"):
-        step = after(waiting)
-    while not isinstance(step, Ended):
-        total = yield partial(_in_time, step, clock)
-        with clock.step("fit"):
-            step = after(waiting, total)
+def _timed(name: str, waiting: ModelSteps, clock: Clock, failures: Failures) -> ModelSteps:
+    """Yield the steps of a model until it fails; their seconds are counted."""
+    total = None
+    with failures.caught(name), closing(waiting):
+        while True:
+            with clock.step("fit"):
+                step = after(waiting, total)
+            if isinstance(step, Ended):
+                return
+            total = yield partial(_in_time, name, step, clock, failures)
+            if name in failures.found:
+                return
 
 
-def _in_time(step: Step, clock: Clock, part: Train) -> Sums:
-    with clock.step("fit"):
-        return step(part)
+def _in_time(name: str, step: Step, clock: Clock, failures: Failures, part: Train) -> Sums:
+    sums: Sums = {}
+    if name not in failures.found:
+        with failures.caught(name), clock.step("fit"):
+            sums = step(part)
+    return sums

@@ -145,6 +145,27 @@ class ModelRecord(Part):
     tuned: Tuned | None = None
 
 
+class FailedModel(Part):
+    """A model that has no scores.
+
+    Attributes
+    ----------
+    error : str
+        What it raised.
+    fold : int, optional
+        In which of several, from 1; it was not asked in those after it.
+    """
+
+    name: Annotated[str, Field(min_length=1)]
+    error: str
+    fold: Positive | None = None
+
+    @property
+    def says(self) -> str:
+        """What it raised, and in which fold."""
+        return self.error if self.fold is None else f"fold {self.fold}: {self.error}"
+
+
 @dataclass(frozen=True)
 class Chance:
     """The score of a uniformly random ranking: exact mean and standard deviation over rankings."""
@@ -161,6 +182,8 @@ class RunRecord(Part):
     Attributes
     ----------
     metrics : dict of text to Direction
+    failed : tuple of FailedModel
+        Models without scores; the others are evaluated as if these were not there.
     chance : dict of text to Chance
         The metrics whose exact chance is known.
     comparison : Comparison, optional
@@ -178,6 +201,7 @@ class RunRecord(Part):
     evaluation: Evaluation
     metrics: dict[str, Direction] = {}
     models: Annotated[tuple[ModelRecord, ...], Field(min_length=1)]
+    failed: tuple[FailedModel, ...] = ()
     chance: dict[str, Chance] = {}
     comparison: Comparison | None = None
     shake_up: tuple[ShakeUp, ...] = ()
@@ -190,8 +214,9 @@ class RunRecord(Part):
     @model_validator(mode="after")
     def _of_one_piece(self) -> RunRecord:
         names = [model.name for model in self.models]
+        failed = [model.name for model in self.failed]
         metrics = list(self.models[0].metrics)
-        if len(set(names)) < len(names):
+        if len({*names, *failed}) < len(names) + len(failed):
             raise ValueError("two models have one name")
         if any(list(model.metrics) != metrics for model in self.models):
             raise ValueError("not all models have the same metrics")
@@ -202,7 +227,7 @@ class RunRecord(Part):
                 raise ValueError(f'"{name}" is none of its models')
         if any(list(part.models) != list(self.slices[0].models) for part in self.slices):
             raise ValueError("not all slices have the same models")
-        if any({model.name for model in fold.models} != set(names) for fold in self.folds):
+        if any({m.name for m in fold.models} - {*failed} != set(names) for fold in self.folds):
             raise ValueError("a fold has not all of its models")
         parts = [part.models for part in self.slices] + [self.bridge.models if self.bridge else {}]
         if any(part and part.keys() != set(names) for part in parts):

@@ -19,7 +19,14 @@ from harness.core.errors import counted, printable
 from harness.core.io import whole_folder, written
 from harness.core.table import Column, Sheet, Shown, digits_of, lift, low_high, number
 from harness.experiment import answer
-from harness.experiment.record import Chance, Direction, Evaluation, ModelRecord, RunRecord
+from harness.experiment.record import (
+    Chance,
+    Direction,
+    Evaluation,
+    FailedModel,
+    ModelRecord,
+    RunRecord,
+)
 from harness.experiment.run_folder import check_out, environment_of
 from harness.metrics.scores import ScoreTable
 from harness.stats.pairwise import STYLES, in_folds, pair_table
@@ -69,6 +76,8 @@ class Findings(answer.Ranking, Shown):
     notes : tuple of str
         What was left out or looked odd.
     seconds : mapping of step to float
+    failed : tuple of FailedModel
+        Models without scores; the others are compared as if these were not there.
     folds : tuple of Findings
         What was found in each fold, the earliest first; estimates are then means over them.
     """
@@ -84,6 +93,7 @@ class Findings(answer.Ranking, Shown):
     leaderboard_estimates: LeaderboardEstimates | None
     notes: tuple[str, ...]
     seconds: Mapping[str, float]
+    failed: tuple[FailedModel, ...] = ()
     folds: tuple[Findings, ...] = ()
 
     def sheets(self, verbose: bool = False) -> list[Sheet]:
@@ -107,8 +117,10 @@ class Findings(answer.Ranking, Shown):
         return [*found, compared]
 
     def records(self) -> list[dict[str, object]]:
-        """Return one record a model in full precision."""
-        return [_record(self, model) for model in self.models]
+        """Return one record a model in full precision; of one that failed its error alone."""
+        found = [_record(self, model) for model in self.models]
+        nothing = dict.fromkeys(found[0])
+        return found + [nothing | {"model": m.name, "error": m.says} for m in self.failed]
 
     def record(self) -> RunRecord:
         """Return what result.json holds."""
@@ -116,6 +128,7 @@ class Findings(answer.Ranking, Shown):
             evaluation=self.evaluation,
             metrics={str(m): Direction(better=m.definition.better) for m in self.metrics},
             models=tuple(self.models),
+            failed=self.failed,
             chance=dict(self.chance),
             comparison=self.comparison,
             shake_up=self.shake_ups,
@@ -129,12 +142,13 @@ class Findings(answer.Ranking, Shown):
     def to_pandas(self) -> pd.DataFrame:
         """Return one row a model: repeats, every metric's mean and interval, lift, p, verdict.
 
+        A model that failed has no row (`failed` has it).
         ``tuned`` is the number of trials that its parameters were chosen from, 0 for none.
         """
         names = [str(metric) for metric in self.metrics]
         ends = [f"{name} {end}" for name in names for end in ("low", "high", "sd_repeats")]
         order = ["repeats", "tuned", *names, *ends, "lift", "p", "verdict"]
-        found = super().to_pandas().set_index("model")
+        found = super().to_pandas().set_index("model").iloc[: len(self.models)]
         found = found.rename(columns={f"{name} mean": name for name in names})
         return found[order].astype({"lift": float, "p": float})
 
@@ -321,10 +335,13 @@ def sheet(result: Findings, verbose: bool = False) -> Sheet:
     found = Sheet.of(
         result.models,
         columns,
-        heading=[*answer.lines(result), *(f"note  {printable(note)}" for note in result.notes)],
+        heading=[*answer.lines(result), *_failures(result), *_notes(result)],
         footing=_footing(result, verbose),
-        styles=STYLES,
+        styles=STYLES | {"failed": "red"},
     )
+    for failed in result.failed:
+        blank = [""] * (len(columns) - 5)
+        found.rows.append([printable(failed.name), "", "", "", "failed", *blank])
     if result.chance:
         exact = {name: number(chance.mean, 4) for name, chance in result.chance.items()}
         own = number(result.chance[first].mean, digits) if first in result.chance else ""
@@ -332,6 +349,14 @@ def sheet(result: Findings, verbose: bool = False) -> Sheet:
         floor += [exact.get(name, "") for name in others]
         found.rows.append([*floor, ""] if verbose else floor)
     return found
+
+
+def _failures(result: Findings) -> list[str]:
+    return [f"failed  {printable(' '.join(model.says.split()))}" for model in result.failed]
+
+
+def _notes(result: Findings) -> list[str]:
+    return [f"note  {printable(note)}" for note in result.notes]
 
 
 def fold_sheet(result: Findings) -> Sheet:
@@ -386,6 +411,7 @@ def _record(result: Findings, model: ModelRecord) -> dict[str, object]:
         "lift": None if v is None else _lift(v),
         "p": None if v is None else v.p,
         "verdict": None if v is None else v.verdict,
+        "error": None,
     }
     for name in map(str, result.metrics):
         f = model.metrics[name]

@@ -26,6 +26,7 @@ from harness.experiment.answers import Answers
 from harness.experiment.build import Factories
 from harness.experiment.competition import sample_of_users
 from harness.experiment.evaluate_model import EvaluatedModel, asked_in_turn, describing, scored
+from harness.experiment.failures import Failures
 from harness.experiment.figures import EvaluatedUsers, cases_of, figure_steps, grades_of
 from harness.experiment.findings import People, findings_of
 from harness.experiment.folds import EvaluatedFold, FoldedResult, named, over_folds, require_windows
@@ -49,6 +50,7 @@ def run(
     *,
     memory: str | None = None,
     whole: Literal["refuse", "keep"] = "refuse",
+    fail_fast: bool = False,
     progress: bool = False,
 ) -> Result | FoldedResult:
     """Evaluate every model of a config on the evaluation set that it makes, and compare them.
@@ -65,20 +67,24 @@ def run(
     whole : {"refuse", "keep"}
         What becomes then of models that must learn from all events at once: the run is refused,
         or they are kept, and have all events in memory.
+    fail_fast : bool
+        Raise what the first model raises that fails. By default the others are evaluated as if it
+        were not there, and ``failed`` of the result says why it has no scores.
     progress : bool
         Show bars on standard error for steps that take longer than a second.
 
     Raises
     ------
     HarnessError
-        Anything a person can mend: the config, a file, an empty evaluation set, a model that
-        breaks its contract, a full disk.
+        Anything a person can mend: the config, a file, an empty evaluation set, a full disk; and
+        a model that fails, where no other is left.
     """
     if not isinstance(config, Config):
         config = read(Path(config))
     if whole not in ("refuse", "keep"):
         raise UsageError(f'whole is {whole!r}; expected "refuse" or "keep"')
-    metrics, folds = asked(config), _folds(config)
+    metrics, failures = asked(config), Failures(fail_fast)
+    folds = _folds(config, failures)
     evaluated: list[EvaluatedFold] = []
     with closing(_evaluations(config, folds, memory, whole, progress)) as asked_of:
         for fold, found in zip(folds, asked_of, strict=True):
@@ -87,12 +93,12 @@ def run(
             del found  # its events are let go before those of the next are at hand
     if len(folds) == 1:
         return evaluated[0].result
-    return over_folds(config, metrics, evaluated, Clock())
+    return over_folds(config, metrics, evaluated, failures, Clock())
 
 
-def _folds(config: Config) -> list[_Fold]:
+def _folds(config: Config, failures: Failures) -> list[_Fold]:
     several = config.folds()
-    return [_Fold.made(at, len(several), one) for at, one in enumerate(several, 1)]
+    return [_Fold.made(at, len(several), one, failures) for at, one in enumerate(several, 1)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,13 +111,16 @@ class _Fold:
     factories: Factories
     models: Models
     clock: Clock
+    failures: Failures
 
     @classmethod
-    def made(cls, number: int, of: int, config: Config) -> _Fold:
+    def made(cls, number: int, of: int, config: Config, failures: Failures) -> _Fold:
         """Return a fold with its models, which have learnt nothing yet."""
         factories = Factories(config)
         repeats = range(max(model.repeats for model in config.models))
-        return cls(number, of, config, factories, [factories.made(r) for r in repeats], Clock())
+        models = [factories.made(r) for r in repeats]
+        own = failures if of == 1 else failures.in_fold(number)
+        return cls(number, of, config, factories, models, Clock(), own)
 
     def named(self) -> AbstractContextManager[None]:
         """Say of what is raised in which fold it was."""
@@ -126,7 +135,9 @@ def _fold(fold: _Fold, found: _InMemory | InBuckets, metrics: tuple[Metric, ...]
         users = with_attributes(found.profile, task, config.compare.slices)
         sample, unread = sample_of_users(config, task.evaluation_set, others.evaluation_set)
         catalogue = found.catalogue(needs((*metrics, *describing(task.evaluation_set.k))))
-    evaluated = dict(_evaluated(found, fold.factories, metrics, catalogue, sample))
+    evaluated = dict(_evaluated(found, fold, metrics, catalogue, sample))
+    fold.failures.require_others(config)
+    left = fold.failures.without(config)
     with clock.step("compare"):
         hashes = task.hashes[task.evaluation_set.users]
         tables = {one.name: table for one, table in evaluated.items()}
@@ -134,7 +145,7 @@ def _fold(fold: _Fold, found: _InMemory | InBuckets, metrics: tuple[Metric, ...]
         grades = grades_of(task.evaluation_set)
         part = EvaluatedUsers(hashes, tables, users, cases, k, metrics[0], grades)
         columns = [column for column in users.columns if column != USER]
-        steps = figure_steps(config, metrics, columns, len(hashes))
+        steps = figure_steps(left, metrics, columns, len(hashes))
         figures = steps_.found(steps, of_one(part))
     of, left_out = task.evaluation_set, others.evaluation_set
     people = People(
@@ -146,9 +157,10 @@ def _fold(fold: _Fold, found: _InMemory | InBuckets, metrics: tuple[Metric, ...]
     )
     evaluation = Evaluation.of(of, task.data.layout, task.split.summary())
     shared = config, metrics, task.data, task.split, evaluation, people, figures, list(evaluated)
-    findings = findings_of(*shared, unread, clock.seconds)
+    findings = findings_of(*shared, (*fold.failures.notes(config), *unread), clock.seconds)
     results = tuple(ModelResult(**dict(m), scores=tables[m.name]) for m in findings.models)
     own: dict[str, Any] = {"models": results, "evaluation_set": of, "users": users}
+    own["failed"] = fold.failures.told
     return EvaluatedFold(Result(**vars(findings) | own), part)
 
 
@@ -220,24 +232,29 @@ def _in_buckets(
     with in_buckets.opened(*given) as buckets:
         require_windows(config, buckets.empty())
         for fold in folds:
-            own = fold.config, buckets, fold.models, fold.clock, progress
+            own = fold.config, buckets, fold.models, fold.clock, fold.failures, progress
             with fold.named(), in_buckets.evaluated(*own, limit) as found:
                 yield found
 
 
 def _evaluated(
     found: _InMemory | InBuckets,
-    factories: Factories,
+    fold: _Fold,
     metrics: tuple[Metric, ...],
     catalogue: Catalogue | None,
     sample: Sample | None,
 ) -> Iterator[tuple[EvaluatedModel, ScoreTable]]:
-    """Yield every model of the config, evaluated, and its scores."""
+    """Yield every model of the config that does not fail, evaluated, and its scores."""
     # Nothing can be said for others of a metric that is not 0 for users without hits.
     others = found.others if metrics[0].definition.zero_without_hits else None
-    k = found.task.evaluation_set.k
-    for model in factories.config.models:
-        answers, clock = found.answers(model)
+    k, failures = found.task.evaluation_set.k, fold.failures
+    for model in fold.config.models:
+        if model.name in failures.found:
+            continue
+        with failures.caught(model.name):
+            answers, clock = found.answers(model)
+        if model.name in failures.found:
+            continue
         given = answers, model, found.task, catalogue, metrics, clock
         one = scored(*given, others=others, sample=sample)
         evaluated = EvaluatedModel.of(
@@ -246,7 +263,7 @@ def _evaluated(
             metrics,
             k,
             clock.seconds,
-            seeded=factories.seeded(model.name),
+            seeded=fold.factories.seeded(model.name),
             sample_ids=None if sample is None else sample.ids,
         )
         of_set = {metric: np.array(own)[:, None] for metric, own in evaluated.of_set.items()}

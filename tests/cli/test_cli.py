@@ -92,6 +92,37 @@ def test_the_next_step_is_typed_as_the_command_was(
     assert to_type("report", "runs/one two") == f"{shown} report 'runs/one two'"
 
 
+TWO = small.toml(POPULAR, {"name": "mine", "use": "plugged:Raises"})
+
+
+def test_a_model_that_fails_costs_the_others_nothing(harness: Cli, tmp_path: Path) -> None:
+    small.write(tmp_path, {"two.toml": TWO})
+    status, out, err = harness("run", "two.toml", "--out", "one")
+    assert status == 1
+    assert 'failed  model "mine" raised in fit: ZeroDivisionError: too few stars' in out
+    assert "written to one/" in out
+    assert err == "1 of 2 models failed; --debug shows tracebacks\n"
+    found = json.loads((tmp_path / "one/result.json").read_text())
+    assert [model["name"] for model in found["models"]] == ["popular"]
+    assert [model["name"] for model in found["failed"]] == ["mine"]
+
+
+def test_the_first_failure_can_end_a_run(harness: Cli, tmp_path: Path) -> None:
+    small.write(tmp_path, {"two.toml": TWO})
+    is_refused(harness("run", "two.toml", "--fail-fast"), 'model "mine" raised in fit')
+    assert runs(tmp_path) == []
+
+
+def test_a_failure_has_its_traceback_on_demand(here: Path) -> None:
+    small.write(here, {"log.csv": LOG, "two.toml": TWO, "plugged.py": PLUG_INS})
+    with command("run", "two.toml", "--debug") as process:
+        out, err = process.communicate()
+    assert process.returncode == 1
+    assert "Traceback (most recent call last)" in err
+    assert 'raise ZeroDivisionError("too few stars")' in err
+    assert "Traceback" not in out
+
+
 def test_a_second_run_gets_a_number(harness: Cli, tmp_path: Path) -> None:
     for _ in range(3):
         assert harness("run", "exam.toml")[0] == 0

@@ -277,7 +277,7 @@ def test_a_whole_without_parts_says_how_to_name_them(tmp_path: Path) -> None:
     )
     whole = {"name": "whole", "use": "baselines.fill:Fill", "params": {"models": ["one"]}}
     with pytest.raises(UsageError) as caught:
-        run(config(tmp_path, whole, part("one")))
+        run(config(tmp_path, whole, part("one")), fail_fast=True)
     assert "models holds 'one', which has no fit and recommend; a config names" in str(caught.value)
     assert 'of = ["popular"]' in str(caught.value)
 

@@ -94,6 +94,7 @@ def test_the_document(result: Result) -> None:
             "seconds": {"fit": "float", "recommend": "float", "score": "float"},
             "tuned": "NoneType",
         }],
+        "failed": [],
         "chance": {"MAP@2": {"mean": "float", "sd": "float"}},
         "comparison": {
             "metric": "str", "users": "int", "baseline": "NoneType", "correction": "str",

@@ -36,7 +36,16 @@ def models(view: View) -> Table:
         Column("time", "fitting, recommending and scoring"),
     ]
     rows = [Row(_cells(view, i), (i,)) for i in range(len(view.models))]
-    return Table(columns, rows, _floor(view, len(columns)))
+    return Table(columns, rows, [*_failed(view, len(columns)), *_floor(view, len(columns))])
+
+
+def _failed(view: View, columns: int) -> list[Row]:
+    """Return a row a model that failed; why is among the notes."""
+    dashes = [Cell(MISSING)] * (columns - 5)
+    blank = [Cell(MISSING), words(""), Cell(MISSING)]
+    return [
+        Row([words(failed.name), *blank, words("failed"), *dashes]) for failed in view.record.failed
+    ]
 
 
 def _folds(view: View) -> Iterator[tuple[int, RunRecord]]:

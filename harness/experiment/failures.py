@@ -1,0 +1,100 @@
+"""Models that fail while others are evaluated: what they raised, and what is left without them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from harness.config import Config
+from harness.core.errors import HarnessError, RecommenderError, counted
+from harness.experiment.record import FailedModel
+
+_log = logging.getLogger(__name__)
+
+
+class Failure(NamedTuple):
+    """What a model raised, and in which of several folds, from 1; None of a single one."""
+
+    error: HarnessError
+    fold: int | None
+
+
+@dataclass(frozen=True)
+class Failures:
+    """The models that failed so far; the others do not wait for them.
+
+    Attributes
+    ----------
+    fail_fast : bool
+        Whether the first failure ends the run.
+    fold : int, optional
+        Which of several is evaluated.
+    found : dict of name to Failure
+        Of all folds: a model that failed in one is not asked in the next.
+    """
+
+    fail_fast: bool = False
+    fold: int | None = None
+    found: dict[str, Failure] = field(default_factory=dict)
+
+    def in_fold(self, number: int) -> Failures:
+        """Return the same failures, to which those of a fold are added."""
+        return replace(self, fold=number)
+
+    @contextmanager
+    def caught(self, name: str) -> Iterator[None]:
+        """Keep what a model raises, unless the first failure ends the run."""
+        try:
+            yield
+        except HarnessError as error:
+            if self.fail_fast or name in self.found:
+                raise
+            self.found[name] = Failure(error, self.fold)
+            _log.debug("the traceback of a failure:", exc_info=error)
+
+    def require_others(self, config: Config) -> None:
+        """Raise where no model is left.
+
+        Raises
+        ------
+        HarnessError
+            What the only model raised.
+        RecommenderError
+            What all of several models raised.
+        """
+        if len(self.found) < len(config.models):
+            return
+        errors = [failure.error for failure in self.found.values()]
+        if len(errors) == 1:
+            raise errors[0]
+        told = "\n".join(map(str, errors))
+        raise RecommenderError(f"all {len(errors)} models failed:\n{told}") from errors[0]
+
+    def without(self, config: Config) -> Config:
+        """Return a config of the models that are left; without the baseline all pairs are compared.
+
+        It is no config to evaluate by: models that are left may be made of one that failed.
+        """
+        models = [model for model in config.models if model.name not in self.found]
+        gone = config.compare.baseline in self.found
+        compare = config.compare.model_copy(update={"baseline": None} if gone else {})
+        return config.model_copy(update={"models": models, "compare": compare})
+
+    @property
+    def told(self) -> tuple[FailedModel, ...]:
+        """What the record says of them."""
+        return tuple(
+            FailedModel(name=name, error=str(error), fold=fold)
+            for name, (error, fold) in self.found.items()
+        )
+
+    def notes(self, config: Config) -> tuple[str, ...]:
+        """Return what becomes of the comparison without them."""
+        baseline = config.compare.baseline
+        if baseline not in self.found:
+            return ()
+        left = counted(len(config.models) - len(self.found), "model that is", "models that are")
+        return (f'the baseline "{baseline}" failed: the {left} left are compared pair by pair',)
