@@ -147,7 +147,7 @@ def run_hm(data: Path, scratch: Path, cache: Path, folds: int = 1, **environment
     place = tempfile.mkdtemp(dir=scratch)
     config, source = str(ROOT / "configs/demo.toml"), f'data.path="{data}"'
     sets = ["--set", source, "--set", f"split.folds={folds}"]
-    command = [HARNESS, "run", config, *sets, "--out", "run"]
+    command = [HARNESS, "run", config, *sets, "--out", "run", "--fresh"]
     return process(command, place, HARNESS_CACHE_DIR=str(cache), **environment)
 
 

@@ -43,7 +43,7 @@ def main() -> None:
 
 def whole_run(folder: str, source: str, cache: str) -> list[Bound]:
     """Run the config of H&M; report what each model took to learn and to recommend."""
-    command = [HARNESS, "run", CONFIG, "--set", source, "--out"]
+    command = [HARNESS, "run", CONFIG, "--set", source, "--fresh", "--out"]
     process([*command, f"{folder}/first"], HARNESS_CACHE_DIR=cache)  # reads
     done = process([*command, f"{folder}/run"], HARNESS_CACHE_DIR=cache)
     result = json.loads(Path(f"{folder}/run/result.json").read_text(encoding="utf-8"))

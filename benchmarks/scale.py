@@ -126,7 +126,7 @@ def run(scratch: Path, n: int, how: str) -> Process:
         "--memory",
         "1TB" if how == "memory" else MEMORY,
     ]
-    return harness(RUN, scratch, n, how, "run", config, *options)
+    return harness(RUN, scratch, n, how, "run", config, "--fresh", *options)
 
 
 def harness(code: str, scratch: Path, n: int, *given: str) -> Process:

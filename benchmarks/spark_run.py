@@ -198,7 +198,8 @@ def run(scratch: Path, source: Path, *options: str, **environment: str) -> Done:
     """Run the models on a folder, and look at the memory of all its processes meanwhile."""
     out = tempfile.mkdtemp(dir=scratch)
     given = ["--set", f'data.path="{source}"', "--out", f"{out}/run"]
-    command = [HARNESS, "run", str(scratch / "run.toml"), *given, *options]
+    anew = [] if "--engine" in options else ["--fresh"]
+    command = [HARNESS, "run", str(scratch / "run.toml"), *given, *anew, *options]
     python, java, start = 0, 0, time.perf_counter()
     child = subprocess.Popen(command, env=os.environ | environment, stdout=subprocess.DEVNULL)
     while child.poll() is None:

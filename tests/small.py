@@ -147,6 +147,11 @@ def toml(*models: dict[str, Any], **sections: Any) -> str:
 def config(folder: Path, *models: dict[str, Any], log: str = LOG, **sections: Any) -> Config:
     """Write the log into a folder, and return the config on it."""
     write(folder, {"log.csv": log})
+    return config_of(folder, *models, **sections)
+
+
+def config_of(folder: Path, *models: dict[str, Any], **sections: Any) -> Config:
+    """Return the config on the log of a folder."""
     return config_.parse(values(*models, **sections), folder)
 
 

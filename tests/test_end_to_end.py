@@ -254,8 +254,8 @@ def shuffled(source: Path, target: Path, seed: int) -> Path:
 @pytest.mark.parametrize(("name", "data"), DEMOS)
 def test_row_order_changes_no_byte(tmp_path: Path, name: str, data: str) -> None:
     config = ROOT / "configs" / name
-    first = document(run(config))
-    assert document(run(config)) == first
+    first = document(run(config, fresh=True))
+    assert document(run(config, fresh=True)) == first
     for seed in (1, 2):
         folder = shuffled(ROOT / "data" / data, tmp_path / str(seed), seed)
         assert document(run(config_.read(config, [f"data.path={folder}"]))) == first
@@ -267,7 +267,7 @@ n = int(sys.argv[1])
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:n])
 from harness.experiment.run import run
 for path in sys.argv[2:]:
-    print(run(path).to_json(), end="\\0")
+    print(run(path, fresh=True).to_json(), end="\\0")
 """
 
 

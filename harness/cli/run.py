@@ -26,7 +26,7 @@ def run(
         Path | None,
         typer.Option(
             help="The run folder, runs/<date>-<layout>-<fingerprint> by default; an earlier run in "
-            "it is replaced."
+            "it is replaced. By default only one of the same config is."
         ),
     ] = None,
     set_: Set = None,
@@ -64,6 +64,20 @@ def run(
             "the exit status is 1.",
         ),
     ] = False,
+    fresh: Annotated[
+        bool,
+        typer.Option(
+            "--fresh",
+            help="Evaluate every model anew, also those that an earlier run finished with the "
+            "same data, settings, code and packages.",
+        ),
+    ] = False,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model", help="Evaluate this one, and what it is made of, alone; repeatable."
+        ),
+    ] = None,
     debug: Debug = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Times, pairs and leaderboards as well.")
@@ -79,7 +93,7 @@ def run(
     settings = config_.read(config, set_ or [])
     check_out(out or Path("runs/any"))
     refuse_without(engine, "spark", master=master, remote=remote, buckets=buckets, tables=tables)
-    refuse_without(engine, "local", memory=memory, whole=whole)
+    refuse_without(engine, "local", memory=memory, whole=whole, fresh=fresh or None, model=model)
 
     folder = _Folder(Path.cwd(), out)  # a model may go elsewhere
 
@@ -97,7 +111,8 @@ def run(
         bars = sys.stderr.isatty()
         with stdout_to_stderr():  # what a model prints must not mix with the results
             allowed: dict[str, Any] = {"memory": memory, "whole": whole or "refuse"}
-            own = run_(settings, **allowed, fail_fast=fail_fast, progress=bars)
+            allowed |= {"fail_fast": fail_fast, "fresh": fresh, "progress": bars}
+            own = run_(settings, **allowed, models=model or ())
         result = own
         folder.write(own, own.write, shown)
     if format_ == "table":
@@ -137,21 +152,28 @@ class _Folder:
         """Write a run, and show it, also where the folder cannot be written."""
         of = found.evaluation
         name = f"{found.start}-{of.layout}-{of.fingerprint[:6]}"
-        self.path = self._out or _claimed(self._here, Path("runs") / name)
+        self.path = self._out or _claimed(self._here, Path("runs") / name, found)
         try:
             write(self._here / self.path)
         finally:  # a folder that cannot be written must not cost the results
             shown(found)
 
 
-def _claimed(here: Path, folder: Path) -> Path:
-    """Make and return `folder`, with a number behind it where another run has the name."""
+def _claimed(here: Path, folder: Path, found: Findings) -> Path:
+    """Return the folder of a run of the same config, or one that is made for it.
+
+    It has a number behind its name where runs of other configs have that.
+    """
+    from harness.experiment.run_folder import is_run_of
+
     number, free = 1, folder
     while True:
         try:
             (here / free).mkdir(parents=True)
             return free
         except FileExistsError:
+            if is_run_of(here / free, found.config):
+                return free
             number += 1
             free = folder.with_name(f"{folder.name}-{number}")
         except OSError:

@@ -103,7 +103,7 @@ def _pairs(result: Ranking) -> list[str]:
     best, others = result.models[0].name, result.models[1:]
     verdicts = {m.name: _verdict(result.comparison, best, m.name) for m in others}
     tied = [m for m in others if verdicts[m.name] == "tied"]
-    said = [f"tied with {_listed(tied)}"] if tied else []
+    said = [f"tied with {listed(tied)}"] if tied else []
     for word in dict.fromkeys(v for v in verdicts.values() if v not in ("tied", None)):
         beaten = [m for m in others if verdicts[m.name] == word]
         said.append(f"{word} than {_counted(beaten, others)}{_in_folds(result, beaten)}")
@@ -159,7 +159,7 @@ def _others_chance(result: Ranking) -> list[str]:
     found = []
     for word in ("no better than chance", "worse than chance"):
         models = [model for model in result.models[1:] if _chance(model) == word]
-        found += [f"{word}: {_listed(models)}"] if models else []
+        found += [f"{word}: {listed(models)}"] if models else []
     return found
 
 
@@ -196,7 +196,8 @@ def _seen_from(pair: Pair, one: str) -> str:
     return pair.verdict if pair.one == one else opposite.get(pair.verdict, pair.verdict)
 
 
-def _listed(models: Sequence[ModelRecord]) -> str:
+def listed(models: Sequence[ModelRecord]) -> str:
+    """Return the names of models; of many the first."""
     more = len(models) - _NAMED
     names = ", ".join(map(_quoted, models[:_NAMED]))
     return f"{names} and {more} more" if more > 0 else names

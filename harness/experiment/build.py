@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from harness.config import Config, ModelConfig
 from harness.core import plugins
 from harness.core.arrays import Int32
+from harness.core.errors import UsageError, suggest
 from harness.core.random import of_repeat
 from harness.experiment.file_model import PrecomputedLists
 from harness.models import guard
@@ -159,6 +160,28 @@ def base_models_first(settings: Mapping[str, ModelConfig], only: Sequence[str]) 
             waiting += settings[name].base_models
     graph = {name: model.base_models for name, model in settings.items() if name in needed}
     return TopologicalSorter(graph).static_order()
+
+
+def only(config: Config, names: Sequence[str]) -> Config:
+    """Return a config of some of its models, and of those that they are made of.
+
+    Without the baseline of ``[compare]`` all pairs are compared.
+
+    Raises
+    ------
+    UsageError
+        It has no such model.
+    """
+    settings = {model.name: model for model in config.models}
+    for name in names:
+        if name not in settings:
+            raise UsageError(f'no model "{name}" in the config; {suggest(name, settings)}')
+    wanted = {*names, *base_models_first(settings, names)}
+    compare = config.compare
+    if compare.baseline not in wanted:
+        compare = compare.model_copy(update={"baseline": None})
+    models = [model for model in config.models if model.name in wanted]
+    return config.model_copy(update={"models": models, "compare": compare})
 
 
 def itself(model: Recommender) -> Recommender:

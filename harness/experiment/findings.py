@@ -110,6 +110,7 @@ def _records(
             described=one.described,
             seconds=one.seconds,
             tuned=Tuned(**dict(tuned)) if (tuned := settings[one.name].tuned) else None,
+            reused=False,
         )
         for one in evaluated
     ]

@@ -176,6 +176,7 @@ def over_folds(
         notes=(*_shared(config, sets), *_notes([fold.notes for fold in results])),
         seconds=_added(seconds),
         failed=failures.told,
+        changed={name: file for fold in results for name, file in fold.changed.items()},
         folds=tuple(results),
     )
 
@@ -202,6 +203,7 @@ def _models(
                 described=_means([model.described for model in own]),
                 seconds=_added([model.seconds for model in own]),
                 tuned=one.tuned,
+                reused=all(model.reused for model in own),
             )
         )
     first, sign = str(metrics[0]), metrics[0].definition.sign

@@ -133,6 +133,8 @@ class ModelRecord(Part):
         Coverage and popularity of its lists.
     tuned : Tuned, optional
         How its parameters were found, where `harness tune` found them.
+    reused : bool
+        Whether an earlier run finished it, and its lists were taken from there.
     """
 
     name: Annotated[str, Field(min_length=1)]
@@ -143,6 +145,7 @@ class ModelRecord(Part):
     described: dict[str, float] = {}
     seconds: dict[str, float] = {}
     tuned: Tuned | None = None
+    reused: bool = False
 
 
 class FailedModel(Part):

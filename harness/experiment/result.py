@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import pairwise
@@ -78,6 +78,8 @@ class Findings(answer.Ranking, Shown):
     seconds : mapping of step to float
     failed : tuple of FailedModel
         Models without scores; the others are compared as if these were not there.
+    changed : mapping of model to text
+        The source file because of which a model that was finished before is evaluated anew.
     folds : tuple of Findings
         What was found in each fold, the earliest first; estimates are then means over them.
     """
@@ -94,6 +96,7 @@ class Findings(answer.Ranking, Shown):
     notes: tuple[str, ...]
     seconds: Mapping[str, float]
     failed: tuple[FailedModel, ...] = ()
+    changed: Mapping[str, str] = field(default_factory=dict)
     folds: tuple[Findings, ...] = ()
 
     def sheets(self, verbose: bool = False) -> list[Sheet]:
@@ -262,7 +265,7 @@ _PAIRS = 10
 def _footing(result: Findings, verbose: bool = False) -> list[str]:
     """Return the lines below the table: evaluation set, tuned models, leaderboard estimate."""
     of = result.evaluation
-    lines = [_set_line(of), *_leaderboard_line(result), *_tuned(result)]
+    lines = [_set_line(of), *_leaderboard_line(result), *_tuned(result), *_reused(result)]
     if not verbose:
         return lines
     steps = " → ".join(f"{step.users:,} {step.step}" for step in of.funnel)
@@ -284,6 +287,18 @@ def _tuned(result: Findings) -> list[str]:
     tuned = {printable(m.name): m.tuned.trials for m in result.models if m.tuned}
     told = [f"{name} ({counted(n, 'trial')})" for name, n in tuned.items()]
     return [f"tuned  on an inner split of train: {', '.join(told)}"] if told else []
+
+
+def _reused(result: Findings) -> list[str]:
+    """Return which models an earlier run finished, and which of them had to be evaluated anew."""
+    reused = [model for model in result.models if model.reused]
+    anew = [f"{printable(n)} ({printable(file)} has changed)" for n, file in result.changed.items()]
+    if not reused and not anew:
+        return []
+    said = [f"{answer.listed(reused)}, of an earlier run"] if reused else []
+    said += [f"evaluated anew: {', '.join(anew)}"] if anew else []
+    said += ["--fresh evaluates all anew"] if reused else []
+    return [f"reused  {'; '.join(said)}" if reused else said[0]]
 
 
 def _leaderboard_line(result: Findings) -> list[str]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence, Set
+from collections.abc import Callable, Generator, Iterator, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
@@ -23,12 +23,13 @@ from harness.data.dataset import Dataset
 from harness.experiment import in_buckets
 from harness.experiment import memory as memory_
 from harness.experiment.answers import Answers
-from harness.experiment.build import Factories
+from harness.experiment.build import Factories, only
 from harness.experiment.competition import sample_of_users
 from harness.experiment.evaluate_model import EvaluatedModel, asked_in_turn, describing, scored
 from harness.experiment.failures import Failures
 from harness.experiment.figures import EvaluatedUsers, cases_of, figure_steps, grades_of
 from harness.experiment.findings import People, findings_of
+from harness.experiment.finished import Finished
 from harness.experiment.folds import EvaluatedFold, FoldedResult, named, over_folds, require_windows
 from harness.experiment.in_buckets import InBuckets
 from harness.experiment.in_parts import Models
@@ -51,6 +52,8 @@ def run(
     memory: str | None = None,
     whole: Literal["refuse", "keep"] = "refuse",
     fail_fast: bool = False,
+    fresh: bool = False,
+    models: Sequence[str] = (),
     progress: bool = False,
 ) -> Result | FoldedResult:
     """Evaluate every model of a config on the evaluation set that it makes, and compare them.
@@ -70,6 +73,12 @@ def run(
     fail_fast : bool
         Raise what the first model raises that fails. By default the others are evaluated as if it
         were not there, and ``failed`` of the result says why it has no scores.
+    fresh : bool
+        Evaluate every model anew. By default those that an earlier run finished are taken from the
+        cache, where all is the same that their lists follow from (``[data] cache = false`` keeps
+        nothing).
+    models : sequence of str
+        Evaluate these, and what they are made of, alone; all by default.
     progress : bool
         Show bars on standard error for steps that take longer than a second.
 
@@ -83,27 +92,38 @@ def run(
         config = read(Path(config))
     if whole not in ("refuse", "keep"):
         raise UsageError(f'whole is {whole!r}; expected "refuse" or "keep"')
+    config = only(config, models) if models else config
     metrics, failures = asked(config), Failures(fail_fast)
-    folds = _folds(config, failures)
     evaluated: list[EvaluatedFold] = []
-    with closing(_evaluations(config, folds, memory, whole, progress)) as asked_of:
-        for fold, found in zip(folds, asked_of, strict=True):
-            with fold.named():
-                evaluated.append(_fold(fold, found, metrics))
-            del found  # its events are let go before those of the next are at hand
+    with ThreadPoolExecutor(1) as keeping:  # leaving waits until finished models are kept
+        folds = _folds(config, failures, partial(Finished, fresh=fresh, background=keeping))
+        with closing(_evaluations(config, folds, memory, whole, progress)) as asked_of:
+            for fold, found in zip(folds, asked_of, strict=True):
+                with fold.named():
+                    evaluated.append(_fold(fold, found, metrics))
+                del found  # its events are let go before those of the next are at hand
     if len(folds) == 1:
         return evaluated[0].result
     return over_folds(config, metrics, evaluated, failures, Clock())
 
 
-def _folds(config: Config, failures: Failures) -> list[_Fold]:
+def _folds(
+    config: Config, failures: Failures, finished: Callable[[Config], Finished]
+) -> list[_Fold]:
     several = config.folds()
-    return [_Fold.made(at, len(several), one, failures) for at, one in enumerate(several, 1)]
+    given = len(several), failures, finished
+    return [_Fold.made(one, at, *given) for at, one in enumerate(several, 1)]
 
 
 @dataclass(frozen=True, eq=False)
 class _Fold:
-    """What one evaluation set is made and asked by: the n-th of all folds."""
+    """What one evaluation set is made and asked by: the n-th of all folds.
+
+    Attributes
+    ----------
+    models : sequence of dict of name to Recommender
+        Of each repeat those that are to be asked.
+    """
 
     number: int
     of: int
@@ -112,15 +132,24 @@ class _Fold:
     models: Models
     clock: Clock
     failures: Failures
+    finished: Finished
 
     @classmethod
-    def made(cls, number: int, of: int, config: Config, failures: Failures) -> _Fold:
+    def made(
+        cls,
+        config: Config,
+        number: int,
+        of: int,
+        failures: Failures,
+        finished: Callable[[Config], Finished],
+    ) -> _Fold:
         """Return a fold with its models, which have learnt nothing yet."""
         factories = Factories(config)
         repeats = range(max(model.repeats for model in config.models))
-        models = [factories.made(r) for r in repeats]
+        made, before = [factories.made(r) for r in repeats], finished(config)
+        models = [{n: m for n, m in one.items() if n not in before.found} for one in made]
         own = failures if of == 1 else failures.in_fold(number)
-        return cls(number, of, config, factories, models, Clock(), own)
+        return cls(number, of, config, factories, models, Clock(), own, before)
 
     def named(self) -> AbstractContextManager[None]:
         """Say of what is raised in which fold it was."""
@@ -158,9 +187,13 @@ def _fold(fold: _Fold, found: _InMemory | InBuckets, metrics: tuple[Metric, ...]
     evaluation = Evaluation.of(of, task.data.layout, task.split.summary())
     shared = config, metrics, task.data, task.split, evaluation, people, figures, list(evaluated)
     findings = findings_of(*shared, (*fold.failures.notes(config), *unread), clock.seconds)
-    results = tuple(ModelResult(**dict(m), scores=tables[m.name]) for m in findings.models)
+    reused = fold.finished.found
+    results = tuple(
+        ModelResult(**dict(m) | {"scores": tables[m.name], "reused": m.name in reused})
+        for m in findings.models
+    )
     own: dict[str, Any] = {"models": results, "evaluation_set": of, "users": users}
-    own["failed"] = fold.failures.told
+    own |= {"failed": fold.failures.told, "changed": fold.finished.changed}
     return EvaluatedFold(Result(**vars(findings) | own), part)
 
 
@@ -237,6 +270,17 @@ def _in_buckets(
                 yield found
 
 
+def _answers(
+    found: _InMemory | InBuckets, fold: _Fold, model: ModelConfig
+) -> tuple[list[Answers], Clock]:
+    """Return a model's answers, of an earlier run if that has finished it."""
+    if model.name in fold.finished.found:
+        return fold.finished.found[model.name].of(model.name, found.task)
+    answers, clock = found.answers(model)
+    fold.finished.keep(model.name, found.task, answers, clock)
+    return answers, clock
+
+
 def _evaluated(
     found: _InMemory | InBuckets,
     fold: _Fold,
@@ -252,7 +296,7 @@ def _evaluated(
         if model.name in failures.found:
             continue
         with failures.caught(model.name):
-            answers, clock = found.answers(model)
+            answers, clock = _answers(found, fold, model)
         if model.name in failures.found:
             continue
         given = answers, model, found.task, catalogue, metrics, clock

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -330,6 +330,17 @@ _PACKAGES = ("submission-harness", "numpy", "pandas", "polars", "scipy")
 def is_run(folder: Path) -> bool:
     """Return whether a folder holds nothing but what a run writes, so that it may be replaced."""
     return folder.is_dir() and {path.name for path in folder.iterdir()} <= {*FILES, *TABLES, PAGE}
+
+
+def is_run_of(folder: Path, config: Mapping[str, Any]) -> bool:
+    """Return whether a folder holds a run of a resolved config, and nothing else."""
+    import tomli_w
+
+    try:
+        text = (folder / "config.toml").read_text(encoding="utf-8")
+        return is_run(folder) and text == tomli_w.dumps(config)
+    except (OSError, ValueError):
+        return False
 
 
 def check_out(

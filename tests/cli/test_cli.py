@@ -123,11 +123,32 @@ def test_a_failure_has_its_traceback_on_demand(here: Path) -> None:
     assert "Traceback" not in out
 
 
-def test_a_second_run_gets_a_number(harness: Cli, tmp_path: Path) -> None:
-    for _ in range(3):
-        assert harness("run", "exam.toml")[0] == 0
+def test_a_run_of_another_config_gets_a_number(harness: Cli, tmp_path: Path) -> None:
+    """The same config writes its own folder again."""
+    for days in (1, 2, 3, 1, 2):
+        changed = f"models.0.params.window_days={days}"
+        assert harness("run", "exam.toml", "--set", changed)[0] == 0
     first = runs(tmp_path)[0]
     assert runs(tmp_path) == [first, f"{first}-2", f"{first}-3"]
+    assert "window_days = 2" in (tmp_path / "runs" / f"{first}-2" / "config.toml").read_text()
+
+
+def test_a_folder_with_something_else_is_left_alone(harness: Cli, tmp_path: Path) -> None:
+    assert harness("run", "exam.toml")[0] == 0
+    (first,) = runs(tmp_path)
+    small.write(tmp_path, {f"runs/{first}/mine.txt": "kept"})
+    assert harness("run", "exam.toml")[0] == 0
+    assert runs(tmp_path) == [first, f"{first}-2"]
+
+
+def test_models_are_named_and_evaluated_anew_on_demand(harness: Cli, tmp_path: Path) -> None:
+    small.write(tmp_path, {"two.toml": TWO})
+    tells(harness("run", "two.toml", "--model", "popular", "--fresh"), 0, "the only model")
+    is_refused(harness("run", "two.toml", "--model", "populr"), 'did you mean "popular"')
+    is_refused(
+        harness("run", "two.toml", "--fresh", "--engine", "spark"),
+        "--fresh is an option of --engine local",
+    )
 
 
 def test_out_names_the_folder_and_may_name_an_earlier_run(harness: Cli, tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def read(folder: Path, **data: object) -> tuple[Dataset, bool]:
 
 
 def only_entry() -> Path:
-    (entry,) = cache.folder().iterdir()
+    (entry,) = (path for path in cache.folder().iterdir() if path.name != "models")
     return entry
 
 

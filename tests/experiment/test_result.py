@@ -92,7 +92,7 @@ def test_the_document(result: Result) -> None:
             "curve": {"1": "float", "2": "float"},
             "described": {"Coverage@2": "float", "Popularity@2": "float"},
             "seconds": {"fit": "float", "recommend": "float", "score": "float"},
-            "tuned": "NoneType",
+            "tuned": "NoneType", "reused": "bool",
         }],
         "failed": [],
         "chance": {"MAP@2": {"mean": "float", "sd": "float"}},

@@ -1,0 +1,370 @@
+"""Finished models: asked once while all that their lists follow from is the same, else anew."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import small
+from small import POPULAR, RANDOM, timeless
+
+from harness.config import Config
+from harness.core import cache
+from harness.core.errors import UsageError
+from harness.data import bucketing
+from harness.experiment import finished, memory
+from harness.experiment.result import Findings
+from harness.experiment.run import run
+
+COUNTED = """
+from pathlib import Path
+from baselines.popular import Popular
+import {helper}
+
+class Counted(Popular):
+    def __init__(self, file, half_life_days=None):
+        super().__init__(half_life_days=half_life_days)
+        self.file = file
+
+    def fit_steps(self, train):
+        with open(self.file, "a") as handle:
+            handle.write("fit ")
+        yield from super().fit_steps(train)
+
+class Late(Counted):
+    def fit_steps(self, train):
+        import {helper}_late
+        yield from super().fit_steps(train)
+
+class Stops(Popular):
+    def fit_steps(self, train):
+        raise KeyboardInterrupt
+
+class Raises(Popular):
+    def fit_steps(self, train):
+        raise ValueError("no")
+"""
+
+
+@pytest.fixture(autouse=True)
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where finished models are kept, of files that were written just now as well."""
+    monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(cache, "_RECENT_NS", 0)
+    monkeypatch.syspath_prepend(tmp_path)
+    return tmp_path / "cache/models"
+
+
+def counted(folder: Path, use: str = "Counted", **params: Any) -> dict[str, Any]:
+    """Return a model that writes down each time that it learns."""
+    helper = f"helper_{abs(hash(folder)):x}x"
+    for name in (helper, f"{helper}_late"):
+        if not (folder / f"{name}.py").exists():
+            small.write(folder, {f"{name}.py": "NUMBER = 1\n"})
+    if not (folder / "own.py").exists():
+        small.write(folder, {"own.py": COUNTED.replace("{helper}", helper)})
+    return {"name": "mine", "use": f"own:{use}", "params": {"file": str(folder / "fits"), **params}}
+
+
+def config(folder: Path, *models: dict[str, Any], **sections: Any) -> Config:
+    own = models or (counted(folder), {**RANDOM, "repeats": 3})
+    data = {"cache": True, **sections.pop("data", {})}
+    if not (folder / "log.csv").exists():
+        small.write(folder, {"log.csv": small.MANY})
+    return small.config_of(folder, *own, data=data, **sections)
+
+
+def fits(folder: Path) -> int:
+    """Return how often the model has learnt."""
+    return (folder / "fits").read_text().count("fit")
+
+
+def figures(found: Findings) -> Any:
+    """Return all that is recorded but seconds, and who was asked."""
+    record = timeless(found.to_dict())
+    for part in (record, *record["folds"]):
+        for model in part["models"]:
+            del model["reused"]
+    return record
+
+
+def reused(found: Findings) -> list[str]:
+    return sorted(model.name for model in found.models if model.reused)
+
+
+def test_a_finished_model_is_not_asked_again(tmp_path: Path) -> None:
+    first = run(config(tmp_path))
+    assert (reused(first), fits(tmp_path)) == ([], 1)
+    second = run(config(tmp_path))
+    assert (reused(second), fits(tmp_path)) == (["mine", "random"], 1)
+    assert figures(second) == figures(first)
+    assert "reused  mine, random × 3, of an earlier run; --fresh" in str(second).replace(
+        "random × 3, mine", "mine, random × 3"
+    )
+
+
+def test_fresh_asks_all_anew_and_keeps_them(tmp_path: Path) -> None:
+    run(config(tmp_path))
+    assert reused(run(config(tmp_path), fresh=True)) == []
+    assert reused(run(config(tmp_path))) == ["mine", "random"]
+    assert fits(tmp_path) == 2
+
+
+def test_without_the_cache_nothing_is_kept(tmp_path: Path, kept: Path) -> None:
+    for _ in range(2):
+        assert reused(run(config(tmp_path, data={"cache": False}))) == []
+    assert not kept.exists()
+
+
+SAME: dict[str, dict[str, Any]] = {
+    "metrics": {"evaluation": {"metrics": ["Recall@2", "Gini@2"]}},
+    "what is compared": {"compare": {"baseline": "random"}},
+}
+OTHER: dict[str, dict[str, Any]] = {
+    "seed": {"evaluation": {"seed": 7}},
+    "k": {"evaluation": {"k": 3}},
+    "users": {"evaluation": {"require_hit": False}},
+    "seen items": {"evaluation": {"seen_items": "drop"}},
+    "candidates": {"evaluation": {"candidates": "train"}},
+    "split": {"split": {"strategy": "time", "valid_days": 2}},
+    "rows": {"data": {"where": {"event": ["sale"]}}},
+    "k-core": {"data": {"min_user_events": 2}},
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_models_are_the_same_whatever_else_is_asked(tmp_path: Path, name: str) -> None:
+    run(config(tmp_path))
+    assert reused(run(config(tmp_path, **SAME[name]))) == ["mine", "random"]
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_another_evaluation_has_other_models(tmp_path: Path, name: str) -> None:
+    run(config(tmp_path))
+    assert reused(run(config(tmp_path, **OTHER[name]))) == []
+
+
+def test_other_parameters_are_another_model(tmp_path: Path) -> None:
+    run(config(tmp_path))
+    more = counted(tmp_path, half_life_days=2.0), {**RANDOM, "repeats": 3}
+    assert reused(run(config(tmp_path, *more))) == ["random"]
+    assert reused(run(config(tmp_path, more[0], {**RANDOM, "repeats": 4}))) == ["mine"]
+
+
+def test_other_events_are_other_models(tmp_path: Path) -> None:
+    run(config(tmp_path))
+    with (tmp_path / "log.csv").open("a") as log:
+        log.write("user0,b,2020-01-02,sale,1,1\n")
+    assert reused(run(config(tmp_path))) == []
+
+
+def test_a_table_that_changed_has_other_models(tmp_path: Path) -> None:
+    people = {"users": "people.csv"}
+    small.write(tmp_path, {"people.csv": "user,town\nuser1,x\n"})
+    run(config(tmp_path, data=people))
+    assert reused(run(config(tmp_path, data=people))) == ["mine", "random"]
+    small.write(tmp_path, {"people.csv": "user,town\nuser1,y\n"})
+    assert reused(run(config(tmp_path, data=people))) == []
+
+
+@pytest.mark.parametrize("file", ["own.py", "helper"])
+def test_changed_source_is_asked_anew_and_told(tmp_path: Path, file: str) -> None:
+    run(config(tmp_path))
+    (path,) = tmp_path.glob(f"{file}*[!e].py" if file == "helper" else file)
+    path.write_text(path.read_text() + "# a comment\n")
+    found = run(config(tmp_path))
+    assert (reused(found), fits(tmp_path)) == (["random"], 2)
+    assert f"evaluated anew: mine ({path.name} has changed)" in str(found)
+
+
+def test_so_is_what_was_imported_late(tmp_path: Path) -> None:
+    for _ in range(2):
+        found = run(config(tmp_path, counted(tmp_path, "Late"), RANDOM))
+    assert reused(found) == ["mine", "random"]
+    (late,) = tmp_path.glob("helper*_late.py")
+    late.write_text("NUMBER = 2\n")
+    assert reused(run(config(tmp_path, counted(tmp_path, "Late"), RANDOM))) == ["random"]
+
+
+def test_a_module_that_was_written_while_a_run_went_on_is_not_believed(tmp_path: Path) -> None:
+    """Nobody knows whether what was imported is what the file holds now."""
+    writes = counted(tmp_path, "Late")
+    (late,) = tmp_path.glob("helper*_late.py")
+    text = (tmp_path / "own.py").read_text()
+    start = f"        Path({str(late)!r}).write_text('NUMBER = 3')\n"
+    own = text.replace("        import helper", start + "        import helper")
+    (tmp_path / "own.py").write_text(own)
+    for _ in range(2):
+        assert reused(run(config(tmp_path, writes))) == []
+
+
+def test_a_model_follows_from_its_base_models(tmp_path: Path) -> None:
+    both = {"name": "both", "use": "baselines.blend:Blend", "of": ["mine", "lists"]}
+    lists = {"name": "lists", "lists": "lists.csv"}
+    small.write(tmp_path, {"lists.csv": "user,item\nuser1,a\n"})
+    run(config(tmp_path, counted(tmp_path), lists, both))
+    assert reused(run(config(tmp_path, counted(tmp_path), lists, both))) == ["both", "mine"]
+    slower = counted(tmp_path, half_life_days=9.0)
+    assert reused(run(config(tmp_path, slower, lists, both))) == []
+    small.write(tmp_path, {"lists.csv": "user,item\nuser1,b\n"})
+    assert reused(run(config(tmp_path, counted(tmp_path), lists, both))) == ["mine"]
+
+
+def test_what_was_finished_before_a_run_was_stopped_is_kept(tmp_path: Path) -> None:
+    stopped = config(tmp_path, counted(tmp_path), {"name": "stops", "use": "own:Stops"})
+    with pytest.raises(KeyboardInterrupt):
+        run(stopped)
+    found = run(config(tmp_path, counted(tmp_path), POPULAR))
+    assert (reused(found), fits(tmp_path)) == (["mine"], 1)
+
+
+KILLED = """
+import sys, time
+from pathlib import Path
+from harness.core import cache
+cache._RECENT_NS = 0
+from harness.experiment.run import run
+run(Path(sys.argv[1]))
+"""
+SLOW = """
+import time
+from pathlib import Path
+from baselines.popular import Popular
+
+class Slow(Popular):
+    def fit(self, train):
+        Path(__file__).with_name("reached").touch()
+        time.sleep(60)
+"""
+
+
+def test_what_was_finished_before_a_run_was_killed_is_kept(tmp_path: Path, kept: Path) -> None:
+    small.write(tmp_path, {"log.csv": small.MANY, "slow.py": SLOW})
+    models = counted(tmp_path), {"name": "slow", "use": "slow:Slow"}
+    text = small.toml(*models, data={"cache": True})
+    small.write(tmp_path, {"exam.toml": text})
+    arguments = [sys.executable, "-c", KILLED, str(tmp_path / "exam.toml")]
+    path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+    process = subprocess.Popen(arguments, env={**os.environ, "PYTHONPATH": path})
+    end = time.monotonic() + 60
+    while not ((tmp_path / "reached").exists() and len(list(kept.glob("[!.]*"))) == 1):
+        assert process.poll() is None
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    found = run(config(tmp_path, counted(tmp_path), POPULAR))
+    assert (reused(found), fits(tmp_path)) == (["mine"], 1)
+
+
+def test_a_model_that_failed_is_asked_again(tmp_path: Path) -> None:
+    models = counted(tmp_path), {"name": "raises", "use": "own:Raises"}
+    for _ in range(2):
+        found = run(config(tmp_path, *models))
+        assert [one.name for one in found.failed] == ["raises"]
+    assert reused(found) == ["mine"]
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "gone", "notes"])
+def test_a_damaged_finished_model_is_asked_anew(tmp_path: Path, kept: Path, damage: str) -> None:
+    whole = figures(run(config(tmp_path, counted(tmp_path))))
+    (entry,) = kept.iterdir()
+    lists = entry / ("meta.json" if damage == "notes" else "lists-0.npy")
+    held = lists.read_bytes()
+    if damage == "gone":
+        lists.unlink()
+    else:
+        lists.write_bytes(held[:-3] if damage == "cut" else held[:-3] + b"\1\0\0")
+    found = run(config(tmp_path, counted(tmp_path)))
+    assert (reused(found), fits(tmp_path)) == ([], 2)
+    assert figures(found) == whole
+    assert reused(run(config(tmp_path, counted(tmp_path)))) == ["mine"]
+
+
+def test_a_full_disk_keeps_nothing_and_costs_nothing(
+    tmp_path: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    settings = config(tmp_path, counted(tmp_path))
+    run(settings, fresh=True)
+    with monkeypatch.context() as patched:
+        patched.setattr(np, "save", full)
+        changed = config(tmp_path, counted(tmp_path, half_life_days=3.0))
+        assert len(run(changed).models) == 1
+    assert len(list(kept.iterdir())) == 1
+
+
+def test_the_models_that_were_not_used_for_longest_make_room(
+    tmp_path: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(config(tmp_path, counted(tmp_path)))
+    (first,) = kept.iterdir()
+    size = sum(file.stat().st_size for file in first.iterdir())
+    monkeypatch.setattr(finished, "_MOST", size + size // 2)
+    run(config(tmp_path, counted(tmp_path, half_life_days=3.0)))
+    (left,) = kept.iterdir()
+    assert left != first
+    assert reused(run(config(tmp_path, counted(tmp_path, half_life_days=3.0)))) == ["mine"]
+
+
+def test_lists_are_those_of_a_run_in_buckets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = config(tmp_path, *small.MODELS)
+    names = sorted(model["name"] for model in small.MODELS)
+    whole = run(own, memory="1TB")
+    monkeypatch.setattr(bucketing, "bucket_count", lambda events: 3)
+    monkeypatch.setattr(memory, "needed", lambda layout: 10**15)
+    again = run(own)
+    assert reused(again) == names
+    assert figures(again) == figures(whole)
+    anew = run(own, fresh=True)
+    assert reused(anew) == []
+    assert figures(run(own)) == figures(anew) == figures(whole)
+
+
+def test_a_finished_model_needs_no_memory_for_all_events(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It learns from all events at once, and would be refused where they are in buckets."""
+    whole = config(tmp_path, {"name": "als", "use": "baselines.item_knn:ItemKNN"}, POPULAR)
+    run(whole, memory="1TB")
+    monkeypatch.setattr(memory, "needed", lambda layout: 10**15)
+    assert reused(run(whole)) == ["als", "popular"]
+
+
+def test_each_fold_has_its_own(tmp_path: Path) -> None:
+    def folds(number: int) -> Config:
+        split = {"strategy": "time", "valid_days": 2, "folds": number}
+        return config(tmp_path, split=split)
+
+    first = run(folds(2))
+    assert fits(tmp_path) == 2
+    second = run(folds(2))
+    assert (reused(second), fits(tmp_path)) == (["mine", "random"], 2)
+    assert figures(second) == figures(first)
+    third = run(folds(3))
+    assert fits(tmp_path) == 3
+    assert [reused(fold) for fold in third.folds] == [[], ["mine", "random"], ["mine", "random"]]
+    assert reused(third) == []
+
+
+def test_some_models_alone(tmp_path: Path) -> None:
+    both = {"name": "both", "use": "baselines.blend:Blend", "of": ["mine", "popular"]}
+    models = counted(tmp_path), POPULAR, both, RANDOM
+    settings = config(tmp_path, *models, compare={"baseline": "random"})
+    assert [m.name for m in run(settings, models=["random"]).models] == ["random"]
+    found = run(settings, models=["both"])
+    assert sorted(m.name for m in found.models) == ["both", "mine", "popular"]
+    assert [m["name"] for m in found.config["models"]] == ["mine", "popular", "both"]
+    assert reused(run(settings)) == ["both", "mine", "popular", "random"]
+    with pytest.raises(UsageError, match=r'no model "randm" in the config; did you mean "random"'):
+        run(settings, models=["randm"])
