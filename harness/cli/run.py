@@ -78,6 +78,13 @@ def run(
             "--model", help="Evaluate this one, and what it is made of, alone; repeatable."
         ),
     ] = None,
+    recommendations: Annotated[
+        bool,
+        typer.Option(
+            help="Whether recommendations.parquet holds the lists, by which explain and score "
+            "need no model to learn again."
+        ),
+    ] = True,
     debug: Debug = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Times, pairs and leaderboards as well.")
@@ -114,7 +121,7 @@ def run(
             allowed |= {"fail_fast": fail_fast, "fresh": fresh, "progress": bars}
             own = run_(settings, **allowed, models=model or ())
         result = own
-        folder.write(own, own.write, shown)
+        folder.write(own, partial(own.write, recommendations=recommendations), shown)
     if format_ == "table":
         print("\n".join(_next(folder.path, result.comparison is not None)))
     else:

@@ -62,6 +62,9 @@ def score(
 ) -> int:
     """Validate a file of lists, and score it against a config's evaluation set or a solution."""
     leave_processors()
+    if _is_run(file):
+        beside = locals()
+        return _of_run(Path(file), metric, format_, [name for name in _BESIDE if beside[name]])
     from harness.core.io import refuse_overwriting
     from harness.experiment import export
     from harness.experiment.submissions import SubmissionError, score_on
@@ -124,6 +127,38 @@ def score(
         export.write_codabench(scored, codabench)
     if evalai is not None:
         export.write_evalai(scored, evalai)
+    return 0
+
+
+_BESIDE = ("config", "solution", "sample", "items", "k", "conventions", "keep", "separator",
+           "strict", "force", "codabench", "evalai", "user", "item", "rank", "score_", "row_order",
+           "set_", "master", "remote", "buckets")  # fmt: skip
+"""What goes with a file, and not with a run, by the parameters of `score`."""
+
+
+def _is_run(file: str) -> bool:
+    """Return whether a run's folder is named, not a file or a folder of Parquet."""
+    from harness.core.io import exists
+
+    return exists(Path(file)) and (Path(file) / "result.json").is_file()
+
+
+def _of_run(folder: Path, metric: list[str] | None, format_: Format, also: list[str]) -> int:
+    """Score the lists of a run's models."""
+    from harness.experiment import run_folder
+    from harness.experiment.rescore import rescore
+    from harness.metrics import parse
+
+    if also:
+        raise UsageError(
+            f"{folder}: a run knows its evaluation set, and its lists are no file; of options "
+            "--metric and --format alone go with it"
+        )
+    with stdout_to_stderr():  # what a metric prints must not mix with the table
+        named = run_folder.read(folder).metrics
+        asked = [named[text] if text in named else parse(text, Path()) for text in metric or []]
+        found = rescore(folder, tuple(dict.fromkeys(asked)))
+    show(format_, found.to_dict, found.sheets(), found.records())
     return 0
 
 

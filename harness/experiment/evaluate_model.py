@@ -109,7 +109,7 @@ class EvaluatedModel:
             str(popularity): sums["popularity"].total / users,
         }
         random = seeded or bool(sums["drawn"][0])
-        notes = tuple(_notes(sums, settings))
+        notes = tuple(dict.fromkeys(_notes(sums, settings)))
         if not random and sums["differ"][0]:
             random, notes = True, (*notes, _REPEATS_DIFFER.format(settings.name))
         others = sums.get("leaderboard")

@@ -37,11 +37,13 @@ from harness.experiment.in_parts import (
     of_all_events,
     plan_steps,
 )
+from harness.experiment.list_table import lists_by_row
 from harness.experiment.result import Findings
 from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable
 from harness.models.base import Recommender
 from harness.models.item_stats import Catalogue
+from harness.models.recommendations import Recommendations
 from harness.protocol import evaluation_set
 from harness.protocol import users as users_
 from harness.protocol.leaderboard_estimate import Sample, with_items
@@ -235,29 +237,13 @@ class _Asking:
         }
 
 
-def lists_by_row(config: Config, candidate_ids: pl.Series, part: EvaluatedPart) -> pl.DataFrame:
+def listed(config: Config, candidate_ids: pl.Series, part: EvaluatedPart) -> pl.DataFrame:
     """Return one row a user, model and repeat, with the list of items, the best first."""
-    users = part.profile[USER]
-    frames = [
-        pl.DataFrame(
-            {
-                "user": users,
-                "model": pl.Series([config.models[at].name]).new_from_index(0, len(users)),
-                "repeat": pl.Series([repeat], dtype=pl.Int32).new_from_index(0, len(users)),
-                "items": lists_of(items, candidate_ids),
-            }
-        )
+    models = {
+        config.models[at].name: map(Recommendations, repeats.values())
         for at, repeats in part.lists.items()
-        for repeat, items in repeats.items()
-    ]
-    return pl.concat(frames)
-
-
-def lists_of(items: Int32, candidate_ids: pl.Series) -> pl.Series:
-    """Return the ids of each list, without its empty positions."""
-    places = pl.Series(items.ravel())
-    ids = candidate_ids.gather(places.set(places < 0, None)).reshape(items.shape).arr.to_list()
-    return ids.list.drop_nulls() if bool((items < 0).any()) else ids
+    }
+    return lists_by_row(part.profile[USER], candidate_ids, models)
 
 
 def _opened(config: Config, metrics: tuple[Metric, ...], _: int, content: Content) -> EvaluatedPart:

@@ -15,7 +15,8 @@ from harness.core.table import MISSING, Column, Sheet, Shown, number
 from harness.experiment import run_folder
 from harness.experiment.answers import fitted, recommend
 from harness.experiment.build import Factories
-from harness.experiment.run_folder import Run
+from harness.experiment.list_table import ListTable, lists_of
+from harness.experiment.run_folder import RECOMMENDATIONS, Run
 from harness.experiment.score import convention_columns, on_conventions
 from harness.experiment.submitted_lists import SubmittedLists, lists_of_positions
 from harness.metrics import DEFINITIONS, DIVISORS, Block, Metric, parse, per_user
@@ -26,7 +27,6 @@ from harness.metrics.kernels import discounts
 from harness.metrics.scores import user_scores
 from harness.models.recommendations import Recommendations
 from harness.protocol import truth
-from harness.protocol.fingerprint import FORMAT
 from harness.protocol.task import Task, make_task, model_of
 from harness.protocol.truth import Solution
 
@@ -34,7 +34,7 @@ from harness.protocol.truth import Solution
 def of_run(
     folder: Path, model: str, repeat: int = 0, metrics: tuple[Metric, ...] = ()
 ) -> SubmittedLists:
-    """Return the lists of a run's model, which is evaluated once more to give them again.
+    """Return the lists of a run's model; a run that has none written down gives them again.
 
     Raises
     ------
@@ -45,9 +45,13 @@ def of_run(
     config = run.config
     settings = model_of(config, model, repeat, str(folder))
     task = make_task(config)
-    _refuse_changed(run, task)
-    made = Factories(config, model).made(repeat)[model]
-    found = recommend(model, fitted(model, made, task), task, repeat)
+    run.refuse_changed(task.evaluation_set)
+    if (folder / RECOMMENDATIONS).exists():
+        table = ListTable(lists_of(run), folder / RECOMMENDATIONS, task.evaluation_set)
+        found = table.of(model, repeat + 1)[repeat]
+    else:
+        made = Factories(config, model).made(repeat)[model]
+        found = recommend(model, fitted(model, made, task), task, repeat)
     _refuse_other_lists(run, model, repeat, _on_task("", task, found, ()))
     title = f'model "{model}" of {folder}' + (f", repeat {repeat}" if settings.repeats > 1 else "")
     return _on_task(title, task, found, metrics)
@@ -60,23 +64,6 @@ def _on_task(
     strange = found.strange.fill_null("(an item that nobody knows)")
     items = pl.concat([solution.items.alias(strange.name), strange])
     return replace(lists_of_positions(title, solution, found.items, items, {}), left_out={})
-
-
-def _refuse_changed(run: Run, task: Task) -> None:
-    """Raise UsageError unless the evaluation set is known to be the one that the run was on."""
-    again = f"run it again: harness run {run.folder}/config.toml"
-    if run.record.evaluation.fingerprint_format != FORMAT:
-        raise UsageError(
-            f"{run.folder}: was written by another version, which made fingerprints in another "
-            f"way, so nothing tells whether the data has changed since this run; {again}"
-        )
-    then = run.record.evaluation.fields
-    differ = [name for name, now in task.evaluation_set.fields.items() if then.get(name) != now]
-    if differ:
-        raise UsageError(
-            f"{run.folder}: the data has changed since this run ({', '.join(differ)} differ); "
-            f"{again}"
-        )
 
 
 def _refuse_other_lists(run: Run, model: str, repeat: int, submitted: SubmittedLists) -> None:

@@ -14,7 +14,7 @@ import platform
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import replace
@@ -44,7 +44,32 @@ _MOST = 10_000_000_000
 """Bytes that are kept; the models that were not used for longest go first."""
 
 
-class Finished:
+class KnownModels:
+    """Models whose answers are there already.
+
+    Attributes
+    ----------
+    found : dict of name to function of a Task
+        Returns the answers of every repeat, and the seconds that they took; raises DataError where
+        they are not for its users and candidates.
+    changed : dict of name to text
+        Of other models the file whose source has changed, where that is why they are not there.
+    """
+
+    def __init__(self) -> None:
+        self.found: dict[str, Callable[[Task], tuple[list[Answers], Clock]]] = {}
+        self.changed: dict[str, str] = {}
+
+    @property
+    def reused(self) -> Container[str]:
+        """The models that are there because an earlier run finished them."""
+        return ()
+
+    def keep(self, name: str, task: Task, answers: Sequence[Answers], clock: Clock) -> None:
+        """Keep what another model answered, where there is a place."""
+
+
+class Finished(KnownModels):
     """The models of a config that earlier runs finished.
 
     Parameters
@@ -55,30 +80,27 @@ class Finished:
         Whether every model is asked anew.
     background : Executor
         Where answers are written; whoever owns it waits for it.
-
-    Attributes
-    ----------
-    found : dict of name to Taken
-        The models that need not be asked.
-    changed : dict of name to text
-        Of the others the file whose source has changed since, where that is why.
     """
 
     def __init__(self, config: Config, *, fresh: bool, background: Executor) -> None:
         self._config, self._background, self._started = config, background, time.time_ns()
-        self.changed: dict[str, str] = {}
+        super().__init__()
         self._sources: dict[str, dict[str, str]] = {}
         self._entries: dict[str, Entry] = {}
         if config.data.cache:
             self._sources = {name: _digests(_modules(config, name)) for name in _asked(config)}
             self._entries = dict(_entries(config))
-        self.found: dict[str, Taken] = {}
         for name, entry in self._entries.items() if not fresh else ():
             taken = entry.read(partial(self._taken, name))
             if taken is not None:
-                self.found[name] = taken
+                self.found[name] = partial(taken.of, name)
                 with suppress(OSError):
                     os.utime(entry.path)
+
+    @property
+    def reused(self) -> Container[str]:
+        """All that were found."""
+        return self.found
 
     def keep(self, name: str, task: Task, answers: Sequence[Answers], clock: Clock) -> None:
         """Let a model's answers be written, unless its modules are not those that were imported."""

@@ -32,9 +32,10 @@ from harness.core.steps import of_one
 from harness.data.dataset import DAY_US, Dataset
 from harness.experiment.failures import Failures
 from harness.experiment.figures import EvaluatedUsers, Figures, figure_steps
+from harness.experiment.list_table import frames_of
 from harness.experiment.record import Chance, Evaluation, ModelRecord
 from harness.experiment.result import Findings, Result, write_run
-from harness.experiment.run_folder import FOLD
+from harness.experiment.run_folder import PER_USER, RECOMMENDATIONS, USERS
 from harness.metrics import Metric
 from harness.metrics.scores import mean
 from harness.protocol.evaluation_set import EvaluationSet
@@ -74,9 +75,13 @@ class FoldedResult(Findings):
 
     def per_user(self) -> pl.DataFrame:
         """Return one row a user, model, repeat and fold, with a column for each metric of users."""
-        return _with_numbers([fold.per_user() for fold in self.folds])
+        return frames_of([fold.per_user() for fold in self.folds])
 
-    def write(self, folder: Path | str) -> None:
+    def recommendations(self) -> pl.DataFrame:
+        """Return one row a user, model, repeat and fold, with the list of items."""
+        return frames_of([fold.recommendations() for fold in self.folds])
+
+    def write(self, folder: Path | str, *, recommendations: bool = True) -> None:
         """Write the run folder as `Result.write` does; its tables have a column ``fold``.
 
         Raises
@@ -84,16 +89,10 @@ class FoldedResult(Findings):
         UsageError
             `folder` exists and is no run folder, or cannot be written.
         """
-        users = _with_numbers([fold.users for fold in self.folds])
-        write_run(self, folder, self.per_user(), users, max(fold.group() for fold in self.folds))
-
-
-def _with_numbers(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    numbered = [
-        frame.with_columns(pl.lit(number, pl.Int32).alias(FOLD))
-        for number, frame in enumerate(frames, 1)
-    ]
-    return pl.concat(numbered, how="vertical_relaxed")
+        users = frames_of([fold.users for fold in self.folds])
+        tables = {PER_USER: self.per_user(), USERS: users}
+        tables |= {RECOMMENDATIONS: self.recommendations()} if recommendations else {}
+        write_run(self, folder, tables, max(fold.group() for fold in self.folds))
 
 
 def require_windows(config: Config, data: Dataset) -> None:

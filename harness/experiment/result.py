@@ -19,6 +19,7 @@ from harness.core.errors import counted, printable
 from harness.core.io import whole_folder, written
 from harness.core.table import Column, Sheet, Shown, digits_of, lift, low_high, number
 from harness.experiment import answer
+from harness.experiment.list_table import lists_by_row
 from harness.experiment.record import (
     Chance,
     Direction,
@@ -27,8 +28,15 @@ from harness.experiment.record import (
     ModelRecord,
     RunRecord,
 )
-from harness.experiment.run_folder import check_out, environment_of
+from harness.experiment.run_folder import (
+    PER_USER,
+    RECOMMENDATIONS,
+    USERS,
+    check_out,
+    environment_of,
+)
 from harness.metrics.scores import ScoreTable
+from harness.models.recommendations import Recommendations
 from harness.stats.pairwise import STYLES, in_folds, pair_table
 
 if TYPE_CHECKING:
@@ -46,11 +54,12 @@ _LISTS, _ROWS = 16, 1 << 22
 
 
 class ModelResult(ModelRecord):
-    """What is known of a model, and its scores, of which no record is kept."""
+    """What is known of a model, and each repeat's scores and lists, of which no record is kept."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     scores: ScoreTable
+    lists: tuple[Recommendations, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -195,41 +204,60 @@ class Result(Findings):
         users = self.evaluation_set.user_ids.cast(pl.Categorical)
         return scores_by_row(users, {model.name: model.scores for model in self.models})
 
+    def recommendations(self) -> pl.DataFrame:
+        """Return one row a user, model and repeat, with the list of items, the best first.
+
+        An item of a file of lists that the data does not know has the id "".
+        """
+        of = self.evaluation_set
+        users, items = (ids.cast(pl.Categorical) for ids in (of.user_ids, of.candidate_ids))
+        return lists_by_row(users, items, {model.name: model.lists for model in self.models})
+
     def group(self) -> int:
         """Return how many rows are packed together, their ids once: few groups, none too large."""
         users = len(self.evaluation_set.users)
         return min(_LISTS * users, max(users, _ROWS))
 
-    def write(self, folder: Path | str) -> None:
+    def write(self, folder: Path | str, *, recommendations: bool = True) -> None:
         """Write the run folder whole, or nothing.
 
         It holds result.json, per_user.parquet (per-user values), users.parquet (who the users are),
-        config.toml and environment.json (versions, and when it was written).
+        recommendations.parquet (their lists), config.toml and environment.json (versions, and when
+        it was written).
+
+        Parameters
+        ----------
+        recommendations : bool
+            Whether to write the lists, by which `harness explain` and `harness score` need no model
+            to learn again.
 
         Raises
         ------
         UsageError
             `folder` exists and is no run folder, or cannot be written.
         """
-        write_run(self, folder, self.per_user(), self.users, self.group())
+        tables = {PER_USER: self.per_user(), USERS: self.users}
+        tables |= {RECOMMENDATIONS: self.recommendations()} if recommendations else {}
+        write_run(self, folder, tables, self.group())
 
 
 def write_run(
-    found: Findings, folder: Path | str, scores: pl.DataFrame, users: pl.DataFrame, group: int
+    found: Findings, folder: Path | str, tables: Mapping[str, pl.DataFrame], group: int
 ) -> None:
     """Write a run folder whole, or nothing.
 
     Parameters
     ----------
+    tables : mapping of file to polars.DataFrame
     group : int
-        How many rows of scores are packed together.
+        How many rows are packed together.
     """
     folder = Path(folder)
     check_out(folder)
     with written(folder, "; choose another --out"), whole_folder(folder) as target:
         found.write_records(target)
-        scores.write_parquet(target / "per_user.parquet", row_group_size=group)
-        users.write_parquet(target / "users.parquet")
+        for name, rows in tables.items():
+            rows.write_parquet(target / name, row_group_size=None if name == USERS else group)
 
 
 def scores_by_row(users: pl.Series, tables: Mapping[str, ScoreTable]) -> pl.DataFrame:

@@ -29,7 +29,7 @@ from harness.experiment.evaluate_model import EvaluatedModel, asked_in_turn, des
 from harness.experiment.failures import Failures
 from harness.experiment.figures import EvaluatedUsers, cases_of, figure_steps, grades_of
 from harness.experiment.findings import People, findings_of
-from harness.experiment.finished import Finished
+from harness.experiment.finished import Finished, KnownModels
 from harness.experiment.folds import EvaluatedFold, FoldedResult, named, over_folds, require_windows
 from harness.experiment.in_buckets import InBuckets
 from harness.experiment.in_parts import Models
@@ -38,6 +38,7 @@ from harness.experiment.result import ModelResult, Result
 from harness.metrics import Metric, needs
 from harness.metrics.scores import ScoreTable
 from harness.models.item_stats import Catalogue, of_train
+from harness.models.recommendations import Recommendations
 from harness.protocol.evaluation_set import in_window, left_out
 from harness.protocol.leaderboard_estimate import Sample, with_items
 from harness.protocol.task import Task, asked, of_users, task_on
@@ -93,22 +94,43 @@ def run(
     if whole not in ("refuse", "keep"):
         raise UsageError(f'whole is {whole!r}; expected "refuse" or "keep"')
     config = only(config, models) if models else config
-    metrics, failures = asked(config), Failures(fail_fast)
-    evaluated: list[EvaluatedFold] = []
     with ThreadPoolExecutor(1) as keeping:  # leaving waits until finished models are kept
-        folds = _folds(config, failures, partial(Finished, fresh=fresh, background=keeping))
-        with closing(_evaluations(config, folds, memory, whole, progress)) as asked_of:
-            for fold, found in zip(folds, asked_of, strict=True):
-                with fold.named():
-                    evaluated.append(_fold(fold, found, metrics))
-                del found  # its events are let go before those of the next are at hand
+        finished = partial(Finished, fresh=fresh, background=keeping)
+        given = config, asked(config), Failures(fail_fast), finished
+        return evaluate(*given, memory=memory, whole=whole, progress=progress)
+
+
+def evaluate(
+    config: Config,
+    metrics: tuple[Metric, ...],
+    failures: Failures,
+    finished: Callable[[Config], KnownModels],
+    *,
+    memory: str | None = None,
+    whole: Literal["refuse", "keep"] = "refuse",
+    progress: bool = False,
+) -> Result | FoldedResult:
+    """Return what the models of a config score under some metrics.
+
+    Parameters
+    ----------
+    finished : function of a fold's config
+        The models that need not be asked.
+    """
+    folds = _folds(config, failures, finished)
+    evaluated: list[EvaluatedFold] = []
+    with closing(_evaluations(config, folds, memory, whole, progress)) as asked_of:
+        for fold, found in zip(folds, asked_of, strict=True):
+            with fold.named():
+                evaluated.append(_fold(fold, found, metrics))
+            del found  # its events are let go before those of the next are at hand
     if len(folds) == 1:
         return evaluated[0].result
     return over_folds(config, metrics, evaluated, failures, Clock())
 
 
 def _folds(
-    config: Config, failures: Failures, finished: Callable[[Config], Finished]
+    config: Config, failures: Failures, finished: Callable[[Config], KnownModels]
 ) -> list[_Fold]:
     several = config.folds()
     given = len(several), failures, finished
@@ -132,7 +154,7 @@ class _Fold:
     models: Models
     clock: Clock
     failures: Failures
-    finished: Finished
+    finished: KnownModels
 
     @classmethod
     def made(
@@ -141,7 +163,7 @@ class _Fold:
         number: int,
         of: int,
         failures: Failures,
-        finished: Callable[[Config], Finished],
+        finished: Callable[[Config], KnownModels],
     ) -> _Fold:
         """Return a fold with its models, which have learnt nothing yet."""
         factories = Factories(config)
@@ -164,7 +186,9 @@ def _fold(fold: _Fold, found: _InMemory | InBuckets, metrics: tuple[Metric, ...]
         users = with_attributes(found.profile, task, config.compare.slices)
         sample, unread = sample_of_users(config, task.evaluation_set, others.evaluation_set)
         catalogue = found.catalogue(needs((*metrics, *describing(task.evaluation_set.k))))
-    evaluated = dict(_evaluated(found, fold, metrics, catalogue, sample))
+    kept, evaluated = dict[str, tuple[Recommendations, ...]](), dict[EvaluatedModel, ScoreTable]()
+    for one, table, lists in _evaluated(found, fold, metrics, catalogue, sample):
+        evaluated[one], kept[one.name] = table, lists
     fold.failures.require_others(config)
     left = fold.failures.without(config)
     with clock.step("compare"):
@@ -187,14 +211,14 @@ def _fold(fold: _Fold, found: _InMemory | InBuckets, metrics: tuple[Metric, ...]
     evaluation = Evaluation.of(of, task.data.layout, task.split.summary())
     shared = config, metrics, task.data, task.split, evaluation, people, figures, list(evaluated)
     findings = findings_of(*shared, (*fold.failures.notes(config), *unread), clock.seconds)
-    reused = fold.finished.found
+    reused = fold.finished.reused
+    own = {name: {"scores": tables[name], "lists": kept[name]} for name in tables}
     results = tuple(
-        ModelResult(**dict(m) | {"scores": tables[m.name], "reused": m.name in reused})
-        for m in findings.models
+        ModelResult(**dict(m) | own[m.name] | {"reused": m.name in reused}) for m in findings.models
     )
-    own: dict[str, Any] = {"models": results, "evaluation_set": of, "users": users}
-    own |= {"failed": fold.failures.told, "changed": fold.finished.changed}
-    return EvaluatedFold(Result(**vars(findings) | own), part)
+    more: dict[str, Any] = {"models": results, "evaluation_set": of, "users": users}
+    more |= {"failed": fold.failures.told, "changed": fold.finished.changed}
+    return EvaluatedFold(Result(**vars(findings) | more), part)
 
 
 class _InMemory:
@@ -275,7 +299,7 @@ def _answers(
 ) -> tuple[list[Answers], Clock]:
     """Return a model's answers, of an earlier run if that has finished it."""
     if model.name in fold.finished.found:
-        return fold.finished.found[model.name].of(model.name, found.task)
+        return fold.finished.found[model.name](found.task)
     answers, clock = found.answers(model)
     fold.finished.keep(model.name, found.task, answers, clock)
     return answers, clock
@@ -287,8 +311,8 @@ def _evaluated(
     metrics: tuple[Metric, ...],
     catalogue: Catalogue | None,
     sample: Sample | None,
-) -> Iterator[tuple[EvaluatedModel, ScoreTable]]:
-    """Yield every model of the config that does not fail, evaluated, and its scores."""
+) -> Iterator[tuple[EvaluatedModel, ScoreTable, tuple[Recommendations, ...]]]:
+    """Yield every model of the config that does not fail, evaluated, its scores and its lists."""
     # Nothing can be said for others of a metric that is not 0 for users without hits.
     others = found.others if metrics[0].definition.zero_without_hits else None
     k, failures = found.task.evaluation_set.k, fold.failures
@@ -300,7 +324,8 @@ def _evaluated(
         if model.name in failures.found:
             continue
         given = answers, model, found.task, catalogue, metrics, clock
-        one = scored(*given, others=others, sample=sample)
+        unasked = answers[0].others is None and answers[0].refusal is None
+        one = scored(*given, others=None if unasked else others, sample=sample)
         evaluated = EvaluatedModel.of(
             one.sums,
             model,
@@ -312,4 +337,5 @@ def _evaluated(
         )
         of_set = {metric: np.array(own)[:, None] for metric, own in evaluated.of_set.items()}
         values = {**one.table.values, **of_set}
-        yield evaluated, ScoreTable({metric: values[metric] for metric in metrics})
+        table = ScoreTable({metric: values[metric] for metric in metrics})
+        yield evaluated, table, tuple(answer.lists for answer in answers)

@@ -26,6 +26,8 @@ from harness.experiment.run_tables import (
 )
 from harness.metrics import Better, Metric, is_own, parse
 from harness.metrics.scores import ScoreTable
+from harness.protocol.evaluation_set import EvaluationSet
+from harness.protocol.fingerprint import FORMAT
 from harness.protocol.task import asked
 from harness.stats.slices import USER
 
@@ -42,6 +44,11 @@ class Run:
 
     folder: Path
     record: RunRecord
+
+    @property
+    def number(self) -> int | None:
+        """Which of several folds it is, from 1; None of a whole run."""
+        return None
 
     @once
     def config(self) -> config_.Config:
@@ -88,6 +95,22 @@ class Run:
             return None if is_own(name) else parse(name).definition.better
         except UsageError:  # a metric of another version
             return None
+
+    def refuse_changed(self, evaluation_set: EvaluationSet) -> None:
+        """Raise UsageError unless an evaluation set is known to be the one that the run was on."""
+        if self.record.evaluation.fingerprint_format != FORMAT:
+            raise UsageError(
+                f"{self.folder}: was written by another version, which made fingerprints in "
+                "another way, so nothing tells whether the data has changed since this run; "
+                f"{self.again}"
+            )
+        then = self.record.evaluation.fields
+        differ = [name for name, now in evaluation_set.fields.items() if then.get(name) != now]
+        if differ:
+            raise UsageError(
+                f"{self.folder}: the data has changed since this run ({', '.join(differ)} "
+                f"differ); {self.again}"
+            )
 
     @property
     def again(self) -> str:
@@ -240,12 +263,17 @@ class _Fold(Run):
 
     Attributes
     ----------
-    number : int
+    at : int
         From 1.
     """
 
-    number: int
+    at: int
     whole: Run
+
+    @property
+    def number(self) -> int:
+        """Which fold it is, from 1."""
+        return self.at
 
     @property
     def folds(self) -> tuple[Run, ...]:
@@ -317,7 +345,7 @@ def _json(path: Path) -> Any:
 
 PER_USER, USERS, RECOMMENDATIONS = "per_user.parquet", "users.parquet", "recommendations.parquet"
 TABLES = (PER_USER, USERS, RECOMMENDATIONS)
-"""Of a run on Spark they are folders, and the last one holds its lists; others have none."""
+"""Of a run on Spark they are folders; the last one may be left out."""
 FILES = ("result.json", PER_USER, USERS, "config.toml", "environment.json")
 FOLD = "fold"
 """The column of a fold's number, from 1, where a run has several."""

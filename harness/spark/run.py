@@ -19,7 +19,7 @@ from harness.experiment.build import Factories
 from harness.experiment.evaluate_parts import (
     EvaluatedPart,
     InParts,
-    lists_by_row,
+    listed,
     refuse_of_all_events,
 )
 from harness.experiment.result import Findings, scores_by_row
@@ -83,9 +83,9 @@ class SparkRun:
         self._parts.write(f"{place}/{PER_USER}", scores, _scores)
         known = dict.fromkeys(OWN, "bigint") | dict.fromkeys(self._config.compare.slices, text)
         self._parts.write(f"{place}/{USERS}", {USER: text} | known, _users)
-        lists = partial(lists_by_row, self._config, self._candidate_ids)
-        listed = by_user | {"items": f"array<{text}>"}
-        self._parts.write(f"{place}/{RECOMMENDATIONS}", listed, lists)
+        lists = partial(listed, self._config, self._candidate_ids)
+        columns = by_user | {"items": f"array<{text}>"}
+        self._parts.write(f"{place}/{RECOMMENDATIONS}", columns, lists)
 
     def _refuse_elsewhere(self, folder: Path) -> None:
         """Raise DataError where workers wrote to disks of their own."""

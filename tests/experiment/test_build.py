@@ -158,7 +158,7 @@ def test_only_the_parts_that_are_needed_are_made(tmp_path: Path) -> None:
 
 def test_a_whole_of_a_run_is_explained(tmp_path: Path) -> None:
     settings = config(tmp_path, fill("whole", "one"), part("one", order="ba"), part("two"))
-    run(settings).write(tmp_path / "run")
+    run(settings).write(tmp_path / "run", recommendations=False)
     (tmp_path / "counts.txt").unlink()
     found = of_run(tmp_path / "run", "whole")
     assert found.items.gather(found.lists[0]).to_list() == ["b", "a"]

@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 import small
@@ -20,7 +19,7 @@ from harness.core.progress import Clock
 from harness.core.steps import of_parts
 from harness.data import bucketing
 from harness.data.buckets import prepared
-from harness.experiment.evaluate_parts import EvaluatedPart, InParts, lists_by_row, lists_of
+from harness.experiment.evaluate_parts import EvaluatedPart, InParts, listed
 from harness.experiment.result import scores_by_row
 from harness.experiment.run import run
 
@@ -67,18 +66,10 @@ def test_scores_of_parts_are_those_of_all_users(tmp_path: Path) -> None:
 def test_lists_of_parts_by_hand(tmp_path: Path) -> None:
     """On the last day b had two events before; then a, c and d have one each, in id order."""
     with in_parts(small.config(tmp_path), 7) as found:
-        lists = partial(lists_by_row, small.config(tmp_path), found.candidate_ids)
+        lists = partial(listed, small.config(tmp_path), found.candidate_ids)
         rows = pl.concat([lists(part) for part in parts_of(found)]).sort("user")
     assert rows.columns == ["user", "model", "repeat", "items"]
     assert rows.rows() == [(user, "popular", 0, ["b", "a"]) for user in ("ann", "bob", "cid")]
-
-
-def test_a_list_has_no_empty_positions() -> None:
-    """Candidates are a and b; a list that is short, and one without any item."""
-    ids = pl.Series(["a", "b"])
-    lists = np.array([[1, 0], [1, -1], [-1, -1]], np.int32)
-    assert lists_of(lists, ids).to_list() == [["b", "a"], ["b"], []]
-    assert lists_of(lists[:0], ids).to_list() == []
 
 
 def parts_of(found: InParts) -> list[EvaluatedPart]:

@@ -194,7 +194,8 @@ def test_a_run_is_explained_and_repeated_from_elsewhere(
 
 
 def test_lists_that_changed_since_the_run_are_refused(tmp_path: Path) -> None:
-    run(config(tmp_path, "user,items\nann,b\n")).write(tmp_path / "run")
+    found = run(config(tmp_path, "user,items\nann,b\n"))
+    found.write(tmp_path / "run", recommendations=False)
     (tmp_path / "lists.csv").write_text("user,items\nann,c\n")
     with pytest.raises(UsageError, match='model "ready" gives other lists than in this run'):
         of_run(tmp_path / "run", "ready")

@@ -177,7 +177,8 @@ def test_pandas_shows_one_row_a_model(result: Result) -> None:
 def test_the_folder(result: Result, tmp_path: Path) -> None:
     folder = tmp_path / "runs" / "one"
     result.write(folder)
-    names = ["config.toml", "environment.json", "per_user.parquet", "result.json", "users.parquet"]
+    tables = ["per_user.parquet", "recommendations.parquet", "users.parquet"]
+    names = sorted(["config.toml", "environment.json", "result.json", *tables])
     assert sorted(p.name for p in folder.iterdir()) == names
     assert (folder / "result.json").read_text() == result.to_json() + "\n"
     assert [p.name for p in folder.parent.iterdir()] == ["one"]
@@ -256,7 +257,7 @@ def test_a_failure_in_the_middle_leaves_all_as_it_was(
     assert [p.name for p in folder.parent.iterdir()] == (["one"] if earlier else [])
     if earlier:
         assert (folder / "result.json").read_text() == "earlier"
-        assert len(list(folder.iterdir())) == 5
+        assert len(list(folder.iterdir())) == 6
 
 
 def test_an_earlier_run_and_an_empty_folder_are_replaced(result: Result, tmp_path: Path) -> None:

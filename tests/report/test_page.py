@@ -427,7 +427,8 @@ def test_the_page_is_written_into_the_run_which_may_still_be_replaced(copied: Pa
     command.report(copied)
     assert (copied / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert is_run(copied)
-    assert {path.name for path in copied.iterdir()} == {*FILES, "report.html"}
+    names = {*FILES, "recommendations.parquet", "report.html"}
+    assert {path.name for path in copied.iterdir()} == names
 
 
 def test_the_page_is_written_elsewhere(demo_run: Path, tmp_path: Path) -> None:

@@ -1,0 +1,81 @@
+"""``harness score RUN``: the models of a run under other metrics, by the lists that it wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from harness.config import Config
+from harness.core.errors import UsageError
+from harness.core.progress import Clock
+from harness.experiment import run_folder
+from harness.experiment.answers import Answers
+from harness.experiment.build import only
+from harness.experiment.failures import Failures
+from harness.experiment.finished import KnownModels
+from harness.experiment.folds import FoldedResult
+from harness.experiment.list_table import ListTable, lists_of
+from harness.experiment.record import ModelRecord
+from harness.experiment.result import Result
+from harness.experiment.run import evaluate
+from harness.experiment.run_folder import RECOMMENDATIONS, Run
+from harness.metrics import Metric
+from harness.protocol.task import Task
+
+
+def rescore(folder: Path | str, metrics: Sequence[Metric] = ()) -> Result | FoldedResult:
+    """Score the lists of a run's models under some metrics; no model learns again.
+
+    Parameters
+    ----------
+    folder : path
+        What `harness run` wrote, with its recommendations.parquet.
+    metrics : sequence of Metric
+        Models are ordered and compared by the first; the run's own by default.
+
+    Raises
+    ------
+    UsageError
+        No such run, it holds no lists, a metric looks at more positions than lists have, or the
+        data has changed since the run.
+    DataError
+        Its lists are not of its users.
+    """
+    run = run_folder.read(Path(folder))
+    config = only(run.config, [model.name for model in run.record.models])
+    wanted = tuple(metrics) or tuple(run.metrics.values())
+    _refuse_beyond(run, config, wanted)
+    folds = {len(run.folds) - at: fold for at, fold in enumerate(run.folds, 1)}
+    return evaluate(config, wanted, Failures(fail_fast=True), lambda one: Written(folds[one.fold]))
+
+
+def _refuse_beyond(run: Run, config: Config, metrics: Sequence[Metric]) -> None:
+    k = config.evaluation.k
+    for metric in metrics:
+        if metric.k is not None and metric.k > k:
+            raise UsageError(
+                f"{metric} looks at {metric.k} positions, and the lists of {run.folder} have up to "
+                f"{k}; name a cut-off of {k} or less, or run it again with more: harness run "
+                f"{run.folder / 'config.toml'} --set evaluation.k={metric.k}"
+            )
+
+
+class Written(KnownModels):
+    """The models of a run, as its folder holds their lists."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__()
+        self._run, self._rows = run, lists_of(run)
+        self.found = {model.name: partial(self._of, model) for model in run.record.models}
+
+    def _of(self, model: ModelRecord, task: Task) -> tuple[list[Answers], Clock]:
+        self._run.refuse_changed(task.evaluation_set)
+        table = ListTable(self._rows, self._run.folder / RECOMMENDATIONS, task.evaluation_set)
+        drawn = any(metric.sd_repeats is not None for metric in model.metrics.values())
+        clock = Clock()
+        clock.seconds.update(model.seconds)
+        lists = table.of(model.name, model.repeats)
+        about = f'model "{model.name}":'
+        notes = tuple(note for note in self._run.record.notes if note.startswith(about))
+        return [Answers(own, drawn=drawn, notes=notes) for own in lists], clock
