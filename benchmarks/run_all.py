@@ -31,6 +31,7 @@ PARTS = {
     "any_log": "Event types, values, conditions, k-cores",
     "full_run": "The whole run on H&M at full size",
     "folds": "Four folds and one",
+    "resume": "A run taken up again",
     "growth_run": "Growth of the run",
     "scale": "Logs larger than memory",
     "synth": "Synthetic H&M at full size",

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from harness.experiment.check import check
     from harness.experiment.compare import compare
     from harness.experiment.leaderboard import leaderboard
     from harness.experiment.run import run
@@ -24,6 +25,7 @@ __all__ = [
     "Draws",
     "Recommender",
     "Train",
+    "check",
     "compare",
     "conventions",
     "evaluate",
@@ -41,6 +43,7 @@ _HOME = {
     "Draws": "harness.models.base",
     "Recommender": "harness.models.base",
     "Train": "harness.models.base",
+    "check": "harness.experiment.check",
     "compare": "harness.experiment.compare",
     "conventions": "harness.metrics.evaluate",
     "evaluate": "harness.metrics.evaluate",

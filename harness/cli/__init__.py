@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from harness.cli import (
+    check,
     compare,
     explain,
     fetch,
@@ -106,6 +107,7 @@ def synth(
 app.command("run")(run.run)
 app.command("tune")(tune.tune)
 app.command("compare")(compare.compare)
+app.command("check")(check.check)
 app.command("leaderboard")(leaderboard.leaderboard)
 app.command("score")(score.score)
 app.command("explain")(explain.explain)

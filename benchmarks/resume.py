@@ -1,0 +1,74 @@
+"""Time a run taken up again, and what lists cost: ``python benchmarks/resume.py``.
+
+``harness run`` on H&M at full size with the twelve models of configs/hm.toml, events from the
+cache: evaluated anew with and without recommendations.parquet, and with nothing left to do.
+"""
+
+import statistics
+import tempfile
+from functools import partial
+from pathlib import Path
+
+from measure import (
+    HARNESS,
+    ROOT,
+    Bound,
+    Process,
+    announce,
+    bounds,
+    full_hm,
+    interleaved,
+    process,
+    sized,
+    spread,
+    table,
+)
+
+ROUNDS = sized(3, 1)
+SIDES = {
+    "all evaluated": ["--fresh"],
+    "without recommendations.parquet": ["--fresh", "--no-recommendations"],
+    "nothing to do": [],
+}
+
+
+def main() -> None:
+    announce()
+    data = full_hm()
+    with tempfile.TemporaryDirectory() as folder:
+        run(data, folder)  # makes the cache
+        run(data, folder, "--fresh")  # a cache that is just made has kept no model
+        sides = {name: partial(run, data, folder, *own) for name, own in SIDES.items()}
+        done = interleaved(sides, ROUNDS)
+        lists = Path(folder, "run", "recommendations.parquet").stat().st_size
+    seconds = {name: [own.seconds for own in runs] for name, runs in done.items()}
+    middle = {name: statistics.median(own) for name, own in seconds.items()}
+    table(
+        ("twelve models", "s", "range", "peak GB"),
+        [
+            (
+                name,
+                f"{middle[name]:.2f}",
+                spread(own),
+                f"{max(p.peak for p in done[name]) / 1e9:.2f}",
+            )
+            for name, own in seconds.items()
+        ],
+    )
+    print(f"recommendations.parquet has {lists / 1e6:.0f} MB.\n")
+    anew, without, again = middle.values()
+    bounds(
+        Bound("a run with nothing to do", again, 3, " s"),
+        Bound("a run with its lists ÷ one without", anew / without, 1.05),
+    )
+
+
+def run(data: Path, folder: str, *options: str) -> Process:
+    """Run the twelve models."""
+    config, source = str(ROOT / "configs/hm.toml"), f'data.path="{data}"'
+    command = [HARNESS, "run", config, "--set", source, "--out", "run", *options]
+    return process(command, folder, HARNESS_CACHE_DIR=f"{folder}/cache")
+
+
+if __name__ == "__main__":
+    main()

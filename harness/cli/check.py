@@ -1,0 +1,33 @@
+"""``harness check``: conditions on a run, for a job that passes or fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli.show import FormatOption, show
+from harness.cli.streams import stdout_to_stderr
+
+
+def check(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
+    at_least: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--at-least",
+            metavar="CONDITION",
+            help='As "MAP@12 of mine >= popular", "MAP@12 of mine >= 0.02" or "MAP@12 of mine '
+            'better than popular" (by the paired test); repeatable.',
+        ),
+    ] = None,
+    format_: FormatOption = "table",
+) -> int:
+    """Check conditions on the scores of a run; the exit status is 1 where one does not hold."""
+    from harness.experiment.check import check as checked
+
+    with stdout_to_stderr():  # what a metric prints must not mix with the table
+        found = checked(run, at_least or [])
+    show(format_, found.to_dict, found.sheets(), found.records())
+    return 0 if found.passed else 1

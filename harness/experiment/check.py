@@ -1,0 +1,247 @@
+"""Conditions on the scores of a run: what a job of continuous integration passes or fails by."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from harness.core.errors import UsageError, counted, printable, suggest
+from harness.core.once import once
+from harness.core.table import MISSING, Column, Sheet, Shown, digits_of, number, p_value
+from harness.experiment import run_folder
+from harness.experiment.compare import compare
+from harness.experiment.run_folder import Run
+from harness.stats.pairwise import Pair
+
+BETTER = "better than"
+_OPERATORS: dict[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+_NAME = r'"[^"]+"|\S.*?'
+_CONDITION = re.compile(
+    rf'\s*(?P<metric>"[^"]+"|\S+)\s+of\s+(?P<model>{_NAME})\s+'
+    rf"(?P<sign>>=|<=|>|<|better\s+than)\s+(?P<other>{_NAME})\s*"
+)
+_EXAMPLES = (
+    '"MAP@12 of mine >= popular", "MAP@12 of mine >= 0.02", "MAP@12 of mine better than popular"'
+)
+
+
+class Wanted(NamedTuple):
+    """A condition as a person writes it: a number, or another model, stands on its right side."""
+
+    metric: str
+    model: str
+    sign: str
+    other: str | float
+
+
+def parse(text: str) -> Wanted:
+    """Return what a condition says.
+
+    Names stand as they are, or in double quotes where they hold a sign or look like a number.
+
+    Raises
+    ------
+    UsageError
+        It has another form.
+
+    Examples
+    --------
+    >>> parse("MAP@12 of popular last week >= 0.02")
+    Wanted(metric='MAP@12', model='popular last week', sign='>=', other=0.02)
+    >>> parse('MAP@12 of mine better than "a > b"').other
+    'a > b'
+    """
+    found = _CONDITION.fullmatch(text)
+    if found is None:
+        raise UsageError(f'"{printable(text)}" is no condition; write one such as {_EXAMPLES}')
+    metric, model, sign, other = found.group("metric", "model", "sign", "other")
+    sign = " ".join(sign.split())
+    bound = _number(other)
+    if sign == BETTER and bound is not None:
+        raise UsageError(
+            f'"{printable(text)}": a model is better than a model; compare with >= {bound:g}'
+        )
+    return Wanted(_bare(metric), _bare(model), sign, _bare(other) if bound is None else bound)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text) if re.fullmatch(r"[-+\d.eE]+", text) else None
+    except ValueError:
+        return None
+
+
+def _bare(name: str) -> str:
+    return name[1:-1] if name.startswith('"') and name.endswith('"') and len(name) > 1 else name
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition, and whether it holds.
+
+    Attributes
+    ----------
+    condition : str
+        As it was written.
+    value, bound : float, optional
+        The mean of the model, and what it is held against; None of a model that failed.
+    p_adjusted : float, optional
+        Of ``better than`` the p value of the paired randomization test, corrected for the number of
+        pairs that the run compares.
+    holds : bool
+    """
+
+    condition: str
+    metric: str
+    model: str
+    value: float | None
+    bound: float | None
+    p_adjusted: float | None
+    holds: bool
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Checked(Shown):
+    """What became of conditions on a run.
+
+    Attributes
+    ----------
+    passed : bool
+        Whether all of them hold.
+    """
+
+    run: str
+    passed: bool
+    conditions: tuple[Condition, ...]
+
+    def sheets(self) -> list[Sheet]:
+        """Return the table that is printed."""
+        failed = sum(not one.holds for one in self.conditions)
+        all_ = counted(len(self.conditions), "condition")
+        values = [v for one in self.conditions for v in (one.value, one.bound) if v is not None]
+        digits = digits_of(values)
+        columns: list[Column[Condition]] = [
+            Column("condition", lambda one: printable(one.condition), "words", firm=True),
+            Column("found", lambda one: _shown(one.value, digits)),
+            Column("against", lambda one: _shown(one.bound, digits)),
+            Column("p adjusted", lambda one: p_value(one.p_adjusted)),
+            Column("verdict", lambda one: "holds" if one.holds else "fails", "words", firm=True),
+        ]
+        told = f"PASSED  {all_}" if self.passed else f"FAILED  {failed} of {all_}"
+        styles = {"holds": "green", "fails": "bold red"}
+        return [Sheet.of(self.conditions, columns, heading=[told], styles=styles)]
+
+    def records(self) -> list[dict[str, object]]:
+        """Return one record a condition, in full precision."""
+        return [vars(one).copy() for one in self.conditions]
+
+
+def _shown(value: float | None, digits: int) -> str:
+    return MISSING if value is None else number(value, digits)
+
+
+def check(run: Path | str, conditions: str | Sequence[str]) -> Checked:
+    """Return whether conditions hold for the models of a run.
+
+    Parameters
+    ----------
+    run : path of a run's folder
+    conditions : text or sequence of text
+        ``METRIC of MODEL SIGN OTHER``: `SIGN` is ``>=``, ``<=``, ``>`` or ``<`` between means, and
+        `OTHER` a model or a number; or ``better than`` a model, by the paired randomization test at
+        5 %, corrected for the number of pairs as ``harness compare`` does. Means of several folds
+        are means over folds. A condition on a model that failed does not hold.
+
+    Raises
+    ------
+    UsageError
+        No such run, metric or model; a condition of another form.
+
+    Examples
+    --------
+    In a run where mine has a mean of 0.05 and popular one of 0.02:
+
+    >>> check("runs/one", "MAP@12 of mine >= 0.03").passed  # doctest: +SKIP
+    True
+    """
+    wanted = [conditions] if isinstance(conditions, str) else list(conditions)
+    if not wanted:
+        raise UsageError(f"no condition; write one such as {_EXAMPLES}")
+    gate = _Gate(run_folder.read(Path(run)))
+    found = tuple(gate.checked(text, parse(text)) for text in wanted)
+    return Checked(str(run), all(one.holds for one in found), found)
+
+
+class _Gate:
+    """The scores of a run, and the comparisons that conditions ask for."""
+
+    def __init__(self, run: Run) -> None:
+        self._run, self._record = run, run.record
+        self._pairs: dict[str, tuple[Pair, ...]] = {}
+
+    def checked(self, text: str, wanted: Wanted) -> Condition:
+        metric = self._known(text, "metric", wanted.metric, self._metrics)
+        value = self._mean(text, wanted.model, metric)
+        other, p = wanted.other, None
+        bound = other if isinstance(other, float) else self._mean(text, other, metric)
+        if value is None or bound is None:
+            holds = False
+        elif wanted.sign == BETTER:
+            holds, p = self._better(text, metric, wanted.model, str(other))
+        else:
+            holds = _OPERATORS[wanted.sign](value, bound)
+        return Condition(text, metric, wanted.model, value, bound, p, holds)
+
+    @once
+    def _metrics(self) -> list[str]:
+        return list(self._record.models[0].metrics)
+
+    def _known(self, text: str, what: str, name: str, names: Sequence[str]) -> str:
+        if name not in names:
+            raise UsageError(
+                f'"{printable(text)}": {self._run.folder} has no {what} "{printable(name)}"; '
+                f"{suggest(name, names)}"
+            )
+        return name
+
+    def _mean(self, text: str, model: str, metric: str) -> float | None:
+        """Return the mean of a model, None of one that failed."""
+        failed = [one.name for one in self._record.failed]
+        names = [*(one.name for one in self._record.models), *failed]
+        self._known(text, "model", model, names)
+        return None if model in failed else self._record.metric_of(model, metric)
+
+    def _better(self, text: str, metric: str, model: str, other: str) -> tuple[bool, float]:
+        """Return whether a model is better than another one, and the p value."""
+        definition = self._run.metrics[metric].definition
+        why = "only describes lists, and calls none better" * (definition.better == "neither")
+        if definition.of == "set":
+            why = "has one value for all lists, and no test over users"
+        if why:
+            raise UsageError(f'"{printable(text)}": {metric} {why}; compare values, with >=')
+        if model == other:
+            raise UsageError(f'"{printable(text)}": a model is not compared with itself')
+        pair = self._pair(metric, {model, other})
+        better = "better" if pair.one == model else "worse"
+        return pair.verdict == better, pair.p_adjusted
+
+    def _pair(self, metric: str, models: set[str]) -> Pair:
+        """Return two models compared, among the pairs that the run compares, or among all."""
+        for every in (False, True):
+            key = f"{metric} {every}"
+            if key not in self._pairs:
+                given: dict[str, Any] = {"metric": metric, "all_pairs": every}
+                self._pairs[key] = compare(self._run, **given).comparison.pairs
+            for pair in self._pairs[key]:
+                if {pair.one, pair.other} == models:
+                    return pair
+        raise AssertionError("all pairs are compared")

@@ -1,0 +1,148 @@
+"""Conditions on a run: which hold, and what is said of those that cannot be looked at."""
+
+import json
+from pathlib import Path
+
+import pytest
+import small
+from conftest import Cli, is_refused
+
+import harness
+from harness.core.errors import UsageError
+from harness.experiment.check import Wanted, parse
+from harness.experiment.run import run
+
+MODELS = (
+    {"name": "popular", "use": "baselines.popular:Popular"},
+    {"name": "last week", "use": "baselines.popular:Popular", "params": {"window_days": 3}},
+    {"name": "1.5", "use": "baselines.random_items:RandomItems"},
+    {"name": "all > none", "use": "baselines.random_items:RandomItems"},
+)
+LOG = "user,item,time\n" + "".join(
+    f"user{n},{item},2020-01-{day:02}\n"
+    for n in range(40)
+    for item, day in (("a", 1), ("ab"[n % 5 > 0], 6), ("b", 8))
+)
+"""All have a once, most then b, and b on the last day: the days before it know the answer."""
+ALL = {"evaluation": {"k": 1, "metrics": ["MAP@1", "Gini@1", "Popularity@1"]}, "log": LOG}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A run in which the last week has a mean of 1 and popular one of 0, of 40 users."""
+    run(small.config(tmp_path, *MODELS, **ALL)).write(tmp_path / "run")
+    return tmp_path / "run"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("MAP@12 of mine >= popular", Wanted("MAP@12", "mine", ">=", "popular")),
+        ("MAP@12 of mine >= 0.02", Wanted("MAP@12", "mine", ">=", 0.02)),
+        ("  NDCG@5  of  a b  <  1e-3 ", Wanted("NDCG@5", "a b", "<", 0.001)),
+        ("MAP@12 of mine better  than c, d", Wanted("MAP@12", "mine", "better than", "c, d")),
+        ('MAP@12 of "a >= b" > "0.5"', Wanted("MAP@12", "a >= b", ">", "0.5")),
+        ("MAP@12 of best of all <= x", Wanted("MAP@12", "best of all", "<=", "x")),
+        ('"my metric@2" of mine >= -1', Wanted("my metric@2", "mine", ">=", -1.0)),
+    ],
+)
+def test_a_condition_says(text: str, said: Wanted) -> None:
+    assert parse(text) == said
+
+
+@pytest.mark.parametrize("text", ["", "MAP@12", "MAP@12 of mine", "mine >= popular", "a of b = c"])
+def test_what_is_no_condition_is_told_with_examples(text: str) -> None:
+    with pytest.raises(UsageError, match=r'is no condition; write one such as "MAP@12 of mine >='):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("MAP@1 of last week >= popular", True),
+        ("MAP@1 of popular >= last week", False),
+        ("MAP@1 of last week >= 1", True),
+        ("MAP@1 of last week > 1", False),
+        ("MAP@1 of popular <= 0", True),
+        ("MAP@1 of popular < 0", False),
+        ("MAP@1 of last week better than popular", True),
+        ("MAP@1 of popular better than last week", False),
+        ('MAP@1 of last week better than "1.5"', True),
+        ('MAP@1 of "1.5" better than "all > none"', False),
+    ],
+)
+def test_a_condition_holds_or_does_not(folder: Path, text: str, holds: bool) -> None:
+    found = harness.check(folder, text)
+    assert found.passed is holds
+    assert found.conditions[0].holds is holds
+
+
+def test_what_was_found_stands_beside_each(folder: Path) -> None:
+    texts = ["MAP@1 of last week >= popular", "MAP@1 of popular better than last week"]
+    found = harness.check(folder, texts)
+    assert not found.passed
+    first, second = found.records()
+    assert (first["value"], first["bound"], first["p_adjusted"]) == (1.0, 0.0, None)
+    (pair,) = (
+        pair
+        for pair in harness.compare(folder).comparison.pairs
+        if {pair.one, pair.other} == {"popular", "last week"}
+    )
+    assert second["p_adjusted"] == pair.p_adjusted
+    assert "FAILED  1 of 2 conditions" in str(found)
+
+
+def test_a_pair_that_the_run_does_not_compare_is_compared(tmp_path: Path) -> None:
+    sections = {**ALL, "compare": {"baseline": "1.5"}}
+    run(small.config(tmp_path, *MODELS, **sections)).write(tmp_path / "run")
+    assert harness.check(tmp_path / "run", "MAP@1 of last week better than popular").passed
+
+
+def test_means_of_folds_are_checked(tmp_path: Path) -> None:
+    """Before the 5th all had a alone, which eight have once more; of the last days all have b."""
+    folds = {**ALL, "split": {"strategy": "time", "valid_days": 2, "folds": 2}}
+    run(small.config(tmp_path, MODELS[0], MODELS[1], **folds)).write(tmp_path / "run")
+    for sign, holds in ((">=", True), ("<=", True), (">", False), ("<", False)):
+        assert harness.check(tmp_path / "run", f"MAP@1 of popular {sign} 0.5").passed is holds
+
+
+def test_a_condition_on_a_model_that_failed_does_not_hold(tmp_path: Path) -> None:
+    bad = "class Bad:\n    def fit(self, train):\n        raise ValueError\n    recommend = fit\n"
+    small.write(tmp_path, {"bad.py": bad})
+    models = MODELS[0], {"name": "bad", "use": "bad:Bad"}
+    run(small.config(tmp_path, *models, **ALL)).write(tmp_path / "run")
+    for text in ("MAP@1 of bad >= 0", "MAP@1 of popular better than bad"):
+        (one,) = harness.check(tmp_path / "run", text).conditions
+        assert not one.holds
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("MAP@2 of popular >= 0", r'has no metric "MAP@2"; did you mean "MAP@1"'),
+        ("MAP@1 of populr >= 0", r'has no model "populr"; did you mean "popular"'),
+        ("MAP@1 of popular >= lst week", r'has no model "lst week"; did you mean "last week"'),
+        ("MAP@1 of popular better than 0.5", "a model is better than a model; compare with >= 0.5"),
+        ("MAP@1 of popular better than popular", "not compared with itself"),
+        ("Gini@1 of popular better than last week", "Gini@1 has one value for all lists"),
+        ("Popularity@1 of popular better than last week", "only describes lists, and calls none"),
+    ],
+)
+def test_a_mistake_is_told(folder: Path, text: str, told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        harness.check(folder, text)
+
+
+def test_the_command(here: Path, cli: Cli) -> None:
+    run(small.config(here, *MODELS, **ALL)).write(here / "one")
+    status, out, err = cli("check", "one", "--at-least", "MAP@1 of last week >= 0.5")
+    assert (status, err) == (0, "")
+    assert out.startswith("PASSED  1 condition\n")
+    two = ("--at-least", "MAP@1 of popular > 0", "--at-least", "MAP@1 of popular <= 0")
+    status, out, err = cli("check", "one", *two, "--format", "json")
+    assert status == 1
+    document = json.loads(out)
+    assert document["passed"] is False
+    assert [one["holds"] for one in document["conditions"]] == [False, True]
+    is_refused(cli("check", "one"), "no condition; write one such as")
+    is_refused(cli("check", "two", "--at-least", "MAP@1 of a > 0"), "is no run folder")
