@@ -4,12 +4,11 @@
 its last week, and its last four weeks.
 """
 
-import statistics
 import tempfile
 from functools import partial
 from pathlib import Path
 
-from measure import Bound, announce, bounds, full_hm, interleaved, run_hm, sized, spread, table
+from measure import Bound, announce, bounds, full_hm, interleaved, run_hm, sized, timed
 
 ROUNDS = sized(3, 1)
 
@@ -26,21 +25,7 @@ def main() -> None:
             for folds in (1, 4)
         }
         done = interleaved(sides, ROUNDS)
-    seconds = {name: [own.seconds for own in runs] for name, runs in done.items()}
-    middle = {name: statistics.median(own) for name, own in seconds.items()}
-    table(
-        ("folds", "s", "range", "peak GB"),
-        [
-            (
-                name,
-                f"{middle[name]:.2f}",
-                spread(own),
-                f"{max(p.peak for p in done[name]) / 1e9:.2f}",
-            )
-            for name, own in seconds.items()
-        ],
-    )
-    one, four = middle.values()
+    one, four = timed("folds", done)
     bounds(Bound("four folds ÷ one", four / one, 4.2))
 
 

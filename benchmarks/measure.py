@@ -160,6 +160,19 @@ def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
     print(flush=True)
 
 
+def timed(head: str, done: Mapping[str, list[Process]]) -> list[float]:
+    """Print how long each side took, and what it held; return the medians of their seconds."""
+    seconds = {name: [own.seconds for own in runs] for name, runs in done.items()}
+    middle = {name: statistics.median(own) for name, own in seconds.items()}
+    peaks = {name: max(own.peak for own in runs) / 1e9 for name, runs in done.items()}
+    rows = [
+        (name, f"{middle[name]:.2f}", spread(own), f"{peaks[name]:.2f}")
+        for name, own in seconds.items()
+    ]
+    table((head, "s", "range", "peak GB"), rows)
+    return list(middle.values())
+
+
 @dataclass(frozen=True)
 class Bound:
     """A measured number and the most it may be, both in `unit`."""

@@ -4,7 +4,6 @@
 cache: evaluated anew with and without recommendations.parquet, and with nothing left to do.
 """
 
-import statistics
 import tempfile
 from functools import partial
 from pathlib import Path
@@ -20,8 +19,7 @@ from measure import (
     interleaved,
     process,
     sized,
-    spread,
-    table,
+    timed,
 )
 
 ROUNDS = sized(3, 1)
@@ -41,22 +39,8 @@ def main() -> None:
         sides = {name: partial(run, data, folder, *own) for name, own in SIDES.items()}
         done = interleaved(sides, ROUNDS)
         lists = Path(folder, "run", "recommendations.parquet").stat().st_size
-    seconds = {name: [own.seconds for own in runs] for name, runs in done.items()}
-    middle = {name: statistics.median(own) for name, own in seconds.items()}
-    table(
-        ("twelve models", "s", "range", "peak GB"),
-        [
-            (
-                name,
-                f"{middle[name]:.2f}",
-                spread(own),
-                f"{max(p.peak for p in done[name]) / 1e9:.2f}",
-            )
-            for name, own in seconds.items()
-        ],
-    )
+    anew, without, again = timed("twelve models", done)
     print(f"recommendations.parquet has {lists / 1e6:.0f} MB.\n")
-    anew, without, again = middle.values()
     bounds(
         Bound("a run with nothing to do", again, 3, " s"),
         Bound("a run with its lists ÷ one without", anew / without, 1.05),

@@ -74,3 +74,12 @@ def test_a_walk_has_its_files_and_goes_down(walk: str) -> None:
         assert all(above <= floor for _, above in callers), line
         callers.append((indent, floor))
     assert total == [number]
+
+
+def test_every_variable_of_the_environment_is_documented() -> None:
+    files = [ROOT / "setup.py", *(ROOT / "harness").rglob("*.py")]
+    code = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    read = set(re.findall(r"environ(?:\.get\(|\[)\"((?:HARNESS|XDG)_\w+)\"", code))
+    told = (ROOT / "docs" / "runs.md").read_text(encoding="utf-8")
+    assert read == {"HARNESS_CACHE_DIR", "HARNESS_CFLAGS", "XDG_CACHE_HOME"}
+    assert all(f"| `{name}` |" in told for name in read)
