@@ -274,7 +274,7 @@ def _modules(config: Config, name: str) -> list[Path]:
 
 def _imported(folders: set[Path], packages: set[str]) -> Iterator[Path]:
     for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
+        file = getattr(module, "__dict__", {}).get("__file__")  # asked otherwise, some import more
         if not isinstance(file, str):
             continue
         own = name.partition(".")[0] in packages
