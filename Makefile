@@ -49,6 +49,7 @@ docs: $(VENV)/.compiled
 	$(BIN)/python -c 'from harness.report.docs import definitions_page; print(definitions_page(), end="")' > docs/metrics.md
 	$(BIN)/python -c 'from harness.report.rule_docs import checks_page; print(checks_page(), end="")' > docs/submission-checks.md
 	$(BIN)/python -c 'from harness.report.docs import parameters_page; print(parameters_page("baselines"), end="")' > docs/baseline-parameters.md
+	$(BIN)/python -c 'from harness.report.schemas import write; write("docs/schema")'
 
 peers: $(VENV)/.installed-dev .venv-peers/.installed
 	$(BIN)/python -m pytest peers

@@ -257,16 +257,20 @@ def _parameters_section(name: str, module: Any) -> str:
     return "\n".join(lines)
 
 
-def _rows(model: Any, described: str) -> Iterator[str]:
-    """Yield a row for each line ``name, name : type`` of a numpydoc section."""
+def _rows(model: Any, section: str) -> Iterator[str]:
+    """Yield a row for each parameter of a numpydoc section."""
     defaults = {n: p.default for n, p in inspect.signature(model).parameters.items()}
-    section = re.split(r"\n\n[A-Z]\w+\n-+\n", described)[0]
-    for found in re.finditer(
-        r"^(\w[\w, ]*) : (.*)\n((?:    .*(?:\n|$)|\n)*)", section, re.MULTILINE
-    ):
-        meaning = (" ".join(found[3].split()) or found[2]).replace("|", "\\|").replace("``", "`")
-        for name in found[1].split(", "):
-            yield f"| `{name}` | {_default(defaults[name])} | {meaning} |"
+    for names, kind, meaning in described(section):
+        told = (meaning or kind).replace("|", "\\|").replace("``", "`")
+        for name in names:
+            yield f"| `{name}` | {_default(defaults[name])} | {told} |"
+
+
+def described(section: str) -> Iterator[tuple[list[str], str, str]]:
+    """Yield names, type and meaning for each line ``name, name : type`` of a numpydoc section."""
+    own = re.split(r"\n\n[A-Z]\w+\n-+\n", section)[0]
+    for found in re.finditer(r"^(\w[\w, ]*) : (.*)\n?((?:    .*(?:\n|$)|\n)*)", own, re.MULTILINE):
+        yield found[1].split(", "), found[2], " ".join(found[3].split())
 
 
 def _default(value: Any) -> str:

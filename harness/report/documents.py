@@ -1,0 +1,392 @@
+"""Every kind of JSON document that is printed or written, and the type of what it holds.
+
+Documents that are put together of plain values are described here, by models that nothing else
+uses; tests hold them against real ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from harness.config.space import SearchName
+from harness.experiment.check import Checked
+from harness.experiment.compare import Compared
+from harness.experiment.explain import Explanations
+from harness.experiment.leaderboard import Leaderboard
+from harness.experiment.record import Evaluation, RunRecord
+from harness.experiment.score import OnConvention
+from harness.experiment.split_files import SplitRecord
+from harness.metrics import Better
+from harness.stats.estimates import Estimate
+from harness.stats.intervals import Interval
+from harness.submission.problems import Problem
+
+_ABSENT: Any = Field(default=None)
+"""The default of a key that may be missing; where it is there, it has a value."""
+
+
+class Environment(BaseModel):
+    """The versions that figures may depend on; of each package one, or ``not installed``.
+
+    Attributes
+    ----------
+    python, platform : str
+    written : str
+        When the run was written, in ISO 8601.
+    tables : str
+        Where Spark wrote the tables, if they are not beside this file.
+    """
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, str]
+
+    python: str
+    platform: str
+    written: str
+    tables: str = _ABSENT
+
+
+class Trial(BaseModel):
+    """A choice of parameters that was tried.
+
+    Attributes
+    ----------
+    trial : int
+        Its number; 0 is the model as it was.
+    params : mapping
+        All that the model was made with.
+    mean : float, optional
+        Over the users of the inner set; None where the model failed.
+    error : str, optional
+        What it raised.
+    """
+
+    trial: int
+    params: dict[str, Any]
+    mean: float | None
+    ci95: Interval | None
+    seconds: float
+    error: str | None
+
+
+class TunedModel(BaseModel):
+    """All trials of a model.
+
+    Attributes
+    ----------
+    trials, failed, again : int
+        How many the search made, how many of them failed, and how many were not made since no
+        choice came up that was not tried yet.
+    best : int
+        The number of the best trial.
+    at_the_edge : mapping of text to text
+        Parameters of the best that lie at an end of their space: ``low`` or ``high``.
+    """
+
+    name: str
+    trials: int
+    failed: int
+    again: int
+    best: int
+    at_the_edge: dict[str, str]
+    results: list[Trial]
+
+
+InnerEvaluation = create_model(
+    "InnerEvaluation",
+    __doc__="The evaluation set of a search, within train.",
+    **{n: (f.annotation, f) for n, f in Evaluation.model_fields.items() if n != "funnel"},  # type: ignore[call-overload]
+)
+
+
+class Tuned(BaseModel):
+    """What a search over models' parameters found.
+
+    Attributes
+    ----------
+    metric : str
+        What was searched by.
+    """
+
+    evaluation: InnerEvaluation  # type: ignore[valid-type]
+    metric: str
+    search: SearchName
+    seed: int
+    models: list[TunedModel]
+
+
+class ScoredUsers(BaseModel):
+    """Whom a file was scored on.
+
+    Attributes
+    ----------
+    k : int
+        The cut-off of the conventions.
+    users : int
+        Who are averaged.
+    fingerprint : str, optional
+        That of the evaluation set, where a config sets one.
+    left_out : mapping of text to int
+        Counts of what was left out, and of users without a list.
+    """
+
+    k: int
+    users: int
+    fingerprint: str | None
+    left_out: dict[str, int]
+
+
+class Found(BaseModel):
+    """What is wrong with a file that was to be scored.
+
+    Attributes
+    ----------
+    forced : bool
+        Whether it was scored with errors.
+    """
+
+    errors: int
+    warnings: int
+    found: list[Problem]
+    forced: bool
+
+
+class Scored(BaseModel):
+    """The estimates of a file of lists.
+
+    Attributes
+    ----------
+    evaluation : ScoredUsers, optional
+        None of a file that has errors and was not scored.
+    metrics : mapping of text to Estimate
+        Empty of such a file.
+    usage : mapping of text to the same
+        By leaderboard, Public and Private, where the solution has them.
+    conventions : list of OnConvention
+        With ``--conventions``.
+    """
+
+    evaluation: ScoredUsers | None
+    metrics: dict[str, Estimate]
+    usage: dict[str, dict[str, Estimate]]
+    problems: Found = _ABSENT
+    conventions: list[OnConvention] = _ABSENT
+
+
+class Validation(BaseModel):
+    """What is wrong with a submission.
+
+    Attributes
+    ----------
+    valid : bool
+        Whether there are no errors.
+    checked : str
+        As what it was read, and against which ids.
+    problems : list of Problem
+        Errors first.
+    """
+
+    valid: bool
+    rows: int
+    checked: str
+    problems: list[Problem]
+
+
+class WorkedExample(BaseModel):
+    """A value worked out by hand."""
+
+    metric: str
+    steps: str
+    value: float
+
+
+class MetricFacts(BaseModel):
+    """A metric.
+
+    Attributes
+    ----------
+    parameters : mapping of text to text
+        What each may be.
+    range : (float, float)
+        The second is None where there is no highest value.
+    cut_off : str
+        Whether ``@k`` is ``required`` or ``optional``.
+    needs : str, optional
+        What must be known beside lists and truth.
+    """
+
+    name: str
+    formula: str
+    parameters: dict[str, str]
+    range: tuple[float, float | None]
+    better: Better
+    of: Literal["each user", "all lists together"]
+    cut_off: Literal["required", "optional"]
+    needs: str | None
+    source: str
+    examples: list[WorkedExample]
+
+
+class WorkedConvention(BaseModel):
+    """One list and its true items, ids between spaces, and what a convention makes of them."""
+
+    list: str
+    truth: str
+    k: int
+    steps: str
+    value: float
+
+
+class ConventionFacts(BaseModel):
+    """A convention of MAP@k."""
+
+    name: str
+    divisor: str
+    repeats: str
+    users: str
+    tools: str
+    example: WorkedConvention
+
+
+class LayoutFacts(BaseModel):
+    """A built-in layout.
+
+    Attributes
+    ----------
+    events : list of str
+        Its files.
+    columns : list of str
+        Event types, and columns of types and values.
+    """
+
+    name: str
+    data: str
+    events: list[str]
+    columns: list[str]
+
+
+class Layouts(BaseModel):
+    """The built-in layouts."""
+
+    layouts: list[LayoutFacts]
+
+
+class CheckFacts(BaseModel):
+    """A check of submissions.
+
+    Attributes
+    ----------
+    of : str
+        What is counted: ``ids``, ``lists``, ``items`` or ``lines``; empty where it is the file.
+    column : str
+        ``user``, ``items``, or empty.
+    fixed : bool
+        Whether ``--fix`` mends it.
+    """
+
+    code: str
+    name: str
+    severity: Literal["error", "warning"]
+    says: str
+    hint: str
+    of: str
+    column: str
+    fixed: bool
+
+
+class Checks(BaseModel):
+    """The checks of submissions."""
+
+    checks: list[CheckFacts]
+
+
+class DatasetFacts(BaseModel):
+    """A data set that may be fetched.
+
+    Attributes
+    ----------
+    size : int
+        Of the download, in bytes.
+    """
+
+    name: str
+    title: str
+    events: int
+    users: int
+    items: int
+    url: str
+    size: int
+    sha256: str
+    terms: str
+    licence: str
+
+
+class Datasets(BaseModel):
+    """The data sets that may be fetched."""
+
+    datasets: list[DatasetFacts]
+
+
+class EvalAI(BaseModel):
+    """What EvalAI reads of a submission.
+
+    Attributes
+    ----------
+    result : list of mapping
+        One a split, by its name: metrics and their means.
+    submission_result : mapping of text to float
+        Those of all users.
+    """
+
+    result: list[dict[str, dict[str, float]]]
+    submission_result: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Document:
+    """A kind of JSON document.
+
+    Attributes
+    ----------
+    title : str
+        Where it is found: a file, or the command that prints it.
+    of : type
+        What it is an instance of.
+    versioned : bool
+        Whether it has a key ``schema``.
+    """
+
+    title: str
+    of: Any
+    versioned: bool = True
+
+
+DOCUMENTS = {
+    "run": Document("harness run --format json, and result.json of a run folder", RunRecord),
+    "environment": Document("environment.json of a run folder", Environment, versioned=False),
+    "compare": Document("harness compare --format json", Compared),
+    "check": Document("harness check --format json", Checked),
+    "leaderboard": Document("harness leaderboard --format json", Leaderboard),
+    "tune": Document("harness tune --format json", Tuned),
+    "validate": Document("harness validate --format json", Validation),
+    "score": Document("harness score --format json", Scored),
+    "explain": Document("harness explain --format json", Explanations),
+    "split": Document("split.json of a folder that harness split wrote", SplitRecord),
+    "list-metrics": Document(
+        "harness list metrics --format json", list[MetricFacts], versioned=False
+    ),
+    "list-conventions": Document(
+        "harness list conventions --format json", list[ConventionFacts], versioned=False
+    ),
+    "list-layouts": Document("harness list layouts --format json", Layouts),
+    "list-checks": Document("harness list checks --format json", Checks),
+    "list-datasets": Document("harness list datasets --format json", Datasets),
+    "codabench": Document(
+        "scores.json of harness score --codabench", dict[str, float], versioned=False
+    ),
+    "evalai": Document("the file of harness score --evalai", EvalAI, versioned=False),
+}
+"""By the name of the file in docs/schema."""

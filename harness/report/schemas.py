@@ -1,0 +1,86 @@
+"""The JSON Schemas of docs/schema, made from the types of the documents."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+
+from harness.core.table import SCHEMA
+from harness.report.docs import described
+from harness.report.documents import DOCUMENTS, Document
+
+
+class _Described(GenerateJsonSchema):
+    """Schemas whose properties say what the classes' docstrings say of them."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """Return False: a title would be the key once more."""
+        return False
+
+    def default_schema(self, schema: Any) -> JsonSchemaValue:
+        """Return the schema; a default of None says no more than that the key may be missing."""
+        if schema.get("default", ...) is None:
+            return self.generate_inner(schema["schema"])
+        return super().default_schema(schema)
+
+    def model_schema(self, schema: Any) -> JsonSchemaValue:
+        """Return the schema of a model, described."""
+        return _described(schema["cls"], super().model_schema(schema))
+
+    def dataclass_schema(self, schema: Any) -> JsonSchemaValue:
+        """Return the schema of a dataclass, described."""
+        return _described(schema["cls"], super().dataclass_schema(schema))
+
+
+def _described(of: type, found: JsonSchemaValue) -> JsonSchemaValue:
+    text, _, rest = (inspect.getdoc(of) or "").partition("\nAttributes\n")
+    found["description"] = _in_json(" ".join(text.split()))
+    for names, _kind, meaning in described(rest):
+        for name in names:
+            if meaning and name in found["properties"]:
+                found["properties"][name]["description"] = _in_json(meaning)
+    return found
+
+
+def _in_json(text: str) -> str:
+    return re.sub(r"\bNone\b", "null", text).replace("``", "`")
+
+
+def schema_of(document: Document) -> dict[str, Any]:
+    """Return the JSON Schema of a document, draft 2020-12.
+
+    Keys that it does not name are allowed: later versions add some.
+    """
+    found = TypeAdapter(document.of).json_schema(
+        mode="serialization", schema_generator=_Described, ref_template="#/$defs/{model}"
+    )
+    if "$ref" in found:  # it holds itself
+        found = found["$defs"][found.pop("$ref").rpartition("/")[2]] | found
+    head = {"$schema": _Described.schema_dialect, "title": document.title}
+    if document.versioned:
+        own = {"schema": {"const": SCHEMA, "description": "The version of the documents."}}
+        found["properties"] = own | found["properties"]
+        found["required"] = ["schema", *found.get("required", [])]
+    definitions = {"$defs": found.pop("$defs")} if "$defs" in found else {}
+    return head | {**found, "title": document.title} | definitions
+
+
+def texts() -> dict[str, str]:
+    """Return the files of docs/schema, by name."""
+    return {
+        f"{name}.json": json.dumps(schema_of(document), indent=2, ensure_ascii=False) + "\n"
+        for name, document in DOCUMENTS.items()
+    }
+
+
+def write(folder: Path | str) -> None:
+    """Write them."""
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for name, text in texts().items():
+        (Path(folder) / name).write_text(text, encoding="utf-8")
