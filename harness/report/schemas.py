@@ -29,6 +29,11 @@ class _Described(GenerateJsonSchema):
             return self.generate_inner(schema["schema"])
         return super().default_schema(schema)
 
+    def dict_schema(self, schema: Any) -> JsonSchemaValue:
+        """Return the schema of a mapping; that its values may be anything needs no saying."""
+        found = super().dict_schema(schema)
+        return {key: value for key, value in found.items() if value is not True}
+
     def model_schema(self, schema: Any) -> JsonSchemaValue:
         """Return the schema of a model, described."""
         return _described(schema["cls"], super().model_schema(schema))
