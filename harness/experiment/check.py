@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Callable, Sequence
@@ -24,9 +25,10 @@ _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     "<": operator.lt,
 }
-_NAME = r'"[^"]+"|\S.*?'
+_QUOTED = r'"(?:[^"]|"")+"'
+_NAME = rf"{_QUOTED}|\S.*?"
 _CONDITION = re.compile(
-    rf'\s*(?P<metric>"[^"]+"|\S+)\s+of\s+(?P<model>{_NAME})\s+'
+    rf"\s*(?P<metric>{_QUOTED}|\S+)\s+of\s+(?P<model>{_NAME})\s+"
     rf"(?P<sign>>=|<=|>|<|better\s+than)\s+(?P<other>{_NAME})\s*"
 )
 _EXAMPLES = (
@@ -46,7 +48,8 @@ class Wanted(NamedTuple):
 def parse(text: str) -> Wanted:
     """Return what a condition says.
 
-    Names stand as they are, or in double quotes where they hold a sign or look like a number.
+    Names stand as they are, or in double quotes where they hold a sign or look like a number; a
+    double quote within is then written twice.
 
     Raises
     ------
@@ -70,6 +73,8 @@ def parse(text: str) -> Wanted:
         raise UsageError(
             f'"{printable(text)}": a model is better than a model; compare with >= {bound:g}'
         )
+    if bound is not None and not math.isfinite(bound):
+        raise UsageError(f'"{printable(text)}": {other} is too large a number')
     return Wanted(_bare(metric), _bare(model), sign, _bare(other) if bound is None else bound)
 
 
@@ -81,7 +86,7 @@ def _number(text: str) -> float | None:
 
 
 def _bare(name: str) -> str:
-    return name[1:-1] if name.startswith('"') and name.endswith('"') and len(name) > 1 else name
+    return name[1:-1].replace('""', '"') if re.fullmatch(_QUOTED, name) else name
 
 
 @dataclass(frozen=True)
@@ -127,8 +132,7 @@ class Checked(Shown):
         """Return the table that is printed."""
         failed = sum(not one.holds for one in self.conditions)
         all_ = counted(len(self.conditions), "condition")
-        values = [v for one in self.conditions for v in (one.value, one.bound) if v is not None]
-        digits = digits_of(values)
+        digits = digits_of(v for one in self.conditions for v in _told_apart(one))
         columns: list[Column[Condition]] = [
             Column("condition", lambda one: printable(one.condition), "words", firm=True),
             Column("found", lambda one: _shown(one.value, digits)),
@@ -143,6 +147,13 @@ class Checked(Shown):
     def records(self) -> list[dict[str, object]]:
         """Return one record a condition, in full precision."""
         return [vars(one).copy() for one in self.conditions]
+
+
+def _told_apart(one: Condition) -> tuple[float, ...]:
+    """Return the figures of a condition, and how far they lie apart, which the digits must show."""
+    if one.value is None or one.bound is None:
+        return tuple(v for v in (one.value, one.bound) if v is not None)
+    return one.value, one.bound, one.value - one.bound
 
 
 def _shown(value: float | None, digits: int) -> str:
@@ -193,6 +204,8 @@ class _Gate:
         value = self._mean(text, wanted.model, metric)
         other, p = wanted.other, None
         bound = other if isinstance(other, float) else self._mean(text, other, metric)
+        if other == wanted.model:
+            raise UsageError(f'"{printable(text)}": a model is not compared with itself')
         if value is None or bound is None:
             holds = False
         elif wanted.sign == BETTER:
@@ -207,9 +220,10 @@ class _Gate:
 
     def _known(self, text: str, what: str, name: str, names: Sequence[str]) -> str:
         if name not in names:
+            typed = [one.replace('"', '""') for one in names]
             raise UsageError(
                 f'"{printable(text)}": {self._run.folder} has no {what} "{printable(name)}"; '
-                f"{suggest(name, names)}"
+                f"{suggest(name, typed)}"
             )
         return name
 
@@ -228,8 +242,6 @@ class _Gate:
             why = "has one value for all lists, and no test over users"
         if why:
             raise UsageError(f'"{printable(text)}": {metric} {why}; compare values, with >=')
-        if model == other:
-            raise UsageError(f'"{printable(text)}": a model is not compared with itself')
         pair = self._pair(metric, {model, other})
         better = "better" if pair.one == model else "worse"
         return pair.verdict == better, pair.p_adjusted
@@ -237,11 +249,18 @@ class _Gate:
     def _pair(self, metric: str, models: set[str]) -> Pair:
         """Return two models compared, among the pairs that the run compares, or among all."""
         for every in (False, True):
-            key = f"{metric} {every}"
-            if key not in self._pairs:
-                given: dict[str, Any] = {"metric": metric, "all_pairs": every}
-                self._pairs[key] = compare(self._run, **given).comparison.pairs
-            for pair in self._pairs[key]:
+            for pair in self._compared(metric, every):
                 if {pair.one, pair.other} == models:
                     return pair
         raise AssertionError("all pairs are compared")
+
+    def _compared(self, metric: str, every: bool) -> tuple[Pair, ...]:
+        """Return pairs; those of the first metric are in the record, whose scores may be gone."""
+        own = self._record.comparison
+        if not every and own is not None and metric == self._metrics[0]:
+            return own.pairs
+        key = f"{metric} {every}"
+        if key not in self._pairs:
+            given: dict[str, Any] = {"metric": metric, "all_pairs": every, "public_shares": ()}
+            self._pairs[key] = compare(self._run, **given).comparison.pairs
+        return self._pairs[key]

@@ -24,7 +24,10 @@ LOG = "user,item,time\n" + "".join(
     for item, day in (("a", 1), ("ab"[n % 5 > 0], 6), ("b", 8))
 )
 """All have a once, most then b, and b on the last day: the days before it know the answer."""
-ALL = {"evaluation": {"k": 1, "metrics": ["MAP@1", "Gini@1", "Popularity@1"]}, "log": LOG}
+ALL = {
+    "evaluation": {"k": 1, "metrics": ["MAP@1", "Recall@1", "Gini@1", "Popularity@1"]},
+    "log": LOG,
+}
 
 
 @pytest.fixture
@@ -44,6 +47,8 @@ def folder(tmp_path: Path) -> Path:
         ('MAP@12 of "a >= b" > "0.5"', Wanted("MAP@12", "a >= b", ">", "0.5")),
         ("MAP@12 of best of all <= x", Wanted("MAP@12", "best of all", "<=", "x")),
         ('"my metric@2" of mine >= -1', Wanted("my metric@2", "mine", ">=", -1.0)),
+        ('MAP@12 of "5"" > 3""" > x', Wanted("MAP@12", '5" > 3"', ">", "x")),
+        ('MAP@12 of 5" disks > x', Wanted("MAP@12", '5" disks', ">", "x")),
     ],
 )
 def test_a_condition_says(text: str, said: Wanted) -> None:
@@ -98,6 +103,38 @@ def test_a_pair_that_the_run_does_not_compare_is_compared(tmp_path: Path) -> Non
     assert harness.check(tmp_path / "run", "MAP@1 of last week better than popular").passed
 
 
+def test_pairs_of_the_first_metric_are_the_records(folder: Path) -> None:
+    """They need no scores; those of another metric do."""
+    (folder / "per_user.parquet").unlink()
+    assert harness.check(folder, "MAP@1 of last week better than popular").passed
+    with pytest.raises(UsageError, match=r"per_user\.parquet"):
+        harness.check(folder, "Recall@1 of last week better than popular")
+
+
+def test_less_is_better_where_the_metric_says_so(tmp_path: Path) -> None:
+    own = "def misses(hits, n_relevant, k):\n    return 1 - hits[0]\n\nmisses.better = 'lower'\n"
+    small.write(tmp_path, {"my_misses.py": own})
+    asked = {"k": 1, "metrics": ["MAP@1", "my_misses:misses@1"]}
+    config = small.config(tmp_path, *MODELS[:2], log=LOG, evaluation=asked)
+    run(config).write(tmp_path / "run")
+    for models, holds in (("last week", "popular"), True), (("popular", "last week"), False):
+        text = f"my_misses:misses@1 of {models[0]} better than {models[1]}"
+        assert harness.check(tmp_path / "run", text).passed is holds
+
+
+def test_both_sides_of_a_condition_are_told_apart(folder: Path) -> None:
+    found = str(harness.check(folder, "MAP@1 of last week >= 1.00001"))
+    assert "1.0000000  1.0000100" in found
+
+
+def test_a_name_that_is_suggested_can_be_typed(tmp_path: Path) -> None:
+    quoted = MODELS[0] | {"name": '5" > 3"'}
+    run(small.config(tmp_path, quoted, MODELS[1], **ALL)).write(tmp_path / "run")
+    with pytest.raises(UsageError, match='did you mean "5"" > 3"""'):
+        harness.check(tmp_path / "run", 'MAP@1 of "5 > 3" >= 0')
+    assert harness.check(tmp_path / "run", 'MAP@1 of "5"" > 3""" >= 0').passed
+
+
 def test_means_of_folds_are_checked(tmp_path: Path) -> None:
     """Before the 5th all had a alone, which eight have once more; of the last days all have b."""
     folds = {**ALL, "split": {"strategy": "time", "valid_days": 2, "folds": 2}}
@@ -124,6 +161,8 @@ def test_a_condition_on_a_model_that_failed_does_not_hold(tmp_path: Path) -> Non
         ("MAP@1 of popular >= lst week", r'has no model "lst week"; did you mean "last week"'),
         ("MAP@1 of popular better than 0.5", "a model is better than a model; compare with >= 0.5"),
         ("MAP@1 of popular better than popular", "not compared with itself"),
+        ("MAP@1 of popular >= popular", "not compared with itself"),
+        ("MAP@1 of popular >= 1e999", "1e999 is too large a number"),
         ("Gini@1 of popular better than last week", "Gini@1 has one value for all lists"),
         ("Popularity@1 of popular better than last week", "only describes lists, and calls none"),
     ],
