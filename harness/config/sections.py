@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -232,12 +233,7 @@ class Config(Section):
             f'[[models]] "{model.name}" lists': model.lists for model in self.models if model.lists
         }
         if isinstance(self.split, GivenSplit):
-            valid = paths_of(self.split.valid)
-            twice = next((file for file in valid if valid.count(file) > 1), None)
-            if twice is not None:
-                raise ValueError(
-                    f"[split] valid names {twice} twice; each fold needs events of its own"
-                )
+            self._refuse_one_file_twice(paths_of(self.split.valid))
             named["[data] events"] = self.data.events
         elif isinstance(self.data.events, list):
             raise ValueError(
@@ -251,6 +247,19 @@ class Config(Section):
                     f"{key} names {files}, and there {'is' if self.n_folds == 1 else 'are'} "
                     f"{counted(self.n_folds, 'fold')}; name one a fold, the earliest first"
                 )
+
+    def _refuse_one_file_twice(self, valid: Sequence[str]) -> None:
+        """Raise ValueError where two folds have one file, by whatever names."""
+        folder, names = self.data.folder(self.folder), dict[object, str]()
+        for name in valid:
+            here = None if isinstance(folder, str) or is_remote(name) else folder
+            file = name if here is None else (here / name).resolve()
+            if file in names:
+                twice = f"{name} twice" if names[file] == name else f"{names[file]} and {name}"
+                raise ValueError(
+                    f"[split] valid names {twice}, one file; each fold needs events of its own"
+                )
+            names[file] = name
 
     @model_validator(mode="after")
     def _metrics_there_are(self) -> Config:

@@ -89,7 +89,7 @@ class Figures:
     estimates : mapping of (model, metric) to ModelEstimate
         Of metrics of users.
     verdicts : mapping of model to Verdict
-        Empty where the first metric has no law of chance.
+        Empty where the first metric has no law of chance, or folds overlap.
     chance : mapping of Metric to Chance
         Of the metrics whose chance is known.
     """
@@ -108,6 +108,8 @@ def figure_steps(
     columns: Sequence[str],
     users: int,
     folds: Folds | None = None,
+    *,
+    against_chance: bool = True,
 ) -> Steps[Any, Figures]:
     """Yield steps; return all figures.
 
@@ -122,6 +124,8 @@ def figure_steps(
     folds : Folds, optional
         Where parts are of `harness.stats.folds.FoldedUsers`: the chance of a metric's mean follows
         from that of the folds, and is left out.
+    against_chance : bool
+        Whether parts have a law of chance to judge models by.
     """
     graded = config.graded
     names, k, wanted = [model.name for model in config.models], config.evaluation.k, config.compare
@@ -130,11 +134,12 @@ def figure_steps(
     pairs = judged.definition.of == "user" and min(len(names), users) > 1
     shares = wanted.public_shares if pairs else ()
     known = [m for m in metrics if has_moments(m, graded=graded)] if folds is None else []
+    lawful = against_chance and has_law(judged, graded=graded)
     found = yield from side_by_side(
         [
             estimate_steps(keys, folds),
             bootstrap_steps(keys, wanted.resamples, seed, folds),
-            chance_steps(names, judged, folds) if has_law(judged, graded=graded) else nothing({}),
+            chance_steps(names, judged, folds) if lawful else nothing({}),
             _moment_steps([m.up_to(k) for m in known]),
             slice_steps(names, judged, columns),
             compare_steps(names, judged, rules, folds) if pairs else nothing(None),

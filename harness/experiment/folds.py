@@ -26,6 +26,7 @@ from harness.core.errors import (
     RecommenderError,
     UsageError,
     counted,
+    printable,
 )
 from harness.core.progress import Clock
 from harness.core.steps import of_one
@@ -35,7 +36,7 @@ from harness.experiment.figures import EvaluatedUsers, Figures, figure_steps
 from harness.experiment.list_table import frames_of
 from harness.experiment.record import Chance, Evaluation, ModelRecord
 from harness.experiment.result import Findings, Result, write_run
-from harness.experiment.run_folder import PER_USER, RECOMMENDATIONS, USERS
+from harness.experiment.run_folder import FOLD, PER_USER, RECOMMENDATIONS, USERS
 from harness.metrics import Metric
 from harness.metrics.scores import mean
 from harness.protocol.evaluation_set import EvaluationSet
@@ -146,19 +147,22 @@ def over_folds(
 ) -> FoldedResult:
     """Return what the runs of all folds tell together of the models that failed in none."""
     results, left = [fold.result for fold in folds], failures.without(config)
+    sets = [fold.evaluation_set for fold in results]
     names = [model.name for model in left.models]
     with clock.step("compare"):
         part = [fold.scored(names) for fold in folds]
         of = steps_.found(fold_steps(), of_one(part))
-        laws = [f.users.law for f in folds] if has_law(metrics[0], graded=config.graded) else None
-        steps = figure_steps(left, metrics, (), of.users, of)
+        overlaps = tuple(_overlaps(config, sets))
+        lawful = not overlaps and has_law(metrics[0], graded=config.graded)
+        laws = [fold.users.law for fold in folds] if lawful else None
+        steps = figure_steps(left, metrics, (), of.users, of, against_chance=lawful)
         figures = steps_.found(steps, of_one(folded(of, part, laws)))
     models = _models(metrics, results, of, figures)
     means = [
         of.means_of(names, metrics[0], fold)
         for fold in range(len(folds) if figures.comparison else 0)
     ]
-    last, sets = results[-1], [fold.evaluation_set for fold in results]
+    last = results[-1]
     seconds = [fold.seconds for fold in results] + [clock.seconds]
     return FoldedResult(
         config=_resolved(config, last),
@@ -172,7 +176,11 @@ def over_folds(
         shake_ups=figures.shake_ups,
         slices=(),
         leaderboard_estimates=None,
-        notes=(*_shared(config, sets), *_notes([fold.notes for fold in results])),
+        notes=(
+            *overlaps,
+            *_written_otherwise(config, sets),
+            *_notes([fold.notes for fold in results]),
+        ),
         seconds=_added(seconds),
         failed=failures.told,
         changed={name: file for fold in results for name, file in fold.changed.items()},
@@ -260,19 +268,69 @@ def _notes(folds: Sequence[Sequence[str]]) -> list[str]:
     return [*common, *own]
 
 
-def _shared(config: Config, sets: Sequence[EvaluationSet]) -> Iterator[str]:
+def refuse_again(config: Config, of: EvaluationSet, earlier: Sequence[EvaluationSet]) -> None:
+    """Raise UsageError where a fold's files hold out what those of an earlier one do.
+
+    They would count as news, though they say nothing that the others do not. Windows may well
+    repeat what people do every week.
+    """
+    pairs = _true_pairs(of) if isinstance(config.split, GivenSplit) else None
+    for number, other in enumerate(earlier if pairs is not None else (), 1):
+        own = _true_pairs(other)
+        if pairs is not None and len(pairs) == len(own) == len(_both(pairs, own)):
+            raise UsageError(
+                f"[split] valid: its file holds out the same items of the same users as that of "
+                f"fold {number}; name files of different events, or leave one out"
+            )
+
+
+def _overlaps(config: Config, sets: Sequence[EvaluationSet]) -> Iterator[str]:
     """Yield notes where what is held out in one fold is held out in another one as well."""
     if not isinstance(config.split, GivenSplit):
         return
     pairs = [_true_pairs(one) for one in sets]
     for one, other in combinations(range(len(pairs)), 2):
-        both = len(pairs[one].join(pairs[other], on=pairs[one].columns, how="semi"))
+        both = len(_both(pairs[one], pairs[other]))
         if both:
             yield (
                 f"folds {one + 1} and {other + 1} overlap: {both:,} of the "
                 f"{counted(len(pairs[one]), 'true item')} of fold {one + 1} "
-                f"{'is' if both == 1 else 'are'} true in both"
+                f"{'is' if both == 1 else 'are'} true in both, so nothing is said against chance"
             )
+
+
+def _both(one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
+    return one.join(other, on=one.columns, how="semi")
+
+
+def _written_otherwise(config: Config, sets: Sequence[EvaluationSet]) -> Iterator[str]:
+    """Yield a note where ids of two files' users differ by zeros, blanks or case alone."""
+    if not isinstance(config.split, GivenSplit):
+        return
+    users = frames_of([pl.DataFrame({"user": one.user_ids.cast(pl.String)}) for one in sets])
+    plain = pl.col("user").str.strip_chars().str.to_lowercase().str.strip_chars_start("0")
+    # Where one file has both, they are two users.
+    different = pl.col("user").n_unique() > 1
+    apart = pl.col("user").n_unique().over("plain", FOLD) == 1
+    found = (
+        users.with_columns(plain=plain)
+        .filter(apart)
+        .group_by("plain")
+        .agg(pl.struct("user", FOLD).unique(maintain_order=True).alias("as"), different.alias("is"))
+        .filter("is")
+        .sort("plain")
+    )
+    if len(found):
+        first = found["as"][0].struct
+        last = next(n for n, id in enumerate(first.field("user")) if id != first.field("user")[0])
+        ids = [
+            f'"{printable(first.field("user")[at])}" of fold {first.field(FOLD)[at]}'
+            for at in (0, last)
+        ]
+        yield (
+            f"{counted(len(found), 'user')} may be written in two ways, such as {ids[0]} and "
+            f"{ids[1]}: ids are texts, so these are different users; write them alike"
+        )
 
 
 def _true_pairs(of: EvaluationSet) -> pl.DataFrame:

@@ -232,6 +232,9 @@ class RunRecord(Part):
             raise ValueError("not all slices have the same models")
         if any({m.name for m in fold.models} - {*failed} != set(names) for fold in self.folds):
             raise ValueError("a fold has not all of its models")
+        fields = {f"fold {n}": one.evaluation.fingerprint for n, one in enumerate(self.folds, 1)}
+        if fields != {n: v for n, v in self.evaluation.fields.items() if n.startswith("fold ")}:
+            raise ValueError("its folds are not those of its evaluation")
         parts = [part.models for part in self.slices] + [self.bridge.models if self.bridge else {}]
         if any(part and part.keys() != set(names) for part in parts):
             raise ValueError("a slice or the leaderboard estimate has not all of its models")

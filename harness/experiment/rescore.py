@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from harness.config import Config
-from harness.core.errors import UsageError
+from harness.core.errors import UsageError, counted
 from harness.core.progress import Clock
 from harness.experiment import run_folder
 from harness.experiment.answers import Answers
@@ -43,11 +43,26 @@ def rescore(folder: Path | str, metrics: Sequence[Metric] = ()) -> Result | Fold
         Its lists are not of its users.
     """
     run = run_folder.read(Path(folder))
+    _refuse_other_config(run)
     config = only(run.config, [model.name for model in run.record.models])
     wanted = tuple(metrics) or tuple(run.metrics.values())
     _refuse_beyond(run, config, wanted)
     folds = {len(run.folds) - at: fold for at, fold in enumerate(run.folds, 1)}
     return evaluate(config, wanted, Failures(fail_fast=True), lambda one: Written(folds[one.fold]))
+
+
+def _refuse_other_config(run: Run) -> None:
+    """Raise UsageError where config.toml is not what the lists were made by."""
+    config, record = run.config, run.record
+    for what, now, then in (
+        ("[split] says {}", counted(config.n_folds, "fold"), counted(len(run.folds), "fold")),
+        ("[evaluation] k is {}", str(config.evaluation.k), str(record.evaluation.k)),
+    ):
+        if now != then:
+            raise UsageError(
+                f"{run.folder / 'config.toml'}: {what.format(now)}, and the run had {then}: it was "
+                f"changed since; {run.again}"
+            )
 
 
 def _refuse_beyond(run: Run, config: Config, metrics: Sequence[Metric]) -> None:

@@ -30,7 +30,14 @@ from harness.experiment.failures import Failures
 from harness.experiment.figures import EvaluatedUsers, cases_of, figure_steps, grades_of
 from harness.experiment.findings import People, findings_of
 from harness.experiment.finished import Finished, KnownModels
-from harness.experiment.folds import EvaluatedFold, FoldedResult, named, over_folds, require_windows
+from harness.experiment.folds import (
+    EvaluatedFold,
+    FoldedResult,
+    named,
+    over_folds,
+    refuse_again,
+    require_windows,
+)
 from harness.experiment.in_buckets import InBuckets
 from harness.experiment.in_parts import Models
 from harness.experiment.record import Evaluation
@@ -122,6 +129,8 @@ def evaluate(
     with closing(_evaluations(config, folds, memory, whole, progress)) as asked_of:
         for fold, found in zip(folds, asked_of, strict=True):
             with fold.named():
+                earlier = [one.result.evaluation_set for one in evaluated]
+                refuse_again(config, found.task.evaluation_set, earlier)
                 evaluated.append(_fold(fold, found, metrics))
             del found  # its events are let go before those of the next are at hand
     if len(folds) == 1:

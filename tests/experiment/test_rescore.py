@@ -158,6 +158,26 @@ def test_data_that_changed_is_refused(tmp_path: Path) -> None:
         rescore(tmp_path / "run")
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("folds = 3", "folds = 2", "says 2 folds, and the run had 3 folds"),
+        ("folds = 3", "folds = 4", "says 4 folds, and the run had 3 folds"),
+        ("k = 2", "k = 3", "k is 3, and the run had 2"),
+        ("valid_days = 2", "valid_days = 1", "the data has changed since this run"),
+    ],
+)
+def test_another_config_is_refused(tmp_path: Path, old: str, new: str, words: str) -> None:
+    folds = {"split": {"strategy": "time", "valid_days": 2, "folds": 3}, "log": small.MANY}
+    written(tmp_path, config(tmp_path, POPULAR, **folds))
+    path = tmp_path / "run/config.toml"
+    text = path.read_text(encoding="utf-8")
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    with pytest.raises(UsageError, match=words):
+        rescore(tmp_path / "run")
+
+
 def test_a_cut_off_beyond_the_lists_is_refused(tmp_path: Path) -> None:
     written(tmp_path, config(tmp_path))
     with pytest.raises(UsageError, match=r"MAP@3 looks at 3 positions, and the lists.* up to 2;"):

@@ -297,8 +297,42 @@ def test_folds_that_overlap_are_told(tmp_path: Path) -> None:
         given(tmp_path, two_test="user,item\nbob,b\nann,b\n", two_base=FILES["one.base"])
     )
     assert found.notes[0] == (
-        "folds 1 and 2 overlap: 1 of the 1 true item of fold 1 is true in both"
+        "folds 1 and 2 overlap: 1 of the 1 true item of fold 1 is true in both, so nothing is said "
+        "against chance"
     )
+    assert [model.vs_random for model in found.models] == [None]
+
+
+def test_one_set_under_two_names_is_refused(tmp_path: Path) -> None:
+    with refusal(UsageError, "fold 2 of 2: [split] valid: ", "as that of fold 1; name files of"):
+        run(given(tmp_path, two_test=FILES["one.test"], two_base=FILES["one.base"]))
+    (tmp_path / "two.test").unlink()
+    (tmp_path / "two.test").symlink_to("one.test")
+    with refusal(UsageError, "[split] valid names one.test and two.test, one file"):
+        given(tmp_path, link="")
+
+
+def test_ids_that_are_written_in_two_ways_are_told(tmp_path: Path) -> None:
+    """007 and 7 are one of two folds each; 8 and 08 of fold 1 are two users there."""
+    base, test = "user,item\n{0},a\n{1},a\n{2},b\n", "user,item\n{0},b\n{1},b\n{2},a\n"
+    one, two = ("007", "8", "08"), ("7", "8", "9")
+    own = {"one_base": base.format(*one), "one_test": test.format(*one)}
+    own |= {"two_base": base.format(*two), "two_test": test.format(*two)}
+    assert folded(given(tmp_path, **own)).notes[1:] == (
+        '1 user may be written in two ways, such as "007" of fold 1 and "7" of fold 2: ids are '
+        "texts, so these are different users; write them alike",
+    )
+
+
+def test_a_record_whose_folds_were_cut_is_refused(tmp_path: Path) -> None:
+    found = folded(small.config(tmp_path, log=small.MANY, split=THREE))
+    found.write(tmp_path / "run")
+    path = tmp_path / "run/result.json"
+    for left in (2, 0):
+        held = found.to_dict()
+        path.write_text(json.dumps(held | {"folds": held["folds"][:left]}), encoding="utf-8")
+        with refusal(DataError, "result.json", "its folds are not those of its evaluation"):
+            run_folder.read(tmp_path / "run")
 
 
 @pytest.mark.parametrize(
@@ -307,6 +341,10 @@ def test_folds_that_overlap_are_told(tmp_path: Path) -> None:
         (
             {"split": {"strategy": "given", "valid": ["a.csv", "a.csv"]}},
             "[split] valid names a.csv twice",
+        ),
+        (
+            {"split": {"strategy": "given", "valid": ["a.csv", "./a.csv"]}},
+            "[split] valid names a.csv and ./a.csv, one file",
         ),
         (
             {"split": {"strategy": "given", "valid": ["a.csv", "b.csv"]}},
