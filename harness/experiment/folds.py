@@ -20,13 +20,7 @@ import polars as pl
 
 from harness.config import Config, GivenSplit, TimeSplit
 from harness.core import steps as steps_
-from harness.core.errors import (
-    DataError,
-    EmptyEvaluationSetError,
-    RecommenderError,
-    UsageError,
-    counted,
-)
+from harness.core.errors import HarnessError, UsageError, counted
 from harness.core.progress import Clock
 from harness.core.steps import of_one
 from harness.data.dataset import DAY_US, Dataset
@@ -131,10 +125,10 @@ def named(number: int, folds: int) -> Iterator[None]:
     """Say of what is raised in which fold it was, where there are several."""
     try:
         yield
-    except (DataError, EmptyEvaluationSetError, RecommenderError, UsageError) as error:
-        if folds == 1:
-            raise
-        raise type(error)(f"fold {number} of {folds}: {error}") from error
+    except HarnessError as error:
+        if folds > 1:  # in place: an error may hold more than its words
+            error.args = (f"fold {number} of {folds}: {error}",)
+        raise
 
 
 def over_folds(

@@ -20,6 +20,7 @@ from harness.experiment.folds import FoldedResult
 from harness.experiment.result import Result
 from harness.experiment.run import run
 from harness.experiment.split_files import FoldedSplit, split
+from harness.experiment.submissions import SubmissionError
 
 THREE = {"strategy": "time", "valid_days": 2, "folds": 3}
 """Days 3 and 4, 5 and 6, 7 and 8 of `small.MANY`."""
@@ -261,6 +262,15 @@ def test_lists_are_given_for_each_fold(tmp_path: Path) -> None:
     """Ann's list begins with b, her true item; bob's second is his: (1 + 1/2) / 2."""
     found = folded(given(tmp_path, {"name": "theirs", "lists": ["one.csv", "two.csv"]}))
     assert found.models[0].metrics["MAP@2"].mean == 0.75
+
+
+def test_the_fold_of_lists_with_errors_is_named(tmp_path: Path) -> None:
+    """Bob has two rows in the second fold's file."""
+    lists = {"name": "theirs", "lists": ["one.csv", "two.csv"]}
+    config = given(tmp_path, lists, two_csv="user,prediction\nbob,a\nbob,b\n")
+    with refusal(SubmissionError, "fold 2 of 2: ", 'model "theirs"', "two.csv") as told:
+        run(config, fail_fast=True)
+    assert [problem.code for problem in told.value.validation.errors] == ["SUB203"]
 
 
 def test_files_of_a_competition_are_those_of_a_fold(tmp_path: Path) -> None:
