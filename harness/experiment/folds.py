@@ -91,19 +91,35 @@ class FoldedResult(Findings):
 
 def require_windows(config: Config, data: Dataset) -> None:
     """Raise UsageError where the events of a time split are too few days for its folds."""
-    rule = config.split
-    if not isinstance(rule, TimeSplit) or rule.folds == 1:
+    if isinstance(config.split, TimeSplit):
+        require_room(config.split, data, end_of(data, config.split), f"{config.file}: [split]")
+
+
+def require_room(rule: TimeSplit, data: Dataset, end: int, key: str) -> None:
+    """Raise UsageError where events are too few days for the folds of a time split.
+
+    Parameters
+    ----------
+    end : int
+        Where days are counted back from, in microseconds since 1970.
+    key : str
+        Of the split, for messages.
+    """
+    days, held_back = rule.valid_days * DAY_US, rule.test_days * DAY_US
+    most = max((end - held_back - data.times[0] - 1) // days, 0)
+    if rule.folds == 1 or rule.folds <= most:
         return
-    first, until = data.times[0], end_of(data, rule) - rule.test_days * DAY_US
-    most = max((until - first - 1) // (rule.valid_days * DAY_US), 0)
-    if rule.folds > most:
-        start, last = (str(np.datetime64(t, "us").astype("datetime64[D]")) for t in data.times)
-        raise UsageError(
-            f"[split] folds = {rule.folds}: the events run from {start} to {last}, and "
-            f"{counted(most, 'window')} of {counted(rule.valid_days, 'day')} "
-            f"{'has' if most == 1 else 'have'} events before {'it' if most == 1 else 'them'}; ask "
-            "for fewer folds, or for shorter ones with valid_days"
-        )
+    start, last = (str(np.datetime64(t, "us").astype("datetime64[D]")) for t in data.times)
+    them, n = "it" if most == 1 else "them", counted(rule.test_days, "test day")
+    behind = f" and {n} behind {them}" if rule.test_days else ""
+    fewer = ["fewer folds"] if most else []
+    fewer += ["shorter ones with valid_days"] if rule.valid_days > 1 else []
+    fewer += ["fewer test_days"] if rule.test_days else []
+    raise UsageError(
+        f"{key} folds = {rule.folds}: the events run from {start} to {last}, with room for "
+        f"{counted(most, 'window')} of {counted(rule.valid_days, 'day')}, events before {them}"
+        f"{behind}; " + (f"ask for {' or '.join(fewer)}" if fewer else "there must be more days")
+    )
 
 
 def tasks(config: Config) -> Iterator[Task]:

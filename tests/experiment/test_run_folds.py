@@ -196,15 +196,31 @@ def test_slices_are_of_each_fold(tmp_path: Path) -> None:
         compare(tmp_path / "run", by=["activity"])
 
 
-def test_more_folds_than_the_data_has(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("own", "words"),
+    [
+        ({}, "room for 3 windows of 2 days, events before them; ask for fewer folds or shorter"),
+        ({"test_days": 3}, "room for 2 windows of 2 days, events before them and 3 test days"),
+        ({"test_days": 5}, "room for 1 window of 2 days, events before it and 5 test days behind"),
+        (
+            {"test_days": 7, "valid_days": 1},
+            "room for 0 windows of 1 day, events before them and 7 test days behind them; ask for "
+            "fewer test_days",
+        ),
+    ],
+)
+def test_more_folds_than_the_data_has(tmp_path: Path, own: dict[str, Any], words: str) -> None:
     """The events run over eight days: of two days each, three windows have a day before them."""
-    with refusal(
-        UsageError,
-        "[split] folds = 4",
-        "from 2020-01-01 to 2020-01-08",
-        "3 windows of 2 days have events before them",
-    ):
-        run(small.config(tmp_path, log=small.MANY, split=THREE | {"folds": 4}))
+    config = small.config(tmp_path, log=small.MANY, split=THREE | {"folds": 4} | own)
+    with refusal(UsageError, "config: [split] folds = 4: ", "2020-01-01 to 2020-01-08", words):
+        run(config)
+
+
+def test_too_many_folds_name_the_config_file(tmp_path: Path) -> None:
+    small.write(tmp_path, {"log.csv": small.MANY, "my.toml": small.toml(split=THREE)})
+    config = config_.read(tmp_path / "my.toml", ["split.folds=9"])
+    with refusal(UsageError, f"{tmp_path / 'my.toml'}: [split] folds = 9"):
+        run(config)
 
 
 def test_a_fold_without_users_is_named(tmp_path: Path) -> None:
@@ -218,7 +234,8 @@ def test_a_fold_without_users_is_named(tmp_path: Path) -> None:
 def test_a_fold_without_events_is_named(tmp_path: Path) -> None:
     log = TWO_WEEKS.replace("2020-01-02", "2020-01-01")
     split = {"strategy": "time", "valid_days": 1, "folds": 2}
-    with refusal(DataError, "fold 1 of 2: the split leaves no validation event"):
+    window = ", and the window is 1 day from 2020-01-02; change [split]"
+    with refusal(DataError, "fold 1 of 2: the split leaves no validation event of 7 (", window):
         run(small.config(tmp_path, log=log, split=split))
 
 
