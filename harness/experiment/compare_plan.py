@@ -188,6 +188,12 @@ def _metric(opened: Sequence[Run], wanted: str | None) -> Metric:
         raise UsageError("the runs have no metric of users in common; run both with the same")
     if wanted is None:
         return next(iter(known.values()))
+    several = [found for run in opened for found in run.metrics.items()]
+    if any(wanted in (name, str(m)) and m.definition.of == "set" for name, m in several):
+        raise UsageError(
+            f"{wanted} is one value for all lists and has none of each user, by which models are "
+            f"compared; {suggest('', list(known))}"
+        )
     if wanted not in known:
         raise UsageError(f'not all runs were scored by "{wanted}"; {suggest(wanted, list(known))}')
     return known[wanted]

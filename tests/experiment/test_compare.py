@@ -210,6 +210,14 @@ def test_options_that_are_wrong(folder: Path, options: Any, named: list[str]) ->
         compare(folder, **options)
 
 
+def test_a_metric_of_all_lists_compares_no_models(tmp_path: Path) -> None:
+    """Micro-averaged recall adds up hits and true items of all users before it divides."""
+    rules = {"k": 2, "metrics": ["MAP@2", "MicroRecall@2"]}
+    run(small.config(tmp_path, log=LOG, evaluation=rules)).write(tmp_path / "run")
+    with refusal(UsageError, "MicroRecall@2 is one value for all lists", "allowed: MAP@2"):
+        compare(tmp_path / "run", metric="MicroRecall@2")
+
+
 def test_no_run_and_one_run_twice(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="named twice"):
         compare(folder, tmp_path / "." / "run")
