@@ -119,9 +119,9 @@ def _refuse_other_set(first: Run, run: Run) -> None:
     if differ:
         agree = [name for name in fields if name not in differ]
         raise UsageError(
-            f"{run.folder}: has another evaluation set than {first.folder}: "
-            f"{', '.join(differ)} differ"
-            + (f" ({', '.join(agree)} agree)" if agree else "")
+            f"{run.folder}: has another evaluation set than {first.folder}: they differ in "
+            f"{', '.join(differ)}"
+            + (f" and agree in {', '.join(agree)}" if agree else "")
             + "; only models on one evaluation set can be compared: run both with the same "
             "data, [split] and [evaluation]"
         )

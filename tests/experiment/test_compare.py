@@ -137,7 +137,7 @@ def test_the_runs_own_rules_hold_unless_others_are_named(tmp_path: Path) -> None
 
 def test_another_evaluation_set_is_refused_and_the_fields_are_named(tmp_path: Path) -> None:
     one, other = ran(tmp_path, "one", POPULAR), ran(tmp_path, "two", LAST, k=2)
-    words = [str(one), str(other), "k differ", "users, candidates, truth, seen agree"]
+    words = [str(one), str(other), "they differ in k and agree in users, candidates, truth, seen; "]
     with refusal(UsageError, *words):
         harness.compare(one, other)
 

@@ -166,6 +166,9 @@ def test_compare_finds_what_the_run_found(tmp_path: Path) -> None:
     found.write(tmp_path / "run")
     compared = compare(tmp_path / "run")
     assert compared.comparison == found.comparison
+    for row, pair in zip(compared.records(), compared.comparison.pairs, strict=True):
+        assert pair.better_folds is not None
+        assert (row["better_folds"], row["folds"]) == (pair.better_folds[0], 3)
     assert compared.models[0].metrics["MAP@2"] == found.models[0].metrics["MAP@2"]
 
 
@@ -174,7 +177,8 @@ def test_compare_says_which_folds_differ(tmp_path: Path) -> None:
     log = small.MANY.replace("user1,b,2020-01-03", "user1,e,2020-01-03")
     assert log != small.MANY
     folded(small.config(tmp_path, log=log, split=THREE)).write(tmp_path / "other")
-    with refusal(UsageError, "other", "another evaluation set", "fold 1", "differ"):
+    told = "they differ in fold 1 and agree in fold 2, fold 3; only models"
+    with refusal(UsageError, "other: has another evaluation set than ", told):
         compare(tmp_path / "one", tmp_path / "other")
 
 
