@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -155,9 +156,11 @@ def _of_run(folder: Path, metric: list[str] | None, format_: Format, also: list[
             "--metric and --format alone go with it"
         )
     with stdout_to_stderr():  # what a metric prints must not mix with the table
-        named = run_folder.read(folder).metrics
+        run = run_folder.read(folder)
+        named = run.metrics
         asked = [named[text] if text in named else parse(text, Path()) for text in metric or []]
         found = rescore(folder, tuple(dict.fromkeys(asked)))
+        found = replace(found, failed=run.record.failed)
     show(format_, found.to_dict, found.sheets(), found.records())
     return 0
 

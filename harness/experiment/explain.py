@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from harness.config import Config
 from harness.core.arrays import repeats
 from harness.core.errors import UsageError, printable, suggest
 from harness.core.table import MISSING, Column, Sheet, Shown, number
@@ -39,11 +40,11 @@ def of_run(
     Raises
     ------
     UsageError
-        No such run, model or repeat; or the data has changed since the run.
+        No such run, model or repeat; a model that failed; or the data has changed since the run.
     """
-    run = run_folder.read(folder).folds[-1]
-    config = run.config
-    settings = model_of(config, model, repeat, str(folder))
+    whole = run_folder.read(folder)
+    run, config = whole.folds[-1], whole.config
+    settings = model_of(_evaluated(whole, model), model, repeat, str(folder))
     task = make_task(config)
     run.refuse_changed(task.evaluation_set)
     if (folder / RECOMMENDATIONS).exists():
@@ -55,6 +56,25 @@ def of_run(
     _refuse_other_lists(run, model, repeat, _on_task("", task, found, ()))
     title = f'model "{model}" of {folder}' + (f", repeat {repeat}" if settings.repeats > 1 else "")
     return _on_task(title, task, found, metrics)
+
+
+def _evaluated(run: Run, model: str) -> Config:
+    """Return a run's config with the models alone that have lists.
+
+    Raises
+    ------
+    UsageError
+        The model that is asked for failed.
+    """
+    names = [one.name for one in run.record.models]
+    for failed in run.record.failed:
+        if failed.name == model:
+            raise UsageError(
+                f'{run.folder}: model "{model}" failed in this run and has no lists: '
+                f"{printable(' '.join(failed.says.split()))}; {suggest('', names)}"
+            )
+    models = [one for one in run.config.models if one.name in names]
+    return run.config.model_copy(update={"models": models})
 
 
 def _on_task(
