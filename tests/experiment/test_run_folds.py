@@ -368,6 +368,13 @@ def test_configs_of_folds_that_cannot_be(sections: dict[str, Any], words: str) -
         )
 
 
+@pytest.mark.parametrize("split", [{"strategy": "time"}, {"strategy": "last_n", "n": 1}])
+def test_a_list_with_one_name_is_that_name(tmp_path: Path, split: dict[str, Any]) -> None:
+    lists = {"name": "theirs", "lists": ["theirs.csv"]}
+    found = small.config(tmp_path, lists, split=split, data={"events": ["log.csv"]})
+    assert (found.data.events, found.models[0].lists) == ("log.csv", "theirs.csv")
+
+
 def test_lists_of_random_rankings_are_seldom_called_better_than_chance(tmp_path: Path) -> None:
     """A random model is no better than chance over folds either, by the law of the users' sums."""
     found = folded(small.config(tmp_path, RANDOM, log=small.MANY, split=THREE))
