@@ -243,6 +243,43 @@ def test_a_fold_without_events_is_named(tmp_path: Path) -> None:
         run(small.config(tmp_path, log=log, split=split))
 
 
+STRANGERS = "user,item,time\nzoe,a,2020-01-09\n"
+SOLD = {"data": {"kind": "event"}, "evaluation": {"hits": ["sale"]}}
+HEAD = "user,item,time,event\n"
+VIEWS = "user0,a,2020-01-09,view\n" + "user0,b,2020-01-09,view\n"
+SALE = "zoe,a,2020-01-09,sale\n"
+
+
+@pytest.mark.parametrize(
+    ("split", "sections", "told"),
+    [
+        (
+            {"strategy": "given", "valid": "strangers.csv"},
+            {},
+            "check that [data] events and [split] valid write users alike, or set [evaluation] us",
+        ),
+        (
+            {"strategy": "given", "valid": "views.csv"},
+            {**SOLD, "log": small.MANY},
+            "name a file with more events as [split] valid",
+        ),
+        (
+            {"strategy": "last_n", "n": 1},
+            {**SOLD, "log": HEAD + VIEWS + SALE},
+            "hold out fewer events under [split], or set [evaluation] us",
+        ),
+    ],
+)
+def test_what_is_told_to_change_goes_with_the_split(
+    tmp_path: Path, split: dict[str, Any], sections: dict[str, Any], told: str
+) -> None:
+    """No hint speaks of a window where there is none."""
+    small.write(tmp_path, {"strangers.csv": STRANGERS, "views.csv": HEAD + VIEWS})
+    with refusal(EmptyEvaluationSetError, told) as caught:
+        run(small.config(tmp_path, split=split, **sections))
+    assert "window under" not in str(caught.value)
+
+
 FILES = {
     "one.base": "user,item\nann,a\nbob,a\nbob,b\n",
     "one.test": "user,item\nann,b\n",
