@@ -182,7 +182,7 @@ def over_folds(
         shake_ups=figures.shake_ups,
         slices=(),
         leaderboard_estimates=None,
-        notes=(*_shared(config, sets), *_notes([fold.notes for fold in results])),
+        notes=notes_of(config, sets, [fold.notes for fold in results]),
         seconds=_added(seconds),
         failed=failures.told,
         changed={name: file for fold in results for name, file in fold.changed.items()},
@@ -258,8 +258,16 @@ def _resolved(config: Config, last: Result) -> dict[str, Any]:
     return config.resolved() | {"evaluation": last.config["evaluation"]}
 
 
-def _notes(folds: Sequence[Sequence[str]]) -> list[str]:
-    """Return what all folds say once, and the other notes with their fold."""
+def notes_of(
+    config: Config, sets: Sequence[EvaluationSet], folds: Sequence[Sequence[str]]
+) -> tuple[str, ...]:
+    """Return which folds overlap, what all folds say once, and other notes with their fold.
+
+    Parameters
+    ----------
+    folds : sequence of sequence of str
+        The notes of each.
+    """
     common = [note for note in folds[0] if all(note in notes for notes in folds)]
     own = [
         f"fold {number}: {note}"
@@ -267,10 +275,10 @@ def _notes(folds: Sequence[Sequence[str]]) -> list[str]:
         for note in notes
         if note not in common
     ]
-    return [*common, *own]
+    return (*_overlaps(config, sets), *common, *own)
 
 
-def _shared(config: Config, sets: Sequence[EvaluationSet]) -> Iterator[str]:
+def _overlaps(config: Config, sets: Sequence[EvaluationSet]) -> Iterator[str]:
     """Yield notes where what is held out in one fold is held out in another one as well."""
     if not isinstance(config.split, GivenSplit):
         return

@@ -99,6 +99,14 @@ def test_notes(harness: Cli, here: Path) -> None:
     assert err.startswith("note  log.csv: 1 of 8 rows left out (kept: ")
 
 
+def test_notes_on_the_split(harness: Cli, here: Path) -> None:
+    """Ann's b is held out by name, and stands in train as well."""
+    small.write(here, {"valid.csv": "user,item,time\nann,b,2020-01-02\nbob,a,2020-01-09\n"})
+    given = "--set=split={ strategy = 'given', valid = 'valid.csv' }"
+    _, _, err = harness("split", "shop.toml", "--out", "out", given)
+    assert err.startswith("note  1 of 2 validation events is a training event too (the same user, ")
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

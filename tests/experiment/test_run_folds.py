@@ -405,6 +405,18 @@ def test_configs_of_folds_that_cannot_be(sections: dict[str, Any], words: str) -
         )
 
 
+def test_files_of_a_competition_have_the_notes_of_a_run(tmp_path: Path) -> None:
+    """Ann's b and bob's b are to be found in both folds, and ann has b in the second's train."""
+    both = "user,item\nbob,b\nann,b\n"
+    settings = given(tmp_path, one_test=both, two_test=both)
+    done = split(settings, tmp_path / "out", public_share=0.5)
+    assert isinstance(done, FoldedSplit)
+    assert done.notes == folded(settings).notes
+    overlap, in_train = done.notes
+    assert overlap == "folds 1 and 2 overlap: 2 of the 2 true items of fold 1 are true in both"
+    assert in_train.startswith("1 of 2 validation events is a training event too (the same user")
+
+
 @pytest.mark.parametrize("split", [{"strategy": "time"}, {"strategy": "last_n", "n": 1}])
 def test_a_list_with_one_name_is_that_name(tmp_path: Path, split: dict[str, Any]) -> None:
     lists = {"name": "theirs", "lists": ["theirs.csv"]}
