@@ -8,6 +8,8 @@ import small
 from conftest import Cli, is_refused, tells
 from small import LOG, POPULAR, RANDOM
 
+from harness.core import cache
+
 TOML = small.toml(POPULAR, RANDOM, evaluation={"k": 2, "metrics": ["MAP@2", "NDCG@2"]})
 SCORED = ["--solution", "out/solution.csv", "--sample", "out/sample_submission.csv"]
 
@@ -62,9 +64,13 @@ def folded(harness: Cli, here: Path) -> Cli:
 
 
 @pytest.mark.parametrize("command", [["score"], ["explain", "--user", "cid"]])
-def test_the_heading_says_that_it_is_the_last_fold(folded: Cli, command: list[str]) -> None:
+def test_the_heading_says_that_it_is_the_last_fold(
+    folded: Cli, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
     name, *more = command
-    for _ in range(2):  # the solution is kept, and read again
+    monkeypatch.setattr(cache, "_RECENT_NS", 0)  # what is made of files of just now is kept
+    more += ["--set", "data.cache=true"]
+    for _ in range(2):
         status, out, err = folded(name, "lists.csv", "--config", "folds.toml", *more)
         assert (status, err) == (0, "")
         assert out.splitlines()[0].startswith("lists  lists.csv")
