@@ -112,6 +112,14 @@ def test_more_inner_folds_than_train_has(tmp_path: Path, outer: dict[str, Any]) 
         inner_tasks(settings)
 
 
+def test_inner_folds_are_counted_back_from_the_outer_cut_off(tmp_path: Path) -> None:
+    """Nothing happens on the 8th, the day before it, which is a window nevertheless."""
+    log = "user,item,time\nann,a,2020-01-01\nann,a,2020-01-07\n" + HELD_OUT
+    settings = config(tmp_path, log, split=TIME, tune={"split": TIME | {"folds": 30}})
+    with refusal(UsageError, "2020-01-01 to 2020-01-07, with room for 7 windows of 1 day"):
+        inner_tasks(settings)
+
+
 def test_given_folds_are_not_tuned_on(tmp_path: Path) -> None:
     for name in ("a.test", "b.test"):
         (tmp_path / name).write_text("user,item,time\n" + HELD_OUT)
