@@ -123,7 +123,7 @@ def _explained(
     rows = [*rows_of(solution, users), *extremes(submitted, by, worst, best)]
     k = by.k or solution.k or _K
     found = (explain(submitted, row, k, by) for row in dict.fromkeys(rows))
-    return Explanations(submitted.title, tuple(found))
+    return Explanations(submitted.title, tuple(found), solution.folds)
 
 
 def _asked(

@@ -121,6 +121,8 @@ def score(
                 )
     except SubmissionError as error:
         fix = "" if engine == "spark" else "harness validate FILE --fix OUT"
+        if terms.fold:
+            print(f"note  {terms.fold}", file=sys.stderr)
         return _refused(error.validation, format_, fix)
     show(format_, scored.to_dict, scored.sheets(), scored.records())
     if codabench is not None:

@@ -42,8 +42,9 @@ def split(
                 print(f"{path}  {path.stat().st_size:,} bytes")
         print(f"\nevaluation set  {_numbers(fold.record)}" + "\n" * (fold is not folds[-1]))
     print("next  " + to_type("score", "FILE", *_options(folds[-1])))
-    for note in dict.fromkeys(note for fold in folds for note in _notes(fold)):
-        print(f"note  {note}", file=sys.stderr)
+    for note in dict.fromkeys([*map(_without_config, folds), *done.notes]):
+        if note:
+            print(f"note  {note}", file=sys.stderr)
 
 
 def _numbers(record: SplitRecord) -> str:
@@ -53,9 +54,9 @@ def _numbers(record: SplitRecord) -> str:
     return f"{' · '.join(parts)} · {counted(of.users, 'user')}, {sides}"
 
 
-def _notes(done: SplitFolder) -> list[str]:
+def _without_config(done: SplitFolder) -> str:
     reason = done.record.config
-    return [*([f"no config.toml: {reason}"] if reason else []), *done.notes]
+    return f"no config.toml: {reason}" if reason else ""
 
 
 def _options(done: SplitFolder) -> list[str]:

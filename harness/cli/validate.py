@@ -73,6 +73,8 @@ def validate(
         named=Named(user, item, rank, score, row_order=row_order),
         separator=separator,
     )
+    if terms.fold:
+        print(f"note  {terms.fold}", file=sys.stderr)
     if engine == "spark":
         from harness.spark.submission import SparkOptions
         from harness.spark.validate import validate_on

@@ -27,6 +27,8 @@ _NEEDED = {
 _KINDS = {str: "a text in quotes", int: "a whole number", float: "a number"}
 _FILES = GivenSplit.model_fields["valid"].annotation
 """Of keys that name a file, or one a fold."""
+_OWN = ("folder", "fold", "file")
+"""What a config knows of itself, and no file says."""
 _LIMITS = (("ge", "from"), ("gt", "above"), ("lt", "below"))
 _SHOWN = 10
 """How many files a message lists."""
@@ -99,11 +101,11 @@ def parse(values: dict[str, Any], folder: Path, name: str = "config") -> Config:
     UsageError
         A key or value is not allowed; the message names it and the nearest valid one.
     """
-    return _checked(Config, values, folder, name)
+    return _checked(Config, values, folder, name).model_copy(update={"file": name})
 
 
 def _checked(whole: type[_Config], values: dict[str, Any], folder: Path, name: str) -> _Config:
-    for own in values.keys() & {"folder", "fold"}:
+    for own in values.keys() & {*_OWN}:
         raise UsageError(f"{name}: no section [{own}]; {suggest(own, _section_names())}")
     try:
         return whole.model_validate({**values, "folder": folder})
@@ -146,7 +148,7 @@ def _value(text: str) -> Any:
 
 def _section_names() -> list[str]:
     """Return the names of the sections that a config file may have."""
-    return [name for name in Config.model_fields if name not in ("folder", "fold")]
+    return [name for name in Config.model_fields if name not in _OWN]
 
 
 def _in_words(values: dict[str, Any], fault: Any) -> str:
@@ -173,13 +175,18 @@ def _in_words(values: dict[str, Any], fault: Any) -> str:
         case "literal_error":
             words = fault["ctx"]["expected"].replace(" or ", ",").split(",")
             near = suggest(str(fault["input"]), [word.strip("' ") for word in words])
-            return f"{section} {key} = {fault['input']!r}; {near}"
+            return f"{section} {key} = {_written(fault['input'])}; {near}"
         case "model_type" | "model_attributes_type" | "dict_type":
             place = f"{section} {key}".rstrip()
-            return f"{place}: found {fault['input']!r}; expected keys with values"
+            return f"{place}: found {_written(fault['input'])}; expected keys with values"
         case _:
             words = fault["msg"][0].lower() + fault["msg"][1:]
-            return f"{f'{section} {key}'.rstrip()}: found {fault['input']!r}; {words}"
+            return f"{f'{section} {key}'.rstrip()}: found {_written(fault['input'])}; {words}"
+
+
+def _written(value: Any) -> str:
+    """Return a value as it stands in a message: true and false are TOML's."""
+    return repr(value).lower() if isinstance(value, bool) else repr(value)
 
 
 def _place(values: dict[str, Any], name: str, *keys: str | int) -> tuple[str, str]:

@@ -65,12 +65,17 @@ def _one_or_several(given: Any) -> str:
     return "several" if isinstance(given, list) else "one"
 
 
+def _of_list(given: str | list[str]) -> str | list[str]:
+    return given[0] if isinstance(given, list) and len(given) == 1 else given
+
+
 PathTexts = Annotated[
     Annotated[PathText, Tag("one")]
     | Annotated[list[PathText], Field(min_length=1), Tag("several")],
     Discriminator(_one_or_several),
+    AfterValidator(_of_list),
 ]
-"""The same, or one a fold."""
+"""The same, or one a fold; a list of one is that one."""
 
 
 def paths_of(given: str | list[str]) -> list[str]:

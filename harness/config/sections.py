@@ -192,6 +192,8 @@ class Config(Section):
     ----------
     fold : int
         Of the config of a fold: how many windows, or files, stand after its own.
+    file : str
+        Its name in messages: the path of a config file.
     """
 
     data: DataConfig
@@ -203,6 +205,7 @@ class Config(Section):
     models: Annotated[list[ModelConfig], Field(min_length=1)]
     folder: Annotated[Path, Field(exclude=True)] = Path()
     fold: Annotated[int, Field(exclude=True)] = 0
+    file: Annotated[str, Field(exclude=True)] = "config"
 
     @model_validator(mode="after")
     def _consistent(self) -> Config:

@@ -119,9 +119,9 @@ def _refuse_other_set(first: Run, run: Run) -> None:
     if differ:
         agree = [name for name in fields if name not in differ]
         raise UsageError(
-            f"{run.folder}: has another evaluation set than {first.folder}: "
-            f"{', '.join(differ)} differ"
-            + (f" ({', '.join(agree)} agree)" if agree else "")
+            f"{run.folder}: has another evaluation set than {first.folder}: they differ in "
+            f"{', '.join(differ)}"
+            + (f" and agree in {', '.join(agree)}" if agree else "")
             + "; only models on one evaluation set can be compared: run both with the same "
             "data, [split] and [evaluation]"
         )
@@ -188,6 +188,12 @@ def _metric(opened: Sequence[Run], wanted: str | None) -> Metric:
         raise UsageError("the runs have no metric of users in common; run both with the same")
     if wanted is None:
         return next(iter(known.values()))
+    several = [found for run in opened for found in run.metrics.items()]
+    if any(wanted in (name, str(m)) and m.definition.of == "set" for name, m in several):
+        raise UsageError(
+            f"{wanted} is one value for all lists and has none of each user, by which models are "
+            f"compared; {suggest('', list(known))}"
+        )
     if wanted not in known:
         raise UsageError(f'not all runs were scored by "{wanted}"; {suggest(wanted, list(known))}')
     return known[wanted]

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from harness.config import Config
 from harness.core.arrays import repeats
 from harness.core.errors import UsageError, printable, suggest
 from harness.core.table import MISSING, Column, Sheet, Shown, number
@@ -19,6 +20,7 @@ from harness.experiment.list_table import ListTable, lists_of
 from harness.experiment.run_folder import RECOMMENDATIONS, Run
 from harness.experiment.score import convention_columns, on_conventions
 from harness.experiment.submitted_lists import SubmittedLists, lists_of_positions
+from harness.experiment.terms import last_of
 from harness.metrics import DEFINITIONS, DIVISORS, Block, Metric, parse, per_user
 from harness.metrics.conventions import map_by_convention
 from harness.metrics.grades import allows
@@ -39,11 +41,11 @@ def of_run(
     Raises
     ------
     UsageError
-        No such run, model or repeat; or the data has changed since the run.
+        No such run, model or repeat; a model that failed; or the data has changed since the run.
     """
-    run = run_folder.read(folder).folds[-1]
-    config = run.config
-    settings = model_of(config, model, repeat, str(folder))
+    whole = run_folder.read(folder)
+    run, config = whole.folds[-1], whole.config
+    settings = model_of(_evaluated(whole, model), model, repeat, str(folder))
     task = make_task(config)
     run.refuse_changed(task.evaluation_set)
     if (folder / RECOMMENDATIONS).exists():
@@ -55,6 +57,25 @@ def of_run(
     _refuse_other_lists(run, model, repeat, _on_task("", task, found, ()))
     title = f'model "{model}" of {folder}' + (f", repeat {repeat}" if settings.repeats > 1 else "")
     return _on_task(title, task, found, metrics)
+
+
+def _evaluated(run: Run, model: str) -> Config:
+    """Return a run's config with the models alone that have lists.
+
+    Raises
+    ------
+    UsageError
+        The model that is asked for failed.
+    """
+    names = [one.name for one in run.record.models]
+    for failed in run.record.failed:
+        if failed.name == model:
+            raise UsageError(
+                f'{run.folder}: model "{model}" failed in this run and has no lists: '
+                f"{printable(' '.join(failed.says.split()))}; {suggest('', names)}"
+            )
+    models = [one for one in run.config.models if one.name in names]
+    return run.config.model_copy(update={"models": models})
 
 
 def _on_task(
@@ -144,14 +165,23 @@ class Explanation:
 
 @dataclass(frozen=True, repr=False)
 class Explanations(Shown):
-    """The explanations of some users; `paper` is where their lists are from, as in JSON."""
+    """The explanations of some users; names are the keys of its JSON.
+
+    Attributes
+    ----------
+    paper : str
+        Where their lists are from.
+    folds : int
+        Of how many evaluation sets of a config theirs is the last.
+    """
 
     paper: str
     users: tuple[Explanation, ...]
+    folds: int = 1
 
     def sheets(self) -> list[Sheet]:
         """Return the tables of each user."""
-        return [sheet for one in self.users for sheet in sheets(one, self.paper)]
+        return [sheet for one in self.users for sheet in sheets(one, self.paper, self.folds)]
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a position of each user."""
@@ -248,8 +278,9 @@ def rows_of(solution: Solution, users: Sequence[str]) -> list[int]:
         if user not in known:
             near = suggest(user, known) if len(known) <= _SEARCHED else ""
             hint = near if near.startswith("did you mean") else f'one is "{solution.users[0]}"'
+            which = f" ({last_of(solution.folds)})" if solution.folds > 1 else ""
             raise UsageError(
-                f'no user "{user}" among the {len(known):,} of the evaluation set; {hint}'
+                f'no user "{user}" among the {len(known):,} of the evaluation set{which}; {hint}'
             )
     return [known[user] for user in users]
 
@@ -276,7 +307,7 @@ def extremes(submitted: SubmittedLists, metric: Metric, worst: int, best: int) -
 _SHOWN_TRUTH = 12
 
 
-def sheets(found: Explanation, title: str) -> list[Sheet]:
+def sheets(found: Explanation, title: str, folds: int = 1) -> list[Sheet]:
     """Return the positions, and the list's score by every metric and convention."""
     columns: list[Column[tuple[str, float]]] = [
         Column("metric", lambda row: row[0], "name"),
@@ -284,13 +315,13 @@ def sheets(found: Explanation, title: str) -> list[Sheet]:
     ]
     conventions = on_conventions(found.conventions)
     return [
-        _positions_table(found, title),
+        _positions_table(found, title, folds),
         Sheet.of(found.metrics.items(), columns),
         Sheet.of(conventions, convention_columns(f"AP@{found.k}"), kept=2),
     ]
 
 
-def _positions_table(found: Explanation, title: str) -> Sheet:
+def _positions_table(found: Explanation, title: str, folds: int) -> Sheet:
     hits = [position for position in found.places if position.hit]
     shown = ", ".join(printable(item) for item in found.truth[:_SHOWN_TRUTH])
     more = len(found.truth) - _SHOWN_TRUTH
@@ -309,6 +340,7 @@ def _positions_table(found: Explanation, title: str) -> Sheet:
         columns,
         heading=[
             f"lists  {printable(title)}",
+            *([f"note   {last_of(folds)}"] if folds > 1 else []),
             f"user   {printable(found.user)} · k = {found.k}",
             f"truth  R = {len(found.truth)}: {shown}" + (f" and {more} more" if more > 0 else ""),
             *([f"note   {beyond} of them could not be recommended"] if beyond else []),

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from harness.config.paths import paths_of
 from harness.core.arrays import Int32, Ragged
-from harness.core.errors import DataError, UsageError
+from harness.core.errors import DataError, UsageError, counted
 from harness.metrics import Judgments
 from harness.models.base import Draws, Train
 from harness.models.recommendations import EMPTY, Recommendations
@@ -115,14 +115,15 @@ class PrecomputedLists:
 
 def odd(name: str, found: Recommendations, evaluation_set: EvaluationSet) -> tuple[str, ...]:
     """Return notes on a file's lists: users without one, and items that are no candidates."""
-    counts = {
-        "evaluated users have no list, and score 0": (found.items < 0).all(axis=1),
-        "positions hold items that are no candidates, and cannot hit": (
-            found.items >= len(evaluation_set.candidates)
-        ),
-    }
+    without = int((found.items < 0).all(axis=1).sum())
+    strange = int((found.items >= len(evaluation_set.candidates)).sum())
+    users = "evaluated user has no list, and scores 0", "evaluated users have no list, and score 0"
+    positions = (
+        "position holds an item that is no candidate, and cannot hit",
+        "positions hold items that are no candidates, and cannot hit",
+    )
     return tuple(
-        f'model "{name}": {int(what.sum()):,} {words}'
-        for words, what in counts.items()
-        if what.any()
+        f'model "{name}": {counted(count, *words)}'
+        for count, words in ((without, users), (strange, positions))
+        if count > 0
     )

@@ -20,14 +20,7 @@ import polars as pl
 
 from harness.config import Config, GivenSplit, TimeSplit
 from harness.core import steps as steps_
-from harness.core.errors import (
-    DataError,
-    EmptyEvaluationSetError,
-    RecommenderError,
-    UsageError,
-    counted,
-    printable,
-)
+from harness.core.errors import HarnessError, UsageError, counted, printable
 from harness.core.progress import Clock
 from harness.core.steps import of_one
 from harness.data.dataset import DAY_US, Dataset
@@ -98,19 +91,35 @@ class FoldedResult(Findings):
 
 def require_windows(config: Config, data: Dataset) -> None:
     """Raise UsageError where the events of a time split are too few days for its folds."""
-    rule = config.split
-    if not isinstance(rule, TimeSplit) or rule.folds == 1:
+    if isinstance(config.split, TimeSplit):
+        require_room(config.split, data, end_of(data, config.split), f"{config.file}: [split]")
+
+
+def require_room(rule: TimeSplit, data: Dataset, end: int, key: str) -> None:
+    """Raise UsageError where events are too few days for the folds of a time split.
+
+    Parameters
+    ----------
+    end : int
+        Where days are counted back from, in microseconds since 1970.
+    key : str
+        Of the split, for messages.
+    """
+    days, held_back = rule.valid_days * DAY_US, rule.test_days * DAY_US
+    most = max((end - held_back - data.times[0] - 1) // days, 0)
+    if rule.folds == 1 or rule.folds <= most:
         return
-    first, until = data.times[0], end_of(data, rule) - rule.test_days * DAY_US
-    most = max((until - first - 1) // (rule.valid_days * DAY_US), 0)
-    if rule.folds > most:
-        start, last = (str(np.datetime64(t, "us").astype("datetime64[D]")) for t in data.times)
-        raise UsageError(
-            f"[split] folds = {rule.folds}: the events run from {start} to {last}, and "
-            f"{counted(most, 'window')} of {counted(rule.valid_days, 'day')} "
-            f"{'has' if most == 1 else 'have'} events before {'it' if most == 1 else 'them'}; ask "
-            "for fewer folds, or for shorter ones with valid_days"
-        )
+    start, last = (str(np.datetime64(t, "us").astype("datetime64[D]")) for t in data.times)
+    them, n = "it" if most == 1 else "them", counted(rule.test_days, "test day")
+    behind = f" and {n} behind {them}" if rule.test_days else ""
+    fewer = ["fewer folds"] if most else []
+    fewer += ["shorter ones with valid_days"] if rule.valid_days > 1 else []
+    fewer += ["fewer test_days"] if rule.test_days else []
+    raise UsageError(
+        f"{key} folds = {rule.folds}: the events run from {start} to {last}, with room for "
+        f"{counted(most, 'window')} of {counted(rule.valid_days, 'day')}, events before {them}"
+        f"{behind}; " + (f"ask for {' or '.join(fewer)}" if fewer else "there must be more days")
+    )
 
 
 def tasks(config: Config) -> Iterator[Task]:
@@ -132,10 +141,10 @@ def named(number: int, folds: int) -> Iterator[None]:
     """Say of what is raised in which fold it was, where there are several."""
     try:
         yield
-    except (DataError, EmptyEvaluationSetError, RecommenderError, UsageError) as error:
-        if folds == 1:
-            raise
-        raise type(error)(f"fold {number} of {folds}: {error}") from error
+    except HarnessError as error:
+        if folds > 1:  # in place: an error may hold more than its words
+            error.args = (f"fold {number} of {folds}: {error}",)
+        raise
 
 
 def over_folds(
@@ -152,8 +161,8 @@ def over_folds(
     with clock.step("compare"):
         part = [fold.scored(names) for fold in folds]
         of = steps_.found(fold_steps(), of_one(part))
-        overlaps = tuple(_overlaps(config, sets))
-        lawful = not overlaps and has_law(metrics[0], graded=config.graded)
+        overlap = any(_overlaps(config, sets))
+        lawful = not overlap and has_law(metrics[0], graded=config.graded)
         laws = [fold.users.law for fold in folds] if lawful else None
         steps = figure_steps(left, metrics, (), of.users, of, against_chance=lawful)
         figures = steps_.found(steps, of_one(folded(of, part, laws)))
@@ -177,9 +186,8 @@ def over_folds(
         slices=(),
         leaderboard_estimates=None,
         notes=(
-            *overlaps,
-            *_written_otherwise(config, sets),
-            *_notes([fold.notes for fold in results]),
+            *notes_of(config, sets, [fold.notes for fold in results]),
+            *([_NOT_JUDGED] if overlap else []),
         ),
         seconds=_added(seconds),
         failed=failures.told,
@@ -256,8 +264,16 @@ def _resolved(config: Config, last: Result) -> dict[str, Any]:
     return config.resolved() | {"evaluation": last.config["evaluation"]}
 
 
-def _notes(folds: Sequence[Sequence[str]]) -> list[str]:
-    """Return what all folds say once, and the other notes with their fold."""
+def notes_of(
+    config: Config, sets: Sequence[EvaluationSet], folds: Sequence[Sequence[str]]
+) -> tuple[str, ...]:
+    """Return which folds overlap, what all folds say once, and other notes with their fold.
+
+    Parameters
+    ----------
+    folds : sequence of sequence of str
+        The notes of each.
+    """
     common = [note for note in folds[0] if all(note in notes for notes in folds)]
     own = [
         f"fold {number}: {note}"
@@ -265,7 +281,13 @@ def _notes(folds: Sequence[Sequence[str]]) -> list[str]:
         for note in notes
         if note not in common
     ]
-    return [*common, *own]
+    alike = *_overlaps(config, sets), *_written_otherwise(config, sets)
+    return (*alike, *common, *own)
+
+
+_NOT_JUDGED = (
+    "folds overlap, so no model is judged against chance, which takes them for independent"
+)
 
 
 def refuse_again(config: Config, of: EvaluationSet, earlier: Sequence[EvaluationSet]) -> None:
@@ -295,7 +317,7 @@ def _overlaps(config: Config, sets: Sequence[EvaluationSet]) -> Iterator[str]:
             yield (
                 f"folds {one + 1} and {other + 1} overlap: {both:,} of the "
                 f"{counted(len(pairs[one]), 'true item')} of fold {one + 1} "
-                f"{'is' if both == 1 else 'are'} true in both, so nothing is said against chance"
+                f"{'is' if both == 1 else 'are'} true in both"
             )
 
 

@@ -191,7 +191,7 @@ class InBuckets:
         data = self._plan.data
         with noted(data):
             rule = self.config.evaluation.candidates or data.candidates
-            evaluation_set.refuse_empty(found.funnel, len(found.candidates), rule)
+            evaluation_set.refuse_empty(found.funnel, len(found.candidates), rule, self._plan.split)
         self.profile = pl.concat([bucket.users for bucket in buckets])[self._order]
         self.task, self.others = self._plan.task_of(found), self._plan.task_of(others)
 

@@ -141,7 +141,7 @@ class Plan:
         funnel = tuple(Funnel(name, int(users[0])) for name, users in sums["funnel"].items())
         rule = rules.candidates or data.candidates
         with noted(data):
-            evaluation_set.refuse_empty(funnel, len(self.candidates), rule)
+            evaluation_set.refuse_empty(funnel, len(self.candidates), rule, self.split)
         ids = data.item_ids.gather(self.candidates)
         fields = fields_of(fingerprint.of_sums(sums["leaves"]), ids, rules.k)
         told = data.layout, self.split.summary()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -48,7 +49,8 @@ def rescore(folder: Path | str, metrics: Sequence[Metric] = ()) -> Result | Fold
     wanted = tuple(metrics) or tuple(run.metrics.values())
     _refuse_beyond(run, config, wanted)
     folds = {len(run.folds) - at: fold for at, fold in enumerate(run.folds, 1)}
-    return evaluate(config, wanted, Failures(fail_fast=True), lambda one: Written(folds[one.fold]))
+    found = evaluate(config, wanted, Failures(fail_fast=True), lambda one: Written(folds[one.fold]))
+    return replace(found, failed=run.record.failed)
 
 
 def _refuse_other_config(run: Run) -> None:

@@ -108,8 +108,8 @@ class Run:
         differ = [name for name, now in evaluation_set.fields.items() if then.get(name) != now]
         if differ:
             raise UsageError(
-                f"{self.folder}: the data has changed since this run ({', '.join(differ)} "
-                f"differ); {self.again}"
+                f"{self.folder}: the data has changed since this run (it differs in "
+                f"{', '.join(differ)}); {self.again}"
             )
 
     @property

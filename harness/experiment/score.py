@@ -15,6 +15,7 @@ from harness.core.exact_sum import Sums
 from harness.core.steps import Steps, found, of_one
 from harness.core.table import Column, Sheet, Shown, ends, low_high, number, signed
 from harness.experiment.submitted_lists import SubmittedLists
+from harness.experiment.terms import last_of
 from harness.metrics import Metric, value_of
 from harness.metrics.conventions import CONVENTIONS, map_by_convention
 from harness.metrics.scores import sums_of_lists, user_scores
@@ -57,6 +58,8 @@ class Scored(Shown):
         None where a convention averages none of these users.
     validation : Validation, optional
         What is wrong with the file.
+    folds : int
+        Of how many evaluation sets of a config it was the last.
     """
 
     title: str
@@ -69,6 +72,7 @@ class Scored(Shown):
     own: str
     conventions: Mapping[str, float | None] | None = None
     validation: Validation | None = None
+    folds: int = 1
 
     def sheets(self) -> list[Sheet]:
         """Return the estimates, and MAP@k by convention where it was asked for."""
@@ -101,6 +105,8 @@ class Scored(Shown):
             "metrics": self.metrics,
             "usage": self.leaderboards,
         }
+        if self.folds > 1:
+            found["evaluation"] |= {"fold": self.folds, "folds": self.folds}
         if self.validation is not None:
             found["problems"] = self.validation.summary(forced=not self.validation.valid)
         if self.conventions is not None:
@@ -149,6 +155,7 @@ def score(
         submitted.left_out,
         "ml_metrics" if solution.averaged is None else "kaggle",
         map_by_convention(submitted.whole, solution.judgments, k) if conventions else None,
+        folds=solution.folds,
     )
 
 
@@ -267,6 +274,7 @@ def _mean(leaderboard: Mapping[str, Estimate], row: _Named) -> str:
 def _heading(scored: Scored) -> list[str]:
     fingerprint = "" if scored.fingerprint is None else f" · {scored.fingerprint[:6]}"
     lines = [f"lists  {printable(scored.title)} · {counted(scored.users, 'user')}{fingerprint}"]
+    lines += [f"note   {last_of(scored.folds)}"] if scored.folds > 1 else []
     counts = {name: count for name, count in scored.left_out.items() if count > 0}
     if counts.get("rows_outside") == counts.get("users_outside"):
         counts.pop("rows_outside", None)  # a row a user says nothing new

@@ -19,6 +19,7 @@ from harness.data.dataset import positions
 from harness.experiment import competition
 from harness.experiment.answers import fitted, recommend
 from harness.experiment.build import Factories
+from harness.experiment.terms import last_of
 from harness.models.base import Train
 from harness.models.recommendations import EMPTY
 from harness.protocol.evaluation_set import (
@@ -48,7 +49,7 @@ class Submitted:
     beyond_sample : int
         Users of the evaluation set for whom the competition does not ask.
     notes : tuple of str
-        What looked odd in the data.
+        Which of several folds it is, and what looked odd in the data.
     """
 
     path: Path
@@ -107,7 +108,8 @@ def submit(
     items = pl.concat([items, strange_items.alias(items.name)])
     to_csv(lists, out, users, items, wanted)
     beyond = len(users) - required if required > 0 else 0
-    return Submitted(out, len(users), len(strange), beyond, task.data.notes)
+    which = () if all_events or config.n_folds == 1 else (last_of(config.n_folds),)
+    return Submitted(out, len(users), len(strange), beyond, (*which, *task.data.notes))
 
 
 def read_by(config: Config) -> list[Path]:

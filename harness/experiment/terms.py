@@ -146,6 +146,11 @@ class Terms:
             return self.sample
         return self.own.folder / self.own.submission.sample
 
+    @property
+    def fold(self) -> str:
+        """Which of the config's folds lists are held against, and how another is reached."""
+        return "" if self.config is None else last_of(self.config.n_folds)
+
     def checking(self, k: int | None = None) -> tuple[Against, Solution | None]:
         """Return what a file is checked against with lists of up to k, and a solution's file.
 
@@ -253,6 +258,22 @@ class Terms:
             return None
         given = self.solution
         return expected.columns(given) if isinstance(given, Path) else given.columns
+
+
+def last_of(folds: int) -> str:
+    """Return what a command says that takes the last of several folds; nothing of a single one.
+
+    Examples
+    --------
+    >>> last_of(3)[:24]
+    'fold 3 of 3, the last; f'
+    """
+    if folds == 1:
+        return ""
+    return (
+        f"fold {folds} of {folds}, the last; for another, harness split CONFIG --out DIR writes "
+        "each fold with a config and a solution of its own"
+    )
 
 
 def _read(

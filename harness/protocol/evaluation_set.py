@@ -43,6 +43,8 @@ from harness.protocol.true_items import (
 ACTIVE = "active in the window"
 LOG, CORE = "in the log", "in the k-core"
 """The steps of a funnel that come before the window, where a k-core is asked for."""
+SEEN, REGISTERED = "seen in train", "registered and seen in train"
+HIT = "with a candidate hit"
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,7 @@ def build(dataset: Dataset, split: Split, config: EvaluationConfig) -> Evaluatio
     rule = config.candidates or dataset.candidates
     candidates = candidates_of(dataset, split, rule, lambda: items_in_train(dataset, split))
     found = of_candidates(dataset, split, config, candidates)
-    refuse_empty(found.funnel, len(found.candidates), rule)
+    refuse_empty(found.funnel, len(found.candidates), rule, split)
     return found
 
 
@@ -229,10 +231,12 @@ def _in_order(parts: Sequence[Floats | None], order: Int32) -> Floats | None:
     return np.concatenate(held)[order] if held else None
 
 
-def refuse_empty(funnel: tuple[Step, ...], n_candidates: int, rule: CandidateRule) -> None:
+def refuse_empty(
+    funnel: tuple[Step, ...], n_candidates: int, rule: CandidateRule, split: Split
+) -> None:
     """Raise EmptyEvaluationSetError where no user or no candidate is left."""
     if n_candidates == 0 or funnel[-1].users == 0:
-        raise EmptyEvaluationSetError(_why_empty(funnel, rule, n_candidates))
+        raise EmptyEvaluationSetError(_why_empty(funnel, rule, n_candidates, split))
 
 
 def sums(part: EvaluationSet) -> Sums:
@@ -340,11 +344,11 @@ def _funnel(
     steps = [*(Step(*of) for of in dataset.steps), Step(_active(config), len(users))]
     if config.users == "seen":
         users = users[_known(dataset, split)[users]]
-        name = "seen in train" if dataset.registered is None else "registered and seen in train"
+        name = SEEN if dataset.registered is None else REGISTERED
         steps.append(Step(name, len(users)))
     if config.require_hit:
         users = np.intersect1d(users, hit, assume_unique=True)
-        steps.append(Step("with a candidate hit", len(users)))
+        steps.append(Step(HIT, len(users)))
     return users, tuple(steps)
 
 
@@ -379,25 +383,34 @@ def _grouped(row: Int32, values: Int32, n_rows: int) -> Ragged:
     return Ragged(np.append(0, np.cumsum(np.bincount(row, minlength=n_rows))), values)
 
 
-def _why_empty(funnel: tuple[Step, ...], rule: CandidateRule, n_candidates: int) -> str:
+def _why_empty(
+    funnel: tuple[Step, ...], rule: CandidateRule, n_candidates: int, split: Split
+) -> str:
     steps = "\n".join(f"  {s.users:>12,}  {s.step}" for s in funnel)
     if n_candidates == 0:
-        cause = f'no item is a candidate: candidates = "{rule}" leaves none in this window'
+        cause = f'no item is a candidate: candidates = "{rule}" leaves none'
     else:
         emptied = next(s.step for s in funnel if s.users == 0)
-        cure = _CURES.get(emptied, _CURES[ACTIVE])
+        cure = _cure(emptied, split)
         cause = f'no user is left: the rule "{emptied}" emptied the evaluation set; {cure}'
     return f"{cause}\nusers\n{steps}\n  {n_candidates:>12,}  candidates"
 
 
-_CURES = {
-    ACTIVE: "take a longer window under [split]",
-    "seen in train": 'take a shorter window under [split], or [evaluation] users = "all"',
-    "registered and seen in train": (
-        'take a shorter window under [split], or [evaluation] users = "all"'
-    ),
-    "with a candidate hit": (
-        "check that the candidates and the events write ids alike, or set [evaluation] "
-        'require_hit = false, or seen_items = "keep" where it drops what users had in training'
-    ),
-}
+def _cure(emptied: str, split: Split) -> str:
+    """Return what to change, in the words of how the events were split."""
+    longer, shorter = "take a longer window under [split]", "take a shorter window under [split]"
+    if split.cuts is not None:  # a split per user
+        longer, shorter = (
+            "hold out more events under [split]",
+            "hold out fewer events under [split]",
+        )
+    elif split.until is None:  # a given one
+        longer = "name a file with more events as [split] valid"
+        shorter = "check that [data] events and [split] valid write users alike"
+    if emptied == HIT:
+        return (
+            "check that the candidates and the events write ids alike, or set [evaluation] "
+            'require_hit = false, or seen_items = "keep" where it drops what users had in training'
+        )
+    known = emptied in (SEEN, REGISTERED)
+    return f'{shorter}, or set [evaluation] users = "all"' if known else longer

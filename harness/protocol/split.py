@@ -288,8 +288,13 @@ def refuse_empty(found: Split, dataset: Dataset) -> None:
         if size == 0:
             raise DataError(
                 f"the split leaves no {name} event of {sum(found.n_events) + found.held_back:,}"
-                f"{_range(dataset)}; change [split]"
+                f"{_range(dataset)}{_when(found)}; change [split]"
             )
+
+
+def _when(found: Split) -> str:
+    """Return the window of a time split."""
+    return "" if found.until is None else f", and the window is {found.summary()}"
 
 
 def _range(dataset: Dataset) -> str:

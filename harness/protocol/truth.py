@@ -62,6 +62,8 @@ class Solution:
         That of the evaluation set, where a config sets one.
     between : str, optional
         What stands between the items of its lists, where they are a file's.
+    folds : int
+        Of how many evaluation sets of a config it is the last.
     """
 
     users: pl.Series
@@ -77,6 +79,7 @@ class Solution:
     k: int | None = None
     fingerprint: str | None = None
     between: str | None = None
+    folds: int = 1
 
     @property
     def known_users(self) -> pl.Series:
@@ -156,7 +159,7 @@ def of_config(config: Config, metrics: tuple[Metric, ...] = ()) -> Solution:
         found = of_task(make_task(config), metrics)
         if entry.settled:
             entry.keep(partial(_write, found))
-    return replace(found, metrics=metrics)
+    return replace(found, metrics=metrics, folds=config.n_folds)
 
 
 def _entry(config: Config) -> cache.Entry:
@@ -186,6 +189,7 @@ def of_task(task: Task, metrics: tuple[Metric, ...] = ()) -> Solution:
         metrics=metrics,
         k=evaluation_set.k,
         fingerprint=evaluation_set.fingerprint,
+        folds=task.config.n_folds,
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from harness.config import Config, read
+from harness.config import Config, GivenSplit, read
 from harness.core.errors import DataError, UsageError
 from harness.core.io import whole_folder, written
 from harness.core.progress import Clock
@@ -144,12 +144,7 @@ def evaluated(
     HarnessError
         Whatever `harness.run` raises, and what is wrong with Spark.
     """
-    if config.n_folds > 1:
-        raise UsageError(
-            f"[split] asks for {config.n_folds} folds, and --engine spark evaluates one "
-            "evaluation set: set folds = 1, or run without it, where --memory says how much may "
-            "be used"
-        )
+    _refuse_folds(config)
     layout, clock = config.layout(), Clock()
     refuse_rows_without_order(layout, config.split)
     refuse_of_all_events(config, [Factories(config).made(0)])
@@ -167,6 +162,21 @@ def evaluated(
             assert isinstance(run.evaluated, Parts)  # noqa: S101
             stack.callback(run.evaluated.release)
             yield SparkRun(run.findings, config, run.evaluated, run.candidate_ids)
+
+
+def _refuse_folds(config: Config) -> None:
+    """Raise UsageError where there are several evaluation sets."""
+    if config.n_folds == 1:
+        return
+    asked, one = f"asks for {config.n_folds} folds", "set folds = 1, which is the last"
+    if isinstance(config.split, GivenSplit):
+        asked = f"valid names {config.n_folds} files, one a fold"
+        one = "name one file there, and one in [data] events"
+    local = not any(table.remote for table in config.layout().tables)
+    raise UsageError(
+        f"{config.file}: [split] {asked}, and --engine spark evaluates one evaluation set: {one}"
+        + ("; or run without it, where --memory says how much may be used" if local else "")
+    )
 
 
 def run(

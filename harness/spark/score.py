@@ -87,6 +87,7 @@ def _scored(name: str, examined: Examined, known: Solution, cut: int) -> Scored:
         left_out_of(parts.facts),
         "ml_metrics" if known.averaged is None else "kaggle",
         validation=examined.validation,
+        folds=known.folds,
     )
 
 

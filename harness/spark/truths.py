@@ -112,6 +112,7 @@ def of_config(
         metrics=metrics,
         k=evaluation.k,
         fingerprint=evaluation.fingerprint,
+        folds=config.n_folds,
     )
     keys = ", ".join(map(str, found.division.keys))
     frame = shares.frame.selectExpr(

@@ -143,7 +143,7 @@ class Comparison(Shown):
 
     def records(self, shaken: Sequence[ShakeUp] = ()) -> list[dict[str, object]]:
         """Return one record a pair, with all digits."""
-        return [_record(pair, shaken) for pair in self.pairs]
+        return [_record(pair, shaken, self.folds) for pair in self.pairs]
 
 
 def comparison_of(
@@ -312,10 +312,12 @@ def _flip_of(pair: Pair, shaken: ShakeUp) -> RankFlip:
     return next(s for s in shaken.pairs if {s.one, s.other} == {pair.one, pair.other})
 
 
-def _record(pair: Pair, shaken: Sequence[ShakeUp]) -> dict[str, object]:
+def _record(pair: Pair, shaken: Sequence[ShakeUp], folds: int) -> dict[str, object]:
     found: dict[str, object] = {}
     for name, value in vars(pair).items():
-        if name.startswith("ci95"):
+        if name == "better_folds":
+            found |= {name: None if value is None else pair.folds_of(pair.one), "folds": folds}
+        elif name.startswith("ci95"):
             found |= low_high(value, f"{name} ")
         else:
             found[name] = value

@@ -151,9 +151,14 @@ def public_users(users: int, share: float) -> int:
     Raises
     ------
     UsageError
-        A share that leaves a leaderboard empty.
+        A share that leaves a leaderboard empty, or a single user.
     """
-    if not 0 < share < 1 or users < 2:
+    if users < 2:
+        raise UsageError(
+            f"{counted(users, 'user')} cannot be divided between a public and a private "
+            "leaderboard, whatever the share; evaluate at least 2"
+        )
+    if not 0 < share < 1:
         raise UsageError(
             f"a public share of {share:g} leaves a leaderboard of {counted(users, 'user')} empty; "
             "name one between 0 and 1, such as 0.3"

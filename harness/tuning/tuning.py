@@ -30,13 +30,14 @@ from harness.core.progress import Clock, steps
 from harness.data.dataset import Dataset, Events
 from harness.experiment.build import Factories, base_models_first, load
 from harness.experiment.evaluate_model import asked_in_turn
+from harness.experiment.folds import require_room, require_windows
 from harness.experiment.record import Evaluation
 from harness.metrics import Metric, needs, parse
 from harness.metrics.grades import refuse_grades
 from harness.metrics.scores import ScoreTable, score
 from harness.models.base import Recommender
 from harness.models.item_stats import Catalogue, of_train
-from harness.protocol.split import by_time, refuse_empty, split
+from harness.protocol.split import by_time, end_of, refuse_empty, split
 from harness.protocol.task import VALUES, Task, asked, read, task_of
 from harness.protocol.true_items import highest_grade
 from harness.stats.folds import over_folds
@@ -60,9 +61,8 @@ def inner_tasks(config: Config, *, progress: bool = False) -> tuple[Task, ...]:
     HarnessError
         The split says no inner one, or leaves one side of it empty.
     """
-    rule = inner_split(config)
-    first = config.folds()[0]
-    known, end = _known(first, rule, progress)
+    rule, first = inner_split(config), config.folds()[0]
+    known, end = _known(config, rule, progress)
     folds = first.model_copy(update={"split": rule, "fold": 0}).folds()
     try:
         return tuple(_inner(fold, known, end) for fold in folds)
@@ -114,12 +114,28 @@ def inner_split(config: Config) -> InnerSplit:
 
 
 def _known(config: Config, rule: InnerSplit, progress: bool) -> tuple[Dataset, int | None]:
-    """Return what was known at the outer cut-off, and when that is; the rest is let go."""
+    """Return what was known at the earliest outer cut-off, and when that is, if a time says it.
+
+    The rest is let go.
+
+    Raises
+    ------
+    UsageError
+        The events are too few days for the outer folds, or what was known for the inner ones.
+    """
+    first = config.folds()[0]
     with ThreadPoolExecutor(1) as background:
-        data = read(config, background, progress, rule)
-    outer = split(data, config.split)
-    end = outer.cutoff if isinstance(config.split, TimeSplit) else None
-    return past(data, outer.train), end
+        data = read(first, background, progress, rule)
+    require_windows(config, data)
+    outer = split(data, first.split)
+    known = past(data, outer.train)
+    end = outer.cutoff if isinstance(first.split, TimeSplit) else None
+    if isinstance(rule, TimeSplit):
+        inner_end = end_of(known, rule) if end is None else end
+        require_room(
+            rule, known, inner_end, f"{config.file}: the inner split of train, [tune] split"
+        )
+    return known, end
 
 
 def past(data: Dataset, events: Events) -> Dataset:

@@ -107,6 +107,22 @@ def test_a_model_that_fails_costs_the_others_nothing(harness: Cli, tmp_path: Pat
     assert [model["name"] for model in found["failed"]] == ["mine"]
 
 
+def test_what_failed_is_told_of_the_run_later_on(harness: Cli, tmp_path: Path) -> None:
+    """Its scores under other metrics, and what is asked of the model itself."""
+    small.write(tmp_path, {"two.toml": TWO})
+    harness("run", "two.toml", "--out", "one")
+    status, out, _ = harness("score", "one", "--metric", "Recall@1")
+    assert status == 0
+    assert 'failed  model "mine" raised in fit: ZeroDivisionError: too few stars' in out
+    record = json.loads(harness("score", "one", "--metric", "Recall@1", "--format", "json")[1])
+    assert [model["name"] for model in record["failed"]] == ["mine"]
+    told = 'one: model "mine" failed in this run and has no lists: model "mine" raised in fit: Zero'
+    own = "explain", "one", "--user", "ann", "--model"
+    is_refused(harness(*own, "mine"), told, "; allowed: popular")
+    status, _, err = harness(*own, "nobody")
+    assert (status, err) == (2, 'one: no model "nobody"; allowed: popular\n')
+
+
 def test_the_first_failure_can_end_a_run(harness: Cli, tmp_path: Path) -> None:
     small.write(tmp_path, {"two.toml": TWO})
     is_refused(harness("run", "two.toml", "--fail-fast"), 'model "mine" raised in fit')

@@ -8,6 +8,8 @@ import small
 from conftest import Cli, is_refused, tells
 from small import LOG, POPULAR, RANDOM
 
+from harness.core import cache
+
 TOML = small.toml(POPULAR, RANDOM, evaluation={"k": 2, "metrics": ["MAP@2", "NDCG@2"]})
 SCORED = ["--solution", "out/solution.csv", "--sample", "out/sample_submission.csv"]
 
@@ -44,6 +46,73 @@ def test_folds_have_a_folder_each(harness: Cli, here: Path) -> None:
     assert "1 day from 2020-01-08 · k = 2 · 2 users, 1 public, 1 private" in one
     assert "1 day from 2020-01-09 · k = 2 · 2 users, 1 public, 1 private" in other
     assert "--solution out/fold-2/solution.csv" in other
+
+
+LAST = (
+    "fold 2 of 2, the last; for another, harness split CONFIG --out DIR writes each fold with a "
+    "config and a solution of its own"
+)
+
+
+@pytest.fixture
+def folded(harness: Cli, here: Path) -> Cli:
+    """Return what runs a command where folds.toml has two: of the 8th, and of the 9th."""
+    folds = {"strategy": "time", "valid_days": 1, "folds": 2}
+    small.write(here, {"log.csv": small.TO_TUNE, "folds.toml": small.toml(POPULAR, split=folds)})
+    small.write(here, {"lists.csv": "user,items\nann,b a\nbob,b a\ncid,a b\n"})
+    return harness
+
+
+@pytest.mark.parametrize("command", [["score"], ["explain", "--user", "cid"]])
+def test_the_heading_says_that_it_is_the_last_fold(
+    folded: Cli, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    name, *more = command
+    monkeypatch.setattr(cache, "_RECENT_NS", 0)  # what is made of files of just now is kept
+    more += ["--set", "data.cache=true"]
+    for _ in range(2):
+        status, out, err = folded(name, "lists.csv", "--config", "folds.toml", *more)
+        assert (status, err) == (0, "")
+        assert out.splitlines()[0].startswith("lists  lists.csv")
+        assert out.splitlines()[1] == f"note   {LAST}"
+
+
+def test_a_score_says_it_in_json(folded: Cli) -> None:
+    own = "score", "lists.csv", "--config", "folds.toml", "--format", "json"
+    evaluation = json.loads(folded(*own)[1])["evaluation"]
+    assert (evaluation["fold"], evaluation["folds"]) == (2, 2)
+    single = json.loads(folded(*own, "--set", "split.folds=1")[1])["evaluation"]
+    assert single["fingerprint"] == evaluation["fingerprint"]
+    assert "fold" not in single
+
+
+def test_validate_and_submit_say_it_beside_what_they_print(folded: Cli) -> None:
+    assert folded("validate", "lists.csv", "--config", "folds.toml")[2] == f"note  {LAST}\n"
+    submit = "submit", "folds.toml", "--model", "popular", "--out", "own.csv"
+    assert folded(*submit)[2] == f"note  {LAST}\n"
+    assert LAST not in folded(*submit, "--all-events")[2]  # which learns from all of them
+
+
+def test_a_file_that_is_not_scored_says_it_too(folded: Cli, here: Path) -> None:
+    small.write(here, {"twice.csv": "user,items\nbob,b a\nbob,a b\n"})
+    status, _, err = folded("score", "twice.csv", "--config", "folds.toml")
+    assert status == 1
+    assert err.startswith(f"note  {LAST}\n")
+
+
+def test_explaining_a_run_of_folds_says_it(folded: Cli) -> None:
+    folded("run", "folds.toml", "--out", "run")
+    out = folded("explain", "run", "--model", "popular", "--user", "cid")[1]
+    assert out.splitlines()[1] == f"note   {LAST}"
+
+
+def test_a_user_of_another_fold_is_found_there(folded: Cli) -> None:
+    """Ann has events on the 8th alone."""
+    told = f'no user "ann" among the 2 of the evaluation set ({LAST}); '
+    own = "explain", "lists.csv", "--user", "ann", "--config"
+    is_refused(folded(*own, "folds.toml"), told)
+    folded("split", "folds.toml", "--out", "out")
+    tells(folded(*own, "out/fold-1/config.toml"), 0, "truth  R = 1: b")
 
 
 def test_split_submit_and_score_is_the_run(harness: Cli, here: Path) -> None:
@@ -97,6 +166,14 @@ def test_notes(harness: Cli, here: Path) -> None:
     where = "data.where={ item = ['a', 'b', 'd'] }"
     _, _, err = harness("split", "shop.toml", "--out", "out", "--set", where)
     assert err.startswith("note  log.csv: 1 of 8 rows left out (kept: ")
+
+
+def test_notes_on_the_split(harness: Cli, here: Path) -> None:
+    """Ann's b is held out by name, and stands in train as well."""
+    small.write(here, {"valid.csv": "user,item,time\nann,b,2020-01-02\nbob,a,2020-01-09\n"})
+    given = "--set=split={ strategy = 'given', valid = 'valid.csv' }"
+    _, _, err = harness("split", "shop.toml", "--out", "out", given)
+    assert err.startswith("note  1 of 2 validation events is a training event too (the same user, ")
 
 
 @pytest.mark.parametrize(

@@ -522,7 +522,7 @@ def test_a_mistake_about_a_run_is_a_message_and_status_2(ran: Cli, mistake: str)
 
 def test_changed_data_are_told_with_the_next_step(ran: Cli) -> None:
     Path("log.csv").write_text(LOG + "ann,c,2020-01-08\n")
-    told = ["the data has changed since this run (truth differ", "harness run run/config.toml"]
+    told = ["data has changed since this run (it differs in truth", "harness run run/config.toml"]
     is_refused(ran("explain", "run", "--model", "popular", "--user", "ann"), *told)
 
 

@@ -165,7 +165,7 @@ def test_where_nothing_is_near_all_are_named(sections: dict[str, Any], named: li
     ("sections", "start"),
     [
         ({"evaluation": {"k": "5"}}, "[evaluation] k: found '5'; input should be a valid integer"),
-        ({"evaluation": {"k": True}}, "[evaluation] k: found True; "),
+        ({"evaluation": {"k": True}}, "[evaluation] k: found true; "),
         ({"evaluation": {"k": 0}}, "[evaluation] k: found 0; input should be greater than or eq"),
         ({"evaluation": {"seed": -1}}, "[evaluation] seed: found -1; "),
         ({"evaluation": {"seed": 2**63}}, f"[evaluation] seed: found {2**63}; "),

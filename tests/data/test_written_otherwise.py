@@ -68,7 +68,7 @@ def test_the_record_has_the_table_as_it_was_given(tmp_path: Path) -> None:
             '[data] has no key "items.separater"; did you mean "separator"?',
         ),
         ({"file": "a", "encoding": "latin1"}, "encoding = 'latin1'; did you mean \"latin-1\"?"),
-        ({"file": "a", "header": True}, "[data] items.header: found True; input should be a valid"),
+        ({"file": "a", "header": True}, "[data] items.header: found true; input should be a valid"),
         (5, "[data] items: found 5; expected keys with values"),
     ],
 )

@@ -137,7 +137,7 @@ def test_the_runs_own_rules_hold_unless_others_are_named(tmp_path: Path) -> None
 
 def test_another_evaluation_set_is_refused_and_the_fields_are_named(tmp_path: Path) -> None:
     one, other = ran(tmp_path, "one", POPULAR), ran(tmp_path, "two", LAST, k=2)
-    words = [str(one), str(other), "k differ", "users, candidates, truth, seen agree"]
+    words = [str(one), str(other), "they differ in k and agree in users, candidates, truth, seen; "]
     with refusal(UsageError, *words):
         harness.compare(one, other)
 
@@ -208,6 +208,14 @@ def test_a_column_that_no_user_has(tmp_path: Path, column: str, named: list[str]
 def test_options_that_are_wrong(folder: Path, options: Any, named: list[str]) -> None:
     with refusal(UsageError, *named):
         compare(folder, **options)
+
+
+def test_a_metric_of_all_lists_compares_no_models(tmp_path: Path) -> None:
+    """Micro-averaged recall adds up hits and true items of all users before it divides."""
+    rules = {"k": 2, "metrics": ["MAP@2", "MicroRecall@2"]}
+    run(small.config(tmp_path, log=LOG, evaluation=rules)).write(tmp_path / "run")
+    with refusal(UsageError, "MicroRecall@2 is one value for all lists", "allowed: MAP@2"):
+        compare(tmp_path / "run", metric="MicroRecall@2")
 
 
 def test_no_run_and_one_run_twice(folder: Path, tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def test_items_that_cannot_hit_use_their_places(tmp_path: Path) -> None:
 def test_seen_items_use_their_places_where_they_are_dropped(tmp_path: Path) -> None:
     result = run(config(tmp_path, "user,items\nann,a b\nbob,b c a\n", seen_items="drop"))
     assert user_scores(result) == [1 / 2, round(1 / 3, 12), 0]
-    assert result.notes == ('model "ready": 1 evaluated users have no list, and score 0',)
+    assert result.notes == ('model "ready": 1 evaluated user has no list, and scores 0',)
 
 
 def test_a_valid_file_is_not_refused_when_its_ids_are_looked_up(tmp_path: Path) -> None:

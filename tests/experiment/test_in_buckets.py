@@ -138,7 +138,7 @@ def test_lists_of_a_file_are_read_once_for_all_users(tmp_path: Path, buckets: in
     found = figures(run(settings))
     assert found == figures(in_memory_without(settings))
     assert found["notes"] == [
-        'model "mine": 1 positions hold items that are no candidates, and cannot hit'
+        'model "mine": 1 position holds an item that is no candidate, and cannot hit'
     ]
 
 

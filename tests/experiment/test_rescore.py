@@ -154,7 +154,7 @@ def test_a_run_can_be_written_without_its_lists(tmp_path: Path) -> None:
 def test_data_that_changed_is_refused(tmp_path: Path) -> None:
     written(tmp_path, config(tmp_path))
     small.write(tmp_path, {"log.csv": small.LOG.replace("bob,d", "bob,b")})
-    with pytest.raises(UsageError, match=r"the data has changed since this run .truth diff"):
+    with pytest.raises(UsageError, match=r"data has changed since this run \(it differs in truth"):
         rescore(tmp_path / "run")
 
 

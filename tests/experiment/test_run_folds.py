@@ -20,6 +20,7 @@ from harness.experiment.folds import FoldedResult
 from harness.experiment.result import Result
 from harness.experiment.run import run
 from harness.experiment.split_files import FoldedSplit, split
+from harness.experiment.submissions import SubmissionError
 
 THREE = {"strategy": "time", "valid_days": 2, "folds": 3}
 """Days 3 and 4, 5 and 6, 7 and 8 of `small.MANY`."""
@@ -165,6 +166,9 @@ def test_compare_finds_what_the_run_found(tmp_path: Path) -> None:
     found.write(tmp_path / "run")
     compared = compare(tmp_path / "run")
     assert compared.comparison == found.comparison
+    for row, pair in zip(compared.records(), compared.comparison.pairs, strict=True):
+        assert pair.better_folds is not None
+        assert (row["better_folds"], row["folds"]) == (pair.better_folds[0], 3)
     assert compared.models[0].metrics["MAP@2"] == found.models[0].metrics["MAP@2"]
 
 
@@ -173,7 +177,8 @@ def test_compare_says_which_folds_differ(tmp_path: Path) -> None:
     log = small.MANY.replace("user1,b,2020-01-03", "user1,e,2020-01-03")
     assert log != small.MANY
     folded(small.config(tmp_path, log=log, split=THREE)).write(tmp_path / "other")
-    with refusal(UsageError, "other", "another evaluation set", "fold 1", "differ"):
+    told = "they differ in fold 1 and agree in fold 2, fold 3; only models"
+    with refusal(UsageError, "other: has another evaluation set than ", told):
         compare(tmp_path / "one", tmp_path / "other")
 
 
@@ -195,15 +200,31 @@ def test_slices_are_of_each_fold(tmp_path: Path) -> None:
         compare(tmp_path / "run", by=["activity"])
 
 
-def test_more_folds_than_the_data_has(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("own", "words"),
+    [
+        ({}, "room for 3 windows of 2 days, events before them; ask for fewer folds or shorter"),
+        ({"test_days": 3}, "room for 2 windows of 2 days, events before them and 3 test days"),
+        ({"test_days": 5}, "room for 1 window of 2 days, events before it and 5 test days behind"),
+        (
+            {"test_days": 7, "valid_days": 1},
+            "room for 0 windows of 1 day, events before them and 7 test days behind them; ask for "
+            "fewer test_days",
+        ),
+    ],
+)
+def test_more_folds_than_the_data_has(tmp_path: Path, own: dict[str, Any], words: str) -> None:
     """The events run over eight days: of two days each, three windows have a day before them."""
-    with refusal(
-        UsageError,
-        "[split] folds = 4",
-        "from 2020-01-01 to 2020-01-08",
-        "3 windows of 2 days have events before them",
-    ):
-        run(small.config(tmp_path, log=small.MANY, split=THREE | {"folds": 4}))
+    config = small.config(tmp_path, log=small.MANY, split=THREE | {"folds": 4} | own)
+    with refusal(UsageError, "config: [split] folds = 4: ", "2020-01-01 to 2020-01-08", words):
+        run(config)
+
+
+def test_too_many_folds_name_the_config_file(tmp_path: Path) -> None:
+    small.write(tmp_path, {"log.csv": small.MANY, "my.toml": small.toml(split=THREE)})
+    config = config_.read(tmp_path / "my.toml", ["split.folds=9"])
+    with refusal(UsageError, f"{tmp_path / 'my.toml'}: [split] folds = 9"):
+        run(config)
 
 
 def test_a_fold_without_users_is_named(tmp_path: Path) -> None:
@@ -217,8 +238,46 @@ def test_a_fold_without_users_is_named(tmp_path: Path) -> None:
 def test_a_fold_without_events_is_named(tmp_path: Path) -> None:
     log = TWO_WEEKS.replace("2020-01-02", "2020-01-01")
     split = {"strategy": "time", "valid_days": 1, "folds": 2}
-    with refusal(DataError, "fold 1 of 2: the split leaves no validation event"):
+    window = ", and the window is 1 day from 2020-01-02; change [split]"
+    with refusal(DataError, "fold 1 of 2: the split leaves no validation event of 7 (", window):
         run(small.config(tmp_path, log=log, split=split))
+
+
+STRANGERS = "user,item,time\nzoe,a,2020-01-09\n"
+SOLD = {"data": {"kind": "event"}, "evaluation": {"hits": ["sale"]}}
+HEAD = "user,item,time,event\n"
+VIEWS = "user0,a,2020-01-09,view\n" + "user0,b,2020-01-09,view\n"
+SALE = "zoe,a,2020-01-09,sale\n"
+
+
+@pytest.mark.parametrize(
+    ("split", "sections", "told"),
+    [
+        (
+            {"strategy": "given", "valid": "strangers.csv"},
+            {},
+            "check that [data] events and [split] valid write users alike, or set [evaluation] us",
+        ),
+        (
+            {"strategy": "given", "valid": "views.csv"},
+            {**SOLD, "log": small.MANY},
+            "name a file with more events as [split] valid",
+        ),
+        (
+            {"strategy": "last_n", "n": 1},
+            {**SOLD, "log": HEAD + VIEWS + SALE},
+            "hold out fewer events under [split], or set [evaluation] us",
+        ),
+    ],
+)
+def test_what_is_told_to_change_goes_with_the_split(
+    tmp_path: Path, split: dict[str, Any], sections: dict[str, Any], told: str
+) -> None:
+    """No hint speaks of a window where there is none."""
+    small.write(tmp_path, {"strangers.csv": STRANGERS, "views.csv": HEAD + VIEWS})
+    with refusal(EmptyEvaluationSetError, told) as caught:
+        run(small.config(tmp_path, split=split, **sections))
+    assert "window under" not in str(caught.value)
 
 
 FILES = {
@@ -263,6 +322,15 @@ def test_lists_are_given_for_each_fold(tmp_path: Path) -> None:
     assert found.models[0].metrics["MAP@2"].mean == 0.75
 
 
+def test_the_fold_of_lists_with_errors_is_named(tmp_path: Path) -> None:
+    """Bob has two rows in the second fold's file."""
+    lists = {"name": "theirs", "lists": ["one.csv", "two.csv"]}
+    config = given(tmp_path, lists, two_csv="user,prediction\nbob,a\nbob,b\n")
+    with refusal(SubmissionError, "fold 2 of 2: ", 'model "theirs"', "two.csv") as told:
+        run(config, fail_fast=True)
+    assert [problem.code for problem in told.value.validation.errors] == ["SUB203"]
+
+
 def test_files_of_a_competition_are_those_of_a_fold(tmp_path: Path) -> None:
     """Its config names the fold's list alone, and can be run."""
     settings = given(
@@ -296,9 +364,9 @@ def test_folds_that_overlap_are_told(tmp_path: Path) -> None:
     found = folded(
         given(tmp_path, two_test="user,item\nbob,b\nann,b\n", two_base=FILES["one.base"])
     )
-    assert found.notes[0] == (
-        "folds 1 and 2 overlap: 1 of the 1 true item of fold 1 is true in both, so nothing is said "
-        "against chance"
+    assert (found.notes[0], found.notes[-1]) == (
+        "folds 1 and 2 overlap: 1 of the 1 true item of fold 1 is true in both",
+        "folds overlap, so no model is judged against chance, which takes them for independent",
     )
     assert [model.vs_random for model in found.models] == [None]
 
@@ -318,7 +386,7 @@ def test_ids_that_are_written_in_two_ways_are_told(tmp_path: Path) -> None:
     one, two = ("007", "8", "08"), ("7", "8", "9")
     own = {"one_base": base.format(*one), "one_test": test.format(*one)}
     own |= {"two_base": base.format(*two), "two_test": test.format(*two)}
-    assert folded(given(tmp_path, **own)).notes[1:] == (
+    assert folded(given(tmp_path, **own)).notes[1:2] == (
         '1 user may be written in two ways, such as "007" of fold 1 and "7" of fold 2: ids are '
         "texts, so these are different users; write them alike",
     )
@@ -373,6 +441,29 @@ def test_configs_of_folds_that_cannot_be(sections: dict[str, Any], words: str) -
             small.values() | sections | {"data": small.values()["data"] | sections.get("data", {})},
             Path(),
         )
+
+
+def test_files_of_a_competition_have_the_notes_of_a_run(tmp_path: Path) -> None:
+    """Ann's b and bob's b are to be found in both folds, and bob has b in the first's train."""
+    both = "user,item\nbob,b\nann,b\n"
+    settings = given(tmp_path, one_test=both, two_test=both + "ann,a\n")
+    done = split(settings, tmp_path / "out", public_share=0.5)
+    assert isinstance(done, FoldedSplit)
+    of_run = folded(settings).notes
+    assert done.notes == of_run[:-1]
+    assert of_run[-1].startswith("folds overlap, so no model is judged against chance")
+    overlap, in_train, _ = done.notes
+    assert overlap == "folds 1 and 2 overlap: 2 of the 2 true items of fold 1 are true in both"
+    assert in_train.startswith(
+        "fold 1: 1 of 2 validation events is a training event too (the same user"
+    )
+
+
+@pytest.mark.parametrize("split", [{"strategy": "time"}, {"strategy": "last_n", "n": 1}])
+def test_a_list_with_one_name_is_that_name(tmp_path: Path, split: dict[str, Any]) -> None:
+    lists = {"name": "theirs", "lists": ["theirs.csv"]}
+    found = small.config(tmp_path, lists, split=split, data={"events": ["log.csv"]})
+    assert (found.data.events, found.models[0].lists) == ("log.csv", "theirs.csv")
 
 
 def test_lists_of_random_rankings_are_seldom_called_better_than_chance(tmp_path: Path) -> None:

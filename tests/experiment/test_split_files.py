@@ -352,7 +352,7 @@ def test_a_share_is_that_of_the_config(tmp_path: Path) -> None:
 
 
 def test_one_user_makes_no_two_leaderboards(tmp_path: Path) -> None:
-    with refusal(UsageError, "a public share of 0.3 leaves a leaderboard of 1 user empty"):
+    with refusal(UsageError, "1 user cannot be divided between", "evaluate at least 2"):
         harness.split(
             small.config(tmp_path, log="user,item,time\nann,a,2020-01-01\nann,a,2020-01-08\n"),
             tmp_path / "out",

@@ -398,7 +398,7 @@ def test_changed_data_are_refused_with_what_differs(
     words = [str(folder), "has changed", f"harness run {folder}/config.toml", *fields]
     with refusal(UsageError, *words) as caught:
         of_run(folder, "popular")
-    differ = str(caught.value).partition("(")[2].partition(" differ")[0].split(", ")
+    differ = str(caught.value).partition("(it differs in ")[2].partition(")")[0].split(", ")
     assert set(fields) <= set(differ)
     assert "k" not in differ
     assert "seen" not in differ

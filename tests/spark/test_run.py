@@ -164,3 +164,39 @@ def test_options_of_the_other_engine_are_refused(
 ) -> None:
     small.write(here, {"c.toml": small.toml(POPULAR), "log.csv": LOG})
     is_refused(cli("run", "c.toml", *options), words)
+
+
+TIME = {"split": {"strategy": "time", "folds": 2}}
+GIVEN = {
+    "data": {"events": ["one.base", "two.base"]},
+    "split": {"strategy": "given", "valid": ["one.test", "two.test"]},
+}
+REMOTE = {"path": "s3a://shop"}
+ONE_SET = "--engine spark evaluates one evaluation set: "
+IN_MEMORY = "; or run without it, where --memory says how much may be used"
+
+
+@pytest.mark.parametrize(
+    ("sections", "told"),
+    [
+        (TIME, f"folds, and {ONE_SET}set folds = 1, which is the last{IN_MEMORY}"),
+        (
+            GIVEN,
+            "valid names 2 files, one a fold, and "
+            f"{ONE_SET}name one file there, and one in [data] events{IN_MEMORY}",
+        ),
+        (TIME | {"data": REMOTE}, f"{ONE_SET}set folds = 1, which is the last"),
+        (TIME | {"data": {"events": "table:shop.sales"}}, "set folds = 1, which is the last"),
+        (
+            GIVEN | {"data": GIVEN["data"] | REMOTE},
+            "name one file there, and one in [data] events",
+        ),
+    ],
+)
+def test_folds_are_refused_with_what_names_one(
+    tmp_path: Path, sections: dict[str, Any], told: str
+) -> None:
+    """What Spark alone can read is not sent back to one machine."""
+    with refusal(UsageError, "config: [split] ", told) as caught:
+        run(small.config(tmp_path, **sections), tmp_path / "run")
+    assert str(caught.value).endswith(told)

@@ -96,6 +96,30 @@ def test_folds_are_tuned_before_the_earliest_cut_off(tmp_path: Path) -> None:
     assert alone.config.fold == 0
 
 
+def test_more_outer_folds_than_the_data_has(tmp_path: Path) -> None:
+    """The events run from the 1st, so eight of the nine days have a day before them."""
+    settings = config(tmp_path, LOG + HELD_OUT, split=TIME | {"folds": 30})
+    with refusal(UsageError, "config: [split] folds = 30: ", "room for 8 windows of 1 day"):
+        inner_tasks(settings)
+
+
+@pytest.mark.parametrize("outer", [TIME, {"strategy": "last_n", "n": 1}])
+def test_more_inner_folds_than_train_has(tmp_path: Path, outer: dict[str, Any]) -> None:
+    """Train ends on the 8th, by its cut-off or by the last event that is left in it."""
+    settings = config(tmp_path, LOG + HELD_OUT, split=outer, tune={"split": TIME | {"folds": 30}})
+    told = "config: the inner split of train, [tune] split folds = 30: the events run from "
+    with refusal(UsageError, told, "2020-01-08, with room for 7 windows of 1 day"):
+        inner_tasks(settings)
+
+
+def test_inner_folds_are_counted_back_from_the_outer_cut_off(tmp_path: Path) -> None:
+    """Nothing happens on the 8th, the day before it, which is a window nevertheless."""
+    log = "user,item,time\nann,a,2020-01-01\nann,a,2020-01-07\n" + HELD_OUT
+    settings = config(tmp_path, log, split=TIME, tune={"split": TIME | {"folds": 30}})
+    with refusal(UsageError, "2020-01-01 to 2020-01-07, with room for 7 windows of 1 day"):
+        inner_tasks(settings)
+
+
 def test_given_folds_are_not_tuned_on(tmp_path: Path) -> None:
     for name in ("a.test", "b.test"):
         (tmp_path / name).write_text("user,item,time\n" + HELD_OUT)

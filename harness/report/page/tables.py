@@ -58,7 +58,7 @@ def folds(view: View) -> Table | None:
         return None
     columns = [
         Column("fold"),
-        Column("window", words=True),
+        Column("held out", words=True),
         Column("users"),
         Column("candidates"),
         Column("evaluation set", words=True),
