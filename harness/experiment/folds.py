@@ -11,25 +11,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import combinations, count, groupby
+from itertools import count, groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from harness.config import Config, GivenSplit, TimeSplit
+from harness.config import Config, TimeSplit
 from harness.core import steps as steps_
-from harness.core.errors import HarnessError, UsageError, counted, printable
+from harness.core.errors import HarnessError, UsageError, counted
 from harness.core.progress import Clock
 from harness.core.steps import of_one
 from harness.data.dataset import DAY_US, Dataset
 from harness.experiment.failures import Failures
 from harness.experiment.figures import EvaluatedUsers, Figures, figure_steps
+from harness.experiment.held_out import HeldOut
 from harness.experiment.list_table import frames_of
 from harness.experiment.record import Chance, Evaluation, ModelRecord
 from harness.experiment.result import Findings, Result, write_run
-from harness.experiment.run_folder import FOLD, PER_USER, RECOMMENDATIONS, USERS
+from harness.experiment.run_folder import PER_USER, RECOMMENDATIONS, USERS
 from harness.metrics import Metric
 from harness.metrics.scores import mean
 from harness.protocol.evaluation_set import EvaluationSet
@@ -152,6 +153,7 @@ def over_folds(
     metrics: tuple[Metric, ...],
     folds: Sequence[EvaluatedFold],
     failures: Failures,
+    held_out: HeldOut,
     clock: Clock,
 ) -> FoldedResult:
     """Return what the runs of all folds tell together of the models that failed in none."""
@@ -161,8 +163,7 @@ def over_folds(
     with clock.step("compare"):
         part = [fold.scored(names) for fold in folds]
         of = steps_.found(fold_steps(), of_one(part))
-        overlap = any(_overlaps(config, sets))
-        lawful = not overlap and has_law(metrics[0], graded=config.graded)
+        lawful = not held_out.overlaps and has_law(metrics[0], graded=config.graded)
         laws = [fold.users.law for fold in folds] if lawful else None
         steps = figure_steps(left, metrics, (), of.users, of, against_chance=lawful)
         figures = steps_.found(steps, of_one(folded(of, part, laws)))
@@ -186,8 +187,8 @@ def over_folds(
         slices=(),
         leaderboard_estimates=None,
         notes=(
-            *notes_of(config, sets, [fold.notes for fold in results]),
-            *([_NOT_JUDGED] if overlap else []),
+            *notes_of(held_out, [fold.notes for fold in results]),
+            *([_NOT_JUDGED] if held_out.overlaps else []),
         ),
         seconds=_added(seconds),
         failed=failures.told,
@@ -264,10 +265,8 @@ def _resolved(config: Config, last: Result) -> dict[str, Any]:
     return config.resolved() | {"evaluation": last.config["evaluation"]}
 
 
-def notes_of(
-    config: Config, sets: Sequence[EvaluationSet], folds: Sequence[Sequence[str]]
-) -> tuple[str, ...]:
-    """Return which folds overlap, what all folds say once, and other notes with their fold.
+def notes_of(held_out: HeldOut, folds: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Return what is odd about folds together, what all say once, other notes with their fold.
 
     Parameters
     ----------
@@ -281,82 +280,9 @@ def notes_of(
         for note in notes
         if note not in common
     ]
-    alike = *_overlaps(config, sets), *_written_otherwise(config, sets)
-    return (*alike, *common, *own)
+    return (*held_out.notes, *common, *own)
 
 
 _NOT_JUDGED = (
     "folds overlap, so no model is judged against chance, which takes them for independent"
 )
-
-
-def refuse_again(config: Config, of: EvaluationSet, earlier: Sequence[EvaluationSet]) -> None:
-    """Raise UsageError where a fold's files hold out what those of an earlier one do.
-
-    They would count as news, though they say nothing that the others do not. Windows may well
-    repeat what people do every week.
-    """
-    pairs = _true_pairs(of) if isinstance(config.split, GivenSplit) else None
-    for number, other in enumerate(earlier if pairs is not None else (), 1):
-        own = _true_pairs(other)
-        if pairs is not None and len(pairs) == len(own) == len(_both(pairs, own)):
-            raise UsageError(
-                f"[split] valid: its file holds out the same items of the same users as that of "
-                f"fold {number}; name files of different events, or leave one out"
-            )
-
-
-def _overlaps(config: Config, sets: Sequence[EvaluationSet]) -> Iterator[str]:
-    """Yield notes where what is held out in one fold is held out in another one as well."""
-    if not isinstance(config.split, GivenSplit):
-        return
-    pairs = [_true_pairs(one) for one in sets]
-    for one, other in combinations(range(len(pairs)), 2):
-        both = len(_both(pairs[one], pairs[other]))
-        if both:
-            yield (
-                f"folds {one + 1} and {other + 1} overlap: {both:,} of the "
-                f"{counted(len(pairs[one]), 'true item')} of fold {one + 1} "
-                f"{'is' if both == 1 else 'are'} true in both"
-            )
-
-
-def _both(one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
-    return one.join(other, on=one.columns, how="semi")
-
-
-def _written_otherwise(config: Config, sets: Sequence[EvaluationSet]) -> Iterator[str]:
-    """Yield a note where ids of two files' users differ by zeros, blanks or case alone."""
-    if not isinstance(config.split, GivenSplit):
-        return
-    users = frames_of([pl.DataFrame({"user": one.user_ids.cast(pl.String)}) for one in sets])
-    plain = pl.col("user").str.strip_chars().str.to_lowercase().str.strip_chars_start("0")
-    # Where one file has both, they are two users.
-    different = pl.col("user").n_unique() > 1
-    apart = pl.col("user").n_unique().over("plain", FOLD) == 1
-    found = (
-        users.with_columns(plain=plain)
-        .filter(apart)
-        .group_by("plain")
-        .agg(pl.struct("user", FOLD).unique(maintain_order=True).alias("as"), different.alias("is"))
-        .filter("is")
-        .sort("plain")
-    )
-    if len(found):
-        first = found["as"][0].struct
-        last = next(n for n, id in enumerate(first.field("user")) if id != first.field("user")[0])
-        ids = [
-            f'"{printable(first.field("user")[at])}" of fold {first.field(FOLD)[at]}'
-            for at in (0, last)
-        ]
-        yield (
-            f"{counted(len(found), 'user')} may be written in two ways, such as {ids[0]} and "
-            f"{ids[1]}: ids are texts, so these are different users; write them alike"
-        )
-
-
-def _true_pairs(of: EvaluationSet) -> pl.DataFrame:
-    """Return users and their true candidates."""
-    users = np.repeat(np.arange(len(of.users)), of.truth.sizes)
-    items = of.candidate_ids.gather(of.truth.indices)
-    return pl.DataFrame({"user": of.user_ids.gather(users), "item": items})

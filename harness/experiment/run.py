@@ -30,14 +30,8 @@ from harness.experiment.failures import Failures
 from harness.experiment.figures import EvaluatedUsers, cases_of, figure_steps, grades_of
 from harness.experiment.findings import People, findings_of
 from harness.experiment.finished import Finished, KnownModels
-from harness.experiment.folds import (
-    EvaluatedFold,
-    FoldedResult,
-    named,
-    over_folds,
-    refuse_again,
-    require_windows,
-)
+from harness.experiment.folds import EvaluatedFold, FoldedResult, named, over_folds, require_windows
+from harness.experiment.held_out import HeldOut
 from harness.experiment.in_buckets import InBuckets
 from harness.experiment.in_parts import Models
 from harness.experiment.record import Evaluation
@@ -125,17 +119,16 @@ def evaluate(
         The models that need not be asked.
     """
     folds = _folds(config, failures, finished)
-    evaluated: list[EvaluatedFold] = []
+    evaluated, held_out = list[EvaluatedFold](), HeldOut(config)
     with closing(_evaluations(config, folds, memory, whole, progress)) as asked_of:
         for fold, found in zip(folds, asked_of, strict=True):
             with fold.named():
-                earlier = [one.result.evaluation_set for one in evaluated]
-                refuse_again(config, found.task.evaluation_set, earlier)
+                held_out.add(found.task.evaluation_set)
                 evaluated.append(_fold(fold, found, metrics))
             del found  # its events are let go before those of the next are at hand
     if len(folds) == 1:
         return evaluated[0].result
-    return over_folds(config, metrics, evaluated, failures, Clock())
+    return over_folds(config, metrics, evaluated, failures, held_out, Clock())
 
 
 def _folds(

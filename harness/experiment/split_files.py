@@ -21,7 +21,8 @@ from harness.core.errors import UsageError
 from harness.core.io import whole_folder, written
 from harness.data.dataset import DAY_US, ITEM, KIND, TIME, USER, VALUE, Dataset, Events
 from harness.experiment import competition
-from harness.experiment.folds import named, notes_of, refuse_again, tasks
+from harness.experiment.folds import named, notes_of, tasks
+from harness.experiment.held_out import HeldOut
 from harness.experiment.record import Evaluation, Part, Positive
 from harness.experiment.run_folder import check_out
 from harness.experiment.solution_files import (
@@ -35,7 +36,6 @@ from harness.experiment.solution_files import (
     write_solution,
 )
 from harness.experiment.submit import read_by, rows_of
-from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.task import Task
 from harness.protocol.users import OWN
 
@@ -153,19 +153,18 @@ def split(
     check_out(out, is_split, "folder of harness split")
     _refuse_replacing(out, [*(path for one in folds for path in read_by(one)), config.folder])
     within = [f"fold-{number}" for number in range(1, len(folds) + 1)] if len(folds) > 1 else [""]
-    done, sets = list[SplitFolder](), list[EvaluationSet]()
+    done, held_out = list[SplitFolder](), HeldOut(config)
     with written(out, "; choose another --out"), whole_folder(out) as folder:
         for number, (name, task) in enumerate(zip(within, tasks(config), strict=True), 1):
             (folder / name).mkdir(exist_ok=True)
             with named(number, len(folds)):
-                refuse_again(config, task.evaluation_set, sets)
+                held_out.add(task.evaluation_set)
                 record = write(task, folder / name, share)
             notes = *task.data.notes, *task.split.notes
             done.append(SplitFolder(out / name, record, notes))
-            sets.append(task.evaluation_set)
     if len(folds) == 1:
         return done[0]
-    return FoldedSplit(out, tuple(done), notes_of(config, sets, [fold.notes for fold in done]))
+    return FoldedSplit(out, tuple(done), notes_of(held_out, [fold.notes for fold in done]))
 
 
 def write(task: Task, folder: Path, share: float) -> SplitRecord:

@@ -131,12 +131,16 @@ class ScoredUsers(BaseModel):
         That of the evaluation set, where a config sets one.
     left_out : mapping of text to int
         Counts of what was left out, and of users without a list.
+    fold, folds : int
+        Which of several evaluation sets of a config it was, and of how many.
     """
 
     k: int
     users: int
     fingerprint: str | None
     left_out: dict[str, int]
+    fold: int = _ABSENT
+    folds: int = _ABSENT
 
 
 class Found(BaseModel):

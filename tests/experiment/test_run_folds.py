@@ -380,6 +380,16 @@ def test_one_set_under_two_names_is_refused(tmp_path: Path) -> None:
         given(tmp_path, link="")
 
 
+def test_folds_that_hold_out_no_candidate_are_not_one(tmp_path: Path) -> None:
+    """Nobody had z before: there is no true candidate in either fold, and nothing in common."""
+    settings = given(tmp_path, one_test="user,item\nann,z\n", two_test="user,item\nbob,z\n")
+    rules = {"k": 2, "metrics": ["MAP@2"], "candidates": "train", "require_hit": False}
+    evaluation = settings.evaluation.model_copy(update=rules)
+    found = folded(settings.model_copy(update={"evaluation": evaluation}))
+    assert [fold.models[0].metrics["MAP@2"].mean for fold in found.folds] == [0, 0]
+    assert not any("overlap" in note for note in found.notes)
+
+
 def test_ids_that_are_written_in_two_ways_are_told(tmp_path: Path) -> None:
     """007 and 7 are one of two folds each; 8 and 08 of fold 1 are two users there."""
     base, test = "user,item\n{0},a\n{1},a\n{2},b\n", "user,item\n{0},b\n{1},b\n{2},a\n"

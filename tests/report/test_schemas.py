@@ -75,6 +75,7 @@ COMMANDS = [
     ("score", "score lists.csv --solution truth.csv --conventions"),
     ("score", "score lists.csv --solution plain.csv --k 2"),
     ("score", "score lists.csv --config shop.toml"),
+    ("score", "score lists.csv --config folds.toml"),
     ("score", "score faulty.csv --solution truth.csv"),
     ("score", "score faulty.csv --solution truth.csv --force"),
     ("explain", "explain run --model popular --worst 2"),

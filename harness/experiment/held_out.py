@@ -1,0 +1,93 @@
+"""What folds of given files hold out: it may overlap, be the same, or have ids written otherwise.
+
+Windows of a time split cannot overlap, and people may well do the same every week.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import polars as pl
+
+from harness.config import Config, GivenSplit
+from harness.core.errors import UsageError, counted, printable
+from harness.experiment.list_table import frames_of
+from harness.experiment.run_folder import FOLD
+from harness.protocol.evaluation_set import EvaluationSet
+
+
+class HeldOut:
+    """What the folds of a config hold out, as far as they are known.
+
+    Attributes
+    ----------
+    overlaps : list of str
+        A note on every two folds that hold out the same items of the same users.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._given = isinstance(config.split, GivenSplit) and config.n_folds > 1
+        self._pairs: list[pl.DataFrame] = []
+        self._users: list[pl.DataFrame] = []
+        self.overlaps: list[str] = []
+
+    def add(self, of: EvaluationSet) -> None:
+        """Add the next fold.
+
+        Raises
+        ------
+        UsageError
+            It holds out what an earlier one does: it would count as news, and says nothing new.
+        """
+        if not self._given:
+            return
+        pairs, at = _true_pairs(of), len(self._pairs) + 1
+        for number, other in enumerate(self._pairs, 1):
+            both = len(other.join(pairs, on=other.columns, how="semi"))
+            if both == len(other) == len(pairs) > 0:
+                raise UsageError(
+                    f"[split] valid: its file holds out the same items of the same users as that "
+                    f"of fold {number}; name files of different events, or leave one out"
+                )
+            if both:
+                self.overlaps.append(
+                    f"folds {number} and {at} overlap: {both:,} of the "
+                    f"{counted(len(other), 'true item')} of fold {number} "
+                    f"{'is' if both == 1 else 'are'} true in both"
+                )
+        self._pairs.append(pairs)
+        self._users.append(pl.DataFrame({"user": of.user_ids.cast(pl.String)}))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is odd about the folds together."""
+        return (*self.overlaps, *(_written_otherwise(self._users) if self._given else ()))
+
+
+def _true_pairs(of: EvaluationSet) -> pl.DataFrame:
+    """Return users and their true candidates."""
+    users = np.repeat(np.arange(len(of.users)), of.truth.sizes)
+    items = of.candidate_ids.gather(of.truth.indices)
+    return pl.DataFrame({"user": of.user_ids.gather(users), "item": items})
+
+
+def _written_otherwise(folds: Sequence[pl.DataFrame]) -> Iterator[str]:
+    """Yield a note where ids of two folds' users differ by zeros, blanks or case alone."""
+    plain = pl.col("user").str.strip_chars().str.to_lowercase().str.strip_chars_start("0")
+    # Where one file has both, they are two users.
+    apart = pl.col("user").n_unique().over("plain", FOLD) == 1
+    found = (
+        frames_of(folds)
+        .with_columns(plain=plain)
+        .filter(apart)
+        .unique(["plain", "user"], keep="first", maintain_order=True)
+        .filter(pl.len().over("plain") > 1)
+        .sort("plain", maintain_order=True)
+    )
+    if len(found):
+        told = (f'"{printable(user)}" of fold {n}' for user, n, _ in found.head(2).iter_rows())
+        yield (
+            f"{counted(found['plain'].n_unique(), 'user')} may be written in two ways, such as "
+            f"{' and '.join(told)}: ids are texts, so these are different users; write them alike"
+        )
