@@ -67,6 +67,18 @@ RowOrder = Annotated[
     bool, typer.Option("--row-order", help="The rows of a user stand in order, the best first.")
 ]
 
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs",
+        "-j",
+        min=1,
+        metavar="N",
+        help="How many processes may work side by side, where memory allows; 1 by default. Same "
+        "results.",
+    ),
+]
+
 Engine = Annotated[
     Literal["local", "spark"],
     typer.Option(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from harness.cli.options import Buckets, Debug, Engine, Master, Remote, Set, refuse_without
+from harness.cli.options import Buckets, Debug, Engine, Jobs, Master, Remote, Set, refuse_without
 from harness.cli.show import FormatOption, show, to_type
 from harness.cli.streams import stdout_to_stderr
 from harness.core.errors import counted, printable
@@ -78,6 +78,7 @@ def run(
             "--model", help="Evaluate this one, and what it is made of, alone; repeatable."
         ),
     ] = None,
+    jobs: Jobs = None,
     recommendations: Annotated[
         bool,
         typer.Option(
@@ -100,7 +101,8 @@ def run(
     settings = config_.read(config, set_ or [])
     check_out(out or Path("runs/any"))
     refuse_without(engine, "spark", master=master, remote=remote, buckets=buckets, tables=tables)
-    refuse_without(engine, "local", memory=memory, whole=whole, fresh=fresh or None, model=model)
+    local = {"memory": memory, "whole": whole, "fresh": fresh or None, "model": model}
+    refuse_without(engine, "local", **local, jobs=jobs)
 
     folder = _Folder(Path.cwd(), out)  # a model may go elsewhere
 
@@ -119,7 +121,7 @@ def run(
         with stdout_to_stderr():  # what a model prints must not mix with the results
             allowed: dict[str, Any] = {"memory": memory, "whole": whole or "refuse"}
             allowed |= {"fail_fast": fail_fast, "fresh": fresh, "progress": bars}
-            own = run_(settings, **allowed, models=model or ())
+            own = run_(settings, **allowed, models=model or (), jobs=jobs or 1)
         result = own
         folder.write(own, partial(own.write, recommendations=recommendations), shown)
     if format_ == "table":

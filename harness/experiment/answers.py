@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -50,6 +50,23 @@ class Answers:
     drawn: bool = False
     notes: tuple[str, ...] = ()
     refusal: str | None = None
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What was answered beside lists, as JSON holds it."""
+        return {
+            "drawn": self.drawn,
+            "notes": self.notes,
+            "refusal": self.refusal,
+            "others": self.others is not None,
+        }
+
+    @classmethod
+    def of(
+        cls, told: Mapping[str, Any], lists: Recommendations, others: Recommendations | None
+    ) -> Answers:
+        """Return answers of what they told and their lists."""
+        return cls(lists, others, told["drawn"], tuple(told["notes"]), told["refusal"])
 
 
 def ask(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -54,6 +54,12 @@ class Failures:
                 raise
             self.found[name] = Failure(error, self.fold)
             _log.debug("the traceback of a failure:", exc_info=error)
+
+    def sort(self, names: Sequence[str]) -> None:
+        """Put what was found into the order of names."""
+        for name in names:
+            if name in self.found:
+                self.found[name] = self.found.pop(name)
 
     def require_others(self, config: Config) -> None:
         """Raise where no model is left.

@@ -115,7 +115,7 @@ class Finished(KnownModels):
             "candidates": len(task.evaluation_set.candidates),
             "users": len(task.evaluation_set.users),
             "seconds": clock.seconds,
-            "repeats": [_told(answer) for answer in answers],
+            "repeats": [answer.told for answer in answers],
         }
         self._background.submit(_keep, self._entries[name], answers, notes)
 
@@ -150,8 +150,7 @@ class Taken:
             lists = _load(folder / f"lists-{repeat}.npy", notes["candidates"])
             others = folder / f"others-{repeat}.npy"
             beyond = _load(others, notes["candidates"]) if told["others"] else None
-            odd = tuple(told["notes"])
-            found.append(Answers(lists, beyond, told["drawn"], odd, told["refusal"]))
+            found.append(Answers.of(told, lists, beyond))
         return cls(found, notes)
 
     def of(self, name: str, task: Task) -> tuple[list[Answers], Clock]:
@@ -178,16 +177,6 @@ def _load(path: Path, candidates: int) -> Recommendations:
     if items.size and not (items.min() >= EMPTY and items.max() < candidates):
         raise ValueError(f"{path}: holds positions of no candidates")
     return Recommendations(items)
-
-
-def _told(answer: Answers) -> dict[str, Any]:
-    """Return what a repeat answered beside its lists."""
-    return {
-        "drawn": answer.drawn,
-        "notes": answer.notes,
-        "refusal": answer.refusal,
-        "others": answer.others is not None,
-    }
 
 
 def _keep(entry: Entry, answers: Sequence[Answers], notes: dict[str, Any]) -> None:

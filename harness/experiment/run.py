@@ -2,49 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence, Set
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, closing
-from dataclasses import dataclass
-from functools import cached_property, partial
+from contextlib import closing
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import polars as pl
 
-from harness.config import Config, ModelConfig, read
+from harness.config import Config, read
 from harness.core import steps as steps_
 from harness.core.errors import UsageError
 from harness.core.progress import Clock
+from harness.core.sharing import Workers
 from harness.core.steps import of_one
-from harness.data.dataset import Dataset
 from harness.experiment import in_buckets
 from harness.experiment import memory as memory_
-from harness.experiment.answers import Answers
-from harness.experiment.build import Factories, only
+from harness.experiment.build import only
 from harness.experiment.competition import sample_of_users
-from harness.experiment.evaluate_model import EvaluatedModel, asked_in_turn, describing, scored
+from harness.experiment.evaluate_model import EvaluatedModel, describing, scored
 from harness.experiment.failures import Failures
 from harness.experiment.figures import EvaluatedUsers, cases_of, figure_steps, grades_of
 from harness.experiment.findings import People, findings_of
 from harness.experiment.finished import Finished, KnownModels
-from harness.experiment.folds import EvaluatedFold, FoldedResult, named, over_folds, require_windows
+from harness.experiment.folds import EvaluatedFold, FoldedResult, over_folds, require_windows
 from harness.experiment.held_out import HeldOut
 from harness.experiment.in_buckets import InBuckets
-from harness.experiment.in_parts import Models
+from harness.experiment.in_memory import FoldModels, InMemory
 from harness.experiment.record import Evaluation
 from harness.experiment.result import ModelResult, Result
+from harness.experiment.side_by_side import WORKER, SideBySide, processes
 from harness.metrics import Metric, needs
 from harness.metrics.scores import ScoreTable
-from harness.models.item_stats import Catalogue, of_train
+from harness.models.item_stats import Catalogue
 from harness.models.recommendations import Recommendations
-from harness.protocol.evaluation_set import in_window, left_out
+from harness.protocol.evaluation_set import in_window
 from harness.protocol.leaderboard_estimate import Sample, with_items
-from harness.protocol.task import Task, asked, of_users, task_on
+from harness.protocol.task import asked
 from harness.protocol.task import read as read_events
-from harness.protocol.users import of_events, with_attributes
+from harness.protocol.users import with_attributes
 from harness.stats.slices import USER
 
 
@@ -56,6 +54,7 @@ def run(
     fail_fast: bool = False,
     fresh: bool = False,
     models: Sequence[str] = (),
+    jobs: int = 1,
     progress: bool = False,
 ) -> Result | FoldedResult:
     """Evaluate every model of a config on the evaluation set that it makes, and compare them.
@@ -81,6 +80,9 @@ def run(
         nothing).
     models : sequence of str
         Evaluate these, and what they are made of, alone; all by default.
+    jobs : int
+        How many processes may evaluate models side by side, this one among them, where memory
+        allows; the results are the same. Each reads the events.
     progress : bool
         Show bars on standard error for steps that take longer than a second.
 
@@ -98,7 +100,7 @@ def run(
     with ThreadPoolExecutor(1) as keeping:  # leaving waits until finished models are kept
         finished = partial(Finished, fresh=fresh, background=keeping)
         given = config, asked(config), Failures(fail_fast), finished
-        return evaluate(*given, memory=memory, whole=whole, progress=progress)
+        return evaluate(*given, memory=memory, whole=whole, jobs=jobs, progress=progress)
 
 
 def evaluate(
@@ -109,6 +111,7 @@ def evaluate(
     *,
     memory: str | None = None,
     whole: Literal["refuse", "keep"] = "refuse",
+    jobs: int = 1,
     progress: bool = False,
 ) -> Result | FoldedResult:
     """Return what the models of a config score under some metrics.
@@ -118,14 +121,18 @@ def evaluate(
     finished : function of a fold's config
         The models that need not be asked.
     """
-    folds = _folds(config, failures, finished)
+    folds, limit = _folds(config, failures, finished), memory_.limit(memory)
     evaluated, held_out = list[EvaluatedFold](), HeldOut(config)
-    with closing(_evaluations(config, folds, memory, whole, progress)) as asked_of:
-        for fold, found in zip(folds, asked_of, strict=True):
-            with fold.named():
-                held_out.add(found.task.evaluation_set)
-                evaluated.append(_fold(fold, found, metrics))
-            del found  # its events are let go before those of the next are at hand
+    count = processes(jobs, (fold.config.layout() for fold in folds), limit)
+    with Workers(WORKER, count - 1) as workers:
+        beside = SideBySide(config, workers)
+        given = config, folds, limit, whole, beside, progress
+        with closing(_evaluations(*given)) as asked_of:
+            for fold, found in zip(folds, asked_of, strict=True):
+                with fold.named():
+                    held_out.add(found.task.evaluation_set)
+                    evaluated.append(_fold(fold, found, metrics, beside))
+                del found  # its events are let go before those of the next are at hand
     if len(folds) == 1:
         return evaluated[0].result
     return over_folds(config, metrics, evaluated, failures, held_out, Clock())
@@ -133,54 +140,18 @@ def evaluate(
 
 def _folds(
     config: Config, failures: Failures, finished: Callable[[Config], KnownModels]
-) -> list[_Fold]:
+) -> list[FoldModels]:
     several = config.folds()
     given = len(several), failures, finished
-    return [_Fold.made(one, at, *given) for at, one in enumerate(several, 1)]
+    return [FoldModels.made(one, at, *given) for at, one in enumerate(several, 1)]
 
 
-@dataclass(frozen=True, eq=False)
-class _Fold:
-    """What one evaluation set is made and asked by: the n-th of all folds.
-
-    Attributes
-    ----------
-    models : sequence of dict of name to Recommender
-        Of each repeat those that are to be asked.
-    """
-
-    number: int
-    of: int
-    config: Config
-    factories: Factories
-    models: Models
-    clock: Clock
-    failures: Failures
-    finished: KnownModels
-
-    @classmethod
-    def made(
-        cls,
-        config: Config,
-        number: int,
-        of: int,
-        failures: Failures,
-        finished: Callable[[Config], KnownModels],
-    ) -> _Fold:
-        """Return a fold with its models, which have learnt nothing yet."""
-        factories = Factories(config)
-        repeats = range(max(model.repeats for model in config.models))
-        made, before = [factories.made(r) for r in repeats], finished(config)
-        models = [{n: m for n, m in one.items() if n not in before.found} for one in made]
-        own = failures if of == 1 else failures.in_fold(number)
-        return cls(number, of, config, factories, models, Clock(), own, before)
-
-    def named(self) -> AbstractContextManager[None]:
-        """Say of what is raised in which fold it was."""
-        return named(self.number, self.of)
-
-
-def _fold(fold: _Fold, found: _InMemory | InBuckets, metrics: tuple[Metric, ...]) -> EvaluatedFold:
+def _fold(
+    fold: FoldModels,
+    found: InMemory | InBuckets,
+    metrics: tuple[Metric, ...],
+    beside: SideBySide,
+) -> EvaluatedFold:
     """Return the result of one evaluation set."""
     config, task, clock = fold.config, found.task, fold.clock
     with clock.step("users"):
@@ -188,9 +159,12 @@ def _fold(fold: _Fold, found: _InMemory | InBuckets, metrics: tuple[Metric, ...]
         users = with_attributes(found.profile, task, config.compare.slices)
         sample, unread = sample_of_users(config, task.evaluation_set, others.evaluation_set)
         catalogue = found.catalogue(needs((*metrics, *describing(task.evaluation_set.k))))
-    kept, evaluated = dict[str, tuple[Recommendations, ...]](), dict[EvaluatedModel, ScoreTable]()
-    for one, table, lists in _evaluated(found, fold, metrics, catalogue, sample):
-        evaluated[one], kept[one.name] = table, lists
+    order = [model.name for model in config.models]  # they are not asked in it
+    given = found, fold, beside, metrics, catalogue, sample
+    asked_of = sorted(_evaluated(*given), key=lambda one: order.index(one[0].name))
+    fold.failures.sort(order)
+    evaluated = {one: table for one, table, _ in asked_of}
+    kept = {one.name: lists for one, _, lists in asked_of}
     fold.failures.require_others(config)
     left = fold.failures.without(config)
     with clock.step("compare"):
@@ -223,68 +197,43 @@ def _fold(fold: _Fold, found: _InMemory | InBuckets, metrics: tuple[Metric, ...]
     return EvaluatedFold(Result(**vars(findings) | more), part)
 
 
-class _InMemory:
-    """The models of a config, fitted and asked with all events in memory: as `InBuckets`."""
-
-    def __init__(self, fold: _Fold, data: Dataset, progress: bool) -> None:
-        self._models, self._progress = fold.models, progress
-        self.task = task_on(fold.config, data, fold.clock, progress=progress)
-
-    @cached_property
-    def others(self) -> Task:
-        """The task with the users whom the evaluation set leaves out."""
-        task = self.task
-        rules = task.config.evaluation
-        return of_users(task, left_out(task.evaluation_set, task.data, task.split, rules))
-
-    @cached_property
-    def profile(self) -> pl.DataFrame:
-        """What is known of the evaluated users."""
-        return of_events(self.task)
-
-    def catalogue(self, needs: Set[str]) -> Catalogue | None:
-        """Return what metrics need to know of the candidates."""
-        return of_train(self.task.train, needs)
-
-    def answers(self, settings: ModelConfig) -> tuple[list[Answers], Clock]:
-        """Return every repeat's answers, and the seconds that they took."""
-        # Taken out, so that a model's memory is free again unless others are made of it.
-        models = (of.pop(settings.name) for of in self._models[: settings.repeats])
-        clock = Clock()
-        given = settings, self.task, self.others, clock, self._progress
-        return asked_in_turn(models, *given), clock
-
-
 def _evaluations(
-    config: Config, folds: Sequence[_Fold], memory: str | None, whole: str, progress: bool
-) -> Generator[_InMemory | InBuckets, None, None]:
+    config: Config,
+    folds: Sequence[FoldModels],
+    limit: memory_.Limit | None,
+    whole: str,
+    beside: SideBySide,
+    progress: bool,
+) -> Generator[InMemory | InBuckets, None, None]:
     """Yield each fold's answers to come: with all events in memory, or a bucket at a time.
 
     Events that several folds have in common are read once.
     """
-    limit = memory_.limit(memory)
     for layout, own in groupby(folds, key=lambda fold: fold.config.layout()):
         given = config, list(own)
         if limit is None or memory_.needed(layout) <= limit.size:
-            yield from _in_memory(*given, progress)
+            yield from _in_memory(*given, beside, progress)
         else:
             yield from _in_buckets(*given, limit, whole, progress)
 
 
-def _in_memory(config: Config, folds: Sequence[_Fold], progress: bool) -> Iterator[_InMemory]:
+def _in_memory(
+    config: Config, folds: Sequence[FoldModels], beside: SideBySide, progress: bool
+) -> Iterator[InMemory]:
     with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written
         with folds[0].clock.step("read"):
             data = read_events(folds[0].config, background, progress)
+        beside.ready = background.submit(int).result  # behind what writes the cache
         require_windows(config, data)
         for fold in folds:
             with fold.named():
-                found = _InMemory(fold, data, progress)
+                found = InMemory(fold, data, progress)
             yield found
             del found
 
 
 def _in_buckets(
-    config: Config, folds: Sequence[_Fold], limit: memory_.Limit, whole: str, progress: bool
+    config: Config, folds: Sequence[FoldModels], limit: memory_.Limit, whole: str, progress: bool
 ) -> Iterator[InBuckets]:
     first = folds[0]
     given = first.config, first.models, limit, whole, first.clock, progress
@@ -296,20 +245,10 @@ def _in_buckets(
                 yield found
 
 
-def _answers(
-    found: _InMemory | InBuckets, fold: _Fold, model: ModelConfig
-) -> tuple[list[Answers], Clock]:
-    """Return a model's answers, of an earlier run if that has finished it."""
-    if model.name in fold.finished.found:
-        return fold.finished.found[model.name](found.task)
-    answers, clock = found.answers(model)
-    fold.finished.keep(model.name, found.task, answers, clock)
-    return answers, clock
-
-
 def _evaluated(
-    found: _InMemory | InBuckets,
-    fold: _Fold,
+    found: InMemory | InBuckets,
+    fold: FoldModels,
+    beside: SideBySide,
     metrics: tuple[Metric, ...],
     catalogue: Catalogue | None,
     sample: Sample | None,
@@ -318,11 +257,9 @@ def _evaluated(
     # Nothing can be said for others of a metric that is not 0 for users without hits.
     others = found.others if metrics[0].definition.zero_without_hits else None
     k, failures = found.task.evaluation_set.k, fold.failures
-    for model in fold.config.models:
-        if model.name in failures.found:
-            continue
+    for model, answered in fold.answers(found, beside):
         with failures.caught(model.name):
-            answers, clock = _answers(found, fold, model)
+            answers, clock = answered()
         if model.name in failures.found:
             continue
         given = answers, model, found.task, catalogue, metrics, clock

@@ -1,0 +1,200 @@
+"""Work that is shared between this process and workers beside it."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Event, Lock, Thread
+from typing import Any, Generic, Self, TypeVar
+
+from harness.core.errors import HarnessError
+from harness.core.processes import Answer, LostError, Worker
+
+_log = logging.getLogger(__name__)
+
+_PATIENCE = 1.0
+"""Seconds of work before a worker is started: what is done by then gains nothing from one."""
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Work(Generic[T, R]):
+    """What is to be done with items, here or by a worker; the results are the same.
+
+    Attributes
+    ----------
+    prepare : function
+        Returns the first request to a worker, when it may be asked.
+    prepared : function of an Answer
+        Raises HarnessError where a worker that answers so is of no use.
+    request : function of an item
+        What a worker is asked.
+    received : function of an Answer
+        What its answer means.
+    here : function of an item
+        What this process does.
+    """
+
+    prepare: Callable[[], Mapping[str, Any]]
+    prepared: Callable[[Answer], object]
+    request: Callable[[T], Mapping[str, Any]]
+    received: Callable[[Answer], R]
+    here: Callable[[T], R]
+
+
+class Workers:
+    """Processes that share work with this one, each started when there is something for it.
+
+    Parameters
+    ----------
+    module : str
+        As of `Worker`.
+    count : int
+        How many there may be; without any, all is done here.
+    """
+
+    def __init__(self, module: str, count: int) -> None:
+        self._module, self._folder = module, Path.cwd()
+        self._threads = max(1, (os.cpu_count() or 1) // (count + 1))
+        self._places = [_Place() for _ in range(count)]
+
+    def __enter__(self) -> Self:
+        """Return itself; the processes end with the block."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """End the processes."""
+        for place in self._places:
+            place.close()
+
+    def share(
+        self, units: Sequence[Sequence[T]], work: Work[T, R]
+    ) -> Iterator[tuple[T, Callable[[], R]]]:
+        """Yield every item with what returns its result, or raises, as soon as it can be asked.
+
+        Units are not divided. This process takes the first that is left, a worker the last; what a
+        worker had that ended is done here.
+        """
+        shared = _Shared[T, R](units)
+        for place in self._places[: len(units) - 1] if units else ():
+            Thread(target=self._feed, args=(place, shared, work), daemon=True).start()
+        try:
+            while (unit := shared.first()) is not None or shared.open:
+                yield from [(item, partial(work.here, item)) for item in unit or ()]
+                yield from shared.arrived(wait=unit is None)
+        finally:
+            shared.ended.set()
+
+    def _feed(self, place: _Place, shared: _Shared[T, R], work: Work[T, R]) -> None:
+        """Let one worker take units from the end, as long as there are any."""
+        if not place.opened and shared.ended.wait(_PATIENCE):
+            return
+        with place.alone:  # whoever shared work before may still wait for it
+            try:
+                worker = place.worker(self._module, self._threads, self._folder)
+                if worker is not None and not shared.ended.is_set():
+                    work.prepared(worker.ask(work.prepare()))
+                    _take(worker, shared, work)
+            except (LostError, HarnessError) as error:
+                place.close()
+                if not shared.ended.is_set():
+                    _log.warning("a worker process %s: its work is done by this one", error)
+
+
+class _Place:
+    """Where a worker is, may come to be, or was."""
+
+    def __init__(self) -> None:
+        self.alone, self._changed = Lock(), Lock()
+        self._worker: Worker | None = None
+        self._closed = False
+
+    @property
+    def opened(self) -> bool:
+        """Whether a worker was started."""
+        return self._worker is not None
+
+    def worker(self, *given: Any) -> Worker | None:
+        """Return the worker, started if need be; None where it has ended."""
+        with self._changed:
+            if self._worker is None and not self._closed:
+                self._worker = Worker(*given)
+            return None if self._closed else self._worker
+
+    def close(self) -> None:
+        """End the worker; there will be no other."""
+        with self._changed:
+            if self._worker is not None and not self._closed:
+                self._worker.close()
+            self._closed = True
+
+
+class _Shared(Generic[T, R]):
+    """Units that are left, and what was found of those that workers took."""
+
+    def __init__(self, units: Sequence[Sequence[T]]) -> None:
+        self.ended = Event()
+        self._left, self._taken, self._changed = deque(units), 0, Lock()
+        self._found = SimpleQueue[list[tuple[T, Callable[[], R]]]]()
+
+    def first(self) -> Sequence[T] | None:
+        """Return the first unit that is left, for this process."""
+        with self._changed:
+            return self._left.popleft() if self._left else None
+
+    def last(self) -> Sequence[T] | None:
+        """Return the last unit that is left, for a worker; it is to be given back."""
+        with self._changed:
+            if self.ended.is_set() or not self._left:
+                return None
+            self._taken += 1
+            return self._left.pop()
+
+    def give_back(self, unit: Sequence[T], found: list[tuple[T, Callable[[], R]]] | None) -> None:
+        """Take what a worker found of a unit, or the unit itself where it has ended."""
+        with self._changed:
+            self._taken -= 1
+            if found is None:
+                self._left.appendleft(unit)
+            self._found.put(found or [])
+
+    @property
+    def open(self) -> bool:
+        """Whether anything is left, under way or not fetched."""
+        with self._changed:
+            return bool(self._left or self._taken) or not self._found.empty()
+
+    def arrived(self, *, wait: bool) -> Iterator[tuple[T, Callable[[], R]]]:
+        """Yield what workers have found since; `wait` until one of them has."""
+        while wait or not self._found.empty():
+            yield from self._found.get()
+            wait = False
+
+
+def _take(worker: Worker, shared: _Shared[T, R], work: Work[T, R]) -> None:
+    while (unit := shared.last()) is not None:
+        found = None
+        try:
+            found = [(item, _outcome(worker, item, work)) for item in unit]
+        finally:
+            shared.give_back(unit, found)
+
+
+def _outcome(worker: Worker, item: T, work: Work[T, R]) -> Callable[[], R]:
+    try:
+        found = worker.ask(work.request(item))
+    except HarnessError as error:
+        return partial(_raise, error)
+    return partial(work.received, found)
+
+
+def _raise(error: HarnessError) -> Any:
+    raise error

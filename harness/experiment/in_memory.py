@@ -1,0 +1,120 @@
+"""The models of a config on one evaluation set, and what asks them with all events in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Set
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import polars as pl
+
+from harness.config import Config, ModelConfig
+from harness.core.progress import Clock
+from harness.data.dataset import Dataset
+from harness.experiment.answers import Answers
+from harness.experiment.build import Factories
+from harness.experiment.evaluate_model import asked_in_turn
+from harness.experiment.failures import Failures
+from harness.experiment.finished import KnownModels
+from harness.experiment.folds import named
+from harness.experiment.in_buckets import InBuckets
+from harness.experiment.in_parts import Models
+from harness.experiment.side_by_side import Asked, SideBySide
+from harness.models.item_stats import Catalogue, of_train
+from harness.protocol.evaluation_set import left_out
+from harness.protocol.task import Task, of_users, task_on
+from harness.protocol.users import of_events
+
+
+@dataclass(frozen=True, eq=False)
+class FoldModels:
+    """What one evaluation set is made and asked by: the n-th of all folds.
+
+    Attributes
+    ----------
+    models : sequence of dict of name to Recommender
+        Of each repeat those that are to be asked.
+    """
+
+    number: int
+    of: int
+    config: Config
+    factories: Factories
+    models: Models
+    clock: Clock
+    failures: Failures
+    finished: KnownModels
+
+    @classmethod
+    def made(
+        cls,
+        config: Config,
+        number: int,
+        of: int,
+        failures: Failures,
+        finished: Callable[[Config], KnownModels],
+    ) -> FoldModels:
+        """Return a fold with its models, which have learnt nothing yet."""
+        factories = Factories(config)
+        repeats = range(max(model.repeats for model in config.models))
+        made, before = [factories.made(r) for r in repeats], finished(config)
+        models = [{n: m for n, m in one.items() if n not in before.found} for one in made]
+        own = failures if of == 1 else failures.in_fold(number)
+        return cls(number, of, config, factories, models, Clock(), own, before)
+
+    def named(self) -> AbstractContextManager[None]:
+        """Say of what is raised in which fold it was."""
+        return named(self.number, self.of)
+
+    def ask(self, found: InMemory | InBuckets, model: ModelConfig) -> Asked:
+        """Return what a model answers, and keep it for later runs."""
+        answers, clock = found.answers(model)
+        self.finished.keep(model.name, found.task, answers, clock)
+        return answers, clock
+
+    def answers(
+        self, found: InMemory | InBuckets, beside: SideBySide
+    ) -> Iterator[tuple[ModelConfig, Callable[[], Asked]]]:
+        """Yield models that have not failed with what returns their answers, or raises.
+
+        First those that an earlier run finished, then the others, as soon as they can be asked.
+        """
+        known = self.finished.found
+        left = [model for model in self.config.models if model.name not in self.failures.found]
+        yield from ((m, partial(known[m.name], found.task)) for m in left if m.name in known)
+        asked = [model for model in left if model.name not in known]
+        given = self.number - 1, found.task.evaluation_set, partial(self.ask, found)
+        yield from beside.answers(asked, *given)
+
+
+class InMemory:
+    """The models of a config, fitted and asked with all events in memory: as `InBuckets`."""
+
+    def __init__(self, fold: FoldModels, data: Dataset, progress: bool) -> None:
+        self._models, self._progress = fold.models, progress
+        self.task = task_on(fold.config, data, fold.clock, progress=progress)
+
+    @cached_property
+    def others(self) -> Task:
+        """The task with the users whom the evaluation set leaves out."""
+        task = self.task
+        rules = task.config.evaluation
+        return of_users(task, left_out(task.evaluation_set, task.data, task.split, rules))
+
+    @cached_property
+    def profile(self) -> pl.DataFrame:
+        """What is known of the evaluated users."""
+        return of_events(self.task)
+
+    def catalogue(self, needs: Set[str]) -> Catalogue | None:
+        """Return what metrics need to know of the candidates."""
+        return of_train(self.task.train, needs)
+
+    def answers(self, settings: ModelConfig) -> tuple[list[Answers], Clock]:
+        """Return every repeat's answers, and the seconds that they took."""
+        # Taken out, so that a model's memory is free again unless others are made of it.
+        models = (of.pop(settings.name) for of in self._models[: settings.repeats])
+        clock = Clock()
+        given = settings, self.task, self.others, clock, self._progress
+        return asked_in_turn(models, *given), clock

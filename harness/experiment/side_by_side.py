@@ -1,0 +1,161 @@
+"""Models evaluated side by side: some by this process, others by workers that make the same task.
+
+A worker reads the same files, and a model's lists follow from task, parameters and seed alone; so
+they are the same lists, whoever asks for them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from harness.config import Config, ModelConfig
+from harness.core import cache
+from harness.core.errors import DataError, UsageError, counted
+from harness.core.processes import Answer
+from harness.core.progress import Clock
+from harness.core.sharing import Work, Workers
+from harness.data import loading
+from harness.data.layout import Layout
+from harness.experiment import memory
+from harness.experiment.answers import Answers
+from harness.experiment.memory import Limit
+from harness.models.recommendations import Recommendations
+from harness.protocol.evaluation_set import EvaluationSet
+
+_log = logging.getLogger(__name__)
+
+WORKER = "harness.experiment.worker"
+_A_MODEL = 1_500_000_000
+"""Bytes that a model and the scores of a batch of users may hold beside the events."""
+
+Asked = tuple[list[Answers], Clock]
+"""What a model answered in each repeat, and the seconds that it took."""
+
+
+class SideBySide:
+    """The models of a run, of which some are evaluated by workers.
+
+    Parameters
+    ----------
+    config : Config
+        With all folds.
+    workers : Workers
+        Of the module `WORKER`.
+
+    Attributes
+    ----------
+    ready : function
+        Returns when the files can be read by others, too: when the cache is written.
+    """
+
+    def __init__(self, config: Config, workers: Workers) -> None:
+        self._config, self._workers = config, workers
+        self._stamps = [stamps_of(fold.layout()) for fold in config.folds()]
+        self.ready: Callable[[], object] = lambda: None
+
+    def answers(
+        self,
+        models: Sequence[ModelConfig],
+        fold: int,
+        evaluation_set: EvaluationSet,
+        here: Callable[[ModelConfig], Asked],
+    ) -> Iterator[tuple[ModelConfig, Callable[[], Asked]]]:
+        """Yield models with what returns their answers, or raises, as soon as they can be asked.
+
+        Parameters
+        ----------
+        fold : int
+            From 0.
+        here : function of a model's settings
+            Asks it in this process.
+        """
+
+        def same(answer: Answer) -> None:
+            own = {"stamps": self._stamps[fold], "fingerprint": evaluation_set.fingerprint}
+            if answer.told != own:
+                raise DataError("finds other data: its files have changed since they were read")
+
+        work = Work(partial(self._of_fold, fold), same, _request, _received, here)
+        return self._workers.share(units(models), work)
+
+    def _of_fold(self, fold: int) -> dict[str, Any]:
+        import tomli_w
+
+        self.ready()
+        values = self._config.model_dump(exclude_unset=True, exclude_none=True)
+        folder, file = str(self._config.folder), self._config.file
+        return {"config": tomli_w.dumps(values), "folder": folder, "file": file, "fold": fold}
+
+
+def _request(model: ModelConfig) -> dict[str, Any]:
+    return {"model": model.name}
+
+
+def _received(answer: Answer) -> Asked:
+    """Return what a worker found."""
+    arrays, found, clock = iter(answer.arrays), list[Answers](), Clock()
+    clock.seconds.update(answer.told["seconds"])
+    for told in answer.told["repeats"]:
+        lists = Recommendations(next(arrays))
+        others = Recommendations(next(arrays)) if told["others"] else None
+        found.append(Answers.of(told, lists, others))
+    return found, clock
+
+
+def units(models: Sequence[ModelConfig]) -> list[list[ModelConfig]]:
+    """Return the models, those together that are made of one another: these learn once.
+
+    Examples
+    --------
+    A blend of a and c, beside b:
+
+    >>> given = [{"name": n, "use": "m:M"} for n in "abc"]
+    >>> given += [{"name": "blend", "use": "m:M", "of": ["a", "c"]}]
+    >>> found = units([ModelConfig.model_validate(one) for one in given])
+    >>> [[model.name for model in unit] for unit in found]
+    [['a', 'c', 'blend'], ['b']]
+    """
+    group = {model.name: {model.name} for model in models}
+    for model in models:
+        for base in (*model.base_models, model.name):
+            joined = group[model.name] | group.get(base, {base})
+            group |= dict.fromkeys(joined, joined)
+    found: dict[frozenset[str], list[ModelConfig]] = {}
+    for model in models:
+        found.setdefault(frozenset(group[model.name]), []).append(model)
+    return list(found.values())
+
+
+def stamps_of(layout: Layout) -> list[list[Any]] | None:
+    """Return what identifies the content of a layout's files; None where they are none."""
+    with suppress(OSError):  # a file that is not there is told by whoever reads it
+        return cache.stamps(loading.files(layout))
+    return None
+
+
+def processes(jobs: int, layouts: Iterable[Layout], limit: Limit | None) -> int:
+    """Return how many processes evaluate models: as many as are asked for and have memory.
+
+    Raises
+    ------
+    UsageError
+        `jobs` is no number of processes.
+    """
+    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
+        raise UsageError(f"jobs is {jobs!r}; expected a whole number of processes, from 1")
+    if jobs == 1 or limit is None:
+        return jobs
+    events = max(memory.needed(layout) for layout in layouts)
+    if events > limit.size:
+        _log.warning("--jobs %d: users are evaluated in buckets, by one process", jobs)
+        return 1
+    each = events + _A_MODEL
+    room = max(1, limit.size // each)
+    if room < jobs:
+        about = f"each needs about {memory.shown(each)} of memory; {limit.says}"
+        _log.warning("--jobs %d: %s", jobs, f"{counted(room, 'process', 'processes')}, as {about}")
+    return min(jobs, room)

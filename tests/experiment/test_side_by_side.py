@@ -1,0 +1,216 @@
+"""Models evaluated side by side: the same results, whoever asks them, whatever becomes of it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import small
+from small import MODELS, timeless
+
+from harness.config import Config
+from harness.core import cache, sharing
+from harness.core.errors import RecommenderError, UsageError
+from harness.experiment import memory, side_by_side
+from harness.experiment.memory import Limit
+from harness.experiment.result import Findings
+from harness.experiment.run import run
+from harness.experiment.side_by_side import processes
+
+# Every process writes down that it asked; this one waits until a worker has done so, too.
+OWN = """
+import os, sys, threading, time
+from pathlib import Path
+from baselines.popular import Popular
+
+WORKS = "harness.experiment.worker" in sys.modules
+
+class Meets(Popular):
+    def __init__(self, folder):
+        super().__init__()
+        self.folder = folder
+
+    def fit_steps(self, train):
+        Path(self.folder, "worker" if WORKS else "parent").touch()
+        end = time.monotonic() + 60
+        while not WORKS and not Path(self.folder, "worker").exists():
+            assert time.monotonic() < end, "no worker came"
+            time.sleep(0.01)
+        yield from super().fit_steps(train)
+
+class Waits(Popular):
+    def fit_steps(self, train):
+        for thread in threading.enumerate():
+            if "_feed" in thread.name:
+                thread.join(60)
+        yield from super().fit_steps(train)
+
+class Dies(Meets):
+    def fit_steps(self, train):
+        Path(self.folder, "worker").touch()
+        if WORKS:
+            os.kill(os.getpid(), 9)
+        yield from Popular.fit_steps(self, train)
+
+class Raises(Meets):
+    def fit_steps(self, train):
+        Path(self.folder, "worker").touch()
+        raise ValueError("in a worker" if WORKS else "here")
+"""
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start workers at once, and keep models of files that were written just now."""
+    monkeypatch.setattr(sharing, "_PATIENCE", 0)
+    monkeypatch.setattr(cache, "_RECENT_NS", 0)
+
+
+def own(folder: Path, use: str, name: str) -> dict[str, Any]:
+    met = folder / "met"
+    met.mkdir(exist_ok=True)
+    return {"name": name, "use": f"own:{use}", "params": {"folder": str(met)}}
+
+
+def config(folder: Path, *models: dict[str, Any], **sections: Any) -> Config:
+    """Return a config whose first model waits for a worker."""
+    small.write(folder, {"log.csv": small.MANY, "own.py": OWN})
+    data = {"cache": True, **sections.pop("data", {})}
+    return small.config_of(folder, own(folder, "Meets", "first"), *models, data=data, **sections)
+
+
+def figures(found: Findings) -> Any:
+    """Return all that is recorded but seconds, and who was asked."""
+    record = timeless(found.to_dict())
+    for part in (record, *record["folds"]):
+        for model in part["models"]:
+            del model["reused"]
+    return record
+
+
+FOLDS = {"strategy": "time", "valid_days": 2, "folds": 2}
+
+
+@pytest.mark.parametrize("split", [{"strategy": "time", "valid_days": 1}, FOLDS])
+def test_the_results_are_the_same(tmp_path: Path, split: dict[str, Any]) -> None:
+    settings = config(tmp_path, *MODELS, own(tmp_path, "Meets", "last"), split=split)
+    found = run(settings, jobs=2)
+    assert {path.name for path in (tmp_path / "met").iterdir()} == {"parent", "worker"}
+    alone = run(settings, fresh=True)
+    assert figures(found) == figures(alone)
+    assert found.per_user().equals(alone.per_user())
+    assert found.recommendations().equals(alone.recommendations())
+
+
+def test_what_workers_finish_is_not_asked_again(tmp_path: Path) -> None:
+    settings = config(tmp_path, *MODELS, own(tmp_path, "Meets", "last"))
+    first = run(settings, jobs=2)
+    again = run(settings)
+    assert [model.name for model in again.models if not model.reused] == []
+    assert figures(again) == figures(first)
+
+
+def test_a_worker_that_is_killed_costs_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    found = run(config(tmp_path, own(tmp_path, "Dies", "last")), jobs=2)
+    assert [model.name for model in found.models] == ["first", "last"]
+    assert found.failed == ()
+    assert caplog.messages == [
+        "a worker process was killed (by the system, where memory has run out): its work is done "
+        "by this one"
+    ]
+
+
+def test_a_model_that_fails_in_a_worker_is_told_as_ever(tmp_path: Path) -> None:
+    found = run(config(tmp_path, own(tmp_path, "Raises", "last")), jobs=2)
+    assert [model.name for model in found.models] == ["first"]
+    (failed,) = found.failed
+    assert failed.name == "last"
+    assert failed.error.startswith('model "last" raised in fit: ValueError: in a worker (')
+
+
+def test_failures_stand_in_the_configs_order(tmp_path: Path) -> None:
+    failing = [own(tmp_path, "Raises", name) for name in ("b", "a", "c")]
+    found = run(config(tmp_path, *failing), jobs=2)
+    assert [failed.name for failed in found.failed] == ["b", "a", "c"]
+
+
+def test_fail_fast_stops_at_a_workers_failure(tmp_path: Path) -> None:
+    settings = config(tmp_path, own(tmp_path, "Raises", "last"))
+    with pytest.raises(RecommenderError, match=r'model "last" raised in fit'):
+        run(settings, jobs=2, fail_fast=True)
+
+
+def test_a_worker_that_finds_other_data_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(side_by_side, "stamps_of", lambda layout: [["log.csv", 1]])
+    small.write(tmp_path, {"log.csv": small.MANY, "own.py": OWN})
+    waits = {"name": "first", "use": "own:Waits"}
+    found = run(small.config_of(tmp_path, waits, small.POPULAR, data={"cache": True}), jobs=2)
+    assert [model.name for model in found.models] == ["first", "popular"]
+    assert caplog.messages == [
+        "a worker process finds other data: its files have changed since they were read: its work "
+        "is done by this one"
+    ]
+
+
+def test_a_script_needs_no_main_guard(tmp_path: Path) -> None:
+    config(tmp_path)
+    models = own(tmp_path, "Meets", "first"), own(tmp_path, "Meets", "last")
+    script = (
+        "import harness, harness.core.sharing as sharing\n"
+        "sharing._PATIENCE = 0\n"
+        "found = harness.run('shop.toml', jobs=2)\n"
+        "print(*(model.name for model in found.models))\n"
+    )
+    small.write(tmp_path, {"script.py": script, "shop.toml": small.toml(*models)})
+    done = subprocess.run(
+        [sys.executable, "script.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "first last\n"
+
+
+# How many processes.
+
+
+def layouts(folder: Path) -> Any:
+    small.write(folder, {"log.csv": small.MANY})
+    return [small.config_of(folder, small.POPULAR).layout()]
+
+
+@pytest.mark.parametrize("jobs", [0, -1, 1.5, True, "2", None])
+def test_jobs_are_a_whole_number(tmp_path: Path, jobs: Any) -> None:
+    with pytest.raises(UsageError) as refused:
+        run(config(tmp_path), jobs=jobs)
+    assert str(refused.value) == f"jobs is {jobs!r}; expected a whole number of processes, from 1"
+
+
+def test_each_process_needs_memory(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Of 0.3 GB for a small log and 1.5 for a model: 4 GB have room for two."""
+    own = layouts(tmp_path)
+    assert processes(2, own, Limit(4_000_000_000, "4 GB is free")) == 2
+    assert not caplog.messages
+    assert processes(3, own, Limit(4_000_000_000, "4 GB is free")) == 2
+    assert processes(3, own, Limit(1_000_000_000, "1 GB is free")) == 1
+    assert caplog.messages == [
+        "--jobs 3: 2 processes, as each needs about 1.8 GB of memory; 4 GB is free",
+        "--jobs 3: 1 process, as each needs about 1.8 GB of memory; 1 GB is free",
+    ]
+
+
+def test_buckets_are_evaluated_by_one_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(memory, "AN_EVENT", 1e9)
+    assert processes(2, layouts(tmp_path), Limit(4_000_000_000, "4 GB is free")) == 1
+    assert caplog.messages == ["--jobs 2: users are evaluated in buckets, by one process"]
