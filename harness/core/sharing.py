@@ -62,6 +62,7 @@ class Workers:
     """
 
     def __init__(self, module: str, count: int) -> None:
+        self.count = count
         self._module, self._folder = module, Path.cwd()
         self._threads = max(1, (os.cpu_count() or 1) // (count + 1))
         self._places = [_Place() for _ in range(count)]

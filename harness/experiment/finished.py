@@ -9,6 +9,7 @@ the installed packages. Files that a model opens itself are not known; `fresh` a
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import platform
 import shutil
@@ -39,7 +40,10 @@ from harness.protocol.task import Task
 
 FORMAT = 1
 """Raised whenever the same model would answer otherwise, or is kept otherwise."""
-_FOLDER = "models"
+FOLDER = "models"
+"""Of the cache, where they lie."""
+_NOT_ASKED = {"space", "tuned"}
+"""Keys of a model that its lists do not follow from."""
 _MOST = 10_000_000_000
 """Bytes that are kept; the models that were not used for longest go first."""
 
@@ -114,6 +118,8 @@ class Finished(KnownModels):
             "sources": sources | _digests(late.values()),
             "candidates": len(task.evaluation_set.candidates),
             "users": len(task.evaluation_set.users),
+            "events": len(task.split.train.user),
+            "described": described(task.config, name),
             "seconds": clock.seconds,
             "repeats": [answer.told for answer in answers],
         }
@@ -203,6 +209,12 @@ def _make_room(folder: Path) -> None:
                 shutil.rmtree(path, ignore_errors=True)
 
 
+def described(config: Config, name: str) -> str:
+    """Return what a model is, whatever the data: its class, parameters, repeats and base models."""
+    told = [one.model_dump_json(exclude=_NOT_ASKED) for one in _with_base_models(config, name)]
+    return json.dumps(told)
+
+
 def _asked(config: Config) -> Iterator[str]:
     """Yield the models of a class; a file of lists is read again."""
     return (model.name for model in config.models if model.use is not None)
@@ -227,10 +239,10 @@ def _entries(config: Config) -> Iterator[tuple[str, Entry]]:
     for name in _asked(config):
         parts = _with_base_models(config, name)
         lists = [config.folder / path for one in parts for path in paths_of(one.lists or [])]
-        told = [one.model_dump_json(exclude={"space", "tuned"}) for one in parts]
+        told = [one.model_dump_json(exclude=_NOT_ASKED) for one in parts]
         with suppress(OSError):  # a file that is not there is told by whoever reads it
             entry = cache.entry((shared, str(config.folder.resolve()), told), [*files, *lists])
-            yield name, replace(entry, path=entry.path.parent / _FOLDER / entry.path.name)
+            yield name, replace(entry, path=entry.path.parent / FOLDER / entry.path.name)
 
 
 def _with_base_models(config: Config, name: str) -> list[Any]:

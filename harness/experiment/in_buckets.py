@@ -31,6 +31,7 @@ from harness.experiment import memory
 from harness.experiment.answers import Answers, ask
 from harness.experiment.build import itself
 from harness.experiment.evaluate_model import asked_in_turn
+from harness.experiment.expected import require_memory
 from harness.experiment.failures import Failures
 from harness.experiment.file_model import PrecomputedLists
 from harness.experiment.in_parts import (
@@ -49,7 +50,7 @@ from harness.models.item_stats import Catalogue, TrainCounts
 from harness.models.recommendations import Recommendations
 from harness.protocol import evaluation_set, users
 from harness.protocol.evaluation_set import EvaluationSet
-from harness.protocol.task import Task, asked, make_task, noted, of_users, refuse_rows_without_order
+from harness.protocol.task import Task, make_task, noted, of_users, refuse_rows_without_order
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,22 +276,9 @@ def evaluated(
     with scratch_folder(buckets.folder.with_name("lists")) as folder:
         kept = of_all_events(models)
         found = InBuckets(config, buckets, models, kept, folder, clock, failures, progress)
-        _say_of_users(found, limit)
+        users, events = len(found.task.evaluation_set.users), max(buckets.known.events)
+        require_memory(config, users, events, limit)
         yield found
-
-
-def _say_of_users(found: InBuckets, limit: Limit) -> None:
-    """Say where the evaluated users need more memory than there is."""
-    config, n = found.config, len(found.task.evaluation_set.users)
-    lists = sum(model.repeats for model in config.models)
-    needed = memory.BASE + memory.of_users(n, lists, config.evaluation.k, len(asked(config)))
-    if needed > limit.size:
-        print(
-            f"{counted(n, 'evaluated user')} with {counted(lists, 'list')} each need about "
-            f"{memory.shown(needed)} of memory; {limit.says}: ask for fewer repeats or metrics if "
-            "that is too much",
-            file=sys.stderr,
-        )
 
 
 def _refuse_larger(events: int, limit: Limit) -> None:

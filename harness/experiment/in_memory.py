@@ -73,6 +73,12 @@ class FoldModels:
         self.finished.keep(model.name, found.task, answers, clock)
         return answers, clock
 
+    @property
+    def unasked(self) -> list[ModelConfig]:
+        """The models that have not failed, and that no earlier run finished."""
+        done = {*self.finished.found, *self.failures.found}
+        return [model for model in self.config.models if model.name not in done]
+
     def answers(
         self, found: InMemory | InBuckets, beside: SideBySide
     ) -> Iterator[tuple[ModelConfig, Callable[[], Asked]]]:
@@ -80,12 +86,12 @@ class FoldModels:
 
         First those that an earlier run finished, then the others, as soon as they can be asked.
         """
-        known = self.finished.found
-        left = [model for model in self.config.models if model.name not in self.failures.found]
-        yield from ((m, partial(known[m.name], found.task)) for m in left if m.name in known)
-        asked = [model for model in left if model.name not in known]
+        unasked = self.unasked
+        for model in self.config.models:
+            if model.name in self.finished.found and model.name not in self.failures.found:
+                yield model, partial(self.finished.found[model.name], found.task)
         given = self.number - 1, found.task.evaluation_set, partial(self.ask, found)
-        yield from beside.answers(asked, *given)
+        yield from beside.answers(unasked, *given)
 
 
 class InMemory:

@@ -23,6 +23,7 @@ from harness.experiment import memory as memory_
 from harness.experiment.build import only
 from harness.experiment.competition import sample_of_users
 from harness.experiment.evaluate_model import EvaluatedModel, describing, scored
+from harness.experiment.expected import require_memory, say_expected
 from harness.experiment.failures import Failures
 from harness.experiment.figures import EvaluatedUsers, cases_of, figure_steps, grades_of
 from harness.experiment.findings import People, findings_of
@@ -212,13 +213,17 @@ def _evaluations(
     for layout, own in groupby(folds, key=lambda fold: fold.config.layout()):
         given = config, list(own)
         if limit is None or memory_.needed(layout) <= limit.size:
-            yield from _in_memory(*given, beside, progress)
+            yield from _in_memory(*given, limit, beside, progress)
         else:
             yield from _in_buckets(*given, limit, whole, progress)
 
 
 def _in_memory(
-    config: Config, folds: Sequence[FoldModels], beside: SideBySide, progress: bool
+    config: Config,
+    folds: Sequence[FoldModels],
+    limit: memory_.Limit | None,
+    beside: SideBySide,
+    progress: bool,
 ) -> Iterator[InMemory]:
     with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written
         with folds[0].clock.step("read"):
@@ -228,6 +233,10 @@ def _in_memory(
         for fold in folds:
             with fold.named():
                 found = InMemory(fold, data, progress)
+            users = len(found.task.evaluation_set.users) * fold.of  # values of all folds are held
+            needed = require_memory(config, users, len(data.events), limit)
+            if fold.number == 1:
+                say_expected(fold.unasked, found.task, needed, beside.processes, fold.of)
             yield found
             del found
 

@@ -48,12 +48,15 @@ class SideBySide:
 
     Attributes
     ----------
+    processes : int
+        This one and the workers that there may be.
     ready : function
         Returns when the files can be read by others, too: when the cache is written.
     """
 
     def __init__(self, config: Config, workers: Workers) -> None:
         self._config, self._workers = config, workers
+        self.processes = 1 + workers.count
         self._stamps = [stamps_of(fold.layout()) for fold in config.folds()]
         self.ready: Callable[[], object] = lambda: None
 

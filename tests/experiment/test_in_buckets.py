@@ -250,15 +250,12 @@ def test_it_is_told_that_users_are_in_buckets(
     )
 
 
-def test_it_is_told_that_evaluated_users_need_more_than_there_is(
-    tmp_path: Path, large: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_evaluated_users_who_need_more_memory_than_there_is_are_refused(
+    tmp_path: Path, large: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory, "_A_USER", 10**9)
-    run(small.config(tmp_path), memory="2GB")
-    assert capsys.readouterr().err.splitlines()[1] == (
-        "3 evaluated users with 1 list each need about 3.3 GB of memory; --memory allows 2 GB: ask "
-        "for fewer repeats or metrics if that is too much"
-    )
+    with pytest.raises(UsageError, match=r"^3 evaluated users with 1 list each, .* allows 2 GB: "):
+        run(small.config(tmp_path), memory="2GB")
 
 
 def test_lists_that_wait_are_removed(tmp_path: Path, large: None) -> None:
