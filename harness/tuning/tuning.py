@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -31,7 +31,8 @@ from harness.protocol.true_items import highest_grade
 from harness.stats.folds import over_folds
 from harness.tuning.inner import inner_split, inner_tasks
 from harness.tuning.result import Tuned, TunedModel
-from harness.tuning.search import Params, require, run_search, trials_of
+from harness.tuning.search import Params, Scored, require, run_search, trials_of
+from harness.tuning.trials import KeptTrials, kept_trials
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
@@ -41,6 +42,7 @@ def tune(
     config: config_.Config | str | Path,
     *,
     models: Sequence[str] = (),
+    fresh: bool = False,
     progress: bool = False,
 ) -> Tuned:
     """Search the parameters of a config's models on an inner split of train.
@@ -53,6 +55,10 @@ def tune(
     config : Config or path of a TOML file
     models : sequence of str, optional
         The models to tune; all that have a `space` by default.
+    fresh : bool
+        Make every trial anew. By default those that an earlier search finished are taken from the
+        cache, where all is the same that their scores follow from (``[data] cache = false`` keeps
+        nothing).
     progress : bool
         Show bars on standard error for what takes longer than a second.
 
@@ -68,6 +74,7 @@ def tune(
     rules = _Rules.of(config)
     counts = {model.name: _checked(model, config) for model in wanted}
     inner_split(config)  # what is wrong with it is told before the events are read
+    kept = kept_trials(config, counts, rules.metric, fresh=fresh)
     folds = [_Fold.of(task, rules.metric) for task in inner_tasks(config, progress=progress)]
     evaluation = _evaluation([fold.task for fold in folds])
     found, best, settings = dict[str, TunedModel](), config, {m.name: m for m in config.models}
@@ -75,7 +82,7 @@ def tune(
         if name in counts:  # an ensemble is tuned on its base models as they will be
             # Once for all trials: they learn once.
             made = [_base_models(settings[name], best) for _ in folds]
-            setup = _TrialSetup(settings[name], rules, folds, made)
+            setup = _TrialSetup(settings[name], best, rules, folds, made, kept[name])
             found[name] = _tuned(setup, counts[name], progress)
             best = _with_best(best, found[name], rules, evaluation.fingerprint)
     return Tuned(
@@ -139,25 +146,31 @@ class _TrialSetup:
 
     Attributes
     ----------
+    config : Config
+        In which the base models are tuned.
     base_models : sequence of sequence of sequence of Recommender
         Of each fold and repeat.
+    kept : KeptTrials
+        Of earlier searches.
     """
 
     model: config_.ModelConfig
+    config: config_.Config
     rules: _Rules
     folds: Sequence[_Fold]
     base_models: Sequence[Sequence[Sequence[Recommender]]]
+    kept: KeptTrials
 
-    def score(self, params: Params) -> tuple[float | None, dict[str, Any]]:
-        """Evaluate the model with these parameters on the inner set.
+    def score(self, params: Params) -> Scored:
+        """Return the mean over users and folds with these parameters, None if the model fails.
 
-        Returns
-        -------
-        float or None
-            The mean over users and folds, None of a model that failed.
-        dict
-            What its trial notes beside it: ``seconds``, and ``ci95`` or ``error``.
+        Noted beside it are ``seconds``, ``ci95`` or ``error``, and ``reused`` of a trial that an
+        earlier search made.
         """
+        return self.kept.scored(self.config, params, self._evaluated)
+
+    def _evaluated(self, params: Params) -> Scored:
+        """Evaluate the model with these parameters on the inner set."""
         settings = self.model.model_copy(update={"params": dict(params)})
         metric, clock = self.rules.metric, Clock()
         try:
@@ -239,15 +252,23 @@ def _tuned(setup: _TrialSetup, count: int, progress: bool) -> TunedModel:
     model, rules, space = setup.model, setup.rules, domains(setup.model.space)
     with steps(f"tuning {model.name}", count + 1, " trials", progress) as bar:
 
-        def score(params: Params) -> tuple[float | None, dict[str, Any]]:
+        def score(params: Params) -> Scored:
             found = setup.score(params)
             bar.update()
             return found
 
         sign = rules.metric.definition.sign
         trials = run_search(space, model.params, rules.search, count, rules.seed, sign, score)
-    best = _best(model.name, trials, rules)
-    return TunedModel(model.name, model.params, space, trials, count + 1 - len(trials), best)
+    return TunedModel(
+        name=model.name,
+        given=model.params,
+        space=space,
+        trials=trials,
+        again=count + 1 - len(trials),
+        best=_best(model.name, trials, rules),
+        changed=setup.kept.changed,
+        unkept=setup.kept.unkept,
+    )
 
 
 def _best(name: str, trials: Sequence[FrozenTrial], rules: _Rules) -> FrozenTrial:
