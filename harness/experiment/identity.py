@@ -12,7 +12,7 @@ import hashlib
 import platform
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -119,6 +119,7 @@ class Sources:
     def __init__(self, uses: Iterable[str], config: Config) -> None:
         self._started = time.time_ns()
         self._folders, self._packages = set[Path](), set[str]()
+        self._looked_at: dict[tuple[str, str], Path | None] = {}
         for use in uses:
             self._add(use.rpartition(":")[0], config.folder)
         self._first = _digests(self._modules())
@@ -142,24 +143,23 @@ class Sources:
         return now if self._first.items() <= now.items() else None
 
     def _modules(self) -> list[Path]:
-        return sorted(set(_imported(self._folders, self._packages)))
+        """Return the files of theirs that are imported; each module is looked at once."""
+        for name, module in list(sys.modules.items()):
+            file = getattr(module, "__dict__", {}).get("__file__")  # else some import
+            if isinstance(file, str) and (name, file) not in self._looked_at:
+                self._looked_at[name, file] = self._own(name, file)
+        return sorted({path for path in self._looked_at.values() if path is not None})
+
+    def _own(self, name: str, file: str) -> Path | None:
+        own = name.partition(".")[0] in self._packages
+        path = Path(file).resolve() if own or self._folders else Path()
+        beside = any(folder in path.parents for folder in self._folders) and not _installed(path)
+        return path if (own or beside) and path.is_file() else None
 
 
 def changed(digests: Mapping[str, str]) -> str | None:
     """Return the name of a source file that no longer has its digest, None where all have it."""
     return next((Path(p).name for p, own in digests.items() if _digest(Path(p)) != own), None)
-
-
-def _imported(folders: set[Path], packages: set[str]) -> Iterator[Path]:
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__dict__", {}).get("__file__")  # asked otherwise, some import more
-        if not isinstance(file, str):
-            continue
-        own = name.partition(".")[0] in packages
-        path = Path(file).resolve() if own or folders else Path()
-        beside = any(folder in path.parents for folder in folders) and not _installed(path)
-        if (own or beside) and path.is_file():
-            yield path
 
 
 def _installed(path: Path) -> bool:
