@@ -278,7 +278,7 @@ def test_changed_source_is_evaluated_anew_and_told(tmp_path: Path, file: str) ->
 def test_trials_of_a_class_that_changes_meanwhile_are_not_kept(tmp_path: Path) -> None:
     """Each trial reads the class from its file; nobody knows which of the two it had."""
     own = (tmp_path / "own.py").read_text()
-    writes = "        Path(__file__).write_text(Path(__file__).read_text() + '#')\n"
+    writes = "        Path(__file__).write_text(Path(__file__).read_text().rstrip('#') + '#')\n"
     (tmp_path / "own.py").write_text(own.replace("        fits =", f"{writes}        fits ="))
     tune(config(tmp_path))
     assert reused(tune(config(tmp_path))) == []
