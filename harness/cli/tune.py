@@ -32,6 +32,14 @@ def tune(
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file --out.")] = False,
+    fresh: Annotated[
+        bool,
+        typer.Option(
+            "--fresh",
+            help="Make every trial anew, also those that an earlier search finished with the same "
+            "data, settings, code and packages.",
+        ),
+    ] = False,
     format_: FormatOption = "table",
 ) -> None:
     """Search the parameters of every model with a space, on an inner split of train.
@@ -49,8 +57,9 @@ def tune(
     target = (out or config.with_name(f"{config.stem}-tuned.toml")).absolute()
     refuse_overwriting(target, [config])
     check_out(target, force)
+    bars = sys.stderr.isatty()
     with stdout_to_stderr():  # what a model prints must not mix with the results
-        found = tune_(settings, models=model or (), progress=sys.stderr.isatty())
+        found = tune_(settings, models=model or (), fresh=fresh, progress=bars)
     try:
         found.write(target, force=force)
     finally:  # a file that cannot be written must not cost the search

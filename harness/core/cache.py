@@ -12,7 +12,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -76,15 +76,37 @@ class Entry:
         still = stamps(self.paths) == self.files
         return still and not any(time.time_ns() - f[4] < _RECENT_NS for f in self.files)
 
-    def keep(self, write: Callable[[Path], dict[str, Any]]) -> None:
-        """Let `write` fill the folder and return notes; without a place nothing is kept."""
+    def part(self, folder: str, what: object, paths: Iterable[Path] = ()) -> Entry:
+        """Return the entry of what is made from the same files and others, in a folder of its own.
+
+        Parameters
+        ----------
+        folder : str
+            A name in the folder where this one lies.
+        what : object
+            What is made, as in `entry`.
+        """
+        more = tuple(paths)
+        name = _name((self.path.name, what))
+        target = self.path.parent / folder / name
+        return Entry(target, self.paths + more, self.files + stamps(more))
+
+    def keep(self, write: Callable[[Path], dict[str, Any]]) -> bool:
+        """Let `write` fill the folder and return notes; without a place nothing is kept.
+
+        Returns
+        -------
+        bool
+            Whether it is.
+        """
         try:
             if private(self.path.parent) is None:
-                return
+                return False
             with whole_folder(self.path) as target:
                 self._seal(target, write(target))
         except OSError:  # the next command reads the files again
-            return
+            return False
+        return True
 
     @contextmanager
     def making(self) -> Iterator[Path]:
@@ -149,8 +171,22 @@ def clear(folder: Path) -> None:
 def entry(what: object, paths: Iterable[Path]) -> Entry:
     """Return the entry of what is made from files: named by what is asked, not by their content."""
     own = tuple(paths)
-    name = hashlib.sha256(repr(what).encode()).hexdigest()[:32]
-    return Entry(folder() / name, own, stamps(own))
+    return Entry(folder() / _name(what), own, stamps(own))
+
+
+def _name(what: object) -> str:
+    return hashlib.sha256(repr(what).encode()).hexdigest()[:32]
+
+
+def make_room(folder: Path, most: int) -> None:
+    """Remove the entries that were not used for longest, until at most so many bytes are left."""
+    with suppress(OSError):
+        kept = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+        total = 0
+        for path in kept:
+            total += sum(file.stat().st_size for file in path.iterdir())
+            if total > most:
+                shutil.rmtree(path, ignore_errors=True)
 
 
 def folder() -> Path:

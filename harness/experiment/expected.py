@@ -17,7 +17,8 @@ from harness.config import Config, ModelConfig
 from harness.core import cache
 from harness.core.errors import UsageError, counted
 from harness.experiment import memory
-from harness.experiment.finished import FOLDER, described
+from harness.experiment.finished import FOLDER
+from harness.experiment.identity import described
 from harness.experiment.memory import Limit
 from harness.protocol.task import Task, asked
 

@@ -1,24 +1,14 @@
 """Finished models: their answers, kept in the cache for the next run that would ask them the same.
 
-A model is the same only if everything that its lists follow from is: the files of the data, layout,
-split and rules of the evaluation, the seed, the model's class, parameters and repeats, those of its
-base models, the source of every module that its classes' own folders or packages had imported, and
-the installed packages. Files that a model opens itself are not known; `fresh` asks it anew.
+What makes a model the same is said in `identity`.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-import platform
-import shutil
-import sys
-import time
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,23 +17,17 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.config import Config
-from harness.config.paths import paths_of
-from harness.core import cache, plugins
+from harness.core import cache
 from harness.core.cache import Entry
 from harness.core.errors import DataError
 from harness.core.progress import Clock
-from harness.data import loading
 from harness.experiment.answers import Answers
-from harness.experiment.build import base_models_first
+from harness.experiment.identity import Sources, changed, common, described, of_model, uses
 from harness.models.recommendations import EMPTY, Recommendations
 from harness.protocol.task import Task
 
-FORMAT = 1
-"""Raised whenever the same model would answer otherwise, or is kept otherwise."""
 FOLDER = "models"
 """Of the cache, where they lie."""
-_NOT_ASKED = {"space", "tuned"}
-"""Keys of a model that its lists do not follow from."""
 _MOST = 10_000_000_000
 """Bytes that are kept; the models that were not used for longest go first."""
 
@@ -87,13 +71,13 @@ class Finished(KnownModels):
     """
 
     def __init__(self, config: Config, *, fresh: bool, background: Executor) -> None:
-        self._config, self._background, self._started = config, background, time.time_ns()
+        self._background = background
         super().__init__()
-        self._sources: dict[str, dict[str, str]] = {}
+        self._sources: dict[str, Sources] = {}
         self._entries: dict[str, Entry] = {}
         if config.data.cache:
-            self._sources = {name: _digests(_modules(config, name)) for name in _asked(config)}
-            self._entries = dict(_entries(config))
+            self._sources = {name: Sources(uses(config, name), config) for name in _asked(config)}
+            self._entries = _entries(config)
         for name, entry in self._entries.items() if not fresh else ():
             taken = entry.read(partial(self._taken, name))
             if taken is not None:
@@ -107,15 +91,14 @@ class Finished(KnownModels):
         return self.found
 
     def keep(self, name: str, task: Task, answers: Sequence[Answers], clock: Clock) -> None:
-        """Let a model's answers be written, unless its modules are not those that were imported."""
+        """Let a model's answers be written, unless its source is not known for certain."""
         if name not in self._entries:
             return
-        sources = self._sources[name]
-        late = {str(p): p for p in _modules(self._config, name) if str(p) not in sources}
-        if any(path.stat().st_mtime_ns > self._started for path in late.values()):
+        sources = self._sources[name].known()
+        if sources is None:
             return
         notes = {
-            "sources": sources | _digests(late.values()),
+            "sources": sources,
             "candidates": len(task.evaluation_set.candidates),
             "users": len(task.evaluation_set.users),
             "events": len(task.split.train.user),
@@ -126,10 +109,10 @@ class Finished(KnownModels):
         self._background.submit(_keep, self._entries[name], answers, notes)
 
     def _taken(self, name: str, folder: Path, notes: dict[str, Any]) -> Taken | None:
-        for path, digest in notes["sources"].items():
-            if _digest(Path(path)) != digest:
-                self.changed[name] = Path(path).name
-                return None
+        other = changed(notes["sources"])
+        if other is not None:
+            self.changed[name] = other
+            return None
         return Taken.read(folder, notes)
 
 
@@ -195,24 +178,7 @@ def _keep(entry: Entry, answers: Sequence[Answers], notes: dict[str, Any]) -> No
 
     if entry.settled:
         entry.keep(write)
-        _make_room(entry.path.parent)
-
-
-def _make_room(folder: Path) -> None:
-    """Remove the models that were not used for longest, until the others are few enough."""
-    with suppress(OSError):
-        kept = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime_ns, reverse=True)
-        total = 0
-        for path in kept:
-            total += sum(file.stat().st_size for file in path.iterdir())
-            if total > _MOST:
-                shutil.rmtree(path, ignore_errors=True)
-
-
-def described(config: Config, name: str) -> str:
-    """Return what a model is, whatever the data: its class, parameters, repeats and base models."""
-    told = [one.model_dump_json(exclude=_NOT_ASKED) for one in _with_base_models(config, name)]
-    return json.dumps(told)
+        cache.make_room(entry.path.parent, _MOST)
 
 
 def _asked(config: Config) -> Iterator[str]:
@@ -220,81 +186,12 @@ def _asked(config: Config) -> Iterator[str]:
     return (model.name for model in config.models if model.use is not None)
 
 
-def _entries(config: Config) -> Iterator[tuple[str, Entry]]:
-    """Yield the cache's entry of every model, named by all that does not lie in files."""
-    layout = config.layout()
-    files = loading.files(layout)
-    shared = (
-        FORMAT,
-        loading.FORMAT,
-        layout,
-        config.data.least,
-        config.split.model_dump_json(),
-        config.evaluation.model_dump_json(exclude={"metrics"}),
-        config.fold,
-        platform.platform(),
-        sys.version,
-        _packages(),
-    )
-    for name in _asked(config):
-        parts = _with_base_models(config, name)
-        lists = [config.folder / path for one in parts for path in paths_of(one.lists or [])]
-        told = [one.model_dump_json(exclude=_NOT_ASKED) for one in parts]
-        with suppress(OSError):  # a file that is not there is told by whoever reads it
-            entry = cache.entry((shared, str(config.folder.resolve()), told), [*files, *lists])
-            yield name, replace(entry, path=entry.path.parent / FOLDER / entry.path.name)
-
-
-def _with_base_models(config: Config, name: str) -> list[Any]:
-    settings = {model.name: model for model in config.models}
-    return [settings[part] for part in sorted({*base_models_first(settings, [name]), name})]
-
-
-def _packages() -> list[str]:
-    """Return the installed packages with their versions, as their folders are named."""
-    found = set[str]()
-    for path in sys.path:
-        with suppress(OSError):
-            names = [one.name for one in Path(path or ".").iterdir()]
-            found.update(n for n in names if n.endswith((".dist-info", ".egg-info")))
-    return sorted(found)
-
-
-def _modules(config: Config, name: str) -> list[Path]:
-    """Return the files of what is imported from the folders and packages of a model's classes."""
-    folders, packages = set[Path](), set[str]()
-    for part in _with_base_models(config, name):
-        module = str(part.use or "").rpartition(":")[0]
-        beside = plugins.file_of(module, config.folder)
-        if module and beside.is_file():
-            folders |= {config.folder.resolve(), beside.resolve().parent}
-        elif module:
-            packages.add(module.partition(".")[0])
-    return sorted(set(_imported(folders, packages)))
-
-
-def _imported(folders: set[Path], packages: set[str]) -> Iterator[Path]:
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__dict__", {}).get("__file__")  # asked otherwise, some import more
-        if not isinstance(file, str):
-            continue
-        own = name.partition(".")[0] in packages
-        path = Path(file).resolve() if own or folders else Path()
-        beside = any(folder in path.parents for folder in folders) and not _installed(path)
-        if (own or beside) and path.is_file():
-            yield path
-
-
-def _installed(path: Path) -> bool:
-    """Return whether a file is of an installed package, whose version is known."""
-    return "site-packages" in path.parts or "dist-packages" in path.parts
-
-
-def _digests(paths: Iterable[Path]) -> dict[str, str]:
-    return {str(path): _digest(path) for path in paths}
-
-
-def _digest(path: Path) -> str:
+def _entries(config: Config) -> dict[str, Entry]:
+    """Return the cache's entry of every model; none of one that needs a file which is not there."""
+    found = dict[str, Entry]()
     with suppress(OSError):
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    return ""
+        shared = common(config)
+        for name in _asked(config):
+            with suppress(OSError):
+                found[name] = of_model(shared, FOLDER, config, name)
+    return found

@@ -62,6 +62,8 @@ class Trial(BaseModel):
         Over the users of the inner set; None where the model failed.
     error : str, optional
         What it raised.
+    reused : bool
+        Whether an earlier search made it, and its score was taken from there.
     """
 
     trial: int
@@ -70,6 +72,7 @@ class Trial(BaseModel):
     ci95: Interval | None
     seconds: float
     error: str | None
+    reused: bool
 
 
 class TunedModel(BaseModel):
@@ -80,6 +83,8 @@ class TunedModel(BaseModel):
     trials, failed, again : int
         How many the search made, how many of them failed, and how many were not made since no
         choice came up that was not tried yet.
+    reused : int
+        How many of the trials an earlier search made.
     best : int
         The number of the best trial.
     at_the_edge : mapping of text to text
@@ -90,6 +95,7 @@ class TunedModel(BaseModel):
     trials: int
     failed: int
     again: int
+    reused: int
     best: int
     at_the_edge: dict[str, str]
     results: list[Trial]

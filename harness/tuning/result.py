@@ -43,7 +43,8 @@ class TunedModel:
     """All trials of one model.
 
     A trial's ``value`` is its mean over users on the inner set, None where the model failed; its
-    ``user_attrs`` hold ``seconds``, and ``ci95`` or, of one that failed, ``error``.
+    ``user_attrs`` hold ``seconds``, and ``ci95`` or, of one that failed, ``error``; ``reused`` of
+    one that an earlier search made.
 
     Attributes
     ----------
@@ -55,6 +56,10 @@ class TunedModel:
         Trials that were not made, since no choice came up that was not tried yet.
     best : optuna.trial.FrozenTrial
         Of equally good ones the earliest.
+    changed : str, optional
+        The source file because of which trials of earlier searches were made anew.
+    unkept : Path, optional
+        Where trials were to be kept for the next search and could not be.
     """
 
     name: str
@@ -63,6 +68,8 @@ class TunedModel:
     trials: tuple[FrozenTrial, ...]
     again: int
     best: FrozenTrial
+    changed: str | None = None
+    unkept: Path | None = None
 
     @property
     def untuned(self) -> FrozenTrial:
@@ -212,7 +219,7 @@ def _sheet(tuned: Tuned, model: TunedModel) -> Sheet:
         [*rows, ("untuned", model.untuned)],
         columns,
         heading=[f"tune   {printable(model.name)} · {_made(tuned, model)}"],
-        footing=_notes(model),
+        footing=[*_reused(model), *_notes(model)],
         kept=len(model.space) + 2,
     )
 
@@ -249,8 +256,26 @@ def _made(tuned: Tuned, model: TunedModel) -> str:
     return " · ".join(parts if tuned.search == "grid" else [*parts, f"seed {tuned.seed}"])
 
 
+def _reused(model: TunedModel) -> list[str]:
+    """Return how many trials an earlier search made, and why others of it were made anew."""
+    reused, anew = len([trial for trial in model.searched if _is_reused(trial)]), model.changed
+    taken = [counted(reused, "trial")] if reused else []
+    taken += ["the model as it is"] if _is_reused(model.untuned) else []
+    said = [f"{' and '.join(taken)}, of an earlier search"] if taken else []
+    said += [f"evaluated anew: {printable(anew)} has changed"] if anew else []
+    said += ["--fresh evaluates all anew"] if taken else []
+    if not said:
+        return []
+    return [f"reused  {'; '.join(said)}" if taken else said[0]]
+
+
 def _notes(model: TunedModel) -> list[str]:
     notes = []
+    if model.unkept is not None:
+        notes.append(
+            f"the trials are not kept for another search: nothing can be written to "
+            f"{model.unkept}; make room there, or set HARNESS_CACHE_DIR to a folder of your own"
+        )
     if model.best is model.untuned:
         notes.append("no trial was better than the model as it is; its params are kept")
     for name, end in model.at_the_edge.items():
@@ -299,6 +324,7 @@ def _model(model: TunedModel) -> dict[str, Any]:
         "trials": len(model.searched),
         "failed": len([trial for trial in model.searched if trial.value is None]),
         "again": model.again,
+        "reused": len([trial for trial in model.searched if _is_reused(trial)]),
         "best": model.trials.index(model.best),
         "at_the_edge": model.at_the_edge,
         "results": [_result(model, at, trial) for at, trial in enumerate(model.trials)],
@@ -314,7 +340,13 @@ def _result(model: TunedModel, at: int, trial: FrozenTrial) -> dict[str, Any]:
         "ci95": noted.get("ci95"),
         "seconds": noted["seconds"],
         "error": noted.get("error"),
+        "reused": _is_reused(trial),
     }
+
+
+def _is_reused(trial: FrozenTrial) -> bool:
+    """Return whether an earlier search made a trial."""
+    return "reused" in trial.user_attrs
 
 
 def _plain(value: Any) -> Any:

@@ -23,8 +23,9 @@ _PATIENCE = 20
 
 Params = Mapping[str, Any]
 Space = Mapping[str, Domain]
-Score = Callable[[Params], tuple[float | None, dict[str, Any]]]
-"""Parameters in; their score out, None if they failed, and what a trial notes beside it."""
+Scored = tuple[float | None, dict[str, Any]]
+"""A score, None of parameters that failed, and what a trial notes beside it."""
+Score = Callable[[Params], Scored]
 
 
 def trials_of(space: Space, search: SearchName, asked: int | None) -> int:

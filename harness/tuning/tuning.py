@@ -1,182 +1,48 @@
-"""A config in, its models' parameters searched on an inner evaluation set, the best put into it.
-
-The inner set is made from train's own last events alone.
-"""
+"""A config in, its models' parameters searched on an inner evaluation set, the best put into it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
 from harness import config as config_
-from harness.config import Config, GivenSplit, InnerSplit, TimeSplit
 from harness.config.space import Range, SearchName, TunedRecord, domains
-from harness.core.arrays import Bool, Int32
 from harness.core.errors import (
-    DataError,
-    EmptyEvaluationSetError,
     RecommenderError,
     UsageError,
     suggest,
 )
 from harness.core.progress import Clock, steps
-from harness.data.dataset import Dataset, Events
 from harness.experiment.build import Factories, base_models_first, load
 from harness.experiment.evaluate_model import asked_in_turn
-from harness.experiment.folds import require_room, require_windows
 from harness.experiment.record import Evaluation
 from harness.metrics import Metric, needs, parse
 from harness.metrics.grades import refuse_grades
 from harness.metrics.scores import ScoreTable, score
 from harness.models.base import Recommender
 from harness.models.item_stats import Catalogue, of_train
-from harness.protocol.split import by_time, end_of, refuse_empty, split
-from harness.protocol.task import VALUES, Task, asked, read, task_of
+from harness.protocol.task import VALUES, Task, asked
 from harness.protocol.true_items import highest_grade
 from harness.stats.folds import over_folds
+from harness.tuning.inner import inner_split, inner_tasks
 from harness.tuning.result import Tuned, TunedModel
-from harness.tuning.search import Params, require, run_search, trials_of
+from harness.tuning.search import Params, Scored, require, run_search, trials_of
+from harness.tuning.trials import KeptTrials, kept_trials
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
-
-
-def inner_tasks(config: Config, *, progress: bool = False) -> tuple[Task, ...]:
-    """Return tasks like the config's within its training events, one a fold of the inner split.
-
-    Of a time split they evaluate on the days just before the outer cut-off, the earliest where the
-    config has folds. All other rules are those of `[evaluation]`. What lies behind that cut-off is
-    dropped before anything is asked of it: events, and the users and items that no training event
-    and no table has.
-
-    Raises
-    ------
-    HarnessError
-        The split says no inner one, or leaves one side of it empty.
-    """
-    rule, first = inner_split(config), config.folds()[0]
-    known, end = _known(config, rule, progress)
-    folds = first.model_copy(update={"split": rule, "fold": 0}).folds()
-    try:
-        return tuple(_inner(fold, known, end) for fold in folds)
-    except (DataError, EmptyEvaluationSetError) as error:
-        raise type(error)(f"the inner split of train: {error}\n[tune] split sets another") from None
-
-
-def _inner(config: Config, known: Dataset, end: int | None) -> Task:
-    """Return the task of one inner fold; `end` is the outer cut-off."""
-    if isinstance(config.split, TimeSplit) and end is not None:
-        parts = by_time(known, config.split, end)
-        refuse_empty(parts, known)
-    else:
-        parts = split(known, config.split)
-    return task_of(config, known, parts)
-
-
-def inner_split(config: Config) -> InnerSplit:
-    """Return how train is split again: as ``[tune] split`` says, or as the data was.
-
-    Raises
-    ------
-    UsageError
-        The split is given, so nothing says how train is to be split; or it is given for several
-        folds, whose training events hold what others hold out.
-    """
-    if isinstance(config.split, GivenSplit) and config.n_folds > 1:
-        raise UsageError(
-            f"[split] valid names {config.n_folds} files: what one fold learns from, others may "
-            "hold out, so parameters tuned on it would know their answers; tune a config with one "
-            "file, whose events no fold holds out"
-        )
-    if config.tune.split is not None:
-        return config.tune.split
-    match config.split:
-        case GivenSplit():
-            raise UsageError(
-                '[split] strategy "given" does not say how train is split for tuning; write '
-                '[tune] split = { strategy = "time", valid_days = 7 }, "last_n" or "fraction"'
-                if config.data.time
-                else "events without times cannot be split for tuning; name their column under "
-                "[data] time"
-            )
-        case TimeSplit():  # the test days were held back already
-            own = {"test_days": 0, "window": "valid", "folds": 1}
-            return config.split.model_copy(update=own)
-        case rule:
-            return rule
-
-
-def _known(config: Config, rule: InnerSplit, progress: bool) -> tuple[Dataset, int | None]:
-    """Return what was known at the earliest outer cut-off, and when that is, if a time says it.
-
-    The rest is let go.
-
-    Raises
-    ------
-    UsageError
-        The events are too few days for the outer folds, or what was known for the inner ones.
-    """
-    first = config.folds()[0]
-    with ThreadPoolExecutor(1) as background:
-        data = read(first, background, progress, rule)
-    require_windows(config, data)
-    outer = split(data, first.split)
-    known = past(data, outer.train)
-    end = outer.cutoff if isinstance(first.split, TimeSplit) else None
-    if isinstance(rule, TimeSplit):
-        inner_end = end_of(known, rule) if end is None else end
-        require_room(
-            rule, known, inner_end, f"{config.file}: the inner split of train, [tune] split"
-        )
-    return known, end
-
-
-def past(data: Dataset, events: Events) -> Dataset:
-    """Return a data set as if it had these events alone: no other user, and no other item.
-
-    Items that the table of items describes stay.
-    """
-    users = _mask(len(data.user_ids), events.user)
-    items = _mask(len(data.item_ids), events.item)
-    if data.catalogue is not None:
-        items[data.catalogue] = True
-    user_at, item_at = _new_positions(users), _new_positions(items)
-    return replace(
-        data,
-        user_ids=data.user_ids.filter(users),
-        item_ids=data.item_ids.filter(items),
-        events=events.placed(user_at, item_at),
-        catalogue=None if data.catalogue is None else item_at[data.catalogue],
-        shown_from=None if data.shown_from is None else data.shown_from[items],
-        registered=None if data.registered is None else data.registered[users],
-        notes=(),
-        span=None,  # what is known of the log behind these events is not theirs
-        steps=(),
-    )
-
-
-def _mask(n: int, positions: Int32) -> Bool:
-    found = np.zeros(n, np.bool_)
-    found[positions] = True
-    return found
-
-
-def _new_positions(kept: Bool) -> Int32:
-    """Return the position of every entry among those that are kept."""
-    return np.cumsum(kept, dtype=np.int32) - np.int32(1)
 
 
 def tune(
     config: config_.Config | str | Path,
     *,
     models: Sequence[str] = (),
+    fresh: bool = False,
     progress: bool = False,
 ) -> Tuned:
     """Search the parameters of a config's models on an inner split of train.
@@ -189,6 +55,10 @@ def tune(
     config : Config or path of a TOML file
     models : sequence of str, optional
         The models to tune; all that have a `space` by default.
+    fresh : bool
+        Make every trial anew. By default those that an earlier search finished are taken from the
+        cache, where all is the same that their scores follow from (``[data] cache = false`` keeps
+        nothing).
     progress : bool
         Show bars on standard error for what takes longer than a second.
 
@@ -204,6 +74,7 @@ def tune(
     rules = _Rules.of(config)
     counts = {model.name: _checked(model, config) for model in wanted}
     inner_split(config)  # what is wrong with it is told before the events are read
+    kept = kept_trials(config, counts, rules.metric, fresh=fresh)
     folds = [_Fold.of(task, rules.metric) for task in inner_tasks(config, progress=progress)]
     evaluation = _evaluation([fold.task for fold in folds])
     found, best, settings = dict[str, TunedModel](), config, {m.name: m for m in config.models}
@@ -211,7 +82,7 @@ def tune(
         if name in counts:  # an ensemble is tuned on its base models as they will be
             # Once for all trials: they learn once.
             made = [_base_models(settings[name], best) for _ in folds]
-            setup = _TrialSetup(settings[name], rules, folds, made)
+            setup = _TrialSetup(settings[name], best, rules, folds, made, kept[name])
             found[name] = _tuned(setup, counts[name], progress)
             best = _with_best(best, found[name], rules, evaluation.fingerprint)
     return Tuned(
@@ -275,25 +146,31 @@ class _TrialSetup:
 
     Attributes
     ----------
+    config : Config
+        In which the base models are tuned.
     base_models : sequence of sequence of sequence of Recommender
         Of each fold and repeat.
+    kept : KeptTrials
+        Of earlier searches.
     """
 
     model: config_.ModelConfig
+    config: config_.Config
     rules: _Rules
     folds: Sequence[_Fold]
     base_models: Sequence[Sequence[Sequence[Recommender]]]
+    kept: KeptTrials
 
-    def score(self, params: Params) -> tuple[float | None, dict[str, Any]]:
-        """Evaluate the model with these parameters on the inner set.
+    def score(self, params: Params) -> Scored:
+        """Return the mean over users and folds with these parameters, None if the model fails.
 
-        Returns
-        -------
-        float or None
-            The mean over users and folds, None of a model that failed.
-        dict
-            What its trial notes beside it: ``seconds``, and ``ci95`` or ``error``.
+        Noted beside it are ``seconds``, ``ci95`` or ``error``, and ``reused`` of a trial that an
+        earlier search made.
         """
+        return self.kept.scored(self.config, params, self._evaluated)
+
+    def _evaluated(self, params: Params) -> Scored:
+        """Evaluate the model with these parameters on the inner set."""
         settings = self.model.model_copy(update={"params": dict(params)})
         metric, clock = self.rules.metric, Clock()
         try:
@@ -375,15 +252,23 @@ def _tuned(setup: _TrialSetup, count: int, progress: bool) -> TunedModel:
     model, rules, space = setup.model, setup.rules, domains(setup.model.space)
     with steps(f"tuning {model.name}", count + 1, " trials", progress) as bar:
 
-        def score(params: Params) -> tuple[float | None, dict[str, Any]]:
+        def score(params: Params) -> Scored:
             found = setup.score(params)
             bar.update()
             return found
 
         sign = rules.metric.definition.sign
         trials = run_search(space, model.params, rules.search, count, rules.seed, sign, score)
-    best = _best(model.name, trials, rules)
-    return TunedModel(model.name, model.params, space, trials, count + 1 - len(trials), best)
+    return TunedModel(
+        name=model.name,
+        given=model.params,
+        space=space,
+        trials=trials,
+        again=count + 1 - len(trials),
+        best=_best(model.name, trials, rules),
+        changed=setup.kept.changed,
+        unkept=setup.kept.unkept,
+    )
 
 
 def _best(name: str, trials: Sequence[FrozenTrial], rules: _Rules) -> FrozenTrial:

@@ -12,6 +12,8 @@ import small
 from conftest import Cli, is_refused
 from small import POPULAR
 
+from harness.core import cache
+
 TOML = small.toml(
     POPULAR | {"space": {"window_days": [1, 2, 7]}}, evaluation={"k": 1}, tune={"search": "grid"}
 )
@@ -101,6 +103,19 @@ def test_options_go_before_the_config(harness: Cli, tmp_path: Path) -> None:
     values = tomllib.loads((tmp_path / "o" / "x.toml").read_text())
     assert values["tune"] == {"search": "random", "trials": 2, "seed": 5}
     assert harness("run", "o/x.toml", "--out", "run")[0] == 0
+
+
+def test_trials_of_an_earlier_search_are_taken_unless_all_are_to_be_anew(
+    harness: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "_RECENT_NS", 0)
+    command = ("tune", "exam.toml", "--force", "--set", "data.cache=true")
+    assert "reused" not in harness(*command)[1]
+    taken = "reused  3 trials and the model as it is, of an earlier search; --fresh evaluates all"
+    assert taken in harness(*command)[1]
+    assert "reused" not in harness(*command, "--fresh")[1]
+    (model,) = json.loads(harness(*command, "--format", "json")[1])["models"]
+    assert (model["reused"], [result["reused"] for result in model["results"]]) == (3, [True] * 4)
 
 
 def test_one_model_of_several(harness: Cli, tmp_path: Path) -> None:

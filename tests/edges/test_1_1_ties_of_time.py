@@ -14,7 +14,7 @@ from harness.experiment import run_folder
 from harness.experiment.explain import of_run
 from harness.experiment.run import run
 from harness.protocol.task import Task, make_task
-from harness.tuning.tuning import inner_tasks
+from harness.tuning.inner import inner_tasks
 
 ONE_DAY = "2020-01-01"
 LAST_ONE = {"strategy": "last_n", "n": 1}

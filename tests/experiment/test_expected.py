@@ -11,7 +11,7 @@ from harness.config import Config
 from harness.core import cache
 from harness.core.errors import UsageError
 from harness.experiment.expected import require_memory, say_expected
-from harness.experiment.finished import described
+from harness.experiment.identity import described
 from harness.experiment.memory import Limit
 from harness.experiment.run import run
 from harness.protocol.task import Task, make_task

@@ -15,7 +15,7 @@ from harness.data.loading import load
 from harness.protocol.evaluation_set import Step
 from harness.protocol.k_core import core_of
 from harness.protocol.task import make_task
-from harness.tuning.tuning import inner_tasks
+from harness.tuning.inner import inner_tasks
 
 LOG = """user,item,time
 ann,a,2020-01-01

@@ -14,7 +14,7 @@ from harness.config import Config, GivenSplit
 from harness.core.errors import DataError, EmptyEvaluationSetError, UsageError
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.task import Task, make_task
-from harness.tuning.tuning import inner_tasks, past
+from harness.tuning.inner import inner_tasks, past
 
 LOG = """user,item,time
 ann,a,2020-01-01

@@ -352,16 +352,20 @@ def test_the_document(tmp_path: Path) -> None:
         "search": "grid",
         "seed": 42,
         "models": [{
-            "name": "shelf", "trials": 2, "failed": 0, "again": 0, "best": 1, "at_the_edge": {},
+            "name": "shelf", "trials": 2, "failed": 0, "again": 0, "reused": 0, "best": 1,
+            "at_the_edge": {},
             "results": [
-                {"trial": 0, "params": {"place": 0}, "mean": 0, "ci95": [0, wide], "error": None},
+                {
+                    "trial": 0, "params": {"place": 0},
+                    "mean": 0, "ci95": [0, wide], "error": None, "reused": False,
+                },
                 {
                     "trial": 1, "params": {"place": 2, "tag": "inf"},
-                    "mean": 1.0, "ci95": [low, 1], "error": None,
+                    "mean": 1.0, "ci95": [low, 1], "error": None, "reused": False,
                 },
                 {
                     "trial": 2, "params": {"place": 2, "tag": {"of": [1.5, True]}},
-                    "mean": 1.0, "ci95": [low, 1], "error": None,
+                    "mean": 1.0, "ci95": [low, 1], "error": None, "reused": False,
                 },
             ],
         }],

@@ -1,0 +1,141 @@
+"""The evaluation set that parameters are tuned on, made from train's own last events alone."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+
+from harness.config import Config, GivenSplit, InnerSplit, TimeSplit
+from harness.core.arrays import Bool, Int32
+from harness.core.errors import DataError, EmptyEvaluationSetError, UsageError
+from harness.data.dataset import Dataset, Events
+from harness.experiment.folds import require_room, require_windows
+from harness.protocol.split import by_time, end_of, refuse_empty, split
+from harness.protocol.task import Task, read, task_of
+
+
+def inner_tasks(config: Config, *, progress: bool = False) -> tuple[Task, ...]:
+    """Return tasks like the config's within its training events, one a fold of the inner split.
+
+    Of a time split they evaluate on the days just before the outer cut-off, the earliest where the
+    config has folds. All other rules are those of `[evaluation]`. What lies behind that cut-off is
+    dropped before anything is asked of it: events, and the users and items that no training event
+    and no table has.
+
+    Raises
+    ------
+    HarnessError
+        The split says no inner one, or leaves one side of it empty.
+    """
+    rule, first = inner_split(config), config.folds()[0]
+    known, end = _known(config, rule, progress)
+    folds = first.model_copy(update={"split": rule, "fold": 0}).folds()
+    try:
+        return tuple(_inner(fold, known, end) for fold in folds)
+    except (DataError, EmptyEvaluationSetError) as error:
+        raise type(error)(f"the inner split of train: {error}\n[tune] split sets another") from None
+
+
+def _inner(config: Config, known: Dataset, end: int | None) -> Task:
+    """Return the task of one inner fold; `end` is the outer cut-off."""
+    if isinstance(config.split, TimeSplit) and end is not None:
+        parts = by_time(known, config.split, end)
+        refuse_empty(parts, known)
+    else:
+        parts = split(known, config.split)
+    return task_of(config, known, parts)
+
+
+def inner_split(config: Config) -> InnerSplit:
+    """Return how train is split again: as ``[tune] split`` says, or as the data was.
+
+    Raises
+    ------
+    UsageError
+        The split is given, so nothing says how train is to be split; or it is given for several
+        folds, whose training events hold what others hold out.
+    """
+    if isinstance(config.split, GivenSplit) and config.n_folds > 1:
+        raise UsageError(
+            f"[split] valid names {config.n_folds} files: what one fold learns from, others may "
+            "hold out, so parameters tuned on it would know their answers; tune a config with one "
+            "file, whose events no fold holds out"
+        )
+    if config.tune.split is not None:
+        return config.tune.split
+    match config.split:
+        case GivenSplit():
+            raise UsageError(
+                '[split] strategy "given" does not say how train is split for tuning; write '
+                '[tune] split = { strategy = "time", valid_days = 7 }, "last_n" or "fraction"'
+                if config.data.time
+                else "events without times cannot be split for tuning; name their column under "
+                "[data] time"
+            )
+        case TimeSplit():  # the test days were held back already
+            own = {"test_days": 0, "window": "valid", "folds": 1}
+            return config.split.model_copy(update=own)
+        case rule:
+            return rule
+
+
+def _known(config: Config, rule: InnerSplit, progress: bool) -> tuple[Dataset, int | None]:
+    """Return what was known at the earliest outer cut-off, and when that is, if a time says it.
+
+    The rest is let go.
+
+    Raises
+    ------
+    UsageError
+        The events are too few days for the outer folds, or what was known for the inner ones.
+    """
+    first = config.folds()[0]
+    with ThreadPoolExecutor(1) as background:
+        data = read(first, background, progress, rule)
+    require_windows(config, data)
+    outer = split(data, first.split)
+    known = past(data, outer.train)
+    end = outer.cutoff if isinstance(first.split, TimeSplit) else None
+    if isinstance(rule, TimeSplit):
+        inner_end = end_of(known, rule) if end is None else end
+        require_room(
+            rule, known, inner_end, f"{config.file}: the inner split of train, [tune] split"
+        )
+    return known, end
+
+
+def past(data: Dataset, events: Events) -> Dataset:
+    """Return a data set as if it had these events alone: no other user, and no other item.
+
+    Items that the table of items describes stay.
+    """
+    users = _mask(len(data.user_ids), events.user)
+    items = _mask(len(data.item_ids), events.item)
+    if data.catalogue is not None:
+        items[data.catalogue] = True
+    user_at, item_at = _new_positions(users), _new_positions(items)
+    return replace(
+        data,
+        user_ids=data.user_ids.filter(users),
+        item_ids=data.item_ids.filter(items),
+        events=events.placed(user_at, item_at),
+        catalogue=None if data.catalogue is None else item_at[data.catalogue],
+        shown_from=None if data.shown_from is None else data.shown_from[items],
+        registered=None if data.registered is None else data.registered[users],
+        notes=(),
+        span=None,  # what is known of the log behind these events is not theirs
+        steps=(),
+    )
+
+
+def _mask(n: int, positions: Int32) -> Bool:
+    found = np.zeros(n, np.bool_)
+    found[positions] = True
+    return found
+
+
+def _new_positions(kept: Bool) -> Int32:
+    """Return the position of every entry among those that are kept."""
+    return np.cumsum(kept, dtype=np.int32) - np.int32(1)

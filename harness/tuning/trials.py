@@ -1,0 +1,122 @@
+"""Trials kept in the cache as they finish, so that the next search need not make them.
+
+A search is made from its beginning each time, so its sampler proposes what it would have proposed
+anyway; a choice of parameters that was scored before takes that score. So what is found is what an
+uninterrupted search finds, and other spaces, seeds and numbers of trials share what they have in
+common.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from harness.config import Config
+from harness.core import cache
+from harness.core.cache import Entry
+from harness.experiment.identity import Sources, changed, common, of_model, uses
+from harness.metrics import Metric
+from harness.tuning.inner import inner_split
+from harness.tuning.search import Params, Score, Scored
+
+_FORMAT = 1
+"""Raised whenever the same parameters would be scored otherwise, or are kept otherwise."""
+_FOLDER = "trials"
+_MOST = 20_000_000
+"""Bytes that are kept, some ten thousand trials; those not used for longest go first."""
+
+
+class KeptTrials:
+    """The trials of one model that searches have finished.
+
+    Attributes
+    ----------
+    changed : str, optional
+        The source file because of which trials that were kept are made anew.
+    unkept : Path, optional
+        Where trials were to be kept and could not be.
+    """
+
+    def __init__(self, name: str, shared: Entry | None, sources: Sources, *, fresh: bool) -> None:
+        self.changed: str | None = None
+        self.unkept: Path | None = None
+        self._name, self._shared, self._sources, self._fresh = name, shared, sources, fresh
+
+    def scored(self, config: Config, params: Params, score: Score) -> Scored:
+        """Return what these parameters score, by `score` where no search has told.
+
+        A model that failed is asked again.
+
+        Parameters
+        ----------
+        config : Config
+            In which the base models have the parameters that they were tuned to.
+        """
+        if self._shared is None:
+            return score(params)
+        model = _with_params(config, self._name, params)
+        entry = of_model(self._shared, _FOLDER, model, self._name)
+        found = None if self._fresh else entry.read(self._taken)
+        if found is not None:
+            with suppress(OSError):
+                os.utime(entry.path)
+            return found
+        value, noted = score(params)
+        if value is not None:
+            self._keep(entry, {"value": value, "noted": noted})
+        return value, noted
+
+    def _taken(self, _: Path, notes: dict[str, Any]) -> Scored | None:
+        other = changed(notes["sources"])
+        if other is not None:
+            self.changed = other
+            return None
+        noted = notes["noted"]
+        ci95 = None if noted["ci95"] is None else tuple(noted["ci95"])
+        return notes["value"], {**noted, "ci95": ci95, "reused": True}
+
+    def _keep(self, entry: Entry, notes: dict[str, Any]) -> None:
+        sources = self._sources.known()
+        if sources is None or not entry.settled:
+            return
+        if not entry.keep(lambda _: {**notes, "sources": sources}):
+            self.unkept = entry.path.parent
+
+
+def kept_trials(
+    config: Config, names: Iterable[str], metric: Metric, *, fresh: bool
+) -> dict[str, KeptTrials]:
+    """Return those of some models of a config, whose classes are imported, before data is read.
+
+    Parameters
+    ----------
+    fresh : bool
+        Whether all are made anew.
+    """
+    shared = _shared(config, metric) if config.data.cache else None
+    if shared is not None:
+        cache.make_room(shared.path.parent / _FOLDER, _MOST)
+    found = {}
+    for name in names:
+        sources = Sources([*uses(config, name), metric.name], config)
+        found[name] = KeptTrials(name, shared, sources, fresh=fresh)
+    return found
+
+
+def _shared(config: Config, metric: Metric) -> Entry | None:
+    """Return the entry of what all trials follow from; None where a file is missing."""
+    rule = inner_split(config).model_dump_json()
+    with suppress(OSError):  # told by whoever reads it
+        return common(config.folds()[0], _FORMAT, rule, str(metric))
+    return None
+
+
+def _with_params(config: Config, name: str, params: Params) -> Config:
+    models = [
+        model.model_copy(update={"params": dict(params)}) if model.name == name else model
+        for model in config.models
+    ]
+    return config.model_copy(update={"models": models})
