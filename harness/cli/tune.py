@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from harness.cli import options
+from harness.cli.log import note, shows_bars
 from harness.cli.show import FormatOption, show, to_type
 from harness.cli.streams import stdout_to_stderr
 from harness.core.errors import printable
@@ -32,6 +32,8 @@ def tune(
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file --out.")] = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
     format_: FormatOption = "table",
 ) -> None:
     """Search the parameters of every model with a space, on an inner split of train.
@@ -50,11 +52,14 @@ def tune(
     refuse_overwriting(target, [config])
     check_out(target, force)
     with stdout_to_stderr():  # what a model prints must not mix with the results
-        found = tune_(settings, models=model or (), progress=sys.stderr.isatty())
+        found = tune_(settings, models=model or (), progress=shows_bars())
     try:
         found.write(target, force=force)
     finally:  # a file that cannot be written must not cost the search
         show(format_, found.to_dict, found.sheets(), found.records())
     name = printable(str(out or config.with_name(target.name)))
-    stream = sys.stdout if format_ == "table" else sys.stderr
-    print(f"\nwritten to {name}\nnext  {to_type('run', name)}", file=stream)
+    told = f"\nwritten to {name}\nnext  {to_type('run', name)}"
+    if format_ != "table":
+        note(told)
+    elif not quiet:
+        print(told)

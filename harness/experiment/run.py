@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Generator, Iterator, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing
@@ -16,7 +17,7 @@ import polars as pl
 
 from harness.config import Config, ModelConfig, read
 from harness.core import steps as steps_
-from harness.core.errors import UsageError
+from harness.core.errors import UsageError, counted, printable
 from harness.core.progress import Clock
 from harness.core.steps import of_one
 from harness.data.dataset import Dataset
@@ -30,7 +31,14 @@ from harness.experiment.failures import Failures
 from harness.experiment.figures import EvaluatedUsers, cases_of, figure_steps, grades_of
 from harness.experiment.findings import People, findings_of
 from harness.experiment.finished import Finished, KnownModels
-from harness.experiment.folds import EvaluatedFold, FoldedResult, named, over_folds, require_windows
+from harness.experiment.folds import (
+    EvaluatedFold,
+    FoldedResult,
+    label,
+    named,
+    over_folds,
+    require_windows,
+)
 from harness.experiment.held_out import HeldOut
 from harness.experiment.in_buckets import InBuckets
 from harness.experiment.in_parts import Models
@@ -42,10 +50,12 @@ from harness.models.item_stats import Catalogue, of_train
 from harness.models.recommendations import Recommendations
 from harness.protocol.evaluation_set import in_window, left_out
 from harness.protocol.leaderboard_estimate import Sample, with_items
-from harness.protocol.task import Task, asked, of_users, task_on
+from harness.protocol.task import Task, asked, log_evaluation_set, of_users, task_on
 from harness.protocol.task import read as read_events
 from harness.protocol.users import of_events, with_attributes
 from harness.stats.slices import USER
+
+_log = logging.getLogger(__name__)
 
 
 def run(
@@ -179,10 +189,23 @@ class _Fold:
         """Say of what is raised in which fold it was."""
         return named(self.number, self.of)
 
+    def log(self, told: str) -> None:
+        """Tell the log what was done, and in which of several folds."""
+        _log.info("%s%s", label(self.number, self.of), told)
+
+    def log_model(self, name: str, clock: Clock) -> None:
+        """Tell the log that a model is evaluated, and how long each step took."""
+        names = [model.name for model in self.config.models]
+        number = f"{names.index(name) + 1} of {len(names)}"
+        steps = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in clock.seconds.items())
+        told = "taken from an earlier run" if name in self.finished.found else steps
+        self.log(f"{printable(name)} ({number}): {told}")
+
 
 def _fold(fold: _Fold, found: _InMemory | InBuckets, metrics: tuple[Metric, ...]) -> EvaluatedFold:
     """Return the result of one evaluation set."""
     config, task, clock = fold.config, found.task, fold.clock
+    log_evaluation_set(task.evaluation_set, clock, label(fold.number, fold.of))
     with clock.step("users"):
         others = found.others
         users = with_attributes(found.profile, task, config.compare.slices)
@@ -202,6 +225,8 @@ def _fold(fold: _Fold, found: _InMemory | InBuckets, metrics: tuple[Metric, ...]
         columns = [column for column in users.columns if column != USER]
         steps = figure_steps(left, metrics, columns, len(hashes))
         figures = steps_.found(steps, of_one(part))
+    pairs = len(figures.comparison.pairs) if figures.comparison else 0
+    fold.log(f"compared {counted(pairs, 'pair')}, {clock.seconds['compare']:.1f} s")
     of, left_out = task.evaluation_set, others.evaluation_set
     people = People(
         examined=len(of.users),
@@ -340,4 +365,5 @@ def _evaluated(
         of_set = {metric: np.array(own)[:, None] for metric, own in evaluated.of_set.items()}
         values = {**one.table.values, **of_set}
         table = ScoreTable({metric: values[metric] for metric in metrics})
+        fold.log_model(model.name, clock)
         yield evaluated, table, tuple(answer.lists for answer in answers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -35,6 +36,8 @@ from harness.stats.slices import USER
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,6 +158,7 @@ def evaluated(
             _refuse_taken(spark, tables)
         with clock.step("read"):
             found = stack.enter_context(prepared(spark, layout, buckets))
+        _log.info("read the events, %.1f s", clock.seconds["read"])
         Factories(config)  # imports files of the config's own, and asked those of metrics:
         asked(config)  # they are known by their names from here on
         with travelling():

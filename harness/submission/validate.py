@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.core.arrays import Int32
-from harness.core.errors import counted
+from harness.core.errors import counted, printable
+from harness.core.progress import stopwatch
 from harness.delimited.stream import Refused
 from harness.submission import format, order
 from harness.submission.expected import Against
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from harness.protocol.truth import Solution
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +101,7 @@ def _examined(
     one_item: order.OneItemCheck | None = None,
 ) -> Examined:
     findings, wanted, found, checked = Findings(), against.format, None, ""
+    took = stopwatch()
     try:
         with source(path, against, findings) as opened:
             wanted = opened.wanted
@@ -113,6 +118,7 @@ def _examined(
         ask_order(path, wanted, against, findings)
     name = path if isinstance(path, Path) else Path("submission")
     validation = concluded(name, told, against, wanted, checked, strict=strict)
+    _log.info("%s: checked %s, %s", printable(str(name)), counted(told.rows, "row"), took())
     if found is None:
         return Examined(validation, against)
     return Examined(validation, against, found.lists, told)

@@ -5,6 +5,7 @@ The inner set is made from train's own last events alone.
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,9 +25,11 @@ from harness.core.errors import (
     EmptyEvaluationSetError,
     RecommenderError,
     UsageError,
+    counted,
+    printable,
     suggest,
 )
-from harness.core.progress import Clock, steps
+from harness.core.progress import Clock, steps, stopwatch
 from harness.data.dataset import Dataset, Events
 from harness.experiment.build import Factories, base_models_first, load
 from harness.experiment.evaluate_model import asked_in_turn
@@ -38,7 +41,7 @@ from harness.metrics.scores import ScoreTable, score
 from harness.models.base import Recommender
 from harness.models.item_stats import Catalogue, of_train
 from harness.protocol.split import by_time, end_of, refuse_empty, split
-from harness.protocol.task import VALUES, Task, asked, read, task_of
+from harness.protocol.task import VALUES, Task, asked, log_evaluation_set, read, task_of
 from harness.protocol.true_items import highest_grade
 from harness.stats.folds import over_folds
 from harness.tuning.result import Tuned, TunedModel
@@ -46,6 +49,8 @@ from harness.tuning.search import Params, require, run_search, trials_of
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
+
+_log = logging.getLogger(__name__)
 
 
 def inner_tasks(config: Config, *, progress: bool = False) -> tuple[Task, ...]:
@@ -72,12 +77,16 @@ def inner_tasks(config: Config, *, progress: bool = False) -> tuple[Task, ...]:
 
 def _inner(config: Config, known: Dataset, end: int | None) -> Task:
     """Return the task of one inner fold; `end` is the outer cut-off."""
-    if isinstance(config.split, TimeSplit) and end is not None:
-        parts = by_time(known, config.split, end)
-        refuse_empty(parts, known)
-    else:
-        parts = split(known, config.split)
-    return task_of(config, known, parts)
+    clock = Clock()
+    with clock.step("evaluation set"):
+        if isinstance(config.split, TimeSplit) and end is not None:
+            parts = by_time(known, config.split, end)
+            refuse_empty(parts, known)
+        else:
+            parts = split(known, config.split)
+        task = task_of(config, known, parts)
+    log_evaluation_set(task.evaluation_set, clock, "inner ")
+    return task
 
 
 def inner_split(config: Config) -> InnerSplit:
@@ -372,7 +381,7 @@ def _base_models(model: config_.ModelConfig, config: config_.Config) -> list[lis
 
 def _tuned(setup: _TrialSetup, count: int, progress: bool) -> TunedModel:
     """Make all trials of a model: first as it is, then as the search proposes."""
-    model, rules, space = setup.model, setup.rules, domains(setup.model.space)
+    model, rules, space, took = setup.model, setup.rules, domains(setup.model.space), stopwatch()
     with steps(f"tuning {model.name}", count + 1, " trials", progress) as bar:
 
         def score(params: Params) -> tuple[float | None, dict[str, Any]]:
@@ -382,6 +391,7 @@ def _tuned(setup: _TrialSetup, count: int, progress: bool) -> TunedModel:
 
         sign = rules.metric.definition.sign
         trials = run_search(space, model.params, rules.search, count, rules.seed, sign, score)
+    _log.info("%s: %s, %s", printable(model.name), counted(len(trials), "trial"), took())
     best = _best(model.name, trials, rules)
     return TunedModel(model.name, model.params, space, trials, count + 1 - len(trials), best)
 
