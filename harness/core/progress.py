@@ -53,4 +53,5 @@ def steps(label: str, total: int | None, unit: str, shown: bool = True) -> Itera
         try:
             yield bar
         finally:
-            bar.clear()  # a line of a log may have drawn it before its time: it would be left
+            if sys.stderr.isatty():  # a line of a log may have drawn it early: it would be left
+                bar.clear()

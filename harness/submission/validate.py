@@ -83,6 +83,20 @@ def examine(
     strict : bool
         Whether warnings are errors.
     """
+    took = stopwatch()
+    found = _of_any_shape(path, against, solution, places, strict)
+    name, rows = printable(found.validation.path.name), counted(found.validation.rows, "row")
+    _log.info("%s: checked %s, %s", name, rows, took())
+    return found
+
+
+def _of_any_shape(
+    path: Path | pl.DataFrame,
+    against: Against,
+    solution: Solution | None,
+    places: int | None,
+    strict: bool,
+) -> Examined:
     one_item = order.row_an_item(path, against)
     if one_item is not None:
         try:
@@ -101,7 +115,6 @@ def _examined(
     one_item: order.OneItemCheck | None = None,
 ) -> Examined:
     findings, wanted, found, checked = Findings(), against.format, None, ""
-    took = stopwatch()
     try:
         with source(path, against, findings) as opened:
             wanted = opened.wanted
@@ -118,7 +131,6 @@ def _examined(
         ask_order(path, wanted, against, findings)
     name = path if isinstance(path, Path) else Path("submission")
     validation = concluded(name, told, against, wanted, checked, strict=strict)
-    _log.info("%s: checked %s, %s", printable(str(name)), counted(told.rows, "row"), took())
     if found is None:
         return Examined(validation, against)
     return Examined(validation, against, found.lists, told)

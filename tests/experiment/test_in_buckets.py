@@ -240,22 +240,23 @@ def test_a_model_that_breaks_its_contract_is_named(
 
 
 def test_it_is_told_that_users_are_in_buckets(
-    tmp_path: Path, large: None, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, large: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     run(small.config(tmp_path), memory="4GB")
-    assert capsys.readouterr() == (
-        "",
+    (told,) = caplog.records
+    assert (told.name, told.levelname) == ("harness.experiment.in_buckets", "WARNING")
+    assert told.getMessage() == (
         "all events need about 1,000,000 GB of memory; --memory allows 4 GB: users are evaluated "
-        "in 3 buckets\n",
+        "in 3 buckets"
     )
 
 
 def test_it_is_told_that_evaluated_users_need_more_than_there_is(
-    tmp_path: Path, large: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, large: None, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory, "_A_USER", 10**9)
     run(small.config(tmp_path), memory="2GB")
-    assert capsys.readouterr().err.splitlines()[1] == (
+    assert caplog.messages[1] == (
         "3 evaluated users with 1 list each need about 3.3 GB of memory; --memory allows 2 GB: ask "
         "for fewer repeats or metrics if that is too much"
     )
