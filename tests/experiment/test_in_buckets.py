@@ -251,6 +251,21 @@ def test_it_is_told_that_users_are_in_buckets(
     )
 
 
+def test_the_log_says_what_each_pass_over_the_buckets_took(
+    tmp_path: Path, large: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "harness")
+    run(small.config(tmp_path), memory="4GB")
+    assert [re.sub(r"\d+\.\d s", "T", line) for line in caplog.messages[1:]] == [
+        "read 8 events into buckets, T",
+        "fit on 3 buckets, T",
+        "recommend in 3 buckets, T",
+        "evaluation set: 3 users, 4 candidates, T",
+        "popular (1 of 1): fit T, recommend T, score T",
+        "compared 0 pairs, T",
+    ]
+
+
 def test_it_is_told_that_evaluated_users_need_more_than_there_is(
     tmp_path: Path, large: None, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
