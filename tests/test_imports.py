@@ -302,6 +302,15 @@ def test_imports_have_no_effect_but_definitions() -> None:
         assert not {ast.unparse(call.func) for call in calls} & effects, module
 
 
+def test_the_library_prints_nothing() -> None:
+    """What it says goes to the log of its module, which nobody but the commands sets up."""
+    printing = {"print", "sys.stderr.write", "sys.stdout.write", "warnings.showwarning"}
+    printing |= {"logging.basicConfig", "logging.disable", "logging.StreamHandler"}
+    for module in MODULES.keys() - in_package(MODULES, "harness.cli"):
+        calls = [node for node in ast.walk(tree(module)) if isinstance(node, ast.Call)]
+        assert not {ast.unparse(call.func) for call in calls} & printing, module
+
+
 @pytest.mark.parametrize("name", ["Draws", "Recommender", "Train", "fill", "run", "top_k", "tune"])
 def test_the_front_door_opens(name: str) -> None:
     import harness

@@ -30,7 +30,8 @@ from harness.cli import (
     tune,
     validate,
 )
-from harness.cli.options import say_value
+from harness.cli.log import logged, shows_bars
+from harness.cli.options import Quiet, say_value
 from harness.cli.streams import guard_streams
 from harness.core.errors import HarnessError, printable
 
@@ -75,6 +76,7 @@ def synth(
     seed: Annotated[int, typer.Option(help="Equal seeds give equal bytes.")] = 0,
     gzip: Annotated[bool, typer.Option("--gzip", help="Write .csv.gz files.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the files in --out.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Make raw competition files of any size: same arguments, same bytes."""
     from harness.core.errors import UsageError
@@ -89,7 +91,7 @@ def synth(
             f"{out}: holds {', '.join(there[:3])}; name another --out, or replace them with --force"
         )
 
-    with steps("writing", events, " rows", sys.stderr.isatty()) as bar:
+    with steps("writing", events, " rows", shows_bars()) as bar:
         files = synthesise(
             layout,
             out,
@@ -100,7 +102,7 @@ def synth(
             gzip=gzip,
             progress=bar.update,
         )
-    for path in files:
+    for path in () if quiet else files:
         print(f"{path}  {path.stat().st_size:,} bytes")
 
 
@@ -153,7 +155,8 @@ def _status() -> int:
 def guarded(command: Callable[[], Any]) -> int:
     """Return the exit status of `command`; mistakes are printed, never shown as tracebacks."""
     try:
-        status = command()
+        with logged():
+            status = command()
         sys.stdout.flush()
         if status == INTERRUPTED:  # the option parser may have caught it first
             raise KeyboardInterrupt

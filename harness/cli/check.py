@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from harness.cli.options import Quiet
 from harness.cli.show import FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 
@@ -22,6 +23,7 @@ def check(
             'better than popular" (by the paired test); repeatable.',
         ),
     ] = None,
+    quiet: Quiet = False,
     format_: FormatOption = "table",
 ) -> int:
     """Check conditions on the scores of a run; the exit status is 1 where one does not hold."""

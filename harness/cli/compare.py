@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from harness.cli.options import Buckets, Engine, Master, Remote, refuse_without
+from harness.cli.options import (
+    Buckets,
+    Engine,
+    Master,
+    Quiet,
+    Remote,
+    Verbose,
+    refuse_without,
+)
 from harness.cli.show import FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 
@@ -45,6 +53,8 @@ def compare(
     master: Master = None,
     remote: Remote = None,
     buckets: Buckets = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
     format_: FormatOption = "table",
 ) -> None:
     """Compare models on the same evaluation set, in one run or in several.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from harness.cli import options
+from harness.cli.log import note
 from harness.cli.show import FormatOption, show
 from harness.cli.streams import stdout_to_stderr
 from harness.core.errors import UsageError, suggest
@@ -49,6 +49,8 @@ def explain(
     score_column: options.ScoreColumn = None,
     row_order: options.RowOrder = False,
     set_: options.Set = None,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
     format_: FormatOption = "table",
 ) -> None:
     """Show a user's list position by position: hits, what each adds, every convention's value."""
@@ -96,10 +98,9 @@ def _of_file(file: Path, terms: Terms, asked: tuple[Metric, ...]) -> SubmittedLi
     submitted = lists_on_terms(file, terms, asked)
     codes = [problem.code for problem in refused(file, terms, asked)]
     if codes:  # its values here may be due to its errors
-        print(
+        note(
             f"note  {file} has errors, for which harness score refuses it ({', '.join(codes)}); "
-            "see them: harness validate",
-            file=sys.stderr,
+            "see them: harness validate"
         )
     return submitted
 

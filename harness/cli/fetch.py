@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from harness.cli.log import note, shows_bars
+from harness.cli.options import Quiet
 from harness.cli.show import to_type
 from harness.core.errors import printable
 
@@ -22,6 +23,7 @@ def fetch(
     out: Annotated[
         Path | None, typer.Option(help="The folder to make; data/NAME by default.")
     ] = None,
+    quiet: Quiet = False,
 ) -> None:
     """Download a public data set, check its SHA-256, and write a config that runs on it.
 
@@ -33,10 +35,12 @@ def fetch(
     dataset = datasets.known(name)
     place = fetching.Place(dataset, out or Path("data") / dataset.name)
     if place.is_filled():
-        print(f"{printable(str(place.folder))}: has {dataset.name} already", file=sys.stderr)
+        note(f"{printable(str(place.folder))}: has {dataset.name} already")
     else:
         fetching.require()
         _fill(place)
+    if quiet:
+        return
     for path in place.files:
         print(f"{printable(str(path))}  {path.stat().st_size:,} bytes")
     print(f"next  {to_type('run', str(place.folder / fetching.CONFIG))}")
@@ -51,12 +55,10 @@ def _fill(place: Place) -> None:
 
     dataset = place.dataset
     unpacked = sum(dataset.files.values())
-    print(
+    note(
         f"{dataset.title}: {dataset.events:,} ratings by {dataset.users:,} users\n"
         f"{fill(dataset.licence.text, 100)}\nThe terms in full: {dataset.terms}\n\n"
-        f"{dataset.url}: {megabytes(dataset.size)}, unpacked {megabytes(unpacked)}",
-        file=sys.stderr,
-        flush=True,
+        f"{dataset.url}: {megabytes(dataset.size)}, unpacked {megabytes(unpacked)}"
     )
-    with steps("downloading", dataset.size, "B", sys.stderr.isatty()) as bar:
+    with steps("downloading", dataset.size, "B", shows_bars()) as bar:
         place.fill(bar.update)

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from harness.cli.options import Quiet
 from harness.cli.show import FormatOption, show
 
 
@@ -25,6 +26,7 @@ def leaderboard(
     evaluation_set: Annotated[
         str | None, typer.Option(help="Only the evaluation set whose fingerprint begins so.")
     ] = None,
+    quiet: Quiet = False,
     format_: FormatOption = "table",
 ) -> None:
     """Show the best run of every model, grouped by evaluation set."""

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from harness.cli.log import asking_for
 from harness.core.errors import UsageError
 
 Config = Annotated[
@@ -110,15 +111,31 @@ Buckets = Annotated[
 ]
 
 
-def _show_all(wanted: bool) -> None:
-    if wanted:
-        logging.basicConfig(format="%(message)s")
-        logging.getLogger("harness").setLevel(logging.DEBUG)
-
-
+Quiet = Annotated[
+    bool,
+    typer.Option(
+        "--quiet",
+        "-q",
+        callback=asking_for(logging.ERROR),
+        help="Print the result and errors alone: no bars, notes, warnings or next steps.",
+    ),
+]
+Verbose = Annotated[
+    bool,
+    typer.Option(
+        "--verbose",
+        "-v",
+        callback=asking_for(logging.INFO),
+        help="Say on standard error what each step did, and how long it took.",
+    ),
+]
 Debug = Annotated[
     bool,
-    typer.Option("--debug", callback=_show_all, help="Show the traceback of what a model raises."),
+    typer.Option(
+        "--debug",
+        callback=asking_for(logging.DEBUG),
+        help="Show the traceback of what a model raises, and each step as --verbose does.",
+    ),
 ]
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from harness.cli.options import Quiet
 from harness.core.errors import UsageError, printable
 
 
@@ -15,6 +16,7 @@ def report(
     out: Annotated[
         Path | None, typer.Option(help="The page to write; report.html in the run's folder.")
     ] = None,
+    quiet: Quiet = False,
 ) -> None:
     """Write a run as one HTML page with charts and tables, which needs no network."""
     from harness.core.io import refuse_overwriting, whole_file, written
@@ -30,4 +32,5 @@ def report(
     text = page(run_folder.read(run))
     with written(target, "; choose another --out"), whole_file(target) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
-    print(f"written to {printable(str(target))}  {target.stat().st_size:,} bytes")
+    if not quiet:
+        print(f"written to {printable(str(target))}  {target.stat().st_size:,} bytes")

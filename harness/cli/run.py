@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -11,7 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from harness.cli.options import Buckets, Debug, Engine, Jobs, Master, Remote, Set, refuse_without
+from harness.cli.log import asking_for, note, shows_bars
+from harness.cli.options import (
+    Buckets,
+    Debug,
+    Engine,
+    Jobs,
+    Master,
+    Quiet,
+    Remote,
+    Set,
+    refuse_without,
+)
 from harness.cli.show import FormatOption, show, to_type
 from harness.cli.streams import stdout_to_stderr
 from harness.core.errors import counted, printable
@@ -87,8 +99,16 @@ def run(
         ),
     ] = True,
     debug: Debug = False,
+    quiet: Quiet = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Times, pairs and leaderboards as well.")
+        bool,
+        typer.Option(
+            "--verbose",
+            "-v",
+            callback=asking_for(logging.INFO),
+            help="Say on standard error what each step did, and how long it took; the table has "
+            "times, pairs and leaderboards as well.",
+        ),
     ] = False,
     format_: FormatOption = "table",
 ) -> None:
@@ -117,17 +137,17 @@ def run(
             result = on_spark.findings
             folder.write(result, partial(on_spark.write, tables=tables), shown)
     else:
-        bars = sys.stderr.isatty()
+        bars = shows_bars()
         with stdout_to_stderr():  # what a model prints must not mix with the results
             allowed: dict[str, Any] = {"memory": memory, "whole": whole or "refuse"}
             allowed |= {"fail_fast": fail_fast, "fresh": fresh, "progress": bars}
             own = run_(settings, **allowed, models=model or (), jobs=jobs or 1)
         result = own
         folder.write(own, partial(own.write, recommendations=recommendations), shown)
-    if format_ == "table":
+    if format_ == "table" and not quiet:
         print("\n".join(_next(folder.path, result.comparison is not None)))
-    else:
-        print(f"written to {folder.path}/", file=sys.stderr)
+    elif format_ != "table":
+        note(f"written to {printable(str(folder.path))}/")
     if result.failed:
         models = counted(len(settings.models), "model")
         also = "" if debug else "; --debug shows tracebacks"

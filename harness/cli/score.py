@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from harness.cli import options
+from harness.cli.log import note
 from harness.cli.options import refuse_without
 from harness.cli.show import Format, FormatOption, show
 from harness.cli.streams import stdout_to_stderr
@@ -58,6 +59,8 @@ def score(
     master: options.Master = None,
     remote: options.Remote = None,
     buckets: options.Buckets = None,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
     format_: FormatOption = "table",
 ) -> int:
     """Validate a file of lists, and score it against a config's evaluation set or a solution."""
@@ -122,7 +125,7 @@ def score(
     except SubmissionError as error:
         fix = "" if engine == "spark" else "harness validate FILE --fix OUT"
         if terms.fold:
-            print(f"note  {terms.fold}", file=sys.stderr)
+            note(f"note  {terms.fold}")
         return _refused(error.validation, format_, fix)
     show(format_, scored.to_dict, scored.sheets(), scored.records())
     if codabench is not None:

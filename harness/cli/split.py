@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from harness.cli import options
+from harness.cli.log import note
 from harness.cli.show import to_type
 from harness.core.errors import counted
 
@@ -28,23 +29,33 @@ def split(
         ),
     ] = None,
     set_: options.Set = None,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
 ) -> None:
     """Write the files of a competition: train, held-out events, solution, sample submission."""
     from harness import config as config_
-    from harness.experiment.split_files import FILES, FoldedSplit
+    from harness.experiment.split_files import FoldedSplit
     from harness.experiment.split_files import split as write
 
     done = write(config_.read(config, set_ or []), out, public_share=public_share)
     folds = done.folds if isinstance(done, FoldedSplit) else (done,)
+    if not quiet:
+        _show(folds)
+    for odd in dict.fromkeys([*map(_without_config, folds), *done.notes]):
+        if odd:
+            note(f"note  {odd}")
+
+
+def _show(folds: Sequence[SplitFolder]) -> None:
+    """Print the files of every fold, and what to type next."""
+    from harness.experiment.split_files import FILES
+
     for fold in folds:
         for path in (fold.folder / name for name in FILES):
             if path.exists():
                 print(f"{path}  {path.stat().st_size:,} bytes")
         print(f"\nevaluation set  {_numbers(fold.record)}" + "\n" * (fold is not folds[-1]))
     print("next  " + to_type("score", "FILE", *_options(folds[-1])))
-    for note in dict.fromkeys([*map(_without_config, folds), *done.notes]):
-        if note:
-            print(f"note  {note}", file=sys.stderr)
 
 
 def _numbers(record: SplitRecord) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from harness.cli import options
+from harness.cli.log import note
 from harness.cli.streams import stdout_to_stderr
 from harness.core.errors import counted
 
@@ -27,6 +27,8 @@ def submit(
         ),
     ] = False,
     set_: options.Set = None,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
 ) -> None:
     """Write a model's lists for everyone whom the competition asks for."""
     from harness import config as config_
@@ -35,19 +37,17 @@ def submit(
     settings = config_.read(config, set_ or [])
     with stdout_to_stderr():  # what a model prints is not ours
         done = write(settings, model, out, repeat=repeat, all_events=all_events, where=str(config))
-    print(f"{done.path}  {counted(done.rows, 'row')}, {done.path.stat().st_size:,} bytes")
+    if not quiet:
+        print(f"{done.path}  {counted(done.rows, 'row')}, {done.path.stat().st_size:,} bytes")
     if all_events:
-        print(
-            "note  for an upload alone, not to be scored here: it has seen the held-out days",
-            file=sys.stderr,
-        )
-    for note in done.notes:
-        print(f"note  {note}", file=sys.stderr)
-    notes = {
+        note("note  for an upload alone, not to be scored here: it has seen the held-out days")
+    for odd in done.notes:
+        note(f"note  {odd}")
+    counts = {
         "users without any event, asked for like all others": done.without_history,
         "rows of evaluated users for whom the sample does not ask, and which a host may refuse "
         "(--all-events leaves them out)": done.beyond_sample,
     }
-    for note, count in notes.items():
+    for what, count in counts.items():
         if count > 0:
-            print(f"note  {note}: {count:,}", file=sys.stderr)
+            note(f"note  {what}: {count:,}")

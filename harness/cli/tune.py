@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from harness.cli import options
+from harness.cli.log import note, shows_bars
 from harness.cli.show import FormatOption, show, to_type
 from harness.cli.streams import stdout_to_stderr
 from harness.core.errors import printable
@@ -40,6 +40,8 @@ def tune(
             "data, settings, code and packages.",
         ),
     ] = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
     format_: FormatOption = "table",
 ) -> None:
     """Search the parameters of every model with a space, on an inner split of train.
@@ -57,7 +59,7 @@ def tune(
     target = (out or config.with_name(f"{config.stem}-tuned.toml")).absolute()
     refuse_overwriting(target, [config])
     check_out(target, force)
-    bars = sys.stderr.isatty()
+    bars = shows_bars()
     with stdout_to_stderr():  # what a model prints must not mix with the results
         found = tune_(settings, models=model or (), fresh=fresh, progress=bars)
     try:
@@ -65,5 +67,8 @@ def tune(
     finally:  # a file that cannot be written must not cost the search
         show(format_, found.to_dict, found.sheets(), found.records())
     name = printable(str(out or config.with_name(target.name)))
-    stream = sys.stdout if format_ == "table" else sys.stderr
-    print(f"\nwritten to {name}\nnext  {to_type('run', name)}", file=stream)
+    told = f"\nwritten to {name}\nnext  {to_type('run', name)}"
+    if format_ != "table":
+        note(told)
+    elif not quiet:
+        print(told)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.cli import options
+from harness.cli.log import note
 from harness.cli.options import refuse_without
 from harness.cli.show import Format, FormatOption, show
 
@@ -50,6 +51,8 @@ def validate(
     master: options.Master = None,
     remote: options.Remote = None,
     buckets: options.Buckets = None,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
     format_: FormatOption = "table",
 ) -> int:
     """Say everything that is wrong with a submission: where, how often, how to mend it."""
@@ -74,7 +77,7 @@ def validate(
         separator=separator,
     )
     if terms.fold:
-        print(f"note  {terms.fold}", file=sys.stderr)
+        note(f"note  {terms.fold}")
     if engine == "spark":
         from harness.spark.submission import SparkOptions
         from harness.spark.validate import validate_on
@@ -94,7 +97,8 @@ def validate(
 
         fixed = mend(path, examined.against, fix)
         left = examine_on(fix, terms, k, strict=strict).validation
-        print(problems.mended(found, fixed, left), file=sys.stderr)
+        if not (quiet and left.valid):  # else it says why the status is 1
+            print(problems.mended(found, fixed, left), file=sys.stderr)
         return 0 if left.valid else 1
     return 0 if found.valid else 1
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import shutil
 import stat
-import sys
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -18,7 +18,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+from harness.core.errors import printable
 from harness.core.io import alone, put_in_place, whole_file, whole_folder
+
+_log = logging.getLogger(__name__)
 
 _RECENT_NS = 2_000_000_000
 _CHUNK = 1 << 22
@@ -229,10 +232,10 @@ def is_private(path: Path) -> bool:
 
 @cache
 def _say_not_used(path: Path) -> None:
-    print(
-        f"{path}: belongs to another user, or others can write to it, so nothing is kept there; "
-        "set HARNESS_CACHE_DIR to a folder of your own",
-        file=sys.stderr,
+    _log.warning(
+        "%s: belongs to another user, or others can write to it, so nothing is kept there; set "
+        "HARNESS_CACHE_DIR to a folder of your own",
+        printable(str(path)),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,12 @@ class Clock:
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
 
 
+def stopwatch() -> Callable[[], str]:
+    """Start one; return what reads it, such as ``1.2 s``."""
+    start = time.perf_counter()
+    return lambda: f"{time.perf_counter() - start:.1f} s"
+
+
 _SECONDS_BEFORE_SHOWN = 1
 
 
@@ -44,4 +50,8 @@ def steps(label: str, total: int | None, unit: str, shown: bool = True) -> Itera
         file=sys.stderr,
         disable=not shown,
     ) as bar:
-        yield bar
+        try:
+            yield bar
+        finally:
+            if sys.stderr.isatty():  # a line of a log may have drawn it early: it would be left
+                bar.clear()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
-import sys
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ import polars as pl
 
 from harness.core import cache, leftovers
 from harness.core.arrays import Int64
-from harness.core.errors import DataError
+from harness.core.errors import DataError, printable
 from harness.core.io import told_if_full
 from harness.data import bucketing, dataset, loading
 from harness.data.bucketing import Known
@@ -25,6 +25,8 @@ from harness.data.dataset import Dataset, Events, no_events, of_starts, one_kind
 from harness.data.layout import Layout
 from harness.data.loading import Items
 from harness.data.table_files import sources
+
+_log = logging.getLogger(__name__)
 
 FORMAT = 2
 """Raised whenever buckets would be made or kept differently."""
@@ -134,8 +136,8 @@ def prepared(
     entry = cache.entry((FORMAT, layout, "buckets"), loading.files(layout))
     if kept and not entry.can_be_made:
         where = tempfile.gettempdir()
-        told = f"{entry.path.parent}: cannot be used; buckets are made in {where} and not kept"
-        print(told, file=sys.stderr)
+        told = "%s: cannot be used; buckets are made in %s and not kept"
+        _log.warning(told, printable(str(entry.path.parent)), where)
         kept = False
     if not kept or not entry.settled:
         with _temporary() as folder:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,6 +13,7 @@ import polars as pl
 
 from harness.core import steps as steps_
 from harness.core.errors import UsageError, counted, printable
+from harness.core.progress import stopwatch
 from harness.core.random import id_hashes
 from harness.core.steps import Steps, Total, of_one, side_by_side
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, number, percent
@@ -34,6 +36,8 @@ from harness.stats.paired import Rules, compare_steps
 from harness.stats.pairwise import Comparison, comparison_of, pair_table
 from harness.stats.shakeup import ShakeUp, shake_up_steps
 from harness.stats.slices import ProfiledUsers, Slice, column_title, slice_steps
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -129,7 +133,7 @@ def compare(
     DataError
         A run folder that was changed or damaged.
     """
-    opened = opened_runs(of)
+    took, opened = stopwatch(), opened_runs(of)
     folds = [_fold([run.folds[at] for run in opened]) for at in range(len(opened[0].folds))]
     plan = planned(
         opened,
@@ -145,6 +149,8 @@ def compare(
     )
     evaluation = opened[0].record.evaluation
     parts = [_scored(fold, plan) for fold in folds]
+    runs, users = counted(len(opened), "run"), counted(evaluation.users, "user")
+    _log.info("read the scores of %s, %s, %s", runs, users, took())
     if len(folds) == 1:
         first = folds[0][0]
         columns = columns_by(first, first.users.columns, by) if by else []
@@ -220,7 +226,9 @@ def compared(
         Where parts are of `harness.stats.folds.FoldedUsers`.
     """
     steps = compared_steps(list(plan.models), plan.metric, plan.rules, plan.shares, columns, folds)
+    took = stopwatch()
     means, comparison, shaken, parts = steps_.found(steps, total)
+    _log.info("compared %s, %s", counted(len(comparison.pairs), "pair"), took())
     metric = str(plan.metric)
     return Compared(
         evaluation=evaluation,

@@ -6,6 +6,7 @@ from sums, so figures are those of a run in memory, to the last bit.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -50,6 +51,8 @@ from harness.protocol.leaderboard_estimate import Sample, with_items
 from harness.protocol.task import Task, asked, noted
 from harness.stats.chance_graded import Grades
 from harness.stats.slices import USER
+
+_log = logging.getLogger(__name__)
 
 Of = TypeVar("Of", covariant=True)
 Other = TypeVar("Other")
@@ -119,6 +122,8 @@ class InParts:
         refuse_of_all_events(config, models)
         with clock.step("evaluation set"), noted(data):
             self._plan = steps_.found(plan_steps(config, data), parts.total)
+        candidates = counted(len(self._plan.candidates), "candidate")
+        _log.info("evaluation set: %s, %.1f s", candidates, clock.seconds["evaluation set"])
         self.candidate_ids = data.item_ids.gather(self._plan.candidates)
         own = list(in_parts(models)) if len(self._plan.candidates) > 0 else []
         clocks = {model.name: Clock() for model in config.models}
@@ -126,6 +131,7 @@ class InParts:
             fit(self._plan, own, parts.total, clocks, Failures(fail_fast=True))
             described = (*self._metrics, *describing(config.evaluation.k))
             catalogue = self._plan.catalogue(described, parts.total)
+        _log.info("fit %s, %.1f s", counted(len(clocks), "model"), clock.seconds["fit"])
         asking = _Asking(self._plan, own, self._metrics, catalogue)
         with clock.step("evaluate"):
             opened = partial(_opened, config, self._metrics)
@@ -141,6 +147,7 @@ class InParts:
         evaluation = plan.evaluation(of)
         funnel, sample = evaluation.funnel, int(sums["sample"].values[0]) or None
         k, users = config.evaluation.k, funnel[-1].users
+        _log.info("evaluated %s, %.1f s", counted(users, "user"), clock.seconds["evaluate"])
         people = People(
             examined=users,
             with_items=int(of["with_items"][0]),
@@ -164,6 +171,8 @@ class InParts:
             columns = [*users_.OWN, *dict.fromkeys(config.compare.slices)]
             steps = figure_steps(config, metrics, columns, users)
             figures = steps_.found(steps, self.evaluated.total)
+        pairs = len(figures.comparison.pairs) if figures.comparison else 0
+        _log.info("compared %s, %.1f s", counted(pairs, "pair"), clock.seconds["compare"])
         shared = config, metrics, plan.data, plan.split, evaluation, people, figures, evaluated
         return findings_of(*shared, tuple(sums["unread"]), clock.seconds)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from harness.config import Config
-from harness.core.errors import HarnessError, RecommenderError, counted
+from harness.core.errors import HarnessError, RecommenderError, counted, printable
 from harness.experiment.record import FailedModel
 
 _log = logging.getLogger(__name__)
@@ -53,6 +53,7 @@ class Failures:
             if self.fail_fast or name in self.found:
                 raise
             self.found[name] = Failure(error, self.fold)
+            _log.info("failed: %s", printable(str(error).partition("\n")[0]))
             _log.debug("the traceback of a failure:", exc_info=error)
 
     def sort(self, names: Sequence[str]) -> None:

@@ -35,7 +35,7 @@ from harness.metrics import Metric
 from harness.metrics.scores import mean
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.split import end_of
-from harness.protocol.task import Task, task_on
+from harness.protocol.task import Task, log_evaluation_set, task_on
 from harness.protocol.task import read as read_events
 from harness.stats.chance_law import has_law
 from harness.stats.estimates import ModelEstimate, of_set
@@ -132,9 +132,16 @@ def tasks(config: Config) -> Iterator[Task]:
             data = read_events(first, background, progress=False)
         require_windows(config, data)
         for fold in (first, *others):
-            with named(next(number), len(folds)):
-                task = task_on(fold, data, Clock())
+            at, clock = next(number), Clock()
+            with named(at, len(folds)):
+                task = task_on(fold, data, clock)
+            log_evaluation_set(task.evaluation_set, clock, label(at, len(folds)))
             yield task
+
+
+def label(number: int, folds: int) -> str:
+    """Return what words of one fold begin with, nothing where there are no others."""
+    return f"fold {number} of {folds}: " if folds > 1 else ""
 
 
 @contextmanager
@@ -144,7 +151,7 @@ def named(number: int, folds: int) -> Iterator[None]:
         yield
     except HarnessError as error:
         if folds > 1:  # in place: an error may hold more than its words
-            error.args = (f"fold {number} of {folds}: {error}",)
+            error.args = (f"{label(number, folds)}{error}",)
         raise
 
 

@@ -7,7 +7,7 @@ model is asked for its users' lists, which wait on disk until those of all users
 
 from __future__ import annotations
 
-import sys
+import logging
 from collections.abc import Iterator, Sequence, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ from harness.core import steps as steps_
 from harness.core.arrays import Int64
 from harness.core.errors import UsageError, counted
 from harness.core.io import scratch_folder, told_if_full
-from harness.core.progress import Clock, steps
+from harness.core.progress import Clock, steps, stopwatch
 from harness.core.steps import of_parts
 from harness.data.buckets import Buckets, estimated_rows, more_room, prepared
 from harness.data.dataset import Dataset
@@ -51,6 +51,8 @@ from harness.models.recommendations import Recommendations
 from harness.protocol import evaluation_set, users
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.task import Task, make_task, noted, of_users, refuse_rows_without_order
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,10 +120,14 @@ class InBuckets:
         self._in_parts: list[tuple[int, str, Recommender]] = []
         if len(self._plan.candidates) > 0:  # else it is told when the users are known, too
             self._in_parts = [m for m in in_parts(models, kept) if m[1] not in failures.found]
+            took = stopwatch()
             with clock.step("fit"):
                 fit(self._plan, self._in_parts, self._total, self._clocks, failures)
+            _log.info("fit on %s, %s", counted(len(buckets), "bucket"), took())
+        took = stopwatch()
         with clock.step("recommend"):
             self._merge([self._ask(*self._plan.tasks(data)) for data in self._datasets()])
+        _log.info("recommend in %s, %s", counted(len(buckets), "bucket"), took())
 
     def catalogue(self, needs: Set[str]) -> Catalogue | None:
         """Return what metrics need to know of the candidates."""
@@ -253,12 +259,13 @@ def opened(
     refuse_rows_without_order(layout, config.split)
     total = 2 * estimated_rows(layout)  # each is read, and then put into a bucket
     with ExitStack() as stack:
+        took = stopwatch()
         with clock.step("read"), steps("making buckets", total, " rows", progress) as bar:
             given = prepared(layout, bar.update, kept=config.data.cache)
             buckets = stack.enter_context(given)
         _refuse_larger(max(buckets.known.events), limit)
-        say = f"{needed}: users are evaluated in {counted(len(buckets), 'bucket')}"
-        print(say, file=sys.stderr)
+        _log.warning("%s: users are evaluated in %s", needed, counted(len(buckets), "bucket"))
+        _log.info("read %s into buckets, %s", counted(sum(buckets.known.events), "event"), took())
         yield buckets
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Set
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from functools import cached_property, partial
 import polars as pl
 
 from harness.config import Config, ModelConfig
+from harness.core.errors import printable
 from harness.core.progress import Clock
 from harness.data.dataset import Dataset
 from harness.experiment.answers import Answers
@@ -17,7 +19,7 @@ from harness.experiment.build import Factories
 from harness.experiment.evaluate_model import asked_in_turn
 from harness.experiment.failures import Failures
 from harness.experiment.finished import KnownModels
-from harness.experiment.folds import named
+from harness.experiment.folds import label, named
 from harness.experiment.in_buckets import InBuckets
 from harness.experiment.in_parts import Models
 from harness.experiment.side_by_side import Asked, SideBySide
@@ -25,6 +27,8 @@ from harness.models.item_stats import Catalogue, of_train
 from harness.protocol.evaluation_set import left_out
 from harness.protocol.task import Task, of_users, task_on
 from harness.protocol.users import of_events
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +70,18 @@ class FoldModels:
     def named(self) -> AbstractContextManager[None]:
         """Say of what is raised in which fold it was."""
         return named(self.number, self.of)
+
+    def log(self, told: str) -> None:
+        """Tell the log what was done, and in which of several folds."""
+        _log.info("%s%s", label(self.number, self.of), told)
+
+    def log_model(self, name: str, clock: Clock) -> None:
+        """Tell the log that a model is evaluated, and how long each step took."""
+        names = [model.name for model in self.config.models]
+        number = f"{names.index(name) + 1} of {len(names)}"
+        steps = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in clock.seconds.items())
+        told = "taken from an earlier run" if name in self.finished.found else steps
+        self.log(f"{printable(name)} ({number}): {told}")
 
     def ask(self, found: InMemory | InBuckets, model: ModelConfig) -> Asked:
         """Return what a model answers, and keep it for later runs."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,7 @@ from pydantic import ConfigDict
 
 from harness.core.errors import counted, printable
 from harness.core.io import whole_folder, written
+from harness.core.progress import stopwatch
 from harness.core.table import Column, Sheet, Shown, digits_of, lift, low_high, number
 from harness.experiment import answer
 from harness.experiment.list_table import lists_by_row
@@ -49,6 +51,8 @@ if TYPE_CHECKING:
     from harness.stats.shakeup import ShakeUp
     from harness.stats.slices import Slice
 
+
+_log = logging.getLogger(__name__)
 
 _LISTS, _ROWS = 16, 1 << 22
 """A group of rows in per_user.parquet: so many scores of each user, or so many rows."""
@@ -253,12 +257,13 @@ def write_run(
     group : int
         How many rows are packed together.
     """
-    folder = Path(folder)
+    folder, took = Path(folder), stopwatch()
     check_out(folder)
     with written(folder, "; choose another --out"), whole_folder(folder) as target:
         found.write_records(target)
         with ThreadPoolExecutor() as pool:  # Polars lets go of Python's lock
             list(pool.map(partial(_write_table, target, group), *zip(*tables.items(), strict=True)))
+    _log.info("wrote the run folder, %s", took())
 
 
 def _write_table(folder: Path, group: int, name: str, rows: pl.DataFrame) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -14,7 +15,7 @@ import numpy as np
 
 from harness.config import Config, read
 from harness.core import steps as steps_
-from harness.core.errors import UsageError
+from harness.core.errors import UsageError, counted
 from harness.core.progress import Clock
 from harness.core.sharing import Workers
 from harness.core.steps import of_one
@@ -28,7 +29,13 @@ from harness.experiment.failures import Failures
 from harness.experiment.figures import EvaluatedUsers, cases_of, figure_steps, grades_of
 from harness.experiment.findings import People, findings_of
 from harness.experiment.finished import Finished, KnownModels
-from harness.experiment.folds import EvaluatedFold, FoldedResult, over_folds, require_windows
+from harness.experiment.folds import (
+    EvaluatedFold,
+    FoldedResult,
+    label,
+    over_folds,
+    require_windows,
+)
 from harness.experiment.held_out import HeldOut
 from harness.experiment.in_buckets import InBuckets
 from harness.experiment.in_memory import FoldModels, InMemory
@@ -41,10 +48,12 @@ from harness.models.item_stats import Catalogue
 from harness.models.recommendations import Recommendations
 from harness.protocol.evaluation_set import in_window
 from harness.protocol.leaderboard_estimate import Sample, with_items
-from harness.protocol.task import asked
+from harness.protocol.task import asked, log_evaluation_set
 from harness.protocol.task import read as read_events
 from harness.protocol.users import with_attributes
 from harness.stats.slices import USER
+
+_log = logging.getLogger(__name__)
 
 
 def run(
@@ -155,6 +164,7 @@ def _fold(
 ) -> EvaluatedFold:
     """Return the result of one evaluation set."""
     config, task, clock = fold.config, found.task, fold.clock
+    log_evaluation_set(task.evaluation_set, clock, label(fold.number, fold.of))
     with clock.step("users"):
         others = found.others
         users = with_attributes(found.profile, task, config.compare.slices)
@@ -177,6 +187,8 @@ def _fold(
         columns = [column for column in users.columns if column != USER]
         steps = figure_steps(left, metrics, columns, len(hashes))
         figures = steps_.found(steps, of_one(part))
+    pairs = len(figures.comparison.pairs) if figures.comparison else 0
+    fold.log(f"compared {counted(pairs, 'pair')}, {clock.seconds['compare']:.1f} s")
     of, left_out = task.evaluation_set, others.evaluation_set
     people = People(
         examined=len(of.users),
@@ -286,4 +298,5 @@ def _evaluated(
         of_set = {metric: np.array(own)[:, None] for metric, own in evaluated.of_set.items()}
         values = {**one.table.values, **of_set}
         table = ScoreTable({metric: values[metric] for metric in metrics})
+        fold.log_model(model.name, clock)
         yield evaluated, table, tuple(answer.lists for answer in answers)

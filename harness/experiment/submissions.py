@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from harness.core.errors import HarnessError
+from harness.core.errors import HarnessError, counted
+from harness.core.progress import stopwatch
 from harness.experiment.score import Scored
 from harness.experiment.score import score as score_lists
 from harness.experiment.submitted_lists import SubmittedLists, lists_of_file, lists_of_positions
@@ -24,6 +26,8 @@ from harness.submission.validate import Examined, examine
 
 if TYPE_CHECKING:
     from harness.config import Config
+
+_log = logging.getLogger(__name__)
 
 _K = 12
 
@@ -92,8 +96,11 @@ def score_on(
     found = examine(path, against, solution, places=longest, strict=strict)
     if not found.validation.valid and not force:
         raise SubmissionError(found.validation)
+    took = stopwatch()
     submitted = lists_of_validated(path, found, solution, longest, terms.named)
     scored = score_lists(submitted, solution.metrics, cut, conventions)
+    users, metrics_ = counted(scored.users, "user"), counted(len(scored.metrics), "metric")
+    _log.info("scored %s under %s, %s", users, metrics_, took())
     return replace(scored, validation=found.validation)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -12,8 +13,9 @@ import polars as pl
 from harness.config import Config, ModelConfig
 from harness.config.paths import paths_of
 from harness.core.arrays import Int32, Ragged, places
-from harness.core.errors import UsageError, printable
+from harness.core.errors import UsageError, counted, printable
 from harness.core.io import refuse_overwriting, whole_file, written
+from harness.core.progress import stopwatch
 from harness.data import loading
 from harness.data.dataset import positions
 from harness.experiment import competition
@@ -34,6 +36,8 @@ from harness.submission.expected import Against
 from harness.submission.format import Format
 
 _NOBODY = Ragged(np.zeros(1, np.int64), np.zeros(0, np.int32))
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -154,7 +158,7 @@ def _answer(
     polars.Series of str
         The ids of positions behind the last candidate's.
     """
-    name = settings.name
+    name, took = settings.name, stopwatch()
     model = fitted(name, Factories(task.config, name).made(repeat)[name], task)
     order = np.argsort(users)
     found = recommend(name, model, _asking(task, users[order]), repeat)
@@ -163,6 +167,7 @@ def _answer(
             f'model "{name}": its lists hold items that neither the data nor the '
             "catalogue knows, so no id can be written for them; take them out of its file"
         )
+    _log.info("%s: lists for %s, %s", printable(name), counted(len(rows), "user"), took())
     lists[rows[order], : found.items.shape[1]] = found.items
     return found.strange
 

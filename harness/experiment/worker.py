@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -21,6 +22,8 @@ from harness.protocol.task import read
 
 def main() -> None:
     """Answer what `harness.experiment.side_by_side` asks."""
+    logging.getLogger("harness").propagate = False  # the process that asks says the same
+    logging.getLogger("harness").addHandler(logging.NullHandler())
     with ThreadPoolExecutor(1) as background:
         serve(_Models(background).answer)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -12,8 +13,8 @@ import numpy as np
 
 from harness.config import Config, ModelConfig, SplitConfig
 from harness.core.arrays import UInt64
-from harness.core.errors import HarnessError, UsageError, suggest
-from harness.core.progress import Clock, steps
+from harness.core.errors import HarnessError, UsageError, counted, suggest
+from harness.core.progress import Clock, steps, stopwatch
 from harness.core.random import id_hashes
 from harness.data import loading
 from harness.data.dataset import Dataset
@@ -26,6 +27,8 @@ from harness.protocol.evaluation_set import EvaluationSet, build
 from harness.protocol.k_core import core_of
 from harness.protocol.split import Split, split
 from harness.protocol.true_items import highest_grade
+
+_log = logging.getLogger(__name__)
 
 VALUES = "[data] value"
 """Where grades are from."""
@@ -101,7 +104,17 @@ def make_task(
     clock = clock or Clock()
     with clock.step("read"):
         data = read(config, background, progress)
-    return task_on(config, data, clock, progress=progress)
+    task = task_on(config, data, clock, progress=progress)
+    log_evaluation_set(task.evaluation_set, clock)
+    return task
+
+
+def log_evaluation_set(found: EvaluationSet, clock: Clock, label: str = "") -> None:
+    """Tell the log what was made, and in which time; `label` says of several which it is."""
+    users = counted(len(found.users), "user")
+    candidates = counted(len(found.candidates), "candidate")
+    seconds = clock.seconds["evaluation set"]
+    _log.info("%sevaluation set: %s, %s, %.1f s", label, users, candidates, seconds)
 
 
 def task_on(config: Config, data: Dataset, clock: Clock, *, progress: bool = False) -> Task:
@@ -165,11 +178,14 @@ def read(
     """
     layout = config.layout(inner)
     refuse_rows_without_order(layout, config.split)
+    took = stopwatch()
     with steps("reading events", None, " rows", progress) as bar:
         if config.data.cache:
-            found = loading.cached(layout, bar.update, background)[0]
+            found, kept = loading.cached(layout, bar.update, background)
         else:
-            found = loading.load(layout, bar.update)
+            found, kept = loading.load(layout, bar.update), False
+    where = " from the cache" if kept else ""
+    _log.info("read %s%s, %s", counted(len(found.events), "event"), where, took())
     return core_of(found, *config.data.least)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ import polars as pl
 from harness.config import Config, GivenSplit, read
 from harness.core.errors import DataError, UsageError
 from harness.core.io import whole_folder, written
-from harness.core.progress import Clock
+from harness.core.progress import Clock, stopwatch
 from harness.experiment.build import Factories
 from harness.experiment.evaluate_parts import (
     EvaluatedPart,
@@ -35,6 +36,8 @@ from harness.stats.slices import USER
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +69,7 @@ class SparkRun:
         UsageError, DataError
             `folder` exists and is no run folder, or is not seen by the workers.
         """
-        folder = Path(folder)
+        folder, took = Path(folder), stopwatch()
         check_out(folder)
         with written(folder, "; choose another --out"), whole_folder(folder) as target:
             with spark_errors():
@@ -74,6 +77,7 @@ class SparkRun:
             if tables is None:
                 self._refuse_elsewhere(target)
             self.findings.write_records(target, tables)
+        _log.info("wrote the run folder, %s", took())
 
     def _write_tables(self, place: str) -> None:
         names = [str(metric) for metric in self.findings.metrics if metric.definition.of == "user"]
@@ -155,6 +159,7 @@ def evaluated(
             _refuse_taken(spark, tables)
         with clock.step("read"):
             found = stack.enter_context(prepared(spark, layout, buckets))
+        _log.info("read the events, %.1f s", clock.seconds["read"])
         Factories(config)  # imports files of the config's own, and asked those of metrics:
         asked(config)  # they are known by their names from here on
         with travelling():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
@@ -16,10 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.core.errors import UsageError, printable
+from harness.core.progress import stopwatch
 from harness.spark.failures import INSTALL, LEAST, spark_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_log = logging.getLogger(__name__)
 
 LEAST_JAVA = 17
 _WAIT = 10.0
@@ -82,7 +86,9 @@ def session(master: str | None = None, remote: str | None = None) -> Iterator[Sp
             yield active
             return
         with _restored(*_SET_BY_PYSPARK):
+            took = stopwatch()
             opened = _opened(master, remote)
+            _log.info("Spark %s started, %s", opened.version, took())
             try:
                 yield opened
             finally:

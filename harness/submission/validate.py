@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.core.arrays import Int32
-from harness.core.errors import counted
+from harness.core.errors import counted, printable
+from harness.core.progress import stopwatch
 from harness.delimited.stream import Refused
 from harness.submission import format, order
 from harness.submission.expected import Against
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from harness.protocol.truth import Solution
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +83,20 @@ def examine(
     strict : bool
         Whether warnings are errors.
     """
+    took = stopwatch()
+    found = _of_any_shape(path, against, solution, places, strict)
+    name, rows = printable(found.validation.path.name), counted(found.validation.rows, "row")
+    _log.info("%s: checked %s, %s", name, rows, took())
+    return found
+
+
+def _of_any_shape(
+    path: Path | pl.DataFrame,
+    against: Against,
+    solution: Solution | None,
+    places: int | None,
+    strict: bool,
+) -> Examined:
     one_item = order.row_an_item(path, against)
     if one_item is not None:
         try:

@@ -10,10 +10,11 @@ import numpy as np
 from harness.config import Config, GivenSplit, InnerSplit, TimeSplit
 from harness.core.arrays import Bool, Int32
 from harness.core.errors import DataError, EmptyEvaluationSetError, UsageError
+from harness.core.progress import Clock
 from harness.data.dataset import Dataset, Events
 from harness.experiment.folds import require_room, require_windows
 from harness.protocol.split import by_time, end_of, refuse_empty, split
-from harness.protocol.task import Task, read, task_of
+from harness.protocol.task import Task, log_evaluation_set, read, task_of
 
 
 def inner_tasks(config: Config, *, progress: bool = False) -> tuple[Task, ...]:
@@ -40,12 +41,16 @@ def inner_tasks(config: Config, *, progress: bool = False) -> tuple[Task, ...]:
 
 def _inner(config: Config, known: Dataset, end: int | None) -> Task:
     """Return the task of one inner fold; `end` is the outer cut-off."""
-    if isinstance(config.split, TimeSplit) and end is not None:
-        parts = by_time(known, config.split, end)
-        refuse_empty(parts, known)
-    else:
-        parts = split(known, config.split)
-    return task_of(config, known, parts)
+    clock = Clock()
+    with clock.step("evaluation set"):
+        if isinstance(config.split, TimeSplit) and end is not None:
+            parts = by_time(known, config.split, end)
+            refuse_empty(parts, known)
+        else:
+            parts = split(known, config.split)
+        task = task_of(config, known, parts)
+    log_evaluation_set(task.evaluation_set, clock, "inner ")
+    return task
 
 
 def inner_split(config: Config) -> InnerSplit:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,9 +16,11 @@ from harness.config.space import Range, SearchName, TunedRecord, domains
 from harness.core.errors import (
     RecommenderError,
     UsageError,
+    counted,
+    printable,
     suggest,
 )
-from harness.core.progress import Clock, steps
+from harness.core.progress import Clock, steps, stopwatch
 from harness.experiment.build import Factories, base_models_first, load
 from harness.experiment.evaluate_model import asked_in_turn
 from harness.experiment.record import Evaluation
@@ -36,6 +39,8 @@ from harness.tuning.trials import KeptTrials, kept_trials
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
+
+_log = logging.getLogger(__name__)
 
 
 def tune(
@@ -249,7 +254,7 @@ def _base_models(model: config_.ModelConfig, config: config_.Config) -> list[lis
 
 def _tuned(setup: _TrialSetup, count: int, progress: bool) -> TunedModel:
     """Make all trials of a model: first as it is, then as the search proposes."""
-    model, rules, space = setup.model, setup.rules, domains(setup.model.space)
+    model, rules, space, took = setup.model, setup.rules, domains(setup.model.space), stopwatch()
     with steps(f"tuning {model.name}", count + 1, " trials", progress) as bar:
 
         def score(params: Params) -> Scored:
@@ -259,6 +264,7 @@ def _tuned(setup: _TrialSetup, count: int, progress: bool) -> TunedModel:
 
         sign = rules.metric.definition.sign
         trials = run_search(space, model.params, rules.search, count, rules.seed, sign, score)
+    _log.info("%s: %s, %s", printable(model.name), counted(len(trials), "trial"), took())
     return TunedModel(
         name=model.name,
         given=model.params,

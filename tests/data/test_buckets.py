@@ -350,7 +350,7 @@ def test_a_disk_that_is_too_small_is_told_before_anything_is_read(
 
 
 def test_a_cache_that_cannot_be_used_is_told_and_so_is_the_place_instead(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "file"))
@@ -361,7 +361,7 @@ def test_a_cache_that_cannot_be_used_is_told_and_so_is_the_place_instead(
     told = (
         f"{tmp_path}/file: cannot be used; buckets are made in {tempfile.gettempdir()} and not kept"
     )
-    assert capsys.readouterr().err == f"{told}\n"
+    assert caplog.messages == [told]
     monkeypatch.setattr(buckets, "_BYTES_A_ROW", 10**15)
     says = pytest.raises(DataError, match="TMPDIR=FOLDER harness run")
     with says, prepared(config(tmp_path).layout()):
@@ -484,7 +484,7 @@ def test_buckets_that_are_damaged_after_parts_went_are_made_anew(
 
 
 def test_a_link_in_place_of_our_folder_is_not_followed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     layout = config(tmp_path).layout()
     victim = tmp_path / "precious"
@@ -497,7 +497,7 @@ def test_a_link_in_place_of_our_folder_is_not_followed(
     with prepared(layout) as found:
         assert len(all_rows(found)) == 5
     assert (victim / "letter.txt").read_text() == "dear"
-    assert "cannot be used; buckets are made in" in capsys.readouterr().err
+    assert "cannot be used; buckets are made in" in caplog.text
 
 
 def test_quotes_that_were_met_are_remembered(

@@ -261,13 +261,13 @@ def test_the_cache_is_its_users_alone(folder: Path) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="owners and modes are POSIX's")
 def test_a_cache_that_others_can_write_to_is_not_believed(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     read(folder)
     assert read(folder)[1]
     cache.folder().chmod(0o777)
     assert not read(folder)[1]
-    said = capsys.readouterr().err
+    (said,) = caplog.messages
     assert str(cache.folder()) in said
     assert "HARNESS_CACHE_DIR" in said
     cache.folder().chmod(0o755)

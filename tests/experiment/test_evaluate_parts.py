@@ -1,5 +1,6 @@
 """A run whose users are in parts that nobody puts together: the figures of a run in memory."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -53,6 +54,17 @@ def test_findings_are_those_of_a_run_in_memory(tmp_path: Path, name: str, count:
     settings = small.many(tmp_path, **CONFIGS[name])
     with in_parts(settings, count) as found:
         assert timeless(found.findings.to_dict()) == timeless(run(settings).to_dict())
+
+
+def test_the_log_says_what_each_step_took(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "harness")
+    with in_parts(small.config(tmp_path), 7):
+        assert [re.sub(r"\d+\.\d s", "T", line) for line in caplog.messages] == [
+            "evaluation set: 4 candidates, T",
+            "fit 1 model, T",
+            "evaluated 3 users, T",
+            "compared 0 pairs, T",
+        ]
 
 
 def test_scores_of_parts_are_those_of_all_users(tmp_path: Path) -> None:

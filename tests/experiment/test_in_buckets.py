@@ -240,13 +240,14 @@ def test_a_model_that_breaks_its_contract_is_named(
 
 
 def test_it_is_told_that_users_are_in_buckets(
-    tmp_path: Path, large: None, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, large: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     run(small.config(tmp_path), memory="4GB")
-    assert capsys.readouterr() == (
-        "",
+    (told,) = caplog.records
+    assert (told.name, told.levelname) == ("harness.experiment.in_buckets", "WARNING")
+    assert told.getMessage() == (
         "all events need about 1,000,000 GB of memory; --memory allows 4 GB: users are evaluated "
-        "in 3 buckets\n",
+        "in 3 buckets"
     )
 
 
@@ -256,6 +257,21 @@ def test_evaluated_users_who_need_more_memory_than_there_is_are_refused(
     monkeypatch.setattr(memory, "_A_USER", 10**9)
     with pytest.raises(UsageError, match=r"^3 evaluated users with 1 list each, .* allows 2 GB: "):
         run(small.config(tmp_path), memory="2GB")
+
+
+def test_the_log_says_what_each_pass_over_the_buckets_took(
+    tmp_path: Path, large: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "harness")
+    run(small.config(tmp_path), memory="4GB")
+    assert [re.sub(r"\d+\.\d s", "T", line) for line in caplog.messages[1:]] == [
+        "read 8 events into buckets, T",
+        "fit on 3 buckets, T",
+        "recommend in 3 buckets, T",
+        "evaluation set: 3 users, 4 candidates, T",
+        "popular (1 of 1): fit T, recommend T, score T",
+        "compared 0 pairs, T",
+    ]
 
 
 def test_lists_that_wait_are_removed(tmp_path: Path, large: None) -> None:
