@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -40,6 +40,7 @@ def tune(
             "data, settings, code and packages.",
         ),
     ] = False,
+    jobs: options.Jobs = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
     format_: FormatOption = "table",
@@ -61,7 +62,8 @@ def tune(
     check_out(target, force)
     bars = shows_bars()
     with stdout_to_stderr():  # what a model prints must not mix with the results
-        found = tune_(settings, models=model or (), fresh=fresh, progress=bars)
+        allowed: dict[str, Any] = {"fresh": fresh, "jobs": jobs or 1, "progress": bars}
+        found = tune_(settings, models=model or (), **allowed)
     try:
         found.write(target, force=force)
     finally:  # a file that cannot be written must not cost the search

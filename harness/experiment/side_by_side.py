@@ -7,12 +7,14 @@ they are the same lists, whoever asks for them.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 
-from harness.config import Config, ModelConfig
+from harness.config import Config, ModelConfig, parse
 from harness.core import cache
 from harness.core.errors import DataError, UsageError, counted
 from harness.core.processes import Answer
@@ -76,29 +78,47 @@ class SideBySide:
         here : function of a model's settings
             Asks it in this process.
         """
-
-        def same(answer: Answer) -> None:
-            own = {"stamps": self._stamps[fold], "fingerprint": evaluation_set.fingerprint}
-            if answer.told != own:
-                raise DataError("finds other data: its files have changed since they were read")
-
-        work = Work(partial(self._of_fold, fold), same, _request, _received, here)
+        own = {"stamps": self._stamps[fold], "fingerprint": evaluation_set.fingerprint}
+        same = partial(refuse_other_data, own)
+        work = Work(partial(self._of_fold, fold), same, _request, _answered, here)
         return self._workers.share(units(models), work)
 
     def _of_fold(self, fold: int) -> dict[str, Any]:
-        import tomli_w
-
         self.ready()
-        values = self._config.model_dump(exclude_unset=True, exclude_none=True)
-        folder, file = str(self._config.folder), self._config.file
-        return {"config": tomli_w.dumps(values), "folder": folder, "file": file, "fold": fold}
+        return sent(self._config) | {"fold": fold}
+
+
+def sent(config: Config) -> dict[str, Any]:
+    """Return a config as a worker is told it."""
+    import tomli_w
+
+    values = config.model_dump(exclude_unset=True, exclude_none=True)
+    return {"config": tomli_w.dumps(values), "folder": str(config.folder), "file": config.file}
+
+
+def received(config: str, folder: str, file: str) -> Config:
+    """Return the config that was `sent`."""
+    return parse(tomllib.loads(config), Path(folder), file)
+
+
+def refuse_other_data(own: Mapping[str, Any], answer: Answer) -> None:
+    """Raise DataError where a worker has found other data than this process."""
+    if answer.told != own:
+        raise DataError("finds other data: its files have changed since they were read")
+
+
+def silence() -> None:
+    """Let a worker log nothing: the process that asks says the same."""
+    logger = logging.getLogger("harness")
+    logger.propagate = False
+    logger.addHandler(logging.NullHandler())
 
 
 def _request(model: ModelConfig) -> dict[str, Any]:
     return {"model": model.name}
 
 
-def _received(answer: Answer) -> Asked:
+def _answered(answer: Answer) -> Asked:
     """Return what a worker found."""
     arrays, found, clock = iter(answer.arrays), list[Answers](), Clock()
     clock.seconds.update(answer.told["seconds"])
@@ -152,11 +172,7 @@ def processes(jobs: int, layouts: Iterable[Layout], limit: Limit | None) -> int:
         raise UsageError(f"jobs is {jobs!r}; expected a whole number of processes, from 1")
     if jobs == 1 or limit is None:
         return jobs
-    events = max(memory.needed(layout) for layout in layouts)
-    if events > limit.size:
-        _log.warning("--jobs %d: users are evaluated in buckets, by one process", jobs)
-        return 1
-    each = events + _A_MODEL
+    each = max(memory.needed(layout) for layout in layouts) + _A_MODEL
     room = max(1, limit.size // each)
     if room < jobs:
         about = f"each needs about {memory.shown(each)} of memory; {limit.says}"

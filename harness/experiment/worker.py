@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import logging
-import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from harness.config import parse
 from harness.core.processes import Answer, serve
 from harness.data.dataset import Dataset
 from harness.data.layout import Layout
 from harness.experiment.failures import Failures
 from harness.experiment.finished import Finished
 from harness.experiment.in_memory import FoldModels, InMemory
-from harness.experiment.side_by_side import stamps_of
+from harness.experiment.side_by_side import received, silence, stamps_of
 from harness.protocol.task import read
 
 
 def main() -> None:
     """Answer what `harness.experiment.side_by_side` asks."""
-    logging.getLogger("harness").propagate = False  # the process that asks says the same
-    logging.getLogger("harness").addHandler(logging.NullHandler())
+    silence()
     with ThreadPoolExecutor(1) as background:
         serve(_Models(background).answer)
 
@@ -49,14 +44,15 @@ class _Models:
         told = {"repeats": [answer.told for answer in answers], "seconds": clock.seconds}
         return Answer(told, [one.items for one in lists])
 
-    def _prepare(self, config: str, folder: str, file: str, fold: int) -> Answer:
-        whole = parse(tomllib.loads(config), Path(folder), file)
+    def _prepare(self, fold: int, **sent: Any) -> Answer:
+        whole = received(**sent)
         own = whole.folds()[fold]
         layout, finished = own.layout(), partial(Finished, fresh=True, background=self._background)
         self._fold = FoldModels.made(own, fold + 1, whole.n_folds, Failures(True), finished)
+        stamps = stamps_of(layout)
         if self._data is None or self._data[0] != layout:
             self._data = None  # let go before others are read
             self._data = layout, read(own, self._background, progress=False)
         self._found = InMemory(self._fold, self._data[1], progress=False)
         of = self._found.task.evaluation_set
-        return Answer({"stamps": stamps_of(layout), "fingerprint": of.fingerprint})
+        return Answer({"stamps": stamps, "fingerprint": of.fingerprint})

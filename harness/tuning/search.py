@@ -86,23 +86,37 @@ def run_search(
     value, noted = score(given)
     states = {True: TrialState.FAIL, False: TrialState.COMPLETE}
     first = create_trial(state=states[value is None], value=value, user_attrs=noted)
-    made, drawn = {_written(given): first}, set[str]()
+    made, drawn = {written(given): first}, set[str]()
     for _ in range(trials if search == "grid" else _PATIENCE * trials):
         trial = study.ask(distributions)
         params = {**given, **chosen(space, trial)}
-        known = made.get(_written(params))
+        known = made.get(written(params))
         value, noted = score(params) if known is None else (known.value, {})
         for name, one in noted.items():
             trial.set_user_attr(name, one)
         told = study.tell(trial, value, state=states[value is None])
-        made.setdefault(_written(params), told)
-        drawn.add(_written(params))
+        made.setdefault(written(params), told)
+        drawn.add(written(params))
         if len(drawn) == trials:
             break
     return tuple(made.values())
 
 
-def _written(params: Params) -> str:
+def proposed(
+    space: Space, given: Params, search: SearchName, trials: int, seed: int, sign: int
+) -> list[Params]:
+    """Return all parameters that `run_search` scores, where that does not depend on scores."""
+    found: list[Params] = []
+
+    def note(params: Params) -> Scored:
+        found.append(params)
+        return 0.0, {}
+
+    run_search(space, given, search, trials, seed, sign, note)
+    return found
+
+
+def written(params: Params) -> str:
     """Return parameters as they are compared: 1, 1.0 and true are three."""
     return repr(sorted((name, repr(value)) for name, value in params.items()))
 

@@ -1,0 +1,77 @@
+"""Trials made side by side: some by this process, others by workers on the same inner sets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from harness.core.processes import Answer
+from harness.core.sharing import Work, Workers
+from harness.experiment.side_by_side import refuse_other_data, sent, stamps_of
+from harness.tuning.search import Params, Score, Scored, proposed, written
+from harness.tuning.trial import TrialSetup
+
+WORKER = "harness.tuning.worker"
+
+
+class SideBySide:
+    """The trials of a model, of which some are made by workers.
+
+    Parameters
+    ----------
+    workers : Workers
+        Of the module `WORKER`; without any all trials are made here, when the search asks for them.
+    fresh : bool
+        Whether all trials are made anew.
+    """
+
+    def __init__(self, setup: TrialSetup, workers: Workers, *, fresh: bool) -> None:
+        self.setup, self._workers, self._fresh = setup, workers, fresh
+        self._stamps = stamps_of(setup.config.layout())
+
+    def scores(self, given: tuple[Any, ...], update: Callable[[], object]) -> Score:
+        """Return what scores parameters; with workers all that a search proposes are scored first.
+
+        Parameters
+        ----------
+        given : tuple
+            What `proposed` takes.
+        update : function
+            Called for each trial that is made.
+        """
+        if self._workers.count == 0:
+            return partial(self._scored, update)
+        prints = [fold.task.evaluation_set.fingerprint for fold in self.setup.folds]
+        same = partial(refuse_other_data, {"stamps": self._stamps, "fingerprints": prints})
+        work = Work(self._opening, same, _request, self._received, self.setup.score)
+        found = dict[str, Scored]()
+        for params, scored in self._workers.share([[one] for one in proposed(*given)], work):
+            found[written(params)] = scored()
+            update()
+        return lambda params: found[written(params)]
+
+    def _scored(self, update: Callable[[], object], params: Params) -> Scored:
+        found = self.setup.score(params)
+        update()
+        return found
+
+    def _opening(self) -> dict[str, Any]:
+        own = {"model": self.setup.model.name, "fresh": self._fresh}
+        return sent(self.setup.config) | own
+
+    def _received(self, answer: Answer) -> Scored:
+        told, kept = answer.told, self.setup.kept
+        kept.changed = told["changed"] or kept.changed
+        kept.unkept = Path(told["unkept"]) if told["unkept"] else kept.unkept
+        noted = told["noted"]
+        if noted.get("ci95") is not None:
+            noted["ci95"] = tuple(noted["ci95"])
+        return told["value"], noted
+
+
+def _request(params: Params) -> dict[str, Any]:
+    import tomli_w
+
+    return {"params": tomli_w.dumps(params)}
