@@ -164,7 +164,7 @@ class InParts:
             columns = [*users_.OWN, *dict.fromkeys(config.compare.slices)]
             steps = figure_steps(config, metrics, columns, users)
             figures = steps_.found(steps, self.evaluated.total)
-        shared = config, metrics, plan.data, plan.split, evaluation, people, figures, evaluated
+        shared = factories, metrics, plan.data, plan.split, evaluation, people, figures, evaluated
         return findings_of(*shared, tuple(sums["unread"]), clock.seconds)
 
 

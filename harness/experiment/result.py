@@ -60,7 +60,7 @@ class ModelResult(ModelRecord):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     scores: ScoreTable
-    lists: tuple[Recommendations, ...]
+    recommendations: tuple[Recommendations, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -212,7 +212,8 @@ class Result(Findings):
         """
         of = self.evaluation_set
         users, items = (ids.cast(pl.Categorical) for ids in (of.user_ids, of.candidate_ids))
-        return lists_by_row(users, items, {model.name: model.lists for model in self.models})
+        models = {model.name: model.recommendations for model in self.models}
+        return lists_by_row(users, items, models)
 
     def group(self) -> int:
         """Return how many rows are packed together, their ids once: few groups, none too large."""

@@ -22,6 +22,7 @@ from harness.core.table import (
     Shown,
     digits_of,
     ends,
+    json_value,
     low_high,
     number,
 )
@@ -309,19 +310,9 @@ def _result(model: TunedModel, at: int, trial: FrozenTrial) -> dict[str, Any]:
     noted = trial.user_attrs
     return {
         "trial": at,
-        "params": {name: _plain(value) for name, value in model.params(trial).items()},
+        "params": json_value(model.params(trial)),
         "mean": trial.value,
         "ci95": noted.get("ci95"),
         "seconds": noted["seconds"],
         "error": noted.get("error"),
     }
-
-
-def _plain(value: Any) -> Any:
-    """Return a value of TOML as JSON has it: dates and infinite numbers as text."""
-    if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return [_plain(one) for one in value]
-    plain = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
-    return value if plain else str(value)
