@@ -23,6 +23,7 @@ from harness.metrics import Better
 from harness.stats.estimates import Estimate
 from harness.stats.intervals import Interval
 from harness.submission.problems import Problem
+from harness.submission.rules.rule import Column, Severity, Unit
 
 _ABSENT: Any = Field(default=None)
 """The default of a key that may be missing; where it is there, it has a value."""
@@ -91,7 +92,7 @@ class TunedModel(BaseModel):
     failed: int
     again: int
     best: int
-    at_the_edge: dict[str, str]
+    at_the_edge: dict[str, Literal["low", "high"]]
     results: list[Trial]
 
 
@@ -293,11 +294,11 @@ class CheckFacts(BaseModel):
 
     code: str
     name: str
-    severity: Literal["error", "warning"]
+    severity: Severity
     says: str
     hint: str
-    of: str
-    column: str
+    of: Unit
+    column: Column
     fixed: bool
 
 

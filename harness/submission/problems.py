@@ -13,6 +13,7 @@ from harness.submission._repair import SURE
 from harness.submission.findings import Finding, Findings, Place, shown
 from harness.submission.format import NAMES, Format
 from harness.submission.rules import RULES
+from harness.submission.rules.rule import Severity
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,9 @@ class Problem:
 
     Attributes
     ----------
-    code, severity : str
+    code : str
+    severity : str
+        ``error`` or ``warning``.
     line : int, optional
         The first physical line, from 1.
     user : str, optional
@@ -40,7 +43,7 @@ class Problem:
     """
 
     code: str
-    severity: str
+    severity: Severity
     line: int | None
     user: str | None
     column: str | None
