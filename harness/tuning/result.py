@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.config import Config
 from harness.config.space import Domain, SearchName
-from harness.core.errors import UsageError, counted, printable
+from harness.core.errors import UsageError, counted, in_toml, printable
 from harness.core.io import refuse_overwriting, whole_file, written
 from harness.core.table import (
     MISSING,
@@ -287,7 +287,7 @@ def shown(value: object) -> str:
     """
     if isinstance(value, float):
         return f"{value:.4g}" if value < 1000 else f"{value:.0f}"
-    return str(value).lower() if isinstance(value, bool) else printable(str(value))
+    return printable(value if isinstance(value, str) else in_toml(value))
 
 
 def _cell(value: object) -> object:
