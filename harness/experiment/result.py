@@ -230,8 +230,8 @@ class Result(Findings):
         Parameters
         ----------
         recommendations : bool
-            Whether to write the lists, by which `harness explain` and `harness score` need no model
-            to learn again.
+            Whether to write the lists, by which `harness explain`, `harness score` and
+            `harness submit` need no model to learn again.
 
         Raises
         ------
