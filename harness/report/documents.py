@@ -190,6 +190,8 @@ class Validation(BaseModel):
         Whether there are no errors.
     checked : str
         As what it was read, and against which ids.
+    fold, folds : int
+        Which of several evaluation sets of a config it was held against, and of how many.
     problems : list of Problem
         Errors first.
     """
@@ -197,6 +199,8 @@ class Validation(BaseModel):
     valid: bool
     rows: int
     checked: str
+    fold: int = _ABSENT
+    folds: int = _ABSENT
     problems: list[Problem]
 
 

@@ -75,12 +75,15 @@ class Validation(Shown):
         Errors first, each kind in order of code.
     checked : str
         As what it was read, and against which ids.
+    folds : int
+        Of how many evaluation sets of a config it was held against the last.
     """
 
     path: Path
     rows: int
     problems: tuple[Problem, ...]
     checked: str = ""
+    folds: int = 1
 
     def __repr__(self) -> str:
         """Return the report."""
@@ -130,7 +133,8 @@ class Validation(Shown):
     def record(self) -> dict[str, object]:
         """Return what JSON holds."""
         own = {"valid": self.valid, "rows": self.rows, "checked": self.checked}
-        return {**own, "problems": self.problems}
+        last = {"fold": self.folds, "folds": self.folds} if self.folds > 1 else {}
+        return {**own, **last, "problems": self.problems}
 
 
 def problems(
