@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 
 from baselines import _kernels
 from harness.core.arrays import Int32, Int64
+from harness.core.errors import in_toml
 from harness.core.params import (
     ParameterError,
     is_number,
@@ -96,8 +97,8 @@ def _require_weights(weights: object, models: int) -> None:
         return
     if not isinstance(weights, (list, tuple)) or len(weights) != models:
         raise ParameterError(
-            f"weights is {weights!r}; expected a list of {models}, one for each model"
+            f"weights is {in_toml(weights)}; expected a list of {models}, one for each model"
         )
     for weight in weights:
         if not is_number(weight) or weight <= 0:
-            raise ParameterError(f"weights holds {weight!r}; expected numbers above 0")
+            raise ParameterError(f"weights holds {in_toml(weight)}; expected numbers above 0")

@@ -13,6 +13,7 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from harness.core.arrays import Floats, Int32, Int64, distinct
+from harness.core.errors import in_toml
 from harness.core.exact_sum import Sums, rounded, weight_slices
 from harness.core.params import ParameterError, is_number, require_from
 from harness.models.base import Draws, Train
@@ -51,7 +52,7 @@ class PopularBySegment(EventWeights, FromSums):
         """Find the segments, then count every segment's events of every candidate."""
         require_from(0, prior=self.prior)
         if not isinstance(self.column, str):
-            raise ParameterError(f'column is {self.column!r}; expected a name such as "age"')
+            raise ParameterError(f'column is {in_toml(self.column)}; expected a name such as "age"')
         self.names_ = sorted(map(str, (yield self._names))) if self.bins is None else []
         total: Any = yield partial(self._sums, train)
         self.order_ = train.candidates_by_sum(total["all"])
@@ -118,7 +119,7 @@ def segments(values: pl.Series, bins: Sequence[float] | None, names: Sequence[st
     edges = list(bins) if isinstance(bins, list | tuple) else []
     rising = all(map(is_number, edges)) and all(low < high for low, high in pairwise(edges))
     if not edges or not rising:
-        raise ParameterError(f"bins is {bins!r}; expected rising edges such as [25, 40]")
+        raise ParameterError(f"bins is {in_toml(bins)}; expected rising edges such as [25, 40]")
     numbers = values.cast(pl.Float64, strict=False)
     odd = values.filter(~numbers.is_finite().fill_null(False) & values.is_not_null())
     if len(odd) > 0:

@@ -94,8 +94,8 @@ def run(
     recommendations: Annotated[
         bool,
         typer.Option(
-            help="Whether recommendations.parquet holds the lists, by which explain and score "
-            "need no model to learn again."
+            help="Whether recommendations.parquet holds the lists, by which explain, score "
+            "and submit need no model to learn again."
         ),
     ] = True,
     debug: Debug = False,

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from harness.cli import options
 from harness.cli.log import note
 from harness.cli.streams import stdout_to_stderr
-from harness.core.errors import counted
+from harness.core.errors import UsageError, counted
+
+if TYPE_CHECKING:
+    from harness.experiment.submit import Submitted
 
 
 def submit(
-    config: Annotated[Path, typer.Argument(help="A config file (TOML).")],
+    source: Annotated[
+        Path, typer.Argument(metavar="SOURCE", help="A config file (TOML), or a run's folder.")
+    ],
     model: Annotated[str, typer.Option("--model", help="Which of its models.")],
     out: Annotated[Path, typer.Option("--out", help="The file to write: .csv or .csv.gz.")],
     repeat: Annotated[int, typer.Option("--repeat", help="Which of its repeats.")] = 0,
@@ -30,13 +36,19 @@ def submit(
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
 ) -> None:
-    """Write a model's lists for everyone whom the competition asks for."""
-    from harness import config as config_
-    from harness.experiment.submit import submit as write
+    """Write a model's lists for everyone whom the competition asks for.
 
-    settings = config_.read(config, set_ or [])
+    From a run's folder nothing learns again.
+    """
+    from harness.core.io import exists
+    from harness.experiment.submit import submit_run
+
     with stdout_to_stderr():  # what a model prints is not ours
-        done = write(settings, model, out, repeat=repeat, all_events=all_events, where=str(config))
+        if exists(source) and source.is_dir():
+            _refuse_beside(source, model, out, set_, all_events)
+            done = submit_run(source, model, out, repeat=repeat)
+        else:
+            done = _of_config(source, model, out, repeat, all_events, set_ or [])
     if not quiet:
         print(f"{done.path}  {counted(done.rows, 'row')}, {done.path.stat().st_size:,} bytes")
     if all_events:
@@ -51,3 +63,31 @@ def submit(
     for what, count in counts.items():
         if count > 0:
             note(f"note  {what}: {count:,}")
+
+
+def _of_config(
+    config: Path, model: str, out: Path, repeat: int, all_events: bool, set_: list[str]
+) -> Submitted:
+    """Have a config's model learn, and write its lists."""
+    from harness import config as config_
+    from harness.experiment.submit import submit as write
+
+    settings = config_.read(config, set_)
+    return write(settings, model, out, repeat=repeat, all_events=all_events, where=str(config))
+
+
+def _refuse_beside(
+    folder: Path, model: str, out: Path, set_: list[str] | None, all_events: bool
+) -> None:
+    """Raise UsageError where a run's lists are to be others than they are."""
+    from harness.experiment import run_folder
+
+    run_folder.part(folder, "result.json")
+    named = [word for key in set_ or [] for word in ("--set", key)]
+    named += ["--all-events"] if all_events else []
+    if named:
+        typed = ["submit", str(folder / "config.toml"), "--model", model, "--out", str(out)]
+        raise UsageError(
+            f"{folder}: a run's lists are what they are; for {named[0]} the model has to learn "
+            f"again: {shlex.join(['harness', *typed, *named])}"
+        )

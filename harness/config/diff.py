@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from harness.core.errors import in_toml
+
 _NO_MATTER = ("models", "compare", "tune", "data.cache", "evaluation.seed", "evaluation.metrics")
 """Keys that change no score of a model, or are shown beside it."""
 
@@ -17,7 +19,7 @@ def settings(config: Mapping[str, Any], model: str) -> str:
                 return f"lists {one['lists']}"
             name = str(one.get("use", "")).rpartition(":")[2]
             given = {key: one[key] for key in ("of",) if key in one} | one.get("params", {})
-            params = ", ".join(f"{key}={value}" for key, value in given.items())
+            params = ", ".join(f"{key}={_shown(value)}" for key, value in given.items())
             return f"{name}({params})"
     return ""
 
@@ -32,7 +34,12 @@ def differing(config: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[str,
     """
     ours, theirs = _flat(config), _flat(other)
     keys = sorted(key for key in ours.keys() | theirs.keys() if ours.get(key) != theirs.get(key))
-    return tuple(f"{key} = {ours.get(key, 'default')}" for key in keys)
+    return tuple(f"{key} = {_shown(ours.get(key, 'default'))}" for key in keys)
+
+
+def _shown(value: object) -> str:
+    """Return a value as TOML has it, a text without quotes."""
+    return value if isinstance(value, str) else in_toml(value)
 
 
 def _flat(config: Mapping[str, Any], above: str = "") -> dict[str, Any]:

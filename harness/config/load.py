@@ -15,7 +15,7 @@ from harness.config import paths
 from harness.config.sections import Config, SubmissionOnly, TableConfig
 from harness.config.space import TunedRecord
 from harness.config.splits import INNER, STRATEGIES, GivenSplit
-from harness.core.errors import UsageError, suggest
+from harness.core.errors import UsageError, in_toml, suggest
 
 _Config = TypeVar("_Config", Config, SubmissionOnly)
 _NEEDED = {
@@ -175,18 +175,13 @@ def _in_words(values: dict[str, Any], fault: Any) -> str:
         case "literal_error":
             words = fault["ctx"]["expected"].replace(" or ", ",").split(",")
             near = suggest(str(fault["input"]), [word.strip("' ") for word in words])
-            return f"{section} {key} = {_written(fault['input'])}; {near}"
+            return f"{section} {key} = {in_toml(fault['input'])}; {near}"
         case "model_type" | "model_attributes_type" | "dict_type":
             place = f"{section} {key}".rstrip()
-            return f"{place}: found {_written(fault['input'])}; expected keys with values"
+            return f"{place}: found {in_toml(fault['input'])}; expected keys with values"
         case _:
             words = fault["msg"][0].lower() + fault["msg"][1:]
-            return f"{f'{section} {key}'.rstrip()}: found {_written(fault['input'])}; {words}"
-
-
-def _written(value: Any) -> str:
-    """Return a value as it stands in a message: true and false are TOML's."""
-    return repr(value).lower() if isinstance(value, bool) else repr(value)
+            return f"{f'{section} {key}'.rstrip()}: found {in_toml(fault['input'])}; {words}"
 
 
 def _place(values: dict[str, Any], name: str, *keys: str | int) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from harness.config.base import Section
-from harness.core.errors import suggest
+from harness.core.errors import in_toml, suggest
 
 SearchName = Literal["random", "grid", "tpe"]
 _KEYS = ("low", "high", "log")
@@ -53,12 +53,12 @@ def _domain(where: str, value: Any) -> Domain:
         return _range(where, value)
     if not isinstance(value, list):
         raise ValueError(
-            f"{where} is {value!r}; expected a list of values, or a range such as "
+            f"{where} is {in_toml(value)}; expected a list of values, or a range such as "
             "{ low = 1, high = 100 }"
         )
     if not value:
         raise ValueError(f"{where} is an empty list; give it at least one value")
-    seen = [repr(one) for one in value]
+    seen = [in_toml(one) for one in value]
     for one in seen:
         if seen.count(one) > 1:
             raise ValueError(f"{where} holds {one} twice; name each value once")
@@ -73,10 +73,10 @@ def _range(where: str, value: Mapping[str, Any]) -> Range:
         if key not in value:
             raise ValueError(f'{where} needs the key "{key}"; or write a list of values')
         if not _is_number(value[key]):
-            raise ValueError(f"{where}.{key} is {value[key]!r}; expected a number")
+            raise ValueError(f"{where}.{key} is {in_toml(value[key])}; expected a number")
     low, high, log = value["low"], value["high"], value.get("log", False)
     if not isinstance(log, bool):
-        raise ValueError(f"{where}.log is {log!r}; expected true or false")
+        raise ValueError(f"{where}.log is {in_toml(log)}; expected true or false")
     if low >= high:
         raise ValueError(f"{where}: low = {low} is not below high = {high}")
     if log and low <= 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import date, time
 from difflib import get_close_matches
 
 
@@ -73,6 +74,26 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
     ('2,000 users', '1 item is')
     """
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def in_toml(value: object) -> str:
+    """Return a value as a message shows it, as it would stand in a config.
+
+    Examples
+    --------
+    >>> from datetime import date
+    >>> in_toml(True), in_toml("a"), in_toml(1.5), in_toml(date(2020, 1, 2))
+    ('true', "'a'", '1.5', '2020-01-02')
+    >>> in_toml([False, {"min": 1, "max": 5}])
+    '[false, { min = 1, max = 5 }]'
+    """
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(in_toml, value))}]"
+    if isinstance(value, dict) and value:
+        return f"{{ {', '.join(f'{name} = {in_toml(one)}' for name, one in value.items())} }}"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, date | time) else repr(value)
 
 
 def printable(text: str, keep: str = "") -> str:

@@ -6,6 +6,8 @@ import math
 import sys
 from collections.abc import Sequence
 
+from harness.core.errors import in_toml
+
 
 class ParameterError(ValueError):
     """A parameter that cannot be, or that does not go with the data: its user's to mend."""
@@ -23,7 +25,7 @@ def require_above(low: float, **parameters: object) -> None:
     """
     for name, value in parameters.items():
         if not is_number(value) or not value > low:  # type: ignore[operator]
-            raise ParameterError(f"{name} is {value!r}; expected a number above {low:g}")
+            raise ParameterError(f"{name} is {in_toml(value)}; expected a number above {low:g}")
 
 
 def require_from(low: float, most: float = math.inf, **parameters: object) -> None:
@@ -31,21 +33,25 @@ def require_from(low: float, most: float = math.inf, **parameters: object) -> No
     for name, value in parameters.items():
         if not is_number(value) or not low <= value <= most:  # type: ignore[operator]
             end = "up" if most == math.inf else f"to {most:g}"
-            raise ParameterError(f"{name} is {value!r}; expected a number from {low:g} {end}")
+            raise ParameterError(
+                f"{name} is {in_toml(value)}; expected a number from {low:g} {end}"
+            )
 
 
 def require_whole(low: int, **parameters: object) -> None:
     """Raise ParameterError where a parameter is no whole number from `low` up."""
     for name, value in parameters.items():
         if not isinstance(value, int) or isinstance(value, bool) or value < low:
-            raise ParameterError(f"{name} is {value!r}; expected a whole number from {low} up")
+            raise ParameterError(
+                f"{name} is {in_toml(value)}; expected a whole number from {low} up"
+            )
 
 
 def require_flag(**parameters: object) -> None:
     """Raise ParameterError where a parameter is neither true nor false."""
     for name, value in parameters.items():
         if not isinstance(value, bool):
-            raise ParameterError(f"{name} is {value!r}; expected true or false")
+            raise ParameterError(f"{name} is {in_toml(value)}; expected true or false")
 
 
 def require_choice(choices: Sequence[str], **parameters: object) -> None:
@@ -59,7 +65,7 @@ def require_choice(choices: Sequence[str], **parameters: object) -> None:
     """
     for name, value in parameters.items():
         if not isinstance(value, str) or value not in choices:
-            raise ParameterError(f"{name} is {value!r}; allowed: {', '.join(choices)}")
+            raise ParameterError(f"{name} is {in_toml(value)}; allowed: {', '.join(choices)}")
 
 
 def require_texts(**parameters: object) -> None:
@@ -67,7 +73,7 @@ def require_texts(**parameters: object) -> None:
     for name, value in parameters.items():
         if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
             shown = f'["{value}"]' if isinstance(value, str) else 'as ["one", "two"]'
-            raise ParameterError(f"{name} is {value!r}; expected a list of texts: {shown}")
+            raise ParameterError(f"{name} is {in_toml(value)}; expected a list of texts: {shown}")
 
 
 def is_number(value: object) -> bool:

@@ -8,6 +8,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
 
 from harness.core.errors import printable
@@ -280,6 +281,23 @@ def document(record: object) -> dict[str, Any]:
 
     values = TypeAdapter(type(record)).dump_python(record, mode="json", exclude_unset=True)
     return {"schema": SCHEMA, **values}
+
+
+def json_value(value: Any) -> Any:
+    """Return a value of a config as JSON has it: dates and infinite numbers are text.
+
+    Examples
+    --------
+    >>> from datetime import date
+    >>> json_value({"days": [7, float("inf")], "since": date(2020, 1, 2), "of": None})
+    {'days': [7, 'inf'], 'since': '2020-01-02', 'of': None}
+    """
+    if isinstance(value, Mapping):
+        return {str(name): json_value(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_value(one) for one in value]
+    plain = value is None or isinstance(value, int | str)
+    return value if plain or (isinstance(value, float) and isfinite(value)) else str(value)
 
 
 def as_json(document: object) -> str:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from harness.core.errors import in_toml
+
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _BOUNDS = ("min", "max")
 
@@ -94,7 +96,7 @@ def conditions(where: Mapping[str, object]) -> tuple[Condition, ...]:
     """
     if not isinstance(where, Mapping):
         raise ValueError(
-            f"where is {where!r}; expected columns and what they hold, such as "
+            f"where is {in_toml(where)}; expected columns and what they hold, such as "
             '{"price": {"min": 1}}'
         )
     return tuple(_condition(column, where[column]) for column in sorted(where))
@@ -110,8 +112,8 @@ def _condition(column: str, wanted: object) -> Condition:
         if all(bound is None or _is_number(bound) for bound in (low, high)):
             return _between(column, low, high)
     raise ValueError(
-        f"where {key(column)}: found {_shown(wanted)}; expected a text or a list of texts, such as "
-        f'{key(column)} = ["a", "b"], or bounds of a number, such as {key(column)} = '
+        f"where {key(column)}: found {in_toml(wanted)}; expected a text or a list of texts, such "
+        f'as {key(column)} = ["a", "b"], or bounds of a number, such as {key(column)} = '
         "{ min = 1, max = 5 }"
     )
 
@@ -133,12 +135,6 @@ def _is_number(bound: object) -> bool:
     if isinstance(bound, bool) or not isinstance(bound, int | float):
         return False
     return abs(bound) <= sys.float_info.max  # a whole number may be larger than any float
-
-
-def _shown(wanted: object) -> str:
-    if isinstance(wanted, dict):
-        return "{ " + ", ".join(f"{name} = {value!r}" for name, value in wanted.items()) + " }"
-    return repr(wanted)
 
 
 def key(column: str) -> str:

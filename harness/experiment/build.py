@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date, time
 from functools import partial
 from graphlib import TopologicalSorter
 from typing import Any, Self, cast
@@ -15,6 +16,7 @@ from harness.core import plugins
 from harness.core.arrays import Int32
 from harness.core.errors import UsageError, suggest
 from harness.core.random import of_repeat
+from harness.core.table import json_value
 from harness.experiment.file_model import PrecomputedLists
 from harness.models import guard
 from harness.models.base import Draws, Recommender, Train
@@ -143,11 +145,32 @@ class Factories:
             return PrecomputedLists(name, self.config)
         return _made(settings, self._classes[name], base_models, repeat)
 
+    def params(self, name: str) -> dict[str, Any]:
+        """Return the parameters of a model of a class, as JSON has them, defaults written out.
+
+        Not its base models, nor a default that no config could hold, such as a function.
+        """
+        own = self.settings[name]
+        given = guard.defaults(self._classes[name]) if name in self._classes else {}
+        known = {key: value for key, value in given.items() if _is_plain(value)}
+        if own.base_models:
+            known.pop("models", None)
+        return {key: json_value(value) for key, value in (known | own.params).items()}
+
     def seeded(self, name: str) -> bool:
         """Return whether a model, or one that it is made of, has a seed."""
         own = self.settings[name]
         has = name in self._classes and guard.seeds(self._classes[name], own.params)
         return bool(has) or any(self.seeded(part) for part in own.base_models)
+
+
+def _is_plain(value: object) -> bool:
+    """Return whether a value is None, or one that a config could hold."""
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    if isinstance(value, dict):
+        return all(isinstance(key, str) for key in value) and all(map(_is_plain, value.values()))
+    return value is None or isinstance(value, bool | int | float | str | date | time)
 
 
 def base_models_first(settings: Mapping[str, ModelConfig], only: Sequence[str]) -> Iterable[str]:

@@ -173,7 +173,7 @@ class InParts:
             figures = steps_.found(steps, self.evaluated.total)
         pairs = len(figures.comparison.pairs) if figures.comparison else 0
         _log.info("compared %s, %.1f s", counted(pairs, "pair"), clock.seconds["compare"])
-        shared = config, metrics, plan.data, plan.split, evaluation, people, figures, evaluated
+        shared = factories, metrics, plan.data, plan.split, evaluation, people, figures, evaluated
         return findings_of(*shared, tuple(sums["unread"]), clock.seconds)
 
 

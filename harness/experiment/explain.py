@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from harness.config import Config
 from harness.core.arrays import repeats
 from harness.core.errors import UsageError, printable, suggest
 from harness.core.table import MISSING, Column, Sheet, Shown, number
-from harness.experiment import run_folder
-from harness.experiment.answers import fitted, recommend
-from harness.experiment.build import Factories
-from harness.experiment.list_table import ListTable, lists_of
-from harness.experiment.run_folder import RECOMMENDATIONS, Run
+from harness.experiment import run_folder, run_lists
 from harness.experiment.score import convention_columns, on_conventions
-from harness.experiment.submitted_lists import SubmittedLists, lists_of_positions
+from harness.experiment.submitted_lists import SubmittedLists
 from harness.experiment.terms import last_of
 from harness.metrics import DEFINITIONS, DIVISORS, Block, Metric, parse, per_user
 from harness.metrics.conventions import map_by_convention
@@ -27,9 +22,6 @@ from harness.metrics.grades import allows
 from harness.metrics.inputs.lists import id_order
 from harness.metrics.kernels import discounts
 from harness.metrics.scores import user_scores
-from harness.models.recommendations import Recommendations
-from harness.protocol import truth
-from harness.protocol.task import Task, make_task, model_of
 from harness.protocol.truth import Solution
 
 
@@ -43,61 +35,9 @@ def of_run(
     UsageError
         No such run, model or repeat; a model that failed; or the data has changed since the run.
     """
-    whole = run_folder.read(folder)
-    run, config = whole.folds[-1], whole.config
-    settings = model_of(_evaluated(whole, model), model, repeat, str(folder))
-    task = make_task(config)
-    run.refuse_changed(task.evaluation_set)
-    if (folder / RECOMMENDATIONS).exists():
-        table = ListTable(lists_of(run), folder / RECOMMENDATIONS, task.evaluation_set)
-        found = table.of(model, repeat + 1)[repeat]
-    else:
-        made = Factories(config, model).made(repeat)[model]
-        found = recommend(model, fitted(model, made, task), task, repeat)
-    _refuse_other_lists(run, model, repeat, _on_task("", task, found, ()))
-    title = f'model "{model}" of {folder}' + (f", repeat {repeat}" if settings.repeats > 1 else "")
-    return _on_task(title, task, found, metrics)
-
-
-def _evaluated(run: Run, model: str) -> Config:
-    """Return a run's config with the models alone that have lists.
-
-    Raises
-    ------
-    UsageError
-        The model that is asked for failed.
-    """
-    names = [one.name for one in run.record.models]
-    for failed in run.record.failed:
-        if failed.name == model:
-            raise UsageError(
-                f'{run.folder}: model "{model}" failed in this run and has no lists: '
-                f"{printable(' '.join(failed.says.split()))}; {suggest('', names)}"
-            )
-    models = [one for one in run.config.models if one.name in names]
-    return run.config.model_copy(update={"models": models})
-
-
-def _on_task(
-    title: str, task: Task, found: Recommendations, metrics: tuple[Metric, ...]
-) -> SubmittedLists:
-    solution = truth.of_task(task, metrics)
-    strange = found.strange.fill_null("(an item that nobody knows)")
-    items = pl.concat([solution.items.alias(strange.name), strange])
-    return replace(lists_of_positions(title, solution, found.items, items, {}), left_out={})
-
-
-def _refuse_other_lists(run: Run, model: str, repeat: int, submitted: SubmittedLists) -> None:
-    """Raise UsageError where the lists have other scores than those of the run."""
-    then = run.tables[model].values
-    now = user_scores(submitted.lists, submitted.solution.judgments, list(then))
-    for metric, name in {m: name for name, m in run.metrics.items() if m in then}.items():
-        if not np.array_equal(then[metric][repeat], now[metric]):
-            raise UsageError(
-                f'{run.folder}: model "{model}" gives other lists than in this run ({name} '
-                "differs): the training data or the model has changed, or it does not repeat "
-                f"itself; run it again: harness run {run.folder}/config.toml"
-            )
+    found = run_lists.of_run(run_folder.read(folder), model, repeat, again=True)
+    which = f", repeat {repeat}" if found.settings.repeats > 1 else ""
+    return found.on_task(f'model "{model}" of {folder}{which}', metrics)
 
 
 _SEARCHED = 10_000

@@ -77,7 +77,7 @@ class Failures:
         errors = [failure.error for failure in self.found.values()]
         if len(errors) == 1:
             raise errors[0]
-        told = "\n".join(map(str, errors))
+        told = "\n".join(failed.says for failed in self.told)
         raise RecommenderError(f"all {len(errors)} models failed:\n{told}") from errors[0]
 
     def without(self, config: Config) -> Config:

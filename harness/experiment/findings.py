@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from harness.config import Config
+from harness.config.paths import paths_of
 from harness.core.errors import counted
 from harness.data.dataset import Dataset
+from harness.experiment.build import Factories
 from harness.experiment.evaluate_model import EvaluatedModel
 from harness.experiment.figures import Figures
 from harness.experiment.record import Evaluation, ModelRecord, Tuned
@@ -44,7 +46,7 @@ class People:
 
 
 def findings_of(
-    config: Config,
+    factories: Factories,
     metrics: tuple[Metric, ...],
     data: Dataset,
     split: Split,
@@ -59,13 +61,17 @@ def findings_of(
 
     Parameters
     ----------
+    factories : Factories
+        The classes of the config's models.
     unread : tuple of str
         What could not be read.
     """
-    models = _records(config, metrics, figures, evaluated)
+    config = factories.config
+    resolved = _resolved(config, data, metrics)
+    models = _records(factories, resolved, metrics, figures, evaluated)
     estimates = {one.name: one.leaderboard_estimate for one in evaluated}
     return Findings(
-        config=_resolved(config, data, metrics),
+        config=resolved,
         start=_start(split),
         evaluation=evaluation,
         with_items=people.with_items,
@@ -93,16 +99,22 @@ def findings_of(
 
 
 def _records(
-    config: Config,
+    factories: Factories,
+    resolved: Mapping[str, Any],
     metrics: Sequence[Metric],
     figures: Figures,
     evaluated: Sequence[EvaluatedModel],
 ) -> tuple[ModelRecord, ...]:
     """Return what is known of every model, best first by the first metric."""
-    settings = {model.name: model for model in config.models}
+    settings = factories.settings
+    said = {model["name"]: model for model in resolved["models"]}
     records = [
         ModelRecord(
             name=one.name,
+            use=said[one.name].get("use"),
+            lists=lists_of(said[one.name]),
+            of=tuple(settings[one.name].base_models),
+            params=factories.params(one.name),
             repeats=settings[one.name].repeats,
             metrics={str(m): _estimate(one, m, figures) for m in metrics},
             vs_random=figures.verdicts.get(one.name),
@@ -116,6 +128,11 @@ def _records(
     ]
     first, sign = str(metrics[0]), metrics[0].definition.sign
     return tuple(sorted(records, key=lambda model: sign * model.metrics[first].mean))
+
+
+def lists_of(said: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the files of lists of a model, as the resolved config says it."""
+    return tuple(paths_of(said.get("lists", [])))
 
 
 def _estimate(one: EvaluatedModel, metric: Metric, figures: Figures) -> ModelEstimate:

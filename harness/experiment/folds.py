@@ -26,6 +26,7 @@ from harness.core.steps import of_one
 from harness.data.dataset import DAY_US, Dataset
 from harness.experiment.failures import Failures
 from harness.experiment.figures import EvaluatedUsers, Figures, figure_steps
+from harness.experiment.findings import lists_of
 from harness.experiment.held_out import HeldOut
 from harness.experiment.list_table import frames_of
 from harness.experiment.record import Chance, Evaluation, ModelRecord
@@ -174,7 +175,8 @@ def over_folds(
         laws = [fold.users.law for fold in folds] if lawful else None
         steps = figure_steps(left, metrics, (), of.users, of, against_chance=lawful)
         figures = steps_.found(steps, of_one(folded(of, part, laws)))
-    models = _models(metrics, results, of, figures)
+    resolved = _resolved(config, results[-1])
+    models = _models(resolved, metrics, results, of, figures)
     means = [
         of.means_of(names, metrics[0], fold)
         for fold in range(len(folds) if figures.comparison else 0)
@@ -182,7 +184,7 @@ def over_folds(
     last = results[-1]
     seconds = [fold.seconds for fold in results] + [clock.seconds]
     return FoldedResult(
-        config=_resolved(config, last),
+        config=resolved,
         start=last.start,
         evaluation=Evaluation.of_folds([fold.evaluation for fold in results], of.users),
         with_items=pl.concat([_with_items(one) for one in sets]).n_unique(),
@@ -209,16 +211,25 @@ def _with_items(of: EvaluationSet) -> pl.Series:
 
 
 def _models(
-    metrics: Sequence[Metric], folds: Sequence[Result], of: Folds, figures: Figures
+    resolved: Mapping[str, Any],
+    metrics: Sequence[Metric],
+    folds: Sequence[Result],
+    of: Folds,
+    figures: Figures,
 ) -> tuple[ModelRecord, ...]:
     """Return what is known of every model, best first by the mean of the first metric."""
     by_fold = [{model.name: model for model in fold.models} for fold in folds]
+    said = {model["name"]: model for model in resolved["models"]}
     records = []
     for name, one in by_fold[-1].items():
         own = [models[name] for models in by_fold]
         records.append(
             ModelRecord(
                 name=name,
+                use=one.use,
+                lists=lists_of(said[name]),
+                of=one.of,
+                params=one.params,
                 repeats=one.repeats,
                 metrics={str(m): _estimate(name, m, folds, of, figures) for m in metrics},
                 vs_random=figures.verdicts.get(name),

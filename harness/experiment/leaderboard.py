@@ -19,7 +19,7 @@ from harness.experiment import run_folder
 from harness.experiment.record import ModelRecord
 from harness.experiment.run_folder import Run
 from harness.metrics import Better
-from harness.stats.chance import chance_word
+from harness.stats.chance import Word, chance_word
 from harness.stats.pairwise import STYLES
 
 Sort = Literal["score", "date", "model", "run"]
@@ -54,7 +54,7 @@ class Entry:
     mean: float
     ci95: tuple[float, float] | None
     lift: float | None
-    verdict: str | None
+    verdict: Word | None
     run: str
     runs: int
     date: str
@@ -373,7 +373,7 @@ def _table(group: Group) -> Sheet:
         ),
         Column("run", lambda e: printable(e.run), "words"),
         Column("× chance", lambda e: "" if e.lift is None else lift(e.lift), firm=True),
-        Column("against chance", lambda e: printable(chance_word(e.verdict or "")), "words"),
+        Column("against chance", lambda e: chance_word(e.verdict or ""), "words"),
         Column("date", lambda e: printable(e.date[:16].replace("T", " ")), "words"),
         Column("settings", lambda e: printable(e.settings), "words"),
         Column("seed", lambda e: "" if e.seed is None else str(e.seed)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError, model_validator
 
@@ -123,6 +123,14 @@ class ModelRecord(Part):
 
     Attributes
     ----------
+    use : str, optional
+        The import path of its class; None of files of lists, and in runs of earlier versions.
+    lists : tuple of str
+        Its files of lists instead, one or one a fold.
+    of : tuple of str
+        Its base models.
+    params : mapping
+        The parameters of its class, defaults written out; dates and infinite numbers are text.
     metrics : dict of text to ModelEstimate
         The first is the one that models are ordered and compared by.
     vs_random : Verdict, optional
@@ -138,6 +146,10 @@ class ModelRecord(Part):
     """
 
     name: Annotated[str, Field(min_length=1)]
+    use: str | None = None
+    lists: tuple[str, ...] = ()
+    of: tuple[str, ...] = ()
+    params: dict[str, Any] = {}
     repeats: Positive
     metrics: Annotated[dict[str, ModelEstimate], Field(min_length=1)]
     vs_random: Verdict | None = None

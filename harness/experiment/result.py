@@ -64,7 +64,7 @@ class ModelResult(ModelRecord):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     scores: ScoreTable
-    lists: tuple[Recommendations, ...]
+    recommendations: tuple[Recommendations, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -216,7 +216,8 @@ class Result(Findings):
         """
         of = self.evaluation_set
         users, items = (ids.cast(pl.Categorical) for ids in (of.user_ids, of.candidate_ids))
-        return lists_by_row(users, items, {model.name: model.lists for model in self.models})
+        models = {model.name: model.recommendations for model in self.models}
+        return lists_by_row(users, items, models)
 
     def group(self) -> int:
         """Return how many rows are packed together, their ids once: few groups, none too large."""
@@ -233,8 +234,8 @@ class Result(Findings):
         Parameters
         ----------
         recommendations : bool
-            Whether to write the lists, by which `harness explain` and `harness score` need no model
-            to learn again.
+            Whether to write the lists, by which `harness explain`, `harness score` and
+            `harness submit` need no model to learn again.
 
         Raises
         ------

@@ -198,10 +198,11 @@ def _fold(
         sample=None if sample is None else sample.ids,
     )
     evaluation = Evaluation.of(of, task.data.layout, task.split.summary())
-    shared = config, metrics, task.data, task.split, evaluation, people, figures, list(evaluated)
-    findings = findings_of(*shared, (*fold.failures.notes(config), *unread), clock.seconds)
+    shared = metrics, task.data, task.split, evaluation, people, figures, list(evaluated)
+    unread = (*fold.failures.notes(config), *unread)
+    findings = findings_of(fold.factories, *shared, unread, clock.seconds)
     reused = fold.finished.reused
-    own = {name: {"scores": tables[name], "lists": kept[name]} for name in tables}
+    own = {name: {"scores": tables[name], "recommendations": kept[name]} for name in tables}
     results = tuple(
         ModelResult(**dict(m) | own[m.name] | {"reused": m.name in reused}) for m in findings.models
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -18,7 +19,7 @@ from harness.core.io import refuse_overwriting, whole_file, written
 from harness.core.progress import stopwatch
 from harness.data import loading
 from harness.data.dataset import positions
-from harness.experiment import competition
+from harness.experiment import competition, run_folder, run_lists
 from harness.experiment.answers import fitted, recommend
 from harness.experiment.build import Factories
 from harness.experiment.terms import last_of
@@ -107,13 +108,61 @@ def submit(
         wider, own = _with_users(task, users.gather(strange))
         more = _answer(lists, strange, own, settings, wider, repeat)
         strange_items = max(strange_items, more, key=len)  # the same, as far as they go
-    wanted = form_of(asked, task.evaluation_set.k)
-    items = task.evaluation_set.candidate_ids
-    items = pl.concat([items, strange_items.alias(items.name)])
-    to_csv(lists, out, users, items, wanted)
+    _write(lists, out, users, strange_items, asked, task)
     beyond = len(users) - required if required > 0 else 0
-    which = () if all_events or config.n_folds == 1 else (last_of(config.n_folds),)
-    return Submitted(out, len(users), len(strange), beyond, (*which, *task.data.notes))
+    notes = task.data.notes if all_events else _notes(task)
+    return Submitted(out, len(users), len(strange), beyond, notes)
+
+
+def submit_run(folder: Path | str, model: str, out: Path | str, *, repeat: int = 0) -> Submitted:
+    """Write the lists of a run's model, of the last of several folds: nothing learns again.
+
+    The file is the one that `submit` writes by the run's config. A run has lists of its evaluated
+    users alone, so where the competition asks for others the run is refused.
+
+    Raises
+    ------
+    HarnessError
+        No such run, model or repeat; a model that failed; a run without lists, or without those of
+        everyone who needs a row; data that has changed since; a file that cannot be written.
+    """
+    run, out = run_folder.read(Path(folder)), Path(out)
+    config = run.config
+    refuse_overwriting(out, read_by(config))
+    found = run_lists.of_run(run, model, repeat)
+    of, strange = found.task.evaluation_set, found.lists.strange
+    asked = competition.of_config(config)
+    users, required = rows_of(asked, of)
+    at = positions(users, of.user_ids)
+    unknown = users.filter(pl.Series(at < 0))
+    if len(unknown) > 0:
+        also = ["--repeat", str(repeat)] if repeat else []
+        typed = ["submit", str(run.folder / "config.toml"), "--model", model, *also]
+        more = counted(len(unknown), "user more", "users more")
+        raise UsageError(
+            f"{run.folder}: has lists of its {counted(len(of.users), 'evaluated user')} alone, and "
+            f'the competition asks for {more}, such as "{printable(unknown[0])}"; have the model '
+            f"learn again and asked for all: {shlex.join(['harness', *typed, '--out', str(out)])}"
+        )
+    _refuse_nameless(model, strange)
+    _write(found.lists.items[at], out, users, strange, asked, found.task)
+    beyond = len(users) - required if required > 0 else 0
+    return Submitted(out, len(users), 0, beyond, _notes(found.task))
+
+
+def _notes(task: Task) -> tuple[str, ...]:
+    """Return which of several folds it is, and what looked odd in the data."""
+    folds = task.config.n_folds
+    return (*([last_of(folds)] if folds > 1 else []), *task.data.notes)
+
+
+def _write(
+    lists: Int32, out: Path, users: pl.Series, strange: pl.Series, asked: Against, task: Task
+) -> None:
+    """Write lists of candidates, and of the `strange` items behind them."""
+    of = task.evaluation_set
+    items = pl.concat([of.candidate_ids, strange.alias(of.candidate_ids.name)])
+    to_csv(lists, out, users, items, form_of(asked, of.k))
 
 
 def read_by(config: Config) -> list[Path]:
@@ -162,14 +211,19 @@ def _answer(
     model = fitted(name, Factories(task.config, name).made(repeat)[name], task)
     order = np.argsort(users)
     found = recommend(name, model, _asking(task, users[order]), repeat)
-    if found.strange.null_count() > 0:
-        raise UsageError(
-            f'model "{name}": its lists hold items that neither the data nor the '
-            "catalogue knows, so no id can be written for them; take them out of its file"
-        )
+    _refuse_nameless(name, found.strange)
     _log.info("%s: lists for %s, %s", printable(name), counted(len(rows), "user"), took())
     lists[rows[order], : found.items.shape[1]] = found.items
     return found.strange
+
+
+def _refuse_nameless(model: str, strange: pl.Series) -> None:
+    """Raise UsageError where items of lists have no id."""
+    if strange.null_count() > 0:
+        raise UsageError(
+            f'model "{model}": its lists hold items that neither the data nor the '
+            "catalogue knows, so no id can be written for them; take them out of its file"
+        )
 
 
 def _asking(task: Task, users: Int32) -> Task:

@@ -147,9 +147,14 @@ class Terms:
         return self.own.folder / self.own.submission.sample
 
     @property
+    def folds(self) -> int:
+        """How many evaluation sets the config has; lists are held against the last."""
+        return 1 if self.config is None else self.config.n_folds
+
+    @property
     def fold(self) -> str:
         """Which of the config's folds lists are held against, and how another is reached."""
-        return "" if self.config is None else last_of(self.config.n_folds)
+        return last_of(self.folds)
 
     def checking(self, k: int | None = None) -> tuple[Against, Solution | None]:
         """Return what a file is checked against with lists of up to k, and a solution's file.

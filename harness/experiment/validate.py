@@ -46,7 +46,8 @@ def examine_on(
     found = examine(path, against, solution, strict=strict)
     if terms.config is None:
         return found
-    return _with_evaluated(path, found, against, terms.config, strict=strict)
+    found = _with_evaluated(path, found, against, terms.config, strict=strict)
+    return replace(found, validation=replace(found.validation, folds=terms.folds))
 
 
 def _with_evaluated(

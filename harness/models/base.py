@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 
 from harness.core import random
 from harness.core.arrays import Bool, Floats, Int32, Int64, places
+from harness.core.errors import in_toml
 from harness.core.exact_sum import rounded, weight_slices
 from harness.core.params import ParameterError, require_above, require_flag, require_from
 from harness.data import attributes
@@ -191,7 +192,9 @@ class Train:
             `weights` names an event type that this data set does not have.
         """
         if not isinstance(weights, Mapping):
-            raise ParameterError(f"weights is {weights!r}; expected a table: {{ visit = 0.1 }}")
+            raise ParameterError(
+                f"weights is {in_toml(weights)}; expected a table: {{ visit = 0.1 }}"
+            )
         for kind in sorted(set(weights) - set(self.dataset.kinds)):
             there = ", ".join(dict.fromkeys(self.dataset.kinds))
             raise ParameterError(f'no event type "{kind}"; there are {there}')

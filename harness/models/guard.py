@@ -48,13 +48,21 @@ def made(
 
 def seeds(factory: Callable[..., Any], params: Mapping[str, Any]) -> dict[str, int]:
     """Return the value of every parameter `seed` and `random_state` that is a whole number."""
-    accepted = _accepted(factory) or {}
-    defaults = {n: about.default for n, about in accepted.items() if about.kind in _NAMED}
-    values = {name: params.get(name, defaults.get(name)) for name in _SEEDS}
+    values = {name: params.get(name, defaults(factory).get(name)) for name in _SEEDS}
     return {
         name: int(value)
         for name, value in values.items()
         if isinstance(value, Integral) and not isinstance(value, bool)
+    }
+
+
+def defaults(factory: Callable[..., Any]) -> dict[str, Any]:
+    """Return the defaults of a class's parameters, of those that have one."""
+    accepted = _accepted(factory) or {}
+    return {
+        name: about.default
+        for name, about in accepted.items()
+        if about.kind in _NAMED and about.default is not about.empty
     }
 
 

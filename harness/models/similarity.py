@@ -11,6 +11,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from harness.core.arrays import Floats, Int32
+from harness.core.errors import in_toml
 from harness.core.params import ParameterError, require_from
 from harness.models.products import as_matrix, itself, largest_products
 
@@ -178,7 +179,7 @@ def _sets(
 
 def _settings(similarity: str, settings: Mapping[str, Any]) -> dict[str, float]:
     if not isinstance(similarity, str) or similarity not in DEFAULTS:
-        raise ParameterError(f"similarity is {similarity!r}; allowed: {', '.join(DEFAULTS)}")
+        raise ParameterError(f"similarity is {in_toml(similarity)}; allowed: {', '.join(DEFAULTS)}")
     given = {name: value for name, value in settings.items() if value is not None}
     for name, value in given.items():
         if name not in DEFAULTS[similarity]:

@@ -23,6 +23,7 @@ from harness.metrics import Better
 from harness.stats.estimates import Estimate
 from harness.stats.intervals import Interval
 from harness.submission.problems import Problem
+from harness.submission.rules.rule import Column, Severity, Unit
 
 _ABSENT: Any = Field(default=None)
 """The default of a key that may be missing; where it is there, it has a value."""
@@ -97,7 +98,7 @@ class TunedModel(BaseModel):
     again: int
     reused: int
     best: int
-    at_the_edge: dict[str, str]
+    at_the_edge: dict[str, Literal["low", "high"]]
     results: list[Trial]
 
 
@@ -195,6 +196,8 @@ class Validation(BaseModel):
         Whether there are no errors.
     checked : str
         As what it was read, and against which ids.
+    fold, folds : int
+        Which of several evaluation sets of a config it was held against, and of how many.
     problems : list of Problem
         Errors first.
     """
@@ -202,6 +205,8 @@ class Validation(BaseModel):
     valid: bool
     rows: int
     checked: str
+    fold: int = _ABSENT
+    folds: int = _ABSENT
     problems: list[Problem]
 
 
@@ -299,11 +304,11 @@ class CheckFacts(BaseModel):
 
     code: str
     name: str
-    severity: Literal["error", "warning"]
+    severity: Severity
     says: str
     hint: str
-    of: str
-    column: str
+    of: Unit
+    column: Column
     fixed: bool
 
 

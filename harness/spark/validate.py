@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.core.errors import HarnessError
 from harness.experiment.terms import Terms
 from harness.experiment.validate import open_checks, untold
-from harness.spark.submission import SparkOptions, opened
+from harness.spark.submission import SparkOptions, Submission, opened
 from harness.submission.format import Named
 from harness.submission.problems import Validation
 
@@ -39,16 +40,23 @@ def validate_on(
     with opened(submission, terms, solution, options, strict=strict) as given:
         true = None if solution is None else given.truths_of_file(keep=True)
         found = given.examined(given.like(k), true).validation
-        if terms.config is None:
-            return found
-        others = open_checks(terms.config)
-        if not others & {problem.code for problem in found.problems}:
-            return found
-        try:
-            evaluated = given.truths_of_config(())
-        except HarnessError as error:
-            return untold(found, others, error)
-        return given.examined(given.like(k), evaluated, admitted=True).validation
+        if terms.config is not None:
+            found = _with_evaluated(given, found, terms.config, k)
+    return replace(found, folds=terms.folds)
+
+
+def _with_evaluated(
+    given: Submission, found: Validation, config: Config, k: int | None
+) -> Validation:
+    """Return the same, or what is wrong where the ids of the evaluation set are known too."""
+    others = open_checks(config)
+    if not others & {problem.code for problem in found.problems}:
+        return found
+    try:
+        evaluated = given.truths_of_config(())
+    except HarnessError as error:
+        return untold(found, others, error)
+    return given.examined(given.like(k), evaluated, admitted=True).validation
 
 
 def validate(

@@ -44,7 +44,7 @@ class Verdict:
     lift: float | None
     z: float
     p: float
-    verdict: str
+    verdict: Word
 
 
 class JudgedUsers(Protocol):

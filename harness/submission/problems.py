@@ -13,6 +13,7 @@ from harness.submission._repair import SURE
 from harness.submission.findings import Finding, Findings, Place, shown
 from harness.submission.format import NAMES, Format
 from harness.submission.rules import RULES
+from harness.submission.rules.rule import Severity
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,9 @@ class Problem:
 
     Attributes
     ----------
-    code, severity : str
+    code : str
+    severity : str
+        ``error`` or ``warning``.
     line : int, optional
         The first physical line, from 1.
     user : str, optional
@@ -40,7 +43,7 @@ class Problem:
     """
 
     code: str
-    severity: str
+    severity: Severity
     line: int | None
     user: str | None
     column: str | None
@@ -72,12 +75,15 @@ class Validation(Shown):
         Errors first, each kind in order of code.
     checked : str
         As what it was read, and against which ids.
+    folds : int
+        Of how many evaluation sets of a config it was held against the last.
     """
 
     path: Path
     rows: int
     problems: tuple[Problem, ...]
     checked: str = ""
+    folds: int = 1
 
     def __repr__(self) -> str:
         """Return the report."""
@@ -127,7 +133,8 @@ class Validation(Shown):
     def record(self) -> dict[str, object]:
         """Return what JSON holds."""
         own = {"valid": self.valid, "rows": self.rows, "checked": self.checked}
-        return {**own, "problems": self.problems}
+        last = {"fold": self.folds, "folds": self.folds} if self.folds > 1 else {}
+        return {**own, **last, "problems": self.problems}
 
 
 def problems(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.config import Config
 from harness.config.space import Domain, SearchName
-from harness.core.errors import UsageError, counted, printable
+from harness.core.errors import UsageError, counted, in_toml, printable
 from harness.core.io import refuse_overwriting, whole_file, written
 from harness.core.table import (
     MISSING,
@@ -22,6 +22,7 @@ from harness.core.table import (
     Shown,
     digits_of,
     ends,
+    json_value,
     low_high,
     number,
 )
@@ -311,7 +312,7 @@ def shown(value: object) -> str:
     """
     if isinstance(value, float):
         return f"{value:.4g}" if value < 1000 else f"{value:.0f}"
-    return str(value).lower() if isinstance(value, bool) else printable(str(value))
+    return printable(value if isinstance(value, str) else in_toml(value))
 
 
 def _cell(value: object) -> object:
@@ -335,7 +336,7 @@ def _result(model: TunedModel, at: int, trial: FrozenTrial) -> dict[str, Any]:
     noted = trial.user_attrs
     return {
         "trial": at,
-        "params": {name: _plain(value) for name, value in model.params(trial).items()},
+        "params": json_value(model.params(trial)),
         "mean": trial.value,
         "ci95": noted.get("ci95"),
         "seconds": noted["seconds"],
@@ -347,13 +348,3 @@ def _result(model: TunedModel, at: int, trial: FrozenTrial) -> dict[str, Any]:
 def _is_reused(trial: FrozenTrial) -> bool:
     """Return whether an earlier search made a trial."""
     return "reused" in trial.user_attrs
-
-
-def _plain(value: Any) -> Any:
-    """Return a value of TOML as JSON has it: dates and infinite numbers as text."""
-    if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return [_plain(one) for one in value]
-    plain = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
-    return value if plain else str(value)

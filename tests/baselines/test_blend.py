@@ -82,7 +82,7 @@ def test_random_parts_are_asked_with_the_draws() -> None:
         ({"weights": 1}, "weights is 1; expected a list of 2"),
         ({"weights": [1, 0]}, "weights holds 0; expected numbers above 0"),
         ({"weights": [1, float("nan")]}, "weights holds nan; expected numbers above 0"),
-        ({"weights": [True, 1]}, "weights holds True"),
+        ({"weights": [True, 1]}, "weights holds true"),
         ({"weights": [1, "2"]}, "weights holds '2'"),
         ({"depth": 0}, "depth is 0; expected a whole number from 1"),
         ({"depth": 1.5}, "depth is 1.5; expected a whole number"),

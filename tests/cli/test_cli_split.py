@@ -86,6 +86,14 @@ def test_a_score_says_it_in_json(folded: Cli) -> None:
     assert "fold" not in single
 
 
+def test_validate_says_it_in_json(folded: Cli) -> None:
+    own = "validate", "lists.csv", "--config", "folds.toml", "--format", "json"
+    document = json.loads(folded(*own)[1])
+    assert (document["fold"], document["folds"]) == (2, 2)
+    single = json.loads(folded(*own, "--set", "split.folds=1")[1])
+    assert single.keys() == document.keys() - {"fold", "folds"}
+
+
 def test_validate_and_submit_say_it_beside_what_they_print(folded: Cli) -> None:
     assert folded("validate", "lists.csv", "--config", "folds.toml")[2] == f"note  {LAST}\n"
     submit = "submit", "folds.toml", "--model", "popular", "--out", "own.csv"

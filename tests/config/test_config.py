@@ -183,6 +183,11 @@ def test_where_nothing_is_near_all_are_named(sections: dict[str, Any], named: li
         ),
         ({"data": {"where": {"rating": {"min": 10**400}}}}, "[data] where rating: found { min = 1"),
         ({"data": {"min_user_events": 2**63}}, "[data] min_user_events: found 9223372036854775808"),
+        ({"data": {"where": {"r": True}}}, "[data] where r: found true; expected a text or "),
+        (
+            {"data": {"where": {"r": {"min": True, "max": [False]}}}},
+            "[data] where r: found { min = true, max = [false] }; expected a text or ",
+        ),
         ({"data": {"where": {"event": []}}}, "[data] where event: found []; expected a text or "),
         (
             {"data": {"where": {"a b": {"min": 2, "max": 1}}}},
@@ -197,7 +202,7 @@ def test_where_nothing_is_near_all_are_named(sections: dict[str, Any], named: li
         ),
         ({"split": 5}, "[split]: found 5; expected keys with values"),
         ({"models": []}, "[[models]]: found []; "),
-        ({"models": {"name": "x"}}, "[[models]]: found {'name': 'x'}; "),
+        ({"models": {"name": "x"}}, "[[models]]: found { name = 'x' }; "),
         ({"models": [MODEL, 5]}, "[[models]] number 2: found 5; expected keys with values"),
         ({"models": [{**MODEL, "repeats": 0}]}, '[[models]] "popular" repeats: found 0; '),
         ({"models": [{**MODEL, "name": ""}]}, "[[models]] \"\" name: found ''; "),

@@ -1,15 +1,26 @@
 """What a space, [tune] and a record may be, and what is said of what they may not."""
 
+from collections.abc import Callable
 from copy import deepcopy
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import refusal
 
 from harness.config import parse
-from harness.config.diff import differing
+from harness.config.diff import differing, settings
 from harness.config.space import Range, domains
 from harness.core.errors import UsageError
+from harness.core.params import (
+    require_above,
+    require_choice,
+    require_flag,
+    require_from,
+    require_texts,
+    require_whole,
+)
 
 VALUES: dict[str, Any] = {
     "data": {"layout": "table", "path": "shop", "events": "log.csv"},
@@ -64,7 +75,7 @@ def test_lists_and_ranges() -> None:
         ({"low": 2, "high": 2}, "space.x: low = 2 is not below high = 2"),
         ({"low": 2.5, "high": 1}, "space.x: low = 2.5 is not below high = 1"),
         ({"low": "1", "high": 2}, "space.x.low is '1'; expected a number"),
-        ({"low": False, "high": 2}, "space.x.low is False; expected a number"),
+        ({"low": False, "high": 2}, "space.x.low is false; expected a number"),
         ({"low": 1, "high": float("inf")}, "space.x.high is inf; expected a number"),
         ({"low": 1, "high": 2, "log": 1}, "space.x.log is 1; expected true or false"),
         (
@@ -136,6 +147,42 @@ def test_a_record_is_checked() -> None:
 
 def test_how_models_were_tuned_is_no_difference_of_exams() -> None:
     assert differing({"tune": {"trials": 5}}, {}) == ()
+
+
+def test_a_written_config_is_told_as_toml_has_it() -> None:
+    """Texts stand without quotes, unless they stand in a list or a table."""
+    ours = {
+        "data": {"restore_zeros": True, "path": "x", "since": date(2020, 1, 2)},
+        "a": {"b": [True]},
+    }
+    told = ("a.b = [true]", "data.path = x", "data.restore_zeros = true", "data.since = 2020-01-02")
+    assert differing(ours, {}) == told
+    params = {"values": False, "at": [1.5, "z"], "by": {"sale": True}, "kind": "dot"}
+    model = {"name": "mine", "use": "baselines.popular:Popular", "params": params}
+    assert settings({"models": [model]}, "mine") == (
+        "Popular(values=false, at=[1.5, 'z'], by={ sale = true }, kind=dot)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: require_above(0, n=True), "n is true; expected a number above 0"),
+        (lambda: require_from(0, n=False), "n is false; expected a number from 0 up"),
+        (lambda: require_whole(1, n=True), "n is true; expected a whole number from 1 up"),
+        (lambda: require_flag(n=[True]), "n is [true]; expected true or false"),
+        (lambda: require_choice(["a"], n=True), "n is true; allowed: a"),
+        (lambda: require_texts(n=["a", True]), "n is ['a', true]; expected a list of texts"),
+        (lambda: domains({"n": True}), "space.n is true; expected a list of values"),
+        (
+            lambda: domains({"n": {"low": True, "high": 2}}),
+            "space.n.low is true; expected a number",
+        ),
+    ],
+)
+def test_so_a_parameter_is_that_cannot_be(call: Callable[[], Any], said: str) -> None:
+    with refusal(ValueError, said):
+        call()
 
 
 def test_a_config_is_written_as_it_was_given() -> None:

@@ -160,6 +160,20 @@ def test_where_all_models_fail_each_says_why(tmp_path: Path) -> None:
     assert third.startswith('model "other" raised in recommend')
 
 
+def test_where_they_fail_in_different_folds_each_names_its_own(tmp_path: Path) -> None:
+    """One fails in the first of three folds, the other in the last, where no model is left."""
+    folds = {"strategy": "time", "valid_days": 2, "folds": 3}
+    models = failing("Fit"), {**failing("Later"), "name": "other"}
+    with pytest.raises(RecommenderError) as raised:
+        run(config(tmp_path, *models, split=folds))
+    first, second, third = str(raised.value).split("\n")
+    assert first == "fold 3 of 3: all 2 models failed:"
+    assert second.startswith('fold 1: model "mine" raised in fit: ZeroDivisionError')
+    assert third.startswith('fold 3: model "other" raised in fit: ZeroDivisionError')
+    with pytest.raises(RecommenderError, match=r'^fold 3 of 3: model "mine" raised in fit'):
+        run(config(tmp_path, failing("Later"), split=folds))
+
+
 def test_the_first_failure_ends_a_run_that_is_to_fail_fast(tmp_path: Path) -> None:
     with pytest.raises(RecommenderError, match=r'^model "mine" raised in fit'):
         run(config(tmp_path, POPULAR, failing("Fit")), fail_fast=True)

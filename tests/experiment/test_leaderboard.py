@@ -169,11 +169,20 @@ def test_nothing_that_a_run_says_of_itself_steers_a_terminal(folder: Path) -> No
     content["metrics"] = {"M\x1b": {"better": "higher"}}
     (model,) = content["models"]
     model["metrics"] = {"M\x1b": model["metrics"]["MAP@1"]}
-    model["vs_random"]["verdict"] = "\x1b"
     path.write_text(json.dumps(content))
     text = leaderboard(folder).to_markdown()
     assert "x�[2J" in text
     assert "\x1b" not in text
+
+
+def test_a_run_with_a_verdict_that_there_is_not_is_left_out(folder: Path) -> None:
+    path = folder / "other" / "result.json"
+    content = json.loads(path.read_text())
+    content["models"][0]["vs_random"]["verdict"] = "\x1b"
+    path.write_text(json.dumps(content))
+    (left_out,) = leaderboard(folder).left_out
+    assert "models.0.vs_random.verdict" in left_out
+    assert "\x1b" not in left_out
 
 
 def test_a_run_without_a_date_has_that_of_its_file(folder: Path) -> None:

@@ -85,7 +85,8 @@ def test_what_is_written_is_read_back_whatever_the_order_of_rows(tmp_path: Path)
     rows = found.recommendations().sample(fraction=1, shuffle=True, seed=1)
     table = ListTable(rows, tmp_path, found.evaluation_set)
     for model in found.models:
-        for own, then in zip(table.of(model.name, model.repeats), model.lists, strict=True):
+        read = table.of(model.name, model.repeats)
+        for own, then in zip(read, model.recommendations, strict=True):
             assert own.items.tolist() == then.items.tolist()
             assert own.strange.to_list() == then.strange.to_list()
 

@@ -86,7 +86,12 @@ def test_the_document(result: Result) -> None:
         },
         "metrics": {m: {"better": "str"} for m in ("MAP@2", "MAP(divisor=hits)@2")},
         "models": [{
-            "name": "str", "repeats": "int",
+            "name": "str", "use": "str", "lists": [], "of": [],
+            "params": {
+                "window_days": "int", "half_life_days": "NoneType", "values": "bool",
+                "weights": {"event": "float"},
+            },
+            "repeats": "int",
             "metrics": {"MAP@2": FIGURE, "MAP(divisor=hits)@2": FIGURE},
             "vs_random": {"lift": "float", "z": "float", "p": "float", "verdict": "str"},
             "curve": {"1": "float", "2": "float"},

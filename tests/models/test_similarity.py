@@ -188,7 +188,7 @@ def test_an_empty_matrix() -> None:
         ("asymmetric", {"alpha": 2.5}, "alpha is 2.5; expected a number from -1 to 2"),
         ("bm25", {"b": 1.5}, "b is 1.5; expected a number from 0 to 1"),
         ("cosine", {"shrink": -1}, "shrink is -1; expected a number from 0 up"),
-        ("cosine", {"shrink": True}, "shrink is True; expected a number from 0 up"),
+        ("cosine", {"shrink": True}, "shrink is true; expected a number from 0 up"),
     ],
 )
 def test_what_cannot_be(kind: str, settings: dict[str, Any], words: str) -> None:

@@ -236,6 +236,26 @@ def test_how_to_repeat_it(demo_run: Path) -> None:
     assert runs.read(demo_run).environment["polars"] in text
 
 
+def test_what_each_model_is_made_with(tmp_path: Path, copied: Path) -> None:
+    small.write(tmp_path, {"one.csv": "user,item\nann,b\n"})
+    week = POPULAR | {"params": {"window_days": 7, "values": False}}
+    both = {"name": "both", "use": "baselines.blend:Blend", "of": ["popular", "file"]}
+    file = {"name": "file", "lists": "one.csv"}
+    run(small.config(tmp_path, week, file, both)).write(tmp_path / "own")
+    text = page_of(tmp_path / "own").texts["repeat"]
+    assert (
+        "popular: baselines.popular:Popular(window_days = 7, half_life_days = none, "
+        "weights = none, values = false)"
+    ) in text
+    assert f"file: lists of {tmp_path / 'one.csv'}" in text
+    assert re.search(r"both: baselines.blend:Blend\(.+\), made of “popular” and “file”", text)
+    older = [
+        {key: value for key, value in model.items() if key not in ("use", "lists", "params")}
+        for model in document(copied)["models"]
+    ]
+    assert "The models" not in changed(copied, models=older).texts["repeat"]
+
+
 def test_a_baseline_is_compared_with_alone(copied: Path) -> None:
     comparison = document(copied)["comparison"]
     pairs = [p for p in comparison["pairs"] if p["other"] == "random"]

@@ -72,6 +72,7 @@ COMMANDS = [
     ("validate", "validate lists.csv --solution truth.csv"),
     ("validate", "validate faulty.csv --solution truth.csv"),
     ("validate", "validate lists.csv --config shop.toml"),
+    ("validate", "validate lists.csv --config folds.toml"),
     ("score", "score lists.csv --solution truth.csv --conventions"),
     ("score", "score lists.csv --solution plain.csv --k 2"),
     ("score", "score lists.csv --config shop.toml"),

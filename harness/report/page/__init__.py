@@ -70,6 +70,7 @@ def _content(view: View) -> dict[str, Any]:
         "few_public": tables.few(view),
         "verdicts": words.verdicts(view),
         "short": words.in_short(view),
+        "made_of": words.made_of(view),
         "few": any(part.small for part in view.record.slices),
         "look": base.look,
         "symbols": base.SYMBOLS,

@@ -12,7 +12,7 @@ from harness.experiment.run_folder import Run
 from harness.protocol.leaderboard_estimate import LeaderboardEstimates
 from harness.stats.pairwise import Comparison
 
-_MAY_LACK = {"metrics", "tuned", "folds", "failed", "reused"}
+_MAY_LACK = {"metrics", "use", "lists", "of", "params", "tuned", "folds", "failed", "reused"}
 """Keys of result.json that the page does without."""
 
 

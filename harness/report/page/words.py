@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.core import table
-from harness.core.errors import printable
-from harness.report.page.view import View, shown, spread
+from harness.core.errors import in_toml, printable
+from harness.experiment.record import ModelRecord
+from harness.report.page.view import View, cut, shown, spread
 from harness.stats.pairwise import Comparison, pair_word
 
 _NAMED = 3
@@ -64,6 +65,24 @@ def _named(names: Sequence[str]) -> str:
         return f"{len(names)} others"
     *most, last = map(name, names)
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def made_of(view: View) -> list[tuple[str, str]]:
+    """Return names of models, and what each is; runs of earlier versions do not say it."""
+    found = [(cut(model.name, 240), printable(_made_of(model))) for model in view.models]
+    return [(model, text) for model, text in found if text]
+
+
+def _made_of(model: ModelRecord) -> str:
+    """Return a model's class with its parameters and base models, or its files of lists."""
+    if model.use is None:
+        return f"lists of {', '.join(model.lists)}" if model.lists else ""
+    given = [
+        f"{key} = {'none' if value is None else in_toml(value)}"
+        for key, value in model.params.items()
+    ]
+    base_models = f", made of {' and '.join(map(name, model.of))}" if model.of else ""
+    return f"{model.use}({', '.join(given)}){base_models}"
 
 
 def name(text: str) -> str:

@@ -1,0 +1,111 @@
+"""A model's lists of a run, from its folder or given again, known to be those that it scored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from harness.config import Config, ModelConfig
+from harness.core.errors import UsageError, printable, suggest
+from harness.experiment.answers import fitted, recommend
+from harness.experiment.build import Factories
+from harness.experiment.list_table import ListTable, lists_of
+from harness.experiment.run_folder import RECOMMENDATIONS, Run
+from harness.experiment.submitted_lists import SubmittedLists, lists_of_positions
+from harness.metrics import Metric
+from harness.metrics.scores import user_scores
+from harness.models.recommendations import Recommendations
+from harness.protocol import truth
+from harness.protocol.task import Task, make_task, model_of
+
+
+@dataclass(frozen=True, eq=False)
+class RunLists:
+    """The lists of a run's model on its evaluation set; of several folds, on the last.
+
+    Attributes
+    ----------
+    settings : ModelConfig
+        The model's section of the run's config.
+    task : Task
+        Made again; its evaluation set is that of the run.
+    lists : Recommendations
+        A row a user of the evaluation set.
+    """
+
+    settings: ModelConfig
+    task: Task
+    lists: Recommendations
+
+    def on_task(self, title: str, metrics: tuple[Metric, ...]) -> SubmittedLists:
+        """Return them beside the true items, under some metrics."""
+        solution = truth.of_task(self.task, metrics)
+        strange = self.lists.strange.fill_null("(an item that nobody knows)")
+        items = pl.concat([solution.items.alias(strange.name), strange])
+        found = lists_of_positions(title, solution, self.lists.items, items, {})
+        return replace(found, left_out={})
+
+
+def of_run(whole: Run, model: str, repeat: int = 0, *, again: bool = False) -> RunLists:
+    """Return the lists of a model.
+
+    Parameters
+    ----------
+    again : bool
+        Whether the model learns again where the run has no lists written down.
+
+    Raises
+    ------
+    UsageError
+        No such model or repeat; a model that failed; a run without lists; the data has changed
+        since, or the lists.
+    """
+    run, folder = whole.folds[-1], whole.folder
+    settings = model_of(_evaluated(whole, model), model, repeat, str(folder))
+    fit = again and not (folder / RECOMMENDATIONS).exists()
+    rows = None if fit else lists_of(run)
+    task = make_task(whole.config)
+    run.refuse_changed(task.evaluation_set)
+    if rows is None:
+        made = Factories(whole.config, model).made(repeat)[model]
+        lists = recommend(model, fitted(model, made, task), task, repeat)
+    else:
+        table = ListTable(rows, folder / RECOMMENDATIONS, task.evaluation_set)
+        lists = table.of(model, repeat + 1)[repeat]
+    found = RunLists(settings, task, lists)
+    _refuse_other_lists(run, model, repeat, found.on_task("", ()))
+    return found
+
+
+def _evaluated(run: Run, model: str) -> Config:
+    """Return a run's config with the models alone that have lists.
+
+    Raises
+    ------
+    UsageError
+        The model that is asked for failed.
+    """
+    names = [one.name for one in run.record.models]
+    for failed in run.record.failed:
+        if failed.name == model:
+            raise UsageError(
+                f'{run.folder}: model "{model}" failed in this run and has no lists: '
+                f"{printable(' '.join(failed.says.split()))}; {suggest('', names)}"
+            )
+    models = [one for one in run.config.models if one.name in names]
+    return run.config.model_copy(update={"models": models})
+
+
+def _refuse_other_lists(run: Run, model: str, repeat: int, submitted: SubmittedLists) -> None:
+    """Raise UsageError where the lists have other scores than those of the run."""
+    then = run.tables[model].values
+    now = user_scores(submitted.lists, submitted.solution.judgments, list(then))
+    for metric, name in {m: name for name, m in run.metrics.items() if m in then}.items():
+        if not np.array_equal(then[metric][repeat], now[metric]):
+            raise UsageError(
+                f'{run.folder}: model "{model}" gives other lists than in this run ({name} '
+                "differs): the training data or the model has changed, or it does not repeat "
+                f"itself; run it again: harness run {run.folder}/config.toml"
+            )
